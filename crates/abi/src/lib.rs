@@ -1,0 +1,1 @@
+//! The C symbols compiled OpenMP programs call.

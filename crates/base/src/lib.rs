@@ -1,0 +1,11 @@
+//! Identifiers and units shared by every fathomp crate.
+//!
+//! Nothing here does I/O or knows a platform; it is the one crate that every
+//! other crate may depend on.
+#![forbid(unsafe_code)]
+
+mod ids;
+mod ticks;
+
+pub use ids::{InstanceId, NodeId, SiteId, ThreadId};
+pub use ticks::{Clock, Nanos, Ticks};

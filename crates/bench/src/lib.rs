@@ -1,0 +1,2 @@
+//! Drivers and statistics of the microbenchmarks.
+#![forbid(unsafe_code)]

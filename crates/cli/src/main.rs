@@ -1,0 +1,4 @@
+//! The `fathomp` command.
+#![forbid(unsafe_code)]
+
+fn main() {}

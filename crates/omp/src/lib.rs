@@ -1,0 +1,1 @@
+//! The OpenMP runtime: teams, barriers, worksharing, tasks, locks, ICVs.

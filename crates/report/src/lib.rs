@@ -1,0 +1,2 @@
+//! From facts and predictions to one offline page.
+#![forbid(unsafe_code)]

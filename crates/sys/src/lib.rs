@@ -1,0 +1,1 @@
+//! Everything fathomp asks of the kernel and the processor, behind safe interfaces.

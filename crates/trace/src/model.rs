@@ -1,0 +1,157 @@
+//! A whole recording in memory, as the reader hands it to analysis.
+
+use crate::record::Record;
+use fathomp_base::{Clock, NodeId, SiteId, ThreadId, Ticks};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Everything one `fathomp record` left behind.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Who recorded what, where.
+    pub meta: Meta,
+    /// Processes that used OpenMP, in order of their start.
+    pub processes: Vec<Process>,
+    /// What is missing or doubtful, each as one sentence for the user.
+    pub problems: Vec<String>,
+}
+
+/// `meta.json`: the circumstances of the run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Meta {
+    /// Version of the recording format.
+    pub format: u32,
+    /// Version of fathomp that recorded.
+    pub fathomp: String,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Working directory.
+    pub directory: PathBuf,
+    /// `OMP_*`, `GOMP_*`, `FATHOMP_*` and `LD_*` variables.
+    pub environment: BTreeMap<String, String>,
+    /// The machine.
+    pub machine: Machine,
+    /// Threads per process asked for.
+    pub threads: Option<u32>,
+    /// Processes asked for.
+    pub nodes: u32,
+    /// Start, nanoseconds since the Unix epoch.
+    pub started_unix_ns: u64,
+    /// Wall time from start to end of the program, once it has ended.
+    pub wall_ns: Option<u64>,
+    /// How the program ended, once it has ended.
+    pub outcome: Option<Outcome>,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It left with this exit code.
+    Exited(i32),
+    /// This signal ended it.
+    Signalled(i32),
+}
+
+/// The machine a recording was made on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Machine {
+    /// Host name.
+    pub host: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Processor model.
+    pub cpu_model: String,
+    /// Processors online.
+    pub cpus_online: u32,
+    /// Processors the program was allowed to use.
+    pub cpus_allowed: Vec<u32>,
+    /// Main memory in bytes.
+    pub memory_bytes: u64,
+    /// Frequency governor, if the kernel shows one.
+    pub governor: Option<String>,
+}
+
+/// One process of a recording.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// Node of a cluster run; 0 otherwise.
+    pub node: NodeId,
+    /// Operating-system process number.
+    pub pid: u32,
+    /// Program, as the kernel names it.
+    pub executable: PathBuf,
+    /// Ticks to time.
+    pub clock: Clock,
+    /// When recording began and, if the process ended properly, when it ended.
+    pub begin: Ticks,
+    /// See `begin`.
+    pub end: Option<Ticks>,
+    /// Name and version of the OpenMP runtime that was observed.
+    pub runtime: String,
+    /// Places in the code; `sites[i].id == SiteId(i)`; 0 is the serial part.
+    pub sites: Vec<Site>,
+    /// Threads, by [`ThreadId`].
+    pub threads: Vec<Thread>,
+    /// Hardware counters could be read.
+    pub hardware_counters: bool,
+}
+
+/// What a site is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum SiteKind {
+    /// Outside all parallel regions.
+    Serial = 0,
+    /// A parallel region.
+    Parallel = 1,
+    /// A worksharing loop.
+    Loop = 2,
+    /// A `sections` construct.
+    Sections = 3,
+    /// A critical section or lock call.
+    Mutex = 4,
+    /// A barrier the program wrote.
+    Barrier = 5,
+    /// A task-creating construct.
+    Task = 6,
+    /// A host `teams` or `target` construct.
+    Teams = 7,
+}
+
+/// A place in the code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Its number in this process.
+    pub id: SiteId,
+    /// What it is.
+    pub kind: SiteKind,
+    /// File the code was mapped from; empty if unknown.
+    pub module: PathBuf,
+    /// Address of the call that entered the construct (return address - 1),
+    /// as the module's own ELF virtual address; 0 if unknown.
+    pub call: u64,
+    /// Address of the outlined function, likewise; 0 if there is none.
+    pub function: u64,
+}
+
+/// One thread's stream.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// Its number in this process.
+    pub id: ThreadId,
+    /// Operating-system thread number.
+    pub os_id: u32,
+    /// First and last sign of life.
+    pub begin: Ticks,
+    /// See `begin`.
+    pub end: Ticks,
+    /// Records in the order written.
+    pub records: Vec<Record>,
+    /// Records that found the ring full.
+    pub dropped: u64,
+}

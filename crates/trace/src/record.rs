@@ -1,0 +1,157 @@
+//! What one thread says: the records of its stream, decoded.
+
+use crate::state::{PerState, State};
+use fathomp_base::{InstanceId, SiteId, Ticks};
+use serde::{Deserialize, Serialize};
+
+/// One record of a thread's stream.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// The thread left a parallel region.
+    Instance(Instance),
+    /// The thread waited, long enough to be worth a line in a timeline.
+    Interval(Interval),
+    /// The thread finished its share of a worksharing loop.
+    Loop(LoopShare),
+    /// Operating-system and hardware counters were read.
+    Counters(CounterReading),
+}
+
+/// A thread's part in one execution of a parallel region, or, where
+/// [`Instance::merged`] exceeds 1, the sum over several executions of the same
+/// region that were joined to keep the recording small.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Instance {
+    /// The region.
+    pub site: SiteId,
+    /// Which execution; of merged ones, the first.
+    pub instance: InstanceId,
+    /// Execution that encloses this one (nested regions); 0 if none.
+    pub parent: InstanceId,
+    /// Executions summed here, at least 1.
+    pub merged: u32,
+    /// OpenMP thread number in the team.
+    pub thread_num: u32,
+    /// Threads in the team (of merged ones, the largest).
+    pub team_size: u32,
+    /// Nesting level, 1 for an outermost region.
+    pub level: u32,
+    /// When the encountering thread asked for the team.
+    pub fork: Ticks,
+    /// When this thread began the region's code.
+    pub begin: Ticks,
+    /// When this thread was through with the region: for the encountering
+    /// thread after the implicit barrier, for others on arriving at it. The
+    /// analysis completes their barrier time from the encountering thread's end.
+    pub end: Ticks,
+    /// Sum of `end - begin` over the merged executions.
+    pub busy: Ticks,
+    /// Time per state inside `busy`; [`State::Compute`] is the remainder and
+    /// is filled in by the reader.
+    pub states: PerState<Ticks>,
+    /// Worksharing loops met.
+    pub loops: u32,
+    /// Chunks of loop iterations this thread ran, where the ABI shows them.
+    pub chunks: u64,
+    /// Loop iterations this thread ran, where the ABI shows them.
+    pub iterations: u64,
+    /// Explicit tasks this thread created.
+    pub tasks_created: u64,
+    /// Explicit tasks this thread ran.
+    pub tasks_run: u64,
+    /// Times this thread waited, per state.
+    pub waits: PerState<u32>,
+}
+
+/// A span of time in one state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// What the thread did.
+    pub state: State,
+    /// From here
+    pub begin: Ticks,
+    /// to here.
+    pub end: Ticks,
+    /// The construct, if known.
+    pub site: SiteId,
+}
+
+/// Schedule kind of a loop as the ABI shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum LoopKind {
+    /// Iterations divided in advance.
+    Static = 1,
+    /// Chunks handed out on request.
+    Dynamic = 2,
+    /// Chunks of decreasing size handed out on request.
+    Guided = 3,
+    /// `sections`: one iteration a section.
+    Sections = 4,
+    /// Iterations packed into tasks.
+    Taskloop = 5,
+}
+
+/// A thread's share of one worksharing loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopShare {
+    /// The loop construct.
+    pub site: SiteId,
+    /// Execution of the region it belongs to.
+    pub instance: InstanceId,
+    /// How iterations were dealt.
+    pub kind: LoopKind,
+    /// An `ordered` clause was present.
+    pub ordered: bool,
+    /// Chunk size asked for, 0 if none.
+    pub chunk: u64,
+    /// Iterations this thread ran.
+    pub iterations: u64,
+    /// Chunks this thread ran.
+    pub chunks: u64,
+    /// When the thread met the loop.
+    pub begin: Ticks,
+    /// When it had no more iterations to run.
+    pub end: Ticks,
+}
+
+/// Counters of one thread since its previous reading.
+///
+/// Reading them is a system call, so the recorder reads at most every few tens
+/// of microseconds: a reading covers everything since `since`, which may span
+/// several short regions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CounterReading {
+    /// Time of the previous reading.
+    pub since: Ticks,
+    /// Time of this reading.
+    pub at: Ticks,
+    /// Region the thread was in at `at` ([`SiteId::SERIAL`] outside).
+    pub site: SiteId,
+    /// What was counted.
+    pub counts: Counters,
+}
+
+/// Counts of one thread; `None` where the machine does not let us count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Page faults served without I/O.
+    pub minor_faults: u64,
+    /// Page faults that waited for I/O.
+    pub major_faults: u64,
+    /// Context switches because the thread waited.
+    pub voluntary_switches: u64,
+    /// Context switches because the thread was preempted.
+    pub involuntary_switches: u64,
+    /// CPU cycles in user mode.
+    pub cycles: Option<u64>,
+    /// Instructions retired in user mode.
+    pub instructions: Option<u64>,
+    /// Write faults served by the DSM at this node's own pages.
+    pub write_faults_local: Option<u64>,
+    /// Write faults served by the DSM at other nodes' pages.
+    pub write_faults_remote: Option<u64>,
+    /// Fetch faults served by the DSM.
+    pub fetch_faults: Option<u64>,
+}

@@ -1,0 +1,4 @@
+//! What cargo cannot do for this workspace.
+#![forbid(unsafe_code)]
+
+fn main() {}
