@@ -1,0 +1,63 @@
+//! The C compiler as a linker: the library with its symbol versions, and the
+//! calibration probe.
+
+use std::env;
+use std::error::Error;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+/// The name programs ask for, so that a preloaded copy satisfies them all.
+const SONAME: &str = "libgomp.so.1";
+
+/// Links the archive into a shared library that exports what `map` names.
+pub(crate) fn library(archive: &Path, map: &Path, output: &Path) -> Result<(), Box<dyn Error>> {
+    let mut version_script = OsString::from("-Wl,--version-script=");
+    version_script.push(map);
+    let mut command = compiler();
+    command
+        .args(["-shared", "-Wl,--whole-archive"])
+        .arg(archive)
+        .arg("-Wl,--no-whole-archive")
+        .arg(version_script)
+        .arg(format!("-Wl,-soname,{SONAME}"))
+        // Bound before main: no lazy binding inside a region, and a copy that
+        // dlclose cannot take away from threads that still run in it.
+        .args(["-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,nodelete"])
+        .args(["-Wl,-z,noexecstack", "-Wl,--no-undefined"])
+        .args(["-Wl,--gc-sections", "-Wl,--strip-debug"])
+        // The unwinder is linked in, so that the library needs libc alone.
+        .args(["-static-libgcc", "-lgcc_eh", "-lpthread", "-ldl", "-lm"])
+        .arg("-o")
+        .arg(output);
+    run(command, "the runtime library")
+}
+
+/// Compiles the probe, which finds the library beside itself.
+pub(crate) fn probe(source: &Path, library: &Path, output: &Path) -> Result<(), Box<dyn Error>> {
+    let mut command = compiler();
+    command
+        .args(["-O2", "-std=c11", "-Wall", "-Wextra", "-pthread"])
+        .arg(source.join("probe.c"))
+        .arg(library)
+        // Until the library has its entry points.
+        .arg("-Wl,--unresolved-symbols=ignore-all")
+        .args(["-Wl,-rpath,$ORIGIN", "-s", "-o"])
+        .arg(output);
+    run(command, "the calibration probe")
+}
+
+fn compiler() -> Command {
+    Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()))
+}
+
+fn run(mut command: Command, what: &str) -> Result<(), Box<dyn Error>> {
+    let status = command.status().map_err(|error| {
+        format!("no C compiler to link {what} ({error}): install gcc, or set CC")
+    })?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("linking {what} failed: {command:?}").into())
+    }
+}

@@ -1,0 +1,75 @@
+//! Builds the runtime library and the calibration probe for embedding.
+//!
+//! Cargo cannot depend on a static library linked by the C compiler with
+//! symbol versions, so this script builds `fathomp-abi` with a nested cargo
+//! and links it itself (`docs/decisions/0001`).
+
+mod cargo;
+mod link;
+
+use sha2::{Digest, Sha256};
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Crates whose code ends up in the runtime library.
+const PARTS: [&str; 5] = ["abi", "omp", "trace", "sys", "base"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    let manifest = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
+    let workspace = manifest
+        .parent()
+        .and_then(Path::parent)
+        .ok_or("crates/runtime must lie two levels below the workspace")?;
+    declare_inputs(workspace);
+
+    let library = out.join("libgomp.so.1");
+    if let Some(ready) = env::var_os("FATHOMP_RUNTIME_LIBRARY") {
+        // For packagers and cross builds: a library that is already linked.
+        println!(
+            "cargo::rerun-if-changed={}",
+            PathBuf::from(&ready).display()
+        );
+        fs::copy(&ready, &library)?;
+    } else {
+        let archive = cargo::build_archive(workspace, &out)?;
+        link::library(
+            &archive,
+            &workspace.join("crates/abi/libgomp.map"),
+            &library,
+        )?;
+    }
+    let probe = out.join("probe");
+    link::probe(&manifest.join("probe"), &library, &probe)?;
+
+    let mut hash = Sha256::new();
+    for file in [&library, &probe] {
+        hash.update(fs::read(file)?);
+    }
+    let hex: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
+    println!("cargo::rustc-env=FATHOMP_RUNTIME_SHA256={hex}");
+    Ok(())
+}
+
+fn declare_inputs(workspace: &Path) {
+    for part in PARTS {
+        for input in ["src", "Cargo.toml"] {
+            let path = workspace.join("crates").join(part).join(input);
+            println!("cargo::rerun-if-changed={}", path.display());
+        }
+    }
+    for input in [
+        "Cargo.toml",
+        "crates/abi/libgomp.map",
+        "crates/runtime/probe",
+        "crates/runtime/build",
+    ] {
+        let path = workspace.join(input);
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+    for variable in ["CC", "FATHOMP_RUNTIME_LIBRARY"] {
+        println!("cargo::rerun-if-env-changed={variable}");
+    }
+}

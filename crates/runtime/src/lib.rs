@@ -1,0 +1,22 @@
+//! The runtime library as bytes inside the program, and its way to the disk.
+//!
+//! A program can only be made to load a *file*, so the embedded library is
+//! unpacked once per user to a directory named by its hash:
+//! `<cache>/fathomp/<sha256>/libgomp.so.1`. Every start compares the file with
+//! the embedded bytes, so a damaged or foreign file is never loaded.
+#![forbid(unsafe_code)]
+
+mod place;
+mod unpack;
+
+pub use place::{Candidate, candidates};
+pub use unpack::{UnpackError, Unpacked, unpack, unpack_at};
+
+/// The shared library, `libgomp.so.1` by name.
+pub const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libgomp.so.1"));
+
+/// The program that measures what the library's constructs cost.
+pub const PROBE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe"));
+
+/// SHA-256 over [`LIBRARY`] and [`PROBE`], in hexadecimal.
+pub const SHA256: &str = env!("FATHOMP_RUNTIME_SHA256");
