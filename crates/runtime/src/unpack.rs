@@ -136,7 +136,7 @@ fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::thread;
+    use std::{slice, thread};
 
     fn own(path: PathBuf) -> Candidate {
         Candidate {
@@ -149,9 +149,9 @@ mod tests {
     fn a_damaged_file_is_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let candidate = own(directory.path().join("cache"));
-        let first = unpack_at(&[candidate.clone()]).unwrap();
+        let first = unpack_at(slice::from_ref(&candidate)).unwrap();
         fs::write(&first.library, b"not a library").unwrap();
-        let second = unpack_at(&[candidate]).unwrap();
+        let second = unpack_at(slice::from_ref(&candidate)).unwrap();
         assert_eq!(fs::read(second.library).unwrap(), LIBRARY);
     }
 
@@ -162,7 +162,7 @@ mod tests {
         thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    let unpacked = unpack_at(std::slice::from_ref(&candidate)).unwrap();
+                    let unpacked = unpack_at(slice::from_ref(&candidate)).unwrap();
                     assert_eq!(fs::read(unpacked.library).unwrap(), LIBRARY);
                 });
             }
