@@ -1,2 +1,31 @@
 //! From a recording to facts per region and thread.
+//!
+//! [`analyse`] turns a [`Recording`](fathomp_trace::model::Recording) into an
+//! [`Analysis`]: plain data, serialisable, in a deterministic order. Reports,
+//! exports and predictions read that and do no arithmetic on records again.
+//!
+//! How time is accounted, in one paragraph: every thread of the team of a
+//! region instance is charged the whole instance, from the moment the
+//! encountering thread asked for the team until it left the implicit barrier.
+//! What the thread did not record of that span is completed: up to its first
+//! instruction it is [`Overhead`](State::Overhead), after its arrival at the
+//! end it is [`ImplicitBarrier`](State::ImplicitBarrier). Outside regions a
+//! thread that encounters regions computes serially and any other is
+//! [`Idle`](State::Idle); both are the row of the serial part. So the rows add
+//! up to the lives of the threads.
 #![forbid(unsafe_code)]
+
+mod facts;
+mod times;
+
+pub use facts::{
+    Analysis, Confidence, Counts, Efficiency, Intrusion, LoopRow, LoopShareRow, Place, Problem,
+    ProcessRow, ProgramFacts, Region, SCHEMA, Segment, Severity, Spread, ThreadRow, ThreadShare,
+    Timeline, TimelineThread, VERSION, WaitRow,
+};
+pub use fathomp_trace::{
+    model::{Machine, Outcome, SiteKind},
+    record::LoopKind,
+    state::State,
+};
+pub use times::Times;

@@ -1,0 +1,489 @@
+//! The result of an analysis: plain data for reports, exports and predictions.
+//!
+//! Units are last in names; `_ns` is nanoseconds, relative to the start of the
+//! first process where it is a moment. Fractions are 0 to 1. Fields are only
+//! ever added; a change of meaning raises [`VERSION`].
+
+use crate::times::Times;
+use fathomp_trace::model::{Machine, Outcome, SiteKind};
+use fathomp_trace::record::LoopKind;
+use fathomp_trace::state::State;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Name of the schema in JSON.
+pub const SCHEMA: &str = "fathomp.analysis";
+/// Version of the schema in JSON.
+pub const VERSION: u32 = 1;
+
+/// Everything known about one recording.
+#[derive(Clone, Debug, Serialize)]
+pub struct Analysis {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// [`VERSION`].
+    pub version: u32,
+    /// What ran, where, how it ended.
+    pub program: ProgramFacts,
+    /// From the start of the first process to the end of the last.
+    pub wall_ns: u64,
+    /// Most threads known to the runtime that lived at the same time, over
+    /// all processes; at least 1.
+    pub threads: u32,
+    /// Largest team of an outermost region; 1 if there was none.
+    pub team_size: u32,
+    /// Time of all threads per state.
+    pub states: Times,
+    /// Efficiencies of the whole program.
+    pub efficiency: Efficiency,
+    /// Wall time with at least one outermost region running, as a fraction of
+    /// the wall time.
+    pub parallel_time_fraction: f64,
+    /// Application code inside regions, as a fraction of all application code.
+    pub parallel_work_fraction: f64,
+    /// Counters of all threads.
+    pub counts: Counts,
+    /// Processes, in order of their start.
+    pub processes: Vec<ProcessRow>,
+    /// Threads, by process and number.
+    pub threads_seen: Vec<ThreadRow>,
+    /// The serial part first, then parallel regions by decreasing time.
+    pub regions: Vec<Region>,
+    /// Worksharing loops, by decreasing time.
+    pub loops: Vec<LoopRow>,
+    /// Places where threads waited long, by decreasing time. Only waits long
+    /// enough to be recorded one by one are in it.
+    pub waits: Vec<WaitRow>,
+    /// Threads over time.
+    pub timeline: Timeline,
+    /// What the recording itself cost.
+    pub intrusion: Intrusion,
+    /// What is missing or doubtful, worst first.
+    pub problems: Vec<Problem>,
+}
+
+/// What ran.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ProgramFacts {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Last part of the program's path; what to call it.
+    pub name: String,
+    /// Working directory.
+    pub directory: String,
+    /// Variables that matter to OpenMP.
+    pub environment: BTreeMap<String, String>,
+    /// The machine.
+    pub machine: Machine,
+    /// OpenMP runtimes observed.
+    pub runtimes: Vec<String>,
+    /// Version of fathomp that recorded.
+    pub recorded_by: String,
+    /// Start, nanoseconds since the Unix epoch.
+    pub started_unix_ns: u64,
+    /// Threads per process asked for.
+    pub threads_asked: Option<u32>,
+    /// Processes asked for.
+    pub nodes: u32,
+    /// How it ended; none if that is unknown.
+    pub outcome: Option<Outcome>,
+}
+
+/// A process that used OpenMP.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProcessRow {
+    /// Node of a cluster run; 0 otherwise.
+    pub node: u16,
+    /// Operating-system process number.
+    pub pid: u32,
+    /// Program.
+    pub executable: String,
+    /// Name and version of the OpenMP runtime.
+    pub runtime: String,
+    /// Start.
+    pub begin_ns: u64,
+    /// End, or the last sign of life if `ended` is false.
+    pub end_ns: u64,
+    /// The process said goodbye.
+    pub ended: bool,
+    /// Threads known to the runtime.
+    pub threads: u32,
+    /// Cycles and instructions could be counted.
+    pub hardware_counters: bool,
+}
+
+/// A thread.
+#[derive(Clone, Debug, Serialize)]
+pub struct ThreadRow {
+    /// Index into [`Analysis::processes`].
+    pub process: usize,
+    /// Number in its process.
+    pub thread: u32,
+    /// Operating-system thread number.
+    pub os_id: u32,
+    /// It encountered outermost regions (or never took part in one): its time
+    /// outside regions is serial computing. Any other is a member of the pool.
+    pub encountering: bool,
+    /// First sign of life; for the first thread the start of its process.
+    pub begin_ns: u64,
+    /// Last sign of life; for the first thread the end of its process.
+    pub end_ns: u64,
+    /// Time per state over its life.
+    pub states: Times,
+    /// Counters over its life.
+    pub counts: Counts,
+    /// Records lost because its ring was full.
+    pub dropped: u64,
+}
+
+/// A parallel region, or the serial part.
+#[derive(Clone, Debug, Serialize)]
+pub struct Region {
+    /// Identity across recordings of the same program: module and addresses.
+    pub key: String,
+    /// Short name for tables, unique in this analysis.
+    pub name: String,
+    /// Where it is in the source.
+    pub place: Place,
+    /// [`SiteKind::Serial`], [`SiteKind::Parallel`] or [`SiteKind::Teams`].
+    pub kind: SiteKind,
+    /// Smallest nesting level seen: 1 is an outermost region, 0 the serial part.
+    pub level: u32,
+    /// Keys of regions it was encountered in.
+    pub parents: Vec<String>,
+    /// Times it was executed. For the serial part: gaps between regions.
+    pub instances: u64,
+    /// Threads in the smallest and largest team.
+    pub team_size_min: u32,
+    /// See `team_size_min`.
+    pub team_size_max: u32,
+    /// Threads that encountered it.
+    pub encountering_threads: u32,
+    /// Executions of it by different encountering threads overlapped in time.
+    pub concurrent: bool,
+    /// Sum of the lengths of its executions: for the serial part, the time of
+    /// the first thread of each process outside regions.
+    pub wall_ns: u64,
+    /// The same over executions that were outermost (level 1).
+    pub outermost_ns: u64,
+    /// `wall_ns` as a fraction of the program's wall time; over 1 if
+    /// executions overlap.
+    pub share: f64,
+    /// Lengths of executions.
+    pub length: Spread,
+    /// Time per state summed over threads, without nested regions.
+    pub states: Times,
+    /// The same with the nested regions encountered inside it, on all threads.
+    pub inclusive: Times,
+    /// Mean over its executions' threads of time waiting because others
+    /// computed longer, summed over executions: longest minus mean application
+    /// time. Includes serial code inside the region (`single`, `master`).
+    pub imbalance_ns: u64,
+    /// Efficiencies of this region over its own executions.
+    pub efficiency: Efficiency,
+    /// Worksharing loops met, summed over threads.
+    pub loops: u64,
+    /// Chunks run, where the ABI shows them.
+    pub chunks: u64,
+    /// Iterations run, where the ABI shows them.
+    pub iterations: u64,
+    /// Explicit tasks created.
+    pub tasks_created: u64,
+    /// Explicit tasks run.
+    pub tasks_run: u64,
+    /// Times a thread waited, per state, summed over threads.
+    pub wait_counts: BTreeMap<State, u64>,
+    /// Counters, attributed in proportion to time where one reading covers
+    /// several regions.
+    pub counts: Counts,
+    /// How far times can be trusted.
+    pub confidence: Confidence,
+    /// Per thread, by process and number.
+    pub threads: Vec<ThreadShare>,
+}
+
+/// How far the times of a region can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// Every execution was recorded by all its threads.
+    Complete,
+    /// Some executions were recorded as sums: lengths of single executions
+    /// and fork times are averages.
+    Merged,
+    /// Records of some threads are missing: waits were completed from what
+    /// there is.
+    Incomplete,
+}
+
+/// A thread's share of a region.
+#[derive(Clone, Debug, Serialize)]
+pub struct ThreadShare {
+    /// Index into [`Analysis::processes`].
+    pub process: usize,
+    /// Number of the thread in its process.
+    pub thread: u32,
+    /// OpenMP thread number, if it was the same in all executions.
+    pub thread_num: Option<u32>,
+    /// Executions it took part in. For the serial part: its gaps.
+    pub instances: u64,
+    /// Time per state, without nested regions.
+    pub states: Times,
+    /// Worksharing loops met.
+    pub loops: u64,
+    /// Chunks run.
+    pub chunks: u64,
+    /// Iterations run.
+    pub iterations: u64,
+    /// Explicit tasks created.
+    pub tasks_created: u64,
+    /// Explicit tasks run.
+    pub tasks_run: u64,
+    /// Counters, attributed as in [`Region::counts`].
+    pub counts: Counts,
+}
+
+/// Where something is in the source, as far as that could be found out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// For people: `solver.c:120 (step)`, `step+0x12 (solver)` or
+    /// `0x1234 (solver)`.
+    pub label: String,
+    /// The same, short: `solver.c:120`, `step+0x12`, `solver+0x1234`.
+    pub short: String,
+    /// Source file as the compiler named it.
+    pub file: Option<String>,
+    /// Line in it.
+    pub line: Option<u32>,
+    /// Column in it.
+    pub column: Option<u32>,
+    /// Function that contains the construct, demangled.
+    pub function: Option<String>,
+    /// Bytes from the start of that function, where there is no line.
+    pub offset: Option<u64>,
+    /// Path of the executable or shared library.
+    pub module: String,
+    /// Address in it that was looked up.
+    pub address: u64,
+}
+
+/// Distribution of the lengths of a region's executions.
+///
+/// Merged executions count with their mean length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// Executions.
+    pub count: u64,
+    /// Sum.
+    pub sum_ns: u64,
+    /// Shortest.
+    pub min_ns: u64,
+    /// Half are shorter.
+    pub median_ns: u64,
+    /// Longest.
+    pub max_ns: u64,
+    /// Standard deviation.
+    pub sd_ns: f64,
+}
+
+/// Efficiencies as the POP methodology defines them, 1 is perfect.
+///
+/// With `u` the application time per thread, `T` the wall time and `p` the
+/// threads: parallel efficiency = `sum u / (p T)` = load balance x
+/// communication efficiency; load balance = `mean u / max u`; communication
+/// efficiency = `max u / T` = serialisation x transfer efficiency. Between
+/// threads, "transfer" is the runtime's own work on the thread with the most
+/// application time, "serialisation" its waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Efficiency {
+    /// Application time over all processor time.
+    pub parallel: f64,
+    /// Mean over longest application time.
+    pub load_balance: f64,
+    /// Longest application time over wall time.
+    pub communication: f64,
+    /// What is lost to waiting on the busiest thread.
+    pub serialisation: f64,
+    /// What is lost to the runtime on the busiest thread.
+    pub transfer: f64,
+    /// Whole program only: what is left of 1 after threads idled outside
+    /// regions. `parallel = serial_region + parallel_region - 1`.
+    pub serial_region: f64,
+    /// Whole program only: what is left of 1 after time lost inside regions.
+    pub parallel_region: f64,
+}
+
+/// Counters. Attribution makes fractions; `None` where the machine did not
+/// allow counting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Counts {
+    /// Page faults served without I/O.
+    pub minor_faults: f64,
+    /// Page faults that waited for I/O.
+    pub major_faults: f64,
+    /// Context switches because the thread waited.
+    pub voluntary_switches: f64,
+    /// Context switches because the thread was preempted.
+    pub involuntary_switches: f64,
+    /// CPU cycles in user mode.
+    pub cycles: Option<f64>,
+    /// Instructions retired in user mode.
+    pub instructions: Option<f64>,
+    /// Write faults served by the DSM at this node's own pages.
+    pub write_faults_local: Option<f64>,
+    /// Write faults served by the DSM at other nodes' pages.
+    pub write_faults_remote: Option<f64>,
+    /// Fetch faults served by the DSM.
+    pub fetch_faults: Option<f64>,
+}
+
+/// A worksharing loop (or `sections`, or taskloop).
+#[derive(Clone, Debug, Serialize)]
+pub struct LoopRow {
+    /// Identity across recordings of the same program.
+    pub key: String,
+    /// Short name, unique in this analysis.
+    pub name: String,
+    /// Where it is.
+    pub place: Place,
+    /// Keys of the regions it ran in.
+    pub regions: Vec<String>,
+    /// How iterations were dealt.
+    pub kind: LoopKind,
+    /// An `ordered` clause was present.
+    pub ordered: bool,
+    /// Chunk size asked for, smallest and largest; 0 if none.
+    pub chunk_min: u64,
+    /// See `chunk_min`.
+    pub chunk_max: u64,
+    /// Times a thread ran its share.
+    pub shares: u64,
+    /// Time in the loop, waiting at its end not included, all threads.
+    pub time_ns: u64,
+    /// Iterations, all threads.
+    pub iterations: u64,
+    /// Chunks, all threads.
+    pub chunks: u64,
+    /// Mean over longest time of its threads.
+    pub load_balance: f64,
+    /// Per thread, by process and number.
+    pub threads: Vec<LoopShareRow>,
+}
+
+/// A thread's share of a loop.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoopShareRow {
+    /// Index into [`Analysis::processes`].
+    pub process: usize,
+    /// Number of the thread in its process.
+    pub thread: u32,
+    /// Times it ran its share.
+    pub shares: u64,
+    /// Time in the loop.
+    pub time_ns: u64,
+    /// Iterations.
+    pub iterations: u64,
+    /// Chunks.
+    pub chunks: u64,
+}
+
+/// A place where threads waited.
+#[derive(Clone, Debug, Serialize)]
+pub struct WaitRow {
+    /// Identity across recordings of the same program; empty if the construct
+    /// is unknown.
+    pub key: String,
+    /// Short name, unique in this analysis.
+    pub name: String,
+    /// Where it is.
+    pub place: Place,
+    /// What for.
+    pub state: State,
+    /// Waits recorded one by one.
+    pub count: u64,
+    /// Their time, all threads.
+    pub time_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+/// Threads over time, reduced to a bounded number of segments.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Timeline {
+    /// Start of the first process.
+    pub begin_ns: u64,
+    /// End of the last.
+    pub end_ns: u64,
+    /// Length of a cell: nothing shorter can be seen.
+    pub cell_ns: u64,
+    /// One row a thread, by process and number.
+    pub threads: Vec<TimelineThread>,
+    /// Threads left out because there were too many rows.
+    pub threads_omitted: u32,
+}
+
+/// A row of the timeline.
+#[derive(Clone, Debug, Serialize)]
+pub struct TimelineThread {
+    /// Index into [`Analysis::processes`].
+    pub process: usize,
+    /// Number of the thread in its process.
+    pub thread: u32,
+    /// Disjoint, in order; gaps are times the thread did not exist.
+    pub segments: Vec<Segment>,
+}
+
+/// A stretch of a thread's life: where it was and how its time divides.
+///
+/// A segment covers at least one cell unless it is exact (then `states` has
+/// one entry).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Segment {
+    /// From here
+    pub begin_ns: u64,
+    /// to here.
+    pub end_ns: u64,
+    /// Index into [`Analysis::regions`] of the region with the most time in it
+    /// (0 is the serial part).
+    pub region: usize,
+    /// The state with the most time in it.
+    pub state: State,
+    /// Fractions of its time per state, largest first, without zeros.
+    pub mix: Vec<(State, f32)>,
+}
+
+/// What recording cost the program, as an estimate: events x cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Intrusion {
+    /// Events recorded or accumulated.
+    pub events: u64,
+    /// Assumed cost of an event.
+    pub event_cost_ns: f64,
+    /// Cost of all events, all threads.
+    pub cost_ns: u64,
+    /// Cost as a fraction of the time of all threads.
+    pub fraction: f64,
+    /// The largest such fraction of any region.
+    pub worst_region_fraction: f64,
+}
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Numbers may be wrong.
+    Error,
+    /// Numbers are incomplete or estimated.
+    Warning,
+    /// Good to know.
+    Note,
+}
+
+/// Something missing or doubtful.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// How bad.
+    pub severity: Severity,
+    /// One sentence for the user.
+    pub sentence: String,
+}
