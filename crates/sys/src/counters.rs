@@ -1,0 +1,212 @@
+//! What the kernel and the processor count about the calling thread.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Operating-system events of a thread since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Page faults served without I/O.
+    pub minor_faults: u64,
+    /// Page faults that waited for I/O.
+    pub major_faults: u64,
+    /// Context switches because the thread waited.
+    pub voluntary_switches: u64,
+    /// Context switches because the thread was preempted.
+    pub involuntary_switches: u64,
+}
+
+/// Events of the calling thread. One system call.
+#[must_use]
+pub fn thread_usage() -> Usage {
+    // SAFETY: all-zero bytes are a valid rusage.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is writable for the call. RUSAGE_THREAD cannot fail with
+    // a valid pointer; if it did, the zeroes stay.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    Usage {
+        minor_faults: usage.ru_minflt as u64,
+        major_faults: usage.ru_majflt as u64,
+        voluntary_switches: usage.ru_nvcsw as u64,
+        involuntary_switches: usage.ru_nivcsw as u64,
+    }
+}
+
+/// The number by which the kernel knows the calling thread.
+#[must_use]
+pub fn os_thread_id() -> u32 {
+    // SAFETY: no arguments, no effects, cannot fail.
+    unsafe { libc::gettid() as u32 }
+}
+
+/// What the processor counted in user mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hardware {
+    /// CPU cycles.
+    pub cycles: u64,
+    /// Instructions retired.
+    pub instructions: u64,
+}
+
+/// The processor's counters of the thread that opened them.
+#[derive(Debug)]
+pub struct HardwareCounters {
+    cycles: OwnedFd,
+    _instructions: OwnedFd,
+}
+
+/// Descriptors are moved up here, out of the way of programs that close or
+/// reuse the low numbers without asking whose they are.
+const FIRST_DESCRIPTOR: libc::c_int = 700;
+
+/// `struct perf_event_attr` up to its first published size (64 bytes), which
+/// every kernel accepts.
+#[repr(C)]
+#[derive(Default)]
+struct EventAttributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_type: u32,
+    config1: u64,
+}
+
+const TYPE_HARDWARE: u32 = 0;
+const CPU_CYCLES: u64 = 0;
+const INSTRUCTIONS: u64 = 1;
+const FORMAT_TIME_ENABLED: u64 = 1;
+const FORMAT_TIME_RUNNING: u64 = 2;
+const FORMAT_GROUP: u64 = 8;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const CLOSE_ON_EXEC: libc::c_ulong = 8;
+
+impl HardwareCounters {
+    /// Begins to count for the calling thread.
+    ///
+    /// # Errors
+    /// If the kernel does not permit it or the machine has no such counters
+    /// (usual in virtual machines).
+    pub fn open() -> io::Result<Self> {
+        let cycles = open_event(CPU_CYCLES, None)?;
+        let instructions = open_event(INSTRUCTIONS, Some(&cycles))?;
+        let counters = Self {
+            cycles,
+            _instructions: instructions,
+        };
+        match counters.read() {
+            Some(_) => Ok(counters),
+            None => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Counts since [`open`](Self::open), extrapolated if the kernel had to
+    /// share the counters among several users. `None` if they never ran or can
+    /// no longer be read. One system call.
+    #[must_use]
+    pub fn read(&self) -> Option<Hardware> {
+        // Number of events, time enabled, time running, then the values.
+        let mut group = [0_u64; 5];
+        // SAFETY: the buffer is writable and of the length given.
+        let got = unsafe {
+            libc::read(
+                self.cycles.as_raw_fd(),
+                group.as_mut_ptr().cast(),
+                size_of_val(&group),
+            )
+        };
+        let [events, enabled, running, cycles, instructions] = group;
+        if usize::try_from(got) != Ok(size_of_val(&group)) || events != 2 || running == 0 {
+            return None;
+        }
+        let scale = |count: u64| {
+            if enabled <= running {
+                count
+            } else {
+                (count as f64 * (enabled as f64 / running as f64)) as u64
+            }
+        };
+        Some(Hardware {
+            cycles: scale(cycles),
+            instructions: scale(instructions),
+        })
+    }
+}
+
+fn open_event(config: u64, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
+    let attributes = EventAttributes {
+        kind: TYPE_HARDWARE,
+        size: size_of::<EventAttributes>() as u32,
+        config,
+        read_format: FORMAT_GROUP | FORMAT_TIME_ENABLED | FORMAT_TIME_RUNNING,
+        flags: EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+        ..EventAttributes::default()
+    };
+    let group = leader.map_or(-1, AsRawFd::as_raw_fd);
+    // SAFETY: `attributes` is a valid perf_event_attr of the size it states;
+    // pid 0 and cpu -1 mean the calling thread on any processor.
+    let descriptor = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            0 as libc::pid_t,
+            -1 as libc::c_int,
+            group,
+            CLOSE_ON_EXEC,
+        )
+    };
+    let descriptor = libc::c_int::try_from(descriptor)
+        .ok()
+        .filter(|&descriptor| descriptor >= 0)
+        .ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: the kernel has just given us this descriptor.
+    let low = unsafe { OwnedFd::from_raw_fd(descriptor) };
+    // SAFETY: duplicates a descriptor we own.
+    let high = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR) };
+    if high < 0 {
+        return Ok(low);
+    }
+    // SAFETY: as above, a descriptor that is ours alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(high) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn touching_new_memory_is_seen() {
+        let before = thread_usage();
+        let mut pages = vec![0_u8; 4 << 20];
+        for page in pages.chunks_mut(4096) {
+            page[0] = 1;
+        }
+        std::hint::black_box(&pages);
+        assert!(thread_usage().minor_faults > before.minor_faults);
+    }
+
+    #[test]
+    fn threads_have_numbers_of_their_own() {
+        let here = os_thread_id();
+        let there = std::thread::spawn(os_thread_id).join().unwrap();
+        assert_ne!(here, there);
+    }
+
+    #[test]
+    fn hardware_counters_advance_or_say_why_not() {
+        match HardwareCounters::open() {
+            Ok(counters) => {
+                let before = counters.read().unwrap();
+                std::hint::black_box((0..100_000_u64).fold(0, u64::wrapping_add));
+                let after = counters.read().unwrap();
+                assert!(after.instructions > before.instructions);
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}

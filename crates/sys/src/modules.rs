@@ -1,0 +1,103 @@
+//! Which file a code address was mapped from.
+
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// An address as its module's own ELF virtual address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// The file.
+    pub module: PathBuf,
+    /// The address without the load bias.
+    pub address: u64,
+}
+
+/// What the search wants and what it found.
+struct Search {
+    wanted: u64,
+    found: Option<(Vec<u8>, u64)>,
+}
+
+/// Finds the loaded module that contains `address`. `None` for code that came
+/// from no file (generated at run time) and for 0.
+///
+/// Takes the dynamic loader's lock and allocates: not for event paths.
+#[must_use]
+pub fn locate(address: usize) -> Option<Located> {
+    if address == 0 {
+        return None;
+    }
+    let mut search = Search {
+        wanted: address as u64,
+        found: None,
+    };
+    // SAFETY: `visit` has the required signature and treats its last argument
+    // as the `Search` passed here, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
+    let (name, address) = search.found?;
+    let module = if name.is_empty() {
+        // The program itself has no name for the loader.
+        std::env::current_exe().unwrap_or_default()
+    } else {
+        PathBuf::from(OsStr::from_bytes(&name))
+    };
+    Some(Located { module, address })
+}
+
+/// Called for each loaded module; a non-zero result ends the search.
+unsafe extern "C" fn visit(
+    info: *mut libc::dl_phdr_info,
+    _size: libc::size_t,
+    search: *mut libc::c_void,
+) -> libc::c_int {
+    // SAFETY: the loader passes a valid description for the time of the call,
+    // and `search` is the exclusive pointer that `locate` handed over.
+    let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
+    if info.dlpi_phdr.is_null() {
+        return 0;
+    }
+    // SAFETY: the loader guarantees `dlpi_phnum` headers at `dlpi_phdr`.
+    let headers =
+        unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let inside = headers.iter().any(|header| {
+        header.p_type == libc::PT_LOAD
+            && search
+                .wanted
+                .wrapping_sub(info.dlpi_addr.wrapping_add(header.p_vaddr))
+                < header.p_memsz
+    });
+    if !inside {
+        return 0;
+    }
+    let name = if info.dlpi_name.is_null() {
+        Vec::new()
+    } else {
+        // SAFETY: a non-null name is a C string owned by the loader, valid for
+        // the time of the call.
+        unsafe { CStr::from_ptr(info.dlpi_name) }
+            .to_bytes()
+            .to_vec()
+    };
+    search.found = Some((name, search.wanted.wrapping_sub(info.dlpi_addr)));
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_code_is_found_in_this_program() {
+        let here = our_own_code_is_found_in_this_program as *const () as usize;
+        let located = locate(here).unwrap();
+        assert_eq!(located.module, std::env::current_exe().unwrap());
+        assert!(located.address > 0 && located.address <= here as u64);
+    }
+
+    #[test]
+    fn addresses_outside_all_modules_are_not_found() {
+        assert_eq!(locate(0), None);
+        assert_eq!(locate(8), None);
+    }
+}
