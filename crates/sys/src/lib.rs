@@ -9,3 +9,5 @@ pub mod clock;
 pub mod counters;
 pub mod modules;
 pub mod shm;
+
+pub mod affinity;
