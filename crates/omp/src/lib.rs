@@ -1,6 +1,32 @@
 //! The OpenMP runtime: teams, barriers, worksharing, tasks, locks, ICVs.
+//!
+//! Everything here is safe Rust over a few primitives of `fathomp-sys`; the C
+//! symbols are in `fathomp-abi`. How it hangs together:
+//!
+//! * [`runtime`]: what the process shares; [`worker`]: an OS thread;
+//!   [`team`]: a team and its members (implicit tasks).
+//! * [`parallel`]: fork and join; [`barrier`]; both wait through `bell`
+//!   and count arrivals through `rendezvous`.
+//! * [`worksharing`], [`sync`], [`task`]: what members do inside a region.
+//! * [`icv`], [`env`], [`places`]: what the user may set.
 #![forbid(unsafe_code)]
 
+pub mod barrier;
+mod bell;
 pub mod env;
 pub mod icv;
+mod own;
+pub mod parallel;
 pub mod places;
+mod pool;
+mod primitive;
+mod rendezvous;
+pub mod runtime;
+pub mod sync;
+pub mod task;
+pub mod team;
+pub mod worker;
+pub mod worksharing;
+
+pub use runtime::runtime;
+pub use worker::current;

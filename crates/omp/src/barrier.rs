@@ -1,0 +1,103 @@
+//! The team barrier and the join at the end of a region.
+//!
+//! Both let a waiting member run tasks, and both end only when all tasks the
+//! team made before them are complete. Tasks are counted per phase (see
+//! [`crate::task`]), so a member that leaves a barrier late never waits for
+//! tasks that faster members made after it.
+
+use crate::task;
+use crate::team::{Member, Order};
+use fathomp_trace::recorder::now;
+use fathomp_trace::state::State;
+use std::sync::atomic::Ordering;
+
+/// Waits until the whole team has come and all its tasks are complete.
+/// `state` says whether the program wrote the barrier.
+#[inline]
+pub fn barrier(member: &'static Member, state: State) {
+    wait_recorded(member, state, || {
+        meet(member, false);
+    });
+}
+
+/// A barrier that is a cancellation point: returns `true`, possibly before the
+/// others have come, if the region has been cancelled.
+pub fn cancellable(member: &'static Member, state: State) -> bool {
+    let mut cancelled = false;
+    wait_recorded(member, state, || cancelled = meet(member, true));
+    cancelled
+}
+
+/// Runs `wait` and records how long it took, less the time spent in tasks.
+#[inline]
+pub(crate) fn wait_recorded(member: &'static Member, state: State, wait: impl FnOnce()) {
+    let Some(recorder) = member.worker().recorder() else {
+        return wait();
+    };
+    let begin = now();
+    let tasks = member.task.ticks();
+    wait();
+    recorder.wait(state, begin + (member.task.ticks() - tasks), now());
+}
+
+#[inline]
+fn meet(member: &'static Member, cancellable: bool) -> bool {
+    let team = member.team();
+    let size = team.size();
+    let phase = member.phase.get();
+    let cancelled = || cancellable && team.cancelled.load(Ordering::SeqCst);
+    if size > 1 {
+        if cancelled() {
+            return true;
+        }
+        let next = phase.wrapping_add(1);
+        if team.barrier.arrive(member.thread_num(), size) {
+            team.barrier.open(next);
+        } else {
+            team.barrier
+                .wait(next, team.patience(), || cancelled() || help(member));
+            if !team.barrier.is_open(next) {
+                return true;
+            }
+        }
+    }
+    task::complete_phase(member, phase);
+    member.phase.set(phase.wrapping_add(1));
+    cancelled()
+}
+
+/// End of a region for its primary thread: waits for the workers and tasks.
+#[inline]
+pub(crate) fn join(primary: &'static Member, order: Order) {
+    let team = primary.team();
+    if order.size() == 1 && !team.tasks.is_used() {
+        return;
+    }
+    wait_recorded(primary, State::ImplicitBarrier, || {
+        if order.size() > 1 {
+            team.join
+                .wait(order.number(), team.patience(), || help(primary));
+        }
+        task::complete_phase(primary, primary.phase.get());
+    });
+}
+
+/// End of a region for a worker: says so and goes back to the dock, where it
+/// still helps with the region's tasks.
+#[inline]
+pub(crate) fn leave(member: &'static Member, order: Order) {
+    let team = member.team();
+    if let Some(recorder) = member.worker().recorder() {
+        recorder.end();
+    }
+    if team.join.arrive(member.thread_num() - 1, order.size() - 1) {
+        team.join.open(order.number());
+    }
+}
+
+/// Runs tasks while there are any; waiting goes on afterwards.
+#[inline]
+fn help(member: &'static Member) -> bool {
+    task::help(member);
+    false
+}

@@ -1,0 +1,330 @@
+//! Forking a team, running a region, joining.
+
+use crate::icv::ProcBind;
+use crate::pool::Seat;
+use crate::runtime::runtime;
+use crate::team::{Member, Order, Team};
+use crate::worker::{Worker, current, set_current};
+use crate::{barrier, places, task, worksharing};
+use fathomp_base::{InstanceId, SiteId, Ticks};
+use fathomp_sys::outlined::{Opaque, Outlined};
+use fathomp_trace::model::SiteKind;
+use fathomp_trace::recorder::{Start, now};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+/// What a `parallel` construct asks for.
+#[derive(Clone, Copy)]
+pub struct Fork<'a> {
+    /// The region's code and its data.
+    pub function: Outlined,
+    /// Passed to `function`.
+    pub data: Opaque,
+    /// `num_threads` clause; 0 if there is none, 1 if an `if` clause was false.
+    pub threads: u32,
+    /// `proc_bind` clause.
+    pub bind: Option<ProcBind>,
+    /// Return address of the program's call, for naming the region.
+    pub call: usize,
+    /// The worksharing construct a combined construct begins with.
+    pub preset: Option<worksharing::Preset>,
+    /// Called with the team's size before any other member begins.
+    pub prepare: Option<&'a dyn Fn(&'static Team, u32)>,
+}
+
+/// A region being executed, as its encountering thread remembers it.
+#[must_use]
+#[derive(Clone, Copy)]
+pub struct Frame {
+    outer: &'static Member,
+    team: &'static Team,
+}
+
+/// Runs a parallel region.
+#[inline]
+pub fn parallel(fork: &Fork) {
+    let frame = begin(fork);
+    fork.function.call(fork.data);
+    end(frame);
+}
+
+/// Forms the team and starts its workers; the caller then plays member 0.
+pub fn begin(fork: &Fork) -> Frame {
+    let outer = current();
+    let worker = outer.worker();
+    let asked = worker.recorder().map(|_| now());
+    let outer_team = outer.team();
+    let icvs = outer.icvs();
+    let runtime = runtime();
+
+    let size = team_size(outer_team, &icvs, fork.threads);
+    let team = team_for(worker, size);
+    let size = if size > 1 {
+        hire(outer_team, team, size)
+    } else {
+        1
+    };
+
+    // Nobody else looks at the team now: its workers are docked.
+    let dock = &team.dock;
+    let inner = icvs.for_team();
+    let mut handed = team.icvs.lock().unwrap_or_else(PoisonError::into_inner);
+    if *handed != inner || dock.icv_stamp.load(Ordering::Relaxed) == 0 {
+        *handed = inner;
+        let stamp = dock
+            .icv_stamp
+            .load(Ordering::Relaxed)
+            .wrapping_add(1)
+            .max(1);
+        dock.icv_stamp.store(stamp, Ordering::Relaxed);
+    }
+    drop(handed);
+    team.parent.store(Some(outer), Ordering::Relaxed);
+    team.group.store(outer_team.group(), Ordering::Relaxed);
+    dock.level.store(outer_team.level() + 1, Ordering::Relaxed);
+    dock.active_level.store(
+        outer_team.active_level() + u32::from(size > 1),
+        Ordering::Relaxed,
+    );
+    if size > 1 {
+        dock.patience
+            .store(runtime.enter(size).0, Ordering::Relaxed);
+    }
+    let primary = team.member(0);
+    dock.phase.store(primary.phase.get(), Ordering::Relaxed);
+    if team.cancelled.load(Ordering::Relaxed) {
+        team.cancelled.store(false, Ordering::Relaxed);
+        team.barrier.reset();
+    }
+    dock.preset.store(fork.preset.is_some(), Ordering::Relaxed);
+    if let Some(preset) = fork.preset {
+        team.shares.set_preset(preset);
+    }
+    if icvs.bind != ProcBind::False {
+        places::bind_team(team, outer, &icvs, fork.bind, size);
+    }
+    if let Some(prepare) = fork.prepare {
+        prepare(team, size);
+    }
+    if let (Some(recorder), Some(asked)) = (runtime.recorder, asked) {
+        let site = recorder.site(SiteKind::Parallel, fork.call, fork.function.address());
+        dock.site.store(site.0, Ordering::Relaxed);
+        dock.instance
+            .store(recorder.next_instance().0, Ordering::Relaxed);
+        dock.fork.store(asked.0, Ordering::Relaxed);
+    }
+
+    if size > 1 {
+        let order = team.order().next(size);
+        team.tasks.open(order);
+        dock.function.store(fork.function, Ordering::Relaxed);
+        dock.data.store(fork.data.0, Ordering::Relaxed);
+        dock.order.store(order.0, Ordering::SeqCst);
+        dock.bell.ring();
+    } else {
+        // The number stays: it counts orders that workers obey, and each of
+        // those opens the join.
+        dock.order.store(team.order().alone().0, Ordering::Relaxed);
+    }
+
+    worker.depth.set(worker.depth.get() + 1);
+    primary.seat(worker);
+    set_current(primary);
+    primary.start(team);
+    Frame { outer, team }
+}
+
+/// Ends the region: waits for the team and its tasks.
+pub fn end(frame: Frame) {
+    let Frame { outer, team } = frame;
+    let worker = outer.worker();
+    let primary = team.member(0);
+    let order = team.order();
+    let size = order.size();
+    worksharing::leave(primary);
+
+    barrier::join(primary, order);
+    team.tasks.close();
+    if let Some(recorder) = worker.recorder() {
+        recorder.end();
+    }
+
+    worker.depth.set(worker.depth.get() - 1);
+    if size > 1 {
+        runtime().leave(size);
+        if let Some(group) = team.group() {
+            group.employed.fetch_sub(size - 1, Ordering::Relaxed);
+        }
+    }
+    set_current(outer);
+}
+
+/// `GOMP_parallel_start`: the caller runs the region's code itself, then calls
+/// [`end_legacy`].
+pub fn begin_legacy(fork: &Fork) {
+    let frame = begin(fork);
+    frame.outer.worker().open.with(|open| open.push(frame));
+}
+
+/// Ends the region begun last by [`begin_legacy`].
+pub fn end_legacy() {
+    if let Some(frame) = current().worker().open.with(Vec::pop) {
+        end(frame);
+    }
+}
+
+/// Threads a region may have (OpenMP 5.1, 2.6.1, algorithm 2.1).
+fn team_size(outer: &Team, icvs: &crate::icv::Icvs, clause: u32) -> u32 {
+    if clause == 1 || outer.active_level() >= u32::from(icvs.max_active_levels) {
+        return 1;
+    }
+    let mut size = if clause == 0 {
+        icvs.num_threads
+    } else {
+        clause
+    };
+    if icvs.dynamic {
+        size = size.min(runtime().processors);
+    }
+    size.max(1)
+}
+
+/// Reserves threads within the contention group's limit and seats workers.
+fn hire(outer: &Team, team: &'static Team, size: u32) -> u32 {
+    let runtime = runtime();
+    let Some(group) = outer.group() else { return 1 };
+    let limit = crate::worker::current().icvs().thread_limit;
+    let mut wanted = size - 1;
+    if limit == u32::MAX {
+        group.employed.fetch_add(wanted, Ordering::Relaxed);
+    } else {
+        let reserve = |employed: u32| {
+            let free = limit.saturating_sub(1).saturating_sub(employed);
+            Some(employed + free.min(size - 1))
+        };
+        let before = group
+            .employed
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve)
+            .unwrap_or(0);
+        wanted = limit.saturating_sub(1).saturating_sub(before).min(size - 1);
+    }
+    let got = if team.seats.get() >= wanted {
+        wanted
+    } else {
+        runtime.pool.fill(team, wanted + 1) - 1
+    };
+    group.employed.fetch_sub(wanted - got, Ordering::Relaxed);
+    got + 1
+}
+
+/// The team this thread used last at its depth, or a larger one.
+#[inline]
+fn team_for(worker: &Worker, size: u32) -> &'static Team {
+    let depth = worker.depth.get() as usize;
+    worker.teams.with(|teams| {
+        if let Some(&team) = teams.get(depth) {
+            if team.capacity() >= size {
+                return team;
+            }
+            for team in teams.drain(depth..) {
+                runtime().pool.retire(team);
+            }
+        }
+        let team = runtime().pool.team(size);
+        teams.push(team);
+        team
+    })
+}
+
+/// Sends all workers of `team` back to the pool and waits until they have left.
+pub(crate) fn dismiss(team: &'static Team) {
+    let seats = team.seats.get();
+    if seats == 0 {
+        return;
+    }
+    let order = team.order().next(Order::DISMISS);
+    team.dock.order.store(order.0, Ordering::SeqCst);
+    team.dock.bell.ring();
+    team.join
+        .wait(order.number(), crate::bell::Patience(1000), || false);
+    team.seats.set(0);
+    team.dock.order.store(order.alone().0, Ordering::Relaxed);
+}
+
+/// Life of a worker in a team: run the team's regions until dismissed.
+pub(crate) fn serve(worker: &'static Worker, seat: Seat) {
+    let Seat { member, mut seen } = seat;
+    let team = member.team();
+    let num = member.thread_num();
+    member.seat(worker);
+    set_current(member);
+    loop {
+        let mut order = seen;
+        team.dock.bell.wait(team.patience(), || {
+            order = Order(team.dock.order.load(Ordering::SeqCst));
+            order != seen || {
+                task::help_from_dock(member, seen);
+                false
+            }
+        });
+        seen = order;
+        let size = order.size();
+        if size == Order::DISMISS {
+            // The seat is free once all have arrived, so leave nothing behind.
+            let seats = team.seats.get();
+            member.vacate();
+            if team.join.arrive(num - 1, seats) {
+                team.join.open(order.number());
+            }
+            return;
+        }
+        if num < size {
+            run(member, team, order);
+        }
+    }
+}
+
+fn run(member: &'static Member, team: &'static Team, order: Order) {
+    let dock = &team.dock;
+    member.phase.set(dock.phase.load(Ordering::Relaxed));
+    member.start(team);
+    if let Some(function) = dock.function.load(Ordering::Relaxed) {
+        function.call(Opaque(dock.data.load(Ordering::Relaxed)));
+    }
+    worksharing::leave(member);
+    barrier::leave(member, order);
+}
+
+impl Member {
+    /// Begins this member's implicit task.
+    #[inline]
+    fn start(&'static self, team: &'static Team) {
+        let dock = &team.dock;
+        self.inherit(team, dock.icv_stamp.load(Ordering::Relaxed));
+        if self.place_stamp.get() != dock.place_stamp.load(Ordering::Relaxed) {
+            places::move_to_place(self, team);
+        }
+        self.task.reset();
+        self.share.start(self, dock.preset.load(Ordering::Relaxed));
+        if let Some(recorder) = self.worker().recorder() {
+            recorder.begin(&Start {
+                site: SiteId(dock.site.load(Ordering::Relaxed)),
+                instance: InstanceId(dock.instance.load(Ordering::Relaxed)),
+                parent: team.parent_instance(),
+                thread_num: self.thread_num(),
+                team_size: team.size(),
+                level: team.level(),
+                fork: Ticks(dock.fork.load(Ordering::Relaxed)),
+            });
+        }
+    }
+}
+
+impl Team {
+    /// The execution that encloses this one, 0 outside.
+    fn parent_instance(&self) -> InstanceId {
+        self.parent().map_or(InstanceId(0), |outer| {
+            InstanceId(outer.team().dock.instance.load(Ordering::Relaxed))
+        })
+    }
+}

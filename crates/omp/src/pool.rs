@@ -1,0 +1,150 @@
+//! Threads and teams between two uses.
+
+use crate::bell::{Bell, Patience};
+use crate::parallel;
+use crate::runtime::runtime;
+use crate::team::{Member, Order, Team};
+use crate::worker::Worker;
+use fathomp_sys::process;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Idle threads and teams of the process.
+#[derive(Default)]
+pub(crate) struct Pool {
+    idle: Mutex<Vec<&'static Bench>>,
+    guests: Mutex<Vec<&'static Worker>>,
+    teams: Mutex<Vec<&'static Team>>,
+    started: AtomicU32,
+    warned: AtomicBool,
+}
+
+/// Where a thread of the pool waits for a team.
+pub(crate) struct Bench {
+    worker: &'static Worker,
+    seat: Mutex<Option<Seat>>,
+    called: AtomicBool,
+    bell: Bell,
+}
+
+/// A place in a team, and the last order given before it was taken.
+#[derive(Clone, Copy)]
+pub(crate) struct Seat {
+    pub(crate) member: &'static Member,
+    pub(crate) seen: Order,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pool {
+    /// State for a thread of the program that is new to the runtime.
+    pub(crate) fn guest(&self) -> &'static Worker {
+        lock(&self.guests).pop().unwrap_or_else(Worker::leak)
+    }
+
+    pub(crate) fn return_guest(&self, worker: &'static Worker) {
+        lock(&self.guests).push(worker);
+    }
+
+    /// A team for at least `capacity` members, without workers.
+    pub(crate) fn team(&self, capacity: u32) -> &'static Team {
+        let mut teams = lock(&self.teams);
+        let fits =
+            |team: &&'static Team| team.capacity() >= capacity && team.capacity() / 4 <= capacity;
+        match teams.iter().position(fits) {
+            Some(found) => teams.swap_remove(found),
+            None => Team::leak(capacity.next_power_of_two(), None),
+        }
+    }
+
+    /// Sends a team's workers away and keeps the team for another use. Called
+    /// by its primary thread, outside the region.
+    pub(crate) fn retire(&self, team: &'static Team) {
+        parallel::dismiss(team);
+        team.member(0).vacate();
+        lock(&self.teams).push(team);
+    }
+
+    /// Fills the team's seats up to `size` members and returns how many
+    /// members it has now: fewer if the system refuses more threads.
+    pub(crate) fn fill(&'static self, team: &'static Team, size: u32) -> u32 {
+        let seen = team.order();
+        while team.seats.get() + 1 < size {
+            let seat = Seat {
+                member: team.member(team.seats.get() + 1),
+                seen,
+            };
+            if !self.employ(seat) {
+                break;
+            }
+            team.seats.set(team.seats.get() + 1);
+        }
+        size.min(team.seats.get() + 1)
+    }
+
+    fn employ(&'static self, seat: Seat) -> bool {
+        if let Some(bench) = lock(&self.idle).pop() {
+            *lock(&bench.seat) = Some(seat);
+            bench.called.store(true, Ordering::SeqCst);
+            bench.bell.ring();
+            return true;
+        }
+        self.start(seat)
+    }
+
+    fn start(&'static self, seat: Seat) -> bool {
+        let number = self.started.fetch_add(1, Ordering::Relaxed) + 1;
+        let settings = &runtime().settings;
+        let stack = settings
+            .stack_size
+            .unwrap_or_else(process::default_thread_stack_bytes);
+        let started = std::thread::Builder::new()
+            .name(format!("omp-{number}"))
+            .stack_size(stack)
+            .spawn(move || {
+                let worker = Worker::leak();
+                worker.start_recording(runtime());
+                let bench: &'static Bench = Box::leak(Box::new(Bench {
+                    worker,
+                    seat: Mutex::new(None),
+                    called: AtomicBool::new(false),
+                    bell: Bell::new(),
+                }));
+                self.work(bench, seat);
+            });
+        if let Err(problem) = &started
+            && !self.warned.swap(true, Ordering::Relaxed)
+        {
+            eprintln!(
+                "fathomp: cannot start another thread ({problem}); teams will be smaller \
+                 than asked for: lower OMP_NUM_THREADS or raise the limit (ulimit -u)"
+            );
+        }
+        started.is_ok()
+    }
+
+    /// Life of a thread of the pool. It ends with the process.
+    fn work(&self, bench: &'static Bench, first: Seat) {
+        let mut seat = first;
+        loop {
+            parallel::serve(bench.worker, seat);
+            lock(&self.idle).push(bench);
+            seat = bench.wait();
+        }
+    }
+}
+
+impl Bench {
+    fn wait(&self) -> Seat {
+        loop {
+            self.bell
+                .wait(Patience(1), || self.called.load(Ordering::SeqCst));
+            self.called.store(false, Ordering::SeqCst);
+            if let Some(seat) = lock(&self.seat).take() {
+                return seat;
+            }
+        }
+    }
+}

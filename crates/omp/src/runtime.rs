@@ -1,0 +1,120 @@
+//! What the whole process shares: settings, the pool of threads, the recorder.
+
+use crate::bell::Patience;
+use crate::env::{Settings, WaitPolicy, process_variable};
+use crate::icv::{DeviceIcvs, Icvs};
+use crate::pool::Pool;
+use fathomp_sys::affinity;
+use fathomp_sys::static_ref::AtomicRef;
+use fathomp_trace::recorder::Recorder;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Name and version under which recordings mention this runtime.
+pub const NAME: &str = concat!("fathomp ", env!("CARGO_PKG_VERSION"));
+
+/// Process-wide state. It is leaked, and replaced as a whole in a forked
+/// child, where only the forking thread exists and locks may be held by
+/// threads that do not.
+pub struct Runtime {
+    /// What the environment said when the runtime started.
+    pub settings: Settings,
+    /// ICVs of the device, which the program may change.
+    pub device: DeviceIcvs,
+    /// Processors the process may use; the `num_procs` of the API.
+    pub processors: u32,
+    pub(crate) pool: Pool,
+    pub(crate) recorder: Option<&'static Recorder>,
+    /// Workers inside regions, to tell when there are more threads than processors.
+    busy: AtomicU32,
+}
+
+static RUNTIME: AtomicRef<Runtime> = AtomicRef::new(None);
+static START: Once = Once::new();
+
+/// The runtime of this process, started at the first call.
+#[inline]
+pub fn runtime() -> &'static Runtime {
+    match RUNTIME.load(Ordering::Acquire) {
+        Some(runtime) => runtime,
+        None => start(),
+    }
+}
+
+#[cold]
+fn start() -> &'static Runtime {
+    START.call_once(|| {
+        let (settings, warnings) = Settings::from_env(process_variable);
+        for warning in warnings {
+            eprintln!("fathomp: {warning}");
+        }
+        let runtime = Runtime::leak(settings, Recorder::from_environment(NAME));
+        RUNTIME.store(Some(runtime), Ordering::Release);
+        fathomp_sys::process::on_fork_in_child(restart_in_child);
+    });
+    RUNTIME
+        .load(Ordering::Acquire)
+        .expect("call_once returns after the runtime is stored")
+}
+
+/// Runs in a forked child, in its only thread.
+extern "C" fn restart_in_child() {
+    let Some(parent) = RUNTIME.load(Ordering::Acquire) else {
+        return;
+    };
+    let recorder = parent.recorder.and_then(Recorder::restart_in_child);
+    let child = Runtime::leak(parent.settings.clone(), recorder);
+    RUNTIME.store(Some(child), Ordering::Release);
+    crate::worker::restart_in_child(child);
+}
+
+impl Runtime {
+    fn leak(settings: Settings, recorder: Option<&'static Recorder>) -> &'static Self {
+        Box::leak(Box::new(Self {
+            device: settings.device_icvs(),
+            processors: affinity::allowed_count(),
+            settings,
+            pool: Pool::default(),
+            recorder,
+            busy: AtomicU32::new(0),
+        }))
+    }
+
+    /// ICVs of an initial task.
+    pub(crate) fn initial_icvs(&self) -> Icvs {
+        self.settings.initial_icvs(self.processors)
+    }
+
+    /// A team of `size` starts; returns how long its members should poll.
+    #[inline]
+    pub(crate) fn enter(&self, size: u32) -> Patience {
+        let workers = size - 1;
+        let busy = self.busy.fetch_add(workers, Ordering::Relaxed) + workers + 1;
+        self.patience(busy)
+    }
+
+    /// A team of `size` has ended.
+    #[inline]
+    pub(crate) fn leave(&self, size: u32) {
+        self.busy.fetch_sub(size - 1, Ordering::Relaxed);
+    }
+
+    /// How long to poll while `busy` threads compete for the processors. With
+    /// more threads than processors a poll only keeps the thread that is
+    /// waited for from running.
+    fn patience(&self, busy: u32) -> Patience {
+        let crowded = busy > self.processors;
+        if let Some(spins) = self.settings.spin_count {
+            let spins = u32::try_from(spins).unwrap_or(u32::MAX);
+            return Patience(if crowded { spins.min(1000) } else { spins });
+        }
+        Patience(match (self.settings.wait_policy, crowded) {
+            (Some(WaitPolicy::Passive), true) => 1,
+            (Some(WaitPolicy::Passive), false) => 500,
+            (None, true) => 100,
+            (None, false) => 200_000,
+            (Some(WaitPolicy::Active), true) => 1000,
+            (Some(WaitPolicy::Active), false) => 1_000_000_000,
+        })
+    }
+}

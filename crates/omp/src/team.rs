@@ -1,0 +1,325 @@
+//! A team of threads, and what each member keeps while it is in it.
+//!
+//! Teams live for ever and are reused: a thread that forks repeatedly finds its
+//! last team waiting, workers included. That makes every reference to a team
+//! or member `'static`, and starting a region one store.
+
+use crate::bell::{Bell, Patience};
+use crate::icv::Icvs;
+use crate::own::Own;
+use crate::rendezvous::Rendezvous;
+use crate::task;
+use crate::worker::Worker;
+use crate::worksharing;
+use fathomp_sys::outlined::AtomicOutlined;
+use fathomp_sys::own_cell::OwnCell;
+use fathomp_sys::static_ref::AtomicRef;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// A team. Written by its primary thread between regions, read by all members.
+pub struct Team {
+    pub(crate) dock: Dock,
+    pub(crate) barrier: Rendezvous,
+    /// Workers that are through with the region; its phase is the order's number.
+    pub(crate) join: Rendezvous,
+    pub(crate) tasks: task::Pool,
+    pub(crate) shares: worksharing::Shares,
+    pub(crate) cancelled: AtomicBool,
+    /// ICVs for the members' implicit tasks; read when the dock's stamp is new.
+    pub(crate) icvs: Mutex<Icvs>,
+    /// Member of the enclosing team that formed this one; none at level 0.
+    pub(crate) parent: AtomicRef<Member>,
+    /// Threads of the contention group this team belongs to.
+    pub(crate) group: AtomicRef<Group>,
+    members: Box<[Member]>,
+    /// Workers docked here: seat `i` is member `i + 1`.
+    pub(crate) seats: Own,
+}
+
+/// Where a team's workers wait for the next region, and what they need to know
+/// to begin it. One line of memory, so that one transfer brings all of it.
+#[repr(align(128))]
+pub(crate) struct Dock {
+    /// [`Order`]: bumped to start a region.
+    pub(crate) order: AtomicU64,
+    pub(crate) bell: Bell,
+    pub(crate) function: AtomicOutlined,
+    pub(crate) data: AtomicUsize,
+    pub(crate) patience: AtomicU32,
+    /// Barrier phase all members start from.
+    pub(crate) phase: AtomicU32,
+    /// Changes when [`Team::icvs`] does.
+    pub(crate) icv_stamp: AtomicU32,
+    /// Changes when the members' places do.
+    pub(crate) place_stamp: AtomicU32,
+    pub(crate) level: AtomicU32,
+    pub(crate) active_level: AtomicU32,
+    /// The region began with a worksharing construct (`GOMP_parallel_loop_*`).
+    pub(crate) preset: AtomicBool,
+    /// For the recording: this execution, its code, and when it was asked for.
+    pub(crate) instance: AtomicU64,
+    pub(crate) site: AtomicU32,
+    pub(crate) fork: AtomicU64,
+}
+
+/// What [`Dock::order`] holds: the number of the region and the size of its
+/// team, in one word so that a late worker cannot mix up two regions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Order(pub(crate) u64);
+
+impl Order {
+    /// Size that tells workers to leave the team.
+    pub(crate) const DISMISS: u32 = 0;
+
+    #[inline]
+    pub(crate) const fn new(number: u32, size: u32) -> Self {
+        Self((number as u64) << 32 | size as u64)
+    }
+
+    /// The order after this one, to `size` members.
+    #[inline]
+    pub(crate) const fn next(self, size: u32) -> Self {
+        Self::new(self.number().wrapping_add(1), size)
+    }
+
+    /// The same order number with only the primary thread at work.
+    #[inline]
+    pub(crate) const fn alone(self) -> Self {
+        Self::new(self.number(), 1)
+    }
+
+    #[inline]
+    pub(crate) const fn number(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    #[inline]
+    pub(crate) const fn size(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// Threads that share a thread limit: an initial thread and all that its
+/// regions employ.
+#[derive(Debug, Default)]
+pub struct Group {
+    /// Threads employed now, the initial one not counted.
+    pub(crate) employed: AtomicU32,
+    /// Number of the initial team in its league and size of the league
+    /// (1 outside a `teams` construct).
+    pub team_num: AtomicU32,
+    /// See `team_num`; 0 stands for 1.
+    pub num_teams: AtomicU32,
+}
+
+/// A thread's place in a team: its implicit task. Only that thread writes it.
+#[repr(align(128))]
+pub struct Member {
+    team: AtomicRef<Team>,
+    worker: AtomicRef<Worker>,
+    thread_num: u32,
+    /// Barrier phases this member has passed; equal in all members between
+    /// barriers. Its parity names the set of tasks that the next barrier awaits.
+    pub(crate) phase: Own,
+    icv_stamp: Own,
+    pub(crate) place_stamp: Own,
+    icvs: OwnCell<Option<Icvs>>,
+    /// The explicit task this member runs; none in its implicit task.
+    pub(crate) task: task::Current,
+    pub(crate) share: worksharing::Cursor,
+}
+
+impl Team {
+    /// A new team that can hold `capacity` members, 1 or more.
+    pub(crate) fn leak(capacity: u32, group: Option<&'static Group>) -> &'static Self {
+        let icvs = crate::runtime::runtime().initial_icvs();
+        let members = (0..capacity).map(|num| Member::new(num, icvs)).collect();
+        let team: &'static Self = Box::leak(Box::new(Self {
+            dock: Dock::new(),
+            barrier: Rendezvous::new(capacity),
+            join: Rendezvous::new(capacity),
+            tasks: task::Pool::new(capacity),
+            shares: worksharing::Shares::new(capacity),
+            cancelled: AtomicBool::new(false),
+            icvs: Mutex::new(icvs),
+            parent: AtomicRef::new(None),
+            group: AtomicRef::new(group),
+            members,
+            seats: Own::new(0),
+        }));
+        for member in &team.members {
+            member.team.store(Some(team), Ordering::Relaxed);
+        }
+        team
+    }
+
+    /// Threads in the current region.
+    #[inline]
+    pub fn size(&self) -> u32 {
+        self.order().size()
+    }
+
+    /// Nesting level of the region; 0 for an initial thread's implicit region.
+    #[inline]
+    pub fn level(&self) -> u32 {
+        self.dock.level.load(Ordering::Relaxed)
+    }
+
+    /// Enclosing regions of more than one thread, this one included.
+    #[inline]
+    pub fn active_level(&self) -> u32 {
+        self.dock.active_level.load(Ordering::Relaxed)
+    }
+
+    /// The member of the enclosing team that formed this one.
+    #[inline]
+    pub fn parent(&self) -> Option<&'static Member> {
+        self.parent.load(Ordering::Relaxed)
+    }
+
+    /// The contention group.
+    pub fn group(&self) -> Option<&'static Group> {
+        self.group.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn order(&self) -> Order {
+        Order(self.dock.order.load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    pub(crate) fn member(&'static self, thread_num: u32) -> &'static Member {
+        &self.members[thread_num as usize]
+    }
+
+    pub(crate) fn capacity(&self) -> u32 {
+        self.members.len() as u32
+    }
+
+    #[inline]
+    pub(crate) fn patience(&self) -> Patience {
+        Patience(self.dock.patience.load(Ordering::Relaxed))
+    }
+
+    /// Wakes a member that could run a new task, wherever it sleeps.
+    #[inline]
+    pub(crate) fn ring_for_task(&self) {
+        self.barrier.bell().ring_one();
+        self.dock.bell.ring_one();
+        self.join.bell().ring_one();
+    }
+
+    /// Wakes everybody asleep in this team, to look at what has changed.
+    pub(crate) fn ring_all(&self) {
+        self.barrier.bell().ring();
+        self.dock.bell.ring();
+        self.join.bell().ring();
+    }
+}
+
+impl Dock {
+    fn new() -> Self {
+        Self {
+            order: AtomicU64::new(Order::new(0, 1).0),
+            bell: Bell::new(),
+            function: AtomicOutlined::empty(),
+            data: AtomicUsize::new(0),
+            patience: AtomicU32::new(1),
+            phase: AtomicU32::new(0),
+            icv_stamp: AtomicU32::new(0),
+            place_stamp: AtomicU32::new(0),
+            level: AtomicU32::new(0),
+            active_level: AtomicU32::new(0),
+            preset: AtomicBool::new(false),
+            instance: AtomicU64::new(0),
+            site: AtomicU32::new(0),
+            fork: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Member {
+    fn new(thread_num: u32, icvs: Icvs) -> Self {
+        Self {
+            team: AtomicRef::new(None),
+            worker: AtomicRef::new(None),
+            thread_num,
+            phase: Own::new(0),
+            icv_stamp: Own::new(0),
+            place_stamp: Own::new(0),
+            icvs: OwnCell::new(Some(icvs)),
+            task: task::Current::new(),
+            share: worksharing::Cursor::new(),
+        }
+    }
+
+    /// The team.
+    #[inline]
+    pub fn team(&self) -> &'static Team {
+        // Set right after the members are made, before anybody can see them.
+        self.team
+            .load(Ordering::Relaxed)
+            .expect("a member belongs to a team")
+    }
+
+    /// The thread that plays this member.
+    #[inline]
+    pub fn worker(&self) -> &'static Worker {
+        // Set before the member becomes some thread's current one.
+        self.worker
+            .load(Ordering::Relaxed)
+            .expect("a member is played by a thread")
+    }
+
+    /// OpenMP thread number.
+    #[inline]
+    pub fn thread_num(&self) -> u32 {
+        self.thread_num
+    }
+
+    /// ICVs of the task this member runs at the moment.
+    #[inline]
+    pub fn icvs(&self) -> Icvs {
+        self.icvs
+            .get()
+            .unwrap_or_else(|| crate::runtime::runtime().initial_icvs())
+    }
+
+    /// Changes the ICVs of the task this member runs at the moment.
+    #[inline]
+    pub fn set_icvs(&self, icvs: Icvs) {
+        self.icvs.set(Some(icvs));
+        // Not what the team handed out any more.
+        self.icv_stamp.set(0);
+    }
+
+    /// Takes the ICVs the team hands to its implicit tasks, unless they are
+    /// what this member has already.
+    #[inline]
+    pub(crate) fn inherit(&self, team: &Team, stamp: u32) {
+        if self.icv_stamp.get() != stamp {
+            let icvs = *team
+                .icvs
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            self.icvs.set(Some(icvs));
+            self.icv_stamp.set(stamp);
+        }
+    }
+
+    /// The calling thread plays this member from now on.
+    pub(crate) fn seat(&self, worker: &'static Worker) {
+        self.worker.store(Some(worker), Ordering::Relaxed);
+    }
+
+    /// The calling thread gives the member up for another thread to take.
+    pub(crate) fn vacate(&self) {
+        self.icvs.disown();
+        self.icv_stamp.set(0);
+        self.place_stamp.set(0);
+        self.task.disown();
+        self.share.disown();
+        self.worker.store(None, Ordering::Relaxed);
+    }
+}

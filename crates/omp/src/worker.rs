@@ -1,0 +1,156 @@
+//! An OS thread as the runtime knows it.
+
+use crate::icv::Icvs;
+use crate::own::Own;
+use crate::runtime::{Runtime, runtime};
+use crate::team::{Group, Member, Team};
+use fathomp_sys::own_cell::OwnCell;
+use fathomp_sys::static_ref::AtomicRef;
+use fathomp_sys::thread_slot::ThreadSlot;
+use fathomp_trace::recorder::ThreadRecorder;
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+
+/// An OS thread that runs OpenMP code: one of the program's own, or one the
+/// runtime started.
+#[repr(align(128))]
+pub struct Worker {
+    /// Streams what this thread does, if the process is recorded.
+    recorder: AtomicRef<ThreadRecorder>,
+    /// Regions this thread has forked and not yet joined.
+    pub(crate) depth: Own,
+    /// Teams this thread has used as primary, by depth, kept for the next fork.
+    pub(crate) teams: OwnCell<Vec<&'static Team>>,
+    /// Regions begun by the legacy `GOMP_parallel_start`, innermost last.
+    pub(crate) open: OwnCell<Vec<crate::parallel::Frame>>,
+    /// The implicit task of this thread outside all regions, if the thread is
+    /// the program's own.
+    home: AtomicRef<Member>,
+}
+
+/// What the calling thread does now.
+static CURRENT: ThreadSlot<Member> = ThreadSlot::new();
+
+/// The calling thread's place in its innermost team. A thread that is new to
+/// the runtime gets a team of its own.
+#[inline]
+pub fn current() -> &'static Member {
+    match CURRENT.get() {
+        Some(member) => member,
+        None => adopt(),
+    }
+}
+
+/// The calling thread plays `member` from now on.
+#[inline]
+pub(crate) fn set_current(member: &'static Member) {
+    CURRENT.set(Some(member));
+}
+
+/// Makes a thread of the program known.
+#[cold]
+fn adopt() -> &'static Member {
+    let runtime = runtime();
+    let worker = runtime.pool.guest();
+    let home = worker.home(runtime.initial_icvs());
+    set_current(home);
+    worker.start_recording(runtime);
+    // Its destructor runs when the thread ends. A thread that comes here from
+    // another destructor has none left to run: its worker is lost, not harmed.
+    // The initial thread ends with the process; nobody needs its workers then.
+    if !fathomp_sys::process::is_initial_thread() {
+        let _ = GUEST.try_with(|guest| guest.0.set(Some(worker)));
+    }
+    home
+}
+
+/// Gives a thread of the program back when it ends: its workers serve others.
+struct Guest(Cell<Option<&'static Worker>>);
+
+thread_local! {
+    static GUEST: Guest = const { Guest(Cell::new(None)) };
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        let Some(worker) = self.0.take() else { return };
+        // A thread that ends inside a region it forked leaves its team behind;
+        // the others may still use it.
+        if worker.depth.get() != 0 {
+            return;
+        }
+        for team in worker.teams.take() {
+            runtime().pool.retire(team);
+        }
+        worker.stop_recording(runtime());
+        CURRENT.set(None);
+        worker.vacate();
+        runtime().pool.return_guest(worker);
+    }
+}
+
+impl Worker {
+    pub(crate) fn leak() -> &'static Self {
+        Box::leak(Box::new(Self {
+            recorder: AtomicRef::new(None),
+            depth: Own::new(0),
+            teams: OwnCell::new(Vec::new()),
+            open: OwnCell::new(Vec::new()),
+            home: AtomicRef::new(None),
+        }))
+    }
+
+    /// This thread's recorder, if the process is recorded.
+    #[inline]
+    pub fn recorder(&self) -> Option<&'static ThreadRecorder> {
+        self.recorder.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn start_recording(&self, runtime: &Runtime) {
+        self.recorder.store(
+            runtime.recorder.and_then(|recorder| recorder.attach()),
+            Ordering::Relaxed,
+        );
+    }
+
+    fn stop_recording(&self, runtime: &Runtime) {
+        if let (Some(recorder), Some(mine)) = (
+            runtime.recorder,
+            self.recorder.swap(None, Ordering::Relaxed),
+        ) {
+            recorder.detach(mine);
+        }
+    }
+
+    /// The team of one that stands for an initial thread outside all regions.
+    fn home(&'static self, icvs: Icvs) -> &'static Member {
+        let member = self.home.load(Ordering::Relaxed).unwrap_or_else(|| {
+            let group: &'static Group = Box::leak(Box::default());
+            let member = Team::leak(1, Some(group)).member(0);
+            self.home.store(Some(member), Ordering::Relaxed);
+            member
+        });
+        member.seat(self);
+        member.set_icvs(icvs);
+        member
+    }
+
+    /// Lets another OS thread become this worker.
+    pub(crate) fn vacate(&self) {
+        self.teams.disown();
+        self.open.disown();
+        if let Some(home) = self.home.load(Ordering::Relaxed) {
+            home.vacate();
+        }
+    }
+}
+
+/// Runs in a forked child: of all threads only the calling one is left, so the
+/// teams it kept have no workers any more.
+pub(crate) fn restart_in_child(runtime: &'static Runtime) {
+    if let Some(member) = CURRENT.get() {
+        let worker = member.worker();
+        worker.teams.set(Vec::new());
+        worker.start_recording(runtime);
+    }
+}

@@ -1,0 +1,49 @@
+//! Facts about and hooks into the process we live in.
+
+/// Calls `hook` in every child this process forks, in the forking thread.
+///
+/// Returns whether the C library took the hook.
+pub fn on_fork_in_child(hook: extern "C" fn()) -> bool {
+    // SAFETY: a null prepare and parent hook mean none; `hook` is a plain
+    // function that stays loaded (the library is linked with `-z nodelete`).
+    unsafe { pthread_atfork(None, None, Some(hook)) == 0 }
+}
+
+unsafe extern "C" {
+    fn pthread_atfork(
+        prepare: Option<extern "C" fn()>,
+        parent: Option<extern "C" fn()>,
+        child: Option<extern "C" fn()>,
+    ) -> libc::c_int;
+}
+
+/// Stack size the C library gives to new threads, in bytes.
+#[must_use]
+pub fn default_thread_stack_bytes() -> usize {
+    let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+    let mut bytes = 0;
+    // SAFETY: `attributes` is initialised by the first call and only used and
+    // destroyed if that succeeded; `bytes` outlives the call.
+    unsafe {
+        if libc::pthread_attr_init(attributes.as_mut_ptr()) == 0 {
+            if libc::pthread_attr_getstacksize(attributes.as_ptr(), &raw mut bytes) != 0 {
+                bytes = 0;
+            }
+            libc::pthread_attr_destroy(attributes.as_mut_ptr());
+        }
+    }
+    if bytes == 0 { 8 << 20 } else { bytes }
+}
+
+/// Lets other threads run on this processor.
+pub fn yield_now() {
+    // SAFETY: takes nothing, changes nothing of ours.
+    unsafe { libc::sched_yield() };
+}
+
+/// Whether the caller is the thread the process started with.
+#[must_use]
+pub fn is_initial_thread() -> bool {
+    // SAFETY: both calls only return numbers.
+    unsafe { libc::gettid() == libc::getpid() }
+}
