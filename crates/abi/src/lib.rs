@@ -1,1 +1,14 @@
 //! The C symbols compiled OpenMP programs call.
+//!
+//! Thin: each symbol turns C arguments into a call of `fathomp-omp` and does
+//! nothing else. This is the only place with C names. The crate is linked
+//! into `libgomp.so.1` with the version script `libgomp.map`.
+//!
+//! * [`gomp`]: what gcc and gfortran emit.
+//! * [`entry`]: entry points that remember where they were called from.
+
+#![allow(non_snake_case, reason = "C's names are not ours to choose")]
+
+mod entry;
+pub mod gomp;
+mod load;

@@ -7,7 +7,7 @@
 
 use crate::task;
 use crate::team::{Member, Order};
-use fathomp_trace::recorder::now;
+use fathomp_trace::now;
 use fathomp_trace::state::State;
 use std::sync::atomic::Ordering;
 

@@ -9,7 +9,8 @@ use crate::{barrier, places, task, worksharing};
 use fathomp_base::{InstanceId, SiteId, Ticks};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_trace::model::SiteKind;
-use fathomp_trace::recorder::{Start, now};
+use fathomp_trace::now;
+use fathomp_trace::recorder::Start;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -100,7 +101,7 @@ pub fn begin(fork: &Fork) -> Frame {
     if let Some(preset) = fork.preset {
         team.shares.set_preset(preset);
     }
-    if icvs.bind != ProcBind::False {
+    if places::wanted(&runtime.settings, &icvs) {
         places::bind_team(team, outer, &icvs, fork.bind, size);
     }
     if let Some(prepare) = fork.prepare {

@@ -1,14 +1,14 @@
 //! What the whole process shares: settings, the pool of threads, the recorder.
 
 use crate::bell::Patience;
-use crate::env::{Settings, WaitPolicy, process_variable};
+use crate::env::{Settings, WaitPolicy, Warning, process_variable};
 use crate::icv::{DeviceIcvs, Icvs};
 use crate::pool::Pool;
 use fathomp_sys::affinity;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_trace::recorder::Recorder;
-use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Once, OnceLock};
 
 /// Name and version under which recordings mention this runtime.
 pub const NAME: &str = concat!("fathomp ", env!("CARGO_PKG_VERSION"));
@@ -31,6 +31,22 @@ pub struct Runtime {
 
 static RUNTIME: AtomicRef<Runtime> = AtomicRef::new(None);
 static START: Once = Once::new();
+static ENVIRONMENT: OnceLock<(Settings, Vec<Warning>)> = OnceLock::new();
+
+/// Takes note of the environment. Called when the library is loaded: what the
+/// program changes later has no effect (OpenMP 5.1, chapter 6). Nothing is
+/// said or started yet, for the library is also loaded into programs that
+/// never use OpenMP.
+pub fn read_environment() -> &'static (Settings, Vec<Warning>) {
+    ENVIRONMENT.get_or_init(|| Settings::from_env(process_variable))
+}
+
+/// Called when the process ends properly.
+pub fn finish() {
+    if let Some(recorder) = RUNTIME.load(Ordering::Acquire).and_then(|r| r.recorder) {
+        recorder.finish();
+    }
+}
 
 /// The runtime of this process, started at the first call.
 #[inline]
@@ -44,11 +60,11 @@ pub fn runtime() -> &'static Runtime {
 #[cold]
 fn start() -> &'static Runtime {
     START.call_once(|| {
-        let (settings, warnings) = Settings::from_env(process_variable);
+        let (settings, warnings) = read_environment();
         for warning in warnings {
             eprintln!("fathomp: {warning}");
         }
-        let runtime = Runtime::leak(settings, Recorder::from_environment(NAME));
+        let runtime = Runtime::leak(settings.clone(), Recorder::from_environment(NAME));
         RUNTIME.store(Some(runtime), Ordering::Release);
         fathomp_sys::process::on_fork_in_child(restart_in_child);
     });

@@ -17,6 +17,10 @@ use std::sync::atomic::Ordering;
 pub struct Worker {
     /// Streams what this thread does, if the process is recorded.
     recorder: AtomicRef<ThreadRecorder>,
+    /// Hash of the affinity line shown last; 0 if none.
+    pub(crate) shown_affinity: Own,
+    /// Number + 1 of the place this OS thread was bound to last; 0 if none.
+    pub(crate) bound: Own,
     /// Regions this thread has forked and not yet joined.
     pub(crate) depth: Own,
     /// Teams this thread has used as primary, by depth, kept for the next fork.
@@ -93,6 +97,8 @@ impl Worker {
     pub(crate) fn leak() -> &'static Self {
         Box::leak(Box::new(Self {
             recorder: AtomicRef::new(None),
+            shown_affinity: Own::new(0),
+            bound: Own::new(0),
             depth: Own::new(0),
             teams: OwnCell::new(Vec::new()),
             open: OwnCell::new(Vec::new()),
@@ -137,6 +143,8 @@ impl Worker {
 
     /// Lets another OS thread become this worker.
     pub(crate) fn vacate(&self) {
+        self.bound.set(0);
+        self.shown_affinity.set(0);
         self.teams.disown();
         self.open.disown();
         if let Some(home) = self.home.load(Ordering::Relaxed) {

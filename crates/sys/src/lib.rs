@@ -1,5 +1,6 @@
 //! Everything fathomp asks of the kernel and the processor, behind safe interfaces.
 pub mod affinity;
+pub mod call_site;
 pub mod clock;
 pub mod counters;
 pub mod futex;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Opaque(pub usize);
 
 /// An outlined function of the program: `void f(void *data)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct Outlined(extern "C" fn(Opaque));
 
