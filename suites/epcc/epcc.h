@@ -12,7 +12,7 @@
 /* What a test is compared with: the same work without OpenMP. */
 enum reference {
     REFERENCE_DELAY,       /* one delay per repetition */
-    REFERENCE_ITERATIONS,  /* ITERATIONS_PER_THREAD delays per repetition */
+    REFERENCE_ITERATIONS,  /* ITERATIONS_PER_THREAD iterations per repetition */
     REFERENCE_ADD,         /* one addition per repetition */
     REFERENCE_ADD_LONG,    /* one long double addition per repetition */
     REFERENCE_TREE,        /* the delays of one task tree, shared out evenly */
@@ -29,9 +29,11 @@ struct test {
 };
 
 /* Iterations that each thread gets in the loop-scheduling tests. EPCC uses
- * 128 iterations of 15 us; the work here is `delay_length`, so that the cost
- * of handing out a chunk is not lost in the work of the chunk. */
+ * 128 iterations of 15 us; an iteration here is a quarter of `delay_length`,
+ * so that the cost of handing out a chunk is not lost in the work of the
+ * chunk. */
 #define ITERATIONS_PER_THREAD 128
+#define iteration_length (delay_length / 4)
 
 /* Depth of the binary task tree. */
 #define TREE_DEPTH 6

@@ -54,7 +54,7 @@ static void reference_work(enum reference kind, long reps)
         break;
     case REFERENCE_ITERATIONS:
         for (long j = 0; j < reps * ITERATIONS_PER_THREAD; j++)
-            delay(delay_length);
+            delay(iteration_length);
         break;
     case REFERENCE_ADD:
         for (long j = 0; j < reps; j++) {

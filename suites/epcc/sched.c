@@ -10,7 +10,7 @@
         for (long j = 0; j < reps; j++) {                    \
             _Pragma(clause)                                  \
             for (int i = 0; i < total; i++)                  \
-                delay(delay_length);                         \
+                delay(iteration_length);                     \
         }                                                    \
         return 0;                                            \
     }

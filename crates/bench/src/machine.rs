@@ -50,7 +50,8 @@ impl Machine {
         {
             warnings.push(format!(
                 "Other programs were using the processors when this began (load {load:.1} on {} \
-                 processors); trust the quiet columns more than the medians, and repeat on an idle machine.",
+                 processors); trust the quiet columns more than the medians, and repeat on an idle machine or \
+                 with a higher priority (nice -n -20).",
                 self.processors
             ));
         }

@@ -59,9 +59,7 @@ fn table(out: &mut String, plan: &Plan, comparison: &Comparison) {
     if let Some(verdict) = &comparison.verdict {
         self::verdict(out, verdict);
     }
-    for row in &comparison.rows {
-        remarks(out, row);
-    }
+    remarks(out, comparison);
 }
 
 fn line(out: &mut String, plan: &Plan, row: &Row) {
@@ -126,22 +124,39 @@ fn verdict(out: &mut String, verdict: &Verdict) {
     }
 }
 
-fn remarks(out: &mut String, row: &Row) {
-    for cost in &row.costs {
+fn remarks(out: &mut String, comparison: &Comparison) {
+    let cells = || {
+        comparison
+            .rows
+            .iter()
+            .flat_map(|row| row.costs.iter().map(move |cost| (row, cost)))
+    };
+    for (row, cost) in cells() {
         if let Some(failure) = &cost.failure {
             let _ = writeln!(out, "{} under {}: {failure}.", row.construct, cost.runtime);
         }
-        if let Some(spread) = cost.spread.filter(|s| s.relative_iqr > NOISY) {
-            let _ = writeln!(
-                out,
-                "{} under {} is noisy: the middle half of {} samples spans {:.0} % of the median, {} lie outside Tukey's fences.",
-                row.construct,
-                cost.runtime,
-                spread.samples,
-                100.0 * spread.relative_iqr,
-                spread.outliers
-            );
-        }
+    }
+    let noisy: Vec<_> = cells()
+        .filter_map(|(row, cost)| Some((row, cost, cost.spread?)))
+        .filter(|(_, _, spread)| spread.relative_iqr > NOISY)
+        .collect();
+    let worst = noisy
+        .iter()
+        .max_by(|a, b| a.2.relative_iqr.total_cmp(&b.2.relative_iqr));
+    if let Some((row, cost, spread)) = worst {
+        let _ = writeln!(
+            out,
+            "{} of {} cells are noisy (the middle half of the samples spans over {:.0} % of the median); \
+             the worst is {} under {}: {:.0} %, with {} of {} samples outside Tukey's fences.",
+            noisy.len(),
+            cells().count(),
+            100.0 * NOISY,
+            row.construct,
+            cost.runtime,
+            100.0 * spread.relative_iqr,
+            spread.outliers,
+            spread.samples
+        );
     }
 }
 
