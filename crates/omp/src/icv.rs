@@ -10,6 +10,7 @@
 //! `cancel-var`, `nteams-var`, ...) are fields of [`crate::env::Settings`].
 
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Deepest nesting of active parallel regions this runtime supports.
 pub const SUPPORTED_ACTIVE_LEVELS: u8 = u8::MAX;
@@ -219,16 +220,47 @@ impl Icvs {
 pub struct DeviceIcvs {
     num_teams: AtomicI32,
     teams_thread_limit: AtomicI32,
+    affinity_format: Mutex<String>,
 }
 
 impl DeviceIcvs {
     /// Initial values.
     #[must_use]
-    pub const fn new(num_teams: i32, teams_thread_limit: i32) -> Self {
+    pub const fn new(num_teams: i32, teams_thread_limit: i32, affinity_format: String) -> Self {
         Self {
             num_teams: AtomicI32::new(num_teams),
             teams_thread_limit: AtomicI32::new(teams_thread_limit),
+            affinity_format: Mutex::new(affinity_format),
         }
+    }
+
+    /// A copy for a forked child. A format that another thread was just
+    /// changing is replaced by `affinity_format`: that thread is not in the
+    /// child and will never release the lock.
+    #[must_use]
+    pub fn for_child(&self, affinity_format: &str) -> Self {
+        let format = match self.affinity_format.try_lock() {
+            Ok(format) => format.clone(),
+            Err(_) => affinity_format.to_owned(),
+        };
+        Self::new(self.num_teams(), self.teams_thread_limit(), format)
+    }
+
+    /// `affinity-format-var`.
+    #[must_use]
+    pub fn affinity_format(&self) -> String {
+        self.affinity_format
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Sets `affinity-format-var`.
+    pub fn set_affinity_format(&self, format: String) {
+        *self
+            .affinity_format
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = format;
     }
 
     /// `nteams-var`; 0 if unset.

@@ -20,6 +20,7 @@ pub mod parallel;
 pub mod places;
 mod pool;
 mod primitive;
+pub mod query;
 mod rendezvous;
 pub mod runtime;
 pub mod sync;

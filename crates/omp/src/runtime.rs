@@ -1,7 +1,7 @@
 //! What the whole process shares: settings, the pool of threads, the recorder.
 
 use crate::bell::Patience;
-use crate::env::{Settings, WaitPolicy, Warning, process_variable};
+use crate::env::{DisplayEnv, Settings, WaitPolicy, Warning, process_variable};
 use crate::icv::{DeviceIcvs, Icvs};
 use crate::pool::Pool;
 use fathomp_sys::affinity;
@@ -64,8 +64,17 @@ fn start() -> &'static Runtime {
         for warning in warnings {
             eprintln!("fathomp: {warning}");
         }
-        let runtime = Runtime::leak(settings.clone(), Recorder::from_environment(NAME));
+        let runtime = Runtime::leak(
+            settings.clone(),
+            settings.device_icvs(),
+            affinity::allowed_count(),
+            Recorder::from_environment(NAME),
+        );
         RUNTIME.store(Some(runtime), Ordering::Release);
+        match settings.display_env {
+            DisplayEnv::Off => {}
+            shown => display_environment(shown == DisplayEnv::Verbose),
+        }
         fathomp_sys::process::on_fork_in_child(restart_in_child);
     });
     RUNTIME
@@ -79,16 +88,36 @@ extern "C" fn restart_in_child() {
         return;
     };
     let recorder = parent.recorder.and_then(Recorder::restart_in_child);
-    let child = Runtime::leak(parent.settings.clone(), recorder);
+    let child = Runtime::leak(
+        parent.settings.clone(),
+        parent.device.for_child(&parent.settings.affinity_format),
+        // Not counted anew: the forking thread may be bound to one of them.
+        parent.processors,
+        recorder,
+    );
     RUNTIME.store(Some(child), Ordering::Release);
     crate::worker::restart_in_child(child);
 }
 
+/// `omp_display_env`: writes the initial ICVs to stderr.
+pub fn display_environment(verbose: bool) {
+    let runtime = runtime();
+    let places = crate::places::places().to_string();
+    let text = runtime.settings.display(runtime.processors, &places, verbose);
+    // `eprint!` panics if stderr is closed.
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+}
+
 impl Runtime {
-    fn leak(settings: Settings, recorder: Option<&'static Recorder>) -> &'static Self {
+    fn leak(
+        settings: Settings,
+        device: DeviceIcvs,
+        processors: u32,
+        recorder: Option<&'static Recorder>,
+    ) -> &'static Self {
         Box::leak(Box::new(Self {
-            device: settings.device_icvs(),
-            processors: affinity::allowed_count(),
+            device,
+            processors,
             settings,
             pool: Pool::default(),
             recorder,

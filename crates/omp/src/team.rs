@@ -7,6 +7,7 @@
 use crate::bell::{Bell, Patience};
 use crate::icv::Icvs;
 use crate::own::Own;
+use crate::places::{Spot, TeamBinding};
 use crate::rendezvous::Rendezvous;
 use crate::task;
 use crate::worker::Worker;
@@ -28,6 +29,8 @@ pub struct Team {
     pub(crate) cancelled: AtomicBool,
     /// ICVs for the members' implicit tasks; read when the dock's stamp is new.
     pub(crate) icvs: Mutex<Icvs>,
+    /// How the members are dealt over places; read when the dock's stamp is new.
+    pub(crate) binding: Mutex<Option<TeamBinding>>,
     /// Member of the enclosing team that formed this one; none at level 0.
     pub(crate) parent: AtomicRef<Member>,
     /// Threads of the contention group this team belongs to.
@@ -124,6 +127,7 @@ pub struct Member {
     pub(crate) phase: Own,
     icv_stamp: Own,
     pub(crate) place_stamp: Own,
+    pub(crate) spot: Spot,
     icvs: OwnCell<Option<Icvs>>,
     /// The explicit task this member runs; none in its implicit task.
     pub(crate) task: task::Current,
@@ -143,6 +147,7 @@ impl Team {
             shares: worksharing::Shares::new(capacity),
             cancelled: AtomicBool::new(false),
             icvs: Mutex::new(icvs),
+            binding: Mutex::new(None),
             parent: AtomicRef::new(None),
             group: AtomicRef::new(group),
             members,
@@ -248,6 +253,7 @@ impl Member {
             phase: Own::new(0),
             icv_stamp: Own::new(0),
             place_stamp: Own::new(0),
+            spot: Spot::default(),
             icvs: OwnCell::new(Some(icvs)),
             task: task::Current::new(),
             share: worksharing::Cursor::new(),
@@ -318,6 +324,7 @@ impl Member {
         self.icvs.disown();
         self.icv_stamp.set(0);
         self.place_stamp.set(0);
+        self.spot.clear();
         self.task.disown();
         self.share.disown();
         self.worker.store(None, Ordering::Relaxed);

@@ -5,6 +5,7 @@
 //! [`Warning`], and the default takes its place.
 
 mod allocator;
+mod display;
 mod places;
 mod value;
 
@@ -151,7 +152,7 @@ impl fmt::Display for Warning {
             problem,
             instead,
         } = self;
-        write!(f, "fathomp: {variable}={value:?} {problem}; {instead}.")
+        write!(f, "{variable}={value:?} {problem}; {instead}.")
     }
 }
 
@@ -432,7 +433,11 @@ impl Settings {
     /// Initial ICVs of the device.
     #[must_use]
     pub fn device_icvs(&self) -> DeviceIcvs {
-        DeviceIcvs::new(self.num_teams as i32, self.teams_thread_limit as i32)
+        DeviceIcvs::new(
+            self.num_teams as i32,
+            self.teams_thread_limit as i32,
+            self.affinity_format.clone(),
+        )
     }
 }
 

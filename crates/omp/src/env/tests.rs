@@ -77,7 +77,7 @@ fn a_bad_value_is_named_once_and_replaced() {
     assert_eq!(
         warnings,
         [
-            "fathomp: OMP_NUM_THREADS=\"many\" is not a list of positive numbers; \
+            "OMP_NUM_THREADS=\"many\" is not a list of positive numbers; \
           using one thread per available processor."
         ]
     );

@@ -5,9 +5,13 @@
 //! * [`TeamBinding`]: how a team is dealt over a partition of that list.
 
 mod binding;
+pub mod display;
+mod seating;
 mod topology;
 
 pub use binding::{Assignment, Partition, TeamBinding};
+pub(crate) use seating::{Spot, bind_team, move_to_place, wanted};
+pub use seating::{assignment_of, places};
 pub use topology::Topology;
 
 use crate::env::{PlaceKind, PlacesSpec, Settings, Warning};
@@ -271,7 +275,7 @@ mod tests {
         assert_eq!(
             warnings,
             [
-                "fathomp: OMP_PLACES=\"2 places\" name processors this program may not use \
+                "OMP_PLACES=\"2 places\" name processors this program may not use \
               (8-9,100); using the others."
             ]
         );
