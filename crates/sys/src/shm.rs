@@ -45,6 +45,10 @@ impl SharedFile {
             .mode(0o600)
             .open(path)?;
         let bytes = words.checked_mul(WORD).ok_or(io::ErrorKind::InvalidInput)?;
+        // Beyond this limit the kernel would not just refuse, but kill us.
+        if bytes as u64 > file_size_limit() {
+            return Err(io::Error::from_raw_os_error(libc::EFBIG));
+        }
         file.set_len(bytes as u64)?;
         Self::map(&file, words, path)
     }
@@ -158,6 +162,17 @@ impl Drop for SharedFile {
         // the borrow of `words` has ended.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.words * WORD) };
     }
+}
+
+/// Largest file this process may make, in bytes (`RLIMIT_FSIZE`).
+fn file_size_limit() -> u64 {
+    let mut limit = libc::rlimit {
+        rlim_cur: libc::RLIM_INFINITY,
+        rlim_max: libc::RLIM_INFINITY,
+    };
+    // SAFETY: `limit` is writable for the call; it is unchanged on failure.
+    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    limit.rlim_cur
 }
 
 /// Size of a page of memory in bytes.

@@ -1,11 +1,23 @@
 //! The schema between a run and its analysis, and both ends of it.
 //!
 //! * [`state`], [`record`]: what a thread can say about itself.
+//! * [`recorder`]: how it says so, inside the running program.
+//! * [`live`]: where running programs and the drainer meet.
 //! * [`model`]: a whole recording in memory, as the reader hands it out.
 //!
-//! Analysis depends on this crate only for [`model`]; it never links the
-//! runtime.
+//! Analysis depends on this crate only for [`model`] and the reader; it never
+//! links the runtime.
+#![forbid(unsafe_code)]
 
+pub mod live;
 pub mod model;
 pub mod record;
+pub mod recorder;
 pub mod state;
+
+mod layout;
+mod ring;
+mod stream;
+mod wire;
+
+pub use fathomp_sys::clock::now;

@@ -43,6 +43,9 @@ pub struct Meta {
     pub wall_ns: Option<u64>,
     /// How the program ended, once it has ended.
     pub outcome: Option<Outcome>,
+    /// Where the program's processes leave their records until they are moved
+    /// here; a recorder that was killed leaves some behind.
+    pub live: Option<PathBuf>,
 }
 
 /// How a program ended.

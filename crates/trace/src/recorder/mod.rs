@@ -1,0 +1,367 @@
+//! The recorder inside a running program.
+//!
+//! The runtime's threads say what they do through a [`ThreadRecorder`] each;
+//! the words go to a ring in a file shared with the drainer, another process.
+//! An event takes no lock, no allocation and no system call, and never waits:
+//! what the drainer is too slow for is summed or counted instead.
+
+mod carry;
+mod cells;
+mod sites;
+mod thread;
+
+pub use thread::{Start, ThreadRecorder};
+
+use crate::layout::{self, Geometry, header, slot};
+use crate::live;
+use crate::model::SiteKind;
+use cells::{Apart, Own};
+use fathomp_base::{InstanceId, NodeId, SiteId, ThreadId};
+use fathomp_sys::clock;
+use fathomp_sys::shm::SharedFile;
+use sites::Sites;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What the environment asks of the recorder.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Live directory (`FATHOMP_RECORD`).
+    pub directory: PathBuf,
+    /// Size of a thread's ring in KiB (`FATHOMP_RING_KIB`).
+    pub ring_kib: usize,
+    /// Threads that can be recorded at a time (`FATHOMP_RING_THREADS`).
+    pub threads: usize,
+    /// Shortest wait that gets a record of its own (`FATHOMP_INTERVAL_NS`).
+    pub interval_ns: u64,
+    /// This process's node (`FATHOMP_NODE`).
+    pub node: NodeId,
+}
+
+impl Settings {
+    /// The defaults for a live directory: 1 MiB a thread, 256 threads, 1 us.
+    #[must_use]
+    pub fn new(directory: PathBuf) -> Self {
+        Self {
+            directory,
+            ring_kib: 1024,
+            threads: 256,
+            interval_ns: 1000,
+            node: NodeId(0),
+        }
+    }
+
+    /// What `variable` says, a lookup in the environment. `None` if nothing is
+    /// to be recorded. Values that make no sense count as absent: the launcher
+    /// sets them, users seldom do.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<Self> {
+        let number = |name: &str| -> Option<u64> { variable(name)?.to_str()?.trim().parse().ok() };
+        let directory = variable("FATHOMP_RECORD").filter(|value| !value.is_empty())?;
+        let mut settings = Self::new(directory.into());
+        if let Some(kib) = number("FATHOMP_RING_KIB") {
+            settings.ring_kib = kib.clamp(4, 1 << 20) as usize;
+        }
+        if let Some(threads) = number("FATHOMP_RING_THREADS") {
+            settings.threads = threads.clamp(1, 1 << 12) as usize;
+        }
+        if let Some(ns) = number("FATHOMP_INTERVAL_NS") {
+            settings.interval_ns = ns;
+        }
+        if let Some(node) = number("FATHOMP_NODE") {
+            settings.node = NodeId(u16::try_from(node).unwrap_or(0));
+        }
+        Some(settings)
+    }
+
+    fn geometry(&self) -> Geometry {
+        const WORDS_PER_KIB: usize = 128;
+        Geometry {
+            slots: self.threads,
+            ring_words: (self.ring_kib * WORDS_PER_KIB).next_power_of_two(),
+            sites: 4096,
+            heap_words: 8192,
+        }
+    }
+}
+
+/// Why a process cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum SetUpError {
+    /// The shared file could not be made.
+    #[error("cannot make {path}: {source}; check the space and the permissions of its directory")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// The recorder of this process.
+///
+/// It lives as long as the process: threads may be in the middle of an event
+/// when the process ends.
+#[derive(Debug)]
+pub struct Recorder {
+    file: &'static SharedFile,
+    words: &'static [AtomicU64],
+    geometry: Geometry,
+    settings: Settings,
+    runtime: String,
+    sites: Sites,
+    instances: Apart<AtomicU64>,
+    /// Slots in use. Kept privately, because a slot's page must not be touched
+    /// before there is memory for it.
+    claimed: Box<[AtomicBool]>,
+    threads: Box<[OnceLock<ThreadRecorder>]>,
+    ticks_per_microsecond: f64,
+    hardware: AtomicBool,
+}
+
+impl Recorder {
+    /// A recorder as the environment asks for it. `None` if it does not, or if
+    /// setting up failed; then one sentence on standard error says why.
+    ///
+    /// Call it when the process first uses OpenMP, not when it starts: a shell
+    /// that only starts other programs need not be recorded.
+    #[must_use]
+    pub fn from_environment(runtime: &str) -> Option<&'static Self> {
+        let settings = Settings::from_variables(|name| std::env::var_os(name))?;
+        Self::or_sentence(settings, runtime)
+    }
+
+    fn or_sentence(settings: Settings, runtime: &str) -> Option<&'static Self> {
+        match Self::open(settings, runtime) {
+            Ok(recorder) => Some(recorder),
+            Err(error) => {
+                eprintln!(
+                    "fathomp: process {} is not recorded: {error}",
+                    std::process::id()
+                );
+                None
+            }
+        }
+    }
+
+    /// A recorder with these settings.
+    ///
+    /// # Errors
+    /// If the shared file cannot be made.
+    pub fn open(settings: Settings, runtime: &str) -> Result<&'static Self, SetUpError> {
+        let begin = clock::pair();
+        let unix = clock::unix_ns();
+        let path = settings
+            .directory
+            .join(live::ring_name(std::process::id(), begin.ticks));
+        let error = |source| SetUpError::File {
+            path: path.clone(),
+            source,
+        };
+        // Written under another name, so that the drainer sees it complete.
+        let draft = path.with_extension("new");
+        let (file, geometry) = create(&draft, &settings).map_err(error)?;
+        let file = file.leak();
+        let words = file.words();
+        let nanos_per_tick = clock::measure(&begin, Duration::from_micros(100));
+        let head = |at: usize, value: u64| words[at].write(value);
+        head(header::VERSION, layout::VERSION);
+        let process = u64::from(std::process::id()) | u64::from(settings.node.0) << 32;
+        head(header::PROCESS, process);
+        head(header::BEGIN, begin.ticks.0);
+        head(header::MONOTONIC, begin.monotonic_ns);
+        head(header::UNIX, unix);
+        head(header::NANOS_PER_TICK, nanos_per_tick.to_bits());
+        head(header::SLOTS, geometry.slots as u64);
+        head(header::RING_WORDS, geometry.ring_words as u64);
+        head(header::SITES, geometry.sites as u64);
+        head(header::HEAP_WORDS, geometry.heap_words as u64);
+        let start_time = live::start_time(std::process::id());
+        head(header::START_TIME, start_time.unwrap_or(0));
+        head(header::PID_NAMESPACE, live::pid_namespace());
+        let strings = |at: usize, length: usize| &words[at..at + length];
+        let executable = std::env::current_exe().unwrap_or_default();
+        sites::put_string(
+            strings(header::RUNTIME, header::RUNTIME_WORDS),
+            runtime.as_bytes(),
+        );
+        sites::put_string(
+            strings(header::EXECUTABLE, header::EXECUTABLE_WORDS),
+            executable.as_os_str().as_bytes(),
+        );
+        let sites = Sites::new(words, geometry);
+        words[header::MAGIC].store(layout::MAGIC, Ordering::Release);
+        std::fs::rename(&draft, &path).map_err(error)?;
+        Ok(Box::leak(Box::new(Self {
+            file,
+            words,
+            geometry,
+            settings,
+            runtime: runtime.to_owned(),
+            sites,
+            instances: Apart(AtomicU64::new(1)),
+            claimed: (0..geometry.slots)
+                .map(|_| AtomicBool::new(false))
+                .collect(),
+            threads: (0..geometry.slots).map(|_| OnceLock::new()).collect(),
+            ticks_per_microsecond: 1000.0 / nanos_per_tick,
+            hardware: AtomicBool::new(true),
+        })))
+    }
+
+    /// The number of a place in the code: `call` is the return address of the
+    /// call that entered the construct minus one, `function` the outlined
+    /// function, 0 if there is none.
+    ///
+    /// A known place takes a few nanoseconds. When there are more places than
+    /// can be numbered, the rest share one number, and are counted.
+    #[inline]
+    #[must_use]
+    pub fn site(&self, kind: SiteKind, call: usize, function: usize) -> SiteId {
+        self.sites.number(kind, call as u64, function as u64)
+    }
+
+    /// A number for the next execution of a parallel region.
+    #[inline]
+    #[must_use]
+    pub fn next_instance(&self) -> InstanceId {
+        InstanceId(self.instances.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// A recorder for the calling thread, which must be the only one to use it
+    /// and hand it back when it ends. `None`, counted, if there are more
+    /// threads than slots or no memory for another.
+    #[must_use]
+    pub fn attach(&'static self) -> Option<&'static ThreadRecorder> {
+        let attached = (0..self.geometry.slots)
+            .filter(|&index| self.claim(index))
+            .find_map(|index| {
+                let thread = self.occupy(index);
+                if thread.is_none() {
+                    self.claimed[index].store(false, Ordering::Release);
+                }
+                thread
+            });
+        if attached.is_none() {
+            self.words[header::THREADS_LOST].fetch_add(1, Ordering::Relaxed);
+        }
+        attached
+    }
+
+    fn claim(&self, index: usize) -> bool {
+        let claimed = &self.claimed[index];
+        !claimed.load(Ordering::Relaxed)
+            && claimed
+                .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    /// Begins a new thread in a claimed slot, if there is memory for the slot
+    /// and room in its ring.
+    fn occupy(&'static self, index: usize) -> Option<&'static ThreadRecorder> {
+        let slot_at = self.geometry.slot(index);
+        let ring_at = self.geometry.ring(index);
+        let cell = &self.threads[index];
+        if cell.get().is_none() {
+            let slot = slot_at..slot_at + slot::WORDS;
+            let ring = ring_at..ring_at + self.geometry.ring_words;
+            self.file.populate(slot.clone()).ok()?;
+            self.file.populate(ring.clone()).ok()?;
+            let thread = ThreadRecorder::new(self, index, &self.words[slot], &self.words[ring])?;
+            // Only the claimant gets here, so the cell is empty.
+            let _ = cell.set(thread);
+        }
+        let thread = cell.get()?;
+        let next = &self.words[header::THREADS];
+        thread
+            .begin_thread(|| ThreadId(next.fetch_add(1, Ordering::Relaxed) as u32))
+            .then_some(thread)
+    }
+
+    /// The calling thread, which attached `thread`, ends.
+    pub fn detach(&self, thread: &'static ThreadRecorder) {
+        let index = thread.index();
+        let ours = self
+            .threads
+            .get(index)
+            .and_then(OnceLock::get)
+            .is_some_and(|known| std::ptr::eq(known, thread));
+        if ours {
+            thread.end_thread();
+            self.claimed[index].store(false, Ordering::Release);
+        }
+    }
+
+    /// In the child of a fork: a recorder of its own. The parent's rings are
+    /// still mapped, but neither `self` nor its threads' recorders may be used
+    /// in the child any more.
+    #[must_use]
+    pub fn restart_in_child(&self) -> Option<&'static Self> {
+        Self::or_sentence(self.settings.clone(), &self.runtime)
+    }
+
+    /// The process is about to end properly. Harmless if called twice.
+    pub fn finish(&self) {
+        self.words[header::END].store(clock::now().0, Ordering::Release);
+    }
+
+    /// A region nested too deep to be recorded.
+    #[cold]
+    fn count_too_deep(&self) {
+        self.words[header::TOO_DEEP].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// `us` microseconds in ticks.
+    fn ticks(&self, us: f64) -> u64 {
+        (us * self.ticks_per_microsecond) as u64
+    }
+
+    /// Whether hardware counters may still be tried.
+    fn hardware_expected(&self) -> bool {
+        self.hardware.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether a thread could open hardware counters.
+    fn hardware_found(&self, found: bool) {
+        if found {
+            self.words[header::HARDWARE].write(1);
+        } else {
+            self.hardware.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Makes the shared file, smaller if the process may not map one of the size
+/// asked for.
+fn create(path: &Path, settings: &Settings) -> io::Result<(SharedFile, Geometry)> {
+    let asked = settings.geometry();
+    let modest = Geometry {
+        slots: asked.slots.div_ceil(8),
+        ring_words: (asked.ring_words / 8).max(1024),
+        ..asked
+    };
+    let attempt = |geometry: Geometry| {
+        let file = SharedFile::create(path, geometry.words())?;
+        match file.populate(0..geometry.slot(0)) {
+            Ok(()) => Ok((file, geometry)),
+            Err(error) => Err(error),
+        }
+    };
+    attempt(asked)
+        .or_else(|error| {
+            // The first attempt may have left an empty file behind.
+            let _ = std::fs::remove_file(path);
+            match error.kind() {
+                io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound => Err(error),
+                _ => attempt(modest),
+            }
+        })
+        .inspect_err(|error| {
+            if error.kind() != io::ErrorKind::AlreadyExists {
+                let _ = std::fs::remove_file(path);
+            }
+        })
+}

@@ -1,0 +1,181 @@
+//! The numbers of places in the code.
+//!
+//! Finding a known place takes no lock: a place is published in the lookup
+//! table by storing its number last. Numbering a new one takes a lock and asks
+//! the loader, once per place.
+
+use super::cells::Own;
+use crate::layout::{Geometry, header, site};
+use crate::model::SiteKind;
+use fathomp_base::SiteId;
+use fathomp_sys::modules;
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Places and their numbers.
+#[derive(Debug)]
+pub(crate) struct Sites {
+    words: &'static [AtomicU64],
+    geometry: Geometry,
+    lookup: Box<[Entry]>,
+    writer: Mutex<Writer>,
+}
+
+/// An entry of the lookup table (open addressing, never deleted).
+#[derive(Debug, Default)]
+struct Entry {
+    call: AtomicU64,
+    function: AtomicU64,
+    /// Kind (high half) and number; 0 while the entry is empty, which is no
+    /// one's number here because the serial part is never looked up.
+    number: AtomicU64,
+}
+
+/// What only the numbering of new places touches.
+#[derive(Debug)]
+struct Writer {
+    /// Where each module's name stands in the heap.
+    modules: HashMap<PathBuf, usize>,
+    /// Words of the heap in use. Word 0 stays empty: offset 0 means no name.
+    heap_used: usize,
+    /// Numbers given out, 0 for the serial part included.
+    count: usize,
+}
+
+impl Sites {
+    /// An empty table with the serial part as number 0.
+    pub(crate) fn new(words: &'static [AtomicU64], geometry: Geometry) -> Self {
+        let entries = (geometry.sites * 2).next_power_of_two();
+        words[header::SITE_COUNT].store(1, Ordering::Release);
+        Self {
+            words,
+            geometry,
+            lookup: (0..entries).map(|_| Entry::default()).collect(),
+            writer: Mutex::new(Writer {
+                modules: HashMap::new(),
+                heap_used: 1,
+                count: 1,
+            }),
+        }
+    }
+
+    /// The number of a place; a new one if it has none.
+    #[inline]
+    pub(crate) fn number(&self, kind: SiteKind, call: u64, function: u64) -> SiteId {
+        for entry in self.chain(call, function) {
+            let number = entry.number.load(Ordering::Acquire);
+            if number == 0 {
+                break;
+            }
+            if number >> 32 == kind as u64
+                && entry.call.read() == call
+                && entry.function.read() == function
+            {
+                return SiteId(number as u32);
+            }
+        }
+        self.add(kind, call, function)
+    }
+
+    /// The entries at which a place may stand, in order.
+    #[inline]
+    fn chain(&self, call: u64, function: u64) -> impl Iterator<Item = &Entry> {
+        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mask = self.lookup.len() - 1;
+        let hash = (call ^ function.rotate_left(32)).wrapping_mul(GOLDEN);
+        let first = (hash >> 32) as usize;
+        (0..self.lookup.len()).map(move |step| &self.lookup[(first + step) & mask])
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add(&self, kind: SiteKind, call: u64, function: u64) -> SiteId {
+        let located = modules::locate(call as usize);
+        let target = modules::locate(function as usize);
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have numbered it meanwhile.
+        let mut free = None;
+        for entry in self.chain(call, function) {
+            let number = entry.number.load(Ordering::Acquire);
+            if number == 0 {
+                free = Some(entry);
+                break;
+            }
+            if number >> 32 == kind as u64
+                && entry.call.read() == call
+                && entry.function.read() == function
+            {
+                return SiteId(number as u32);
+            }
+        }
+        let last = self.geometry.sites - 1;
+        if writer.count > last {
+            self.words[header::SITES_LOST].fetch_add(1, Ordering::Relaxed);
+            return SiteId(last as u32);
+        }
+        // The last entry is the common one of all places that find no other;
+        // it has no address.
+        let common = writer.count == last;
+        let module = located.as_ref().or(target.as_ref()).map(|at| &*at.module);
+        let module = module.filter(|_| !common);
+        let module = module.map_or(0, |module| self.name(&mut writer, module));
+        let address = |located: Option<modules::Located>, raw: u64| match located {
+            _ if common => 0,
+            Some(located) => located.address,
+            None => raw,
+        };
+        let base = Geometry::SITES + writer.count * site::WORDS;
+        self.words[base + site::KIND].write(kind as u64);
+        self.words[base + site::MODULE].write(module as u64);
+        self.words[base + site::CALL].write(address(located, call));
+        self.words[base + site::FUNCTION].write(address(target, function));
+        let number = writer.count as u64;
+        writer.count += 1;
+        self.words[header::SITE_COUNT].store(writer.count as u64, Ordering::Release);
+        if common {
+            self.words[header::SITES_LOST].fetch_add(1, Ordering::Relaxed);
+        } else if let Some(entry) = free {
+            entry.call.write(call);
+            entry.function.write(function);
+            entry
+                .number
+                .store((kind as u64) << 32 | number, Ordering::Release);
+        }
+        SiteId(number as u32)
+    }
+
+    /// Where the name of a module stands in the heap; 0 if it finds no room.
+    fn name(&self, writer: &mut Writer, module: &Path) -> usize {
+        if let Some(&offset) = writer.modules.get(module) {
+            return offset;
+        }
+        let bytes = module.as_os_str().as_bytes();
+        let needed = 1 + bytes.len().div_ceil(8);
+        let offset = writer.heap_used;
+        if offset + needed > self.geometry.heap_words {
+            return 0;
+        }
+        let start = self.geometry.heap() + offset;
+        put_string(&self.words[start..start + needed], bytes);
+        writer.heap_used += needed;
+        writer.modules.insert(module.to_owned(), offset);
+        offset
+    }
+}
+
+/// Writes a string as its length in bytes and its bytes, cut to fit.
+pub(crate) fn put_string(words: &[AtomicU64], bytes: &[u8]) {
+    let Some((length, rest)) = words.split_first() else {
+        return;
+    };
+    let bytes = &bytes[..bytes.len().min(rest.len() * 8)];
+    length.write(bytes.len() as u64);
+    for (word, chunk) in rest.iter().zip(bytes.chunks(8)) {
+        let mut padded = [0; 8];
+        padded[..chunk.len()].copy_from_slice(chunk);
+        word.write(u64::from_le_bytes(padded));
+    }
+}

@@ -1,0 +1,498 @@
+//! What one thread says.
+
+use super::Recorder;
+use super::carry;
+use super::cells::{Apart, Own};
+use crate::layout::{frame, slot};
+use crate::record::{CounterReading, Counters, Interval, LoopShare};
+use crate::ring::{Cursor, Ring};
+use crate::state::State;
+use crate::wire::{self, InstanceHead};
+use fathomp_base::{InstanceId, SiteId, ThreadId, Ticks};
+use fathomp_sys::clock::now;
+use fathomp_sys::counters::{self, HardwareCounters};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Words of a ring kept free for the mark that ends a thread.
+const RESERVE: u64 = wire::THREAD_END_WORDS as u64;
+
+/// Counters are read when this much time has passed since the last reading:
+/// the system call then costs about one per cent.
+const SAMPLE_EVERY_US: f64 = 30.0;
+
+/// A thread enters a parallel region.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Start {
+    /// The region.
+    pub site: SiteId,
+    /// This execution, the same for the whole team.
+    pub instance: InstanceId,
+    /// The execution that encloses it; 0 if none.
+    pub parent: InstanceId,
+    /// OpenMP thread number in the team.
+    pub thread_num: u32,
+    /// Threads in the team.
+    pub team_size: u32,
+    /// Nesting level, 1 for an outermost region.
+    pub level: u32,
+    /// When the encountering thread asked for the team.
+    pub fork: Ticks,
+}
+
+/// The recorder of one thread. Only the thread that attached it may call it;
+/// if another does, the thread's recording is wrong, but nothing worse.
+#[derive(Debug)]
+pub struct ThreadRecorder {
+    slot: &'static [AtomicU64; slot::WORDS],
+    ring: Ring<'static, AtomicU64>,
+    /// Words that must stay free of details.
+    detail_margin: u64,
+    recorder: &'static Recorder,
+    index: usize,
+    own: Apart<Private>,
+}
+
+/// What only the thread itself needs to know.
+#[derive(Debug, Default)]
+struct Private {
+    /// Last seen position of the drainer.
+    seen_tail: AtomicU64,
+    /// Shortest wait that gets a record, in ticks.
+    interval_min: AtomicU64,
+    /// Time between counter readings, in ticks.
+    sample_every: AtomicU64,
+    /// Time of the last reading, in ticks.
+    sampled: AtomicU64,
+    sampler: Mutex<Sampler>,
+}
+
+/// The previous reading of the counters.
+#[derive(Debug, Default)]
+struct Sampler {
+    usage: counters::Usage,
+    hardware: Option<(HardwareCounters, counters::Hardware)>,
+}
+
+impl ThreadRecorder {
+    pub(super) fn new(
+        recorder: &'static Recorder,
+        index: usize,
+        slot_words: &'static [AtomicU64],
+        ring_words: &'static [AtomicU64],
+    ) -> Option<Self> {
+        let slot: &'static [AtomicU64; slot::WORDS] = slot_words.try_into().ok()?;
+        let ring = Ring::new(ring_words, &slot[slot::HEAD], &slot[slot::TAIL])?;
+        Some(Self {
+            slot,
+            ring,
+            detail_margin: ring.capacity() / 4,
+            recorder,
+            index,
+            own: Apart::default(),
+        })
+    }
+
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// A new thread takes the slot, and a number if there is room for it.
+    pub(super) fn begin_thread(&self, number: impl FnOnce() -> ThreadId) -> bool {
+        if !self.fits(wire::THREAD_BEGIN_WORDS) {
+            return false;
+        }
+        let at = now();
+        let (thread, os_id) = (number(), counters::os_thread_id());
+        self.slot[slot::THREAD].write(u64::from(thread.0) | u64::from(os_id) << 32);
+        self.slot[slot::BEGIN].write(at.0);
+        self.slot[slot::LAST].write(at.0);
+        for cleared in [slot::DROPPED, slot::DEPTH, slot::CARRIED] {
+            self.slot[cleared].write(0);
+        }
+        self.open_frame(0, &Start::default(), at);
+        let mut record = self.ring.append();
+        wire::write_thread_begin(&mut record, thread, os_id, at);
+        record.commit();
+        self.slot[slot::STATE].store(slot::ACTIVE, Ordering::Release);
+        let settings = &self.recorder.settings;
+        let interval_us = settings.interval_ns as f64 / 1000.0;
+        self.own
+            .interval_min
+            .write(self.recorder.ticks(interval_us).max(1));
+        self.own
+            .sample_every
+            .write(self.recorder.ticks(SAMPLE_EVERY_US).max(1));
+        self.begin_counting(at);
+        true
+    }
+
+    /// The thread ends: whatever is open ends now.
+    pub(super) fn end_thread(&self) {
+        self.read_counters();
+        while self.slot[slot::DEPTH].read() > 0 {
+            self.end();
+        }
+        let at = now();
+        self.close_serial(at);
+        carry::flush(self);
+        let lost = self.slot[slot::CARRIED].read();
+        if lost > 0 {
+            self.slot[slot::DROPPED].add(carry::executions(self));
+            self.slot[slot::CARRIED].write(0);
+        }
+        self.sampler().hardware = None;
+        let thread = ThreadId(self.slot[slot::THREAD].read() as u32);
+        self.slot[slot::LAST].write(at.0);
+        // Every other record leaves room for this one.
+        let mut record = self.ring.append();
+        wire::write_thread_end(&mut record, thread, at, self.slot[slot::DROPPED].read());
+        record.commit();
+        self.slot[slot::STATE].store(slot::RETURNED, Ordering::Release);
+    }
+
+    /// The thread begins the code of a parallel region. Every call needs an
+    /// [`end`](Self::end). Regions nested deeper than eight levels are counted
+    /// instead of recorded; their waits go to the deepest recorded one.
+    #[inline]
+    pub fn begin(&self, start: &Start) {
+        let depth = self.slot[slot::DEPTH].read();
+        let at = now();
+        if depth == 0 {
+            self.close_serial(at);
+        }
+        let depth = depth + 1;
+        self.slot[slot::LAST].write(at.0);
+        if depth < slot::FRAME_COUNT as u64 {
+            self.open_frame(depth as usize, start, at);
+        } else {
+            self.recorder.count_too_deep();
+        }
+        // Whoever finds the slot after a crash sees a frame only when it is
+        // complete.
+        self.slot[slot::DEPTH].store(depth, Ordering::Release);
+    }
+
+    /// The thread is through with the innermost region.
+    #[inline]
+    pub fn end(&self) {
+        let depth = self.slot[slot::DEPTH].read();
+        if depth == 0 {
+            return;
+        }
+        let at = now();
+        if depth < slot::FRAME_COUNT as u64 {
+            self.write_instance(self.frame(depth as usize), at);
+        }
+        self.slot[slot::DEPTH].store(depth - 1, Ordering::Release);
+        self.slot[slot::LAST].write(at.0);
+        if depth == 1 {
+            self.frame(0)[frame::BEGIN].write(at.0);
+        }
+    }
+
+    /// The thread waited in `state` from `begin` to `end`. Outside any region
+    /// this is recorded as part of the serial part, except for
+    /// [`State::Idle`], which only shows in the timeline.
+    #[inline]
+    pub fn wait(&self, state: State, begin: Ticks, end: Ticks) {
+        let ticks = end.since(begin).0;
+        let frame = self.innermost();
+        self.accumulate(frame, state, ticks, 1);
+        self.slot[slot::LAST].write(end.0);
+        if ticks >= self.own.interval_min.read() {
+            let interval = Interval {
+                state,
+                begin,
+                end,
+                site: SiteId(frame[frame::SITE].read() as u32),
+            };
+            self.detail(wire::INTERVAL_WORDS, |record| {
+                wire::write_interval(record, &interval);
+            });
+        }
+    }
+
+    /// The runtime itself worked from `begin` to `end`; counted `weight` times
+    /// because only one in `weight` such spans is measured.
+    #[inline]
+    pub fn overhead(&self, begin: Ticks, end: Ticks, weight: u32) {
+        let ticks = end.since(begin).0.saturating_mul(u64::from(weight));
+        self.accumulate(self.innermost(), State::Overhead, ticks, u64::from(weight));
+    }
+
+    /// The thread was dealt a chunk of that many loop iterations.
+    #[inline]
+    pub fn chunk(&self, iterations: u64) {
+        let frame = self.innermost();
+        frame[frame::CHUNKS].add(1);
+        frame[frame::ITERATIONS].add(iterations);
+    }
+
+    /// The thread created an explicit task.
+    #[inline]
+    pub fn task_created(&self) {
+        self.innermost()[frame::TASKS_CREATED].add(1);
+    }
+
+    /// The thread ran an explicit task.
+    #[inline]
+    pub fn task_run(&self) {
+        self.innermost()[frame::TASKS_RUN].add(1);
+    }
+
+    /// The thread has no more iterations of a worksharing loop. The region's
+    /// sums of chunks and iterations come from [`chunk`](Self::chunk) alone,
+    /// the loop's own from `share`.
+    #[inline]
+    pub fn loop_done(&self, share: &LoopShare) {
+        self.innermost()[frame::LOOPS].add(1);
+        self.detail(wire::LOOP_WORDS, |record| wire::write_loop(record, share));
+    }
+
+    /// Reads the thread's counters if the last reading is some time ago. Call
+    /// it right before [`begin`](Self::begin) and [`end`](Self::end): what has
+    /// been counted is put down to the innermost region.
+    #[inline]
+    pub fn sample_counters(&self) {
+        // The latest sign of life stands in for the time, which would cost
+        // more than all the rest of this call.
+        let elapsed = self.slot[slot::LAST]
+            .read()
+            .saturating_sub(self.own.sampled.read());
+        if elapsed >= self.own.sample_every.read() {
+            self.read_counters();
+        }
+    }
+
+    #[inline(always)]
+    fn frame(&self, depth: usize) -> &[AtomicU64; frame::WORDS] {
+        let depth = depth.min(slot::FRAME_COUNT - 1);
+        words(self.slot, slot::FRAMES + depth * frame::WORDS)
+    }
+
+    #[inline(always)]
+    fn innermost(&self) -> &[AtomicU64; frame::WORDS] {
+        self.frame(self.slot[slot::DEPTH].read() as usize)
+    }
+
+    pub(super) fn slot(&self) -> &[AtomicU64; slot::WORDS] {
+        self.slot
+    }
+
+    #[inline(always)]
+    fn open_frame(&self, depth: usize, start: &Start, at: Ticks) {
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let frame = self.frame(depth);
+        frame[frame::SITE].write(pair(start.site.0, start.level));
+        frame[frame::INSTANCE].write(start.instance.0);
+        frame[frame::PARENT].write(start.parent.0);
+        frame[frame::TEAM].write(pair(start.thread_num, start.team_size));
+        frame[frame::FORK].write(start.fork.0);
+        frame[frame::BEGIN].write(at.0);
+        clear(frame);
+    }
+
+    #[inline(always)]
+    fn accumulate(&self, frame: &[AtomicU64; frame::WORDS], state: State, ticks: u64, waits: u64) {
+        let (mask, bit) = (frame[frame::MASK].read(), 1 << state as u64);
+        let (sum, count) = (
+            &frame[frame::TICKS + state as usize],
+            &frame[frame::WAITS + state as usize],
+        );
+        if mask & bit == 0 {
+            sum.write(ticks);
+            count.write(waits);
+            frame[frame::MASK].write(mask | bit);
+        } else {
+            sum.add(ticks);
+            count.add(waits);
+        }
+    }
+
+    /// Writes what was accumulated outside all regions, if anything but
+    /// waiting for work.
+    #[inline]
+    fn close_serial(&self, at: Ticks) {
+        let frame = self.frame(0);
+        if is_quiet(frame) {
+            frame[frame::MASK].write(0);
+            return;
+        }
+        frame[frame::FORK].write(frame[frame::BEGIN].read());
+        frame[frame::TEAM].write(1 << 32);
+        self.write_instance(frame, at);
+        frame[frame::BEGIN].write(at.0);
+        clear(frame);
+    }
+
+    /// Writes an execution of a region; if it does not fit, carries it until
+    /// it does.
+    #[inline]
+    fn write_instance(&self, frame: &[AtomicU64; frame::WORDS], end: Ticks) {
+        if self.slot[slot::CARRIED].read() != 0 {
+            carry::flush(self);
+        }
+        let head = head_of(frame, end, None);
+        if self.fits(head.words()) {
+            self.put_instance(&head, frame);
+        } else if !carry::add(self, frame, end) {
+            self.slot[slot::DROPPED].add(1);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn put_instance(&self, head: &InstanceHead, frame: &[AtomicU64; frame::WORDS]) {
+        let mut record = self.ring.append();
+        head.write(&mut record, |state| {
+            let state = state.min(State::COUNT - 1);
+            (
+                frame[frame::TICKS + state].read(),
+                frame[frame::WAITS + state].read(),
+            )
+        });
+        record.commit();
+    }
+
+    /// Writes a record that is dispensable if there is ample room for it.
+    #[inline]
+    fn detail(&self, words: usize, write: impl FnOnce(&mut Cursor<'static, AtomicU64>)) {
+        if self.room(words as u64 + self.detail_margin) {
+            let mut record = self.ring.append();
+            write(&mut record);
+            record.commit();
+        } else {
+            self.slot[slot::DROPPED].add(1);
+        }
+    }
+
+    /// Whether a record of that many words fits and leaves the reserve.
+    #[inline(always)]
+    pub(super) fn fits(&self, words: usize) -> bool {
+        self.room(words as u64 + RESERVE)
+    }
+
+    #[inline(always)]
+    fn room(&self, words: u64) -> bool {
+        let mut seen = self.own.seen_tail.read();
+        let free = self.ring.free(&mut seen, words);
+        self.own.seen_tail.write(seen);
+        free >= words
+    }
+
+    fn sampler(&self) -> std::sync::MutexGuard<'_, Sampler> {
+        self.own
+            .sampler
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin_counting(&self, at: Ticks) {
+        let mut sampler = self.sampler();
+        sampler.hardware = None;
+        if self.recorder.hardware_expected() {
+            let opened = HardwareCounters::open().ok();
+            self.recorder.hardware_found(opened.is_some());
+            sampler.hardware = opened.and_then(|counters| {
+                let first = counters.read()?;
+                Some((counters, first))
+            });
+        }
+        sampler.usage = counters::thread_usage();
+        self.own.sampled.write(at.0);
+    }
+
+    #[cold]
+    fn read_counters(&self) {
+        let mut sampler = self.sampler();
+        let at = now();
+        let usage = counters::thread_usage();
+        let before = std::mem::replace(&mut sampler.usage, usage);
+        let hardware = sampler.hardware.as_mut().and_then(|(counters, before)| {
+            let now = counters.read()?;
+            let before = std::mem::replace(before, now);
+            Some((now, before))
+        });
+        let reading = CounterReading {
+            since: Ticks(self.own.sampled.read()),
+            at,
+            site: SiteId(self.innermost()[frame::SITE].read() as u32),
+            counts: Counters {
+                minor_faults: usage.minor_faults.saturating_sub(before.minor_faults),
+                major_faults: usage.major_faults.saturating_sub(before.major_faults),
+                voluntary_switches: usage
+                    .voluntary_switches
+                    .saturating_sub(before.voluntary_switches),
+                involuntary_switches: usage
+                    .involuntary_switches
+                    .saturating_sub(before.involuntary_switches),
+                cycles: hardware.map(|(now, before)| now.cycles.saturating_sub(before.cycles)),
+                instructions: hardware
+                    .map(|(now, before)| now.instructions.saturating_sub(before.instructions)),
+                ..Counters::default()
+            },
+        };
+        self.own.sampled.write(at.0);
+        self.slot[slot::LAST].write(at.0);
+        self.detail(wire::COUNTERS_WORDS, |record| {
+            wire::write_counters(record, &reading);
+        });
+    }
+}
+
+/// A frame of a slot.
+#[inline(always)]
+pub(super) fn words(slot: &[AtomicU64; slot::WORDS], at: usize) -> &[AtomicU64; frame::WORDS] {
+    slot[at..]
+        .first_chunk()
+        .expect("the layout keeps frames inside their slot")
+}
+
+/// Empties the sums of a frame.
+#[inline(always)]
+fn clear(frame: &[AtomicU64; frame::WORDS]) {
+    frame[frame::MASK].write(0);
+    frame[frame::LOOPS].write(0);
+    frame[frame::CHUNKS].write(0);
+    frame[frame::ITERATIONS].write(0);
+    frame[frame::TASKS_CREATED].write(0);
+    frame[frame::TASKS_RUN].write(0);
+}
+
+/// Whether a serial frame holds nothing but waiting for work.
+#[inline(always)]
+pub(crate) fn is_quiet(frame: &[AtomicU64; frame::WORDS]) -> bool {
+    let work = frame[frame::MASK].read() & !(1 << State::Idle as u64)
+        | frame[frame::LOOPS].read()
+        | frame[frame::CHUNKS].read()
+        | frame[frame::TASKS_CREATED].read()
+        | frame[frame::TASKS_RUN].read();
+    work == 0
+}
+
+/// The execution that a frame describes, as a record to be written.
+#[inline(always)]
+pub(crate) fn head_of(
+    frame: &[AtomicU64; frame::WORDS],
+    end: Ticks,
+    merged: Option<(u32, u64)>,
+) -> InstanceHead {
+    /// Known states but the remainder.
+    const STATES: u16 = ((1 << State::COUNT) - 1) & !1;
+    InstanceHead {
+        site_and_level: frame[frame::SITE].read(),
+        instance: frame[frame::INSTANCE].read(),
+        parent: frame[frame::PARENT].read(),
+        team: frame[frame::TEAM].read(),
+        fork: frame[frame::FORK].read(),
+        begin: frame[frame::BEGIN].read(),
+        end: end.0,
+        loops: frame[frame::LOOPS].read(),
+        chunks: frame[frame::CHUNKS].read(),
+        iterations: frame[frame::ITERATIONS].read(),
+        tasks_created: frame[frame::TASKS_CREATED].read(),
+        tasks_run: frame[frame::TASKS_RUN].read(),
+        mask: frame[frame::MASK].read() as u16 & STATES,
+        merged,
+    }
+}
