@@ -40,10 +40,10 @@ struct Args {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
     /// Samples per process
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(3..=1000))]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(3..=1000))]
     samples: u16,
     /// Time that one sample fills, in microseconds
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     target_us: u32,
     /// The C compiler that builds the programs
     #[arg(long, default_value = "gcc")]

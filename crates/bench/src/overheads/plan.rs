@@ -148,8 +148,8 @@ impl Default for Plan {
             policies: vec![Policy::Active, Policy::Passive],
             only: Vec::new(),
             rounds: 5,
-            samples: 20,
-            target_us: 1000.0,
+            samples: 100,
+            target_us: 200.0,
             delay_ns: 100.0,
             limit_ms: 1000.0,
         }
