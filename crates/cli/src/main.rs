@@ -1,4 +1,27 @@
-//! The `fathomp` command.
+//! The `fathomp` command: arguments become a plan, a command carries it out.
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod args;
+mod calibrate;
+mod commands;
+mod failure;
+mod host;
+mod launch;
+mod live;
+mod output;
+mod program;
+mod progress;
+mod voice;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match commands::carry_out(args::Arguments::parse()) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            voice::complain("", &failure.sentence);
+            ExitCode::from(failure.code)
+        }
+    }
+}

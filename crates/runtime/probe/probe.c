@@ -227,6 +227,15 @@ static double timer_resolution_ns(void)
     return best * 1e9;
 }
 
+static double timer_cost_ns(void)
+{
+    enum { READINGS = 10000 };
+    double start = now(), last = start;
+    for (int i = 0; i < READINGS; i++)
+        last = now();
+    return (last - start) / READINGS * 1e9;
+}
+
 static void count_team(void *data)
 {
     if (omp_get_thread_num() == 0)
@@ -251,6 +260,7 @@ int main(int argc, char **argv)
     printf("{\"threads\":%d", team);
     threads = (unsigned)team;
     printf(",\"timer_resolution_ns\":%.3f", timer_resolution_ns());
+    printf(",\"timer_cost_ns\":%.3f", timer_cost_ns());
     printf(",\"fork_join_ns\":%.3f", cost_ns(fork_join));
     printf(",\"barrier_ns\":%.3f", cost_ns(barrier));
     printf(",\"dynamic_chunk_ns\":%.3f", cost_ns(dynamic_chunk));

@@ -1,0 +1,225 @@
+//! What the user may type. Values are checked here, so that the commands get
+//! plain plans and no work starts on nonsense.
+
+mod lists;
+
+use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+pub(crate) use lists::{ThreadCount, ThreadList};
+
+/// Tells what an OpenMP program costs and how far it will scale, from the
+/// program as it is.
+#[derive(Debug, Parser)]
+#[command(name = "fathomp", version, max_term_width = 100)]
+#[command(after_help = "Example:\n  fathomp study -- ./solver --size 1000")]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Print the result as JSON on stdout (a launched program's stdout then
+    /// goes to stderr).
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Say only what went wrong.
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say what this machine supports, what is missing and how to mend it.
+    #[command(after_help = "Example:\n  fathomp doctor")]
+    Doctor,
+    /// Calibrate, record at several thread counts, predict, and write a report.
+    #[command(after_help = "Example:\n  fathomp study --threads 1,2,4 -- ./solver --size 1000")]
+    Study(Study),
+    /// Run an OpenMP program on fathomp's runtime.
+    #[command(after_help = "Example:\n  fathomp run --threads 4 -- python3 script.py")]
+    Run(Run),
+    /// Run an OpenMP program and record what its regions and threads do.
+    #[command(after_help = "Example:\n  fathomp record -o recording --threads 4 -- ./solver")]
+    Record(Record),
+    /// Measure what OpenMP constructs and memory cost on this machine.
+    #[command(after_help = "Example:\n  fathomp calibrate -o machine.json")]
+    Calibrate(Calibrate),
+    /// Show the time, waiting and efficiency of each region of a recording.
+    #[command(after_help = "Example:\n  fathomp regions recording")]
+    Regions(Regions),
+    /// Predict time and speedup at other numbers of threads.
+    #[command(after_help = "Example:\n  fathomp predict recording-1 recording-4 --at 8,16")]
+    Predict(Predict),
+    /// Write one offline HTML page about recordings.
+    #[command(after_help = "Example:\n  fathomp report recording -o report.html")]
+    Report(Report),
+    /// Print the path of the unpacked runtime library, for LD_PRELOAD.
+    #[command(hide = true)]
+    RuntimePath,
+}
+
+/// The program to start.
+#[derive(Args, Debug)]
+pub(crate) struct Program {
+    /// Program and its arguments, after `--`.
+    #[arg(value_name = "PROG", required = true, num_args = 1.., trailing_var_arg = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `fathomp study`.
+#[derive(Args, Debug)]
+pub(crate) struct Study {
+    /// Numbers of threads to record at, e.g. 1,2,4 [default: powers of two up
+    /// to the processors this process may use, and that number itself].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) threads: Option<ThreadList>,
+    /// Runs at each number of threads; more make the intervals narrower.
+    #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeat: u32,
+    /// The report.
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub(crate) output: PathBuf,
+    /// Directory for recordings, machine facts and results.
+    #[arg(long, value_name = "DIR", default_value = "study")]
+    pub(crate) directory: PathBuf,
+    /// Replace an earlier study and its report.
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) program: Program,
+}
+
+/// `fathomp run`.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// Threads per process (sets OMP_NUM_THREADS).
+    #[arg(long, value_name = "T")]
+    pub(crate) threads: Option<ThreadCount>,
+    #[command(flatten)]
+    pub(crate) program: Program,
+}
+
+/// `fathomp record`.
+#[derive(Args, Debug)]
+pub(crate) struct Record {
+    /// Directory for the recording.
+    #[arg(short, long, value_name = "DIR", default_value = "recording")]
+    pub(crate) output: PathBuf,
+    /// Threads per process (sets OMP_NUM_THREADS).
+    #[arg(long, value_name = "T")]
+    pub(crate) threads: Option<ThreadCount>,
+    /// Replace an earlier recording in that directory.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Size the recording may reach, in MiB; beyond it, executions of a
+    /// region are summed and details left out.
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub(crate) limit: u64,
+    #[command(flatten)]
+    pub(crate) program: Program,
+}
+
+/// `fathomp calibrate`.
+#[derive(Args, Debug)]
+pub(crate) struct Calibrate {
+    /// File for the machine's facts; without it they are only shown.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Numbers of threads to measure at [default: as for study].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) threads: Option<ThreadList>,
+    /// Measure again even if this machine has been measured before.
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// Replace an existing file.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// `fathomp regions`.
+#[derive(Args, Debug)]
+pub(crate) struct Regions {
+    /// Directory written by `fathomp record`.
+    #[arg(value_name = "RECORDING")]
+    pub(crate) recording: PathBuf,
+    /// Also write one line per region and thread to this CSV file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Also write a trace for Perfetto and chrome://tracing to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perfetto: Option<PathBuf>,
+    /// Replace existing files.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// `fathomp predict`.
+#[derive(Args, Debug)]
+pub(crate) struct Predict {
+    /// Recordings of one program, best at 1 and several threads.
+    #[arg(value_name = "RECORDING", required = true)]
+    pub(crate) recordings: Vec<PathBuf>,
+    /// Machine facts written by `fathomp calibrate` [default: measured here].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<PathBuf>,
+    /// Numbers of threads to predict for [default: powers of two up to four
+    /// times the processors of this machine].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) at: Option<ThreadList>,
+}
+
+/// `fathomp report`.
+#[derive(Args, Debug)]
+pub(crate) struct Report {
+    /// Recordings, or a directory written by `fathomp study`.
+    #[arg(value_name = "RECORDING|STUDY", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The page.
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub(crate) output: PathBuf,
+    /// Machine facts written by `fathomp calibrate`, to predict with.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<PathBuf>,
+    /// Replace an existing page.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_program_keeps_its_own_options() {
+        for line in [
+            "fathomp run --threads 2 -- prog --threads 3 --json -q",
+            "fathomp run --threads 2 prog --threads 3 --json -q",
+        ] {
+            let parsed = Arguments::try_parse_from(line.split(' ')).unwrap();
+            let Command::Run(run) = parsed.command else {
+                panic!("not run: {line}");
+            };
+            assert_eq!(run.program.command.len(), 5, "{line}");
+            assert!(!parsed.json && !parsed.quiet, "{line}");
+        }
+    }
+
+    #[test]
+    fn every_command_shows_an_example() {
+        for command in Arguments::command().get_subcommands() {
+            let hidden = command.is_hide_set();
+            assert!(
+                hidden || command.get_after_help().is_some(),
+                "{}",
+                command.get_name()
+            );
+        }
+    }
+}

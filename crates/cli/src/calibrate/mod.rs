@@ -1,0 +1,112 @@
+//! Measuring what constructs and memory cost here.
+//!
+//! The measuring itself is done by the probe, a small program beside the
+//! runtime library that calls it as compiled programs do
+//! (`docs/decisions/0004`). This module chooses sizes, runs the probe once per
+//! number of threads, and keeps the answer for the next time.
+
+mod probe;
+mod store;
+
+use crate::host;
+use fathomp_predict::machine::{Bandwidth, Cache, ConstructCosts, Machine};
+use fathomp_runtime::Unpacked;
+use probe::Measured;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub(crate) use probe::ProbeError;
+
+/// Main memory is measured with arrays this many times the last cache.
+const CACHES_OVERFLOWN: u64 = 4;
+/// Bounds on the bytes of all threads' source arrays together.
+const COPY_BYTES_MIN: u64 = 32 << 20;
+const COPY_BYTES_MAX: u64 = 256 << 20;
+/// The arrays may take this part of main memory, sources and copies together.
+const MEMORY_SHARE: u64 = 8;
+
+/// What this machine costs, from the cache if it was measured before.
+pub(crate) fn machine(
+    unpacked: &Unpacked,
+    threads: &[u32],
+    fresh: bool,
+    mut progress: impl FnMut(usize),
+) -> Result<Machine, ProbeError> {
+    let key = store::Key::here(threads);
+    if !fresh && let Some(machine) = store::load(&unpacked.cache, &key) {
+        progress(threads.len());
+        return Ok(machine);
+    }
+    let mut rows = Vec::new();
+    for (done, count) in threads.iter().enumerate() {
+        progress(done);
+        let row = probe::run(&unpacked.probe, *count, copy_bytes() / u64::from(*count))?;
+        // A limit on threads gives smaller teams; measure each size once.
+        if rows
+            .last()
+            .is_none_or(|last: &Measured| last.threads < row.threads)
+        {
+            rows.push(row);
+        }
+    }
+    progress(threads.len());
+    let machine = describe(&rows);
+    store::save(&unpacked.cache, &key, &machine);
+    Ok(machine)
+}
+
+fn describe(rows: &[Measured]) -> Machine {
+    let facts = host::machine();
+    let first = |of: fn(&Measured) -> f64| rows.first().map_or(0.0, of);
+    let mut machine = Machine::unmeasured(host::usable_cpus());
+    machine.host = facts.host;
+    machine.cpu_model = facts.cpu_model;
+    machine.threads_per_core = host::threads_per_core();
+    machine.runtime = format!("fathomp {}", env!("CARGO_PKG_VERSION"));
+    machine.measured_unix_ns = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| u64::try_from(since.as_nanos()).ok())
+        .unwrap_or(0);
+    machine.timer_resolution_ns = first(|row| row.timer_resolution_ns);
+    machine.timer_cost_ns = first(|row| row.timer_cost_ns);
+    machine.constructs = rows
+        .iter()
+        .map(|row| ConstructCosts {
+            threads: row.threads,
+            fork_join_ns: row.fork_join_ns,
+            barrier_ns: row.barrier_ns,
+            dynamic_chunk_ns: row.dynamic_chunk_ns,
+            lock_ns: row.lock_ns,
+        })
+        .collect();
+    machine.bandwidth = rows
+        .iter()
+        .filter(|row| row.copy_bytes_per_second > 0.0)
+        .map(|row| Bandwidth {
+            threads: row.threads,
+            bytes_per_s: row.copy_bytes_per_second,
+        })
+        .collect();
+    machine.caches = host::caches()
+        .into_iter()
+        .map(|cache| Cache {
+            level: cache.level,
+            bytes: cache.bytes,
+            line_bytes: cache.line_bytes,
+            shared_by: cache.shared_by,
+        })
+        .collect();
+    machine
+}
+
+/// Bytes to copy, all threads together: more than the last cache holds, but
+/// never a large part of main memory.
+fn copy_bytes() -> u64 {
+    let last_cache = host::caches().last().map_or(0, |cache| cache.bytes);
+    let memory = host::machine().memory_bytes;
+    let wanted = (last_cache * CACHES_OVERFLOWN).clamp(COPY_BYTES_MIN, COPY_BYTES_MAX);
+    if memory == 0 {
+        return wanted;
+    }
+    wanted.min(memory / MEMORY_SHARE / 2).max(1 << 20)
+}

@@ -1,0 +1,109 @@
+//! Running the probe and reading its answer.
+
+use serde::Deserialize;
+use std::env;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time the probe spends on each construct.
+const MILLISECONDS: u32 = 40;
+/// It takes under a second; more threads than processors take longer.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How often to look whether it has ended.
+const GLANCE: Duration = Duration::from_millis(5);
+
+/// What the probe prints.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Measured {
+    pub(super) threads: u32,
+    pub(super) timer_resolution_ns: f64,
+    pub(super) timer_cost_ns: f64,
+    pub(super) fork_join_ns: f64,
+    pub(super) barrier_ns: f64,
+    pub(super) dynamic_chunk_ns: f64,
+    pub(super) lock_ns: f64,
+    pub(super) copy_bytes_per_second: f64,
+}
+
+/// The machine could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProbeError {
+    #[error("cannot start the calibration probe {}: {source}", path.display())]
+    Start { path: PathBuf, source: io::Error },
+    #[error(
+        "the calibration probe ended with {status} at {threads} threads: try fewer with --threads"
+    )]
+    Ended { threads: u32, status: String },
+    #[error("the calibration probe took longer than {} s at {threads} threads: try fewer with --threads", PATIENCE.as_secs())]
+    TooSlow { threads: u32 },
+    #[error(
+        "the calibration probe gave no sensible answer at {threads} threads ({source}): remove the cache directory and try again"
+    )]
+    Answer {
+        threads: u32,
+        source: serde_json::Error,
+    },
+}
+
+/// Measures a team of `threads`, copying `bytes` per thread.
+pub(super) fn run(path: &Path, threads: u32, bytes: u64) -> Result<Measured, ProbeError> {
+    let mut command = Command::new(path);
+    command
+        .arg(threads.to_string())
+        .arg(MILLISECONDS.to_string())
+        .arg(bytes.max(1).to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    // The machine is measured, not what the user has set for programs.
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if ["OMP_", "GOMP_", "FATHOMP_", "LD_"]
+            .iter()
+            .any(|p| text.starts_with(p))
+        {
+            command.env_remove(&name);
+        }
+    }
+    let start = |source| ProbeError::Start {
+        path: path.to_owned(),
+        source,
+    };
+    let mut child = command.spawn().map_err(start)?;
+    let ended = wait(&mut child);
+    if !matches!(ended, Ok(Some(_))) {
+        // It may have ended by itself meanwhile; either way it is gone.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    match ended.map_err(start)? {
+        None => Err(ProbeError::TooSlow { threads }),
+        Some(status) if !status.success() => Err(ProbeError::Ended {
+            threads,
+            status: status.to_string(),
+        }),
+        Some(_) => {
+            let mut answer = String::new();
+            if let Some(mut stdout) = child.stdout.take() {
+                stdout.read_to_string(&mut answer).map_err(start)?;
+            }
+            serde_json::from_str(&answer).map_err(|source| ProbeError::Answer { threads, source })
+        }
+    }
+}
+
+/// The answer is far smaller than a pipe holds, so it can be read afterwards.
+fn wait(child: &mut Child) -> io::Result<Option<std::process::ExitStatus>> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() > deadline {
+            return Ok(None);
+        }
+        thread::sleep(GLANCE);
+    }
+}

@@ -1,0 +1,214 @@
+//! What the kernel and the processor offer.
+
+use super::{Check, Status};
+use crate::host;
+use nix::sys::statvfs::statvfs;
+use std::fs;
+use std::path::Path;
+
+/// Below this, rings of many threads do not fit in shared memory.
+const SHARED_MEMORY_MIN: u64 = 64 << 20;
+
+pub(super) fn checks() -> Vec<Check> {
+    vec![
+        platform(),
+        processors(),
+        quota(),
+        governor(),
+        clock(),
+        shared_memory(),
+        counters(),
+        huge_pages(),
+        randomisation(),
+        userfaultfd(),
+        leftovers(),
+    ]
+}
+
+fn platform() -> Check {
+    let machine = host::machine();
+    Check::good(
+        "kernel",
+        format!("Linux {} on {}", machine.kernel, std::env::consts::ARCH),
+    )
+}
+
+fn processors() -> Check {
+    let machine = host::machine();
+    let (allowed, online) = (machine.cpus_allowed.len(), machine.cpus_online);
+    let check = Check::good(
+        "processors",
+        format!("{allowed} usable of {online} online, {}", machine.cpu_model),
+    );
+    if allowed == 1 {
+        return check.but(
+            Status::Limited,
+            "with one processor, threads take turns and nothing can be said about scaling",
+            Some("taskset --cpu-list 0-$(($(nproc --all) - 1)) fathomp ..."),
+        );
+    }
+    check
+}
+
+/// A container may have many processors and little time on them.
+fn quota() -> Check {
+    let Some(setting) = host::line("/sys/fs/cgroup/cpu.max") else {
+        return Check::good("cpu quota", "none");
+    };
+    let mut words = setting.split_whitespace().map(str::parse::<f64>);
+    match (words.next(), words.next()) {
+        (Some(Ok(quota)), Some(Ok(period))) if period > 0.0 => {
+            let processors = quota / period;
+            let check = Check::good(
+                "cpu quota",
+                format!("{processors:.1} processors' worth of time"),
+            );
+            if processors < f64::from(host::usable_cpus()) {
+                return check.but(
+                    Status::Limited,
+                    "fewer than the usable processors: threads will be throttled",
+                    Some("give the container or unit a larger CPU quota"),
+                );
+            }
+            check
+        }
+        _ => Check::good("cpu quota", "none"),
+    }
+}
+
+fn governor() -> Check {
+    match host::machine().governor {
+        None => Check::good("clock frequency", "not shown by the kernel"),
+        Some(governor) if governor == "performance" => Check::good("clock frequency", governor),
+        Some(governor) => Check::good("clock frequency", format!("governor {governor}")).but(
+            Status::Limited,
+            "times vary more between runs",
+            Some("cpupower frequency-set --governor performance"),
+        ),
+    }
+}
+
+fn clock() -> Check {
+    let source = host::line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    let flags = host::field("/proc/cpuinfo", "flags").unwrap_or_default();
+    let steady = ["constant_tsc", "nonstop_tsc"]
+        .iter()
+        .all(|flag| flags.split_whitespace().any(|word| word == *flag));
+    let source = source.unwrap_or_else(|| "unknown".to_owned());
+    let check = Check::good("clock", format!("clocksource {source}"));
+    if cfg!(target_arch = "x86_64") && !steady {
+        return check.but(
+            Status::Limited,
+            "the processor's counter is not steady: recording costs a little more",
+            None,
+        );
+    }
+    check
+}
+
+fn shared_memory() -> Check {
+    let path = Path::new("/dev/shm");
+    let Ok(found) = statvfs(path) else {
+        return Check::good("shared memory", "no /dev/shm").but(
+            Status::Limited,
+            "rings are kept in the recording directory: the disk may slow the program down",
+            Some("mount -t tmpfs tmpfs /dev/shm"),
+        );
+    };
+    let free = found.blocks_available() * found.fragment_size();
+    let check = Check::good(
+        "shared memory",
+        format!("/dev/shm, {} MiB free", free >> 20),
+    );
+    if free < SHARED_MEMORY_MIN {
+        return check.but(
+            Status::Limited,
+            "too small for many threads: the recording directory is used instead",
+            Some("mount -o remount,size=256M /dev/shm"),
+        );
+    }
+    check
+}
+
+fn counters() -> Check {
+    match fathomp_sys::counters::HardwareCounters::open() {
+        Ok(_) => Check::good("hardware counters", "cycles and instructions"),
+        Err(error) => {
+            let paranoid = host::line("/proc/sys/kernel/perf_event_paranoid");
+            let check = Check::good("hardware counters", format!("none ({error})"));
+            let refused = error.kind() == std::io::ErrorKind::PermissionDenied;
+            if refused && paranoid.is_some() {
+                return check.but(
+                    Status::Limited,
+                    "no cycles and instructions per region; times and faults are recorded",
+                    Some("sysctl kernel.perf_event_paranoid=2"),
+                );
+            }
+            check.but(
+                Status::Limited,
+                "this (virtual) machine shows none: times and faults are recorded",
+                None,
+            )
+        }
+    }
+}
+
+fn huge_pages() -> Check {
+    let setting = host::line("/sys/kernel/mm/transparent_hugepage/enabled");
+    let chosen = setting
+        .as_deref()
+        .and_then(|text| text.split(['[', ']']).nth(1));
+    Check::good("huge pages", chosen.unwrap_or("none").to_owned())
+}
+
+fn randomisation() -> Check {
+    let setting = host::line("/proc/sys/kernel/randomize_va_space");
+    Check::good(
+        "addresses",
+        match setting.as_deref() {
+            Some("0") => "not randomised",
+            _ => "randomised (regions are matched by file and offset)",
+        },
+    )
+}
+
+fn userfaultfd() -> Check {
+    let unprivileged = host::line("/proc/sys/vm/unprivileged_userfaultfd");
+    let device = Path::new("/dev/userfaultfd").exists();
+    Check::good(
+        "userfaultfd",
+        match (unprivileged.as_deref(), device) {
+            (Some("1"), _) => "allowed for everybody",
+            (Some(_), true) => "for those who may open /dev/userfaultfd",
+            (Some(_), false) => "for privileged users",
+            (None, _) => "not in this kernel (not needed by anything yet)",
+        },
+    )
+}
+
+/// Live directories whose launcher was killed.
+fn leftovers() -> Check {
+    let stale: Vec<_> = crate::live::stale()
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    if stale.is_empty() {
+        return Check::good("leftovers", "none");
+    }
+    let mut check = Check::good("leftovers", format!("{} in /dev/shm", stale.len())).but(
+        Status::Limited,
+        "recordings that were cut off by a kill; a reader still finds their last events there",
+        None,
+    );
+    check.mend = Some(format!("rm -r {}", stale.join(" ")));
+    check
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn this_machine_can_be_looked_at() {
+        assert!(super::checks().len() > 5);
+        assert!(std::fs::metadata("/proc/self").is_ok());
+    }
+}

@@ -1,0 +1,25 @@
+//! One module per command. Each takes its plan and the voice to speak with.
+
+mod calibrate;
+mod doctor;
+mod run;
+mod runtime_path;
+
+use crate::args::{Arguments, Command};
+use crate::failure::Outcome;
+use crate::voice::Voice;
+
+/// Carries out what the user asked for.
+pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
+    let voice = Voice {
+        json: arguments.json,
+        quiet: arguments.quiet,
+    };
+    match arguments.command {
+        Command::Doctor => doctor::doctor(voice),
+        Command::Run(plan) => run::run(&plan, voice),
+        Command::Calibrate(plan) => calibrate::calibrate(&plan, voice),
+        Command::RuntimePath => runtime_path::runtime_path(voice),
+        _ => Ok(1),
+    }
+}

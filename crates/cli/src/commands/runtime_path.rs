@@ -1,0 +1,23 @@
+//! `fathomp runtime-path`: where the runtime library lies, for `LD_PRELOAD`
+//! and for scripts that start programs themselves.
+
+use crate::failure::Outcome;
+use crate::voice::Voice;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Paths {
+    library: String,
+    sha256: &'static str,
+}
+
+pub(super) fn runtime_path(voice: Voice) -> Outcome {
+    let paths = Paths {
+        library: fathomp_runtime::unpack()?.library.display().to_string(),
+        sha256: fathomp_runtime::SHA256,
+    };
+    voice.result("fathomp.runtime-path", &paths, || {
+        format!("{}\n", paths.library)
+    })?;
+    Ok(0)
+}

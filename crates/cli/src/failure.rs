@@ -1,0 +1,69 @@
+//! How a command ends when it cannot do its job.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// fathomp's own exit codes, beside those of a program it runs.
+pub(crate) mod exit {
+    /// The job was not done.
+    pub(crate) const FAILED: u8 = 1;
+    /// A launching command failed itself; kept apart from what programs
+    /// usually return, as `env` and `timeout` do.
+    pub(crate) const LAUNCHER: u8 = 125;
+    /// Added to the number of the signal that ended a program.
+    pub(crate) const SIGNAL: u8 = 128;
+}
+
+/// One sentence for the user, and the exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// What happened and what to do about it.
+    pub(crate) sentence: String,
+    /// Exit code of the command.
+    pub(crate) code: u8,
+}
+
+impl Failure {
+    /// The job was not done for this reason.
+    pub(crate) fn new(sentence: impl Into<String>) -> Self {
+        Self {
+            sentence: sentence.into(),
+            code: exit::FAILED,
+        }
+    }
+
+    /// An output that cannot be written.
+    pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> Self {
+        Self::new(format!(
+            "cannot write {}: {error}: choose another place for it",
+            path.display()
+        ))
+    }
+
+    /// The same failure with another exit code.
+    pub(crate) fn with_code(mut self, code: u8) -> Self {
+        self.code = code;
+        self
+    }
+}
+
+/// Any error of the parts, with its causes unless it already speaks of them.
+impl<E: Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut sentence = error.to_string();
+        let mut cause = error.source();
+        while let Some(next) = cause {
+            let text = next.to_string();
+            if !sentence.contains(&text) {
+                // Writing to a String cannot fail.
+                let _ = write!(sentence, ": {text}");
+            }
+            cause = next.source();
+        }
+        Self::new(sentence)
+    }
+}
+
+/// What every command returns: the exit code if it did its job.
+pub(crate) type Outcome = Result<u8, Failure>;

@@ -1,0 +1,221 @@
+//! Starting the user's program with the runtime library in front of it, and
+//! being invisible while it runs: its streams are its own, signals reach it,
+//! its exit code becomes ours.
+
+mod signals;
+
+use crate::args::ThreadCount;
+use crate::failure::exit;
+use crate::program::Program;
+use crate::voice::Voice;
+use fathomp_trace::model::Outcome;
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::Pid;
+use signals::Forwarding;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Where the program's standard output goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stdout {
+    /// Where ours goes.
+    Inherit,
+    /// To stderr, because stdout carries our JSON.
+    ToStderr,
+    /// Nowhere: it has been shown before.
+    Discard,
+}
+
+impl Stdout {
+    /// Keeps stdout for JSON if the user asked for that.
+    pub(crate) fn for_voice(voice: Voice) -> Self {
+        if voice.json {
+            Self::ToStderr
+        } else {
+            Self::Inherit
+        }
+    }
+}
+
+/// The environment that asks the program for a number of threads.
+pub(crate) fn thread_variables(threads: Option<ThreadCount>) -> Vec<(&'static str, OsString)> {
+    threads
+        .map(|ThreadCount(count)| ("OMP_NUM_THREADS", count.to_string().into()))
+        .into_iter()
+        .collect()
+}
+
+/// A program, ready to be started.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch<'a> {
+    pub(crate) program: &'a Program,
+    /// The runtime library.
+    pub(crate) library: &'a Path,
+    /// Variables set on top of the user's environment.
+    pub(crate) variables: Vec<(&'static str, OsString)>,
+    pub(crate) stdout: Stdout,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    /// A signal that asked fathomp itself to stop, such as Ctrl-C.
+    pub(crate) interrupted: Option<i32>,
+    pub(crate) wall: Duration,
+}
+
+impl Ended {
+    /// The exit code a shell would show.
+    pub(crate) fn exit_code(&self) -> u8 {
+        exit_code(self.outcome)
+    }
+}
+
+/// The exit code a shell would show for a program that ended so.
+pub(crate) fn exit_code(outcome: Outcome) -> u8 {
+    match outcome {
+        // The kernel passes on eight bits.
+        Outcome::Exited(code) => u8::try_from(code & 0xff).unwrap_or(exit::FAILED),
+        Outcome::Signalled(number) => {
+            exit::SIGNAL.saturating_add(u8::try_from(number).unwrap_or(0))
+        }
+    }
+}
+
+/// The program could not be started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LaunchError {
+    #[error("cannot start {}: {source}", path.display())]
+    Start { path: PathBuf, source: io::Error },
+    #[error("cannot watch the program's end: {0}")]
+    Wait(io::Error),
+    #[error("cannot prepare for signals: {0}")]
+    Signals(io::Error),
+}
+
+/// A program that runs.
+pub(crate) struct Running {
+    child: Child,
+    forwarding: Forwarding,
+    started: Instant,
+    /// Wall time at the start.
+    pub(crate) started_at: SystemTime,
+}
+
+impl Launch<'_> {
+    /// Starts the program.
+    pub(crate) fn start(&self) -> Result<Running, LaunchError> {
+        let mut command = Command::new(&self.program.path);
+        if let Some((name, arguments)) = self.program.command.split_first() {
+            command.arg0(name).args(arguments);
+        }
+        command.env(
+            "LD_PRELOAD",
+            preload(self.library, env::var_os("LD_PRELOAD").as_deref()),
+        );
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.stdout(self.stdout().map_err(LaunchError::Signals)?);
+
+        // Ready before the program exists, so that no signal slips through.
+        let forwarding = Forwarding::prepare().map_err(LaunchError::Signals)?;
+        let started = Instant::now();
+        let started_at = SystemTime::now();
+        let child = command.spawn().map_err(|source| LaunchError::Start {
+            path: self.program.path.clone(),
+            source,
+        })?;
+        forwarding.aim_at(child.id());
+        Ok(Running {
+            child,
+            forwarding,
+            started,
+            started_at,
+        })
+    }
+
+    fn stdout(&self) -> io::Result<Stdio> {
+        Ok(match self.stdout {
+            Stdout::Inherit => Stdio::inherit(),
+            Stdout::Discard => Stdio::null(),
+            Stdout::ToStderr => Stdio::from(io::stderr().as_fd().try_clone_to_owned()?),
+        })
+    }
+}
+
+impl Running {
+    /// Process number of the program.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until the program has ended.
+    pub(crate) fn wait(mut self) -> Result<Ended, LaunchError> {
+        // Look without reaping first: until the signal thread has let go, the
+        // process number must not be given to anybody else.
+        let pid =
+            i32::try_from(self.child.id()).map_err(|e| LaunchError::Wait(io::Error::other(e)))?;
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+        while let Err(error) = waitid(Id::Pid(Pid::from_raw(pid)), flags) {
+            if error != nix::errno::Errno::EINTR {
+                return Err(LaunchError::Wait(error.into()));
+            }
+        }
+        let wall = self.started.elapsed();
+        let interrupted = self.forwarding.stop();
+        let status = self.child.wait().map_err(LaunchError::Wait)?;
+        Ok(Ended {
+            outcome: outcome(status),
+            interrupted,
+            wall,
+        })
+    }
+}
+
+fn outcome(status: ExitStatus) -> Outcome {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Outcome::Exited(code),
+        (None, Some(signal)) => Outcome::Signalled(signal),
+        // A process that was waited for has left by one way or the other.
+        (None, None) => Outcome::Exited(i32::from(exit::FAILED)),
+    }
+}
+
+/// Our library first, then whatever the user preloads.
+fn preload(library: &Path, users: Option<&OsStr>) -> OsString {
+    let mut value = library.as_os_str().to_owned();
+    if let Some(users) = users.filter(|users| !users.is_empty()) {
+        value.push(":");
+        value.push(users);
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_are_those_of_a_shell() {
+        assert_eq!(exit_code(Outcome::Exited(3)), 3);
+        assert_eq!(exit_code(Outcome::Exited(-1)), 255);
+        assert_eq!(exit_code(Outcome::Signalled(11)), 139);
+    }
+
+    #[test]
+    fn preloads_of_the_user_are_kept() {
+        let ours = Path::new("/c/libgomp.so.1");
+        assert_eq!(preload(ours, None), "/c/libgomp.so.1");
+        assert_eq!(preload(ours, Some(OsStr::new(""))), "/c/libgomp.so.1");
+        assert_eq!(
+            preload(ours, Some(OsStr::new("/l/m.so"))),
+            "/c/libgomp.so.1:/l/m.so"
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! What an ELF file says about itself: kind, machine, OpenMP interface.
+
+use super::ProgramError;
+use super::find::unreadable;
+use object::elf;
+use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
+use object::{Endianness, Object, ObjectSymbol};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+/// Which OpenMP runtime a program asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Linkage {
+    /// libgomp, or a library that calls its interface.
+    Gnu,
+    /// LLVM's libomp.
+    Llvm,
+    /// A runtime linked into the program itself.
+    OwnCopy,
+    /// None that is visible from outside.
+    None,
+}
+
+/// Enough of a file to recognise it; scripts rarely have longer first lines.
+const START_BYTES: u64 = 4096;
+/// Larger files are not searched for symbols; the loader's view suffices.
+const SEARCHED_BYTES_MAX: u64 = 512 << 20;
+/// Offsets in the identification that all ELF files share.
+const CLASS: usize = 4;
+const MACHINE: std::ops::Range<usize> = 18..20;
+
+/// The first bytes of a file.
+pub(super) fn read_start(path: &Path) -> Result<Vec<u8>, ProgramError> {
+    let mut start = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(START_BYTES).read_to_end(&mut start))
+        .map_err(|error| unreadable(path, error))?;
+    Ok(start)
+}
+
+/// Checks that an ELF file can be preloaded into, and finds its interface.
+pub(super) fn linkage(path: &Path, start: &[u8]) -> Result<Linkage, ProgramError> {
+    check_identity(path, start)?;
+    let size = fs::metadata(path)
+        .map_err(|error| unreadable(path, error))?
+        .len();
+    if size > SEARCHED_BYTES_MAX {
+        return Ok(Linkage::Gnu);
+    }
+    let data = fs::read(path).map_err(|error| unreadable(path, error))?;
+    parse(path, &data).unwrap_or_else(|_| Err(ProgramError::Damaged(path.to_owned())))
+}
+
+fn check_identity(path: &Path, start: &[u8]) -> Result<(), ProgramError> {
+    if !start.starts_with(&elf::ELFMAG) {
+        return Err(ProgramError::NotAProgram(path.to_owned()));
+    }
+    let (Some(class), Some(machine)) = (start.get(CLASS), start.get(MACHINE)) else {
+        return Err(ProgramError::Damaged(path.to_owned()));
+    };
+    if *class == elf::ELFCLASS32.0 {
+        return Err(ProgramError::Bits32(path.to_owned()));
+    }
+    let machine = u16::from_ne_bytes([machine[0], machine[1]]);
+    if machine != OWN_MACHINE.0 {
+        return Err(ProgramError::Foreign {
+            path: path.to_owned(),
+            machine: machine_name(machine),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(target_arch = "x86_64")]
+const OWN_MACHINE: elf::Machine = elf::EM_X86_64;
+#[cfg(target_arch = "aarch64")]
+const OWN_MACHINE: elf::Machine = elf::EM_AARCH64;
+
+fn machine_name(machine: u16) -> String {
+    match elf::Machine(machine) {
+        elf::EM_X86_64 => "x86_64".to_owned(),
+        elf::EM_AARCH64 => "aarch64".to_owned(),
+        elf::EM_RISCV => "riscv".to_owned(),
+        elf::EM_PPC64 => "ppc64".to_owned(),
+        elf::EM_S390 => "s390x".to_owned(),
+        other => format!("another machine (ELF machine {})", other.0),
+    }
+}
+
+/// The outer error: the file is damaged. The inner: it is sound and refused.
+fn parse(path: &Path, data: &[u8]) -> object::Result<Result<Linkage, ProgramError>> {
+    let file = ElfFile64::<Endianness>::parse(data)?;
+    let endian = file.endian();
+    let refused = |kind: fn(std::path::PathBuf) -> ProgramError| Ok(Err(kind(path.to_owned())));
+    match file.elf_header().e_type(endian) {
+        elf::ET_EXEC | elf::ET_DYN => {}
+        _ => return refused(ProgramError::NotLinked),
+    }
+    let headers = file.elf_program_headers();
+    if !headers.iter().any(|h| h.p_type(endian) == elf::PT_INTERP) {
+        let library = headers.iter().any(|h| h.p_type(endian) == elf::PT_DYNAMIC)
+            && file.elf_header().e_type(endian) == elf::ET_DYN
+            && !position_independent_program(&file, data)?;
+        return refused(if library {
+            ProgramError::Library
+        } else {
+            ProgramError::Static
+        });
+    }
+    interface(&file, data).map(Ok)
+}
+
+/// A static position-independent program says so in its dynamic section.
+fn position_independent_program(file: &ElfFile64<'_>, data: &[u8]) -> object::Result<bool> {
+    let endian = file.endian();
+    let dynamic = file.elf_section_table().dynamic(endian, data)?;
+    Ok(dynamic.is_some_and(|(entries, _)| {
+        entries.iter().any(|entry| {
+            entry.tag(endian) == elf::DT_FLAGS_1
+                && entry.val(endian) & u64::from(elf::DF_1_PIE.0) != 0
+        })
+    }))
+}
+
+fn interface(file: &ElfFile64<'_>, data: &[u8]) -> object::Result<Linkage> {
+    let mut needed = Vec::new();
+    let endian = file.endian();
+    if let Some((entries, strings)) = file.elf_section_table().dynamic(endian, data)? {
+        let strings = file.elf_section_table().strings(endian, data, strings)?;
+        for entry in entries {
+            if entry.tag(endian) == elf::DT_NEEDED
+                && let Ok(offset) = u32::try_from(entry.val(endian))
+                && let Ok(name) = strings.get(offset)
+            {
+                needed.push(name);
+            }
+        }
+    }
+    let needs = |names: &[&[u8]]| {
+        needed
+            .iter()
+            .any(|n| names.iter().any(|x| n.starts_with(x)))
+    };
+    let asks_for = |prefix: &[u8]| {
+        file.dynamic_symbols()
+            .any(|s| s.is_undefined() && s.name_bytes().is_ok_and(|n| n.starts_with(prefix)))
+    };
+    let own = file
+        .symbols()
+        .chain(file.dynamic_symbols())
+        .any(|s| s.is_definition() && s.name_bytes().is_ok_and(|n| n == b"GOMP_parallel"));
+    Ok(if own {
+        Linkage::OwnCopy
+    } else if asks_for(b"__kmpc_") {
+        Linkage::Llvm
+    } else if asks_for(b"GOMP_") || needs(&[b"libgomp"]) {
+        Linkage::Gnu
+    } else if needs(&[b"libomp", b"libiomp"]) {
+        Linkage::Llvm
+    } else {
+        Linkage::None
+    })
+}

@@ -1,0 +1,125 @@
+//! The program a user wants to start: found, looked at, refused early if
+//! fathomp could not do anything for it.
+
+mod elf;
+mod find;
+mod script;
+
+use elf::Linkage;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A program that can be started with the runtime library in front.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    /// The file that will be executed.
+    pub(crate) path: PathBuf,
+    /// The name as typed, and the arguments.
+    pub(crate) command: Vec<OsString>,
+    /// What to tell the user if no OpenMP construct was seen in the end.
+    pub(crate) suspicion: Option<Suspicion>,
+}
+
+/// Why a program might not use the runtime that was put in front of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Suspicion {
+    /// It does not name an OpenMP runtime (it may load one later).
+    NotLinked,
+    /// It contains an OpenMP runtime of its own, linked statically.
+    OwnCopy,
+}
+
+/// The program cannot be started, or not with the runtime in front.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProgramError {
+    #[error("{0}: no such program: check the name, or give a path such as ./{0}")]
+    NotFound(String),
+    #[error("{}: no such file: check the path", .0.display())]
+    Missing(PathBuf),
+    #[error("{}: is a directory: name the program inside it", .0.display())]
+    Directory(PathBuf),
+    #[error("{}: is not an ordinary file: name a program", .0.display())]
+    Special(PathBuf),
+    #[error("{}: is not executable: run `chmod +x` on it, or name its interpreter first", .0.display())]
+    NotExecutable(PathBuf),
+    #[error("{}: cannot be read ({source}), so fathomp cannot tell what it is: make it readable", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{}: is neither an ELF program nor a script that starts with #!: name a compiled program, or its interpreter first", .0.display())]
+    NotAProgram(PathBuf),
+    #[error("{}: its ELF headers are damaged or cut short: build it again", .0.display())]
+    Damaged(PathBuf),
+    #[error("{}: is a 32-bit program; fathomp has a runtime for 64-bit programs only: build it with -m64", .0.display())]
+    Bits32(PathBuf),
+    #[error("{}: was built for {machine}, this machine is {}: build it for this machine", path.display(), std::env::consts::ARCH)]
+    Foreign { path: PathBuf, machine: String },
+    #[error("{}: is an object file, not a program: link it first", .0.display())]
+    NotLinked(PathBuf),
+    #[error("{}: is a shared library, not a program: name the program that loads it", .0.display())]
+    Library(PathBuf),
+    #[error("{}: is statically linked, so no other OpenMP runtime can be put in front of it: link it without -static", .0.display())]
+    Static(PathBuf),
+    #[error("{}: is set-uid or set-gid, so the loader ignores LD_PRELOAD: run a copy without that bit", .0.display())]
+    Privileged(PathBuf),
+    #[error("{}: was built for LLVM's OpenMP interface (libomp), which fathomp does not support yet: build it with gcc -fopenmp", .0.display())]
+    Llvm(PathBuf),
+    #[error("{}: names the interpreter {interpreter}, which cannot be started: {source}", script.display())]
+    Interpreter {
+        script: PathBuf,
+        interpreter: String,
+        source: Box<ProgramError>,
+    },
+    #[error("{}: scripts call each other without end: name a compiled program", .0.display())]
+    ScriptLoop(PathBuf),
+}
+
+impl ProgramError {
+    /// Exit code in the manner of `env` and `timeout`: 127 if the program does
+    /// not exist, 126 if it cannot be started.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::NotFound(_) | Self::Missing(_) => 127,
+            _ => 126,
+        }
+    }
+}
+
+/// Scripts may be interpreted by scripts; the kernel follows four.
+const SCRIPT_DEPTH: u32 = 4;
+
+/// Finds and examines the program of a command line.
+pub(crate) fn examine(command: &[OsString]) -> Result<Program, ProgramError> {
+    let name = command.first().cloned().unwrap_or_default();
+    let path = find::executable(&name)?;
+    let suspicion = look_inside(&path, SCRIPT_DEPTH)?;
+    Ok(Program {
+        path,
+        command: command.to_vec(),
+        suspicion,
+    })
+}
+
+fn look_inside(path: &Path, depth: u32) -> Result<Option<Suspicion>, ProgramError> {
+    find::check_privileges(path)?;
+    let start = elf::read_start(path)?;
+    if let Some(interpreter) = script::interpreter(&start) {
+        if depth == 0 {
+            return Err(ProgramError::ScriptLoop(path.to_owned()));
+        }
+        return find::file(Path::new(&interpreter))
+            .and_then(|()| look_inside(Path::new(&interpreter), depth - 1))
+            // What a script runs in the end is not known before it runs.
+            .map(|_| Some(Suspicion::NotLinked))
+            .map_err(|source| ProgramError::Interpreter {
+                script: path.to_owned(),
+                interpreter: interpreter.to_string_lossy().into_owned(),
+                source: Box::new(source),
+            });
+    }
+    match elf::linkage(path, &start)? {
+        Linkage::Gnu => Ok(None),
+        Linkage::Llvm => Err(ProgramError::Llvm(path.to_owned())),
+        Linkage::OwnCopy => Ok(Some(Suspicion::OwnCopy)),
+        Linkage::None => Ok(Some(Suspicion::NotLinked)),
+    }
+}

@@ -1,0 +1,47 @@
+//! A progress bar on a terminal, nothing elsewhere.
+
+use crate::voice::Voice;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::time::Duration;
+
+/// Steps of a command that takes over a second.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// A bar of `steps` steps on stderr, if somebody can see it there.
+    pub(crate) fn start(voice: Voice, steps: usize) -> Self {
+        let target = if voice.quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            // Hides itself where stderr is not a terminal.
+            ProgressDrawTarget::stderr()
+        };
+        let bar = ProgressBar::with_draw_target(u64::try_from(steps).ok(), target);
+        let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg} [{elapsed}]");
+        if let Ok(style) = style {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self { bar }
+    }
+
+    /// `done` steps are through, `doing` is next.
+    pub(crate) fn at(&self, done: usize, doing: impl Into<String>) {
+        self.bar
+            .set_position(u64::try_from(done).unwrap_or(u64::MAX));
+        self.bar.set_message(doing.into());
+    }
+
+    /// Takes the bar away, so that the program can use the terminal.
+    pub(crate) fn clear_for<T>(&self, job: impl FnOnce() -> T) -> T {
+        self.bar.disable_steady_tick();
+        self.bar.suspend(job)
+    }
+
+    /// Removes the bar.
+    pub(crate) fn finish(self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,77 @@
+//! Words to the user: results on stdout, everything else on stderr.
+
+use crate::failure::Failure;
+use serde::Serialize;
+use std::io::{self, ErrorKind, Write};
+
+/// How to speak to the user of this invocation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Voice {
+    /// Results as JSON.
+    pub(crate) json: bool,
+    /// No words while all goes well.
+    pub(crate) quiet: bool,
+}
+
+impl Voice {
+    /// A sentence about progress.
+    pub(crate) fn say(self, sentence: impl AsRef<str>) {
+        if !self.quiet {
+            complain("", sentence.as_ref());
+        }
+    }
+
+    /// A sentence the user should know even if all goes well.
+    pub(crate) fn warn(self, sentence: impl AsRef<str>) {
+        complain("warning: ", sentence.as_ref());
+    }
+
+    /// The result: text for people, or `value` as JSON, on stdout.
+    pub(crate) fn result<T: Serialize>(
+        self,
+        schema: &'static str,
+        value: &T,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        if self.json {
+            let document = Document {
+                schema,
+                version: 1,
+                result: value,
+            };
+            let mut line = serde_json::to_string_pretty(&document)?;
+            line.push('\n');
+            print(&line)
+        } else {
+            print(&text())
+        }
+    }
+}
+
+/// The envelope of every JSON answer. `version` grows when a field changes its
+/// meaning or goes away; new fields may appear without.
+#[derive(Serialize)]
+struct Document<'a, T> {
+    schema: &'static str,
+    version: u32,
+    #[serde(flatten)]
+    result: &'a T,
+}
+
+/// One line on stderr in fathomp's name. If even stderr is gone there is
+/// nobody left to tell.
+pub(crate) fn complain(kind: &str, sentence: &str) {
+    let _ = writeln!(io::stderr(), "fathomp: {kind}{sentence}");
+}
+
+/// Writes to stdout. A reader that has gone away (`fathomp regions | head`)
+/// has had enough: that is no failure.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::new(format!(
+            "cannot write to standard output: {error}: free some space or send it elsewhere"
+        ))),
+        _ => Ok(()),
+    }
+}
