@@ -1,2 +1,59 @@
-//! From facts and predictions to one offline page.
+//! From facts and predictions to one offline page, to text, and to the formats
+//! other tools read.
+//!
+//! * [`page`]: one HTML page that needs nothing but a browser.
+//! * [`text`]: tables for a terminal.
+//! * [`export`]: Perfetto/Chrome trace JSON, CSV and JSON.
+//!
+//! Everything here is a function from plain data to text. Names of regions come
+//! out of other people's binaries and are never trusted: the page escapes them
+//! and forbids foreign scripts, the terminal never sees their control
+//! characters.
 #![forbid(unsafe_code)]
+
+mod chart;
+pub mod export;
+mod html;
+pub mod text;
+mod units;
+mod view;
+
+pub use html::{PageError, page};
+
+use fathomp_analyse::Analysis;
+use fathomp_predict::Prediction;
+
+/// What a report is made of; every part may be missing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Input<'a> {
+    /// Analyses of recordings of one program, in any order. The one with the
+    /// largest team (of equals, the shortest) is shown in detail.
+    pub analyses: &'a [Analysis],
+    /// What is predicted from them.
+    pub prediction: Option<&'a Prediction>,
+    /// Sentences to add to what makes the report doubtful, such as a run of
+    /// the study that failed.
+    pub notes: &'a [String],
+}
+
+impl<'a> Input<'a> {
+    /// The recording shown in detail.
+    #[must_use]
+    pub fn main(&self) -> Option<&'a Analysis> {
+        self.analyses
+            .iter()
+            .max_by_key(|one| (one.team_size, std::cmp::Reverse(one.wall_ns)))
+    }
+
+    /// What to call the program.
+    #[must_use]
+    pub fn program(&self) -> &'a str {
+        let analysed = self.main().map(|one| one.program.name.as_str());
+        let predicted = self.prediction.map(|one| one.program.as_str());
+        analysed
+            .into_iter()
+            .chain(predicted)
+            .find(|name| !name.is_empty())
+            .unwrap_or("program")
+    }
+}

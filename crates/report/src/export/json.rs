@@ -1,0 +1,58 @@
+//! Everything as JSON.
+
+use crate::Input;
+use fathomp_analyse::Analysis;
+use fathomp_predict::Prediction;
+use serde::Serialize;
+use std::io::Write;
+use thiserror::Error;
+
+/// Name of the schema.
+pub const SCHEMA: &str = "fathomp.report";
+/// Version of the schema. Fields are only ever added; a change of meaning
+/// raises it. The parts carry versions of their own.
+pub const VERSION: u32 = 1;
+
+/// Why JSON could not be written.
+#[derive(Debug, Error)]
+pub enum JsonError {
+    /// The output failed.
+    #[error("cannot write the JSON export: {0}; free some space or choose another place")]
+    Write(#[source] std::io::Error),
+    /// The data cannot be expressed.
+    #[error("cannot express the report as JSON: {0}; please report this as a bug of fathomp")]
+    Data(#[source] serde_json::Error),
+}
+
+#[derive(Serialize)]
+struct Everything<'a> {
+    schema: &'static str,
+    version: u32,
+    /// In the order given.
+    analyses: &'a [Analysis],
+    prediction: Option<&'a Prediction>,
+    notes: &'a [String],
+}
+
+/// Writes all that the report knows as one JSON object, ending in a newline.
+///
+/// # Errors
+/// If `out` fails.
+pub fn json(input: &Input<'_>, mut out: impl Write) -> Result<(), JsonError> {
+    let everything = Everything {
+        schema: SCHEMA,
+        version: VERSION,
+        analyses: input.analyses,
+        prediction: input.prediction,
+        notes: input.notes,
+    };
+    serde_json::to_writer(&mut out, &everything).map_err(|error| {
+        if error.is_io() {
+            JsonError::Write(error.into())
+        } else {
+            JsonError::Data(error)
+        }
+    })?;
+    out.write_all(b"\n").map_err(JsonError::Write)?;
+    out.flush().map_err(JsonError::Write)
+}

@@ -1,0 +1,9 @@
+//! What other tools read.
+
+mod csv;
+mod json;
+mod perfetto;
+
+pub use csv::{CsvError, HEADER, csv};
+pub use json::{JsonError, SCHEMA, VERSION, json};
+pub use perfetto::{Left, PerfettoError, PerfettoOptions, perfetto};

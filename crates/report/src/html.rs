@@ -1,0 +1,86 @@
+//! The page: templates filled, style and script put in.
+
+use crate::{Input, view};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+const TEMPLATE: &str = include_str!("assets/page.html");
+const STYLE: &str = include_str!("assets/style.css");
+const SCRIPT: &str = include_str!("assets/page.js");
+
+/// Why a page could not be made.
+#[derive(Debug, Error)]
+pub enum PageError {
+    /// The template and the data do not fit together.
+    #[error("the report page could not be filled in ({0}); please report this as a bug of fathomp")]
+    Template(#[from] minijinja::Error),
+}
+
+/// One HTML page with everything in it.
+///
+/// It loads nothing and needs no network; its content policy admits only its
+/// own script and style, by their hashes.
+///
+/// # Errors
+/// If the template does not fit the data, which is a bug.
+pub fn page(input: &Input<'_>) -> Result<String, PageError> {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.add_template("page.html", TEMPLATE)?;
+    let (page, data) = view::build(input);
+    let html = environment.get_template("page.html")?.render(context! {
+        page => Value::from_serialize(&page),
+        data => Value::from_serialize(&data),
+        version => env!("CARGO_PKG_VERSION"),
+        style => STYLE,
+        script => SCRIPT,
+        style_hash => hash(STYLE),
+        script_hash => hash(SCRIPT),
+    })?;
+    Ok(html)
+}
+
+/// The hash of an inline script or style as a content policy wants it.
+fn hash(text: &str) -> String {
+    format!("sha256-{}", base64(&Sha256::digest(text.as_bytes())))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let mut group = 0u32;
+        for (index, byte) in chunk.iter().enumerate() {
+            group |= u32::from(*byte) << (16 - 8 * index);
+        }
+        for index in 0..4 {
+            if index <= chunk.len() {
+                let digit = group >> (18 - 6 * index) & 63;
+                text.push(DIGITS[digit as usize] as char);
+            } else {
+                text.push('=');
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn base64_follows_the_examples_of_rfc_4648() {
+        for (text, coded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(base64(text.as_bytes()), coded);
+        }
+    }
+}

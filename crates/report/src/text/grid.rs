@@ -1,0 +1,152 @@
+//! Rows and columns on a terminal.
+
+use unicode_width::UnicodeWidthStr;
+
+/// A table: one column of names, which takes what width is left, and columns
+/// of numbers, of which the least important go first if there is too little.
+pub(super) struct Grid {
+    name: &'static str,
+    columns: Vec<Column>,
+    rows: Vec<(String, Vec<String>)>,
+}
+
+struct Column {
+    title: &'static str,
+    /// 0 is never left out.
+    expendable: u8,
+}
+
+const NAME_MIN: usize = 22;
+const NAME_MAX: usize = 60;
+const GAP: &str = "  ";
+
+impl Grid {
+    pub(super) fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            columns: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// A column of numbers; the higher `expendable`, the sooner it goes.
+    pub(super) fn column(mut self, title: &'static str, expendable: u8) -> Self {
+        self.columns.push(Column { title, expendable });
+        self
+    }
+
+    pub(super) fn row(&mut self, name: impl Into<String>, cells: Vec<String>) {
+        debug_assert_eq!(cells.len(), self.columns.len());
+        self.rows.push((name.into(), cells));
+    }
+
+    /// The table in at most `width` columns, if its first columns fit at all.
+    pub(super) fn render(&self, width: usize) -> String {
+        let widths: Vec<usize> = self
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(index, column)| {
+                self.rows
+                    .iter()
+                    .filter_map(|(_, cells)| cells.get(index))
+                    .map(|cell| columns(cell))
+                    .chain([columns(column.title)])
+                    .max()
+                    .unwrap_or(0)
+            })
+            .collect();
+        let longest = self
+            .rows
+            .iter()
+            .map(|(name, _)| columns(name))
+            .chain([columns(self.name)])
+            .max()
+            .unwrap_or(0);
+        let mut kept: Vec<usize> = (0..self.columns.len()).collect();
+        let needs =
+            |kept: &[usize]| -> usize { kept.iter().map(|index| widths[*index] + GAP.len()).sum() };
+        while longest.min(NAME_MIN) + needs(&kept) > width {
+            let least = kept
+                .iter()
+                .enumerate()
+                .max_by_key(|(_, index)| self.columns[**index].expendable)
+                .filter(|(_, index)| self.columns[**index].expendable > 0);
+            let Some((position, _)) = least else { break };
+            kept.remove(position);
+        }
+        let room = width
+            .saturating_sub(needs(&kept))
+            .clamp(longest.min(NAME_MIN), NAME_MAX);
+        let name_width = longest.min(room);
+
+        let mut text = String::new();
+        let titles: Vec<String> = self
+            .columns
+            .iter()
+            .map(|one| one.title.to_owned())
+            .collect();
+        let head = std::iter::once((self.name, &titles));
+        let body = self.rows.iter().map(|(name, cells)| (name.as_str(), cells));
+        for (name, cells) in head.chain(body) {
+            let name = fit(name, name_width);
+            text.push_str(&name);
+            text.push_str(&" ".repeat(name_width - columns(&name)));
+            for index in &kept {
+                let cell = cells.get(*index).map_or("", String::as_str);
+                text.push_str(GAP);
+                text.push_str(&" ".repeat(widths[*index].saturating_sub(columns(cell))));
+                text.push_str(cell);
+            }
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Columns `text` takes on a terminal.
+pub(super) fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// `text` in at most `width` columns, keeping its beginning and end.
+fn fit(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    let mut limit = width;
+    // Wide letters take two columns: shorten until it fits.
+    loop {
+        let short = crate::view::words::shorten(text, limit);
+        if columns(&short) <= width || limit == 0 {
+            return short;
+        }
+        limit -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_fits_and_the_least_important_column_goes_first() {
+        let mut grid = Grid::new("Region").column("Time", 0).column("Extra", 1);
+        grid.row(
+            "a_function_with_a_rather_long_name.c:12",
+            vec!["1.24 ms".into(), "17".into()],
+        );
+        grid.row(
+            "漢字漢字漢字漢字漢字漢字漢字漢字漢字",
+            vec!["2 ns".into(), "1".into()],
+        );
+        let wide = grid.render(80);
+        assert!(wide.contains("Extra"));
+        let narrow = grid.render(34);
+        assert!(!narrow.contains("Extra"));
+        for (text, width) in [(wide, 80), (narrow, 34)] {
+            assert!(text.lines().all(|line| columns(line) <= width), "{text}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Tables for a terminal: aligned, no wider than asked for, and free of
+//! control characters whatever a binary calls its functions.
+
+mod grid;
+mod prediction;
+mod regions;
+
+pub use prediction::prediction;
+pub use regions::{RegionOptions, regions};
+
+/// Narrowest width anything is laid out for.
+const WIDTH_MIN: usize = 60;
+
+/// `text` on one line, with what could command a terminal replaced.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars()
+        .map(|letter| if hidden(letter) { '\u{fffd}' } else { letter })
+        .collect()
+}
+
+/// Control characters, and marks that reorder or hide what follows them.
+fn hidden(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// `text` in paragraphs of at most `width` columns.
+fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let joined = grid::columns(&line) + 1 + grid::columns(word);
+        if !line.is_empty() && indent.len() + joined > width {
+            lines.push_str(&line);
+            lines.push('\n');
+            lines.push_str(indent);
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push_str(&line);
+    lines.push('\n');
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_command_the_terminal() {
+        assert_eq!(
+            printable("a\u{1b}[31mb\nc\u{202e}d"),
+            "a\u{fffd}[31mb\u{fffd}c\u{fffd}d"
+        );
+    }
+
+    #[test]
+    fn lines_are_broken_at_words() {
+        assert_eq!(wrapped("one two three", 9, "  "), "one two\n  three\n");
+    }
+}

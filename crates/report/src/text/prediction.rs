@@ -1,0 +1,128 @@
+//! What `fathomp predict` prints.
+
+use super::grid::Grid;
+use super::{WIDTH_MIN, printable, wrapped};
+use crate::units::{self, duration, percent, ratio};
+use fathomp_predict::{Point, Prediction, RegionPrediction, Term};
+
+/// The findings in sentences, then times and speedups of the program and of
+/// each region, in at most `width` columns.
+#[must_use]
+pub fn prediction(prediction: &Prediction, width: usize) -> String {
+    let width = width.max(WIDTH_MIN);
+    let mut text = String::new();
+    for sentence in &prediction.sentences {
+        text.push_str(&wrapped(&printable(sentence), width, "  "));
+    }
+    if !prediction.sentences.is_empty() {
+        text.push('\n');
+    }
+    let mut grid = Grid::new("Threads")
+        .column("Time", 0)
+        .column("Interval", 1)
+        .column("Measured", 0)
+        .column("Speedup", 0)
+        .column("Interval", 2)
+        .column("Largest loss", 3);
+    for point in &prediction.points {
+        grid.row(
+            point.threads.to_string(),
+            vec![
+                duration(point.time_ns),
+                format!("{} to {}", duration(point.low_ns), duration(point.high_ns)),
+                point
+                    .measured_ns
+                    .map_or_else(|| units::NOTHING.to_owned(), duration),
+                ratio(point.speedup),
+                format!(
+                    "{} to {}",
+                    ratio(point.speedup_low),
+                    ratio(point.speedup_high)
+                ),
+                largest_loss(point),
+            ],
+        );
+    }
+    text.push_str(&grid.render(width));
+    if !prediction.regions.is_empty() {
+        text.push('\n');
+        text.push_str(&regions(&prediction.regions).render(width));
+    }
+    let simple: Vec<String> = prediction
+        .baselines
+        .iter()
+        .filter_map(|one| {
+            let error = one.validation_error?;
+            Some(format!("{} {}", one.name, percent(error.abs())))
+        })
+        .collect();
+    if let Some(check) = &prediction.validation {
+        let others = if simple.is_empty() {
+            String::new()
+        } else {
+            format!(" Simple models are off by: {}.", simple.join(", "))
+        };
+        let sentence = format!(
+            "Check: {} predicted from fewer is off by {} ({} instead of {}), {} the interval.{others}",
+            units::plural(check.threads.into(), "thread"),
+            percent(check.relative_error.abs()),
+            duration(check.predicted_ns),
+            duration(check.measured_ns),
+            if check.inside { "inside" } else { "outside" }
+        );
+        text.push('\n');
+        text.push_str(&wrapped(&sentence, width, "  "));
+    }
+    if !prediction.warnings.is_empty() {
+        text.push('\n');
+        for warning in &prediction.warnings {
+            text.push_str(&wrapped(
+                &format!("warning: {}", printable(warning)),
+                width,
+                "  ",
+            ));
+        }
+    }
+    text
+}
+
+fn regions(regions: &[RegionPrediction]) -> Grid {
+    let mut grid = Grid::new("Region")
+        .column("Threads", 2)
+        .column("Time", 0)
+        .column("Best", 0)
+        .column("Limited by", 1);
+    for region in regions {
+        let last = region.points.last();
+        grid.row(
+            printable(&region.name),
+            vec![
+                last.map_or_else(String::new, |point| point.threads.to_string()),
+                last.map_or_else(
+                    || units::NOTHING.to_owned(),
+                    |point| duration(point.time_ns),
+                ),
+                region.best_threads.to_string(),
+                region.dominating.as_ref().map_or_else(String::new, |one| {
+                    format!("{} {}", one.term.words(), percent(one.share))
+                }),
+            ],
+        );
+    }
+    grid
+}
+
+fn largest_loss(point: &Point) -> String {
+    point
+        .terms
+        .iter()
+        .filter(|one| one.term != Term::Work && one.time_ns > 0.0)
+        .max_by(|a, b| a.time_ns.total_cmp(&b.time_ns))
+        .map_or_else(String::new, |one| {
+            format!(
+                "{} {}",
+                one.term.words(),
+                percent(one.time_ns / point.time_ns.max(1.0))
+            )
+        })
+}

@@ -1,0 +1,123 @@
+//! What ran where, for whoever wants to do it again.
+
+use super::{Fact, words};
+use crate::{Input, units};
+use fathomp_analyse::Analysis;
+
+/// A value has at most this many characters.
+const VALUE_CHARS: usize = 2000;
+
+/// The facts, in the order shown.
+pub(crate) fn facts(input: &Input<'_>) -> Vec<Fact> {
+    let Some(analysis) = input.main() else {
+        return input
+            .prediction
+            .map(|prediction| {
+                vec![Fact::new(
+                    "Processors predicted for",
+                    units::count(prediction.cores.into()),
+                )]
+            })
+            .unwrap_or_default();
+    };
+    let program = &analysis.program;
+    let machine = &program.machine;
+    let mut facts = vec![
+        Fact::code("Command", program.command.join(" ")),
+        Fact::code("Directory", program.directory.clone()),
+        Fact::new("Started", units::date(program.started_unix_ns)),
+        Fact::new("Recordings", recordings(input.analyses)),
+        Fact::new("Host", machine.host.clone()),
+        Fact::new("Processor", machine.cpu_model.clone()),
+        Fact::new(
+            "Processors",
+            format!(
+                "{} online, allowed: {}",
+                machine.cpus_online,
+                ranges(&machine.cpus_allowed)
+            ),
+        ),
+        Fact::new("Memory", units::bytes(machine.memory_bytes)),
+        Fact::new("Kernel", machine.kernel.clone()),
+        Fact::new(
+            "Frequency governor",
+            machine
+                .governor
+                .clone()
+                .unwrap_or_else(|| "not shown by the kernel".to_owned()),
+        ),
+        Fact::new("OpenMP runtime", program.runtimes.join(", ")),
+        Fact::new("Recorded by", format!("fathomp {}", program.recorded_by)),
+    ];
+    facts.extend(
+        program
+            .environment
+            .iter()
+            .map(|(name, value)| Fact::code(name.clone(), value.clone())),
+    );
+    for process in &analysis.processes {
+        if analysis.processes.len() > 1 {
+            facts.push(Fact::code(
+                format!("Process {}", process.pid),
+                process.executable.clone(),
+            ));
+        }
+    }
+    facts.retain(|fact| !fact.value.is_empty());
+    for fact in &mut facts {
+        fact.name = words::shorten(&fact.name, 100);
+        fact.value = words::shorten(&fact.value, VALUE_CHARS);
+    }
+    facts
+}
+
+fn recordings(analyses: &[Analysis]) -> String {
+    let runs: Vec<String> = analyses
+        .iter()
+        .map(|one| {
+            format!(
+                "{} in {}",
+                units::plural(one.team_size.into(), "thread"),
+                units::duration(one.wall_ns as f64)
+            )
+        })
+        .collect();
+    runs.join("; ")
+}
+
+/// `0-3, 8` for 0, 1, 2, 3, 8.
+fn ranges(numbers: &[u32]) -> String {
+    let mut text = String::new();
+    let mut rest = numbers.iter().copied().peekable();
+    while let Some(first) = rest.next() {
+        let mut last = first;
+        while let Some(next) = rest.next_if(|next| Some(*next) == last.checked_add(1)) {
+            last = next;
+        }
+        if !text.is_empty() {
+            text.push_str(", ");
+        }
+        text.push_str(&first.to_string());
+        if last > first {
+            text.push_str(&format!("-{last}"));
+        }
+    }
+    if text.is_empty() {
+        "unknown".to_owned()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges;
+
+    #[test]
+    fn processors_are_listed_in_ranges() {
+        assert_eq!(ranges(&[0, 1, 2, 3, 8]), "0-3, 8");
+        assert_eq!(ranges(&[5]), "5");
+        assert_eq!(ranges(&[u32::MAX]), u32::MAX.to_string());
+        assert_eq!(ranges(&[]), "unknown");
+    }
+}

@@ -1,0 +1,188 @@
+//! From facts to what the page says, before it is markup.
+//!
+//! A [`Page`] is complete: the template decides how things look, never what
+//! they are. Nothing here computes what analysis or prediction has computed.
+
+mod environment;
+mod listings;
+mod regions;
+mod scaling;
+mod summary;
+mod table;
+mod timeline;
+mod trust;
+pub(crate) mod words;
+
+pub(crate) use timeline::TimelineData;
+
+use crate::Input;
+use crate::units;
+use fathomp_analyse::Analysis;
+use serde::Serialize;
+
+/// Everything the template needs.
+#[derive(Debug, Serialize)]
+pub(crate) struct Page {
+    title: String,
+    program: String,
+    subtitle: Vec<String>,
+    sections: Vec<Link>,
+    summary: Vec<summary::Finding>,
+    cards: Vec<summary::Card>,
+    trust: trust::Trust,
+    states: Vec<LegendEntry>,
+    regions: Option<table::Table>,
+    regions_note: String,
+    scaling: Option<scaling::Scaling>,
+    efficiencies: Option<table::Table>,
+    efficiencies_note: String,
+    timelines: Vec<timeline::Heading>,
+    details: Vec<regions::Detail>,
+    details_note: String,
+    loops: Option<table::Table>,
+    waits: Option<table::Table>,
+    counters: Option<table::Table>,
+    environment: Vec<Fact>,
+}
+
+/// An entry of the list of sections.
+#[derive(Debug, Serialize)]
+struct Link {
+    id: &'static str,
+    title: &'static str,
+}
+
+/// A named value.
+#[derive(Debug, Serialize)]
+pub(crate) struct Fact {
+    name: String,
+    value: String,
+    code: bool,
+}
+
+impl Fact {
+    fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+            code: false,
+        }
+    }
+
+    fn code(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            code: true,
+            ..Self::new(name, value)
+        }
+    }
+}
+
+/// A colour and what it stands for.
+#[derive(Debug, Serialize)]
+pub(crate) struct LegendEntry {
+    class: &'static str,
+    name: &'static str,
+}
+
+/// The page, and the data its script draws.
+pub(crate) fn build(input: &Input<'_>) -> (Page, TimelineData) {
+    let main = input.main();
+    let prediction = input.prediction;
+    let outlook = main.map_or_else(Vec::new, |analysis| scaling::outlook(analysis, prediction));
+    let (timelines, data) = timeline::build(main);
+    let mut page = Page {
+        title: String::new(),
+        program: words::shorten(input.program(), 200),
+        subtitle: main.map(subtitle).unwrap_or_default(),
+        sections: Vec::new(),
+        summary: summary::findings(main, prediction),
+        cards: summary::cards(main, prediction),
+        trust: trust::build(input),
+        states: main
+            .map(|analysis| regions::legend(analysis.regions.iter().map(|one| &one.states)))
+            .unwrap_or_default(),
+        regions: main.map(|analysis| regions::table(analysis, &outlook)),
+        regions_note: main
+            .map(|analysis| regions_note(input, analysis))
+            .unwrap_or_default(),
+        scaling: scaling::build(input),
+        efficiencies: scaling::efficiencies(input),
+        efficiencies_note: scaling::EFFICIENCIES_NOTE.to_owned(),
+        timelines,
+        details: main
+            .map(|analysis| regions::details(analysis, &outlook))
+            .unwrap_or_default(),
+        details_note: main.map(regions::details_note).unwrap_or_default(),
+        loops: main.and_then(listings::loops),
+        waits: main.and_then(listings::waits),
+        counters: main.and_then(listings::counters),
+        environment: environment::facts(input),
+    };
+    page.title = format!("{} – fathomp", page.program);
+    page.sections = sections(&page);
+    (page, data)
+}
+
+fn subtitle(analysis: &Analysis) -> Vec<String> {
+    let program = &analysis.program;
+    let mut machine = Vec::new();
+    if !program.machine.host.is_empty() {
+        machine.push(program.machine.host.clone());
+    }
+    if !program.machine.cpu_model.is_empty() {
+        machine.push(program.machine.cpu_model.clone());
+    }
+    if program.machine.cpus_online > 0 {
+        machine.push(units::plural(
+            program.machine.cpus_online.into(),
+            "processor",
+        ));
+    }
+    let mut lines = vec![words::shorten(&program.command.join(" "), 400)];
+    let mut last = machine.join(", ");
+    if program.started_unix_ns > 0 {
+        if !last.is_empty() {
+            last.push_str(" · ");
+        }
+        last.push_str(&units::date(program.started_unix_ns));
+    }
+    lines.push(last);
+    lines.retain(|line| !line.is_empty());
+    lines
+}
+
+fn regions_note(input: &Input<'_>, analysis: &Analysis) -> String {
+    let run = if input.analyses.len() > 1 {
+        format!(
+            "Of {} recordings this is the one with {}, which took {}. ",
+            units::count(input.analyses.len() as u64),
+            units::plural(analysis.team_size.into(), "thread"),
+            units::duration(analysis.wall_ns as f64)
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "{run}A click on a heading sorts. The serial part is what the program does between parallel regions."
+    )
+}
+
+fn sections(page: &Page) -> Vec<Link> {
+    [
+        (true, "summary", "Summary"),
+        (true, "trust", "Trust"),
+        (page.scaling.is_some(), "scaling", "Scaling"),
+        (page.efficiencies.is_some(), "efficiencies", "Efficiencies"),
+        (page.regions.is_some(), "regions", "Regions"),
+        (!page.timelines.is_empty(), "timeline", "Timeline"),
+        (!page.details.is_empty(), "details", "Region by region"),
+        (page.loops.is_some(), "loops", "Loops"),
+        (page.waits.is_some(), "waits", "Waits"),
+        (page.counters.is_some(), "counters", "Counters"),
+        (true, "environment", "Environment"),
+    ]
+    .into_iter()
+    .filter(|(there, ..)| *there)
+    .map(|(_, id, title)| Link { id, title })
+    .collect()
+}

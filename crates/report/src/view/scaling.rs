@@ -1,0 +1,567 @@
+//! Speedup, what limits it, and efficiencies over thread counts.
+
+use super::regions::{self, Outlook};
+use super::table::{Cell, Column, Row, Table};
+use super::{LegendEntry, words};
+use crate::chart::{Chart, Segment, Series, Stack, column_chart, line_chart};
+use crate::{Input, units};
+use fathomp_analyse::{Analysis, Efficiency};
+use fathomp_predict::{Point, Prediction, RegionPrediction, Term};
+use serde::Serialize;
+
+/// Regions in the table of predictions.
+const REGIONS_MAX: usize = 30;
+/// Columns of bars in the chart of terms, and of times in the table.
+const COUNTS_MAX: usize = 12;
+
+/// Under the heading of the efficiencies.
+pub(crate) const EFFICIENCIES_NOTE: &str = "As the POP methodology defines them; 100 % is perfect. Parallel efficiency is load balance times communication efficiency, and communication efficiency is serialisation times transfer. Global efficiency is parallel efficiency times computation scalability.";
+
+/// The section.
+#[derive(Debug, Serialize)]
+pub(crate) struct Scaling {
+    sentences: Vec<String>,
+    speedup: Chart,
+    speedup_caption: String,
+    terms: Option<Chart>,
+    terms_legend: Vec<LegendEntry>,
+    terms_caption: String,
+    table: Option<Table>,
+    regions: Option<Table>,
+}
+
+/// What is predicted for each region of `analysis`, by its index.
+pub(crate) fn outlook(
+    analysis: &Analysis,
+    prediction: Option<&Prediction>,
+) -> Vec<Option<Outlook>> {
+    let Some(prediction) = prediction else {
+        return Vec::new();
+    };
+    let of = |key: &str| prediction.regions.iter().find(|region| region.key == key);
+    analysis
+        .regions
+        .iter()
+        .map(|region| {
+            of(&region.key).map(|one| Outlook {
+                best_threads: Some(one.best_threads),
+                limit: limit(one),
+                sentence: as_sentence(&one.sentence),
+            })
+        })
+        .collect()
+}
+
+fn limit(region: &RegionPrediction) -> String {
+    region.dominating.as_ref().map_or_else(String::new, |one| {
+        format!("{} {}", one.term.words(), units::percent(one.share))
+    })
+}
+
+/// `text` with a capital and a full stop.
+pub(crate) fn as_sentence(text: &str) -> String {
+    let text = text.trim();
+    let mut letters = text.chars();
+    let Some(first) = letters.next() else {
+        return String::new();
+    };
+    let mut sentence: String = first.to_uppercase().chain(letters).collect();
+    if !sentence.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
+}
+
+/// The section, if there is more than one thread count to speak of.
+pub(crate) fn build(input: &Input<'_>) -> Option<Scaling> {
+    match input.prediction {
+        Some(prediction) => Some(predicted(prediction)),
+        None => measured_only(input.analyses),
+    }
+}
+
+fn predicted(prediction: &Prediction) -> Scaling {
+    let measured: Vec<(f64, f64)> = prediction
+        .measured
+        .iter()
+        .map(|one| (f64::from(one.threads), one.speedup))
+        .collect();
+    let points = &prediction.points;
+    let mut series = vec![ideal(
+        points
+            .iter()
+            .map(|point| point.threads)
+            .chain(prediction.measured.iter().map(|one| one.threads)),
+    )];
+    // The time with one thread that the predicted speedups refer to.
+    let reference_ns = points.first().map(|point| point.speedup * point.time_ns);
+    let baselines = [("amdahl", "Amdahl"), ("usl", "USL")];
+    for (name, title) in baselines {
+        let found = prediction.baselines.iter().find(|one| one.name == name);
+        if let (Some(baseline), Some(reference_ns)) = (found, reference_ns) {
+            series.push(Series {
+                name: title.to_owned(),
+                class: name,
+                points: baseline
+                    .points
+                    .iter()
+                    .map(|(threads, ns)| (f64::from(*threads), reference_ns / ns))
+                    .collect(),
+                band: Vec::new(),
+                measured: false,
+            });
+        }
+    }
+    series.push(Series {
+        name: "predicted".to_owned(),
+        class: "predicted",
+        points: points
+            .iter()
+            .map(|point| (f64::from(point.threads), point.speedup))
+            .collect(),
+        band: points
+            .iter()
+            .map(|point| {
+                (
+                    f64::from(point.threads),
+                    point.speedup_low,
+                    point.speedup_high,
+                )
+            })
+            .collect(),
+        measured: false,
+    });
+    let count = measured.len();
+    series.push(measured_series(measured));
+    Scaling {
+        sentences: Vec::new(),
+        speedup: line_chart(
+            "Speedup over threads, measured and predicted".to_owned(),
+            "speedup",
+            &series,
+        ),
+        speedup_caption: format!(
+            "Speedup over one thread. Points are measured ({}), the band is the {} interval of the prediction; the dotted line is ideal, Amdahl's law and the universal scalability law are fitted to the same points.",
+            units::plural(count as u64, "thread count"),
+            units::percent(prediction.interval)
+        ),
+        terms: terms_chart(points),
+        terms_legend: terms_legend(points),
+        terms_caption: "Predicted time, and what it consists of.".to_owned(),
+        table: Some(points_table(prediction)),
+        regions: regions_table(prediction),
+    }
+}
+
+fn measured_series(points: Vec<(f64, f64)>) -> Series {
+    Series {
+        name: "measured".to_owned(),
+        class: "measured",
+        points,
+        band: Vec::new(),
+        measured: true,
+    }
+}
+
+fn ideal(threads: impl Iterator<Item = u32>) -> Series {
+    let last = f64::from(threads.max().unwrap_or(1));
+    // On a logarithmic axis the ideal is a curve: give it enough points.
+    let points = (0..=32)
+        .map(|step| last.max(1.0).powf(f64::from(step) / 32.0))
+        .map(|threads| (threads, threads))
+        .collect();
+    Series {
+        name: "ideal".to_owned(),
+        class: "ideal",
+        points,
+        band: Vec::new(),
+        measured: false,
+    }
+}
+
+fn measured_only(analyses: &[Analysis]) -> Option<Scaling> {
+    let mut runs: Vec<(u32, f64)> = analyses
+        .iter()
+        .map(|one| (one.team_size, one.wall_ns as f64))
+        .collect();
+    runs.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let (base_threads, base_ns) = *runs.first()?;
+    if runs.iter().all(|(threads, _)| *threads == base_threads) {
+        return None;
+    }
+    let points: Vec<(f64, f64)> = runs
+        .iter()
+        .filter(|(_, ns)| *ns > 0.0)
+        .map(|(threads, ns)| (f64::from(*threads), base_ns / ns * f64::from(base_threads)))
+        .collect();
+    let series = [
+        ideal(runs.iter().map(|(threads, _)| *threads)),
+        measured_series(points),
+    ];
+    let assumed = if base_threads > 1 {
+        format!(
+            " There is no run with one thread: speedups assume that {base_threads} threads are {base_threads} times as fast."
+        )
+    } else {
+        String::new()
+    };
+    Some(Scaling {
+        sentences: Vec::new(),
+        speedup: line_chart(
+            "Speedup over threads, measured".to_owned(),
+            "speedup",
+            &series,
+        ),
+        speedup_caption: format!(
+            "Speedup over one thread, measured; the dotted line is ideal.{assumed}"
+        ),
+        terms: None,
+        terms_legend: Vec::new(),
+        terms_caption: String::new(),
+        table: None,
+        regions: None,
+    })
+}
+
+/// At most [`COUNTS_MAX`] of the points: the ends and some between.
+fn selection(points: &[Point]) -> Vec<&Point> {
+    if points.len() <= COUNTS_MAX {
+        return points.iter().collect();
+    }
+    let last = points.len() - 1;
+    let mut chosen: Vec<usize> = (0..COUNTS_MAX)
+        .map(|step| step * last / (COUNTS_MAX - 1))
+        .collect();
+    chosen.dedup();
+    chosen.into_iter().map(|index| &points[index]).collect()
+}
+
+fn terms_of(points: &[Point]) -> Vec<Term> {
+    Term::ALL
+        .into_iter()
+        .filter(|term| {
+            points
+                .iter()
+                .flat_map(|point| &point.terms)
+                .any(|one| one.term == *term && one.time_ns > 0.0)
+        })
+        .collect()
+}
+
+fn terms_legend(points: &[Point]) -> Vec<LegendEntry> {
+    terms_of(points)
+        .into_iter()
+        .map(|term| LegendEntry {
+            class: term.name(),
+            name: term.words(),
+        })
+        .collect()
+}
+
+fn terms_chart(points: &[Point]) -> Option<Chart> {
+    let terms = terms_of(points);
+    let stacks: Vec<Stack> = selection(points)
+        .into_iter()
+        .map(|point| Stack {
+            name: point.threads.to_string(),
+            segments: terms
+                .iter()
+                .filter_map(|term| point.terms.iter().find(|one| one.term == *term))
+                .map(|one| Segment {
+                    class: one.term.name().to_owned(),
+                    name: format!("{} threads, {}", point.threads, one.term.words()),
+                    ns: one.time_ns,
+                })
+                .collect(),
+        })
+        .collect();
+    (!terms.is_empty()).then(|| {
+        column_chart(
+            "Predicted time over threads by term".to_owned(),
+            "threads",
+            "time",
+            &stacks,
+        )
+    })
+}
+
+fn points_table(prediction: &Prediction) -> Table {
+    let rows = prediction.points.iter().map(|point| {
+        let mut doubts = Vec::new();
+        if point.extrapolated {
+            doubts.push("beyond what was measured".to_owned());
+        }
+        if point.oversubscribed {
+            doubts.push("more threads than processors".to_owned());
+        }
+        let measured = prediction
+            .measured
+            .iter()
+            .find(|one| one.threads == point.threads);
+        Row {
+            id: String::new(),
+            cells: vec![
+                Cell::number(f64::from(point.threads), point.threads.to_string()),
+                Cell::number(point.time_ns, units::duration(point.time_ns)),
+                Cell::number(
+                    point.high_ns - point.low_ns,
+                    format!(
+                        "{} to {}",
+                        units::duration(point.low_ns),
+                        units::duration(point.high_ns)
+                    ),
+                ),
+                point
+                    .measured_ns
+                    .map_or_else(Cell::nothing, |ns| Cell::number(ns, units::duration(ns))),
+                Cell::number(point.speedup, units::ratio(point.speedup)),
+                measured.map_or_else(Cell::nothing, |one| {
+                    Cell::number(one.speedup, units::ratio(one.speedup))
+                }),
+                Cell::words(doubts.join(", ")),
+            ],
+        }
+    });
+    Table {
+        id: "prediction-table",
+        caption: String::new(),
+        columns: vec![
+            Column::number("Threads", ""),
+            Column::number("Predicted time", "The whole program"),
+            Column::number("Interval", "Where the time is expected"),
+            Column::number("Measured time", "Median of the runs with this many threads"),
+            Column::number("Predicted speedup", "Over one thread"),
+            Column::number("Measured speedup", "Over one thread"),
+            Column::text("", "What makes this prediction less certain"),
+        ],
+        rows: rows.collect(),
+        sortable: false,
+    }
+}
+
+fn regions_table(prediction: &Prediction) -> Option<Table> {
+    let counts: Vec<u32> = selection(&prediction.points)
+        .into_iter()
+        .map(|point| point.threads)
+        .collect();
+    let all = std::iter::once(&prediction.serial).chain(&prediction.regions);
+    let rows: Vec<Row> = all
+        .take(REGIONS_MAX)
+        .enumerate()
+        .map(|(index, region)| {
+            let name = if index == 0 {
+                "serial part".to_owned()
+            } else {
+                words::shorten(&region.name, regions::NAME_CHARS)
+            };
+            let mut cells = vec![Cell::name(name)];
+            cells.extend(counts.iter().map(|threads| {
+                region
+                    .points
+                    .iter()
+                    .find(|point| point.threads == *threads)
+                    .map_or_else(Cell::nothing, |point| {
+                        Cell::number(point.time_ns, units::duration(point.time_ns)).hint(format!(
+                            "{} to {}",
+                            units::duration(point.low_ns),
+                            units::duration(point.high_ns)
+                        ))
+                    })
+            }));
+            if index == 0 {
+                cells.push(Cell::nothing());
+                cells.push(Cell::words(""));
+            } else {
+                let best = f64::from(region.best_threads);
+                cells.push(Cell::number(best, region.best_threads.to_string()));
+                cells.push(Cell::words(limit(region)));
+            }
+            Row {
+                id: String::new(),
+                cells,
+            }
+        })
+        .collect();
+    let mut columns = vec![Column::text("Region", "")];
+    columns.extend(
+        counts
+            .iter()
+            .map(|threads| Column::number(units::plural((*threads).into(), "thread"), "")),
+    );
+    columns.push(Column::number(
+        "Best threads",
+        "Threads beyond which its time stops falling",
+    ));
+    columns.push(Column::text("Limited by", "The term that costs most there"));
+    (rows.len() > 1).then_some(Table {
+        id: "region-prediction-table",
+        caption: "Predicted time of each region. Hovering shows the interval.".to_owned(),
+        columns,
+        rows,
+        sortable: true,
+    })
+}
+
+struct EfficiencyColumn {
+    threads: u32,
+    pop: Efficiency,
+    /// Computation scalability, instruction scalability, scalability of
+    /// instructions per cycle, global efficiency.
+    scaling: [Option<f64>; 4],
+}
+
+/// Efficiencies, a column for each thread count.
+pub(crate) fn efficiencies(input: &Input<'_>) -> Option<Table> {
+    let mut columns: Vec<EfficiencyColumn> = match input.prediction {
+        Some(prediction) => prediction
+            .measured
+            .iter()
+            .map(|one| EfficiencyColumn {
+                threads: one.threads,
+                pop: one.pop,
+                scaling: [
+                    Some(one.computation_scalability),
+                    one.instruction_scalability,
+                    one.ipc_scalability,
+                    Some(one.global_efficiency),
+                ],
+            })
+            .collect(),
+        None => input
+            .analyses
+            .iter()
+            .map(|one| EfficiencyColumn {
+                threads: one.team_size,
+                pop: one.efficiency,
+                scaling: [None; 4],
+            })
+            .collect(),
+    };
+    columns.sort_by_key(|one| one.threads);
+    if columns.is_empty() {
+        return None;
+    }
+    type Value = fn(&EfficiencyColumn) -> Option<f64>;
+    let rows: [(&str, &'static str, Value); 11] = [
+        (
+            "Global efficiency",
+            "Parallel efficiency times computation scalability",
+            |one| one.scaling[3],
+        ),
+        (
+            "Parallel efficiency",
+            "Application time over all processor time",
+            |one| Some(one.pop.parallel),
+        ),
+        (
+            "  Load balance",
+            "Mean over longest application time",
+            |one| Some(one.pop.load_balance),
+        ),
+        (
+            "  Communication efficiency",
+            "Longest application time over wall time",
+            |one| Some(one.pop.communication),
+        ),
+        (
+            "    Serialisation",
+            "What is left after waiting on the busiest thread",
+            |one| Some(one.pop.serialisation),
+        ),
+        (
+            "    Transfer",
+            "What is left after the runtime's own work on the busiest thread",
+            |one| Some(one.pop.transfer),
+        ),
+        (
+            "  Outside regions",
+            "What is left after threads idled outside regions",
+            |one| Some(one.pop.serial_region),
+        ),
+        (
+            "  Inside regions",
+            "What is left after time lost inside regions",
+            |one| Some(one.pop.parallel_region),
+        ),
+        (
+            "Computation scalability",
+            "Application time with the fewest threads over this",
+            |one| one.scaling[0],
+        ),
+        (
+            "  Instruction scalability",
+            "Instructions with the fewest threads over this",
+            |one| one.scaling[1],
+        ),
+        (
+            "  IPC scalability",
+            "Instructions per cycle over that with the fewest threads",
+            |one| one.scaling[2],
+        ),
+    ];
+    let rows = rows
+        .into_iter()
+        .filter(|(_, _, value)| columns.iter().any(|one| value(one).is_some()))
+        .map(|(name, hint, value)| Row {
+            id: String::new(),
+            cells: std::iter::once(efficiency_name(name, hint))
+                .chain(columns.iter().map(|one| efficiency_cell(value(one))))
+                .collect(),
+        })
+        .collect();
+    Some(Table {
+        id: "efficiency-table",
+        caption: String::new(),
+        columns: std::iter::once(Column::text("", ""))
+            .chain(
+                columns
+                    .iter()
+                    .map(|one| Column::number(units::plural(one.threads.into(), "thread"), "")),
+            )
+            .collect(),
+        rows,
+        sortable: false,
+    })
+}
+
+fn efficiency_name(name: &str, hint: &str) -> Cell {
+    let class = match name.len() - name.trim_start().len() {
+        0 => "metric",
+        2 => "metric within",
+        _ => "metric within-within",
+    };
+    Cell {
+        text: name.trim_start().to_owned(),
+        class,
+        ..Cell::default()
+    }
+    .hint(hint)
+}
+
+/// The classes shade the cell, as readers of POP tables expect; the number
+/// says it too.
+fn efficiency_cell(value: Option<f64>) -> Cell {
+    let Some(value) = value else {
+        return Cell::nothing();
+    };
+    let mut cell = Cell::number(value, units::percent(value));
+    cell.class = match value {
+        value if value >= 0.9 => "num good",
+        value if value >= 0.75 => "num fair",
+        value if value >= 0.5 => "num poor",
+        _ => "num bad",
+    };
+    cell
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_sentence;
+
+    #[test]
+    fn sentences_begin_and_end_as_such() {
+        assert_eq!(as_sentence("region a stops"), "Region a stops.");
+        assert_eq!(as_sentence("Done."), "Done.");
+        assert_eq!(as_sentence(""), "");
+    }
+}

@@ -1,0 +1,392 @@
+//! The summary: what it costs, where the time goes, how far it will scale,
+//! what to do. Sentences first, numbers after.
+
+use super::scaling::as_sentence;
+use super::{regions, words};
+use crate::units;
+use fathomp_analyse::{Analysis, Outcome, Region, SiteKind, State};
+use fathomp_predict::{Prediction, RegionPrediction, Term};
+use serde::Serialize;
+
+/// A sentence and what it is about.
+#[derive(Debug, Serialize)]
+pub(crate) struct Finding {
+    kind: &'static str,
+    text: String,
+}
+
+/// A number worth seeing first.
+#[derive(Debug, Serialize)]
+pub(crate) struct Card {
+    label: &'static str,
+    value: String,
+    note: String,
+}
+
+/// Sentences about scaling taken from the prediction.
+const SCALING_SENTENCES: usize = 3;
+/// Pieces of advice.
+const ADVICE: usize = 3;
+/// A loss below this fraction of the time is not worth advice.
+const WORTH_ADVICE: f64 = 0.03;
+/// Name of a region inside a sentence.
+const NAME_CHARS: usize = 60;
+
+/// The sentences, most important first.
+pub(crate) fn findings(
+    analysis: Option<&Analysis>,
+    prediction: Option<&Prediction>,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut say = |kind, text: String| {
+        if !text.is_empty() {
+            findings.push(Finding { kind, text });
+        }
+    };
+    if let Some(analysis) = analysis {
+        say("Outcome", ending(analysis));
+        say("Cost", cost(analysis));
+        say("Time", where_time_goes(analysis));
+        say("Loss", largest_loss(analysis));
+    }
+    if let Some(prediction) = prediction {
+        for sentence in prediction.sentences.iter().take(SCALING_SENTENCES) {
+            say("Scaling", as_sentence(&words::shorten(sentence, 400)));
+        }
+    }
+    let advice = match (prediction, analysis) {
+        (Some(prediction), _) => advice_from_prediction(prediction, analysis),
+        (None, Some(analysis)) => advice_from_states(analysis),
+        (None, None) => Vec::new(),
+    };
+    for text in advice {
+        say("Advice", text);
+    }
+    findings
+}
+
+fn short_name(region: &Region) -> String {
+    words::shorten(&regions::name(region), NAME_CHARS)
+}
+
+fn parallel(analysis: &Analysis) -> impl Iterator<Item = &Region> {
+    analysis
+        .regions
+        .iter()
+        .filter(|region| region.kind != SiteKind::Serial)
+}
+
+/// Only an ending that spoils the numbers is worth the first sentence.
+fn ending(analysis: &Analysis) -> String {
+    match analysis.program.outcome {
+        Some(Outcome::Exited(0)) => String::new(),
+        Some(Outcome::Exited(code)) => format!(
+            "The program left with exit code {code}; the numbers cover what it did until then."
+        ),
+        Some(Outcome::Signalled(number)) => format!(
+            "The program was ended by {}; the numbers cover what it did until then.",
+            words::signal(number)
+        ),
+        None => {
+            "The recording does not say how the program ended; the numbers cover what was seen."
+                .to_owned()
+        }
+    }
+}
+
+fn cost(analysis: &Analysis) -> String {
+    let wall = units::duration(analysis.wall_ns as f64);
+    if parallel(analysis).next().is_none() {
+        return format!(
+            "The program took {wall} and ran no parallel region that could be seen: it is serial, or its OpenMP runtime was not observed."
+        );
+    }
+    let total = analysis.states.total_ns().max(1) as f64;
+    let share = |ns: u64| units::percent(ns as f64 / total);
+    format!(
+        "The program took {wall} with {}. Its threads spent {} of their time computing, {} waiting or idle and {} in the runtime.",
+        units::plural(analysis.team_size.into(), "thread"),
+        share(analysis.states.useful_ns()),
+        share(analysis.states.waiting_ns()),
+        share(analysis.states[State::Overhead])
+    )
+}
+
+fn where_time_goes(analysis: &Analysis) -> String {
+    let mut outermost: Vec<&Region> = parallel(analysis)
+        .filter(|region| region.level <= 1)
+        .collect();
+    outermost.sort_by_key(|region| std::cmp::Reverse(region.wall_ns));
+    let Some(first) = outermost.first() else {
+        return String::new();
+    };
+    let mut items: Vec<String> = outermost
+        .iter()
+        .skip(1)
+        .take(2)
+        .filter(|region| region.share >= 0.01)
+        .map(|region| format!("{} {}", short_name(region), units::percent(region.share)))
+        .collect();
+    let serial = analysis
+        .regions
+        .iter()
+        .find(|region| region.kind == SiteKind::Serial);
+    if let Some(serial) = serial {
+        items.push(format!(
+            "the serial part between regions {}",
+            units::percent(serial.share)
+        ));
+    }
+    let others = if items.is_empty() {
+        String::new()
+    } else {
+        format!("; {}", words::list(&items))
+    };
+    format!(
+        "Most of it passes in region {}: {} of the time in {}{others}.",
+        short_name(first),
+        units::percent(first.share),
+        units::plural(first.instances, "instance")
+    )
+}
+
+/// The state other than computing with the most time, and where it is lost.
+fn largest_loss(analysis: &Analysis) -> String {
+    let total = analysis.states.total_ns().max(1) as f64;
+    let worst = parallel(analysis)
+        .flat_map(|region| {
+            region
+                .states
+                .iter()
+                .map(move |(state, ns)| (region, state, ns))
+        })
+        .filter(|(_, state, _)| *state != State::Compute)
+        .max_by_key(|(_, _, ns)| *ns);
+    let idle_ns: u64 = analysis
+        .regions
+        .iter()
+        .filter(|region| region.kind == SiteKind::Serial)
+        .map(|region| region.states[State::Idle])
+        .sum();
+    match worst {
+        Some((_, _, ns)) if idle_ns > ns && idle_ns as f64 / total >= WORTH_ADVICE => format!(
+            "The largest loss is the serial part: while one thread computes there, the others are idle, {} of the threads' time.",
+            units::percent(idle_ns as f64 / total)
+        ),
+        Some((region, state, ns)) if ns as f64 / total >= WORTH_ADVICE => format!(
+            "The largest loss is {} in region {}: {} of the threads' time.",
+            loss_in_words(state),
+            short_name(region),
+            units::percent(ns as f64 / total)
+        ),
+        Some(_) => format!(
+            "No single loss reaches {} of the threads' time.",
+            units::percent(WORTH_ADVICE)
+        ),
+        None => String::new(),
+    }
+}
+
+const fn loss_in_words(state: State) -> &'static str {
+    match state {
+        State::Compute => "computing",
+        State::ImplicitBarrier => "waiting in implicit barriers",
+        State::ExplicitBarrier => "waiting in explicit barriers",
+        State::Critical => "waiting for critical sections",
+        State::Lock => "waiting for locks",
+        State::Ordered => "waiting in ordered constructs",
+        State::TaskWait => "waiting for tasks",
+        State::Overhead => "the runtime's own work",
+        State::Idle => "idle threads",
+        State::Io => "input and output",
+        State::Communication => "communication",
+    }
+}
+
+fn advice_from_prediction(prediction: &Prediction, analysis: Option<&Analysis>) -> Vec<String> {
+    let whole_ns = prediction
+        .points
+        .last()
+        .map_or(1.0, |point| point.time_ns.max(1.0));
+    let mut losses: Vec<(f64, Term, Option<&RegionPrediction>)> = Vec::new();
+    for region in &prediction.regions {
+        let Some(point) = region.points.last() else {
+            continue;
+        };
+        let worst = point
+            .terms
+            .iter()
+            .filter(|one| one.term != Term::Work)
+            .max_by(|a, b| a.time_ns.total_cmp(&b.time_ns));
+        if let Some(worst) = worst {
+            losses.push((worst.time_ns / whole_ns, worst.term, Some(region)));
+        }
+    }
+    if let Some(point) = prediction.serial.points.last() {
+        losses.push((point.time_ns / whole_ns, Term::Serial, None));
+    }
+    losses.retain(|(share, ..)| *share >= WORTH_ADVICE);
+    losses.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let threads = prediction.points.last().map_or(1, |point| point.threads);
+    losses
+        .into_iter()
+        .take(ADVICE)
+        .map(|(share, term, region)| {
+            let name = region.map_or_else(String::new, |one| words::shorten(&one.name, NAME_CHARS));
+            let execution_ns = region
+                .and_then(|one| {
+                    let known = parallel(analysis?).find(|known| known.key == one.key)?;
+                    Some(known.length.median_ns)
+                })
+                .unwrap_or(0);
+            format!(
+                "{} With {} it is {} of the time.",
+                advice(term, &name, execution_ns),
+                units::plural(threads.into(), "thread"),
+                units::percent(share)
+            )
+        })
+        .collect()
+}
+
+fn advice_from_states(analysis: &Analysis) -> Vec<String> {
+    let total = analysis.states.total_ns().max(1) as f64;
+    let mut losses: Vec<(f64, Term, Option<&Region>)> = Vec::new();
+    for region in &analysis.regions {
+        if region.kind == SiteKind::Serial {
+            losses.push((
+                region.states[State::Idle] as f64 / total,
+                Term::Serial,
+                None,
+            ));
+            continue;
+        }
+        for (state, ns) in region.states.iter() {
+            let term = match state {
+                State::Compute | State::Idle => continue,
+                State::ImplicitBarrier | State::ExplicitBarrier | State::TaskWait => {
+                    Term::Imbalance
+                }
+                State::Critical | State::Lock => Term::Mutex,
+                State::Ordered => Term::Ordered,
+                State::Overhead => Term::Overhead,
+                State::Io => Term::Io,
+                State::Communication => Term::Communication,
+            };
+            losses.push((ns as f64 / total, term, Some(region)));
+        }
+    }
+    losses.retain(|(share, ..)| *share >= WORTH_ADVICE);
+    losses.sort_by(|a, b| b.0.total_cmp(&a.0));
+    losses
+        .into_iter()
+        .take(ADVICE)
+        .map(|(share, term, region)| {
+            let name = region.map_or_else(String::new, short_name);
+            let execution_ns = region.map_or(0, |region| region.length.median_ns);
+            format!(
+                "{} It costs {} of the threads' time.",
+                advice(term, &name, execution_ns),
+                units::percent(share)
+            )
+        })
+        .collect()
+}
+
+/// What helps against a term.
+fn advice(term: Term, region: &str, execution_ns: u64) -> String {
+    match term {
+        Term::Work => String::new(),
+        Term::Serial => {
+            "Put more of the serial part into parallel regions: it does not get faster with more threads."
+                .to_owned()
+        }
+        Term::SerialInRegion => format!(
+            "Shorten what a single thread does inside region {region} (single, master, long tasks), or let the others go on with nowait."
+        ),
+        Term::Imbalance => format!(
+            "Divide the work of region {region} more evenly: schedule(dynamic) or schedule(guided), smaller chunks, or collapse of nested loops."
+        ),
+        Term::Mutex => format!(
+            "Take critical sections and locks out of the inner loops of region {region}: a reduction, atomic updates, or one lock for each part of the data."
+        ),
+        Term::Ordered => format!(
+            "Move work of region {region} out of its ordered construct: what is ordered runs one thread at a time."
+        ),
+        Term::Overhead if execution_ns > 0 && execution_ns < 50_000 => format!(
+            "Make region {region} do more at a time: an execution lasts {}. Join it with its neighbours, parallelise an outer loop, or use fewer threads for it.",
+            units::duration(execution_ns as f64)
+        ),
+        Term::Overhead => format!(
+            "Ask the runtime for less in region {region}: larger chunks, larger tasks, fewer constructs."
+        ),
+        Term::Saturation => format!(
+            "Make region {region} move less memory (blocking, fusing loops, first touch by the thread that computes): its threads slow each other down, and more of them will not help."
+        ),
+        Term::Io => format!("Move reading and writing of files out of region {region}."),
+        Term::Communication => {
+            format!("Make region {region} touch fewer pages that other nodes write.")
+        }
+        Term::Oversubscription => {
+            "Use no more threads than there are processors.".to_owned()
+        }
+    }
+}
+
+/// Numbers worth seeing first.
+pub(crate) fn cards(analysis: Option<&Analysis>, prediction: Option<&Prediction>) -> Vec<Card> {
+    let mut cards = Vec::new();
+    if let Some(analysis) = analysis {
+        cards.push(Card {
+            label: "Wall time",
+            value: units::duration(analysis.wall_ns as f64),
+            note: format!(
+                "with {}",
+                units::plural(analysis.team_size.into(), "thread")
+            ),
+        });
+        cards.push(Card {
+            label: "In parallel regions",
+            value: units::percent(analysis.parallel_time_fraction),
+            note: format!(
+                "{} in the source",
+                units::plural(parallel(analysis).count() as u64, "region")
+            ),
+        });
+        cards.push(Card {
+            label: "Parallel efficiency",
+            value: units::percent(analysis.efficiency.parallel),
+            note: format!(
+                "load balance {}",
+                units::percent(analysis.efficiency.load_balance)
+            ),
+        });
+    }
+    if let Some(prediction) = prediction {
+        if let Some(most) = prediction.measured.iter().max_by_key(|one| one.threads) {
+            cards.push(Card {
+                label: "Measured speedup",
+                value: units::ratio(most.speedup),
+                note: format!("with {}", units::plural(most.threads.into(), "thread")),
+            });
+        }
+        let best = prediction
+            .points
+            .iter()
+            .filter(|point| point.speedup.is_finite())
+            .max_by(|a, b| a.speedup.total_cmp(&b.speedup));
+        if let Some(best) = best {
+            cards.push(Card {
+                label: "Best predicted speedup",
+                value: units::ratio(best.speedup),
+                note: format!(
+                    "{} to {}, with {}",
+                    units::ratio(best.speedup_low),
+                    units::ratio(best.speedup_high),
+                    units::plural(best.threads.into(), "thread")
+                ),
+            });
+        }
+    }
+    cards
+}

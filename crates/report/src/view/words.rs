@@ -1,0 +1,103 @@
+//! What things are called on the page.
+
+use fathomp_analyse::{LoopKind, Outcome, State};
+
+/// A state in words.
+pub(crate) const fn state(state: State) -> &'static str {
+    match state {
+        State::Compute => "computing",
+        State::ImplicitBarrier => "implicit barrier",
+        State::ExplicitBarrier => "explicit barrier",
+        State::Critical => "critical section",
+        State::Lock => "lock",
+        State::Ordered => "ordered",
+        State::TaskWait => "waiting for tasks",
+        State::Overhead => "runtime overhead",
+        State::Idle => "idle",
+        State::Io => "input and output",
+        State::Communication => "communication",
+    }
+}
+
+/// A schedule kind as written in a `schedule` clause.
+pub(crate) const fn loop_kind(kind: LoopKind) -> &'static str {
+    match kind {
+        LoopKind::Static => "static",
+        LoopKind::Dynamic => "dynamic",
+        LoopKind::Guided => "guided",
+        LoopKind::Sections => "sections",
+        LoopKind::Taskloop => "taskloop",
+    }
+}
+
+/// How a program ended.
+pub(crate) fn outcome(outcome: Option<Outcome>) -> String {
+    match outcome {
+        Some(Outcome::Exited(0)) => "exit code 0".to_owned(),
+        Some(Outcome::Exited(code)) => format!("exit code {code}"),
+        Some(Outcome::Signalled(number)) => format!("ended by {}", signal(number)),
+        None => "unknown".to_owned(),
+    }
+}
+
+/// A signal by name, with Linux's numbers.
+pub(crate) fn signal(number: i32) -> String {
+    let name = match number {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        15 => "SIGTERM",
+        25 => "SIGXFSZ",
+        _ => return format!("signal {number}"),
+    };
+    format!("{name} (signal {number})")
+}
+
+/// `text` with at most `limit` characters: a long one keeps its beginning and
+/// its end, where names differ.
+pub(crate) fn shorten(text: &str, limit: usize) -> String {
+    let length = text.chars().count();
+    if length <= limit {
+        return text.to_owned();
+    }
+    let head = limit.saturating_sub(1) * 2 / 3;
+    let tail = limit.saturating_sub(1) - head;
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(length - tail).collect();
+    format!("{start}…{end}")
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        assert_eq!(shorten("short", 10), "short");
+        assert_eq!(shorten("abcdefghijklmnop", 10), "abcdef…nop");
+        assert_eq!(shorten("äöüäöüäöüäöü", 4).chars().count(), 4);
+    }
+
+    #[test]
+    fn lists_read_as_sentences() {
+        let items = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        assert_eq!(list(&items), "a, b and c");
+        assert_eq!(list(&items[..1]), "a");
+    }
+}
