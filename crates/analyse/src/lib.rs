@@ -15,9 +15,23 @@
 //! up to the lives of the threads.
 #![forbid(unsafe_code)]
 
+mod analysis;
+mod constructs;
+mod counters;
+mod efficiency;
 mod facts;
+mod ledger;
+mod pieces;
+mod problems;
+mod regions;
+mod sites;
+pub mod symbols;
+#[doc(hidden)]
+pub mod testing;
+mod timeline;
 mod times;
 
+pub use analysis::{Options, analyse};
 pub use facts::{
     Analysis, Confidence, Counts, Efficiency, Intrusion, LoopRow, LoopShareRow, Place, Problem,
     ProcessRow, ProgramFacts, Region, SCHEMA, Segment, Severity, Spread, ThreadRow, ThreadShare,
@@ -28,4 +42,5 @@ pub use fathomp_trace::{
     record::LoopKind,
     state::State,
 };
+pub use timeline::TimelineBudget;
 pub use times::Times;

@@ -13,7 +13,7 @@ impl Times {
     /// Sum over all states.
     #[must_use]
     pub fn total_ns(&self) -> u64 {
-        self.0.0.iter().sum()
+        crate::regions::saturating_sum(self.0.0.into_iter())
     }
 
     /// Time in application code: what the efficiencies call useful.
@@ -26,7 +26,7 @@ impl Times {
     /// code, nor the runtime's own work, nor input, output or communication.
     #[must_use]
     pub fn waiting_ns(&self) -> u64 {
-        [
+        let waiting = [
             State::ImplicitBarrier,
             State::ExplicitBarrier,
             State::Critical,
@@ -34,10 +34,8 @@ impl Times {
             State::Ordered,
             State::TaskWait,
             State::Idle,
-        ]
-        .into_iter()
-        .map(|state| self[state])
-        .sum()
+        ];
+        crate::regions::saturating_sum(waiting.into_iter().map(|state| self[state]))
     }
 
     /// States and their times, in the order of [`State::ALL`].

@@ -1,0 +1,296 @@
+//! The whole analysis, step by step.
+
+use crate::constructs;
+use crate::efficiency::Share;
+use crate::facts::{
+    Analysis, Counts, Efficiency, ProcessRow, ProgramFacts, Region, SCHEMA, ThreadRow, VERSION,
+};
+use crate::ledger::Ledger;
+use crate::problems;
+use crate::regions::{self, relative, saturating_sum};
+use crate::sites::Sites;
+use crate::symbols::Symbols;
+use crate::timeline::{self, TimelineBudget};
+use crate::times::Times;
+use fathomp_trace::model::Recording;
+use fathomp_trace::state::State;
+
+/// How to analyse.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How much the timeline may hold.
+    pub timeline: TimelineBudget,
+    /// Assumed cost of recording one event, for the estimate of intrusion.
+    pub event_cost_ns: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            timeline: TimelineBudget::default(),
+            event_cost_ns: 50.0,
+        }
+    }
+}
+
+/// Turns a recording into facts. Never fails: what is missing or doubtful is
+/// said in [`Analysis::problems`].
+#[must_use]
+pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
+    let mut symbols = Symbols::new();
+    let sites = Sites::new(recording, &mut symbols);
+    let ledgers: Vec<Ledger<'_>> = recording
+        .processes
+        .iter()
+        .enumerate()
+        .map(|(index, process)| Ledger::new(process, &sites, index))
+        .collect();
+    let offsets = offsets_ns(&ledgers);
+    let wall_ns = wall_ns(recording, &ledgers, &offsets);
+    let rows = regions::add_up(&ledgers, &sites, &offsets, wall_ns);
+
+    let mut states = Times::default();
+    let mut counts = Counts::default();
+    for thread in &rows.threads {
+        states += &thread.states;
+        counts.add(&thread.counts);
+    }
+    let threads = most_at_once(&rows.threads);
+    let timeline = timeline::build(
+        &ledgers,
+        &offsets,
+        wall_ns,
+        &rows.position,
+        options.timeline,
+    );
+    let intrusion = problems::intrusion(
+        &ledgers,
+        &rows.regions,
+        options.event_cost_ns,
+        states.total_ns(),
+    );
+    let mut analysis = Analysis {
+        schema: SCHEMA,
+        version: VERSION,
+        program: program(recording),
+        wall_ns,
+        threads,
+        team_size: team_size(&rows.regions),
+        states,
+        efficiency: whole_program(&rows.regions, &rows.threads, threads, wall_ns),
+        parallel_time_fraction: parallel_time(&ledgers, &offsets, wall_ns),
+        parallel_work_fraction: parallel_work(&rows.regions, &states),
+        counts,
+        processes: processes(&ledgers, &offsets),
+        threads_seen: rows.threads,
+        regions: rows.regions,
+        loops: constructs::loops(&ledgers, &sites),
+        waits: constructs::waits(&ledgers, &sites),
+        timeline,
+        intrusion,
+        problems: Vec::new(),
+    };
+    analysis.problems = problems::find(recording, &analysis, &symbols.without_lines());
+    analysis
+}
+
+impl Analysis {
+    /// The serial part.
+    #[must_use]
+    pub fn serial(&self) -> Option<&Region> {
+        self.regions.first()
+    }
+
+    /// The region with this key.
+    #[must_use]
+    pub fn region(&self, key: &str) -> Option<&Region> {
+        self.regions.iter().find(|region| region.key == key)
+    }
+
+    /// An analysis of nothing, for tests of what is made of it.
+    #[must_use]
+    pub fn empty() -> Self {
+        analyse(
+            &Recording {
+                meta: fathomp_trace::model::Meta::default(),
+                processes: Vec::new(),
+                problems: Vec::new(),
+            },
+            &Options::default(),
+        )
+    }
+}
+
+/// What shifts each process's time to the start of the first.
+fn offsets_ns(ledgers: &[Ledger<'_>]) -> Vec<u64> {
+    let starts: Vec<u64> = ledgers
+        .iter()
+        .map(|ledger| {
+            let clock = &ledger.process.clock;
+            let before_zero = clock.span(clock.zero.since(ledger.begin)).0;
+            let after_zero = clock.at(ledger.begin).0;
+            clock
+                .zero_unix_ns
+                .saturating_sub(before_zero)
+                .saturating_add(after_zero)
+        })
+        .collect();
+    let first = starts.iter().copied().min().unwrap_or(0);
+    starts.into_iter().map(|start| start - first).collect()
+}
+
+fn wall_ns(recording: &Recording, ledgers: &[Ledger<'_>], offsets: &[u64]) -> u64 {
+    ledgers
+        .iter()
+        .zip(offsets)
+        .map(|(ledger, offset)| {
+            relative(&ledger.process.clock, ledger.begin, ledger.end).saturating_add(*offset)
+        })
+        .max()
+        .or(recording.meta.wall_ns)
+        .unwrap_or(0)
+}
+
+fn team_size(regions: &[Region]) -> u32 {
+    regions
+        .iter()
+        .filter(|region| region.level == 1)
+        .map(|region| region.team_size_max)
+        .max()
+        .unwrap_or(1)
+        .max(1)
+}
+
+fn most_at_once(threads: &[ThreadRow]) -> u32 {
+    let mut edges: Vec<(u64, i32)> = threads
+        .iter()
+        .filter(|thread| thread.end_ns > thread.begin_ns)
+        // Ends sort before begins at the same moment.
+        .flat_map(|thread| [(thread.begin_ns, 1), (thread.end_ns, -1)])
+        .collect();
+    edges.sort_unstable();
+    let (mut alive, mut most) = (0, 0);
+    for (_, edge) in edges {
+        alive += edge;
+        most = most.max(alive);
+    }
+    u32::try_from(most).unwrap_or(0).max(1)
+}
+
+fn whole_program(
+    regions: &[Region],
+    threads: &[ThreadRow],
+    most_threads: u32,
+    wall_ns: u64,
+) -> Efficiency {
+    let shares = threads.iter().map(|thread| Share {
+        useful: thread.states[State::Compute] as f64,
+        overhead: thread.states[State::Overhead] as f64,
+    });
+    let wall = wall_ns as f64;
+    let all = f64::from(most_threads) * wall;
+    let mut efficiency = Efficiency::new(shares, f64::from(most_threads), wall);
+    if all > 0.0 {
+        let lost = |region: &Region| {
+            let total = region.states.total_ns() as f64;
+            total - region.states.useful_ns() as f64
+        };
+        let inside: f64 = regions.iter().skip(1).map(lost).sum();
+        efficiency.parallel_region = (1.0 - inside / all).clamp(0.0, 1.0);
+        // Whatever else is lost is lost outside: idle threads, threads not
+        // yet born, waits of the serial part.
+        efficiency.serial_region =
+            (1.0 + efficiency.parallel - efficiency.parallel_region).clamp(0.0, 1.0);
+    }
+    efficiency
+}
+
+/// Wall time with an outermost region running, as a fraction.
+fn parallel_time(ledgers: &[Ledger<'_>], offsets: &[u64], wall_ns: u64) -> f64 {
+    let mut spans = Vec::new();
+    let mut merged = 0.0;
+    for (ledger, offset) in ledgers.iter().zip(offsets) {
+        let clock = &ledger.process.clock;
+        let moment = |at| relative(clock, ledger.begin, at).saturating_add(*offset);
+        for team in &ledger.teams {
+            if team.level <= 1 {
+                spans.push((moment(team.from), moment(team.to)));
+            }
+        }
+        for part in &ledger.parts {
+            if part.merged() && part.encountered() && part.record.level <= 1 {
+                merged += clock.span(part.length).0 as f64;
+            }
+        }
+    }
+    spans.sort_unstable();
+    let (mut covered, mut reached) = (0_u64, 0_u64);
+    for (from, to) in spans {
+        covered = covered.saturating_add(to.saturating_sub(from.max(reached)));
+        reached = reached.max(to);
+    }
+    ((covered as f64 + merged) / (wall_ns as f64).max(1.0)).min(1.0)
+}
+
+fn parallel_work(regions: &[Region], states: &Times) -> f64 {
+    let inside = saturating_sum(regions.iter().skip(1).map(|r| r.states.useful_ns()));
+    match states.useful_ns() {
+        0 => 0.0,
+        all => (inside as f64 / all as f64).min(1.0),
+    }
+}
+
+fn processes(ledgers: &[Ledger<'_>], offsets: &[u64]) -> Vec<ProcessRow> {
+    ledgers
+        .iter()
+        .zip(offsets)
+        .map(|(ledger, offset)| {
+            let process = ledger.process;
+            let length = relative(&process.clock, ledger.begin, ledger.end);
+            ProcessRow {
+                node: process.node.0,
+                pid: process.pid,
+                executable: process.executable.to_string_lossy().into_owned(),
+                runtime: process.runtime.clone(),
+                begin_ns: *offset,
+                end_ns: length.saturating_add(*offset),
+                ended: process.end.is_some(),
+                threads: process.threads.len() as u32,
+                hardware_counters: process.hardware_counters,
+            }
+        })
+        .collect()
+}
+
+fn program(recording: &Recording) -> ProgramFacts {
+    let meta = &recording.meta;
+    let path = match meta.command.first() {
+        Some(command) => command.clone(),
+        None => recording
+            .processes
+            .first()
+            .map(|process| process.executable.to_string_lossy().into_owned())
+            .unwrap_or_default(),
+    };
+    let mut runtimes: Vec<String> = recording
+        .processes
+        .iter()
+        .map(|process| process.runtime.clone())
+        .filter(|runtime| !runtime.is_empty())
+        .collect();
+    runtimes.sort();
+    runtimes.dedup();
+    ProgramFacts {
+        command: meta.command.clone(),
+        name: path.rsplit('/').next().unwrap_or(&path).to_owned(),
+        directory: meta.directory.to_string_lossy().into_owned(),
+        environment: meta.environment.clone(),
+        machine: meta.machine.clone(),
+        runtimes,
+        recorded_by: meta.fathomp.clone(),
+        started_unix_ns: meta.started_unix_ns,
+        threads_asked: meta.threads,
+        nodes: meta.nodes,
+        outcome: meta.outcome,
+    }
+}

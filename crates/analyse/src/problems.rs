@@ -1,0 +1,310 @@
+//! Doubts about a recording, in sentences.
+
+use crate::facts::{Analysis, Confidence, Intrusion, Problem, Severity};
+use crate::ledger::Ledger;
+use fathomp_trace::model::{Outcome, Recording, SiteKind};
+use fathomp_trace::record::Record;
+use std::path::Path;
+
+/// Recording that costs more than this fraction of a region is worth a word.
+const INTRUSIVE: f64 = 0.05;
+
+/// Events of all threads: what the runtime told the recorder, whether it
+/// became a record of its own or a sum.
+pub(crate) fn events(ledgers: &[Ledger<'_>]) -> u64 {
+    let mut events = 0_u64;
+    for ledger in ledgers {
+        for part in &ledger.parts {
+            // One event at the begin, one at the end.
+            let own = 2 * part.executions();
+            events = events
+                .saturating_add(own)
+                .saturating_add(inside(part.record));
+        }
+        for stream in &ledger.process.threads {
+            let loops = stream
+                .records
+                .iter()
+                .filter(|record| matches!(record, Record::Loop(_)))
+                .count();
+            events = events.saturating_add(loops as u64);
+        }
+    }
+    events
+}
+
+/// Events inside a part, other than its begin and end.
+pub(crate) fn inside(record: &fathomp_trace::record::Instance) -> u64 {
+    let waits: u64 = record.waits.0.iter().map(|n| u64::from(*n)).sum();
+    waits
+        .saturating_add(record.chunks)
+        .saturating_add(record.tasks_created)
+        .saturating_add(record.tasks_run)
+}
+
+/// What recording cost.
+pub(crate) fn intrusion(
+    ledgers: &[Ledger<'_>],
+    regions: &[crate::facts::Region],
+    event_cost_ns: f64,
+    thread_time_ns: u64,
+) -> Intrusion {
+    let events = events(ledgers);
+    let cost = events as f64 * event_cost_ns;
+    let worst = regions
+        .iter()
+        .filter(|region| region.kind != SiteKind::Serial)
+        .map(|region| {
+            let parts: u64 =
+                crate::regions::saturating_sum(region.threads.iter().map(|t| t.instances));
+            let waits = crate::regions::saturating_sum(region.wait_counts.values().copied());
+            let inside = waits
+                .saturating_add(region.chunks)
+                .saturating_add(region.tasks_created)
+                .saturating_add(region.tasks_run);
+            let events = parts.saturating_mul(2).saturating_add(inside);
+            events as f64 * event_cost_ns / (region.states.total_ns() as f64).max(1.0)
+        })
+        .fold(0.0, f64::max);
+    Intrusion {
+        events,
+        event_cost_ns,
+        cost_ns: cost.round() as u64,
+        fraction: (cost / (thread_time_ns as f64).max(1.0)).min(1.0),
+        worst_region_fraction: worst.min(1.0),
+    }
+}
+
+/// All doubts, worst first; `without_lines` are modules without line
+/// information that regions lie in.
+pub(crate) fn find(
+    recording: &Recording,
+    analysis: &Analysis,
+    without_lines: &[&Path],
+) -> Vec<Problem> {
+    let mut list = List(Vec::new());
+    for sentence in &recording.problems {
+        list.add(Severity::Warning, sentence.clone());
+    }
+    existence(&mut list, recording, analysis);
+    completeness(&mut list, analysis);
+    circumstances(&mut list, analysis);
+    places(&mut list, recording, analysis, without_lines);
+    list.0.sort_by_key(|problem| problem.severity);
+    list.0
+}
+
+struct List(Vec<Problem>);
+
+impl List {
+    fn add(&mut self, severity: Severity, sentence: String) {
+        let known = self.0.iter().any(|problem| problem.sentence == sentence);
+        if !known {
+            self.0.push(Problem { severity, sentence });
+        }
+    }
+}
+
+fn existence(list: &mut List, recording: &Recording, analysis: &Analysis) {
+    match recording.meta.outcome {
+        Some(Outcome::Signalled(signal)) => list.add(
+            Severity::Warning,
+            format!(
+                "The program was ended by signal {signal}; what it did until then is shown, and regions it was in at that moment are missing."
+            ),
+        ),
+        Some(Outcome::Exited(code)) if code != 0 => list.add(
+            Severity::Note,
+            format!("The program left with exit code {code}."),
+        ),
+        _ => {}
+    }
+    if recording.processes.is_empty() {
+        list.add(
+            Severity::Error,
+            "No process of this program used fathomp's OpenMP runtime, so there is nothing to show; `fathomp doctor` says which programs can be observed.".to_owned(),
+        );
+    } else if analysis.regions.len() <= 1 {
+        list.add(
+            Severity::Error,
+            "The program never entered a parallel region, so all its time is serial.".to_owned(),
+        );
+    }
+}
+
+fn completeness(list: &mut List, analysis: &Analysis) {
+    let dropped = crate::regions::saturating_sum(analysis.threads_seen.iter().map(|t| t.dropped));
+    if dropped > 0 {
+        list.add(
+            Severity::Warning,
+            format!(
+                "{dropped} {} dropped because the recorder could not keep up; times of single waits and loops are incomplete.",
+                plural(dropped, "record was", "records were")
+            ),
+        );
+    }
+    let named = |confidence: Confidence| {
+        let names: Vec<&str> = analysis
+            .regions
+            .iter()
+            .filter(|region| region.kind != SiteKind::Serial && region.confidence == confidence)
+            .map(|region| region.name.as_str())
+            .collect();
+        (!names.is_empty()).then(|| listed(&names))
+    };
+    if let Some(names) = named(Confidence::Incomplete) {
+        list.add(
+            Severity::Warning,
+            format!(
+                "Some threads left no record of some executions of {names}; their waits were completed from the threads that did."
+            ),
+        );
+    }
+    if let Some(names) = named(Confidence::Merged) {
+        list.add(
+            Severity::Note,
+            format!(
+                "To keep the recording small, executions of {names} were recorded as sums: single lengths, fork times and imbalance that moves between threads are averages."
+            ),
+        );
+    }
+    for process in &analysis.processes {
+        if !process.ended {
+            list.add(
+                Severity::Warning,
+                format!(
+                    "Process {} did not end properly; its time ends with the last thing its threads recorded.",
+                    process.pid
+                ),
+            );
+        }
+    }
+    if let Some(omitted) = Some(analysis.timeline.threads_omitted).filter(|n| *n > 0) {
+        list.add(
+            Severity::Note,
+            format!(
+                "The timeline leaves out the {omitted} {} that spent least time in regions.",
+                plural(u64::from(omitted), "thread", "threads")
+            ),
+        );
+    }
+    let intrusion = &analysis.intrusion;
+    if intrusion.fraction.max(intrusion.worst_region_fraction) > INTRUSIVE {
+        list.add(
+            Severity::Warning,
+            format!(
+                "Recording took about {:.1} % of the time of all threads, and {:.0} % in the region it disturbed most; very short regions look longer than they are.",
+                100.0 * intrusion.fraction,
+                100.0 * intrusion.worst_region_fraction
+            ),
+        );
+    }
+}
+
+fn circumstances(list: &mut List, analysis: &Analysis) {
+    let processes = &analysis.processes;
+    if !processes.is_empty() && processes.iter().all(|process| !process.hardware_counters) {
+        list.add(
+            Severity::Note,
+            "Cycles and instructions were not counted because this machine does not let programs count them (perf_event_paranoid, or no counters in a virtual machine).".to_owned(),
+        );
+    }
+    let machine = &analysis.program.machine;
+    let cpus = match machine.cpus_allowed.len() as u32 {
+        0 => machine.cpus_online,
+        allowed => allowed,
+    };
+    if cpus > 0 && analysis.team_size > cpus {
+        list.add(
+            Severity::Warning,
+            format!(
+                "{} threads shared {cpus} {}: waits include time without a processor.",
+                analysis.team_size,
+                plural(u64::from(cpus), "processor", "processors")
+            ),
+        );
+    }
+    if let Some(governor) = &machine.governor
+        && governor != "performance"
+    {
+        list.add(
+            Severity::Note,
+            format!(
+                "The frequency governor is \"{governor}\": the clock may differ between runs and thread counts."
+            ),
+        );
+    }
+    let concurrent: Vec<&str> = analysis
+        .regions
+        .iter()
+        .filter(|region| region.concurrent)
+        .map(|region| region.name.as_str())
+        .collect();
+    if !concurrent.is_empty() {
+        list.add(
+            Severity::Note,
+            format!(
+                "Several threads executed {} at the same time: its times may add up to more than the program's.",
+                listed(&concurrent)
+            ),
+        );
+    }
+}
+
+fn places(list: &mut List, recording: &Recording, analysis: &Analysis, without_lines: &[&Path]) {
+    let named: Vec<String> = without_lines
+        .iter()
+        .filter_map(|path| path.file_name())
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    if !named.is_empty() {
+        let names: Vec<&str> = named.iter().map(String::as_str).collect();
+        list.add(
+            Severity::Note,
+            format!(
+                "{} {} no debug information, so regions in it are named by function and address; compile with -g to see lines.",
+                listed(&names),
+                plural(names.len() as u64, "has", "have")
+            ),
+        );
+    }
+    let started = analysis.program.started_unix_ns;
+    let mut modules: Vec<&Path> = recording
+        .processes
+        .iter()
+        .flat_map(|process| &process.sites)
+        .map(|site| site.module.as_path())
+        .filter(|module| !module.as_os_str().is_empty())
+        .collect();
+    modules.sort();
+    modules.dedup();
+    for module in modules {
+        let changed = std::fs::metadata(module)
+            .and_then(|metadata| metadata.modified())
+            .ok()
+            .and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+        if started > 0 && changed.is_some_and(|at| at.as_nanos() > u128::from(started)) {
+            list.add(
+                Severity::Warning,
+                format!(
+                    "{} was changed after the recording was made, so lines and functions may be wrong.",
+                    module.display()
+                ),
+            );
+        }
+    }
+}
+
+fn plural(count: u64, one: &'static str, many: &'static str) -> &'static str {
+    if count == 1 { one } else { many }
+}
+
+/// "a", "a and b", "a, b, c and 4 more".
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] if names.len() <= 4 => format!("{} and {last}", first.join(", ")),
+        _ => format!("{} and {} more", names[..3].join(", "), names.len() - 3),
+    }
+}

@@ -1,0 +1,498 @@
+//! Regions: the ledgers of all processes added up by place in the source.
+
+use crate::counters;
+use crate::efficiency::Share;
+use crate::facts::{Confidence, Counts, Efficiency, Region, Spread, ThreadRow, ThreadShare};
+use crate::ledger::{Ledger, Part};
+use crate::pieces;
+use crate::sites::Sites;
+use crate::times::Times;
+use fathomp_base::{Clock, InstanceId, Ticks};
+use fathomp_trace::state::{PerState, State};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Sums of one region.
+#[derive(Default)]
+struct Sum {
+    threads: BTreeMap<(usize, usize), ThreadSum>,
+    /// Time by process and OpenMP thread number.
+    places: BTreeMap<(usize, u32), Share>,
+    /// Lengths of executions: sum of so many.
+    lengths: Vec<(u64, u64)>,
+    /// Outermost executions alone.
+    outermost_ns: u64,
+    /// Encountering threads and when they were at it.
+    spans: Vec<(u64, u64, (usize, usize))>,
+    encountering: BTreeSet<(usize, usize)>,
+    parents: BTreeSet<usize>,
+    inclusive: Times,
+    imbalance_ns: f64,
+    level: Option<u32>,
+    team_size: Option<(u32, u32)>,
+    waits: BTreeMap<State, u64>,
+    merged: bool,
+    incomplete: bool,
+    total_ns: f64,
+}
+
+/// Sums of one thread in one region.
+#[derive(Default)]
+struct ThreadSum {
+    states: PerState<Ticks>,
+    instances: u64,
+    thread_num: Option<Option<u32>>,
+    loops: u64,
+    chunks: u64,
+    iterations: u64,
+    tasks_created: u64,
+    tasks_run: u64,
+    counts: Counts,
+}
+
+/// Regions and threads of a recording.
+pub(crate) struct Rows {
+    /// Serial part first, then by decreasing time.
+    pub(crate) regions: Vec<Region>,
+    /// Index into `regions` by entry of the site table.
+    pub(crate) position: Vec<Option<usize>>,
+    /// Threads by process and number.
+    pub(crate) threads: Vec<ThreadRow>,
+}
+
+/// Adds up `ledgers`; `offsets_ns` shifts each process to common time, and
+/// `wall_ns` is what shares refer to.
+pub(crate) fn add_up(
+    ledgers: &[Ledger<'_>],
+    sites: &Sites,
+    offsets_ns: &[u64],
+    wall_ns: u64,
+) -> Rows {
+    let mut sums: BTreeMap<usize, Sum> = BTreeMap::new();
+    sums.entry(0).or_default();
+    let mut threads = Vec::new();
+    for (process, ledger) in ledgers.iter().enumerate() {
+        let clock = &ledger.process.clock;
+        add_parts(&mut sums, ledger, process);
+        add_executions(&mut sums, ledger, process);
+        add_inclusive(&mut sums, ledger, clock);
+        add_gaps(&mut sums, ledger, process);
+        threads.extend(add_threads(
+            &mut sums,
+            ledger,
+            sites,
+            process,
+            offsets_ns[process],
+        ));
+    }
+    let mut regions: Vec<(usize, Region)> = sums
+        .into_iter()
+        .map(|(entry, sum)| (entry, finish(entry, sum, ledgers, sites, wall_ns)))
+        .collect();
+    regions.sort_by(|(a_entry, a), (b_entry, b)| {
+        (*a_entry != 0, std::cmp::Reverse(a.wall_ns), &a.key).cmp(&(
+            *b_entry != 0,
+            std::cmp::Reverse(b.wall_ns),
+            &b.key,
+        ))
+    });
+    let mut position = vec![None; sites.entries.len()];
+    for (index, (entry, _)) in regions.iter().enumerate() {
+        position[*entry] = Some(index);
+    }
+    Rows {
+        regions: regions.into_iter().map(|(_, region)| region).collect(),
+        position,
+        threads,
+    }
+}
+
+fn add_parts(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usize) {
+    let clock = &ledger.process.clock;
+    for part in &ledger.parts {
+        let sum = sums.entry(part.region).or_default();
+        let record = part.record;
+        let level = record.level.max(1);
+        sum.level = Some(sum.level.map_or(level, |old| old.min(level)));
+        let size = record.team_size.max(1);
+        sum.team_size = Some(
+            sum.team_size
+                .map_or((size, size), |(min, max)| (min.min(size), max.max(size))),
+        );
+        sum.merged |= part.merged();
+        if part.encountered() {
+            sum.encountering.insert((process, part.thread));
+        }
+        for state in State::ALL {
+            let count = u64::from(record.waits[state]);
+            if count > 0 {
+                *sum.waits.entry(state).or_default() += count;
+            }
+        }
+        let place = sum.places.entry((process, record.thread_num)).or_default();
+        place.useful += clock.span(part.states[State::Compute]).0 as f64;
+        place.overhead += clock.span(part.states[State::Overhead]).0 as f64;
+        sum.total_ns += clock.span(crate::ledger::total(&part.states)).0 as f64;
+
+        let thread = sum.threads.entry((process, part.thread)).or_default();
+        add_states(&mut thread.states, &part.states);
+        thread.instances += part.executions();
+        thread.thread_num = Some(match thread.thread_num {
+            None => Some(record.thread_num),
+            Some(old) => old.filter(|old| *old == record.thread_num),
+        });
+        thread.loops += u64::from(record.loops);
+        thread.chunks = thread.chunks.saturating_add(record.chunks);
+        thread.iterations = thread.iterations.saturating_add(record.iterations);
+        thread.tasks_created = thread.tasks_created.saturating_add(record.tasks_created);
+        thread.tasks_run = thread.tasks_run.saturating_add(record.tasks_run);
+    }
+}
+
+/// Executions: those recorded one by one, then sums of several.
+fn add_executions(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usize) {
+    let clock = &ledger.process.clock;
+    for team in &ledger.teams {
+        let Some(sum) = sums.get_mut(&team.region) else {
+            continue;
+        };
+        sum.imbalance_ns += team.imbalance * clock.nanos_per_tick;
+        // Where records were merged, the rest of this team is in a sum.
+        if team.encountering.is_none() && sum.merged {
+            continue;
+        }
+        sum.incomplete |= !team.whole;
+        let length = clock.span(team.to.since(team.from)).0;
+        sum.lengths.push((length, 1));
+        if team.level <= 1 {
+            sum.outermost_ns = sum.outermost_ns.saturating_add(length);
+        }
+        if let Some(thread) = team.encountering {
+            let (from, to) = (clock.at(team.from).0, clock.at(team.to).0);
+            sum.spans.push((from, to, (process, thread)));
+        }
+    }
+    let mut workers: BTreeMap<(usize, usize), (u64, u64)> = BTreeMap::new();
+    for part in ledger.parts.iter().filter(|part| part.merged()) {
+        let length = clock.span(part.length).0;
+        let executions = part.executions();
+        if part.encountered() {
+            if let Some(sum) = sums.get_mut(&part.region) {
+                sum.lengths.push((length, executions));
+                if part.record.level <= 1 {
+                    sum.outermost_ns = sum.outermost_ns.saturating_add(length);
+                }
+            }
+        } else {
+            let seen = workers.entry((part.region, part.thread)).or_default();
+            seen.0 = seen.0.saturating_add(executions);
+            seen.1 = seen.1.saturating_add(length);
+        }
+    }
+    add_merged_imbalance(sums, ledger);
+    // No encountering thread left a record: the busiest worker stands for it.
+    let mut busiest: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+    for ((region, _), seen) in workers {
+        let best = busiest.entry(region).or_default();
+        *best = (*best).max(seen);
+    }
+    for (region, (executions, length)) in busiest {
+        if let Some(sum) = sums.get_mut(&region)
+            && sum.lengths.is_empty()
+        {
+            sum.lengths.push((length, executions));
+            sum.incomplete = true;
+        }
+    }
+}
+
+/// Of merged executions only sums per thread are known, so imbalance that
+/// moves from thread to thread is not seen.
+fn add_merged_imbalance(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>) {
+    let mut places: BTreeMap<usize, BTreeMap<u32, f64>> = BTreeMap::new();
+    let mut sizes: BTreeMap<usize, u32> = BTreeMap::new();
+    let clock = &ledger.process.clock;
+    for part in ledger.parts.iter().filter(|part| part.merged()) {
+        let work = clock.span(part.states[State::Compute] + part.nested).0 as f64;
+        let region = places.entry(part.region).or_default();
+        *region.entry(part.record.thread_num).or_default() += work;
+        let size = sizes.entry(part.region).or_default();
+        *size = (*size).max(part.record.team_size);
+    }
+    for (region, places) in places {
+        let threads = f64::from(sizes[&region]).max(places.len() as f64);
+        let longest = places.values().copied().fold(0.0, f64::max);
+        let mean = places.values().sum::<f64>() / threads.max(1.0);
+        if let Some(sum) = sums.get_mut(&region) {
+            sum.imbalance_ns += (longest - mean).max(0.0);
+        }
+    }
+}
+
+/// Adds every part to the regions it is nested in, on whatever thread.
+fn add_inclusive(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, clock: &Clock) {
+    let nested = ledger.parts.iter().any(|part| part.record.parent.0 != 0);
+    let mut origin: HashMap<InstanceId, (usize, InstanceId)> = HashMap::new();
+    if nested {
+        for part in &ledger.parts {
+            origin.insert(part.record.instance, (part.region, part.record.parent));
+        }
+    }
+    let mut ancestors: Vec<usize> = Vec::new();
+    for part in &ledger.parts {
+        ancestors.clear();
+        ancestors.push(part.region);
+        let mut parent = part.record.parent;
+        // Real programs nest a few levels deep; a damaged recording may claim
+        // a circle.
+        for depth in 0..64 {
+            let Some(&(region, next)) = origin.get(&parent) else {
+                break;
+            };
+            if depth == 0
+                && let Some(sum) = sums.get_mut(&part.region)
+            {
+                sum.parents.insert(region);
+            }
+            if !ancestors.contains(&region) {
+                ancestors.push(region);
+            }
+            parent = next;
+        }
+        let times = to_times(&part.states, clock);
+        for region in &ancestors {
+            if let Some(sum) = sums.get_mut(region) {
+                sum.inclusive += &times;
+            }
+        }
+    }
+}
+
+fn add_gaps(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usize) {
+    let clock = &ledger.process.clock;
+    let sum = sums.entry(0).or_default();
+    for (index, gap) in ledger.gaps.iter().enumerate() {
+        let life = &ledger.lives[index];
+        let thread = sum.threads.entry((process, index)).or_default();
+        add_states(&mut thread.states, &gap.states);
+        thread.instances = gap.stretches.len() as u64;
+        thread.tasks_created = thread.tasks_created.saturating_add(gap.tasks_created);
+        thread.tasks_run = thread.tasks_run.saturating_add(gap.tasks_run);
+        let times = to_times(&gap.states, clock);
+        sum.inclusive += &times;
+        sum.total_ns += times.total_ns() as f64;
+        if !life.first {
+            continue;
+        }
+        let merged = ledger.of_thread(index).iter().any(Part::merged);
+        sum.merged |= merged;
+        if merged {
+            sum.lengths.push((clock.span(gap.length).0, 1));
+        } else {
+            let stretches = gap.stretches.iter();
+            sum.lengths
+                .extend(stretches.map(|(from, to)| (clock.span(to.since(*from)).0, 1)));
+        }
+    }
+}
+
+fn add_threads(
+    sums: &mut BTreeMap<usize, Sum>,
+    ledger: &Ledger<'_>,
+    sites: &Sites,
+    process: usize,
+    offset_ns: u64,
+) -> Vec<ThreadRow> {
+    let clock = &ledger.process.clock;
+    let mut rows = Vec::with_capacity(ledger.lives.len());
+    for (index, stream) in ledger.process.threads.iter().enumerate() {
+        let life = &ledger.lives[index];
+        let pieces = pieces::cut(ledger, index);
+        let counted = counters::attribute(ledger, index, &pieces, |reading| {
+            sites.region(process, reading.site)
+        });
+        let mut counts = Counts::default();
+        for (region, part) in counted {
+            counts.add(&part);
+            let sum = sums.entry(region).or_default();
+            let thread = sum.threads.entry((process, index)).or_default();
+            thread.counts.add(&part);
+        }
+        let mut states = ledger.gaps[index].states;
+        for part in ledger.of_thread(index) {
+            add_states(&mut states, &part.states);
+        }
+        rows.push(ThreadRow {
+            process,
+            thread: stream.id.0,
+            os_id: stream.os_id,
+            encountering: life.encountering,
+            begin_ns: relative(clock, ledger.begin, life.begin).saturating_add(offset_ns),
+            end_ns: relative(clock, ledger.begin, life.end).saturating_add(offset_ns),
+            states: to_times(&states, clock),
+            counts,
+            dropped: stream.dropped,
+        });
+    }
+    rows
+}
+
+/// Nanoseconds from the start of the process to `at`.
+pub(crate) fn relative(clock: &Clock, begin: Ticks, at: Ticks) -> u64 {
+    clock.span(at.since(begin)).0
+}
+
+pub(crate) fn to_times(states: &PerState<Ticks>, clock: &Clock) -> Times {
+    Times(PerState(states.0.map(|ticks| clock.span(ticks).0)))
+}
+
+fn add_states(sum: &mut PerState<Ticks>, more: &PerState<Ticks>) {
+    for state in State::ALL {
+        sum[state] += more[state];
+    }
+}
+
+fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns: u64) -> Region {
+    let spread = spread(&sum.lengths);
+    let concurrent = overlapping(&sum.spans);
+    let site = &sites.entries[entry];
+    let mut states = Times::default();
+    let mut counts = Counts::default();
+    let mut threads = Vec::with_capacity(sum.threads.len());
+    let (mut loops, mut chunks, mut iterations) = (0_u64, 0_u64, 0_u64);
+    let (mut tasks_created, mut tasks_run) = (0_u64, 0_u64);
+    for ((process, index), thread) in sum.threads {
+        let source = &ledgers[process].process;
+        let times = to_times(&thread.states, &source.clock);
+        states += &times;
+        counts.add(&thread.counts);
+        loops += thread.loops;
+        chunks = thread.chunks.saturating_add(chunks);
+        iterations = thread.iterations.saturating_add(iterations);
+        tasks_created = thread.tasks_created.saturating_add(tasks_created);
+        tasks_run = thread.tasks_run.saturating_add(tasks_run);
+        threads.push(ThreadShare {
+            process,
+            thread: source.threads[index].id.0,
+            thread_num: thread.thread_num.flatten(),
+            instances: thread.instances,
+            states: times,
+            loops: thread.loops,
+            chunks: thread.chunks,
+            iterations: thread.iterations,
+            tasks_created: thread.tasks_created,
+            tasks_run: thread.tasks_run,
+            counts: thread.counts,
+        });
+    }
+    let wall = spread.sum_ns;
+    let efficiency = if entry == 0 {
+        Efficiency::PERFECT
+    } else {
+        // Teams may differ in size: the mean, weighted by time.
+        let mean_team = sum.total_ns / (wall as f64).max(1.0);
+        Efficiency::new(sum.places.into_values(), mean_team, wall as f64)
+    };
+    let (team_size_min, team_size_max) = sum.team_size.unwrap_or((1, 1));
+    Region {
+        key: site.key.clone(),
+        name: site.name.clone(),
+        place: site.place.clone(),
+        kind: site.kind,
+        level: sum.level.unwrap_or(0),
+        parents: sum
+            .parents
+            .iter()
+            .map(|&parent| sites.entries[parent].key.clone())
+            .collect(),
+        instances: spread.count,
+        team_size_min,
+        team_size_max,
+        encountering_threads: if entry == 0 {
+            ledgers.len() as u32
+        } else {
+            sum.encountering.len() as u32
+        },
+        concurrent,
+        wall_ns: wall,
+        outermost_ns: sum.outermost_ns,
+        share: wall as f64 / (wall_ns as f64).max(1.0),
+        length: spread,
+        states,
+        inclusive: sum.inclusive,
+        imbalance_ns: sum.imbalance_ns.round() as u64,
+        efficiency,
+        loops,
+        chunks,
+        iterations,
+        tasks_created,
+        tasks_run,
+        wait_counts: sum.waits,
+        counts,
+        confidence: match (sum.merged, sum.incomplete) {
+            (true, _) => Confidence::Merged,
+            (false, true) => Confidence::Incomplete,
+            (false, false) => Confidence::Complete,
+        },
+        threads,
+    }
+}
+
+/// Whether executions by different threads overlap.
+fn overlapping(spans: &[(u64, u64, (usize, usize))]) -> bool {
+    let mut spans = spans.to_vec();
+    spans.sort_unstable();
+    let mut latest: Option<(u64, (usize, usize))> = None;
+    for (from, to, thread) in spans {
+        if latest.is_some_and(|(end, other)| from < end && other != thread) {
+            return true;
+        }
+        if latest.is_none_or(|(end, _)| to > end) {
+            latest = Some((to, thread));
+        }
+    }
+    false
+}
+
+/// Distribution of lengths, each the sum of a number of executions.
+fn spread(lengths: &[(u64, u64)]) -> Spread {
+    let mut sorted: Vec<(u64, u64)> = lengths
+        .iter()
+        .map(|&(sum, n)| (sum / n.max(1), n.max(1)))
+        .collect();
+    sorted.sort_unstable();
+    let count = saturating_sum(sorted.iter().map(|(_, n)| *n));
+    let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else {
+        return Spread::default();
+    };
+    let sum_ns = saturating_sum(lengths.iter().map(|(sum, _)| *sum));
+    let mut passed = 0_u64;
+    let mut median_ns = first.0;
+    for (ns, n) in &sorted {
+        median_ns = *ns;
+        passed = passed.saturating_add(*n);
+        if passed >= count.div_ceil(2) {
+            break;
+        }
+    }
+    let mean = sum_ns as f64 / count as f64;
+    let squares: f64 = sorted
+        .iter()
+        .map(|(ns, n)| (*ns as f64 - mean).powi(2) * *n as f64)
+        .sum();
+    Spread {
+        count,
+        sum_ns,
+        min_ns: first.0,
+        median_ns,
+        max_ns: last.0,
+        sd_ns: if count > 1 {
+            (squares / (count - 1) as f64).sqrt()
+        } else {
+            0.0
+        },
+    }
+}
+
+pub(crate) fn saturating_sum(values: impl Iterator<Item = u64>) -> u64 {
+    values.fold(0, u64::saturating_add)
+}

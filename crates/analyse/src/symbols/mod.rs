@@ -1,0 +1,113 @@
+//! From an address in a module to a place in the source.
+//!
+//! Whatever the file is (stripped, truncated, gone, not an ELF file at all),
+//! the answer is a [`Place`]: `file:line (function)` with debug information,
+//! `function+offset (module)` with symbols, `address (module)` without.
+
+mod debug_file;
+mod module;
+mod name;
+
+use crate::facts::Place;
+use module::{Found, Module};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+pub use name::readable;
+
+/// Looks up places; keeps the modules it has opened.
+#[derive(Default)]
+pub struct Symbols {
+    modules: HashMap<PathBuf, Module>,
+}
+
+impl Symbols {
+    /// Nothing opened yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The place of a construct in `module` that was entered by the call at
+    /// `call` and runs the outlined function at `function`; an address of 0 is
+    /// unknown.
+    ///
+    /// The call is looked up first: it has the line of the directive. The
+    /// function is where a call in code without debug information leads.
+    pub fn place(&mut self, module: &Path, call: u64, function: u64) -> Place {
+        let found = self
+            .modules
+            .entry(module.to_owned())
+            .or_insert_with(|| Module::open(module));
+        let mut best = Found::default();
+        let mut address = 0;
+        for candidate in [call, function] {
+            if candidate == 0 {
+                continue;
+            }
+            let here = found.look_up(candidate);
+            if address == 0 || here.rank() > best.rank() {
+                best = here;
+                address = candidate;
+            }
+        }
+        describe(best, module, address)
+    }
+
+    /// Modules without line information among those looked up, sorted.
+    #[must_use]
+    pub fn without_lines(&self) -> Vec<&Path> {
+        let mut paths: Vec<&Path> = self
+            .modules
+            .iter()
+            .filter(|(_, module)| !module.has_lines())
+            .map(|(path, _)| path.as_path())
+            .collect();
+        paths.sort();
+        paths
+    }
+}
+
+fn describe(found: Found, module: &Path, address: u64) -> Place {
+    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let module_path = module.to_string_lossy().into_owned();
+    let module_name = match base(&module_path) {
+        name if name.is_empty() => "unknown module".to_owned(),
+        name => name,
+    };
+    let function = found.function.map(|name| readable(&name));
+    let (label, short) = match (&found.file, found.line, &function, found.offset) {
+        (Some(file), Some(line), Some(function), _) => {
+            let short = format!("{}:{line}", base(file));
+            (format!("{short} ({function})"), short)
+        }
+        (Some(file), Some(line), None, _) => {
+            let short = format!("{}:{line}", base(file));
+            (short.clone(), short)
+        }
+        (_, _, Some(function), Some(offset)) => {
+            let short = format!("{function}+{offset:#x}");
+            (format!("{short} ({module_name})"), short)
+        }
+        (_, _, Some(function), None) => (format!("{function} ({module_name})"), function.clone()),
+        _ if address == 0 => ("unknown place".to_owned(), "unknown".to_owned()),
+        _ => (
+            format!("{address:#x} ({module_name})"),
+            format!("{module_name}+{address:#x}"),
+        ),
+    };
+    Place {
+        label,
+        short,
+        file: found.file,
+        line: found.line,
+        column: found.column,
+        function,
+        offset: found.offset,
+        module: module_path,
+        address,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! One executable or shared library: its symbols and line information.
+
+use super::debug_file;
+use addr2line::Loader;
+use object::{Object, ObjectSymbol, ReadCache, ReadRef, SymbolKind};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Files beyond this size are not read: no program has that much code.
+const LARGEST_BYTES: u64 = 8 << 30;
+
+/// What is known about an address.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    pub(super) file: Option<String>,
+    pub(super) line: Option<u32>,
+    pub(super) column: Option<u32>,
+    /// As in the symbol table or debug information.
+    pub(super) function: Option<String>,
+    /// Bytes from the start of the function, if it comes from a symbol table.
+    pub(super) offset: Option<u64>,
+}
+
+impl Found {
+    /// How much this says; more is better.
+    pub(super) fn rank(&self) -> u32 {
+        2 * u32::from(self.line.is_some()) + u32::from(self.function.is_some())
+    }
+}
+
+/// A function's symbol.
+struct Symbol {
+    address: u64,
+    size: u64,
+    name: String,
+}
+
+/// An opened module; an empty one if the file is of no use.
+#[derive(Default)]
+pub(super) struct Module {
+    lines: Option<Loader>,
+    /// Sorted by address.
+    symbols: Vec<Symbol>,
+}
+
+impl Module {
+    /// Opens the file; whatever is wrong with it only means fewer answers.
+    pub(super) fn open(path: &Path) -> Self {
+        let Some(content) = read(path) else {
+            return Self::default();
+        };
+        let Ok(file) = object::File::parse(&content) else {
+            return Self::default();
+        };
+        let mut module = Self {
+            lines: None,
+            symbols: symbols(&file),
+        };
+        if debug_file::has_debug_info(&file) {
+            module.lines = load(path, &file);
+        } else {
+            module.open_separate(path, &file);
+        }
+        module
+    }
+
+    fn open_separate<'a>(&mut self, path: &Path, file: &object::File<'a, impl ReadRef<'a>>) {
+        for candidate in debug_file::candidates(path, file) {
+            let Some(content) = read(&candidate) else {
+                continue;
+            };
+            let Ok(debug) = object::File::parse(&content) else {
+                continue;
+            };
+            let same = match (file.build_id(), debug.build_id()) {
+                (Ok(Some(a)), Ok(Some(b))) => a == b,
+                _ => true,
+            };
+            if !same || !debug_file::has_debug_info(&debug) {
+                continue;
+            }
+            let more = symbols(&debug);
+            if more.len() > self.symbols.len() {
+                self.symbols = more;
+            }
+            self.lines = load(&candidate, &debug);
+            return;
+        }
+    }
+
+    /// Whether lines can be looked up at all.
+    pub(super) fn has_lines(&self) -> bool {
+        self.lines.is_some()
+    }
+
+    /// What is known about `address`.
+    pub(super) fn look_up(&self, address: u64) -> Found {
+        let mut found = self
+            .lines
+            .as_ref()
+            .and_then(|lines| line(lines, address))
+            .unwrap_or_default();
+        if found.function.is_none()
+            && let Some(symbol) = self.symbol(address)
+        {
+            found.function = Some(symbol.name.clone());
+            found.offset = Some(address - symbol.address);
+        }
+        found
+    }
+
+    fn symbol(&self, address: u64) -> Option<&Symbol> {
+        let after = self.symbols.partition_point(|s| s.address <= address);
+        let symbol = self.symbols.get(after.checked_sub(1)?)?;
+        let inside = symbol.size == 0 || address - symbol.address < symbol.size;
+        inside.then_some(symbol)
+    }
+}
+
+/// Opens a regular file that begins like an ELF file, to be read piece by
+/// piece: of a large module only tables are wanted here.
+fn read(path: &Path) -> Option<ReadCache<File>> {
+    let metadata = std::fs::metadata(path).ok()?;
+    if !metadata.is_file() || metadata.len() > LARGEST_BYTES {
+        return None;
+    }
+    let mut file = File::open(path).ok()?;
+    let mut magic = [0; 4];
+    file.read_exact(&mut magic).ok()?;
+    if magic != object::elf::ELFMAG {
+        return None;
+    }
+    Some(ReadCache::new(file))
+}
+
+fn load<'a>(path: &Path, file: &object::File<'a, impl ReadRef<'a>>) -> Option<Loader> {
+    let common = debug_file::common_part(path, file);
+    Loader::new_with_sup(path, common.as_deref()).ok()
+}
+
+/// The innermost function at `address`, inlined ones included, and its line.
+fn line(lines: &Loader, address: u64) -> Option<Found> {
+    let mut frames = lines.find_frames(address).ok()?;
+    let frame = frames.next().ok().flatten();
+    let function = frame.as_ref().and_then(|frame| {
+        let name = frame.function.as_ref()?.raw_name().ok()?;
+        Some(name.into_owned())
+    });
+    let in_frame = frame.and_then(|frame| frame.location);
+    let location = match in_frame {
+        Some(location) => Some(location),
+        None => lines.find_location(address).ok().flatten(),
+    };
+    let mut found = Found {
+        function,
+        ..Found::default()
+    };
+    if let Some(location) = location {
+        found.line = location.line.filter(|line| *line > 0);
+        if found.line.is_some() {
+            found.file = location.file.map(str::to_owned);
+            found.column = location.column.filter(|column| *column > 0);
+        }
+        if found.file.is_none() {
+            found.line = None;
+        }
+    }
+    (found.rank() > 0).then_some(found)
+}
+
+/// Symbols of functions, sorted; of several at one address the longest-sized,
+/// then the first by name.
+fn symbols<'a>(file: &object::File<'a, impl ReadRef<'a>>) -> Vec<Symbol> {
+    let mut list: Vec<Symbol> = file
+        .symbols()
+        .chain(file.dynamic_symbols())
+        .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition())
+        .filter_map(|symbol| {
+            Some(Symbol {
+                address: symbol.address(),
+                size: symbol.size(),
+                name: symbol
+                    .name()
+                    .ok()
+                    .filter(|name| !name.is_empty())?
+                    .to_owned(),
+            })
+        })
+        .collect();
+    list.sort_by(|a, b| {
+        (a.address, std::cmp::Reverse(a.size), &a.name).cmp(&(
+            b.address,
+            std::cmp::Reverse(b.size),
+            &b.name,
+        ))
+    });
+    list.dedup_by_key(|symbol| symbol.address);
+    list
+}
