@@ -1,6 +1,7 @@
 //! The page: templates filled, style and script put in.
 
 use crate::{Input, view};
+use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -31,8 +32,8 @@ pub fn page(input: &Input<'_>) -> Result<String, PageError> {
     environment.add_template("page.html", TEMPLATE)?;
     let (page, data) = view::build(input);
     let html = environment.get_template("page.html")?.render(context! {
-        page => Value::from_serialize(&page),
-        data => Value::from_serialize(&data),
+        page => Value::from(Serde(&page)),
+        data => Value::from(Serde(&data)),
         version => env!("CARGO_PKG_VERSION"),
         style => STYLE,
         script => SCRIPT,
