@@ -15,6 +15,7 @@ pub mod barrier;
 mod bell;
 pub mod env;
 pub mod icv;
+mod message;
 mod own;
 pub mod parallel;
 pub mod places;

@@ -1,6 +1,7 @@
 //! Threads and teams between two uses.
 
 use crate::bell::{Bell, Patience};
+use crate::message;
 use crate::parallel;
 use crate::runtime::runtime;
 use crate::team::{Member, Order, Team};
@@ -117,10 +118,9 @@ impl Pool {
         if let Err(problem) = &started
             && !self.warned.swap(true, Ordering::Relaxed)
         {
-            eprintln!(
-                "fathomp: cannot start another thread ({problem}); teams will be smaller \
-                 than asked for: lower OMP_NUM_THREADS or raise the limit (ulimit -u)"
-            );
+            message::warn(format_args!(
+                "cannot start another thread ({problem}); teams will be smaller than asked for: lower OMP_NUM_THREADS or raise the limit (ulimit -u)"
+            ));
         }
         started.is_ok()
     }

@@ -3,6 +3,7 @@
 use crate::bell::Patience;
 use crate::env::{DisplayEnv, Settings, WaitPolicy, Warning, process_variable};
 use crate::icv::{DeviceIcvs, Icvs};
+use crate::message;
 use crate::pool::Pool;
 use fathomp_sys::affinity;
 use fathomp_sys::static_ref::AtomicRef;
@@ -62,7 +63,7 @@ fn start() -> &'static Runtime {
     START.call_once(|| {
         let (settings, warnings) = read_environment();
         for warning in warnings {
-            eprintln!("fathomp: {warning}");
+            message::warn(format_args!("{warning}"));
         }
         let runtime = Runtime::leak(
             settings.clone(),
@@ -103,7 +104,9 @@ extern "C" fn restart_in_child() {
 pub fn display_environment(verbose: bool) {
     let runtime = runtime();
     let places = crate::places::places().to_string();
-    let text = runtime.settings.display(runtime.processors, &places, verbose);
+    let text = runtime
+        .settings
+        .display(runtime.processors, &places, verbose);
     // `eprint!` panics if stderr is closed.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
 }
