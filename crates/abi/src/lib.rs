@@ -5,10 +5,16 @@
 //! into `libgomp.so.1` with the version script `libgomp.map`.
 //!
 //! * [`gomp`]: what gcc and gfortran emit.
+//! * [`api`]: the `omp_*` routines; [`allocator`]: those about memory.
+//! * [`device`]: `target` constructs and routines, on the host.
 //! * [`entry`]: entry points that remember where they were called from.
 
 #![allow(non_snake_case, reason = "C's names are not ours to choose")]
 
+pub mod allocator;
+pub mod api;
+pub mod device;
 mod entry;
+mod fatal;
 pub mod gomp;
 mod load;

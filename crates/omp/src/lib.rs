@@ -15,6 +15,7 @@ pub mod barrier;
 mod bell;
 pub mod env;
 pub mod icv;
+pub mod initial;
 mod message;
 mod own;
 pub mod parallel;

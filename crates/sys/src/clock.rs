@@ -131,6 +131,18 @@ pub fn unix_ns() -> u64 {
     clock_ns(libc::CLOCK_REALTIME)
 }
 
+/// Resolution of `CLOCK_MONOTONIC` in nanoseconds.
+#[must_use]
+pub fn monotonic_resolution_ns() -> u64 {
+    let mut step = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 1,
+    };
+    // SAFETY: as in `clock_ns`.
+    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC, &raw mut step) };
+    (step.tv_nsec as u64).max(1)
+}
+
 fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,

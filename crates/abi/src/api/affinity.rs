@@ -1,0 +1,169 @@
+//! Thread affinity in words.
+//!
+//! gfortran passes the length of every string behind the other arguments;
+//! Fortran strings end where their length says and are padded with blanks.
+
+use fathomp_omp::places::display::{capture, show};
+use fathomp_omp::runtime;
+use std::ffi::{CStr, c_char};
+use std::ptr;
+
+/// A C string in Rust; empty if the pointer is null.
+///
+/// # Safety
+/// `text` is null or points to a string that ends in a NUL.
+unsafe fn from_c(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: promised by the caller.
+    unsafe { CStr::from_ptr(text) }
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// A Fortran string in Rust, with its trailing blanks.
+///
+/// # Safety
+/// `length` bytes can be read at `text`, or `length` is 0.
+unsafe fn from_fortran(text: *const u8, length: usize) -> String {
+    if text.is_null() || length == 0 {
+        return String::new();
+    }
+    // SAFETY: promised by the caller.
+    let bytes = unsafe { std::slice::from_raw_parts(text, length) };
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Copies as much of `text` as fits, with a NUL behind it, and returns the
+/// length of all of it.
+///
+/// # Safety
+/// `size` bytes can be written at `buffer`, or `size` is 0.
+unsafe fn to_c(text: &str, buffer: *mut c_char, size: usize) -> usize {
+    if let Some(room) = size.checked_sub(1)
+        && !buffer.is_null()
+    {
+        let length = text.len().min(room);
+        // SAFETY: `length + 1` is at most `size`; a fresh string does not
+        // overlap the caller's buffer.
+        unsafe {
+            ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast(), length);
+            buffer.add(length).write(0);
+        }
+    }
+    text.len()
+}
+
+/// Copies as much of `text` as fits, padded with blanks, and returns the
+/// length of all of it.
+///
+/// # Safety
+/// `size` bytes can be written at `buffer`, or `size` is 0.
+unsafe fn to_fortran(text: &str, buffer: *mut u8, size: usize) -> i32 {
+    if !buffer.is_null() {
+        let length = text.len().min(size);
+        // SAFETY: `length` is at most `size`; a fresh string does not overlap
+        // the caller's buffer.
+        unsafe {
+            ptr::copy_nonoverlapping(text.as_ptr(), buffer, length);
+            buffer.add(length).write_bytes(b' ', size - length);
+        }
+    }
+    i32::try_from(text.len()).unwrap_or(i32::MAX)
+}
+
+/// Sets `affinity-format-var`.
+///
+/// # Safety
+/// `format` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_affinity_format(format: *const c_char) {
+    // SAFETY: promised by the caller.
+    let format = unsafe { from_c(format) };
+    runtime().device.set_affinity_format(format);
+}
+
+/// Fortran's form of [`omp_set_affinity_format`].
+///
+/// # Safety
+/// `format` is a Fortran string of that length.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_affinity_format_(format: *const u8, length: usize) {
+    // SAFETY: promised by the caller.
+    let format = unsafe { from_fortran(format, length) };
+    runtime().device.set_affinity_format(format);
+}
+
+/// Copies `affinity-format-var` and returns its length.
+///
+/// # Safety
+/// `size` bytes can be written at `buffer`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_affinity_format(buffer: *mut c_char, size: usize) -> usize {
+    // SAFETY: promised by the caller.
+    unsafe { to_c(&runtime().device.affinity_format(), buffer, size) }
+}
+
+/// Fortran's form of [`omp_get_affinity_format`].
+///
+/// # Safety
+/// `buffer` is a Fortran string of that length.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_affinity_format_(buffer: *mut u8, size: usize) -> i32 {
+    // SAFETY: promised by the caller.
+    unsafe { to_fortran(&runtime().device.affinity_format(), buffer, size) }
+}
+
+/// Shows the calling thread's affinity, in `affinity-format-var`'s format if
+/// `format` is null or empty.
+///
+/// # Safety
+/// `format` is null or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_display_affinity(format: *const c_char) {
+    // SAFETY: promised by the caller.
+    show(&unsafe { from_c(format) });
+}
+
+/// Fortran's form of [`omp_display_affinity`].
+///
+/// # Safety
+/// `format` is a Fortran string of that length.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_display_affinity_(format: *const u8, length: usize) {
+    // SAFETY: promised by the caller.
+    show(&unsafe { from_fortran(format, length) });
+}
+
+/// Copies what [`omp_display_affinity`] would show and returns its length.
+///
+/// # Safety
+/// `size` bytes can be written at `buffer`; `format` is null or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_capture_affinity(
+    buffer: *mut c_char,
+    size: usize,
+    format: *const c_char,
+) -> usize {
+    // SAFETY: promised by the caller.
+    unsafe { to_c(&capture(&from_c(format)), buffer, size) }
+}
+
+/// Fortran's form of [`omp_capture_affinity`].
+///
+/// # Safety
+/// `buffer` and `format` are Fortran strings of these lengths.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_capture_affinity_(
+    buffer: *mut u8,
+    format: *const u8,
+    size: usize,
+    format_length: usize,
+) -> i32 {
+    // SAFETY: promised by the caller.
+    unsafe {
+        let text = capture(&from_fortran(format, format_length));
+        to_fortran(&text, buffer, size)
+    }
+}

@@ -1,0 +1,73 @@
+//! Threads of the present and the next team, and how loops are dealt to them.
+
+use super::{ask, ask_with, count, saturated, update_icvs};
+use fathomp_omp::icv::Schedule;
+use fathomp_omp::{current, places, query, runtime};
+
+ask! {
+    /// Threads in the current team.
+    omp_get_num_threads, omp_get_num_threads_ -> i32 = count(current().team().size());
+    /// Number of the calling thread in its team.
+    omp_get_thread_num, omp_get_thread_num_ -> i32 = count(current().thread_num());
+    /// Most threads a region without `num_threads` clause could have.
+    omp_get_max_threads, omp_get_max_threads_ -> i32 = count(current().icvs().num_threads);
+    /// Processors available to the program.
+    omp_get_num_procs, omp_get_num_procs_ -> i32 = count(places::places().num_procs());
+    /// Whether the caller is inside a region of more than one thread.
+    omp_in_parallel, omp_in_parallel_ -> i32 = i32::from(query::in_parallel());
+    /// `dyn-var`.
+    omp_get_dynamic, omp_get_dynamic_ -> i32 = i32::from(current().icvs().dynamic);
+    /// `thread-limit-var`.
+    omp_get_thread_limit, omp_get_thread_limit_ -> i32 = count(current().icvs().thread_limit);
+    /// `cancel-var`.
+    omp_get_cancellation, omp_get_cancellation_ -> i32 =
+        i32::from(runtime().settings.cancellation);
+}
+
+ask_with! {
+    /// Sets `nthreads-var`. A number below 1 counts as 1.
+    omp_set_num_threads, omp_set_num_threads_, omp_set_num_threads_8_ (threads) -> () =
+        update_icvs(|icvs| icvs.num_threads = threads.max(1) as u32);
+    /// Sets `dyn-var`.
+    omp_set_dynamic, omp_set_dynamic_, omp_set_dynamic_8_ (dynamic) -> () =
+        update_icvs(|icvs| icvs.dynamic = dynamic != 0);
+}
+
+/// Sets `run-sched-var`. A kind that does not exist has no effect.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_schedule(kind: u32, chunk: i32) {
+    if let Some(schedule) = Schedule::from_api(kind, chunk) {
+        update_icvs(|icvs| icvs.schedule = schedule);
+    }
+}
+
+/// Fortran's form of `omp_set_schedule`.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_schedule_(kind: &u32, chunk: &i32) {
+    omp_set_schedule(*kind, *chunk);
+}
+
+/// Fortran's form of `omp_set_schedule` with 8-byte integers.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_schedule_8_(kind: &u32, chunk: &i64) {
+    omp_set_schedule(*kind, saturated(*chunk));
+}
+
+/// `run-sched-var`.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_schedule(kind: &mut u32, chunk: &mut i32) {
+    (*kind, *chunk) = current().icvs().schedule.to_api();
+}
+
+/// Fortran's form of `omp_get_schedule`.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_schedule_(kind: &mut u32, chunk: &mut i32) {
+    omp_get_schedule(kind, chunk);
+}
+
+/// Fortran's form of `omp_get_schedule` with 8-byte integers.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_schedule_8_(kind: &mut u32, chunk: &mut i64) {
+    let (known_kind, known_chunk) = current().icvs().schedule.to_api();
+    (*kind, *chunk) = (known_kind, i64::from(known_chunk));
+}

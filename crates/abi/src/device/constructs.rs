@@ -1,0 +1,344 @@
+//! What gcc makes of `target`, `target data` and `teams`, on the host.
+
+use super::check_mandatory;
+use crate::fatal::fatal;
+use crate::gomp::parallel::Function;
+use fathomp_omp::initial;
+use fathomp_sys::outlined::{Opaque, Outlined};
+use std::ffi::c_void;
+use std::slice;
+
+/// `GOMP_MAP_FIRSTPRIVATE`: the region works on a copy of the variable.
+const MAP_FIRSTPRIVATE: u16 = 12;
+
+/// `void GOMP_target(int device, void (*fn)(void *), const void *, size_t mapnum,
+/// void **hostaddrs, size_t *sizes, unsigned char *kinds)`, of gcc 4.9.
+///
+/// # Safety
+/// The arguments are those the compiler passes for a `target` construct.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_target(
+    device: i32,
+    function: Function,
+    _unused: *const c_void,
+    _count: usize,
+    addresses: *mut *mut c_void,
+    _sizes: *const usize,
+    _kinds: *const u8,
+) {
+    check_mandatory(device);
+    // SAFETY: promised by the caller.
+    let function = unsafe { Outlined::from_program(function) };
+    initial::target(function, Opaque(addresses.expose_provenance()), 0, 0);
+}
+
+/// `void GOMP_target_ext(int device, void (*fn)(void *), size_t mapnum, void **hostaddrs,
+/// size_t *sizes, unsigned short *kinds, unsigned int flags, void **depend, void **args)`
+///
+/// # Safety
+/// The arguments are those the compiler passes for a `target` construct.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_target_ext(
+    device: i32,
+    function: Function,
+    count: usize,
+    addresses: *mut *mut c_void,
+    sizes: *const usize,
+    kinds: *const u16,
+    _flags: u32,
+    depend: *mut *mut c_void,
+    args: *const usize,
+) {
+    check_mandatory(device);
+    // SAFETY: all promised by the caller.
+    unsafe {
+        wait_for(depend);
+        let function = Outlined::from_program(function);
+        let _copies = privatise(count, addresses, sizes, kinds);
+        let data = Opaque(addresses.expose_provenance());
+        initial::target(function, data, 0, thread_limit(args));
+    }
+}
+
+/// Waits until the tasks a construct depends on are done. The construct then
+/// runs at once, also if it has a `nowait` clause, which only permits to defer
+/// it.
+///
+/// # Safety
+/// `depend` is null or what the compiler passes for a `depend` clause.
+unsafe fn wait_for(depend: *mut *mut c_void) {
+    if !depend.is_null() {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let _ = *depend;
+        }
+    }
+}
+
+/// Copies `firstprivate` variables and lets `addresses` point to the copies,
+/// which live as long as the result.
+///
+/// # Safety
+/// `addresses`, `sizes` and `kinds` have `count` elements; each address is that
+/// of a variable of that size if its kind is `firstprivate`.
+unsafe fn privatise(
+    count: usize,
+    addresses: *mut *mut c_void,
+    sizes: *const usize,
+    kinds: *const u16,
+) -> Vec<Vec<u8>> {
+    if count == 0 || addresses.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: promised by the caller.
+    let (addresses, sizes, kinds) = unsafe {
+        (
+            slice::from_raw_parts_mut(addresses, count),
+            slice::from_raw_parts(sizes, count),
+            slice::from_raw_parts(kinds, count),
+        )
+    };
+    let mut copies = Vec::new();
+    for ((address, &size), &kind) in addresses.iter_mut().zip(sizes).zip(kinds) {
+        // The low byte is what to do, the high one the logarithm of the
+        // variable's alignment.
+        if kind & 0xff != MAP_FIRSTPRIVATE || size == 0 {
+            continue;
+        }
+        let alignment = 1_usize << (kind >> 8).min(16);
+        let mut copy = Vec::<u8>::with_capacity(size + alignment);
+        let skip = copy.as_ptr().align_offset(alignment).min(alignment);
+        copy.resize(skip, 0);
+        // SAFETY: the variable has that size by the caller's promise.
+        copy.extend_from_slice(unsafe { slice::from_raw_parts(address.cast::<u8>(), size) });
+        *address = copy[skip..].as_mut_ptr().cast();
+        copies.push(copy);
+    }
+    copies
+}
+
+/// The `thread_limit` clause among the arguments of a `target` construct; 0 if
+/// there is none.
+///
+/// # Safety
+/// `args` is null or ends in a zero as the compiler makes it.
+unsafe fn thread_limit(mut args: *const usize) -> u32 {
+    // Bits of an argument: which devices it is for (0: all), whether its value
+    // is the next word, what it is, and else the value.
+    const DEVICE: usize = 0x7f;
+    const VALUE_FOLLOWS: usize = 0x80;
+    const ID: usize = 0xff00;
+    const THREAD_LIMIT: usize = 0x200;
+    const VALUE_SHIFT: u32 = 16;
+    if args.is_null() {
+        return 0;
+    }
+    let mut limit = 0;
+    // SAFETY: the list ends in a zero, and a word that announces another is
+    // followed by it.
+    unsafe {
+        while *args != 0 {
+            let word = *args;
+            args = args.add(1);
+            let value = if word & VALUE_FOLLOWS != 0 {
+                args = args.add(1);
+                *args.sub(1)
+            } else {
+                word >> VALUE_SHIFT
+            };
+            if word & DEVICE == 0 && word & ID == THREAD_LIMIT {
+                limit = u32::try_from(value).unwrap_or(0);
+            }
+        }
+    }
+    limit
+}
+
+/// `void GOMP_target_data(int device, const void *, size_t mapnum, void **hostaddrs,
+/// size_t *sizes, unsigned char *kinds)`: everything is mapped already.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_target_data(
+    device: i32,
+    _unused: *const c_void,
+    _count: usize,
+    _addresses: *mut *mut c_void,
+    _sizes: *const usize,
+    _kinds: *const u8,
+) {
+    check_mandatory(device);
+}
+
+/// `void GOMP_target_data_ext(int device, size_t mapnum, void **hostaddrs, size_t *sizes,
+/// unsigned short *kinds)`
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_target_data_ext(
+    device: i32,
+    _count: usize,
+    _addresses: *mut *mut c_void,
+    _sizes: *const usize,
+    _kinds: *const u16,
+) {
+    check_mandatory(device);
+}
+
+/// `void GOMP_target_end_data(void)`
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_target_end_data() {}
+
+/// `void GOMP_target_update(int device, const void *, size_t mapnum, void **hostaddrs,
+/// size_t *sizes, unsigned char *kinds)`
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_target_update(
+    device: i32,
+    _unused: *const c_void,
+    _count: usize,
+    _addresses: *mut *mut c_void,
+    _sizes: *const usize,
+    _kinds: *const u8,
+) {
+    check_mandatory(device);
+}
+
+/// `void GOMP_target_update_ext(int device, size_t mapnum, void **hostaddrs, size_t *sizes,
+/// unsigned short *kinds, unsigned int flags, void **depend)`
+///
+/// # Safety
+/// `depend` is null or what the compiler passes for a `depend` clause.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_target_update_ext(
+    device: i32,
+    _count: usize,
+    _addresses: *mut *mut c_void,
+    _sizes: *const usize,
+    _kinds: *const u16,
+    _flags: u32,
+    depend: *mut *mut c_void,
+) {
+    check_mandatory(device);
+    // SAFETY: promised by the caller.
+    unsafe { wait_for(depend) }
+}
+
+/// `void GOMP_target_enter_exit_data(int device, size_t mapnum, void **hostaddrs,
+/// size_t *sizes, unsigned short *kinds, unsigned int flags, void **depend)`
+///
+/// # Safety
+/// As for [`GOMP_target_update_ext`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_target_enter_exit_data(
+    device: i32,
+    _count: usize,
+    _addresses: *mut *mut c_void,
+    _sizes: *const usize,
+    _kinds: *const u16,
+    _flags: u32,
+    depend: *mut *mut c_void,
+) {
+    check_mandatory(device);
+    // SAFETY: promised by the caller.
+    unsafe { wait_for(depend) }
+}
+
+/// `void GOMP_teams(unsigned num_teams, unsigned thread_limit)`, of gcc before
+/// 12: begins the only team of a `teams` region inside `target`.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_teams(_num_teams: u32, thread_limit: u32) {
+    initial::next_team(1, thread_limit, true);
+}
+
+/// `bool GOMP_teams4(unsigned num_teams_low, unsigned num_teams_high,
+/// unsigned thread_limit, bool first)`: the region is a loop around it.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_teams4(_low: u32, high: u32, thread_limit: u32, first: bool) -> bool {
+    initial::next_team(high, thread_limit, first)
+}
+
+/// `void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned num_teams,
+/// unsigned thread_limit, unsigned flags)`
+///
+/// # Safety
+/// `function` may be called with `data`, several times.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_teams_reg(
+    function: Function,
+    data: Opaque,
+    num_teams: u32,
+    thread_limit: u32,
+    _flags: u32,
+) {
+    // SAFETY: promised by the caller.
+    let function = unsafe { Outlined::from_program(function) };
+    initial::teams(function, data, num_teams, thread_limit);
+}
+
+/// `void GOMP_offload_register(const void *, int, const void *)`: code for
+/// devices is of no use to us.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_offload_register(_host: *const c_void, _kind: i32, _data: *const c_void) {}
+
+/// `void GOMP_offload_register_ver(unsigned, const void *, int, const void *)`
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_offload_register_ver(
+    _version: u32,
+    _host: *const c_void,
+    _kind: i32,
+    _data: *const c_void,
+) {
+}
+
+/// `void GOMP_offload_unregister(const void *, int, const void *)`
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_offload_unregister(_host: *const c_void, _kind: i32, _data: *const c_void) {}
+
+/// `void GOMP_offload_unregister_ver(unsigned, const void *, int, const void *)`
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_offload_unregister_ver(
+    _version: u32,
+    _host: *const c_void,
+    _kind: i32,
+    _data: *const c_void,
+) {
+}
+
+/// The text of an `error` directive.
+///
+/// # Safety
+/// `length` bytes can be read at `message`, or it is null.
+unsafe fn directive(message: *const u8, length: usize) -> String {
+    if message.is_null() {
+        return "error directive encountered".to_owned();
+    }
+    // A length the compiler does not know is all ones; C strings end in a NUL.
+    let bytes = if length == usize::MAX {
+        // SAFETY: promised by the caller.
+        unsafe { std::ffi::CStr::from_ptr(message.cast()) }.to_bytes()
+    } else {
+        // SAFETY: promised by the caller.
+        unsafe { slice::from_raw_parts(message, length) }
+    };
+    let text = String::from_utf8_lossy(bytes);
+    format!("error directive encountered: {text}")
+}
+
+/// `void GOMP_warning(const char *msg, size_t msglen)`: `#pragma omp error`
+/// with `severity(warning)`.
+///
+/// # Safety
+/// `length` bytes can be read at `message`, or it is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_warning(message: *const u8, length: usize) {
+    // SAFETY: promised by the caller.
+    let text = unsafe { directive(message, length) };
+    crate::fatal::warn(format_args!("{text}"));
+}
+
+/// `void GOMP_error(const char *msg, size_t msglen)`: `#pragma omp error`.
+///
+/// # Safety
+/// As for [`GOMP_warning`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_error(message: *const u8, length: usize) {
+    // SAFETY: promised by the caller.
+    let text = unsafe { directive(message, length) };
+    fatal(format_args!("{text}"));
+}
