@@ -28,6 +28,19 @@ pub(crate) fn duration(ns: f64) -> String {
     format!("{} {unit}", significant(value))
 }
 
+/// A duration on an axis: no digits that say nothing.
+pub(crate) fn tick(ns: f64) -> String {
+    let text = duration(ns);
+    match text.split_once(' ') {
+        Some(("0", _)) => "0".to_owned(),
+        Some((number, unit)) if number.contains('.') => {
+            let number = number.trim_end_matches('0').trim_end_matches('.');
+            format!("{number} {unit}")
+        }
+        _ => text,
+    }
+}
+
 /// A share of one as a percentage: `31 %`, `0.4 %`, `< 0.1 %`.
 pub(crate) fn percent(share: f64) -> String {
     if !share.is_finite() {
@@ -157,6 +170,14 @@ mod tests {
         assert_eq!(duration(61.3e9), "61.3 s");
         assert_eq!(duration(7_212.0e9), "7212 s");
         assert_eq!(duration(f64::NAN), NOTHING);
+    }
+
+    #[test]
+    fn ticks_are_short() {
+        assert_eq!(tick(0.0), "0");
+        assert_eq!(tick(8e9), "8 s");
+        assert_eq!(tick(2.5e6), "2.5 ms");
+        assert_eq!(tick(100e9), "100 s");
     }
 
     #[test]

@@ -64,7 +64,7 @@
     for (const [scale, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
       if (Math.abs(ns) >= scale) return `${Number((ns / scale).toPrecision(3))} ${unit}`;
     }
-    return `${Math.round(ns)} ns`;
+    return ns === 0 ? "0" : `${Math.round(ns)} ns`;
   };
   const roundStep = (rough) => {
     const power = 10 ** Math.floor(Math.log10(rough));
@@ -80,7 +80,7 @@
     const context = canvas.getContext("2d");
     const count = data.threads.length;
     const rowHeight = count <= 8 ? 26 : count <= 16 ? 18 : count <= 32 ? 12 : count <= 64 ? 9 : 6;
-    const gap = rowHeight >= 12 ? 3 : 1;
+    const gap = rowHeight >= 12 ? 3 : rowHeight >= 9 ? 1 : 0;
     const lane = 20;
     const axis = 26;
     const left = 78;
@@ -189,7 +189,7 @@
     const drawLabels = (colour) => {
       context.fillStyle = colour.soft;
       context.textAlign = "right";
-      const each = Math.ceil(13 / rowHeight);
+      const each = [1, 2, 4].find((one) => one * rowHeight >= 13) ?? 8;
       data.threads.forEach((thread, index) => {
         if (index % each === 0) context.fillText(thread.name, left - 8, lane + (index + 0.5) * rowHeight - gap / 2);
       });

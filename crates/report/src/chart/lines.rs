@@ -114,13 +114,14 @@ fn draw(chart: &mut Chart, one: &Series, x: &Scale, y: &Scale) {
             });
         }
     } else {
-        let points = one.points.iter().map(|(p, value)| (x.at(*p), y.at(*value)));
+        let inside = inside(&one.points, y);
+        let points = inside.iter().map(|(p, value)| (x.at(*p), y.at(*value)));
         chart.paths.push(Path {
             class: format!("line {}", one.class),
             d: path(points),
         });
     }
-    if let Some((p, value)) = one.points.last() {
+    if let Some((p, value)) = inside(&one.points, y).last() {
         if !one.name.is_empty() && !one.measured {
             chart.words.push(Word {
                 class: one.class.to_owned(),
@@ -131,6 +132,15 @@ fn draw(chart: &mut Chart, one: &Series, x: &Scale, y: &Scale) {
             });
         }
     }
+}
+
+/// The points up to where the curve leaves the drawing at its top.
+fn inside<'a>(points: &'a [(f64, f64)], y: &Scale) -> &'a [(f64, f64)] {
+    let count = points
+        .iter()
+        .position(|(_, value)| *value > y.largest())
+        .unwrap_or(points.len());
+    &points[..count]
 }
 
 fn path(points: impl Iterator<Item = (f64, f64)>) -> String {

@@ -47,6 +47,11 @@ impl Scale {
         super::tidy(self.start + share.clamp(0.0, 1.0) * (self.end - self.start))
     }
 
+    /// The largest value it has a place for.
+    pub(crate) fn largest(&self) -> f64 {
+        self.to
+    }
+
     /// Ticks at round values, about `wanted` of them.
     pub(crate) fn ticks(&self, wanted: usize, label: impl Fn(f64) -> String) -> Vec<Tick> {
         let step = round_step((self.to - self.from) / wanted.max(1) as f64);

@@ -73,7 +73,7 @@ pub(crate) fn column_chart(label: String, x_title: &str, y_title: &str, stacks: 
         height: 354.0,
         plot: PLOT,
         x_ticks,
-        y_ticks: y.ticks(5, units::duration),
+        y_ticks: y.ticks(5, units::tick),
         x_title: x_title.to_owned(),
         y_title: y_title.to_owned(),
         paths: Vec::new(),
@@ -86,7 +86,7 @@ pub(crate) fn column_chart(label: String, x_title: &str, y_title: &str, stacks: 
 /// Lying bars, one thin row each, on a common scale: the threads of a region.
 pub(crate) fn strips(label: String, stacks: &[Stack]) -> Chart {
     let left = 64.0;
-    let width = 640.0;
+    let width = 760.0;
     // 128 threads still fit on a screen.
     let row = if stacks.len() > 32 { 7.0 } else { 17.0 };
     let gap = if stacks.len() > 32 { 1.0 } else { 3.0 };
@@ -133,7 +133,7 @@ pub(crate) fn strips(label: String, stacks: &[Stack]) -> Chart {
         width,
         height: height + 34.0,
         plot,
-        x_ticks: x.ticks(5, units::duration),
+        x_ticks: x.ticks(5, units::tick),
         y_ticks,
         x_title: String::new(),
         y_title: String::new(),

@@ -14,6 +14,8 @@ struct Column {
     title: &'static str,
     /// 0 is never left out.
     expendable: u8,
+    /// Words stand left, numbers right.
+    words: bool,
 }
 
 const NAME_MIN: usize = 22;
@@ -31,7 +33,21 @@ impl Grid {
 
     /// A column of numbers; the higher `expendable`, the sooner it goes.
     pub(super) fn column(mut self, title: &'static str, expendable: u8) -> Self {
-        self.columns.push(Column { title, expendable });
+        self.columns.push(Column {
+            title,
+            expendable,
+            words: false,
+        });
+        self
+    }
+
+    /// Likewise of words.
+    pub(super) fn words(mut self, title: &'static str, expendable: u8) -> Self {
+        self.columns.push(Column {
+            title,
+            expendable,
+            words: true,
+        });
         self
     }
 
@@ -90,15 +106,21 @@ impl Grid {
         let body = self.rows.iter().map(|(name, cells)| (name.as_str(), cells));
         for (name, cells) in head.chain(body) {
             let name = fit(name, name_width);
-            text.push_str(&name);
-            text.push_str(&" ".repeat(name_width - columns(&name)));
+            let padding = name_width - columns(&name);
+            let mut line = name + &" ".repeat(padding);
             for index in &kept {
                 let cell = cells.get(*index).map_or("", String::as_str);
-                text.push_str(GAP);
-                text.push_str(&" ".repeat(widths[*index].saturating_sub(columns(cell))));
-                text.push_str(cell);
+                let padding = " ".repeat(widths[*index].saturating_sub(columns(cell)));
+                line.push_str(GAP);
+                if self.columns[*index].words {
+                    line.push_str(cell);
+                    line.push_str(&padding);
+                } else {
+                    line.push_str(&padding);
+                    line.push_str(cell);
+                }
             }
-            text.truncate(text.trim_end().len());
+            text.push_str(line.trim_end());
             text.push('\n');
         }
         text

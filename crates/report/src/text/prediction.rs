@@ -3,6 +3,7 @@
 use super::grid::Grid;
 use super::{WIDTH_MIN, printable, wrapped};
 use crate::units::{self, duration, percent, ratio};
+use crate::view::words;
 use fathomp_predict::{Point, Prediction, RegionPrediction, Term};
 
 /// The findings in sentences, then times and speedups of the program and of
@@ -23,7 +24,7 @@ pub fn prediction(prediction: &Prediction, width: usize) -> String {
         .column("Measured", 0)
         .column("Speedup", 0)
         .column("Interval", 2)
-        .column("Largest loss", 3);
+        .words("Largest loss", 3);
     for point in &prediction.points {
         grid.row(
             point.threads.to_string(),
@@ -91,7 +92,7 @@ fn regions(regions: &[RegionPrediction]) -> Grid {
         .column("Threads", 2)
         .column("Time", 0)
         .column("Best", 0)
-        .column("Limited by", 1);
+        .words("Limited by", 1);
     for region in regions {
         let last = region.points.last();
         grid.row(
@@ -104,7 +105,7 @@ fn regions(regions: &[RegionPrediction]) -> Grid {
                 ),
                 region.best_threads.to_string(),
                 region.dominating.as_ref().map_or_else(String::new, |one| {
-                    format!("{} {}", one.term.words(), percent(one.share))
+                    format!("{} {}", words::term(one.term), percent(one.share))
                 }),
             ],
         );
@@ -121,7 +122,7 @@ fn largest_loss(point: &Point) -> String {
         .map_or_else(String::new, |one| {
             format!(
                 "{} {}",
-                one.term.words(),
+                words::term(one.term),
                 percent(one.time_ns / point.time_ns.max(1.0))
             )
         })

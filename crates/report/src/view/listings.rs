@@ -177,7 +177,11 @@ fn counter_cells(name: String, counts: &Counts, time_ns: u64, hardware: bool) ->
         number(counts.involuntary_switches),
     ];
     if hardware {
-        let optional = |value: Option<f64>| value.map_or_else(Cell::nothing, number);
+        let optional = |value: Option<f64>| {
+            value.map_or_else(Cell::nothing, |value| {
+                Cell::number(value, units::short_count(value.max(0.0).round() as u64))
+            })
+        };
         cells.push(optional(counts.cycles));
         cells.push(optional(counts.instructions));
         cells.push(match (counts.instructions, counts.cycles) {

@@ -54,7 +54,8 @@ pub(crate) fn outlook(
 
 fn limit(region: &RegionPrediction) -> String {
     region.dominating.as_ref().map_or_else(String::new, |one| {
-        format!("{} {}", one.term.words(), units::percent(one.share))
+        let share = units::percent(one.share);
+        words::bound(&format!("{} {share}", words::term(one.term)))
     })
 }
 
@@ -253,7 +254,7 @@ fn terms_legend(points: &[Point]) -> Vec<LegendEntry> {
         .into_iter()
         .map(|term| LegendEntry {
             class: term.name(),
-            name: term.words(),
+            name: words::term(term),
         })
         .collect()
 }
@@ -269,7 +270,7 @@ fn terms_chart(points: &[Point]) -> Option<Chart> {
                 .filter_map(|term| point.terms.iter().find(|one| one.term == *term))
                 .map(|one| Segment {
                     class: one.term.name().to_owned(),
-                    name: format!("{} threads, {}", point.threads, one.term.words()),
+                    name: format!("{} threads, {}", point.threads, words::term(one.term)),
                     ns: one.time_ns,
                 })
                 .collect(),
@@ -386,7 +387,7 @@ fn regions_table(prediction: &Prediction) -> Option<Table> {
     columns.extend(
         counts
             .iter()
-            .map(|threads| Column::number(units::plural((*threads).into(), "thread"), "")),
+            .map(|threads| Column::number(threads.to_string(), "With this many threads")),
     );
     columns.push(Column::number(
         "Best threads",
@@ -395,7 +396,8 @@ fn regions_table(prediction: &Prediction) -> Option<Table> {
     columns.push(Column::text("Limited by", "The term that costs most there"));
     (rows.len() > 1).then_some(Table {
         id: "region-prediction-table",
-        caption: "Predicted time of each region. Hovering shows the interval.".to_owned(),
+        caption: "Predicted time of each region by number of threads. Hovering shows the interval."
+            .to_owned(),
         columns,
         rows,
         sortable: true,

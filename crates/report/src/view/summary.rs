@@ -40,7 +40,10 @@ pub(crate) fn findings(
     let mut findings = Vec::new();
     let mut say = |kind, text: String| {
         if !text.is_empty() {
-            findings.push(Finding { kind, text });
+            findings.push(Finding {
+                kind,
+                text: words::bound(&text),
+            });
         }
     };
     if let Some(analysis) = analysis {
@@ -240,7 +243,7 @@ fn advice_from_prediction(prediction: &Prediction, analysis: Option<&Analysis>) 
                 })
                 .unwrap_or(0);
             format!(
-                "{} With {} it is {} of the time.",
+                "{} With {} this would be {} of the time.",
                 advice(term, &name, execution_ns),
                 units::plural(threads.into(), "thread"),
                 units::percent(share)
@@ -285,7 +288,7 @@ fn advice_from_states(analysis: &Analysis) -> Vec<String> {
             let name = region.map_or_else(String::new, short_name);
             let execution_ns = region.map_or(0, |region| region.length.median_ns);
             format!(
-                "{} It costs {} of the threads' time.",
+                "{} This is {} of the threads' time.",
                 advice(term, &name, execution_ns),
                 units::percent(share)
             )

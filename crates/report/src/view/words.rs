@@ -1,6 +1,7 @@
 //! What things are called on the page.
 
 use fathomp_analyse::{LoopKind, Outcome, State};
+use fathomp_predict::Term;
 
 /// A state in words.
 pub(crate) const fn state(state: State) -> &'static str {
@@ -16,6 +17,23 @@ pub(crate) const fn state(state: State) -> &'static str {
         State::Idle => "idle",
         State::Io => "input and output",
         State::Communication => "communication",
+    }
+}
+
+/// A term of the scaling model, short enough for a table.
+pub(crate) const fn term(term: Term) -> &'static str {
+    match term {
+        Term::Work => "divided work",
+        Term::Serial => "serial time",
+        Term::SerialInRegion => "serial time inside",
+        Term::Imbalance => "load imbalance",
+        Term::Mutex => "critical sections, locks",
+        Term::Ordered => "ordered constructs",
+        Term::Overhead => "construct overhead",
+        Term::Saturation => "saturation",
+        Term::Io => "input and output",
+        Term::Communication => "communication",
+        Term::Oversubscription => "too many threads",
     }
 }
 
@@ -74,6 +92,23 @@ pub(crate) fn shorten(text: &str, limit: usize) -> String {
     format!("{start}…{end}")
 }
 
+/// `text` with numbers bound to their units, so that no line breaks between.
+pub(crate) fn bound(text: &str) -> String {
+    const UNITS: [&str; 8] = ["%", "ns", "µs", "ms", "s", "KiB", "MiB", "GiB"];
+    let mut bound = String::with_capacity(text.len());
+    let mut after_digit = false;
+    for word in text.split(' ') {
+        if !bound.is_empty() {
+            let bare = word.trim_end_matches(['.', ',', ';', ':', ')']);
+            let joins = after_digit && UNITS.contains(&bare);
+            bound.push(if joins { '\u{a0}' } else { ' ' });
+        }
+        bound.push_str(word);
+        after_digit = word.ends_with(|last: char| last.is_ascii_digit());
+    }
+    bound
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub(crate) fn list(items: &[String]) -> String {
     match items {
@@ -92,6 +127,14 @@ mod tests {
         assert_eq!(shorten("short", 10), "short");
         assert_eq!(shorten("abcdefghijklmnop", 10), "abcdef…nop");
         assert_eq!(shorten("äöüäöüäöüäöü", 4).chars().count(), 4);
+    }
+
+    #[test]
+    fn numbers_stay_with_their_units() {
+        assert_eq!(
+            bound("it took 1.2 s, 30 % more. s"),
+            "it took 1.2\u{a0}s, 30\u{a0}% more. s"
+        );
     }
 
     #[test]

@@ -1,0 +1,273 @@
+//! The page in a real browser: no complaint on its console, no request to
+//! anywhere, and everything that should move does.
+//!
+//! Without a browser these tests say that they did nothing, or fail if
+//! `FATHOMP_REQUIRE_ALL=1`.
+
+mod devtools;
+mod synthetic;
+
+use devtools::Browser;
+use fathomp_report::Input;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// A browser, or none and a loud word about it.
+fn browser(width: u32) -> Result<Option<Browser>, Box<dyn Error>> {
+    match devtools::installed() {
+        Some(program) => Ok(Some(Browser::start(program, width, 1000)?)),
+        None if std::env::var("FATHOMP_REQUIRE_ALL").as_deref() == Ok("1") => {
+            Err("no Chromium is installed; `apt-get install chromium` mends it".into())
+        }
+        None => {
+            eprintln!("SKIPPED: no Chromium is installed; `apt-get install chromium` mends it");
+            Ok(None)
+        }
+    }
+}
+
+fn write(directory: &Path, input: &Input<'_>) -> Result<PathBuf, Box<dyn Error>> {
+    let path = directory.join("report.html");
+    std::fs::write(&path, fathomp_report::page(input)?)?;
+    Ok(path)
+}
+
+/// The page asked for itself and complained about nothing.
+fn assert_quiet(browser: &Browser) {
+    assert!(browser.complaints.is_empty(), "{:#?}", browser.complaints);
+    let foreign: Vec<&String> = browser
+        .requests
+        .iter()
+        .filter(|url| !url.starts_with("file://") && !url.starts_with("data:"))
+        .collect();
+    assert!(foreign.is_empty(), "{foreign:#?}");
+    assert_eq!(
+        browser
+            .requests
+            .iter()
+            .filter(|url| url.starts_with("file://"))
+            .count(),
+        1,
+        "{:#?}",
+        browser.requests
+    );
+}
+
+#[test]
+fn a_study_is_shown_whole() -> Outcome {
+    let Some(mut browser) = browser(1400)? else {
+        return Ok(());
+    };
+    let directory = tempfile::tempdir()?;
+    let runs = [1, 2, 4, 8].map(synthetic::analysis);
+    let prediction = synthetic::prediction(8);
+    let input = Input {
+        analyses: &runs,
+        prediction: Some(&prediction),
+        notes: &[],
+    };
+    browser.open(&write(directory.path(), &input)?)?;
+    assert_quiet(&browser);
+    for (selector, least) in [
+        ("#summary .summary li", 4),
+        ("#trust li", 1),
+        ("#scaling svg.chart", 2),
+        ("#scaling circle.dot", 4),
+        ("#scaling path.band", 1),
+        ("#region-table tbody tr", 5),
+        ("#region-table th button", 9),
+        ("#efficiency-table tbody tr", 9),
+        ("#details details", 4),
+        ("#details svg.chart rect", 16),
+        ("#loop-table tbody tr", 2),
+        ("#wait-table tbody tr", 1),
+        ("#counter-table tbody tr", 5),
+        ("#environment dd", 8),
+        ("canvas[data-drawn]", 1),
+    ] {
+        let count = browser.value(&format!("document.querySelectorAll('{selector}').length"))?;
+        assert!(count.as_u64() >= Some(least), "{selector}: {count}");
+    }
+    let overflow = browser.value("document.documentElement.scrollWidth - innerWidth")?;
+    assert!(
+        overflow.as_i64() <= Some(0),
+        "the page is {overflow} px too wide"
+    );
+    Ok(())
+}
+
+#[test]
+fn tables_sort_by_mouse_and_by_key() -> Outcome {
+    let Some(mut browser) = browser(1400)? else {
+        return Ok(());
+    };
+    let directory = tempfile::tempdir()?;
+    let runs = [synthetic::analysis(4)];
+    let input = Input {
+        analyses: &runs,
+        ..Input::default()
+    };
+    browser.open(&write(directory.path(), &input)?)?;
+    let first = "document.querySelector('#region-table tbody tr td').textContent";
+    let heading = |title: &str| {
+        format!(
+            "[...document.querySelectorAll('#region-table th button')].find(b => b.textContent === '{title}')"
+        )
+    };
+    browser.value(&format!("{}.click()", heading("Instances")))?;
+    assert_eq!(browser.value(first)?, "vector.c:17", "most instances first");
+    browser.value(&format!("{}.focus()", heading("Instances")))?;
+    browser.press("Enter", 13, "\r")?;
+    assert_eq!(
+        browser.value(first)?,
+        "solver.c:188",
+        "fewest instances first"
+    );
+    let sorted = format!("{}.parentElement.ariaSort", heading("Instances"));
+    assert_eq!(browser.value(&sorted)?, "ascending");
+    browser.value(&format!("{}.click()", heading("Region")))?;
+    assert_eq!(browser.value(first)?, "residual.c:42", "by name");
+    assert_quiet(&browser);
+    Ok(())
+}
+
+#[test]
+fn the_timeline_zooms_and_explains_itself() -> Outcome {
+    let Some(mut browser) = browser(1400)? else {
+        return Ok(());
+    };
+    let directory = tempfile::tempdir()?;
+    let runs = [synthetic::analysis(8)];
+    let input = Input {
+        analyses: &runs,
+        ..Input::default()
+    };
+    browser.open(&write(directory.path(), &input)?)?;
+    let picture = "document.querySelector('canvas').toDataURL()";
+    let place = "(() => { const c = document.querySelector('canvas'); c.scrollIntoView({block: 'center'}); const b = c.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()";
+    let place: Vec<f64> = serde_json::from_value(browser.value(place)?)?;
+    let before = browser.value(picture)?;
+    let y = place[1] + 40.0;
+    browser.drag((place[0] + 300.0, y), (place[0] + 500.0, y))?;
+    let zoomed = browser.value(picture)?;
+    assert_ne!(before, zoomed, "dragging zooms");
+    let words = browser.value("document.querySelector('.readout').textContent")?;
+    assert!(
+        words
+            .as_str()
+            .is_some_and(|words| words.starts_with("thread 0,") && words.contains("ms")),
+        "{words}"
+    );
+    browser.value("document.querySelector('canvas').focus()")?;
+    browser.press("ArrowRight", 39, "")?;
+    assert_ne!(browser.value(picture)?, zoomed, "the arrow key moves on");
+    browser.value("[...document.querySelectorAll('.tools button')].find(b => b.textContent === 'Everything').click(); document.querySelector('canvas').blur()")?;
+    assert_eq!(browser.value(picture)?, before, "back to everything");
+    assert_quiet(&browser);
+    Ok(())
+}
+
+#[test]
+fn every_kind_of_page_is_quiet_in_every_window() -> Outcome {
+    let Some(mut browser) = browser(1400)? else {
+        return Ok(());
+    };
+    let directory = tempfile::tempdir()?;
+    let one = [synthetic::analysis(1)];
+    let many = [synthetic::analysis(2), synthetic::analysis(128)];
+    let hostile = [synthetic::hostile()];
+    let prediction = synthetic::prediction(4);
+    let inputs = [
+        Input::default(),
+        Input {
+            analyses: &one,
+            ..Input::default()
+        },
+        Input {
+            analyses: &many,
+            ..Input::default()
+        },
+        Input {
+            analyses: &hostile,
+            ..Input::default()
+        },
+        Input {
+            prediction: Some(&prediction),
+            ..Input::default()
+        },
+    ];
+    for (index, input) in inputs.iter().enumerate() {
+        let path = write(directory.path(), input)?;
+        for (width, scheme) in [(1400, "light"), (700, "dark"), (360, "light")] {
+            browser.size(width, 900)?;
+            browser.colours(scheme)?;
+            browser.open(&path)?;
+            assert_quiet(&browser);
+            let overflow = browser.value("document.documentElement.scrollWidth - innerWidth")?;
+            assert!(
+                overflow.as_i64() <= Some(0),
+                "page {index} is {overflow} px wider than {width} px"
+            );
+        }
+        let printed = browser.print()?;
+        assert!(!printed.is_empty());
+        assert_quiet(&browser);
+    }
+    Ok(())
+}
+
+#[test]
+fn names_out_of_hostile_binaries_stay_names() -> Outcome {
+    let Some(mut browser) = browser(1000)? else {
+        return Ok(());
+    };
+    let directory = tempfile::tempdir()?;
+    let runs = [synthetic::hostile()];
+    let input = Input {
+        analyses: &runs,
+        ..Input::default()
+    };
+    browser.open(&write(directory.path(), &input)?)?;
+    assert_quiet(&browser);
+    assert_eq!(browser.value("typeof window.owned")?, "undefined");
+    assert_eq!(
+        browser.value("document.querySelectorAll('script').length")?,
+        2
+    );
+    assert_eq!(
+        browser.value("document.querySelectorAll('img, iframe, b').length")?,
+        0
+    );
+    let shown = browser.value(&format!(
+        "document.body.innerText.includes({})",
+        serde_json::to_string(synthetic::HOSTILE[0])?
+    ))?;
+    assert_eq!(shown, true, "the name is shown as it is");
+    Ok(())
+}
+
+/// The tests above are worth nothing if complaints are not heard.
+#[test]
+fn a_page_with_an_error_is_caught() -> Outcome {
+    let Some(mut browser) = browser(800)? else {
+        return Ok(());
+    };
+    let directory = tempfile::tempdir()?;
+    let path = directory.path().join("broken.html");
+    for script in [
+        "undefinedFunction()",
+        "console.error('no')",
+        "Promise.reject(1)",
+    ] {
+        std::fs::write(&path, format!("<!doctype html><script>{script}</script>"))?;
+        browser.open(&path)?;
+        browser.value("new Promise(done => setTimeout(done, 50))")?;
+        assert!(!browser.complaints.is_empty(), "{script}");
+    }
+    std::fs::write(&path, "<!doctype html><img src='http://127.0.0.1:9/x.png'>")?;
+    browser.open(&path)?;
+    assert!(browser.requests.iter().any(|url| url.starts_with("http:")));
+    Ok(())
+}

@@ -1,0 +1,751 @@
+//! A program that never ran: facts and predictions for tests and the demo,
+//! made from a simple model so that the numbers fit together.
+//!
+//! A serial part, a balanced loop, an imbalanced loop, a loop with a critical
+//! section and a region so short that it costs more than it computes.
+#![allow(dead_code, reason = "each user needs some of it")]
+
+use fathomp_analyse::{
+    Analysis, Confidence, Counts, Efficiency, Intrusion, LoopKind, LoopRow, LoopShareRow, Machine,
+    Outcome, Place, Problem, ProcessRow, ProgramFacts, Region, Segment, Severity, SiteKind, Spread,
+    State, ThreadRow, ThreadShare, Timeline, TimelineThread, Times, WaitRow,
+};
+use fathomp_predict::{
+    Baseline, Dominating, Measured, Point, Prediction, RegionPrediction, Term, TermTime, Terms,
+    Validation,
+};
+use std::collections::BTreeMap;
+
+const MS: u64 = 1_000_000;
+
+struct Model {
+    name: &'static str,
+    function: &'static str,
+    instances: u64,
+    /// Work of one thread alone.
+    work_ms: f64,
+    /// Longest over mean, less one, for many threads.
+    imbalance: f64,
+    /// Processor time in critical sections that exclude each other.
+    critical_ms: f64,
+    overhead_us: f64,
+    /// Growth of the work with each thread.
+    inflation: f64,
+}
+
+const SERIAL_MS: f64 = 310.0;
+const MODELS: [Model; 4] = [
+    Model {
+        name: "solver.c:120",
+        function: "relax",
+        instances: 400,
+        work_ms: 5200.0,
+        imbalance: 0.02,
+        critical_ms: 0.0,
+        overhead_us: 4.0,
+        inflation: 0.03,
+    },
+    Model {
+        name: "solver.c:188",
+        function: "assemble",
+        instances: 40,
+        work_ms: 2400.0,
+        imbalance: 0.45,
+        critical_ms: 0.0,
+        overhead_us: 5.0,
+        inflation: 0.0,
+    },
+    Model {
+        name: "residual.c:42",
+        function: "residual",
+        instances: 400,
+        work_ms: 900.0,
+        imbalance: 0.03,
+        critical_ms: 180.0,
+        overhead_us: 4.0,
+        inflation: 0.01,
+    },
+    Model {
+        name: "vector.c:17",
+        function: "axpy",
+        instances: 12_000,
+        work_ms: 160.0,
+        imbalance: 0.05,
+        critical_ms: 0.0,
+        overhead_us: 6.0,
+        inflation: 0.0,
+    },
+];
+
+/// How thread `thread` of `threads` deviates from the mean, from -1 to 1; the
+/// largest deviation is 1.
+fn deviation(thread: u32, threads: u32) -> f64 {
+    if threads < 2 {
+        return 0.0;
+    }
+    let ramp = f64::from(thread) / f64::from(threads - 1) * 2.0 - 1.0;
+    // Deterministic unevenness on top of the ramp.
+    let noise = f64::from((thread * 7919 + 13) % 31) / 31.0 - 0.5;
+    if thread + 1 == threads {
+        1.0
+    } else {
+        (ramp * 0.7 + noise * 0.3).min(1.0)
+    }
+}
+
+struct Costs {
+    compute_ns: Vec<f64>,
+    critical_ns: f64,
+    overhead_ns: f64,
+    length_ns: f64,
+}
+
+impl Model {
+    fn costs(&self, threads: u32) -> Costs {
+        let p = f64::from(threads);
+        let mean_ms = self.work_ms * (1.0 + self.inflation * (p - 1.0)) / p;
+        let compute_ns: Vec<f64> = (0..threads)
+            .map(|thread| mean_ms * 1e6 * (1.0 + self.imbalance * deviation(thread, threads)))
+            .collect();
+        let longest = compute_ns.iter().copied().fold(0.0, f64::max);
+        let critical_ns = if threads > 1 {
+            self.critical_ms * 1e6 * (1.0 - 1.0 / p)
+        } else {
+            0.0
+        };
+        let overhead_ns = self.overhead_us * 1e3 * self.instances as f64 * (1.0 + p.log2());
+        Costs {
+            length_ns: longest + critical_ns + overhead_ns,
+            compute_ns,
+            critical_ns,
+            overhead_ns,
+        }
+    }
+
+    fn place(&self) -> Place {
+        let (file, line) = self.name.split_once(':').unwrap_or((self.name, "1"));
+        Place {
+            label: format!("{} ({})", self.name, self.function),
+            short: self.name.to_owned(),
+            file: Some(format!("/home/user/heat/{file}")),
+            line: line.parse().ok(),
+            column: None,
+            function: Some(self.function.to_owned()),
+            offset: None,
+            module: "/home/user/heat/heat".to_owned(),
+            address: 0x1234,
+        }
+    }
+
+    fn region(&self, threads: u32, wall_ns: f64) -> Region {
+        let costs = self.costs(threads);
+        let length = costs.length_ns as u64;
+        let shares: Vec<ThreadShare> = (0..threads)
+            .map(|thread| {
+                let mut states = Times::default();
+                states[State::Compute] = costs.compute_ns[thread as usize] as u64;
+                states[State::Critical] = costs.critical_ns as u64;
+                states[State::Overhead] = costs.overhead_ns as u64;
+                states[State::ImplicitBarrier] = length.saturating_sub(states.total_ns());
+                ThreadShare {
+                    process: 0,
+                    thread,
+                    thread_num: Some(thread),
+                    instances: self.instances,
+                    states,
+                    loops: self.instances,
+                    chunks: self.instances * 8,
+                    iterations: self.instances * 1000 / u64::from(threads),
+                    tasks_created: 0,
+                    tasks_run: 0,
+                    counts: counts(self.work_ms / f64::from(threads) * 0.4),
+                }
+            })
+            .collect();
+        let mut states = Times::default();
+        for share in &shares {
+            states += &share.states;
+        }
+        let mean = states[State::Compute] as f64 / f64::from(threads);
+        let most = costs.compute_ns.iter().copied().fold(0.0, f64::max);
+        let each = length / self.instances;
+        Region {
+            key: format!("{}+{}", self.function, self.name),
+            name: self.name.to_owned(),
+            place: self.place(),
+            kind: SiteKind::Parallel,
+            level: 1,
+            parents: Vec::new(),
+            instances: self.instances,
+            team_size_min: threads,
+            team_size_max: threads,
+            encountering_threads: 1,
+            concurrent: false,
+            wall_ns: length,
+            outermost_ns: length,
+            share: costs.length_ns / wall_ns,
+            length: Spread {
+                count: self.instances,
+                sum_ns: length,
+                min_ns: each * 9 / 10,
+                median_ns: each,
+                max_ns: each * 13 / 10,
+                sd_ns: each as f64 * 0.1,
+            },
+            states,
+            inclusive: states,
+            imbalance_ns: (most - mean) as u64,
+            efficiency: efficiency(mean, most, costs.length_ns, costs.overhead_ns),
+            loops: self.instances * u64::from(threads),
+            chunks: self.instances * 8 * u64::from(threads),
+            iterations: self.instances * 1000,
+            tasks_created: 0,
+            tasks_run: 0,
+            wait_counts: BTreeMap::from([(
+                State::ImplicitBarrier,
+                self.instances * u64::from(threads),
+            )]),
+            counts: counts(self.work_ms * 0.4),
+            confidence: if self.instances > 1000 {
+                Confidence::Merged
+            } else {
+                Confidence::Complete
+            },
+            threads: shares,
+        }
+    }
+}
+
+fn efficiency(mean: f64, most: f64, length: f64, overhead: f64) -> Efficiency {
+    let communication = most / length;
+    let transfer = 1.0 - overhead / length;
+    Efficiency {
+        parallel: mean / length,
+        load_balance: mean / most,
+        communication,
+        serialisation: communication / transfer,
+        transfer,
+        serial_region: 1.0,
+        parallel_region: mean / length,
+    }
+}
+
+fn counts(faults: f64) -> Counts {
+    Counts {
+        minor_faults: faults.round(),
+        major_faults: 0.0,
+        voluntary_switches: (faults / 9.0).round(),
+        involuntary_switches: (faults / 40.0).round(),
+        cycles: Some(faults * 6.1e6),
+        instructions: Some(faults * 9.3e6),
+        ..Counts::default()
+    }
+}
+
+fn wall_ns(threads: u32) -> f64 {
+    SERIAL_MS * 1e6
+        + MODELS
+            .iter()
+            .map(|model| model.costs(threads).length_ns)
+            .sum::<f64>()
+}
+
+/// The program with a team of `threads`.
+pub(crate) fn analysis(threads: u32) -> Analysis {
+    let wall = wall_ns(threads);
+    let mut regions: Vec<Region> = MODELS
+        .iter()
+        .map(|model| model.region(threads, wall))
+        .collect();
+    regions.sort_by_key(|region| std::cmp::Reverse(region.wall_ns));
+    regions.insert(0, serial(threads, wall));
+    let mut states = Times::default();
+    for region in &regions {
+        states += &region.states;
+    }
+    let useful = states[State::Compute] as f64;
+    let p = f64::from(threads);
+    let loops = MODELS
+        .iter()
+        .take(2)
+        .map(|model| a_loop(model, threads))
+        .collect();
+    Analysis {
+        schema: fathomp_analyse::SCHEMA,
+        version: fathomp_analyse::VERSION,
+        program: program(threads),
+        wall_ns: wall as u64,
+        threads,
+        team_size: threads,
+        states,
+        efficiency: Efficiency {
+            parallel: useful / (wall * p),
+            load_balance: 0.83,
+            communication: useful / (wall * p) / 0.83,
+            serialisation: useful / (wall * p) / 0.83 / 0.995,
+            transfer: 0.995,
+            serial_region: 1.0 - SERIAL_MS * 1e6 * (p - 1.0) / (wall * p),
+            parallel_region: useful / (wall * p) + SERIAL_MS * 1e6 * (p - 1.0) / (wall * p),
+        },
+        parallel_time_fraction: 1.0 - SERIAL_MS * 1e6 / wall,
+        parallel_work_fraction: 1.0 - SERIAL_MS * 1e6 / useful,
+        counts: counts(3600.0),
+        processes: vec![ProcessRow {
+            node: 0,
+            pid: 4711,
+            executable: "/home/user/heat/heat".to_owned(),
+            runtime: "fathomp 0.1.0".to_owned(),
+            begin_ns: 0,
+            end_ns: wall as u64,
+            ended: true,
+            threads,
+            hardware_counters: true,
+        }],
+        threads_seen: (0..threads)
+            .map(|thread| ThreadRow {
+                process: 0,
+                thread,
+                os_id: 4711 + thread,
+                encountering: thread == 0,
+                begin_ns: 0,
+                end_ns: wall as u64,
+                states: Times::default(),
+                counts: Counts::default(),
+                dropped: 0,
+            })
+            .collect(),
+        loops,
+        waits: vec![WaitRow {
+            key: "critical".to_owned(),
+            name: "residual.c:51".to_owned(),
+            place: Place { label: "residual.c:51 (residual)".to_owned(), ..Place::default() },
+            state: State::Critical,
+            count: 1312,
+            time_ns: 140 * MS * u64::from(threads - 1),
+            max_ns: MS,
+        }],
+        timeline: timeline(&regions, threads, wall),
+        regions,
+        intrusion: Intrusion {
+            events: 61_300,
+            event_cost_ns: 31.0,
+            cost_ns: 1_900_300,
+            fraction: 0.000_7,
+            worst_region_fraction: 0.011,
+        },
+        problems: vec![Problem {
+            severity: Severity::Note,
+            sentence: "Some of the 12000 executions of region vector.c:17 were recorded as sums to keep the recording small.".to_owned(),
+        }],
+    }
+}
+
+fn serial(threads: u32, wall: f64) -> Region {
+    let ns = (SERIAL_MS * 1e6) as u64;
+    let shares: Vec<ThreadShare> = (0..threads)
+        .map(|thread| {
+            let mut states = Times::default();
+            states[if thread == 0 {
+                State::Compute
+            } else {
+                State::Idle
+            }] = ns;
+            ThreadShare {
+                process: 0,
+                thread,
+                thread_num: None,
+                instances: 1,
+                states,
+                loops: 0,
+                chunks: 0,
+                iterations: 0,
+                tasks_created: 0,
+                tasks_run: 0,
+                counts: counts(if thread == 0 { 210.0 } else { 0.0 }),
+            }
+        })
+        .collect();
+    let mut states = Times::default();
+    for share in &shares {
+        states += &share.states;
+    }
+    Region {
+        key: "serial".to_owned(),
+        name: "serial part".to_owned(),
+        place: Place {
+            label: "serial part".to_owned(),
+            short: "serial part".to_owned(),
+            ..Place::default()
+        },
+        kind: SiteKind::Serial,
+        level: 0,
+        wall_ns: ns,
+        outermost_ns: 0,
+        share: ns as f64 / wall,
+        instances: 841,
+        length: Spread::default(),
+        states,
+        inclusive: states,
+        imbalance_ns: 0,
+        loops: 0,
+        chunks: 0,
+        iterations: 0,
+        wait_counts: BTreeMap::new(),
+        confidence: Confidence::Complete,
+        threads: shares,
+        counts: counts(210.0),
+        ..MODELS[0].region(threads, wall)
+    }
+}
+
+fn program(threads: u32) -> ProgramFacts {
+    ProgramFacts {
+        command: vec!["./heat".to_owned(), "--grid".to_owned(), "2048".to_owned()],
+        name: "heat".to_owned(),
+        directory: "/home/user/heat".to_owned(),
+        environment: BTreeMap::from([
+            ("OMP_NUM_THREADS".to_owned(), threads.to_string()),
+            ("OMP_PROC_BIND".to_owned(), "close".to_owned()),
+        ]),
+        machine: Machine {
+            host: "workbench".to_owned(),
+            kernel: "6.1.0".to_owned(),
+            cpu_model: "Example 9000 at 3.1 GHz".to_owned(),
+            cpus_online: 16,
+            cpus_allowed: (0..16).collect(),
+            memory_bytes: 64 << 30,
+            governor: Some("performance".to_owned()),
+        },
+        runtimes: vec!["fathomp 0.1.0".to_owned()],
+        recorded_by: "0.1.0".to_owned(),
+        started_unix_ns: 1_795_000_000_000_000_000,
+        threads_asked: Some(threads),
+        nodes: 1,
+        outcome: Some(Outcome::Exited(0)),
+    }
+}
+
+fn a_loop(model: &Model, threads: u32) -> LoopRow {
+    LoopRow {
+        key: format!("loop {}", model.name),
+        name: model.name.to_owned(),
+        place: model.place(),
+        regions: Vec::new(),
+        kind: LoopKind::Dynamic,
+        ordered: false,
+        chunk_min: 16,
+        chunk_max: 16,
+        shares: model.instances * u64::from(threads),
+        time_ns: (model.work_ms * 1e6) as u64,
+        iterations: 819_200,
+        chunks: 51_200,
+        load_balance: 1.0 / (1.0 + model.imbalance),
+        threads: (0..threads)
+            .map(|thread| LoopShareRow {
+                process: 0,
+                thread,
+                shares: model.instances,
+                time_ns: (model.work_ms * 1e6) as u64 / u64::from(threads),
+                iterations: 819_200 / u64::from(threads) + u64::from(thread) * 16,
+                chunks: 51_200 / u64::from(threads) + u64::from(thread),
+            })
+            .collect(),
+    }
+}
+
+/// Time steps, each a sequence of all regions.
+fn timeline(regions: &[Region], threads: u32, wall: f64) -> Timeline {
+    const STEPS: u64 = 24;
+    let rows = (0..threads)
+        .map(|thread| {
+            let mut segments = Vec::new();
+            let mut at = 0;
+            for step in 0..STEPS {
+                for (index, region) in regions.iter().enumerate() {
+                    let share = &region.threads[thread as usize];
+                    let parts: Vec<(State, u64)> = share
+                        .states
+                        .iter()
+                        .map(|(state, ns)| (state, ns / STEPS))
+                        .collect();
+                    if index == 4 || step % 5 == 4 {
+                        let total: u64 = parts.iter().map(|(_, ns)| ns).sum();
+                        let mut mix: Vec<(State, f32)> = parts
+                            .iter()
+                            .filter(|(_, ns)| *ns > 0)
+                            .map(|(state, ns)| (*state, *ns as f32 / total.max(1) as f32))
+                            .collect();
+                        mix.sort_by(|a, b| b.1.total_cmp(&a.1));
+                        segments.push(segment(at, at + total, index, mix));
+                        at += total;
+                    } else {
+                        // Overhead first, waiting last.
+                        let order = [
+                            State::Overhead,
+                            State::Compute,
+                            State::Critical,
+                            State::Idle,
+                            State::ImplicitBarrier,
+                        ];
+                        for state in order {
+                            let ns = parts[state as usize].1;
+                            if ns > 0 {
+                                segments.push(segment(at, at + ns, index, vec![(state, 1.0)]));
+                                at += ns;
+                            }
+                        }
+                    }
+                }
+            }
+            TimelineThread {
+                process: 0,
+                thread,
+                segments,
+            }
+        })
+        .collect();
+    Timeline {
+        begin_ns: 0,
+        end_ns: wall as u64,
+        cell_ns: wall as u64 / 2000,
+        threads: rows,
+        threads_omitted: 0,
+    }
+}
+
+fn segment(begin_ns: u64, end_ns: u64, region: usize, mix: Vec<(State, f32)>) -> Segment {
+    Segment {
+        begin_ns,
+        end_ns,
+        region,
+        state: mix.first().map_or(State::Compute, |one| one.0),
+        mix,
+    }
+}
+
+fn point(threads: u32, measured_max: u32, one_ns: f64, terms: &[(Term, f64)]) -> Point {
+    let time_ns: f64 = terms.iter().map(|(_, ns)| ns).sum();
+    let width = 0.02 + 0.02 * f64::from(threads.saturating_sub(measured_max));
+    let (low_ns, high_ns) = (time_ns * (1.0 - width), time_ns * (1.0 + 1.5 * width));
+    Point {
+        threads,
+        time_ns,
+        low_ns,
+        high_ns,
+        speedup: one_ns / time_ns,
+        speedup_low: one_ns / high_ns,
+        speedup_high: one_ns / low_ns,
+        terms: terms
+            .iter()
+            .map(|(term, time_ns)| TermTime {
+                term: *term,
+                time_ns: *time_ns,
+            })
+            .collect(),
+        measured_ns: (threads <= measured_max && threads.is_power_of_two())
+            .then_some(time_ns * 1.01),
+        extrapolated: threads > measured_max,
+        oversubscribed: threads > 16,
+    }
+}
+
+fn terms(model: &Model, threads: u32) -> Vec<(Term, f64)> {
+    let costs = model.costs(threads);
+    let p = f64::from(threads);
+    let mean = costs.compute_ns.iter().sum::<f64>() / p;
+    let most = costs.compute_ns.iter().copied().fold(0.0, f64::max);
+    let ideal = model.work_ms * 1e6 / p;
+    vec![
+        (Term::Work, ideal),
+        (Term::Imbalance, most - mean),
+        (Term::Mutex, costs.critical_ns),
+        (Term::Overhead, costs.overhead_ns),
+        (Term::Saturation, (mean - ideal).max(0.0)),
+    ]
+}
+
+/// A prediction from runs with up to `measured_max` threads.
+pub(crate) fn prediction(measured_max: u32) -> Prediction {
+    let at: Vec<u32> = [1, 2, 3, 4, 6, 8, 12, 16].to_vec();
+    let one_ns = wall_ns(1);
+    let regions: Vec<RegionPrediction> = MODELS
+        .iter()
+        .map(|model| {
+            let points: Vec<Point> = at
+                .iter()
+                .map(|threads| {
+                    point(
+                        *threads,
+                        measured_max,
+                        model.costs(1).length_ns,
+                        &terms(model, *threads),
+                    )
+                })
+                .collect();
+            let (term, ns) = terms(model, 16)
+                .into_iter()
+                .skip(1)
+                .max_by(|a, b| a.1.total_cmp(&b.1))
+                .expect("there are terms");
+            let share = ns / model.costs(16).length_ns;
+            let best = if model.overhead_us > 5.0 { 3 } else { 12 };
+            RegionPrediction {
+                key: format!("{}+{}", model.function, model.name),
+                name: model.name.to_owned(),
+                measured: Vec::new(),
+                points,
+                best_threads: best,
+                stops: true,
+                dominating: Some(Dominating {
+                    term,
+                    threads: 16,
+                    share,
+                }),
+                sentence: format!(
+                    "region {} stops at {best} threads: {} {:.0} %",
+                    model.name,
+                    term.words(),
+                    share * 100.0
+                ),
+            }
+        })
+        .collect();
+    let serial_points: Vec<Point> = at
+        .iter()
+        .map(|threads| {
+            point(
+                *threads,
+                measured_max,
+                SERIAL_MS * 1e6,
+                &[(Term::Serial, SERIAL_MS * 1e6)],
+            )
+        })
+        .collect();
+    let points: Vec<Point> = at
+        .iter()
+        .map(|threads| {
+            let mut sums = vec![(Term::Serial, SERIAL_MS * 1e6)];
+            for model in &MODELS {
+                for (term, ns) in terms(model, *threads) {
+                    match sums.iter_mut().find(|one| one.0 == term) {
+                        Some(sum) => sum.1 += ns,
+                        None => sums.push((term, ns)),
+                    }
+                }
+            }
+            point(*threads, measured_max, one_ns, &sums)
+        })
+        .collect();
+    let measured = [1, 2, 4, 8, 16]
+        .into_iter()
+        .filter(|threads| *threads <= measured_max)
+        .map(|threads| {
+            let pop = analysis(threads).efficiency;
+            let time = wall_ns(threads) * 1.01;
+            Measured {
+                threads,
+                runs_ns: vec![time as u64],
+                median_ns: time,
+                speedup: one_ns / time,
+                efficiency: one_ns / time / f64::from(threads),
+                computation_scalability: 1.0 - 0.012 * f64::from(threads - 1),
+                global_efficiency: pop.parallel * (1.0 - 0.012 * f64::from(threads - 1)),
+                ipc_scalability: Some(1.0 - 0.01 * f64::from(threads - 1)),
+                instruction_scalability: Some(0.998),
+                pop,
+            }
+        })
+        .collect();
+    let law = |name, serial: f64, kappa: f64| Baseline {
+        name,
+        parameters: vec![("serial_fraction", serial)],
+        points: at
+            .iter()
+            .map(|threads| {
+                let p = f64::from(*threads);
+                (
+                    *threads,
+                    one_ns * (serial + (1.0 - serial) / p + kappa * (p - 1.0)),
+                )
+            })
+            .collect(),
+        validation_error: Some(0.083),
+    };
+    Prediction {
+        schema: fathomp_predict::SCHEMA,
+        version: fathomp_predict::VERSION,
+        program: "heat".to_owned(),
+        terms: Terms::ALL,
+        interval: 0.9,
+        cores: 16,
+        measured,
+        points,
+        dominating: Some(Dominating { term: Term::Imbalance, threads: 16, share: 0.21 }),
+        serial: RegionPrediction {
+            key: "serial".to_owned(),
+            name: "serial part".to_owned(),
+            measured: Vec::new(),
+            points: serial_points,
+            best_threads: 1,
+            stops: true,
+            dominating: None,
+            sentence: String::new(),
+        },
+        sentences: vec![
+            "with 16 threads heat will be 5.6 times as fast as with one (5.1 to 6.0)".to_owned(),
+            "region solver.c:188 stops at 12 threads: load imbalance 31 %".to_owned(),
+        ],
+        regions,
+        baselines: vec![law("amdahl", 0.08, 0.0), law("usl", 0.05, 0.004)],
+        validation: Some(Validation {
+            from: vec![1, 2],
+            threads: 4,
+            predicted_ns: wall_ns(4) * 1.03,
+            low_ns: wall_ns(4) * 0.97,
+            high_ns: wall_ns(4) * 1.09,
+            measured_ns: wall_ns(4) * 1.01,
+            relative_error: 0.0198,
+            inside: true,
+        }),
+        warnings: vec![
+            "Only one run was made with each thread count, so the intervals rest on the scatter within runs.".to_owned(),
+        ],
+    }
+}
+
+/// Names nobody would choose and a binary may still have.
+pub(crate) const HOSTILE: [&str; 4] = [
+    "</script><script>window.owned = 1</script>",
+    "<img src=x onerror=\"window.owned = 1\"><b>&amp;{{ 7 * 7 }}'\"",
+    "\u{202e}evil\u{1b}[31m\u{0}\u{2028}漢字\u{1f980}]]><!--",
+    "=HYPERLINK(\"x\"),\"",
+];
+
+/// A recording whose regions have such names, and one of ten thousand letters.
+pub(crate) fn hostile() -> Analysis {
+    let mut analysis = analysis(4);
+    let novel = format!("std::vector<{}>::operator()", "std::pair<int, ".repeat(700));
+    let names = HOSTILE.into_iter().map(str::to_owned).chain([novel]);
+    for (region, name) in analysis.regions.iter_mut().skip(1).zip(names.clone()) {
+        region.name.clone_from(&name);
+        region.place.label = name.clone();
+        region.place.function = Some(name);
+    }
+    analysis.regions[0].place.label = HOSTILE[0].to_owned();
+    for (row, name) in analysis.loops.iter_mut().zip(names.clone().skip(3)) {
+        row.name = name;
+    }
+    analysis.waits[0].name = names.clone().last().unwrap_or_default();
+    analysis.program.name = HOSTILE[1].to_owned();
+    analysis.program.command = HOSTILE.map(str::to_owned).to_vec();
+    analysis.program.machine.host = HOSTILE[0].to_owned();
+    analysis
+        .program
+        .environment
+        .insert(HOSTILE[0].to_owned(), HOSTILE[1].to_owned());
+    analysis.problems.push(Problem {
+        severity: Severity::Error,
+        sentence: HOSTILE.join(" "),
+    });
+    analysis
+}
