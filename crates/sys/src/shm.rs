@@ -164,8 +164,10 @@ impl Drop for SharedFile {
     }
 }
 
-/// Largest file this process may make, in bytes (`RLIMIT_FSIZE`).
-fn file_size_limit() -> u64 {
+/// Largest file this process may make, in bytes (`RLIMIT_FSIZE`). A write
+/// beyond it does not just fail: it kills the process (SIGXFSZ).
+#[must_use]
+pub fn file_size_limit() -> u64 {
     let mut limit = libc::rlimit {
         rlim_cur: libc::RLIM_INFINITY,
         rlim_max: libc::RLIM_INFINITY,

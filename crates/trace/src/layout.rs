@@ -84,7 +84,7 @@ pub(crate) mod site {
 
 /// A thread slot: whole pages, so that threads share no cache line.
 pub(crate) mod slot {
-    /// 0: free, 1: in use, 2: given back.
+    /// 0 before the first use, then [`ACTIVE`] or [`RETURNED`].
     pub(crate) const STATE: usize = 0;
     /// Number of the thread (low half), its kernel number (high half).
     pub(crate) const THREAD: usize = 1;
@@ -116,11 +116,9 @@ pub(crate) mod slot {
     /// Words of a slot.
     pub(crate) const WORDS: usize = 1024;
 
-    /// The values of [`STATE`].
-    pub(crate) const FREE: u64 = 0;
-    /// See [`FREE`].
+    /// Of [`STATE`]: a thread is using the slot.
     pub(crate) const ACTIVE: u64 = 1;
-    /// See [`FREE`].
+    /// Of [`STATE`]: the last thread to use the slot has ended properly.
     pub(crate) const RETURNED: u64 = 2;
 }
 

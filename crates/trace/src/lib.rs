@@ -3,17 +3,23 @@
 //! * [`state`], [`record`]: what a thread can say about itself.
 //! * [`recorder`]: how it says so, inside the running program.
 //! * [`live`]: where running programs and the drainer meet.
+//! * [`drain`]: moves records from running programs to the recording.
+//! * [`writer`]: the recording's directory.
+//! * [`reader`]: reads the recording, however it ended.
 //! * [`model`]: a whole recording in memory, as the reader hands it out.
 //!
 //! Analysis depends on this crate only for [`model`] and the reader; it never
 //! links the runtime.
 #![forbid(unsafe_code)]
 
+pub mod drain;
 pub mod live;
 pub mod model;
+pub mod reader;
 pub mod record;
 pub mod recorder;
 pub mod state;
+pub mod writer;
 
 mod layout;
 mod ring;

@@ -46,7 +46,13 @@ pub struct Meta {
     /// Where the program's processes leave their records until they are moved
     /// here; a recorder that was killed leaves some behind.
     pub live: Option<PathBuf>,
+    /// What the recorder noticed while recording, each as one sentence.
+    pub problems: Vec<String>,
 }
+
+/// Version of the recording format that this crate writes and the newest it
+/// reads.
+pub const FORMAT: u32 = 1;
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

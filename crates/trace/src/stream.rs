@@ -191,11 +191,17 @@ pub(crate) enum Piece<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks<'a> {
     rest: &'a [u8],
+    /// Bytes that may still be examined in search of a sound block after a
+    /// damaged one. Bounds the time a stream made to waste it can take.
+    search_bytes: usize,
 }
 
 impl<'a> Blocks<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
+        Self {
+            rest: bytes,
+            search_bytes: 1 << 30,
+        }
     }
 }
 
@@ -212,6 +218,12 @@ impl<'a> Iterator for Blocks<'a> {
         }
         let next = (1..self.rest.len())
             .filter(|&at| self.rest[at..].starts_with(&MARK))
+            .take_while(|&at| {
+                let examined = block_bytes(&self.rest[at..]).unwrap_or(0);
+                let enough = self.search_bytes >= examined;
+                self.search_bytes -= examined.min(self.search_bytes);
+                enough
+            })
             .find(|&at| block(&self.rest[at..]).is_some());
         let skipped = next.unwrap_or(self.rest.len());
         self.rest = &self.rest[skipped..];
@@ -222,9 +234,17 @@ impl<'a> Iterator for Blocks<'a> {
     }
 }
 
+/// Length of the block that `bytes` claim to begin with.
+fn block_bytes(bytes: &[u8]) -> Option<usize> {
+    let length = bytes.get(12..16)?.try_into().map(u32::from_le_bytes).ok()? as usize;
+    let total = BLOCK_BYTES + length;
+    (length <= PAYLOAD_BYTES_MAX && total <= bytes.len()).then_some(total)
+}
+
 /// The block at the beginning of `bytes` and its length, if it is sound.
 fn block(bytes: &[u8]) -> Option<(Block<'_>, usize)> {
-    let (head, rest) = bytes.split_at_checked(BLOCK_BYTES)?;
+    let total = block_bytes(bytes)?;
+    let (head, payload) = bytes[..total].split_at(BLOCK_BYTES);
     let word = |at: usize| {
         let mut bytes = [0; 4];
         bytes.copy_from_slice(&head[at..at + 4]);
@@ -233,12 +253,6 @@ fn block(bytes: &[u8]) -> Option<(Block<'_>, usize)> {
     if head[..4] != MARK {
         return None;
     }
-    let length = word(12) as usize;
-    if length > PAYLOAD_BYTES_MAX {
-        return None;
-    }
-    let payload = rest.get(..length)?;
-    let total = BLOCK_BYTES + length;
     if crc32fast::hash(&bytes[8..total]) != word(4) {
         return None;
     }

@@ -1,0 +1,171 @@
+//! Reads a recording, however it ended.
+//!
+//! Whatever is damaged or missing costs as little as possible of the rest, and
+//! is said in [`Recording::problems`]. No content makes the reader panic.
+
+mod check;
+mod parse;
+mod salvage;
+
+use crate::model::{FORMAT, Meta, Recording};
+use crate::stream;
+use crate::writer;
+use parse::Parser;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a recording cannot be read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// There is nothing there.
+    #[error("{0} does not exist; make a recording with `fathomp record -o {0} -- PROGRAM`")]
+    Missing(PathBuf),
+    /// It is something else.
+    #[error(
+        "{0} is not a recording: it holds no meta.json; name the directory that `fathomp record` made"
+    )]
+    NotARecording(PathBuf),
+    /// It was made by a later version.
+    #[error(
+        "{path} has format {found}, this fathomp reads up to {FORMAT}; use the fathomp that made it"
+    )]
+    Version {
+        /// The recording.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// The system refused.
+    #[error("cannot read {path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Reads the recording in `directory`.
+///
+/// # Errors
+/// If there is none, or it is of a later version, or the system refuses.
+pub fn open(directory: &Path) -> Result<Recording, OpenError> {
+    let mut problems = Vec::new();
+    let streams = streams(directory)?;
+    let meta = meta(directory, !streams.is_empty(), &mut problems)?;
+    problems.extend(meta.problems.iter().cloned());
+    let mut parsers = BTreeMap::new();
+    for path in streams {
+        let name = path.file_stem().unwrap_or_default().to_owned();
+        let bytes = std::fs::read(&path).map_err(|source| OpenError::Unreadable {
+            path: path.clone(),
+            source,
+        })?;
+        let mut parser = Parser::default();
+        match parser.start(&bytes) {
+            Ok(blocks) => parser.blocks(blocks),
+            Err(problem) => problems.push(format!("{} was left out: {problem}.", path.display())),
+        }
+        parsers.insert(name, parser);
+    }
+    if let Some(live) = &meta.live {
+        salvage::salvage(live, &mut parsers, &mut problems);
+    }
+    let mut processes: Vec<_> = parsers
+        .into_values()
+        .filter_map(Parser::finish)
+        .map(|parsed| check::check(parsed, &mut problems))
+        .collect();
+    processes.sort_by_key(|process| (process.clock.zero_unix_ns, process.pid));
+    check::check_whole(&meta, &processes, &mut problems);
+    Ok(Recording {
+        meta,
+        processes,
+        problems,
+    })
+}
+
+/// The circumstances. If they are lost but there are streams, those are still
+/// worth reading.
+fn meta(
+    directory: &Path,
+    has_streams: bool,
+    problems: &mut Vec<String>,
+) -> Result<Meta, OpenError> {
+    let path = directory.join(writer::META);
+    let mut lost = |why: String| {
+        if has_streams {
+            problems.push(format!(
+                "{} {why}, so the circumstances of the run are unknown.",
+                path.display()
+            ));
+            Ok(Meta::default())
+        } else {
+            Err(OpenError::NotARecording(directory.to_owned()))
+        }
+    };
+    let json = match std::fs::read(&path) {
+        Ok(json) => json,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return lost("is missing".to_owned());
+        }
+        Err(source) => return Err(OpenError::Unreadable { path, source }),
+    };
+    /// Enough to tell the version of any format.
+    #[derive(serde::Deserialize)]
+    struct Version {
+        format: u32,
+    }
+    match serde_json::from_slice(&json) {
+        Ok(Version { format }) if format > FORMAT => Err(OpenError::Version {
+            path: directory.to_owned(),
+            found: format,
+        }),
+        _ => match serde_json::from_slice(&json) {
+            Ok(meta) => Ok(meta),
+            Err(error) => lost(format!("is damaged ({error})")),
+        },
+    }
+}
+
+/// The streams of a recording, in the order of their names.
+fn streams(directory: &Path) -> Result<Vec<PathBuf>, OpenError> {
+    let unreadable = |path: &Path, source: io::Error| OpenError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    match std::fs::metadata(directory) {
+        Ok(facts) if facts.is_dir() => {}
+        Ok(_) => return Err(OpenError::NotARecording(directory.to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(OpenError::Missing(directory.to_owned()));
+        }
+        Err(error) => return Err(unreadable(directory, error)),
+    }
+    let path = directory.join("processes");
+    let entries = match std::fs::read_dir(&path) {
+        Ok(entries) => entries,
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(unreadable(&path, error)),
+    };
+    let mut streams = Vec::new();
+    for entry in entries {
+        let file = entry.map_err(|error| unreadable(&path, error))?.path();
+        let named = file
+            .extension()
+            .is_some_and(|extension| extension == stream::EXTENSION);
+        if named && file.is_file() {
+            streams.push(file);
+        }
+    }
+    streams.sort();
+    Ok(streams)
+}
