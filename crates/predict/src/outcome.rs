@@ -33,6 +33,10 @@ pub struct Prediction {
     /// Program-wide losses at each thread count asked for are in
     /// [`Point::terms`]; this is the term that costs most at the last of them.
     pub dominating: Option<Dominating>,
+    /// Thread count, up to the processors, from which more threads save less
+    /// than [`Options::worthwhile`](crate::Options::worthwhile) of the
+    /// program's time.
+    pub best_threads: u32,
     /// Time outside all regions.
     pub serial: RegionPrediction,
     /// Outermost regions, by decreasing predicted time at the largest thread

@@ -1,0 +1,89 @@
+//! Waiting for a critical section or lock, as a closed queue.
+//!
+//! `p` threads alternate between work outside the section and a passage
+//! through it, one at a time. Mean value analysis gives the wait of a passage
+//! for any `p` from one number, the fraction of application time spent inside
+//! the section. With few threads hardly anyone waits; with more than the
+//! reciprocal of that fraction, everyone stands in line.
+
+/// Mean wait per thread over mean application time per thread, for a team of
+/// `threads` that spends the fraction `inside` of its application time in the
+/// section.
+pub(super) fn wait_ratio(inside: f64, threads: f64) -> f64 {
+    let inside = inside.clamp(0.0, 1.0);
+    if inside <= 0.0 || threads <= 1.0 {
+        return 0.0;
+    }
+    let whole = threads.floor();
+    let below = ratio_of_whole(inside, whole as u32);
+    if threads > whole {
+        let above = ratio_of_whole(inside, whole as u32 + 1);
+        below + (above - below) * (threads - whole)
+    } else {
+        below
+    }
+}
+
+/// Exact mean value analysis with a cycle of length 1, `inside` of it served.
+fn ratio_of_whole(inside: f64, threads: u32) -> f64 {
+    let outside = 1.0 - inside;
+    let mut in_line = 0.0;
+    let mut passage = inside;
+    // Beyond this the line only grows by `inside` per thread.
+    let exact = threads.min(4096);
+    for n in 1..=exact {
+        passage = inside * (1.0 + in_line);
+        let rate = f64::from(n) / (outside + passage);
+        in_line = rate * passage;
+    }
+    passage += inside * f64::from(threads - exact);
+    outside + passage - 1.0
+}
+
+/// The fraction inside the section that makes `threads` threads wait `ratio`
+/// times their application time.
+pub(super) fn inside_from_ratio(ratio: f64, threads: f64) -> f64 {
+    if ratio.is_nan() || ratio <= 0.0 || threads <= 1.0 {
+        return 0.0;
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..50 {
+        let middle = 0.5 * (low + high);
+        if wait_ratio(middle, threads) < ratio {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    0.5 * (low + high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_line_forms_when_the_section_is_busy_all_the_time() {
+        // Half the time inside: two threads keep the section nearly busy, and
+        // eight need four times as long as the ideal.
+        let ratio = wait_ratio(0.5, 8.0);
+        assert!((ratio - 3.0).abs() < 0.1, "{ratio}");
+        assert_eq!(wait_ratio(0.5, 1.0), 0.0);
+        assert_eq!(wait_ratio(0.0, 64.0), 0.0);
+    }
+
+    proptest! {
+        #[test]
+        fn the_fraction_is_recovered(inside in 0.001..0.999_f64, threads in 2..64_u32) {
+            let ratio = wait_ratio(inside, f64::from(threads));
+            let back = inside_from_ratio(ratio, f64::from(threads));
+            prop_assert!((back - inside).abs() < 1e-6, "{back} {inside}");
+        }
+
+        #[test]
+        fn more_threads_wait_longer(inside in 0.0..1.0_f64, threads in 1.0..100.0_f64) {
+            prop_assert!(wait_ratio(inside, threads) <= wait_ratio(inside, threads + 1.0) + 1e-12);
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! The model of one region.
+
+use super::{Choice, Setting, queue};
+use crate::numeric::{Equation, dot, explain};
+use crate::terms::{Term, Terms};
+
+/// What one run says about a region; times are means over the team's threads
+/// in nanoseconds and add up to `time`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Observed {
+    /// Threads in the team, weighted by time.
+    pub(crate) team: f64,
+    /// Time of all executions.
+    pub(crate) time: f64,
+    /// In application code.
+    pub(crate) work: f64,
+    /// Waiting at barriers, for tasks, or idle.
+    pub(crate) waiting: f64,
+    /// Waiting for critical sections and locks.
+    pub(crate) mutex: f64,
+    /// Waiting in ordered constructs.
+    pub(crate) ordered: f64,
+    /// In the runtime.
+    pub(crate) overhead: f64,
+    /// In input and output.
+    pub(crate) io: f64,
+    /// Waiting for other nodes.
+    pub(crate) communication: f64,
+    /// Executions.
+    pub(crate) executions: f64,
+    /// Barriers passed, the implicit ones included.
+    pub(crate) barriers: f64,
+    /// Chunks handed out, all threads.
+    pub(crate) chunks: f64,
+    /// Relative standard deviation of the time from run to run.
+    pub(crate) noise: f64,
+}
+
+impl Observed {
+    /// The same region with all times multiplied by `factor`.
+    pub(crate) fn scaled(&self, factor: f64) -> Self {
+        Self {
+            time: self.time * factor,
+            work: self.work * factor,
+            waiting: self.waiting * factor,
+            mutex: self.mutex * factor,
+            ordered: self.ordered * factor,
+            overhead: self.overhead * factor,
+            io: self.io * factor,
+            communication: self.communication * factor,
+            ..*self
+        }
+    }
+
+    /// Both regions taken as one.
+    pub(crate) fn joined(&self, other: &Self) -> Self {
+        let time = self.time + other.time;
+        let part = |a: f64, b: f64| {
+            if time > 0.0 {
+                (a * self.time + b * other.time) / time
+            } else {
+                a.max(b)
+            }
+        };
+        Self {
+            team: part(self.team, other.team),
+            time,
+            work: self.work + other.work,
+            waiting: self.waiting + other.waiting,
+            mutex: self.mutex + other.mutex,
+            ordered: self.ordered + other.ordered,
+            overhead: self.overhead + other.overhead,
+            io: self.io + other.io,
+            communication: self.communication + other.communication,
+            executions: self.executions + other.executions,
+            barriers: self.barriers + other.barriers,
+            chunks: self.chunks + other.chunks,
+            noise: part(self.noise, other.noise),
+        }
+    }
+
+    /// Uncertainty of each of its times.
+    fn sigma(&self) -> f64 {
+        (self.time * self.noise.max(0.01)).max(1.0)
+    }
+}
+
+/// How large the team is when the program is given `p` threads.
+#[derive(Clone, Debug)]
+struct TeamSize {
+    /// (threads, team) as measured, ascending.
+    measured: Vec<(f64, f64)>,
+}
+
+impl TeamSize {
+    /// As many as the program has if that was so, else as measured in between
+    /// and no more than measured beyond.
+    fn at(&self, threads: f64) -> f64 {
+        let follows = self
+            .measured
+            .iter()
+            .all(|(threads, team)| (team - threads).abs() <= 0.02 * threads);
+        if follows {
+            return threads;
+        }
+        let mut previous: Option<(f64, f64)> = None;
+        for &(at, team) in &self.measured {
+            if threads <= at {
+                return match previous {
+                    None => team.min(threads.max(1.0)),
+                    Some((from, size)) => size + (team - size) * (threads - from) / (at - from),
+                };
+            }
+            previous = Some((at, team));
+        }
+        previous.map_or(threads, |(_, team)| team.min(threads))
+    }
+}
+
+/// The fitted model of one region.
+#[derive(Clone, Debug)]
+pub(crate) struct RegionModel {
+    team: TeamSize,
+    /// Coefficients of [`work_shapes`].
+    work: Vec<f64>,
+    /// Of [`waiting_shapes`].
+    waiting: Vec<f64>,
+    /// Of [`overhead_shapes`].
+    overhead: Vec<f64>,
+    /// Of [`transfer_shapes`].
+    io: Vec<f64>,
+    communication: Vec<f64>,
+    /// Fractions of the work inside sections.
+    mutex: f64,
+    ordered: f64,
+    executions: f64,
+    barriers: f64,
+    chunks: f64,
+    /// Drawn, because one team size cannot tell: how the application time
+    /// differs from what was measured, and imbalance.
+    unknown: Unknown,
+}
+
+/// What measurements with a single team size leave open.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unknown {
+    /// Fraction of the work bound by memory.
+    memory_bound: f64,
+    /// Growth of the work per thread, where no bandwidth curve is known.
+    growth: f64,
+    /// The team size that was measured; 0 if there were several.
+    measured_at: f64,
+    /// Imbalance as a fraction of the work.
+    imbalance: f64,
+}
+
+/// Application time per thread.
+fn work_shapes(k: f64, setting: &Setting<'_>) -> Vec<f64> {
+    vec![
+        1.0 / k,
+        // Caches: the total shrinks as each thread's share does.
+        1.0 / (k * k),
+        setting.memory_growth(k).unwrap_or(0.0) / k,
+        (k - 1.0) / k,
+    ]
+}
+const WORK_REQUIRED: [bool; 4] = [true, false, false, false];
+
+/// Waits at barriers and for tasks: serial parts, imbalance.
+fn waiting_shapes(k: f64) -> Vec<f64> {
+    vec![1.0 - 1.0 / k, (1.0 - 1.0 / k) / k]
+}
+
+/// The runtime's own time.
+fn overhead_shapes(k: f64, observed: &Counts, setting: &Setting<'_>) -> Vec<f64> {
+    match setting.machine.and_then(|machine| priced(machine, k)) {
+        Some(prices) => vec![
+            observed.executions * prices.fork_join_ns,
+            observed.chunks * prices.dynamic_chunk_ns / k,
+            1.0 / k,
+        ],
+        None => vec![1.0, 1.0 / k, k.log2()],
+    }
+}
+
+/// Prices with as many threads as fit `k`.
+fn priced(machine: &crate::machine::Machine, k: f64) -> Option<crate::machine::ConstructCosts> {
+    machine.costs_at(k.round().max(1.0) as u32)
+}
+
+fn transfer_shapes(k: f64) -> Vec<f64> {
+    vec![1.0, 1.0 / k]
+}
+
+/// How often constructs were met.
+struct Counts {
+    executions: f64,
+    chunks: f64,
+}
+
+/// What barriers cost by the machine's prices.
+fn barrier_cost(barriers: f64, k: f64, setting: &Setting<'_>) -> f64 {
+    setting
+        .machine
+        .filter(|_| k > 1.0)
+        .and_then(|machine| priced(machine, k))
+        .map_or(0.0, |prices| barriers * prices.barrier_ns)
+}
+
+impl RegionModel {
+    /// Fits the model to what was observed with each thread count:
+    /// (threads, observed), ascending, at least one.
+    pub(crate) fn fit(
+        points: &[(f64, Observed)],
+        setting: &Setting<'_>,
+        choice: &mut Choice<'_>,
+    ) -> Self {
+        let team = TeamSize {
+            measured: points.iter().map(|(p, o)| (*p, o.team)).collect(),
+        };
+        let last = points.last().map(|(_, o)| *o).unwrap_or_default();
+        let counts = |o: &Observed| Counts {
+            executions: o.executions,
+            chunks: o.chunks,
+        };
+        let observed = || points.iter().map(|(_, o)| o);
+        let mut fit = |shapes: &dyn Fn(&Observed) -> Vec<f64>,
+                       value: &dyn Fn(&Observed) -> f64,
+                       required: &[bool]| {
+            let equations: Vec<Equation> = observed()
+                .map(|o| Equation {
+                    shapes: shapes(o),
+                    observed: value(o),
+                    sigma: o.sigma(),
+                })
+                .collect();
+            choice.settle(&explain(&equations, required), required.len())
+        };
+        let work = fit(
+            &|o| work_shapes(o.team, setting),
+            &|o| o.work,
+            &WORK_REQUIRED,
+        );
+        let waiting = fit(
+            &|o| waiting_shapes(o.team),
+            &|o| (o.waiting - barrier_cost(o.barriers, o.team, setting)).max(0.0),
+            &[false, false],
+        );
+        let mut overhead = fit(
+            &|o| overhead_shapes(o.team, &counts(o), setting),
+            &|o| o.overhead,
+            &[false, false, false],
+        );
+        let io = fit(&|o| transfer_shapes(o.team), &|o| o.io, &[false, false]);
+        let communication = fit(
+            &|o| transfer_shapes(o.team),
+            &|o| o.communication,
+            &[false, false],
+        );
+        let alone = observed().all(|o| o.team < 1.5);
+        if alone && setting.machine.is_some() {
+            // One thread does not show what a fork costs: the prices say.
+            overhead = vec![1.0, 1.0, 0.0];
+        }
+        let mut model = Self {
+            team,
+            work,
+            waiting,
+            overhead,
+            io,
+            communication,
+            mutex: inside(points, |o| o.mutex),
+            ordered: inside(points, |o| o.ordered),
+            executions: last.executions,
+            barriers: last.barriers,
+            chunks: last.chunks,
+            unknown: Unknown::default(),
+        };
+        model.leave_open(points, alone, setting, choice);
+        model
+    }
+
+    /// Draws what a single team size cannot tell; the mean leaves it out.
+    fn leave_open(
+        &mut self,
+        points: &[(f64, Observed)],
+        alone: bool,
+        setting: &Setting<'_>,
+        choice: &mut Choice<'_>,
+    ) {
+        let first = points.first().map_or(1.0, |(_, o)| o.team);
+        let single = points
+            .iter()
+            .all(|(_, o)| (o.team - first).abs() < 0.02 * first);
+        let Choice::Draw(random) = choice else {
+            return;
+        };
+        if !single {
+            return;
+        }
+        self.unknown.measured_at = first;
+        if setting.has_curve() {
+            self.unknown.memory_bound = random.uniform();
+        } else {
+            self.unknown.growth = 0.05 * random.uniform();
+        }
+        if alone {
+            self.unknown.imbalance = 0.5 * random.uniform();
+        }
+    }
+
+    /// The terms of the region's time with `threads` threads, in nanoseconds.
+    ///
+    /// With more threads than processors, work is done by as many as there
+    /// are processors; what comes on top is the work of the thread that shares
+    /// its processor with most others, and 5 us for every barrier and every
+    /// thread a processor has to switch to.
+    pub(crate) fn terms(
+        &self,
+        threads: f64,
+        setting: &Setting<'_>,
+        on: Terms,
+    ) -> [f64; Term::COUNT] {
+        let k = self.team.at(threads).max(1.0);
+        let running = k.min(setting.cores.max(1.0));
+        let mut terms = [0.0; Term::COUNT];
+        let mut set = |term: Term, value: f64| {
+            if on.contains(term) {
+                terms[term as usize] += value;
+            }
+        };
+        let alone = dot(&self.work, &work_shapes(1.0, setting)) * self.unknown_growth(1.0, setting);
+        let together =
+            dot(&self.work, &work_shapes(running, setting)) * self.unknown_growth(running, setting);
+        let ideal = alone / running;
+        // Caches can make the total shrink: then there is less work.
+        set(Term::Work, ideal.min(together));
+        set(Term::Saturation, (together - ideal).max(0.0));
+        let waits = waiting_shapes(k);
+        set(Term::SerialInRegion, self.waiting[0] * waits[0]);
+        set(Term::Imbalance, self.waiting[1] * waits[1]);
+        set(
+            Term::Imbalance,
+            self.unknown.imbalance * alone * (1.0 - 1.0 / k) / k,
+        );
+        set(
+            Term::Mutex,
+            together * queue::wait_ratio(self.mutex, running),
+        );
+        set(
+            Term::Ordered,
+            together * queue::wait_ratio(self.ordered, running),
+        );
+        let counts = Counts {
+            executions: self.executions,
+            chunks: self.chunks,
+        };
+        set(
+            Term::Overhead,
+            dot(&self.overhead, &overhead_shapes(running, &counts, setting))
+                + barrier_cost(self.barriers, running, setting),
+        );
+        set(Term::Io, dot(&self.io, &transfer_shapes(k)));
+        set(
+            Term::Communication,
+            dot(&self.communication, &transfer_shapes(k)),
+        );
+        if k > running {
+            let shared = k / running;
+            let uneven = shared.ceil() / shared - 1.0;
+            let switches = self.barriers * (shared.ceil() - 1.0) * 5_000.0;
+            set(Term::Oversubscription, together * uneven + switches);
+        }
+        terms
+    }
+
+    /// Application time with `k` threads relative to the measured, by what was
+    /// drawn for it.
+    fn unknown_growth(&self, k: f64, setting: &Setting<'_>) -> f64 {
+        if self.unknown.measured_at <= 0.0 {
+            return 1.0;
+        }
+        let growth = |k: f64| match setting.memory_growth(k) {
+            Some(growth) => 1.0 + self.unknown.memory_bound * growth,
+            None => 1.0 + self.unknown.growth * (k - 1.0),
+        };
+        growth(k) / growth(self.unknown.measured_at)
+    }
+}
+
+/// The fraction of work inside a section that explains the waits best: the
+/// mean over team sizes, weighted by how much was waited.
+fn inside(points: &[(f64, Observed)], wait: impl Fn(&Observed) -> f64) -> f64 {
+    let (mut sum, mut weight) = (0.0, 0.0);
+    for (_, observed) in points {
+        if observed.team <= 1.0 || observed.work <= 0.0 {
+            continue;
+        }
+        let waited = wait(observed);
+        let ratio = waited / observed.work;
+        // A team that waited little still says that the section is short.
+        let says = waited + 0.01 * observed.time;
+        sum += says * queue::inside_from_ratio(ratio, observed.team);
+        weight += says;
+    }
+    if weight > 0.0 { sum / weight } else { 0.0 }
+}

@@ -1,0 +1,284 @@
+//! Small numerics: least squares in a handful of unknowns, averages over
+//! models, quantiles and a random number generator that repeats itself.
+
+/// One equation: what each shape contributes per unit, what was observed, and
+/// how uncertain that is.
+#[derive(Clone, Debug)]
+pub(crate) struct Equation {
+    pub(crate) shapes: Vec<f64>,
+    pub(crate) observed: f64,
+    pub(crate) sigma: f64,
+}
+
+/// Coefficients of the shapes under every explanation that fits, with weights
+/// that add up to 1.
+#[derive(Clone, Debug)]
+pub(crate) struct Explanations {
+    pub(crate) weighted: Vec<(f64, Vec<f64>)>,
+}
+
+impl Explanations {
+    /// The mean coefficients.
+    pub(crate) fn mean(&self, shapes: usize) -> Vec<f64> {
+        let mut mean = vec![0.0; shapes];
+        for (weight, coefficients) in &self.weighted {
+            for (sum, value) in mean.iter_mut().zip(coefficients) {
+                *sum += weight * value;
+            }
+        }
+        mean
+    }
+
+    /// One explanation, drawn by weight.
+    pub(crate) fn draw(&self, random: &mut Random, shapes: usize) -> Vec<f64> {
+        let mut left = random.uniform();
+        for (weight, coefficients) in &self.weighted {
+            left -= weight;
+            if left <= 0.0 {
+                return coefficients.clone();
+            }
+        }
+        self.mean(shapes)
+    }
+}
+
+/// Explains the observations by every subset of `shapes` shapes (those marked
+/// `required` always included) with coefficients that are not negative, and
+/// weighs the subsets by fit and size (Akaike's criterion).
+pub(crate) fn explain(equations: &[Equation], required: &[bool]) -> Explanations {
+    let shapes = required.len();
+    let always: u32 = required
+        .iter()
+        .enumerate()
+        .filter(|(_, required)| **required)
+        .map(|(index, _)| 1 << index)
+        .sum();
+    let mut found: Vec<(f64, Vec<f64>)> = Vec::new();
+    for subset in 0..1_u32 << shapes {
+        let size = subset.count_ones() as usize;
+        if subset & always != always || size > equations.len().max(1) {
+            continue;
+        }
+        let members: Vec<usize> = (0..shapes).filter(|i| subset >> i & 1 == 1).collect();
+        let Some(solution) = least_squares(equations, &members) else {
+            continue;
+        };
+        if solution.iter().any(|value| *value < 0.0) {
+            continue;
+        }
+        let mut coefficients = vec![0.0; shapes];
+        for (member, value) in members.iter().zip(&solution) {
+            coefficients[*member] = *value;
+        }
+        let misfit: f64 = equations
+            .iter()
+            .map(|equation| {
+                let residual = equation.observed - dot(&equation.shapes, &coefficients);
+                (residual / equation.sigma).powi(2)
+            })
+            .sum();
+        found.push((misfit + 2.0 * size as f64, coefficients));
+    }
+    let best = found
+        .iter()
+        .map(|(score, _)| *score)
+        .fold(f64::MAX, f64::min);
+    let mut sum = 0.0;
+    for (score, _) in &mut found {
+        *score = (-0.5 * (*score - best)).exp();
+        sum += *score;
+    }
+    if found.is_empty() || !sum.is_finite() {
+        return Explanations {
+            weighted: vec![(1.0, vec![0.0; shapes])],
+        };
+    }
+    for (weight, _) in &mut found {
+        *weight /= sum;
+    }
+    Explanations { weighted: found }
+}
+
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Weighted least squares in the shapes `members`, by the normal equations;
+/// none if they do not determine a solution.
+fn least_squares(equations: &[Equation], members: &[usize]) -> Option<Vec<f64>> {
+    let n = members.len();
+    // Columns are scaled to length one, so that a pivot near zero means that
+    // the shapes cannot be told apart and not that they are small.
+    let scale: Vec<f64> = members
+        .iter()
+        .map(|&member| {
+            let column = equations.iter().map(|e| e.shapes[member] / e.sigma);
+            column.map(|value| value * value).sum::<f64>().sqrt()
+        })
+        .collect();
+    if scale
+        .iter()
+        .any(|scale| *scale <= 0.0 || !scale.is_finite())
+    {
+        return None;
+    }
+    let mut matrix = vec![vec![0.0; n + 1]; n];
+    for equation in equations {
+        let row: Vec<f64> = members
+            .iter()
+            .zip(&scale)
+            .map(|(&member, scale)| equation.shapes[member] / equation.sigma / scale)
+            .collect();
+        let observed = equation.observed / equation.sigma;
+        for i in 0..n {
+            for j in 0..n {
+                matrix[i][j] += row[i] * row[j];
+            }
+            matrix[i][n] += row[i] * observed;
+        }
+    }
+    let solution = solve(matrix)?;
+    Some(
+        solution
+            .iter()
+            .zip(&scale)
+            .map(|(x, scale)| x / scale)
+            .collect(),
+    )
+}
+
+/// Gaussian elimination with pivoting on rows `[matrix | right side]`.
+fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
+    let n = rows.len();
+    for column in 0..n {
+        let pivot =
+            (column..n).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs()))?;
+        if rows[pivot][column].abs() < 1e-9 || !rows[pivot][column].is_finite() {
+            return None;
+        }
+        rows.swap(column, pivot);
+        for row in 0..n {
+            if row != column {
+                let factor = rows[row][column] / rows[column][column];
+                for k in column..=n {
+                    rows[row][k] -= factor * rows[column][k];
+                }
+            }
+        }
+    }
+    Some((0..n).map(|i| rows[i][n] / rows[i][i]).collect())
+}
+
+/// The value below which a fraction `q` of the values lies, interpolated.
+pub(crate) fn quantile(values: &mut [f64], q: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let Some(last) = values.len().checked_sub(1) else {
+        return 0.0;
+    };
+    let at = q.clamp(0.0, 1.0) * last as f64;
+    let below = at.floor() as usize;
+    let above = (below + 1).min(last);
+    values[below] + (values[above] - values[below]) * (at - below as f64)
+}
+
+/// A random number generator (SplitMix64): the same seed, the same numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Between 0 and 1, 1 excluded.
+    pub(crate) fn uniform(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Below `n`, which is not 0.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        ((self.uniform() * n as f64) as usize).min(n.saturating_sub(1))
+    }
+
+    /// Normal with mean 0 and standard deviation 1.
+    pub(crate) fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn equation(shapes: &[f64], observed: f64) -> Equation {
+        Equation {
+            shapes: shapes.to_vec(),
+            observed,
+            sigma: 0.01,
+        }
+    }
+
+    #[test]
+    fn the_true_shapes_are_found() {
+        let equations: Vec<Equation> = [1.0, 2.0, 4.0, 8.0]
+            .map(|p| equation(&[1.0, 1.0 / p, p], 3.0 + 2.0 / p))
+            .to_vec();
+        let mean = explain(&equations, &[true, false, false]).mean(3);
+        assert!((mean[0] - 3.0).abs() < 0.05, "{mean:?}");
+        assert!((mean[1] - 2.0).abs() < 0.05, "{mean:?}");
+        assert!(mean[2] < 0.01, "{mean:?}");
+    }
+
+    #[test]
+    fn shapes_that_cannot_be_told_apart_share_the_blame() {
+        let equations = [equation(&[0.5, 0.25], 1.0)];
+        let explanations = explain(&equations, &[false, false]);
+        let mean = explanations.mean(2);
+        assert!((mean[0] - 1.0).abs() < 1e-3, "{mean:?}");
+        assert!((mean[1] - 2.0).abs() < 1e-3, "{mean:?}");
+    }
+
+    #[test]
+    fn quantiles_interpolate() {
+        let mut values = [4.0, 1.0, 3.0, 2.0];
+        assert_eq!(quantile(&mut values, 0.5), 2.5);
+        assert_eq!(quantile(&mut values, 1.0), 4.0);
+        assert_eq!(quantile(&mut [], 0.5), 0.0);
+    }
+
+    #[test]
+    fn normal_numbers_are_normal() {
+        let mut random = Random(7);
+        let values: Vec<f64> = (0..20_000).map(|_| random.normal()).collect();
+        let mean = values.iter().sum::<f64>() / 20_000.0;
+        let variance = values.iter().map(|v| v * v).sum::<f64>() / 20_000.0;
+        assert!(mean.abs() < 0.03 && (variance - 1.0).abs() < 0.05);
+    }
+
+    proptest! {
+        #[test]
+        fn any_observations_give_finite_coefficients_and_whole_weights(
+            rows in proptest::collection::vec(
+                (proptest::collection::vec(-1e12..1e12_f64, 3), -1e12..1e12_f64, 1e-3..1e6_f64),
+                0..6,
+            ),
+        ) {
+            let equations: Vec<Equation> = rows
+                .into_iter()
+                .map(|(shapes, observed, sigma)| Equation { shapes, observed, sigma })
+                .collect();
+            let explanations = explain(&equations, &[true, false, false]);
+            let sum: f64 = explanations.weighted.iter().map(|(w, _)| w).sum();
+            prop_assert!((sum - 1.0).abs() < 1e-9);
+            for value in explanations.mean(3) {
+                prop_assert!(value.is_finite() && value >= 0.0);
+            }
+        }
+    }
+}

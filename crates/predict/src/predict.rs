@@ -1,0 +1,521 @@
+//! The whole prediction, step by step.
+
+use crate::Options;
+use crate::baselines;
+use crate::model::Setting;
+use crate::numeric::{Random, quantile};
+use crate::outcome::{
+    Measured, Point, Prediction, RegionPrediction, SCHEMA, TermTime, VERSION, Validation,
+};
+use crate::program::{ProgramModel, Terms1};
+use crate::runs::{Group, PredictError, Runs};
+use crate::terms::{Term, Terms};
+use crate::words;
+use fathomp_analyse::Analysis;
+use std::collections::BTreeMap;
+
+/// Largest thread count that is taken seriously.
+pub const MOST_THREADS: u32 = 65_536;
+/// Fraction of outcomes the intervals are meant to hold.
+const INTERVAL: f64 = 0.9;
+
+/// Predicts how the program of these recordings scales.
+///
+/// Recordings with the same thread count are repetitions. One recording is
+/// enough for an answer, with wider intervals and a warning.
+///
+/// # Errors
+/// If there is nothing to predict from, the recordings are of different
+/// programs or builds, or a thread count asked for cannot be.
+pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, PredictError> {
+    let runs = Runs::new(analyses)?;
+    let at = thread_counts(&options.at, &runs, cores(&runs, options))?;
+    let cores = cores(&runs, options);
+    let setting = Setting {
+        machine: options.machine.as_ref(),
+        cores: f64::from(cores),
+    };
+    let (groups, left_out) = fitting(&runs.groups, cores);
+    let forecast = Forecast::new(&runs, groups, setting, options);
+
+    let mut warnings = runs.warnings.clone();
+    doubts(&mut warnings, &runs, groups, left_out, cores, options, &at);
+
+    let points = forecast.points(&at, &runs, &|terms| terms.program(options.terms));
+    let program_dominating = at.last().and_then(|&threads| {
+        let terms = forecast.central_at(threads).program(options.terms);
+        words::dominating(&terms, threads)
+    });
+    let limit = cores.max(1);
+    let best = forecast.best(limit, options.worthwhile, &|terms| {
+        terms.program(options.terms).iter().sum()
+    });
+    let serial = serial_prediction(&forecast, &runs, &at, options);
+    let regions = region_predictions(&forecast, &runs, &at, limit, options);
+    let medians: Vec<(u32, f64)> = groups.iter().map(|g| (g.threads, g.median())).collect();
+
+    let mut sentences = Vec::new();
+    if let Some(last) = points.last() {
+        sentences.push(words::program(last, program_dominating));
+        sentences.push(words::stop(best, limit, options.worthwhile));
+        let worst = words::worst(&regions, last.time_ns);
+        sentences.extend(worst.into_iter().map(str::to_owned));
+    }
+    let validation = validate(&runs, groups, setting, options);
+    if let Some(validation) = &validation {
+        sentences.push(validation_sentence(validation));
+    }
+    Ok(Prediction {
+        schema: SCHEMA,
+        version: VERSION,
+        program: runs.program.clone(),
+        terms: options.terms,
+        interval: INTERVAL,
+        cores,
+        measured: measured(&runs, &forecast),
+        points,
+        dominating: program_dominating,
+        best_threads: best,
+        serial,
+        regions,
+        baselines: baselines::all(&medians, &at),
+        validation,
+        sentences,
+        warnings,
+    })
+}
+
+/// Processors to predict for.
+fn cores(runs: &Runs<'_>, options: &Options) -> u32 {
+    let recorded = || {
+        let machine = &runs.groups[0].runs[0].analysis.program.machine;
+        match machine.cpus_allowed.len() as u32 {
+            0 => machine.cpus_online,
+            allowed => allowed,
+        }
+    };
+    let described = options.machine.as_ref().map(|machine| machine.cores);
+    let known = options
+        .cores
+        .or(described)
+        .unwrap_or_else(recorded)
+        .min(MOST_THREADS);
+    match known {
+        // Nobody knows: as many as were used.
+        0 => runs.groups.iter().map(|g| g.threads).max().unwrap_or(1),
+        known => known,
+    }
+}
+
+/// The thread counts asked for, in order; if none, powers of two up to the
+/// processors, the processors, and what was measured.
+fn thread_counts(asked: &[u32], runs: &Runs<'_>, cores: u32) -> Result<Vec<u32>, PredictError> {
+    let mut at: Vec<u32> = asked.to_vec();
+    if at.is_empty() {
+        at.extend((0..16).map(|n| 1 << n).filter(|p| *p <= cores.min(4096)));
+        at.push(cores);
+        at.extend(runs.groups.iter().map(|group| group.threads));
+    }
+    if at.contains(&0) {
+        return Err(PredictError::ZeroThreads);
+    }
+    if let Some(&many) = at.iter().find(|p| **p > MOST_THREADS) {
+        return Err(PredictError::TooManyThreads(many));
+    }
+    at.sort_unstable();
+    at.dedup();
+    Ok(at)
+}
+
+/// The groups to fit to: those without more threads than processors, if there
+/// are any; and whether others were left out.
+fn fitting<'a, 'b>(groups: &'b [Group<'a>], cores: u32) -> (&'b [Group<'a>], bool) {
+    let fair = groups.partition_point(|group| group.threads <= cores);
+    if fair == 0 {
+        (groups, false)
+    } else {
+        (&groups[..fair], fair < groups.len())
+    }
+}
+
+/// A central model, and replicates for the intervals.
+struct Forecast<'a> {
+    central: ProgramModel,
+    replicates: Vec<ProgramModel>,
+    setting: Setting<'a>,
+    terms: Terms,
+    cores: u32,
+    largest: u32,
+}
+
+impl<'a> Forecast<'a> {
+    fn new(runs: &Runs<'_>, groups: &[Group<'_>], setting: Setting<'a>, options: &Options) -> Self {
+        let mut random = Random(options.seed);
+        Self {
+            central: ProgramModel::central(runs, groups, &setting),
+            replicates: (0..options.replicates.max(1))
+                .map(|_| ProgramModel::replicate(runs, groups, &setting, &mut random))
+                .collect(),
+            setting,
+            terms: options.terms,
+            cores: setting.cores as u32,
+            largest: groups.last().map_or(1, |group| group.threads),
+        }
+    }
+
+    fn central_at(&self, threads: u32) -> Terms1 {
+        self.central.at(threads, &self.setting, self.terms)
+    }
+
+    /// Predictions of what `part` takes from the terms of the program.
+    fn points(
+        &self,
+        at: &[u32],
+        runs: &Runs<'_>,
+        part: &dyn Fn(&Terms1) -> [f64; Term::COUNT],
+    ) -> Vec<Point> {
+        let sum = |model: &ProgramModel, threads: u32| {
+            let terms = part(&model.at(threads, &self.setting, self.terms));
+            terms.iter().sum::<f64>()
+        };
+        let one = sum(&self.central, 1);
+        let ones: Vec<f64> = self.replicates.iter().map(|m| sum(m, 1)).collect();
+        at.iter()
+            .map(|&threads| {
+                let terms = part(&self.central_at(threads));
+                let time: f64 = terms.iter().sum();
+                let mut times: Vec<f64> = self.replicates.iter().map(|m| sum(m, threads)).collect();
+                let mut speedups: Vec<f64> = times
+                    .iter()
+                    .zip(&ones)
+                    .map(|(time, one)| ratio(*one, *time))
+                    .collect();
+                let edge = 0.5 * (1.0 - INTERVAL);
+                let speedup = ratio(one, time);
+                Point {
+                    threads,
+                    time_ns: time,
+                    low_ns: quantile(&mut times, edge).min(time),
+                    high_ns: quantile(&mut times, 1.0 - edge).max(time),
+                    speedup,
+                    speedup_low: quantile(&mut speedups, edge).min(speedup),
+                    speedup_high: quantile(&mut speedups, 1.0 - edge).max(speedup),
+                    terms: Term::ALL
+                        .into_iter()
+                        .filter(|term| terms[*term as usize] > 0.0)
+                        .map(|term| TermTime {
+                            term,
+                            time_ns: terms[term as usize],
+                        })
+                        .collect(),
+                    measured_ns: runs
+                        .groups
+                        .iter()
+                        .find(|group| group.threads == threads)
+                        .map(Group::median),
+                    extrapolated: threads > self.largest,
+                    oversubscribed: threads > self.cores,
+                }
+            })
+            .collect()
+    }
+
+    /// The smallest thread count up to `limit` from which more save less than
+    /// the fraction `worthwhile`.
+    fn best(&self, limit: u32, worthwhile: f64, time: &dyn Fn(&Terms1) -> f64) -> u32 {
+        let counts = candidates(limit);
+        let times: Vec<f64> = counts
+            .iter()
+            .map(|&threads| time(&self.central_at(threads)))
+            .collect();
+        let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+        let enough = least / (1.0 - worthwhile.clamp(0.0, 0.99));
+        counts
+            .iter()
+            .zip(&times)
+            .find(|(_, time)| **time <= enough)
+            .map_or(1, |(threads, _)| *threads)
+    }
+}
+
+/// Thread counts tried when looking for the best: all of the first 64, then
+/// ever wider apart.
+fn candidates(limit: u32) -> Vec<u32> {
+    let mut counts = Vec::new();
+    let mut count = 1;
+    while count < limit {
+        counts.push(count);
+        count += (count / 64).max(1);
+    }
+    counts.push(limit.max(1));
+    counts
+}
+
+fn ratio(a: f64, b: f64) -> f64 {
+    if b > 0.0 { a / b } else { 1.0 }
+}
+
+fn serial_prediction(
+    forecast: &Forecast<'_>,
+    runs: &Runs<'_>,
+    at: &[u32],
+    options: &Options,
+) -> RegionPrediction {
+    let part = |terms: &Terms1| {
+        let mut all = [0.0; Term::COUNT];
+        if options.terms.contains(Term::Serial) {
+            all[Term::Serial as usize] = terms.serial;
+        }
+        all
+    };
+    let measured: Vec<(u32, f64)> = runs
+        .groups
+        .iter()
+        .map(|group| (group.threads, group.middle().serial))
+        .collect();
+    let mut points = forecast.points(at, runs, &part);
+    for point in &mut points {
+        point.measured_ns = at_count(&measured, point.threads);
+    }
+    let threads = at.last().copied().unwrap_or(1);
+    let dominating = words::dominating(&part(&forecast.central_at(threads)), threads);
+    let last = points.last();
+    let program: f64 = forecast
+        .central_at(threads)
+        .program(options.terms)
+        .iter()
+        .sum();
+    let share = last.map_or(0.0, |point| ratio(point.time_ns, program.max(1.0)));
+    let sentence = format!(
+        "the serial part is {} of the time with {}",
+        words::percent(share),
+        words::threads(threads)
+    );
+    RegionPrediction {
+        key: "serial".to_owned(),
+        name: "serial part".to_owned(),
+        measured,
+        points,
+        best_threads: 1,
+        stops: true,
+        dominating,
+        sentence,
+    }
+}
+
+fn region_predictions(
+    forecast: &Forecast<'_>,
+    runs: &Runs<'_>,
+    at: &[u32],
+    limit: u32,
+    options: &Options,
+) -> Vec<RegionPrediction> {
+    let mut regions: Vec<RegionPrediction> = forecast
+        .central
+        .regions
+        .keys()
+        .map(|key| {
+            let part = |terms: &Terms1| {
+                terms
+                    .regions
+                    .get(key)
+                    .copied()
+                    .unwrap_or([0.0; Term::COUNT])
+            };
+            let measured: Vec<(u32, f64)> = runs
+                .groups
+                .iter()
+                .filter_map(|group| {
+                    let mut times: Vec<f64> = group
+                        .runs
+                        .iter()
+                        .filter_map(|run| Some(run.regions.get(key)?.time))
+                        .collect();
+                    (!times.is_empty()).then(|| (group.threads, quantile(&mut times, 0.5)))
+                })
+                .collect();
+            let mut points = forecast.points(at, runs, &part);
+            for point in &mut points {
+                point.measured_ns = at_count(&measured, point.threads);
+            }
+            let time = |terms: &Terms1| part(terms).iter().sum::<f64>();
+            let best = forecast.best(limit, options.worthwhile, &time);
+            let stops = best < limit;
+            // One thread loses nothing: what it would lose shows with two.
+            let shown = best.max(2).min(limit.max(1));
+            let terms = part(&forecast.central_at(shown));
+            let dominating = words::dominating(&terms, shown);
+            let speedup = ratio(
+                time(&forecast.central_at(1)),
+                time(&forecast.central_at(best)),
+            );
+            let name = runs.names.get(key).cloned().unwrap_or_else(|| key.clone());
+            RegionPrediction {
+                sentence: words::region(&name, best, stops, speedup, dominating),
+                key: key.clone(),
+                name,
+                measured,
+                points,
+                best_threads: best,
+                stops,
+                dominating,
+            }
+        })
+        .collect();
+    let last = |region: &RegionPrediction| region.points.last().map_or(0.0, |p| p.time_ns);
+    regions.sort_by(|a, b| last(b).total_cmp(&last(a)).then_with(|| a.key.cmp(&b.key)));
+    regions
+}
+
+fn at_count(measured: &[(u32, f64)], threads: u32) -> Option<f64> {
+    let found = measured.iter().find(|(count, _)| *count == threads);
+    found.map(|(_, time)| *time)
+}
+
+/// Predicts the largest fitted thread count from the smaller ones.
+fn validate(
+    runs: &Runs<'_>,
+    groups: &[Group<'_>],
+    setting: Setting<'_>,
+    options: &Options,
+) -> Option<Validation> {
+    let (last, rest) = groups.split_last()?;
+    if rest.is_empty() {
+        return None;
+    }
+    let forecast = Forecast::new(runs, rest, setting, options);
+    let points = forecast.points(&[last.threads], runs, &|terms| terms.program(options.terms));
+    let point = points.first()?;
+    let measured = last.median();
+    Some(Validation {
+        from: rest.iter().map(|group| group.threads).collect(),
+        threads: last.threads,
+        predicted_ns: point.time_ns,
+        low_ns: point.low_ns,
+        high_ns: point.high_ns,
+        measured_ns: measured,
+        relative_error: point.time_ns / measured.max(1.0) - 1.0,
+        inside: (point.low_ns..=point.high_ns).contains(&measured),
+    })
+}
+
+fn validation_sentence(validation: &Validation) -> String {
+    let from: Vec<String> = validation.from.iter().map(u32::to_string).collect();
+    let error = validation.relative_error;
+    let direction = if error < 0.0 { "less" } else { "more" };
+    format!(
+        "Check: from {} thread{} alone, the model predicts {} for {}, {} {direction} than measured.",
+        from.join(", "),
+        if validation.from == [1] { "" } else { "s" },
+        words::duration(validation.predicted_ns),
+        words::threads(validation.threads),
+        words::percent(error.abs()),
+    )
+}
+
+fn measured(runs: &Runs<'_>, forecast: &Forecast<'_>) -> Vec<Measured> {
+    let one = match runs.groups.first() {
+        Some(group) if group.threads == 1 => group.median(),
+        _ => forecast.central_at(1).program(forecast.terms).iter().sum(),
+    };
+    let base = runs.groups.first().map(|group| group.middle().analysis);
+    runs.groups
+        .iter()
+        .map(|group| {
+            let analysis = group.middle().analysis;
+            let median = group.median();
+            let against = |value: &dyn Fn(&Analysis) -> Option<f64>| {
+                let (first, this) = (value(base?)?, value(analysis)?);
+                (first > 0.0 && this > 0.0).then_some(first / this)
+            };
+            let useful = |a: &Analysis| Some(a.states.useful_ns() as f64);
+            let computation = against(&useful).unwrap_or(1.0);
+            let instructions = |a: &Analysis| a.counts.instructions;
+            let cycles_each =
+                |a: &Analysis| Some(a.counts.cycles? / a.counts.instructions.filter(|n| *n > 0.0)?);
+            Measured {
+                threads: group.threads,
+                runs_ns: group.runs.iter().map(|run| run.wall as u64).collect(),
+                median_ns: median,
+                speedup: ratio(one, median),
+                efficiency: ratio(one, median) / f64::from(group.threads.max(1)),
+                pop: analysis.efficiency,
+                computation_scalability: computation,
+                global_efficiency: analysis.efficiency.parallel * computation,
+                ipc_scalability: against(&cycles_each),
+                instruction_scalability: against(&instructions),
+            }
+        })
+        .collect()
+}
+
+/// What makes the prediction doubtful.
+fn doubts(
+    warnings: &mut Vec<String>,
+    runs: &Runs<'_>,
+    groups: &[Group<'_>],
+    left_out: bool,
+    cores: u32,
+    options: &Options,
+    at: &[u32],
+) {
+    let mut say = |sentence: String| warnings.push(sentence);
+    match groups {
+        [only] if only.threads == 1 => say(
+            "There is only a recording with 1 thread: it shows neither imbalance nor waiting, so the prediction is the best case and the interval is what usually comes on top; record with more threads too.".to_owned(),
+        ),
+        [only] => say(format!(
+            "There are only recordings with {}: how the work grows with threads is a guess; record with 1 thread too.",
+            words::threads(only.threads)
+        )),
+        _ => {}
+    }
+    if runs.keys().is_empty() {
+        say("The program has no parallel region, so more threads change nothing.".to_owned());
+    }
+    if options.machine.is_none() {
+        say("No machine description was given: what constructs cost and when memory saturates is extrapolated from the recordings; `fathomp calibrate` measures it.".to_owned());
+    }
+    if let Some(machine) = &options.machine {
+        let recorded = &groups[0].runs[0].analysis.program.machine;
+        let differs = !machine.cpu_model.is_empty()
+            && !recorded.cpu_model.is_empty()
+            && machine.cpu_model != recorded.cpu_model;
+        if differs {
+            say(format!(
+                "The program was recorded on \"{}\" and is predicted for \"{}\": application code is assumed to run at the same speed.",
+                recorded.cpu_model, machine.cpu_model
+            ));
+        }
+    }
+    if left_out {
+        say(format!(
+            "Recordings with more threads than the {cores} processors were not used for the model."
+        ));
+    } else if groups.iter().any(|group| group.threads > cores) {
+        say(format!(
+            "All recordings have more threads than the {cores} processors: their waits include time without a processor, and the prediction is unreliable."
+        ));
+    }
+    let largest = groups.last().map_or(1, |group| group.threads);
+    if let Some(&far) = at.last()
+        && far > 4 * largest
+    {
+        say(format!(
+            "{far} threads are far beyond the {largest} that were measured; take it as a tendency."
+        ));
+    }
+    let mut worst: BTreeMap<u32, f64> = BTreeMap::new();
+    for group in groups {
+        if group.runs.len() >= 2 && group.noise > 0.1 {
+            worst.insert(group.threads, group.noise);
+        }
+    }
+    if let Some((threads, noise)) = worst.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
+        say(format!(
+            "Runs with {} differ by {} from one to the next; close other programs or repeat more often.",
+            words::threads(threads),
+            words::percent(noise)
+        ));
+    }
+}

@@ -1,0 +1,179 @@
+//! The model of a whole program: its serial part and its regions.
+
+use crate::model::{Choice, Observed, RegionModel, Setting};
+use crate::numeric::{Equation, Random, dot, explain};
+use crate::runs::{Group, Runs};
+use crate::terms::{Term, Terms};
+use std::collections::BTreeMap;
+
+/// A fitted program.
+#[derive(Clone, Debug)]
+pub(crate) struct ProgramModel {
+    /// Coefficients of [`serial_shapes`].
+    serial: Vec<f64>,
+    pub(crate) regions: BTreeMap<String, RegionModel>,
+    /// Relative error of extrapolation that was drawn, per doubling of the
+    /// thread count beyond the largest measured.
+    drift: f64,
+    largest: f64,
+}
+
+/// Time outside regions: constant, or growing with the threads.
+fn serial_shapes(p: f64) -> Vec<f64> {
+    vec![1.0, p - 1.0]
+}
+
+/// Relative standard deviation by which reality departs from any of the
+/// shapes with each doubling beyond what was measured.
+const DRIFT: f64 = 0.03;
+
+/// Terms of the program and of its parts at one thread count, in nanoseconds.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms1 {
+    pub(crate) serial: f64,
+    pub(crate) regions: BTreeMap<String, [f64; Term::COUNT]>,
+}
+
+impl Terms1 {
+    /// The whole program's terms.
+    pub(crate) fn program(&self, on: Terms) -> [f64; Term::COUNT] {
+        let mut sum = [0.0; Term::COUNT];
+        if on.contains(Term::Serial) {
+            sum[Term::Serial as usize] = self.serial;
+        }
+        for terms in self.regions.values() {
+            for (sum, term) in sum.iter_mut().zip(terms) {
+                *sum += term;
+            }
+        }
+        sum
+    }
+}
+
+impl ProgramModel {
+    /// The best account of the measurements in `groups`.
+    pub(crate) fn central(runs: &Runs<'_>, groups: &[Group<'_>], setting: &Setting<'_>) -> Self {
+        let picked: Vec<Sample> = groups.iter().map(Sample::middle).collect();
+        Self::fit(runs, &picked, setting, &mut Choice::Mean)
+    }
+
+    /// An account of measurements that might have been: runs drawn again,
+    /// disturbed by their noise, and one of the explanations drawn.
+    pub(crate) fn replicate(
+        runs: &Runs<'_>,
+        groups: &[Group<'_>],
+        setting: &Setting<'_>,
+        random: &mut Random,
+    ) -> Self {
+        let picked: Vec<Sample> = groups
+            .iter()
+            .map(|group| Sample::drawn(group, random))
+            .collect();
+        let mut model = Self::fit(runs, &picked, setting, &mut Choice::Draw(random));
+        model.drift = DRIFT * random.normal();
+        model
+    }
+
+    fn fit(
+        runs: &Runs<'_>,
+        samples: &[Sample],
+        setting: &Setting<'_>,
+        choice: &mut Choice<'_>,
+    ) -> Self {
+        let equations: Vec<Equation> = samples
+            .iter()
+            .map(|sample| Equation {
+                shapes: serial_shapes(sample.threads),
+                observed: sample.serial,
+                sigma: (0.02 * sample.serial).max(0.002 * sample.wall).max(1.0),
+            })
+            .collect();
+        let explanations = explain(&equations, &[true, false]);
+        let serial = match choice {
+            Choice::Mean => explanations.mean(2),
+            Choice::Draw(random) => explanations.draw(random, 2),
+        };
+        let mut regions = BTreeMap::new();
+        for key in runs.keys() {
+            let points: Vec<(f64, Observed)> = samples
+                .iter()
+                .filter_map(|sample| Some((sample.threads, *sample.regions.get(key)?)))
+                .collect();
+            if !points.is_empty() {
+                regions.insert(key.to_owned(), RegionModel::fit(&points, setting, choice));
+            }
+        }
+        Self {
+            serial,
+            regions,
+            drift: 0.0,
+            largest: samples.last().map_or(1.0, |sample| sample.threads),
+        }
+    }
+
+    /// All terms with `threads` threads.
+    pub(crate) fn at(&self, threads: u32, setting: &Setting<'_>, on: Terms) -> Terms1 {
+        let p = f64::from(threads);
+        let beyond = (p / self.largest).log2().max(0.0);
+        let factor = (self.drift * beyond).exp();
+        let regions = self
+            .regions
+            .iter()
+            .map(|(key, model)| {
+                let mut terms = model.terms(p, setting, on);
+                for term in &mut terms {
+                    *term *= factor;
+                }
+                (key.clone(), terms)
+            })
+            .collect();
+        Terms1 {
+            serial: dot(&self.serial, &serial_shapes(p)),
+            regions,
+        }
+    }
+}
+
+/// What one run, real or drawn, says.
+struct Sample {
+    threads: f64,
+    wall: f64,
+    serial: f64,
+    regions: BTreeMap<String, Observed>,
+}
+
+impl Sample {
+    fn middle(group: &Group<'_>) -> Self {
+        let run = group.middle();
+        Self {
+            threads: f64::from(group.threads),
+            wall: run.wall,
+            serial: run.serial,
+            regions: run.regions.clone(),
+        }
+    }
+
+    fn drawn(group: &Group<'_>, random: &mut Random) -> Self {
+        let mut sample = Self::middle(group);
+        let again = group.runs.len() >= 3;
+        if again {
+            let run = &group.runs[random.below(group.runs.len())];
+            sample.wall = run.wall;
+            sample.serial = run.serial;
+            sample.regions.clone_from(&run.regions);
+        }
+        // Runs drawn again bring their own noise; the rest is the scatter of
+        // the region within a run.
+        let common = if again {
+            1.0
+        } else {
+            (group.noise * random.normal()).exp()
+        };
+        sample.serial *= common;
+        for observed in sample.regions.values_mut() {
+            let own = (observed.noise.min(0.2) * random.normal()).exp();
+            *observed = observed.scaled(common * if again { 1.0 } else { own });
+        }
+        sample
+    }
+}
