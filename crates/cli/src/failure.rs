@@ -1,5 +1,6 @@
 //! How a command ends when it cannot do its job.
 
+use crate::program::ProgramError;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -48,9 +49,37 @@ impl Failure {
     }
 }
 
-/// Any error of the parts, with its causes unless it already speaks of them.
-impl<E: Error> From<E> for Failure {
-    fn from(error: E) -> Self {
+/// A program that cannot be started has exit codes of its own.
+impl From<ProgramError> for Failure {
+    fn from(error: ProgramError) -> Self {
+        Self::of(&error).with_code(error.exit_code())
+    }
+}
+
+macro_rules! failure_from {
+    ($($error:ty),* $(,)?) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::of(&error)
+            }
+        })*
+    };
+}
+failure_from!(
+    crate::calibrate::ProbeError,
+    crate::launch::LaunchError,
+    fathomp_runtime::UnpackError,
+    fathomp_trace::drain::DrainError,
+    fathomp_trace::reader::OpenError,
+    fathomp_trace::writer::CreateError,
+    fathomp_trace::writer::FinishError,
+    serde_json::Error,
+    std::fmt::Error,
+);
+
+impl Failure {
+    /// Any error of the parts, with its causes unless it speaks of them.
+    pub(crate) fn of(error: &dyn Error) -> Self {
         let mut sentence = error.to_string();
         let mut cause = error.source();
         while let Some(next) = cause {

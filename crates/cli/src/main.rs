@@ -4,6 +4,7 @@
 mod args;
 mod calibrate;
 mod commands;
+mod evidence;
 mod failure;
 mod host;
 mod launch;
@@ -11,6 +12,8 @@ mod live;
 mod output;
 mod program;
 mod progress;
+mod recording;
+mod study;
 mod voice;
 
 use clap::Parser;

@@ -2,7 +2,8 @@
 //! written.
 
 use crate::failure::Failure;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// Says early whether a file could be written at `path`.
@@ -47,18 +48,69 @@ fn writable(directory: &Path) -> Result<(), Failure> {
 /// Writes a file as a whole: under another name first, so that a full disk
 /// leaves the old file or none.
 pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), Failure> {
+    stream_file(path, |out| {
+        out.write_all(content)
+            .map_err(|error| Failure::unwritable(path, &error))
+    })
+}
+
+/// Like [`write_file`], for content that is made piece by piece.
+pub(crate) fn stream_file<T>(
+    path: &Path,
+    make: impl FnOnce(&mut dyn Write) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let unwritable = |error: std::io::Error| Failure::unwritable(path, &error);
     let ordinary = fs::symlink_metadata(path).map_or(true, |found| found.is_file());
-    if !ordinary {
-        return fs::write(path, content).map_err(|error| Failure::unwritable(path, &error));
-    }
     let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let fresh = Path::new(&name);
-    fs::write(fresh, content)
-        .and_then(|()| fs::rename(fresh, path))
-        .map_err(|error| {
+    if ordinary {
+        name.push(format!(".{}.new", std::process::id()));
+    }
+    let target = Path::new(&name);
+    let written = File::create(target).map_err(unwritable).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        let made = make(&mut out)?;
+        out.flush().map_err(unwritable)?;
+        Ok(made)
+    });
+    if !ordinary {
+        return written;
+    }
+    written
+        .and_then(|made| fs::rename(target, path).map(|()| made).map_err(unwritable))
+        .inspect_err(|_| {
             // What was written so far is of no use to anybody.
-            let _ = fs::remove_file(fresh);
-            Failure::unwritable(path, &error)
+            let _ = fs::remove_file(target);
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_leaves_the_old_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.html");
+        write_file(&path, b"old").unwrap();
+        let failed = stream_file(&path, |out| {
+            out.write_all(b"half").unwrap();
+            Err::<(), _>(Failure::new("disk full"))
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_exists_is_replaced_only_on_request() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        assert!(check_file(&path, false).is_ok());
+        write_file(&path, b"x").unwrap();
+        assert!(check_file(&path, false).is_err());
+        assert!(check_file(&path, true).is_ok());
+        assert!(check_file(directory.path(), true).is_err());
+        assert!(check_file(&path.join("below"), false).is_err());
+        assert!(check_file(&directory.path().join("no/such"), false).is_err());
+    }
 }

@@ -34,9 +34,9 @@ impl Progress {
         self.bar.set_message(doing.into());
     }
 
-    /// Takes the bar away, so that the program can use the terminal.
-    pub(crate) fn clear_for<T>(&self, job: impl FnOnce() -> T) -> T {
-        self.bar.disable_steady_tick();
+    /// Does `job` with the bar out of the way, so that a program can use the
+    /// terminal.
+    pub(crate) fn aside<T>(&self, job: impl FnOnce() -> T) -> T {
         self.bar.suspend(job)
     }
 

@@ -26,6 +26,13 @@ impl Voice {
         complain("warning: ", sentence.as_ref());
     }
 
+    /// Columns for text on stdout.
+    pub(crate) fn width(self) -> usize {
+        const WITHOUT_TERMINAL: usize = 100;
+        terminal_size::terminal_size_of(io::stdout())
+            .map_or(WITHOUT_TERMINAL, |(width, _)| usize::from(width.0))
+    }
+
     /// The result: text for people, or `value` as JSON, on stdout.
     pub(crate) fn result<T: Serialize>(
         self,

@@ -114,7 +114,7 @@ pub(crate) struct Record {
     pub(crate) force: bool,
     /// Size the recording may reach, in MiB; beyond it, executions of a
     /// region are summed and details left out.
-    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) limit: u64,
     #[command(flatten)]
     pub(crate) program: Program,
@@ -143,6 +143,9 @@ pub(crate) struct Regions {
     /// Directory written by `fathomp record`.
     #[arg(value_name = "RECORDING")]
     pub(crate) recording: PathBuf,
+    /// Also show a row for each thread of each region.
+    #[arg(long)]
+    pub(crate) threads: bool,
     /// Also write one line per region and thread to this CSV file.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
@@ -160,11 +163,12 @@ pub(crate) struct Predict {
     /// Recordings of one program, best at 1 and several threads.
     #[arg(value_name = "RECORDING", required = true)]
     pub(crate) recordings: Vec<PathBuf>,
-    /// Machine facts written by `fathomp calibrate` [default: measured here].
+    /// Machine facts written by `fathomp calibrate` [default: prices of
+    /// constructs are extrapolated from the recordings alone].
     #[arg(long, value_name = "FILE")]
     pub(crate) machine: Option<PathBuf>,
-    /// Numbers of threads to predict for [default: powers of two up to four
-    /// times the processors of this machine].
+    /// Numbers of threads to predict for [default: powers of two up
+    /// to some beyond the processors of the machine].
     #[arg(long, value_name = "LIST")]
     pub(crate) at: Option<ThreadList>,
 }

@@ -2,8 +2,13 @@
 
 mod calibrate;
 mod doctor;
+mod predict;
+mod record;
+mod regions;
+mod report;
 mod run;
 mod runtime_path;
+mod study;
 
 use crate::args::{Arguments, Command};
 use crate::failure::Outcome;
@@ -16,10 +21,14 @@ pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
         quiet: arguments.quiet,
     };
     match arguments.command {
+        Command::Study(plan) => study::study(&plan, voice),
+        Command::Regions(plan) => regions::regions(&plan, voice),
+        Command::Predict(plan) => predict::predict(&plan, voice),
+        Command::Report(plan) => report::report(&plan, voice),
         Command::Doctor => doctor::doctor(voice),
         Command::Run(plan) => run::run(&plan, voice),
+        Command::Record(plan) => record::record(&plan, voice),
         Command::Calibrate(plan) => calibrate::calibrate(&plan, voice),
         Command::RuntimePath => runtime_path::runtime_path(voice),
-        _ => Ok(1),
     }
 }

@@ -24,7 +24,7 @@ mod tests {
     #[test]
     fn ranges_and_single_numbers() {
         assert_eq!(parse_list("0-2,8,10-11\n"), [0, 1, 2, 8, 10, 11]);
-        assert_eq!(parse_list(""), []);
+        assert_eq!(parse_list(""), [0_u32; 0]);
         assert_eq!(parse_list("x,3-1,0-4294967295,5"), [5]);
     }
 }

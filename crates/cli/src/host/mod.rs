@@ -7,7 +7,7 @@ use fathomp_trace::model::Machine;
 use std::fs;
 use std::path::Path;
 
-pub(crate) use cache::{CacheLevel, caches};
+pub(crate) use cache::caches;
 pub(crate) use cpus::parse_list;
 
 /// Facts for a recording. What the kernel does not show stays empty.

@@ -3,45 +3,25 @@
 //! its exit code becomes ours.
 
 mod signals;
+mod streams;
 
 use crate::args::ThreadCount;
 use crate::failure::exit;
 use crate::program::Program;
-use crate::voice::Voice;
 use fathomp_trace::model::Outcome;
+use nix::sys::signal::Signal;
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use signals::Forwarding;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
 
-/// Where the program's standard output goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stdout {
-    /// Where ours goes.
-    Inherit,
-    /// To stderr, because stdout carries our JSON.
-    ToStderr,
-    /// Nowhere: it has been shown before.
-    Discard,
-}
-
-impl Stdout {
-    /// Keeps stdout for JSON if the user asked for that.
-    pub(crate) fn for_voice(voice: Voice) -> Self {
-        if voice.json {
-            Self::ToStderr
-        } else {
-            Self::Inherit
-        }
-    }
-}
+pub(crate) use streams::{Repeatable, Stderr, Stdin, Stdout};
 
 /// The environment that asks the program for a number of threads.
 pub(crate) fn thread_variables(threads: Option<ThreadCount>) -> Vec<(&'static str, OsString)> {
@@ -59,7 +39,9 @@ pub(crate) struct Launch<'a> {
     pub(crate) library: &'a Path,
     /// Variables set on top of the user's environment.
     pub(crate) variables: Vec<(&'static str, OsString)>,
+    pub(crate) stdin: Stdin,
     pub(crate) stdout: Stdout,
+    pub(crate) stderr: Stderr,
 }
 
 /// How a run ended.
@@ -75,6 +57,22 @@ impl Ended {
     /// The exit code a shell would show.
     pub(crate) fn exit_code(&self) -> u8 {
         exit_code(self.outcome)
+    }
+
+    /// "exit code 3" or "signal 11 (SIGSEGV)".
+    pub(crate) fn describe(&self) -> String {
+        match self.outcome {
+            Outcome::Exited(code) => format!("exit code {code}"),
+            Outcome::Signalled(number) => match Signal::try_from(number) {
+                Ok(signal) => format!("signal {number} ({signal})"),
+                Err(_) => format!("signal {number}"),
+            },
+        }
+    }
+
+    /// Wall time in nanoseconds.
+    pub(crate) fn wall_ns(&self) -> u64 {
+        u64::try_from(self.wall.as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
@@ -98,6 +96,8 @@ pub(crate) enum LaunchError {
     Wait(io::Error),
     #[error("cannot prepare for signals: {0}")]
     Signals(io::Error),
+    #[error("cannot open the program's standard streams: {0}")]
+    Streams(io::Error),
 }
 
 /// A program that runs.
@@ -105,8 +105,6 @@ pub(crate) struct Running {
     child: Child,
     forwarding: Forwarding,
     started: Instant,
-    /// Wall time at the start.
-    pub(crate) started_at: SystemTime,
 }
 
 impl Launch<'_> {
@@ -121,30 +119,24 @@ impl Launch<'_> {
             preload(self.library, env::var_os("LD_PRELOAD").as_deref()),
         );
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        command.stdout(self.stdout().map_err(LaunchError::Signals)?);
+        command
+            .stdin(self.stdin.open().map_err(LaunchError::Streams)?)
+            .stdout(self.stdout.open().map_err(LaunchError::Streams)?)
+            .stderr(self.stderr.open().map_err(LaunchError::Streams)?);
 
         // Ready before the program exists, so that no signal slips through.
         let forwarding = Forwarding::prepare().map_err(LaunchError::Signals)?;
         let started = Instant::now();
-        let started_at = SystemTime::now();
-        let child = command.spawn().map_err(|source| LaunchError::Start {
+        let mut child = command.spawn().map_err(|source| LaunchError::Start {
             path: self.program.path.clone(),
             source,
         })?;
         forwarding.aim_at(child.id());
+        self.stdin.feed(child.stdin.take());
         Ok(Running {
             child,
             forwarding,
             started,
-            started_at,
-        })
-    }
-
-    fn stdout(&self) -> io::Result<Stdio> {
-        Ok(match self.stdout {
-            Stdout::Inherit => Stdio::inherit(),
-            Stdout::Discard => Stdio::null(),
-            Stdout::ToStderr => Stdio::from(io::stderr().as_fd().try_clone_to_owned()?),
         })
     }
 }

@@ -117,8 +117,7 @@ fn position_independent_program(file: &ElfFile64<'_>, data: &[u8]) -> object::Re
     let dynamic = file.elf_section_table().dynamic(endian, data)?;
     Ok(dynamic.is_some_and(|(entries, _)| {
         entries.iter().any(|entry| {
-            entry.tag(endian) == elf::DT_FLAGS_1
-                && entry.val(endian) & u64::from(elf::DF_1_PIE.0) != 0
+            entry.tag(endian) == elf::DT_FLAGS_1 && entry.val(endian) & elf::DF_1_PIE.0 != 0
         })
     }))
 }

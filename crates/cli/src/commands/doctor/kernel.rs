@@ -3,7 +3,6 @@
 use super::{Check, Status};
 use crate::host;
 use nix::sys::statvfs::statvfs;
-use std::fs;
 use std::path::Path;
 
 /// Below this, rings of many threads do not fit in shared memory.

@@ -1,0 +1,67 @@
+//! `fathomp record`: one run, one recording.
+
+use crate::args::Record;
+use crate::failure::{Failure, Outcome, exit};
+use crate::launch::{Stderr, Stdin, Stdout};
+use crate::program;
+use crate::recording::{self, Recorded, Request};
+use crate::voice::Voice;
+use fathomp_trace::writer::Existing;
+use serde::Serialize;
+use std::path::Path;
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    recording: &'a Path,
+    records: u64,
+    problems: &'a [String],
+    exit_code: u8,
+    wall_ns: u64,
+}
+
+pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
+    let program = program::examine(&plan.program.command)?;
+    let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
+    let unpacked = fathomp_runtime::unpack().map_err(|error| launcher(error.into()))?;
+    let recorded = recording::record(&Request {
+        program: &program,
+        unpacked: &unpacked,
+        directory: &plan.output,
+        existing: if plan.force {
+            Existing::Replace
+        } else {
+            Existing::Keep
+        },
+        threads: plan.threads,
+        limit_bytes: plan.limit << 20,
+        stdin: Stdin::Inherit,
+        stdout: Stdout::for_voice(voice),
+        stderr: Stderr::Inherit,
+    })
+    .map_err(launcher)?;
+    tell(plan, &recorded, voice)?;
+    Ok(recorded.ended.exit_code())
+}
+
+fn tell(plan: &Record, recorded: &Recorded, voice: Voice) -> Result<(), Failure> {
+    for problem in &recorded.problems {
+        voice.warn(problem);
+    }
+    voice.say(format!(
+        "recorded {} events in {}: see `fathomp regions {}`",
+        recorded.records,
+        plan.output.display(),
+        plan.output.display()
+    ));
+    if voice.json {
+        let answer = Answer {
+            recording: &plan.output,
+            records: recorded.records,
+            problems: &recorded.problems,
+            exit_code: recorded.ended.exit_code(),
+            wall_ns: recorded.ended.wall_ns(),
+        };
+        voice.result("fathomp.record", &answer, String::new)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,266 @@
+//! `fathomp study`: calibrate, record at several thread counts, predict,
+//! report.
+
+use crate::args::{Study as Plan, ThreadCount, ThreadList};
+use crate::failure::{Failure, Outcome, exit};
+use crate::launch::{Ended, Repeatable, Stderr, Stdin, Stdout};
+use crate::program::{self, Program};
+use crate::progress::Progress;
+use crate::recording::{self, Request};
+use crate::study::Study;
+use crate::voice::Voice;
+use crate::{calibrate, evidence, host, output};
+use fathomp_analyse::Analysis;
+use fathomp_predict::Prediction;
+use fathomp_predict::machine::Machine;
+use fathomp_report::Input;
+use fathomp_runtime::Unpacked;
+use fathomp_trace::writer::Existing;
+use serde::Serialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Bytes each recording may take; several are read for one report.
+const RECORDING_BYTES_MAX: u64 = 64 << 20;
+/// Findings repeated on the terminal; the report has them all.
+const FINDINGS_SHOWN: usize = 3;
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    report: &'a Path,
+    directory: &'a Path,
+    recordings: &'a [PathBuf],
+    exit_code: u8,
+    notes: &'a [String],
+    prediction: Option<&'a Prediction>,
+}
+
+/// What all runs of a study share.
+struct Job<'a> {
+    plan: &'a Plan,
+    voice: Voice,
+    program: &'a Program,
+    unpacked: &'a Unpacked,
+    threads: &'a ThreadList,
+    progress: &'a Progress,
+    stdin: Repeatable,
+}
+
+/// How the runs went, taken together.
+#[derive(Default)]
+struct Runs {
+    analyses: Vec<Analysis>,
+    /// Exit code of the first run that failed.
+    failed: Option<u8>,
+    /// Ctrl-C or the like: no more runs.
+    interrupted: bool,
+    records: u64,
+}
+
+pub(super) fn study(plan: &Plan, voice: Voice) -> Outcome {
+    let program = program::examine(&plan.program.command)?;
+    carry_out(plan, &program, voice).map_err(|failure| failure.with_code(exit::LAUNCHER))
+}
+
+fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
+    output::check_file(&plan.output, plan.force)?;
+    Study::check(&plan.directory, plan.force)?;
+    let unpacked = fathomp_runtime::unpack()?;
+    let threads = plan
+        .threads
+        .clone()
+        .unwrap_or_else(|| ThreadList::doubling(host::usable_cpus()));
+    let command = program
+        .command
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned());
+    let mut study = Study::create(&plan.directory, command.collect())?;
+
+    // Steps: calibrating, the runs, analysing them, predicting and reporting.
+    let runs = threads.0.len() * plan.repeat as usize;
+    let progress = Progress::start(voice, runs + 3);
+    progress.at(0, "measuring this machine");
+    let machine = measure(&study, &unpacked, &threads)?;
+
+    let job = Job {
+        plan,
+        voice,
+        program,
+        unpacked: &unpacked,
+        threads: &threads,
+        progress: &progress,
+        stdin: Stdin::for_several_runs(study.path("stdin")),
+    };
+    let runs_made = job.record_all(&mut study)?;
+
+    progress.at(runs + 2, "predicting and writing the report");
+    let prediction =
+        evidence::predict_or_note(&runs_made.analyses, Some(machine), &mut study.index.notes);
+    study.save()?;
+    write(plan, &study, &runs_made.analyses, prediction.as_ref())?;
+    progress.finish();
+    tell(plan, &study, &runs_made, prediction.as_ref(), voice)
+}
+
+fn measure(study: &Study, unpacked: &Unpacked, threads: &ThreadList) -> Result<Machine, Failure> {
+    let usable = ThreadList::doubling(host::usable_cpus());
+    // Prices beyond the processors are those of oversubscription, which the
+    // model knows as a term of its own.
+    let within: Vec<u32> = threads
+        .0
+        .iter()
+        .copied()
+        .filter(|t| usable.0.last() >= Some(t))
+        .collect();
+    let at = if within.is_empty() { usable.0 } else { within };
+    let machine = calibrate::machine(unpacked, &at, false, |_| {})?;
+    output::write_file(
+        &study.path("machine.json"),
+        (machine.to_json()? + "\n").as_bytes(),
+    )?;
+    Ok(machine)
+}
+
+impl Job<'_> {
+    /// All runs: every number of threads before the first repetition, so that
+    /// a slow drift of the machine spreads over all of them.
+    fn record_all(&self, study: &mut Study) -> Result<Runs, Failure> {
+        let mut runs = Runs::default();
+        let mut done = 0;
+        for repeat in 0..self.plan.repeat {
+            for threads in &self.threads.0 {
+                done += 1;
+                self.progress
+                    .at(done, format!("running on {threads} threads"));
+                let name = Study::recording(*threads, repeat, self.plan.repeat);
+                let ended = self.record_one(study, &name, *threads, done == 1, &mut runs)?;
+                if let Some(signal) = ended.interrupted {
+                    study.index.notes.push(format!(
+                        "The study was interrupted by signal {signal} after {done} of {} runs.",
+                        self.threads.0.len() * self.plan.repeat as usize
+                    ));
+                    runs.interrupted = true;
+                    return Ok(runs);
+                }
+            }
+        }
+        Ok(runs)
+    }
+
+    fn record_one(
+        &self,
+        study: &mut Study,
+        name: &Path,
+        threads: u32,
+        first: bool,
+        runs: &mut Runs,
+    ) -> Result<Ended, Failure> {
+        let directory = study.path(&name.to_string_lossy());
+        let complaints = directory.with_extension("stderr");
+        let request = Request {
+            program: self.program,
+            unpacked: self.unpacked,
+            directory: &directory,
+            existing: Existing::Replace,
+            threads: Some(ThreadCount(threads)),
+            limit_bytes: RECORDING_BYTES_MAX,
+            stdin: self.stdin.for_run(first),
+            stdout: match (first, self.voice.quiet) {
+                (true, false) => Stdout::for_voice(self.voice),
+                _ => Stdout::Discard,
+            },
+            stderr: if first {
+                Stderr::Inherit
+            } else {
+                Stderr::File(complaints.clone())
+            },
+        };
+        let recorded = if first {
+            // The program has the terminal to itself.
+            self.progress.aside(|| recording::record(&request))?
+        } else {
+            recording::record(&request)?
+        };
+        let ended = recorded.ended;
+        let code = ended.exit_code();
+        let silent = fs::metadata(&complaints).is_ok_and(|found| found.len() == 0);
+        if silent {
+            // Best effort: an empty file does no harm.
+            let _ = fs::remove_file(&complaints);
+        }
+        if code != 0 && ended.interrupted.is_none() {
+            let said = if first || silent {
+                String::new()
+            } else {
+                format!("; what it said is in {}", complaints.display())
+            };
+            study.index.notes.push(format!(
+                "The run with {threads} threads ended with {}{said}.",
+                ended.describe()
+            ));
+        }
+        if code != 0 {
+            runs.failed.get_or_insert(code);
+        }
+        runs.records += recorded.records;
+        study.index.recordings.push(name.to_owned());
+        study.save()?;
+        runs.analyses.push(evidence::open(&directory)?.analysis);
+        Ok(ended)
+    }
+}
+
+fn write(
+    plan: &Plan,
+    study: &Study,
+    analyses: &[Analysis],
+    prediction: Option<&Prediction>,
+) -> Result<(), Failure> {
+    let input = Input {
+        analyses,
+        prediction,
+        notes: &study.index.notes,
+    };
+    let page = fathomp_report::page(&input).map_err(|error| Failure::of(&error))?;
+    output::write_file(&plan.output, page.as_bytes())?;
+    output::stream_file(&study.path("result.json"), |out| {
+        fathomp_report::export::json(&input, out).map_err(|error| Failure::of(&error))
+    })
+}
+
+fn tell(
+    plan: &Plan,
+    study: &Study,
+    runs: &Runs,
+    prediction: Option<&Prediction>,
+    voice: Voice,
+) -> Outcome {
+    for note in &study.index.notes {
+        voice.warn(note);
+    }
+    if let Some(prediction) = prediction {
+        for sentence in prediction.sentences.iter().take(FINDINGS_SHOWN) {
+            voice.say(sentence);
+        }
+    }
+    let report = fs::canonicalize(&plan.output).unwrap_or_else(|_| plan.output.clone());
+    voice.say(format!("the report is {}", report.display()));
+    let exit_code = match runs.failed {
+        Some(code) => code,
+        // Nothing was studied.
+        None if runs.records == 0 => exit::FAILED,
+        None => 0,
+    };
+    if voice.json {
+        let answer = Answer {
+            report: &report,
+            directory: &plan.directory,
+            recordings: &study.index.recordings,
+            exit_code,
+            notes: &study.index.notes,
+            prediction,
+        };
+        voice.result("fathomp.study", &answer, String::new)?;
+    }
+    Ok(exit_code)
+}

@@ -1,0 +1,65 @@
+//! Recordings that the user names, read and analysed.
+
+use crate::failure::Failure;
+use fathomp_analyse::Analysis;
+use fathomp_predict::machine::Machine;
+use fathomp_predict::{Options, Prediction};
+use fathomp_trace::model::Recording;
+use fathomp_trace::reader;
+use std::path::{Path, PathBuf};
+
+/// A recording and the facts in it.
+pub(crate) struct Evidence {
+    pub(crate) recording: Recording,
+    pub(crate) analysis: Analysis,
+}
+
+/// Reads one recording.
+pub(crate) fn open(path: &Path) -> Result<Evidence, Failure> {
+    let recording = reader::open(path)?;
+    let analysis = fathomp_analyse::analyse(&recording, &fathomp_analyse::Options::default());
+    Ok(Evidence {
+        recording,
+        analysis,
+    })
+}
+
+/// Facts of several recordings; a directory written by `fathomp study` stands
+/// for the recordings in it. The records themselves are let go one by one:
+/// together they might not fit in memory.
+pub(crate) fn analyses(paths: &[PathBuf]) -> Result<Vec<Analysis>, Failure> {
+    let mut analyses = Vec::new();
+    for path in paths {
+        for recording in crate::study::recordings_in(path)? {
+            analyses.push(open(&recording)?.analysis);
+        }
+    }
+    Ok(analyses)
+}
+
+/// How the recorded program will scale, at numbers of threads in `at` or, if
+/// there are none, at sensible ones.
+pub(crate) fn predict(
+    analyses: &[Analysis],
+    machine: Option<Machine>,
+    at: Vec<u32>,
+) -> Result<Prediction, Failure> {
+    let options = Options {
+        at,
+        machine,
+        ..Options::default()
+    };
+    let analyses: Vec<&Analysis> = analyses.iter().collect();
+    fathomp_predict::predict(&analyses, &options).map_err(|error| Failure::of(&error))
+}
+
+/// The same for a report, which says so if nothing can be predicted.
+pub(crate) fn predict_or_note(
+    analyses: &[Analysis],
+    machine: Option<Machine>,
+    notes: &mut Vec<String>,
+) -> Option<Prediction> {
+    predict(analyses, machine, Vec::new())
+        .map_err(|failure| notes.push(format!("Nothing was predicted: {}.", failure.sentence)))
+        .ok()
+}

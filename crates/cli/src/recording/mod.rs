@@ -1,0 +1,137 @@
+//! One recorded run of a program: the launcher, with a drain beside it.
+
+mod drain;
+mod watch;
+
+use crate::args::ThreadCount;
+use crate::failure::Failure;
+use crate::host;
+use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, thread_variables};
+use crate::program::Program;
+use fathomp_runtime::Unpacked;
+use fathomp_trace::live::{self, RECORD_VARIABLE};
+use fathomp_trace::model::Meta;
+use fathomp_trace::writer::{self, Existing};
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What to record, and where.
+#[derive(Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) unpacked: &'a Unpacked,
+    pub(crate) directory: &'a Path,
+    pub(crate) existing: Existing,
+    pub(crate) threads: Option<ThreadCount>,
+    pub(crate) limit_bytes: u64,
+    pub(crate) stdin: Stdin,
+    pub(crate) stdout: Stdout,
+    pub(crate) stderr: Stderr,
+}
+
+/// A recording that was made, and the run it is of.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    pub(crate) ended: Ended,
+    /// Records taken, all processes together.
+    pub(crate) records: u64,
+    /// What was noticed, each as one sentence.
+    pub(crate) problems: Vec<String>,
+}
+
+/// The live directory, removed when dropped: everything of value has been
+/// drained by then, or the recording could not be made at all.
+struct Live(PathBuf);
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        let _ = live::remove(&self.0);
+    }
+}
+
+/// Runs the program and records it.
+pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
+    let meta = circumstances(request);
+    let mut writer = writer::create(request.directory, &meta, request.existing)?;
+    let live = live::create(request.directory)
+        .map(Live)
+        .map_err(|error| Failure::unwritable(request.directory, &error))?;
+    writer.update(|meta| meta.live = Some(live.0.clone()))?;
+
+    let launch = Launch {
+        program: request.program,
+        library: &request.unpacked.library,
+        variables: thread_variables(request.threads)
+            .into_iter()
+            .chain([(RECORD_VARIABLE, OsString::from(&live.0))])
+            .collect(),
+        stdin: request.stdin.clone(),
+        stdout: request.stdout.clone(),
+        stderr: request.stderr.clone(),
+    };
+    let running = launch.start()?;
+    let drain = drain::start(drain::Job {
+        live: live.0.clone(),
+        recording: request.directory.to_owned(),
+        limit_bytes: request.limit_bytes,
+        pid: running.pid(),
+        library: request.unpacked.library.clone(),
+    })?;
+    let ended = running.wait()?;
+    let drained = drain.finish();
+
+    let mut problems = drained.problems;
+    problems.extend(watch::remarks(
+        request.program,
+        drained.records > 0,
+        &drained.runtimes,
+    ));
+    writer.finish(ended.outcome, ended.wall, problems.clone())?;
+    Ok(Recorded {
+        ended,
+        records: drained.records,
+        problems,
+    })
+}
+
+/// Variables that matter to OpenMP and to us. Others may hold secrets and are
+/// not kept.
+fn is_kept(name: &str) -> bool {
+    ["OMP_", "GOMP_", "KMP_", "FATHOMP_", "LD_"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+}
+
+fn circumstances(request: &Request<'_>) -> Meta {
+    let mut environment: std::collections::BTreeMap<_, _> = env::vars_os()
+        .filter_map(|(name, value)| {
+            let name = name.into_string().ok().filter(|name| is_kept(name))?;
+            Some((name, value.to_string_lossy().into_owned()))
+        })
+        .collect();
+    for (name, value) in thread_variables(request.threads) {
+        environment.insert(name.to_owned(), value.to_string_lossy().into_owned());
+    }
+    Meta {
+        fathomp: env!("CARGO_PKG_VERSION").to_owned(),
+        command: request
+            .program
+            .command
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+        directory: env::current_dir().unwrap_or_default(),
+        environment,
+        machine: host::machine(),
+        threads: request.threads.map(|ThreadCount(count)| count),
+        nodes: 1,
+        started_unix_ns: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .ok()
+            .and_then(|since| u64::try_from(since.as_nanos()).ok())
+            .unwrap_or(0),
+        ..Meta::default()
+    }
+}

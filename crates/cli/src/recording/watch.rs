@@ -1,0 +1,205 @@
+//! Which OpenMP runtimes the program's processes have loaded beside ours.
+//!
+//! A preloaded library answers every call that is resolved by name, whatever
+//! else is loaded; a runtime that was loaded privately (`dlmopen`,
+//! `RTLD_DEEPBIND`) or speaks LLVM's interface escapes it. The address space of
+//! a process tells what is loaded, so it is looked at now and then.
+
+use crate::program::{Program, Suspicion};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// First look after the start, then ever less often: reading the mappings of a
+/// process holds up its page faults for a moment.
+const FIRST_LOOK: Duration = Duration::from_millis(50);
+/// Once records arrive the question is nearly answered.
+const LAST_LOOK: Duration = Duration::from_secs(60);
+/// Processes looked at each time; a build system may start thousands.
+const PROCESSES_MAX: usize = 64;
+
+/// Files of OpenMP runtimes, ours left out.
+pub(super) type Runtimes = BTreeSet<PathBuf>;
+
+/// Looks at a process and its descendants.
+#[derive(Debug)]
+pub(super) struct Watch {
+    pid: u32,
+    library: PathBuf,
+    started: Instant,
+    next: Duration,
+    seen: Runtimes,
+}
+
+impl Watch {
+    pub(super) fn new(pid: u32, library: &Path) -> Self {
+        Self {
+            pid,
+            library: library.to_owned(),
+            started: Instant::now(),
+            next: FIRST_LOOK,
+            seen: Runtimes::new(),
+        }
+    }
+
+    /// Looks if it is time to.
+    pub(super) fn look(&mut self, recorded: bool) {
+        let elapsed = self.started.elapsed();
+        if elapsed < self.next || (recorded && elapsed > LAST_LOOK) {
+            return;
+        }
+        self.next = elapsed * 3;
+        for pid in family(self.pid) {
+            if let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) {
+                self.seen.extend(runtimes(&maps, &self.library));
+            }
+        }
+    }
+
+    pub(super) fn into_seen(self) -> Runtimes {
+        self.seen
+    }
+}
+
+/// A process and its descendants, as far as the kernel lists them.
+fn family(root: u32) -> Vec<u32> {
+    let mut found = vec![root];
+    let mut next = 0;
+    while let Some(pid) = found.get(next).copied() {
+        next += 1;
+        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
+            continue;
+        };
+        for task in tasks.flatten() {
+            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            found.extend(
+                children
+                    .split_whitespace()
+                    .filter_map(|pid| pid.parse::<u32>().ok()),
+            );
+        }
+        if found.len() >= PROCESSES_MAX {
+            break;
+        }
+    }
+    found
+}
+
+/// OpenMP runtimes among the mappings of a process.
+fn runtimes(maps: &str, ours: &Path) -> Runtimes {
+    maps.lines()
+        // address permissions offset device inode path
+        .filter_map(|line| {
+            line.split_once('/')
+                .map(|(_, path)| PathBuf::from(format!("/{path}")))
+        })
+        .filter(|path| {
+            let name = path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned());
+            path != ours && name.is_some_and(|name| is_runtime(&name))
+        })
+        .collect()
+}
+
+/// `libgomp.so.1`, `libgomp-a34b3233.so.1.0.0`, `libomp.so.5`, `libiomp5.so`.
+fn is_runtime(name: &str) -> bool {
+    name.contains(".so") && (is_gnu(name) || is_llvm(name))
+}
+
+fn is_gnu(name: &str) -> bool {
+    name.starts_with("libgomp")
+}
+
+fn is_llvm(name: &str) -> bool {
+    // libompt*, libomptarget* and the like are not runtimes.
+    ["libomp.", "libomp-", "libiomp"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+}
+
+/// What the user should know about what could not be observed.
+pub(super) fn remarks(program: &Program, recorded: bool, runtimes: &Runtimes) -> Vec<String> {
+    let name = |path: &Path| {
+        path.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    let mut remarks = Vec::new();
+    for path in runtimes.iter().filter(|path| is_llvm(&name(path))) {
+        remarks.push(format!(
+            "{} was loaded: calls to LLVM's OpenMP interface go there and are not in this recording; build that code with gcc.",
+            path.display()
+        ));
+    }
+    for path in runtimes.iter().filter(|path| is_gnu(&name(path))) {
+        remarks.push(if recorded {
+            format!(
+                "{} was loaded too: fathomp's runtime stands in front of it, so its calls are recorded here unless it was loaded privately (RTLD_DEEPBIND, dlmopen).",
+                path.display()
+            )
+        } else {
+            format!(
+                "{} was loaded and could not be replaced, so its regions are not in this recording: it was loaded privately (RTLD_DEEPBIND, dlmopen), or no region was executed.",
+                path.display()
+            )
+        });
+    }
+    if !recorded && remarks.is_empty() {
+        remarks.push(match program.suspicion {
+            Some(Suspicion::OwnCopy) => "No OpenMP construct was seen: the program contains an OpenMP runtime that is linked statically; link it with the shared libgomp.".to_owned(),
+            Some(Suspicion::NotLinked) => "No OpenMP construct was seen: the program does not name an OpenMP runtime; was it built with -fopenmp?".to_owned(),
+            None => "No OpenMP construct was seen: the program ended before its first parallel region, or its constructs run serially.".to_owned(),
+        });
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPS: &str = "\
+7f10-7f11 r-xp 00000000 fe:00 1 /c/libgomp.so.1
+7f12-7f13 r-xp 00000000 fe:00 2 /w/numpy.libs/libgomp-a34b3233.so.1.0.0
+7f14-7f15 r-xp 00000000 fe:00 3 /usr/lib/llvm-14/lib/libomp.so.5
+7f14-7f15 r-xp 00000000 fe:00 3 /usr/lib/llvm-14/lib/libomptarget.so.14
+7f16-7f17 rw-p 00000000 00:00 0 [stack]
+";
+
+    #[test]
+    fn other_runtimes_are_found_among_mappings() {
+        let seen = runtimes(MAPS, Path::new("/c/libgomp.so.1"));
+        let names: Vec<_> = seen.iter().map(|path| path.display().to_string()).collect();
+        assert_eq!(
+            names,
+            [
+                "/usr/lib/llvm-14/lib/libomp.so.5",
+                "/w/numpy.libs/libgomp-a34b3233.so.1.0.0"
+            ]
+        );
+    }
+
+    #[test]
+    fn our_own_process_is_in_its_family() {
+        assert!(family(std::process::id()).contains(&std::process::id()));
+    }
+
+    #[test]
+    fn silence_is_explained() {
+        let program = |suspicion| Program {
+            path: PathBuf::from("/p"),
+            command: Vec::new(),
+            suspicion,
+        };
+        for suspicion in [None, Some(Suspicion::NotLinked), Some(Suspicion::OwnCopy)] {
+            assert_eq!(
+                remarks(&program(suspicion), false, &Runtimes::new()).len(),
+                1
+            );
+            assert!(remarks(&program(suspicion), true, &Runtimes::new()).is_empty());
+        }
+    }
+}
