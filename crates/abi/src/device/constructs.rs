@@ -342,3 +342,141 @@ pub unsafe extern "C" fn GOMP_error(message: *const u8, length: usize) {
     let text = unsafe { directive(message, length) };
     fatal(format_args!("{text}"));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::levels::{omp_get_level, omp_get_max_active_levels, omp_set_max_active_levels};
+    use crate::api::teams::{omp_get_num_teams, omp_get_team_num};
+    use crate::api::threads::{omp_get_max_threads, omp_get_thread_limit, omp_set_num_threads};
+    use std::ptr;
+
+    /// The data of a region, as these tests lay it out.
+    fn data<'a, T>(data: Opaque) -> &'a mut T {
+        // SAFETY: every test passes a pointer to a live `T` that only the
+        // region uses while it runs.
+        unsafe { &mut *ptr::with_exposed_provenance_mut(data.0) }
+    }
+
+    fn run_target(
+        function: Function,
+        addresses: &mut [*mut c_void],
+        kinds: &[u16],
+        args: &[usize],
+    ) {
+        let sizes = [8; 2];
+        // SAFETY: arrays of that length; `args` ends in a zero.
+        unsafe {
+            GOMP_target_ext(
+                -1,
+                function,
+                addresses.len(),
+                addresses.as_mut_ptr(),
+                sizes.as_ptr(),
+                kinds.as_ptr(),
+                0,
+                ptr::null_mut(),
+                args.as_ptr(),
+            );
+        }
+    }
+
+    #[test]
+    fn firstprivate_variables_are_copied_and_others_are_not() {
+        extern "C" fn region(arguments: Opaque) {
+            let [shared, private] = data::<[*mut u64; 2]>(arguments);
+            assert!(private.is_aligned());
+            // SAFETY: both point to a `u64`.
+            unsafe {
+                **shared += **private;
+                **private = 0;
+            }
+        }
+        let (mut shared, mut private) = (40_u64, 2_u64);
+        let mut addresses = [
+            (&raw mut shared).cast::<c_void>(),
+            (&raw mut private).cast::<c_void>(),
+        ];
+        // tofrom; firstprivate, aligned to 8
+        run_target(region, &mut addresses, &[3, 0x300 | MAP_FIRSTPRIVATE], &[0]);
+        assert_eq!((shared, private), (42, 2));
+    }
+
+    #[test]
+    fn a_target_region_is_a_world_of_its_own() {
+        extern "C" fn region(arguments: Opaque) {
+            let [seen] = data::<[*mut u64; 1]>(arguments);
+            assert_eq!(omp_get_level(), 0);
+            omp_set_num_threads(77);
+            // SAFETY: points to a `u64`.
+            unsafe { **seen = omp_get_thread_limit() as u64 };
+        }
+        let before = (omp_get_max_threads(), omp_get_thread_limit());
+        let mut seen = 0_u64;
+        // A limit for another kind of device, then for all: 5 in the word
+        // itself, and 6 in the next one.
+        for (args, limit) in [(&[0x9_0201, 0x5_0200, 0][..], 5), (&[0x0280, 6, 0][..], 6)] {
+            run_target(region, &mut [(&raw mut seen).cast()], &[3], args);
+            assert_eq!(seen, limit);
+        }
+        assert_eq!((omp_get_max_threads(), omp_get_thread_limit()), before);
+    }
+
+    #[test]
+    fn the_teams_of_a_league_have_their_own_icvs() {
+        extern "C" fn team(seen: Opaque) {
+            let seen = data::<Vec<[i32; 4]>>(seen);
+            seen.push([
+                omp_get_team_num(),
+                omp_get_num_teams(),
+                omp_get_thread_limit(),
+                omp_get_max_active_levels(),
+            ]);
+            omp_set_max_active_levels(seen.len() as i32 + 10);
+        }
+        omp_set_max_active_levels(4);
+        let mut seen: Vec<[i32; 4]> = Vec::new();
+        // SAFETY: the function may run with that data.
+        unsafe { GOMP_teams_reg(team, Opaque((&raw mut seen).expose_provenance()), 2, 3, 0) };
+        assert_eq!(seen, [[0, 2, 3, 4], [1, 2, 3, 4]]);
+        assert_eq!((omp_get_team_num(), omp_get_num_teams()), (0, 1));
+        assert_eq!(omp_get_max_active_levels(), 4);
+    }
+
+    #[test]
+    fn teams_inside_target_are_a_loop() {
+        extern "C" fn region(arguments: Opaque) {
+            let [seen] = data::<[*mut Vec<i32>; 1]>(arguments);
+            let mut first = true;
+            while GOMP_teams4(3, 3, 0, first) {
+                // SAFETY: points to a live vector.
+                unsafe { (**seen).push(omp_get_team_num()) };
+                first = false;
+            }
+        }
+        let mut seen: Vec<i32> = Vec::new();
+        run_target(region, &mut [(&raw mut seen).cast()], &[3], &[0]);
+        assert_eq!(seen, [0, 1, 2]);
+        assert_eq!(omp_get_num_teams(), 1);
+    }
+
+    #[test]
+    fn the_text_of_an_error_directive() {
+        // SAFETY: strings of those lengths, or with a NUL.
+        let texts = unsafe {
+            [
+                directive(ptr::null(), 0),
+                directive(b"oops".as_ptr(), 2),
+                directive(c"oops".as_ptr().cast(), usize::MAX),
+            ]
+        };
+        assert_eq!(
+            texts,
+            [
+                "error directive encountered",
+                "error directive encountered: oo",
+                "error directive encountered: oops"
+            ]
+        );
+    }
+}

@@ -259,7 +259,7 @@ impl Settings {
             "OMP_PLACES",
             places::places,
             "a list of places, e.g. \"cores\" or \"{0:4}:2:4\"",
-            "using the places the machine suggests",
+            "binding threads as if it were not set",
         );
         // A GNU extension that only counts where the standard's way is unused.
         let cpus = reader.read(
