@@ -3,7 +3,7 @@
 //! Each is fitted to the median wall times by least squares in the relative
 //! error. They know nothing of regions.
 
-use crate::numeric::{Equation, explain};
+use crate::numeric::{Equation, Prior, explain};
 use crate::outcome::Baseline;
 
 /// (threads, median wall time in ns), ascending.
@@ -125,8 +125,9 @@ fn fit(points: &Points, shapes: &[usize]) -> [f64; 4] {
             }
         })
         .collect();
-    let required: Vec<bool> = (0..shapes.len()).map(|index| index == 0).collect();
-    let mean = explain(&equations, &required).mean(shapes.len());
+    let mut priors = vec![Prior::Possible; shapes.len()];
+    priors[0] = Prior::Certain;
+    let mean = explain(&equations, &priors).mean(shapes.len());
     let mut coefficients = [0.0; 4];
     for (&shape, value) in shapes.iter().zip(mean) {
         coefficients[shape] = value;

@@ -42,15 +42,26 @@ impl Explanations {
     }
 }
 
-/// Explains the observations by every subset of `shapes` shapes (those marked
-/// `required` always included) with coefficients that are not negative, and
-/// weighs the subsets by fit and size (Akaike's criterion).
-pub(crate) fn explain(equations: &[Equation], required: &[bool]) -> Explanations {
-    let shapes = required.len();
-    let always: u32 = required
+/// How readily a shape is believed in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Prior {
+    /// It is always there.
+    Certain,
+    /// It may be there.
+    Possible,
+    /// It is believed if nothing else explains the measurements.
+    Reluctant,
+}
+
+/// Explains the observations by every subset of shapes, the certain ones
+/// always included, with coefficients that are not negative, and weighs the
+/// subsets by fit and size (Akaike's criterion) and prior.
+pub(crate) fn explain(equations: &[Equation], priors: &[Prior]) -> Explanations {
+    let shapes = priors.len();
+    let always: u32 = priors
         .iter()
         .enumerate()
-        .filter(|(_, required)| **required)
+        .filter(|(_, prior)| **prior == Prior::Certain)
         .map(|(index, _)| 1 << index)
         .sum();
     let mut found: Vec<(f64, Vec<f64>)> = Vec::new();
@@ -77,7 +88,12 @@ pub(crate) fn explain(equations: &[Equation], required: &[bool]) -> Explanations
                 (residual / equation.sigma).powi(2)
             })
             .sum();
-        found.push((misfit + 2.0 * size as f64, coefficients));
+        let reluctant = members
+            .iter()
+            .filter(|&&member| priors[member] == Prior::Reluctant)
+            .count();
+        let score = misfit + 2.0 * size as f64 + 4.0 * reluctant as f64;
+        found.push((score, coefficients));
     }
     let best = found
         .iter()
@@ -229,7 +245,11 @@ mod tests {
         let equations: Vec<Equation> = [1.0, 2.0, 4.0, 8.0]
             .map(|p| equation(&[1.0, 1.0 / p, p], 3.0 + 2.0 / p))
             .to_vec();
-        let mean = explain(&equations, &[true, false, false]).mean(3);
+        let mean = explain(
+            &equations,
+            &[Prior::Certain, Prior::Possible, Prior::Possible],
+        )
+        .mean(3);
         assert!((mean[0] - 3.0).abs() < 0.05, "{mean:?}");
         assert!((mean[1] - 2.0).abs() < 0.05, "{mean:?}");
         assert!(mean[2] < 0.01, "{mean:?}");
@@ -238,7 +258,7 @@ mod tests {
     #[test]
     fn shapes_that_cannot_be_told_apart_share_the_blame() {
         let equations = [equation(&[0.5, 0.25], 1.0)];
-        let explanations = explain(&equations, &[false, false]);
+        let explanations = explain(&equations, &[Prior::Possible; 2]);
         let mean = explanations.mean(2);
         assert!((mean[0] - 1.0).abs() < 1e-3, "{mean:?}");
         assert!((mean[1] - 2.0).abs() < 1e-3, "{mean:?}");
@@ -273,7 +293,7 @@ mod tests {
                 .into_iter()
                 .map(|(shapes, observed, sigma)| Equation { shapes, observed, sigma })
                 .collect();
-            let explanations = explain(&equations, &[true, false, false]);
+            let explanations = explain(&equations, &[Prior::Certain, Prior::Possible, Prior::Possible]);
             let sum: f64 = explanations.weighted.iter().map(|(w, _)| w).sum();
             prop_assert!((sum - 1.0).abs() < 1e-9);
             for value in explanations.mean(3) {

@@ -349,9 +349,10 @@ fn region_predictions(
                 time(&forecast.central_at(1)),
                 time(&forecast.central_at(best)),
             );
+            let seen = measured.iter().any(|(threads, _)| *threads > 1);
             let name = runs.names.get(key).cloned().unwrap_or_else(|| key.clone());
             RegionPrediction {
-                sentence: words::region(&name, best, stops, speedup, dominating),
+                sentence: words::region(&name, best, stops, speedup, dominating, seen),
                 key: key.clone(),
                 name,
                 measured,
@@ -500,6 +501,7 @@ fn doubts(
     let largest = groups.last().map_or(1, |group| group.threads);
     if let Some(&far) = at.last()
         && far > 4 * largest
+        && groups.len() > 1
     {
         say(format!(
             "{far} threads are far beyond the {largest} that were measured; take it as a tendency."

@@ -1,7 +1,7 @@
 //! The model of a whole program: its serial part and its regions.
 
 use crate::model::{Choice, Observed, RegionModel, Setting};
-use crate::numeric::{Equation, Random, dot, explain};
+use crate::numeric::{Equation, Prior, Random, dot, explain};
 use crate::runs::{Group, Runs};
 use crate::terms::{Term, Terms};
 use std::collections::BTreeMap;
@@ -88,7 +88,7 @@ impl ProgramModel {
                 sigma: (0.02 * sample.serial).max(0.002 * sample.wall).max(1.0),
             })
             .collect();
-        let explanations = explain(&equations, &[true, false]);
+        let explanations = explain(&equations, &[Prior::Certain, Prior::Possible]);
         let serial = match choice {
             Choice::Mean => explanations.mean(2),
             Choice::Draw(random) => explanations.draw(random, 2),

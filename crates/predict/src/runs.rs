@@ -19,7 +19,7 @@ pub enum PredictError {
     Nothing,
     /// A recording of no length.
     #[error(
-        "the recording of {program} holds no time at all; record a run that ends before predicting from it"
+        "the recording of {program:?} holds no time at all; record a run that uses OpenMP before predicting from it"
     )]
     Empty {
         /// Which program.

@@ -25,7 +25,8 @@ pub(crate) fn digits(value: f64) -> String {
 
 pub(crate) fn percent(fraction: f64) -> String {
     let percent = 100.0 * fraction;
-    if percent > 0.0 && percent < 9.95 {
+    let round = (percent - percent.round()).abs() < 1e-6;
+    if percent.abs() < 9.95 && !round {
         format!("{percent:.1} %")
     } else {
         format!("{percent:.0} %")
@@ -45,15 +46,24 @@ fn cause(dominating: Option<Dominating>) -> Option<String> {
         .map(|dominating| format!("{} {}", dominating.term.words(), percent(dominating.share)))
 }
 
-/// The sentence of a region (or of the serial part).
+/// The sentence of a region; `seen` says that it was seen on more than one
+/// thread.
 pub(crate) fn region(
     name: &str,
     best: u32,
     stops: bool,
     speedup: f64,
     dominating: Option<Dominating>,
+    seen: bool,
 ) -> String {
     let cause = cause(dominating);
+    if !seen {
+        let first = format!("region {name} was only seen on 1 thread");
+        return match cause {
+            Some(cause) => format!("{first}, at best it gains up to {}: {cause}", threads(best)),
+            None => format!("{first}, where it stops is not known"),
+        };
+    }
     match (best, stops, cause) {
         (1, true, Some(cause)) => {
             format!("region {name} does not gain from more than 1 thread: {cause}")

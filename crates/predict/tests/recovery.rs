@@ -15,7 +15,7 @@ fn facts(recording: &fathomp_trace::model::Recording) -> Analysis {
 struct Law {
     serial_ns: f64,
     work_ns: f64,
-    /// Executed by thread 0 while the others wait.
+    /// Executed by the last thread while the others wait.
     single_ns: f64,
     /// Extra of the slowest thread over the mean, falling as the iterations
     /// of a triangle do.
@@ -46,7 +46,7 @@ impl Law {
                     } else {
                         1.0 / k
                     };
-                    let own = if thread == 0 {
+                    let own = if thread + 1 == p {
                         self.single_ns / 10.0
                     } else {
                         0.0

@@ -1,7 +1,7 @@
 //! The model of one region.
 
 use super::{Choice, Setting, queue};
-use crate::numeric::{Equation, dot, explain};
+use crate::numeric::{Equation, Prior, dot, explain};
 use crate::terms::{Term, Terms};
 
 /// What one run says about a region; times are means over the team's threads
@@ -164,7 +164,17 @@ fn work_shapes(k: f64, setting: &Setting<'_>) -> Vec<f64> {
         (k - 1.0) / k,
     ]
 }
-const WORK_REQUIRED: [bool; 4] = [true, false, false, false];
+
+/// Where the machine's bandwidth curve is known, it explains growth better
+/// than a straight line.
+fn work_priors(setting: &Setting<'_>) -> [Prior; 4] {
+    let line = if setting.has_curve() {
+        Prior::Reluctant
+    } else {
+        Prior::Possible
+    };
+    [Prior::Certain, Prior::Possible, Prior::Possible, line]
+}
 
 /// Waits at barriers and for tasks: serial parts, imbalance.
 fn waiting_shapes(k: f64) -> Vec<f64> {
@@ -226,7 +236,7 @@ impl RegionModel {
         let observed = || points.iter().map(|(_, o)| o);
         let mut fit = |shapes: &dyn Fn(&Observed) -> Vec<f64>,
                        value: &dyn Fn(&Observed) -> f64,
-                       required: &[bool]| {
+                       priors: &[Prior]| {
             let equations: Vec<Equation> = observed()
                 .map(|o| Equation {
                     shapes: shapes(o),
@@ -234,28 +244,32 @@ impl RegionModel {
                     sigma: o.sigma(),
                 })
                 .collect();
-            choice.settle(&explain(&equations, required), required.len())
+            choice.settle(&explain(&equations, priors), priors.len())
         };
         let work = fit(
             &|o| work_shapes(o.team, setting),
             &|o| o.work,
-            &WORK_REQUIRED,
+            &work_priors(setting),
         );
         let waiting = fit(
             &|o| waiting_shapes(o.team),
             &|o| (o.waiting - barrier_cost(o.barriers, o.team, setting)).max(0.0),
-            &[false, false],
+            &[Prior::Possible; 2],
         );
         let mut overhead = fit(
             &|o| overhead_shapes(o.team, &counts(o), setting),
             &|o| o.overhead,
-            &[false, false, false],
+            &[Prior::Possible; 3],
         );
-        let io = fit(&|o| transfer_shapes(o.team), &|o| o.io, &[false, false]);
+        let io = fit(
+            &|o| transfer_shapes(o.team),
+            &|o| o.io,
+            &[Prior::Possible; 2],
+        );
         let communication = fit(
             &|o| transfer_shapes(o.team),
             &|o| o.communication,
-            &[false, false],
+            &[Prior::Possible; 2],
         );
         let alone = observed().all(|o| o.team < 1.5);
         if alone && setting.machine.is_some() {
@@ -302,7 +316,7 @@ impl RegionModel {
         if setting.has_curve() {
             self.unknown.memory_bound = random.uniform();
         } else {
-            self.unknown.growth = 0.05 * random.uniform();
+            self.unknown.growth = 0.1 * random.uniform();
         }
         if alone {
             self.unknown.imbalance = 0.5 * random.uniform();

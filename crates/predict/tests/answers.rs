@@ -1,0 +1,149 @@
+//! What the user reads: sentences, errors, and answers to odd questions.
+
+use fathomp_analyse::testing::{Script, Work, demo};
+use fathomp_analyse::{Analysis, Options as AnalyseOptions, analyse};
+use fathomp_predict::machine::{Machine, MachineError};
+use fathomp_predict::{Options, PredictError, predict};
+
+fn facts(recording: &fathomp_trace::model::Recording) -> Analysis {
+    analyse(recording, &AnalyseOptions::default())
+}
+
+fn demos(threads: &[u32]) -> Vec<Analysis> {
+    threads.iter().map(|&p| facts(&demo(p))).collect()
+}
+
+fn at(threads: &[u32]) -> Options {
+    Options {
+        at: threads.to_vec(),
+        cores: Some(16),
+        ..Options::default()
+    }
+}
+
+fn told(analyses: &[Analysis], options: &Options) -> String {
+    let inputs: Vec<&Analysis> = analyses.iter().collect();
+    let prediction = predict(&inputs, options).unwrap();
+    let mut lines = prediction.sentences;
+    lines.push("--".to_owned());
+    lines.extend(prediction.regions.iter().map(|r| r.sentence.clone()));
+    lines.push(prediction.serial.sentence);
+    lines.push("--".to_owned());
+    lines.extend(prediction.warnings);
+    lines.join("\n")
+}
+
+#[test]
+fn the_demo_in_words() {
+    insta::assert_snapshot!(told(&demos(&[1, 2, 4]), &at(&[1, 2, 4, 8, 16])));
+}
+
+#[test]
+fn one_thread_in_words() {
+    insta::assert_snapshot!(told(&demos(&[1]), &at(&[8])));
+}
+
+#[test]
+fn four_threads_alone_in_words() {
+    insta::assert_snapshot!(told(&demos(&[4]), &at(&[8])));
+}
+
+#[test]
+fn a_program_without_regions_does_not_scale() {
+    let mut script = Script::new(1);
+    script.serial(5_000_000);
+    let analyses = [facts(&script.build())];
+    insta::assert_snapshot!(told(&analyses, &at(&[8])));
+}
+
+#[test]
+fn a_single_instance_is_enough() {
+    let analyses = [1_u32, 2].map(|p| {
+        let mut script = Script::new(p);
+        let work = Work::compute(u64::from(1_000_000 / p));
+        script.region(0x100, &vec![work; p as usize]);
+        facts(&script.build())
+    });
+    insta::assert_snapshot!(told(&analyses, &at(&[4])));
+}
+
+#[test]
+fn repetitions_are_used() {
+    let mut analyses = demos(&[1, 1, 1, 4, 4, 4]);
+    for (index, analysis) in analyses.iter_mut().enumerate() {
+        analysis.wall_ns += 3_000_000 * (index as u64 % 3);
+    }
+    let inputs: Vec<&Analysis> = analyses.iter().collect();
+    let prediction = predict(&inputs, &at(&[8])).unwrap();
+    assert_eq!(prediction.measured.len(), 2);
+    assert_eq!(prediction.measured[0].runs_ns.len(), 3);
+    assert!((prediction.measured[0].speedup - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_cannot_be_predicted_is_refused_in_a_sentence() {
+    let refused = |analyses: &[&Analysis], options: &Options| {
+        predict(analyses, options).unwrap_err().to_string()
+    };
+    let one = facts(&demo(1));
+    let mut renamed = facts(&demo(2));
+    renamed.program.name = "other".to_owned();
+    let mut rebuilt = facts(&demo(2));
+    for region in &mut rebuilt.regions[1..] {
+        region.key.push('9');
+    }
+    let said = [
+        refused(&[], &Options::default()),
+        refused(&[&Analysis::empty()], &Options::default()),
+        refused(&[&one, &renamed], &Options::default()),
+        refused(&[&one, &rebuilt], &Options::default()),
+        refused(&[&one], &at(&[0])),
+        refused(&[&one], &at(&[4_000_000])),
+    ];
+    insta::assert_snapshot!(said.join("\n"));
+    let nothing = predict(&[], &Options::default());
+    assert_eq!(nothing.unwrap_err(), PredictError::Nothing);
+}
+
+#[test]
+fn json_names_its_schema_and_every_region() {
+    let analyses = demos(&[1, 2]);
+    let inputs: Vec<&Analysis> = analyses.iter().collect();
+    let json = serde_json::to_value(predict(&inputs, &at(&[4])).unwrap()).unwrap();
+    assert_eq!(json["schema"], "fathomp.prediction");
+    assert_eq!(json["version"], 1);
+    assert_eq!(json["regions"].as_array().unwrap().len(), 4);
+    let names: Vec<&str> = json["baselines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|baseline| baseline["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["linear", "mean_speedup", "amdahl", "usl"]);
+}
+
+#[test]
+fn a_machine_survives_its_file() {
+    let machine = Machine::unmeasured(4);
+    let text = machine.to_json().unwrap();
+    assert_eq!(Machine::from_json(&text).unwrap(), machine);
+}
+
+#[test]
+fn machines_that_cannot_be_are_refused() {
+    let text = Machine::unmeasured(4).to_json().unwrap();
+    let other = text.replace("\"version\": 1", "\"version\": 2");
+    let foreign = text.replace("fathomp.machine", "fathomp.analysis");
+    let no_cores = text.replace("\"cores\": 4", "\"cores\": 0");
+    let negative = text.replace(
+        "\"bandwidth\": []",
+        "\"bandwidth\": [{\"threads\": 1, \"bytes_per_s\": -1.0}]",
+    );
+    let refused = |text: &str| Machine::from_json(text).unwrap_err();
+    assert!(matches!(refused(&other), MachineError::Version(2)));
+    assert!(matches!(refused(&foreign), MachineError::Schema(_)));
+    assert!(matches!(refused(&no_cores), MachineError::Value { .. }));
+    assert!(matches!(refused(&negative), MachineError::Value { .. }));
+    assert!(matches!(refused("{"), MachineError::Parse(_)));
+    assert!(matches!(refused("[]"), MachineError::Parse(_)));
+}
