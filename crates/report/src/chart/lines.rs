@@ -121,16 +121,17 @@ fn draw(chart: &mut Chart, one: &Series, x: &Scale, y: &Scale) {
             d: path(points),
         });
     }
-    if let Some((p, value)) = inside(&one.points, y).last() {
-        if !one.name.is_empty() && !one.measured {
-            chart.words.push(Word {
-                class: one.class.to_owned(),
-                x: x.at(*p) + 8.0,
-                y: y.at(*value) + 4.0,
-                anchor: "start",
-                text: one.name.clone(),
-            });
-        }
+    if let Some((p, value)) = inside(&one.points, y).last()
+        && !one.measured
+        && !one.name.is_empty()
+    {
+        chart.words.push(Word {
+            class: one.class.to_owned(),
+            x: x.at(*p) + 8.0,
+            y: y.at(*value) + 4.0,
+            anchor: "start",
+            text: one.name.clone(),
+        });
     }
 }
 

@@ -3,7 +3,8 @@
 //! Every process and thread is a track; regions, worksharing loops and waits
 //! are nested slices; counters are rates. Events are written one by one as the
 //! recording is walked. Viewers choke on hundreds of megabytes, so beyond a
-//! limit the shortest slices are left out, and the file says how many.
+//! limit the shortest slices of each thread are left out, and the file says
+//! how many.
 
 use crate::view::words;
 use fathomp_analyse::symbols::Symbols;
@@ -12,6 +13,7 @@ use fathomp_trace::model::{Process, Recording, Thread};
 use fathomp_trace::record::{CounterReading, Instance, Interval, LoopShare, Record};
 use fathomp_trace::state::State;
 use serde_json::{Value, json};
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::io::{self, Write};
 use thiserror::Error;
@@ -41,7 +43,7 @@ pub struct Left {
     pub written: u64,
     /// Slices and counter readings left out because there were too many.
     pub omitted: u64,
-    /// They were shorter than this.
+    /// All of them were shorter than this; so were some that were written.
     pub shorter_than_ns: u64,
 }
 
@@ -69,20 +71,7 @@ pub fn perfetto(
     options: PerfettoOptions,
     mut out: impl Write,
 ) -> Result<Left, PerfettoError> {
-    let left = choose(recording, options.events_max);
-    let other = json!({
-        "schema": "fathomp.trace",
-        "version": 1,
-        "program": recording.meta.command.join(" "),
-        "host": recording.meta.machine.host,
-        "fathomp": env!("CARGO_PKG_VERSION"),
-        "omitted": left.omitted,
-        "omitted_shorter_than_ns": left.shorter_than_ns,
-    });
-    write!(
-        out,
-        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{other},\"traceEvents\":["
-    )?;
+    out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
     let zero_unix_ns = recording
         .processes
         .iter()
@@ -92,6 +81,8 @@ pub fn perfetto(
     let mut events = Events {
         out: &mut out,
         first: true,
+        thread_max: fair_share(recording, options.events_max),
+        left: Left::default(),
     };
     for process in &recording.processes {
         let names = process
@@ -107,42 +98,110 @@ pub fn perfetto(
             offset_ns: process.clock.zero_unix_ns - zero_unix_ns,
             pid: process.pid,
             names,
-            shortest_ns: left.shorter_than_ns,
         };
         write_process(&mut events, process, &track)?;
     }
-    out.write_all(b"\n]}\n")?;
+    let left = events.left;
+    let other = json!({
+        "schema": "fathomp.trace",
+        "version": 1,
+        "program": recording.meta.command.join(" "),
+        "host": recording.meta.machine.host,
+        "fathomp": env!("CARGO_PKG_VERSION"),
+        "omitted": left.omitted,
+        "omitted_shorter_than_ns": left.shorter_than_ns,
+    });
+    writeln!(out, "\n],\"otherData\":{other}}}")?;
     out.flush()?;
     Ok(left)
 }
 
-/// The shortest length that keeps the number of events at or below `max`: a
-/// power of two, found by counting lengths in octaves.
-fn choose(recording: &Recording, max: u64) -> Left {
-    let mut octaves = [0u64; 65];
-    for process in &recording.processes {
-        for record in process.threads.iter().flat_map(|thread| &thread.records) {
-            let (begin, end) = span(record);
-            let length = process.clock.span(end.since(begin)).0;
-            octaves[(u64::BITS - length.leading_zeros()) as usize] += 1;
+/// Most records of a thread to write, so that all threads together stay at or
+/// below `max` and none that has few is cut: no thread may vanish.
+fn fair_share(recording: &Recording, max: u64) -> u64 {
+    let mut counts: Vec<u64> = recording
+        .processes
+        .iter()
+        .flat_map(|process| &process.threads)
+        .map(|thread| thread.records.len() as u64)
+        .collect();
+    counts.sort_unstable();
+    let mut room = max;
+    for (index, count) in counts.iter().enumerate() {
+        let share = room / (counts.len() - index) as u64;
+        if *count > share {
+            return share;
+        }
+        room -= count;
+    }
+    u64::MAX
+}
+
+/// Chooses which records of a thread to write if there are too many: the
+/// longest, by octaves of length, and of the octave that does not fit whole an
+/// evenly spread part, for many programs have slices of one length only.
+struct Choice {
+    /// Records of octaves below are left out, above are written.
+    octave: usize,
+    /// Records in that octave.
+    count: u64,
+    /// How many of them to write.
+    room: u64,
+    /// How many of them were looked at.
+    seen: u64,
+}
+
+impl Choice {
+    fn new<'a>(records: impl Iterator<Item = &'a Record>, clock: &Clock, max: u64) -> Self {
+        let mut octaves = [0u64; u64::BITS as usize + 1];
+        for record in records {
+            octaves[octave(record, clock)] += 1;
+        }
+        let mut room = max;
+        for (octave, count) in octaves.into_iter().enumerate().rev() {
+            if count > room {
+                return Self {
+                    octave,
+                    count,
+                    room,
+                    seen: 0,
+                };
+            }
+            room -= count;
+        }
+        Self {
+            octave: 0,
+            count: octaves[0],
+            room: octaves[0],
+            seen: 0,
         }
     }
-    let all: u64 = octaves.iter().sum();
-    let mut omitted = 0;
-    let mut shorter_than_ns = 0;
-    for (octave, count) in octaves.iter().enumerate() {
-        if all - omitted <= max {
-            break;
+
+    /// Whether to write a record; to be asked once for each.
+    fn takes(&mut self, record: &Record, clock: &Clock) -> bool {
+        let octave = octave(record, clock);
+        if octave != self.octave {
+            return octave > self.octave;
         }
-        omitted += count;
+        let part = |number: u64| {
+            u128::from(number) * u128::from(self.room) / u128::from(self.count.max(1))
+        };
+        self.seen += 1;
+        part(self.seen) > part(self.seen - 1)
+    }
+
+    /// All records left out are shorter than this.
+    fn shorter_than_ns(&self) -> u64 {
         // Octave n holds lengths below 2^n.
-        shorter_than_ns = 1u64.checked_shl(octave as u32).unwrap_or(u64::MAX);
+        1u64.checked_shl(self.octave as u32).unwrap_or(u64::MAX)
     }
-    Left {
-        written: all - omitted,
-        omitted,
-        shorter_than_ns,
-    }
+}
+
+/// Bits of a record's length in nanoseconds.
+fn octave(record: &Record, clock: &Clock) -> usize {
+    let (begin, end) = span(record);
+    let length_ns = clock.span(end.since(begin)).0;
+    (u64::BITS - length_ns.leading_zeros()) as usize
 }
 
 fn span(record: &Record) -> (Ticks, Ticks) {
@@ -158,6 +217,9 @@ fn span(record: &Record) -> (Ticks, Ticks) {
 struct Events<'a, W> {
     out: &'a mut W,
     first: bool,
+    /// Most records of a thread to write.
+    thread_max: u64,
+    left: Left,
 }
 
 impl<W: Write> Events<'_, W> {
@@ -176,13 +238,16 @@ struct Track {
     offset_ns: u64,
     pid: u32,
     names: Vec<String>,
-    shortest_ns: u64,
 }
 
 impl Track {
+    fn at_ns(&self, at: Ticks) -> u64 {
+        self.clock.at(at).0.saturating_add(self.offset_ns)
+    }
+
     /// Time in microseconds, the unit of the format.
     fn at_us(&self, at: Ticks) -> f64 {
-        self.clock.at(at).0.saturating_add(self.offset_ns) as f64 / 1000.0
+        self.at_ns(at) as f64 / 1000.0
     }
 
     fn name(&self, site: SiteId) -> &str {
@@ -200,10 +265,10 @@ impl Track {
         (begin, end): (Ticks, Ticks),
         args: Value,
     ) -> Value {
-        let ts = self.at_us(begin);
+        let length_ns = self.at_ns(end).saturating_sub(self.at_ns(begin));
         json!({
             "ph": "X", "pid": self.pid, "tid": tid, "name": name, "cat": kind,
-            "ts": ts, "dur": (self.at_us(end) - ts).max(0.0), "args": args,
+            "ts": self.at_us(begin), "dur": length_ns as f64 / 1000.0, "args": args,
         })
     }
 }
@@ -248,12 +313,42 @@ fn write_thread<W: Write>(
         "ph": "M", "pid": pid, "tid": tid, "name": "thread_sort_index",
         "args": {"sort_index": thread.id.0},
     }))?;
-    let mut counted_to = None;
-    for record in &thread.records {
+    // A record is written when its span is over, inner ones first; viewers
+    // want the outer slice first where both begin together.
+    // Readings of counters are long; they must not push out all slices.
+    let is_reading = |record: &&Record| matches!(record, Record::Counters(_));
+    let all = || thread.records.iter();
+    let clock = &track.clock;
+    let readings_max = (all().filter(is_reading).count() as u64).min(events.thread_max / 4);
+    let mut readings = Choice::new(all().filter(is_reading), clock, readings_max);
+    let mut slices = Choice::new(
+        all().filter(|record| !is_reading(record)),
+        clock,
+        events.thread_max - readings_max,
+    );
+    let mut records: Vec<&Record> = all()
+        .filter(|record| {
+            let choice = if is_reading(record) {
+                &mut readings
+            } else {
+                &mut slices
+            };
+            choice.takes(record, clock)
+        })
+        .collect();
+    let omitted = (thread.records.len() - records.len()) as u64;
+    events.left.written += records.len() as u64;
+    events.left.omitted += omitted;
+    if omitted > 0 {
+        let shorter = slices.shorter_than_ns().max(readings.shorter_than_ns());
+        events.left.shorter_than_ns = events.left.shorter_than_ns.max(shorter);
+    }
+    records.sort_by_key(|record| {
         let (begin, end) = span(record);
-        if track.clock.span(end.since(begin)).0 < track.shortest_ns {
-            continue;
-        }
+        (begin, Reverse(end))
+    });
+    let mut counted_to = None;
+    for record in records {
         match record {
             Record::Instance(one) => events.write(&instance(track, tid, one))?,
             Record::Interval(one) => events.write(&interval(track, tid, one))?,

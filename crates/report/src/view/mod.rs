@@ -3,6 +3,7 @@
 //! A [`Page`] is complete: the template decides how things look, never what
 //! they are. Nothing here computes what analysis or prediction has computed.
 
+mod efficiencies;
 mod environment;
 mod listings;
 mod regions;
@@ -106,8 +107,8 @@ pub(crate) fn build(input: &Input<'_>) -> (Page, TimelineData) {
             .map(|analysis| regions_note(input, analysis))
             .unwrap_or_default(),
         scaling: scaling::build(input),
-        efficiencies: scaling::efficiencies(input),
-        efficiencies_note: scaling::EFFICIENCIES_NOTE.to_owned(),
+        efficiencies: efficiencies::table(input),
+        efficiencies_note: efficiencies::NOTE.to_owned(),
         timelines,
         details: main
             .map(|analysis| regions::details(analysis, &outlook))

@@ -262,10 +262,10 @@ pub(crate) fn details_note(analysis: &Analysis) -> String {
 
 fn detail(analysis: &Analysis, index: usize, region: &Region, outlook: Option<&Outlook>) -> Detail {
     let mut sentences = Vec::new();
-    if let Some(outlook) = outlook {
-        if !outlook.sentence.is_empty() {
-            sentences.push(outlook.sentence.clone());
-        }
+    if let Some(outlook) = outlook
+        && !outlook.sentence.is_empty()
+    {
+        sentences.push(outlook.sentence.clone());
     }
     sentences.extend(losses(region));
     match region.confidence {

@@ -373,20 +373,23 @@ pub(crate) fn cards(analysis: Option<&Analysis>, prediction: Option<&Prediction>
                 note: format!("with {}", units::plural(most.threads.into(), "thread")),
             });
         }
-        let best = prediction
-            .points
-            .iter()
-            .filter(|point| point.speedup.is_finite())
-            .max_by(|a, b| a.speedup.total_cmp(&b.speedup));
-        if let Some(best) = best {
+        if let Some(last) = prediction.points.last() {
             cards.push(Card {
-                label: "Best predicted speedup",
-                value: units::ratio(best.speedup),
+                label: "Predicted speedup",
+                value: units::ratio(last.speedup),
                 note: format!(
                     "{} to {}, with {}",
-                    units::ratio(best.speedup_low),
-                    units::ratio(best.speedup_high),
-                    units::plural(best.threads.into(), "thread")
+                    units::ratio(last.speedup_low),
+                    units::ratio(last.speedup_high),
+                    units::plural(last.threads.into(), "thread")
+                ),
+            });
+            cards.push(Card {
+                label: "Threads worth using",
+                value: units::count(prediction.best_threads.into()),
+                note: format!(
+                    "of {}; more save little",
+                    units::plural(prediction.cores.into(), "processor")
                 ),
             });
         }

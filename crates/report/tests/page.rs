@@ -1,0 +1,140 @@
+//! What the page is made of, without a browser.
+
+mod synthetic;
+
+use fathomp_analyse::testing::{Script, Work};
+use fathomp_analyse::{Options, Outcome, SiteKind, State};
+use fathomp_report::{Input, page};
+
+/// A page has to open on a slow machine and travel by mail.
+const PAGE_BYTES_MAX: usize = 4 << 20;
+
+fn html(input: &Input<'_>) -> String {
+    page(input).expect("the template fits the data")
+}
+
+#[test]
+fn every_combination_of_parts_makes_a_page() {
+    let one = [synthetic::analysis(1)];
+    let runs = [1, 2, 4, 8].map(synthetic::analysis);
+    let prediction = synthetic::prediction(8);
+    let notes = ["The run with 16 threads was ended by SIGKILL.".to_owned()];
+    for analyses in [&[][..], &one, &runs] {
+        for prediction in [None, Some(&prediction)] {
+            let page = html(&Input {
+                analyses,
+                prediction,
+                notes: &notes,
+            });
+            assert!(page.starts_with("<!doctype html>"));
+            assert!(page.trim_end().ends_with("</html>"));
+            assert!(page.contains(&notes[0]));
+            assert!(!page.contains("NaN"));
+            assert_eq!(page.contains("id=\"region-table\""), !analyses.is_empty());
+            assert_eq!(
+                page.contains("id=\"scaling\""),
+                prediction.is_some() || analyses.len() > 1
+            );
+        }
+    }
+}
+
+#[test]
+fn a_page_of_many_threads_and_regions_stays_small() {
+    let mut large = synthetic::analysis(128);
+    let template = large.regions[1].clone();
+    for index in 0..1000 {
+        let mut region = template.clone();
+        region.name = format!("generated.c:{index}");
+        large.regions.push(region);
+    }
+    let runs = [large];
+    let page = html(&Input {
+        analyses: &runs,
+        ..Input::default()
+    });
+    assert!(page.len() < PAGE_BYTES_MAX, "{} bytes", page.len());
+}
+
+#[test]
+fn the_page_asks_the_network_for_nothing() {
+    let runs = [synthetic::analysis(2)];
+    let page = html(&Input {
+        analyses: &runs,
+        ..Input::default()
+    });
+    for address in ["http://", "https://", "src=", "@import", "url("] {
+        assert!(!page.contains(address), "{address}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn hostile_names_are_escaped_everywhere() {
+    let runs = [synthetic::hostile()];
+    let page = html(&Input {
+        analyses: &runs,
+        ..Input::default()
+    });
+    assert_eq!(page.matches("<script").count(), 2, "ours and the data");
+    assert_eq!(page.matches("</script").count(), 2);
+    assert!(!page.contains("<img"));
+    assert!(page.contains("{{ 7 * 7 }}"), "templates are not run twice");
+    assert!(
+        page.len() < 500_000,
+        "a name of 10 kB is not repeated: {}",
+        page.len()
+    );
+}
+
+#[test]
+fn a_program_that_died_is_said_to_have_died_first() {
+    let mut analysis = synthetic::analysis(2);
+    analysis.program.outcome = Some(Outcome::Signalled(11));
+    let page = html(&Input {
+        analyses: &[analysis],
+        ..Input::default()
+    });
+    let summary = page.find("The program was ended by SIGSEGV (signal 11)");
+    let cost = page.find("The program took");
+    assert!(summary.is_some() && summary < cost);
+}
+
+#[test]
+fn a_program_without_regions_is_said_to_have_none() {
+    let mut script = Script::new(1);
+    script.serial(3_000_000);
+    let analysis = fathomp_analyse::analyse(&script.build(), &Options::default());
+    let page = html(&Input {
+        analyses: &[analysis],
+        ..Input::default()
+    });
+    assert!(page.contains("ran no parallel region"));
+}
+
+#[test]
+fn a_recording_goes_all_the_way_to_a_page() {
+    let mut script = Script::new(2);
+    let site = script.site(SiteKind::Parallel, 0x1000);
+    assert_ne!(site.0, 0);
+    for _ in 0..50 {
+        script.serial(10_000);
+        script.region(
+            0x1000,
+            &[
+                Work::compute(80_000),
+                Work::compute(30_000).and(State::Critical, 10_000),
+            ],
+        );
+    }
+    let analysis = fathomp_analyse::analyse(&script.build(), &Options::default());
+    let page = html(&Input {
+        analyses: &[analysis],
+        ..Input::default()
+    });
+    assert!(page.contains("Most of it passes in region"));
+    assert!(
+        page.contains("schedule(dynamic)"),
+        "advice against imbalance"
+    );
+}
