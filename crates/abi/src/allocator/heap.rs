@@ -77,8 +77,9 @@ impl Block {
             NonNull::new(unsafe { libc::malloc(total) })?
         };
         let base = base.as_ptr();
-        let before = base.addr() + HEADER_BYTES;
-        let offset = before.next_multiple_of(alignment) - base.addr();
+        // Rounded up by a mask: `next_multiple_of` would divide.
+        let lowest = base.addr() + HEADER_BYTES;
+        let offset = ((lowest + alignment - 1) & !(alignment - 1)) - base.addr();
         // SAFETY: `offset` is at most `HEADER_BYTES + slack`, so `bytes`
         // bytes from there and a header in front of it lie inside the `total`
         // bytes at `base`. `base` is aligned for a header, `alignment` is a
