@@ -40,6 +40,10 @@ impl Sink for Vec<u64> {
 
 /// What stands in a ring or in a block of records.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "decoded one at a time and taken apart at once"
+)]
 pub(crate) enum Entry {
     Record(Record),
     ThreadBegin {

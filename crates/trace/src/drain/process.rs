@@ -312,7 +312,7 @@ impl Stream {
     ) {
         self.counts.records += 1;
         let bytes = size_of_val(raw);
-        let room = !self.failure.is_some();
+        let room = self.failure.is_none();
         let length = |begin: Ticks, end: Ticks| self.clock.span(end.since(begin));
         match record {
             Record::Instance(instance) if !room || !budget.allows_executions() => {

@@ -108,7 +108,8 @@ impl Source {
 
     /// Whether the process has certainly ended.
     pub(crate) fn has_ended(&self) -> bool {
-        self.same_namespace && live::start_time(self.pid) != Some(self.start_time)
+        let knowable = self.same_namespace && self.start_time != 0;
+        knowable && live::start_time(self.pid) != Some(self.start_time)
     }
 
     /// Thread slots that have ever been used.

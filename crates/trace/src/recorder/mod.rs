@@ -12,7 +12,7 @@ mod thread;
 
 pub use thread::{Start, ThreadRecorder};
 
-use crate::layout::{self, Geometry, header, slot};
+use crate::layout::{self, Geometry, header};
 use crate::live;
 use crate::model::SiteKind;
 use cells::{Apart, Own};
@@ -166,7 +166,7 @@ impl Recorder {
         let (file, geometry) = create(&draft, &settings).map_err(error)?;
         let file = file.leak();
         let words = file.words();
-        let nanos_per_tick = clock::measure(&begin, Duration::from_micros(100));
+        let nanos_per_tick = clock::measure(&begin, Duration::from_micros(50));
         let head = |at: usize, value: u64| words[at].write(value);
         head(header::VERSION, layout::VERSION);
         let process = u64::from(std::process::id()) | u64::from(settings.node.0) << 32;
@@ -262,15 +262,9 @@ impl Recorder {
     /// Begins a new thread in a claimed slot, if there is memory for the slot
     /// and room in its ring.
     fn occupy(&'static self, index: usize) -> Option<&'static ThreadRecorder> {
-        let slot_at = self.geometry.slot(index);
-        let ring_at = self.geometry.ring(index);
         let cell = &self.threads[index];
         if cell.get().is_none() {
-            let slot = slot_at..slot_at + slot::WORDS;
-            let ring = ring_at..ring_at + self.geometry.ring_words;
-            self.file.populate(slot.clone()).ok()?;
-            self.file.populate(ring.clone()).ok()?;
-            let thread = ThreadRecorder::new(self, index, &self.words[slot], &self.words[ring])?;
+            let thread = ThreadRecorder::new(self, index)?;
             // Only the claimant gets here, so the cell is empty.
             let _ = cell.set(thread);
         }

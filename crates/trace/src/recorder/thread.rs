@@ -21,6 +21,10 @@ const RESERVE: u64 = wire::THREAD_END_WORDS as u64;
 /// the system call then costs about one per cent.
 const SAMPLE_EVERY_US: f64 = 30.0;
 
+/// Words of a ring that get memory at a time: enough for a thousand executions,
+/// and no noticeable delay for a thread that begins.
+const GROWTH: usize = 16 << 10;
+
 /// A thread enters a parallel region.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Start {
@@ -46,6 +50,8 @@ pub struct Start {
 pub struct ThreadRecorder {
     slot: &'static [AtomicU64; slot::WORDS],
     ring: Ring<'static, AtomicU64>,
+    /// First word of the ring in the shared file.
+    ring_at: usize,
     /// Words that must stay free of details.
     detail_margin: u64,
     recorder: &'static Recorder,
@@ -58,12 +64,17 @@ pub struct ThreadRecorder {
 struct Private {
     /// Last seen position of the drainer.
     seen_tail: AtomicU64,
+    /// Position up to which the ring has memory; `u64::MAX` once all of it has.
+    grown: AtomicU64,
+    /// When the ring last failed to grow, in ticks.
+    stunted: AtomicU64,
     /// Shortest wait that gets a record, in ticks.
     interval_min: AtomicU64,
     /// Time between counter readings, in ticks.
     sample_every: AtomicU64,
     /// Time of the last reading, in ticks.
     sampled: AtomicU64,
+    /// Never held while something is recorded.
     sampler: Mutex<Sampler>,
 }
 
@@ -75,17 +86,19 @@ struct Sampler {
 }
 
 impl ThreadRecorder {
-    pub(super) fn new(
-        recorder: &'static Recorder,
-        index: usize,
-        slot_words: &'static [AtomicU64],
-        ring_words: &'static [AtomicU64],
-    ) -> Option<Self> {
-        let slot: &'static [AtomicU64; slot::WORDS] = slot_words.try_into().ok()?;
-        let ring = Ring::new(ring_words, &slot[slot::HEAD], &slot[slot::TAIL])?;
+    pub(super) fn new(recorder: &'static Recorder, index: usize) -> Option<Self> {
+        let geometry = &recorder.geometry;
+        let (slot_at, ring_at) = (geometry.slot(index), geometry.ring(index));
+        let slot_range = slot_at..slot_at + slot::WORDS;
+        recorder.file.populate(slot_range.clone()).ok()?;
+        let slot: &'static [AtomicU64; slot::WORDS] =
+            recorder.words.get(slot_range)?.try_into().ok()?;
+        let ring = recorder.words.get(ring_at..ring_at + geometry.ring_words)?;
+        let ring = Ring::new(ring, &slot[slot::HEAD], &slot[slot::TAIL])?;
         Some(Self {
             slot,
             ring,
+            ring_at,
             detail_margin: ring.capacity() / 4,
             recorder,
             index,
@@ -357,7 +370,7 @@ impl ThreadRecorder {
     /// Writes a record that is dispensable if there is ample room for it.
     #[inline]
     fn detail(&self, words: usize, write: impl FnOnce(&mut Cursor<'static, AtomicU64>)) {
-        if self.room(words as u64 + self.detail_margin) {
+        if self.room(words as u64, self.detail_margin) {
             let mut record = self.ring.append();
             write(&mut record);
             record.commit();
@@ -366,18 +379,53 @@ impl ThreadRecorder {
         }
     }
 
-    /// Whether a record of that many words fits and leaves the reserve.
+    /// Whether a record of that many words fits.
     #[inline(always)]
     pub(super) fn fits(&self, words: usize) -> bool {
-        self.room(words as u64 + RESERVE)
+        self.room(words as u64, RESERVE)
     }
 
+    /// Whether a record of that many words fits and leaves `margin` free.
     #[inline(always)]
-    fn room(&self, words: u64) -> bool {
+    fn room(&self, words: u64, margin: u64) -> bool {
+        let wanted = words + margin;
         let mut seen = self.own.seen_tail.read();
-        let free = self.ring.free(&mut seen, words);
+        let free = self.ring.free(&mut seen, wanted);
         self.own.seen_tail.write(seen);
-        free >= words
+        let position = self.ring.head().wrapping_add(words + RESERVE);
+        free >= wanted && (position <= self.own.grown.read() || self.grow(position))
+    }
+
+    /// Gives the ring memory up to `position`, on the first way round. The one
+    /// system call in an event's path, eight times in a thread's life.
+    #[cold]
+    fn grow(&self, position: u64) -> bool {
+        /// Time after which it is tried again.
+        const PATIENCE_US: f64 = 10_000.0;
+        let (at, patience) = (now().0, self.recorder.ticks(PATIENCE_US));
+        let stunted = self.own.stunted.read();
+        if stunted != 0 && at.saturating_sub(stunted) < patience {
+            return false;
+        }
+        let capacity = self.ring.capacity() as usize;
+        let grown = self.own.grown.read() as usize;
+        let target = (grown + GROWTH).max(position as usize).min(capacity);
+        let before = counters::thread_usage();
+        let range = self.ring_at + grown.min(target)..self.ring_at + target;
+        if self.recorder.file.populate(range).is_err() {
+            self.own.stunted.write(at.max(1));
+            return false;
+        }
+        // These page faults are ours, not the program's.
+        let after = counters::thread_usage();
+        let ours = after.minor_faults.saturating_sub(before.minor_faults);
+        self.sampler().usage.minor_faults += ours;
+        self.own.grown.write(if target == capacity {
+            u64::MAX
+        } else {
+            target as u64
+        });
+        true
     }
 
     fn sampler(&self) -> std::sync::MutexGuard<'_, Sampler> {
@@ -404,6 +452,16 @@ impl ThreadRecorder {
 
     #[cold]
     fn read_counters(&self) {
+        let reading = self.reading();
+        self.own.sampled.write(reading.at.0);
+        self.slot[slot::LAST].write(reading.at.0);
+        self.detail(wire::COUNTERS_WORDS, |record| {
+            wire::write_counters(record, &reading);
+        });
+    }
+
+    /// What was counted since the last reading.
+    fn reading(&self) -> CounterReading {
         let mut sampler = self.sampler();
         let at = now();
         let usage = counters::thread_usage();
@@ -413,30 +471,26 @@ impl ThreadRecorder {
             let before = std::mem::replace(before, now);
             Some((now, before))
         });
-        let reading = CounterReading {
+        let counts = Counters {
+            minor_faults: usage.minor_faults.saturating_sub(before.minor_faults),
+            major_faults: usage.major_faults.saturating_sub(before.major_faults),
+            voluntary_switches: usage
+                .voluntary_switches
+                .saturating_sub(before.voluntary_switches),
+            involuntary_switches: usage
+                .involuntary_switches
+                .saturating_sub(before.involuntary_switches),
+            cycles: hardware.map(|(now, before)| now.cycles.saturating_sub(before.cycles)),
+            instructions: hardware
+                .map(|(now, before)| now.instructions.saturating_sub(before.instructions)),
+            ..Counters::default()
+        };
+        CounterReading {
             since: Ticks(self.own.sampled.read()),
             at,
             site: SiteId(self.innermost()[frame::SITE].read() as u32),
-            counts: Counters {
-                minor_faults: usage.minor_faults.saturating_sub(before.minor_faults),
-                major_faults: usage.major_faults.saturating_sub(before.major_faults),
-                voluntary_switches: usage
-                    .voluntary_switches
-                    .saturating_sub(before.voluntary_switches),
-                involuntary_switches: usage
-                    .involuntary_switches
-                    .saturating_sub(before.involuntary_switches),
-                cycles: hardware.map(|(now, before)| now.cycles.saturating_sub(before.cycles)),
-                instructions: hardware
-                    .map(|(now, before)| now.instructions.saturating_sub(before.instructions)),
-                ..Counters::default()
-            },
-        };
-        self.own.sampled.write(at.0);
-        self.slot[slot::LAST].write(at.0);
-        self.detail(wire::COUNTERS_WORDS, |record| {
-            wire::write_counters(record, &reading);
-        });
+            counts,
+        }
     }
 }
 

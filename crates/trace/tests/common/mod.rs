@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A live directory and a recording, removed at the end of a test.
-pub struct Place {
+pub(crate) struct Place {
     _root: TempDir,
-    pub live: PathBuf,
-    pub recording: PathBuf,
+    pub(crate) live: PathBuf,
+    pub(crate) recording: PathBuf,
 }
 
 impl Place {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let live = root.path().join("live");
         let recording = root.path().join("recording");
@@ -38,7 +38,7 @@ impl Place {
         place
     }
 
-    pub fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> Settings {
         Settings {
             ring_kib: 64,
             threads: 16,
@@ -46,31 +46,31 @@ impl Place {
         }
     }
 
-    pub fn drainer(&self) -> Drainer {
+    pub(crate) fn drainer(&self) -> Drainer {
         self.drainer_with(Limits::default())
     }
 
-    pub fn drainer_with(&self, limits: Limits) -> Drainer {
+    pub(crate) fn drainer_with(&self, limits: Limits) -> Drainer {
         Drainer::new(&self.live, &self.recording, limits).unwrap()
     }
 
-    pub fn drain(&self) -> Summary {
+    pub(crate) fn drain(&self) -> Summary {
         self.drainer().finish().unwrap()
     }
 
-    pub fn read(&self) -> Recording {
+    pub(crate) fn read(&self) -> Recording {
         reader::open(&self.recording).unwrap()
     }
 }
 
 /// A region that nothing else uses.
-pub fn region(recorder: &Recorder, number: usize) -> SiteId {
+pub(crate) fn region(recorder: &Recorder, number: usize) -> SiteId {
     // Addresses without a module are kept as they are.
     recorder.site(SiteKind::Parallel, 16 + number, 0)
 }
 
 /// Runs an empty region.
-pub fn execute(thread: &ThreadRecorder, site: SiteId, instance: u64) {
+pub(crate) fn execute(thread: &ThreadRecorder, site: SiteId, instance: u64) {
     thread.begin(&Start {
         site,
         instance: InstanceId(instance),
@@ -83,7 +83,7 @@ pub fn execute(thread: &ThreadRecorder, site: SiteId, instance: u64) {
 }
 
 /// All executions of a site, over all threads and processes.
-pub fn executions(recording: &Recording, site: SiteId) -> Vec<Instance> {
+pub(crate) fn executions(recording: &Recording, site: SiteId) -> Vec<Instance> {
     let records = recording.processes.iter().flat_map(|process| {
         process
             .threads
@@ -99,7 +99,7 @@ pub fn executions(recording: &Recording, site: SiteId) -> Vec<Instance> {
 }
 
 /// Number of executions, merged ones counted.
-pub fn total(instances: &[Instance]) -> u64 {
+pub(crate) fn total(instances: &[Instance]) -> u64 {
     instances
         .iter()
         .map(|instance| u64::from(instance.merged))
@@ -107,16 +107,16 @@ pub fn total(instances: &[Instance]) -> u64 {
 }
 
 /// A moment so many nanoseconds (or ticks, if that is more) before now.
-pub fn ago(ticks: u64) -> Ticks {
+pub(crate) fn ago(ticks: u64) -> Ticks {
     Ticks(now().0 - ticks)
 }
 
 /// Names to a child process what it is to do; see [`child`].
-pub const ROLE: &str = "FATHOMP_TEST_ROLE";
+pub(crate) const ROLE: &str = "FATHOMP_TEST_ROLE";
 
 /// Starts this test program again to run only the test `name`, which finds
 /// `role` in its environment.
-pub fn child(name: &str, role: &str, live: &Path) -> Child {
+pub(crate) fn child(name: &str, role: &str, live: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(ROLE, role)
@@ -127,12 +127,12 @@ pub fn child(name: &str, role: &str, live: &Path) -> Child {
 }
 
 /// The role, if this is a child.
-pub fn role() -> Option<String> {
+pub(crate) fn role() -> Option<String> {
     std::env::var(ROLE).ok()
 }
 
 /// Waits for something that must happen soon.
-pub fn eventually(what: &str, mut happened: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut happened: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !happened() {
         assert!(
