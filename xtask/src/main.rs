@@ -1,4 +1,38 @@
-//! What cargo cannot do for this workspace.
+//! What cargo cannot do for this workspace: `cargo xtask tidy`.
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod tidy;
+
+use std::env;
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => match tidy::complaints(workspace()) {
+            Ok(complaints) if complaints.is_empty() => ExitCode::SUCCESS,
+            Ok(complaints) => {
+                for complaint in complaints {
+                    eprintln!("{complaint}");
+                }
+                ExitCode::FAILURE
+            }
+            Err(error) => {
+                eprintln!("cannot look at the tree: {error}");
+                ExitCode::FAILURE
+            }
+        },
+        _ => {
+            eprintln!(
+                "usage: cargo xtask tidy    look for long files, missing module docs, dead links"
+            );
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn workspace() -> &'static Path {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest)
+}

@@ -1,0 +1,220 @@
+//! Starting the built command, and building programs for it.
+#![allow(dead_code, reason = "every test file uses a part of this")]
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Far longer than anything here takes; a test must fail, not hang.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What a command left.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.stdout)
+            .unwrap_or_else(|error| panic!("not JSON ({error}): {self:?}"))
+    }
+
+    /// It failed with this code and one sentence that contains `words`.
+    pub(crate) fn refused(&self, code: i32, words: &str) -> &Self {
+        self.in_words();
+        assert_eq!(self.code, Some(code), "{self:?}");
+        let sentences: Vec<_> = self.stderr.lines().collect();
+        assert_eq!(sentences.len(), 1, "{self:?}");
+        assert!(self.stderr.starts_with("fathomp: "), "{self:?}");
+        assert!(self.stderr.contains(words), "{words}: {self:?}");
+        self
+    }
+
+    /// No panic, whatever else happened.
+    pub(crate) fn in_words(&self) -> &Self {
+        assert!(!self.stderr.contains("panicked"), "{self:?}");
+        self
+    }
+
+    pub(crate) fn succeeded(&self) -> &Self {
+        self.in_words();
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self
+    }
+}
+
+/// The command, in a directory, with a cache of the tests' own.
+pub(crate) fn fathomp(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fathomp"));
+    command
+        .current_dir(directory)
+        .env("XDG_CACHE_HOME", cache())
+        .env_remove("LD_PRELOAD")
+        .env_remove("OMP_NUM_THREADS")
+        .stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
+}
+
+/// `fathomp` with arguments separated by blanks.
+pub(crate) fn run(directory: &Path, line: &str) -> Ended {
+    finish(fathomp(directory).args(line.split_whitespace()))
+}
+
+/// Runs a command to its end.
+pub(crate) fn finish(command: &mut Command) -> Ended {
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    collect(child)
+}
+
+/// Waits for a command whose streams are pipes.
+pub(crate) fn collect(mut child: Child) -> Ended {
+    let stdout = drain(child.stdout.take());
+    let stderr = drain(child.stderr.take());
+    let status = wait(&mut child);
+    Ended {
+        code: status.code(),
+        stdout: stdout.join().unwrap(),
+        stderr: String::from_utf8_lossy(&stderr.join().unwrap()).into_owned(),
+    }
+}
+
+fn drain(stream: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut all = Vec::new();
+        if let Some(mut stream) = stream {
+            stream.read_to_end(&mut all).unwrap();
+        }
+        all
+    })
+}
+
+/// Waits, but not for ever.
+pub(crate) fn wait(child: &mut Child) -> ExitStatus {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            panic!("the command did not end: {:?}", child.wait());
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits until something is true, but not for ever.
+pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "never happened: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Compiles a C program with gcc and these options.
+pub(crate) fn compile(directory: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
+    compile_with("gcc", directory, name, source, options)
+}
+
+pub(crate) fn compile_with(
+    compiler: &str,
+    directory: &Path,
+    name: &str,
+    source: &str,
+    options: &[&str],
+) -> PathBuf {
+    let file = directory.join(format!("{name}.c"));
+    let program = directory.join(name);
+    fs::write(&file, source).unwrap();
+    let status = Command::new(compiler)
+        .args(["-O1", "-o"])
+        .arg(&program)
+        .arg(&file)
+        .args(options)
+        .status()
+        .unwrap_or_else(|error| panic!("{compiler}: {error}"));
+    assert!(status.success(), "{compiler} {options:?}");
+    program
+}
+
+/// A program with two regions, built once and shared by all tests.
+pub(crate) fn two_regions() -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let mut hasher = DefaultHasher::new();
+    TWO_REGIONS.hash(&mut hasher);
+    let shared = directory.join(format!("two-regions-{:x}", hasher.finish()));
+    if !shared.exists() {
+        // Other tests may build it at the same time: each builds its own and
+        // puts it in place as a whole.
+        let own = tempfile::tempdir_in(directory).unwrap();
+        let built = compile(own.path(), "program", TWO_REGIONS, &["-g", "-fopenmp"]);
+        fs::rename(built, &shared).unwrap();
+    }
+    shared
+}
+
+pub(crate) const TWO_REGIONS: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    double sum = 0;
+    int threads = 0;
+    for (int round = 0; round < 20; round++) {
+#pragma omp parallel for reduction(+ : sum)
+        for (int i = 0; i < 10000; i++)
+            sum += i * 0.5;
+#pragma omp parallel reduction(+ : threads)
+        threads++;
+    }
+    printf("sum %g\n", sum);
+    return argc > 1 ? atoi(argv[1]) : 0;
+}
+"#;
+
+/// Says loudly that a test could not run, or fails where everything must.
+pub(crate) fn skip(reason: &str) {
+    assert!(
+        std::env::var_os("FATHOMP_REQUIRE_ALL").is_none(),
+        "cannot run this test: {reason}"
+    );
+    eprintln!("SKIPPED: {reason}");
+}
+
+pub(crate) fn has(tool: &str) -> bool {
+    Command::new(tool)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// Sends a signal by name to a process or, with a minus, to a group.
+pub(crate) fn send(signal: &str, target: &str) {
+    let status = Command::new("kill")
+        .args(["-s", signal, "--", target])
+        .status()
+        .unwrap();
+    assert!(status.success());
+}

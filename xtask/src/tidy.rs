@@ -1,0 +1,141 @@
+//! Rules for the tree that no compiler checks. They run as a test.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Longer files hold more than one idea.
+const LINES_MAX: usize = 600;
+/// Never looked into.
+const SKIPPED: [&str; 3] = [".git", "target", "snapshots"];
+
+/// Everything wrong with the tree, one sentence each.
+pub(crate) fn complaints(root: &Path) -> io::Result<Vec<String>> {
+    let mut files = Vec::new();
+    collect(root, &mut files)?;
+    files.sort();
+    let mut complaints = Vec::new();
+    for file in files {
+        let kind = file.extension().and_then(|e| e.to_str()).unwrap_or("");
+        if !matches!(
+            kind,
+            "rs" | "md" | "c" | "cpp" | "f90" | "js" | "css" | "html"
+        ) {
+            continue;
+        }
+        let Ok(text) = fs::read_to_string(&file) else {
+            complaints.push(format!("{}: is not text", shown(root, &file)));
+            continue;
+        };
+        let name = shown(root, &file);
+        if let Some(found) = too_long(&text) {
+            complaints.push(format!("{name}: {found}"));
+        }
+        if kind == "rs" && !text.starts_with("//!") && !text.starts_with("#![doc") {
+            complaints.push(format!(
+                "{name}: does not begin with module documentation (//!)"
+            ));
+        }
+        if kind == "md" {
+            complaints
+                .extend(dead_links(root, &file, &text).map(|found| format!("{name}: {found}")));
+        }
+    }
+    Ok(complaints)
+}
+
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if SKIPPED.iter().any(|skipped| entry.file_name() == *skipped) {
+            continue;
+        }
+        if kind.is_dir() {
+            collect(&entry.path(), files)?;
+        } else if kind.is_file() {
+            files.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+fn shown(root: &Path, file: &Path) -> String {
+    file.strip_prefix(root)
+        .unwrap_or(file)
+        .display()
+        .to_string()
+}
+
+fn too_long(text: &str) -> Option<String> {
+    let lines = text.lines().count();
+    (lines > LINES_MAX).then(|| format!("has {lines} lines, more than {LINES_MAX}: split it"))
+}
+
+/// Relative links to files that do not exist.
+fn dead_links<'a>(
+    root: &'a Path,
+    file: &'a Path,
+    text: &'a str,
+) -> impl Iterator<Item = String> + use<'a> {
+    links(text).filter_map(move |link| {
+        let path = link.split(['#', '?']).next().unwrap_or("");
+        if path.is_empty() || link.contains("://") || link.starts_with("mailto:") {
+            return None;
+        }
+        let base = match path.strip_prefix('/') {
+            Some(absolute) => root.join(absolute),
+            None => file.parent().unwrap_or(root).join(path),
+        };
+        (!base.exists()).then(|| format!("links to {link}, which does not exist"))
+    })
+}
+
+/// Targets of `[text](target)`, code blocks left out.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let mut in_code = false;
+    text.lines()
+        .filter(move |line| {
+            if line.trim_start().starts_with("```") {
+                in_code = !in_code;
+            }
+            !in_code
+        })
+        .flat_map(|line| line.split("](").skip(1))
+        .filter_map(|rest| rest.split(')').next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_is_tidy() {
+        let complaints = complaints(crate::workspace()).unwrap();
+        assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
+    }
+
+    #[test]
+    fn links_are_found_outside_code() {
+        let text = "see [a](b.md) and [c](d/e.md#part)\n```\n[x](y)\n```\n[z](https://z)";
+        assert_eq!(
+            links(text).collect::<Vec<_>>(),
+            ["b.md", "d/e.md#part", "https://z"]
+        );
+    }
+
+    #[test]
+    fn a_dead_link_is_named() {
+        let root = crate::workspace();
+        let file = root.join("README.md");
+        let found: Vec<_> =
+            dead_links(root, &file, "[a](no-such-file.md) [b](Cargo.toml)").collect();
+        assert_eq!(found, ["links to no-such-file.md, which does not exist"]);
+    }
+
+    #[test]
+    fn a_long_file_is_named() {
+        assert!(too_long(&"x\n".repeat(LINES_MAX)).is_none());
+        assert!(too_long(&"x\n".repeat(LINES_MAX + 1)).is_some());
+    }
+}
