@@ -112,19 +112,20 @@ fn field<'a>(text: &'a str, facts: &Facts) -> Option<(String, &'a str)> {
         Ok(width) if width <= WIDTH_LIMIT => width,
         _ => 0,
     };
-    let (value, behind) = match text.strip_prefix('{') {
+    let (name, behind) = match text.strip_prefix('{') {
         Some(name) => {
             let (name, behind) = name.split_once('}')?;
             // Letters are no names.
-            let name = if name.len() > 1 { name } else { "" };
-            (facts.field(name), behind)
+            (if name.len() > 1 { name } else { "" }, behind)
         }
         None => {
             let letter = text.chars().next().filter(char::is_ascii_alphabetic)?;
-            let (letter, behind) = text.split_at(letter.len_utf8());
-            (facts.field(letter), behind)
+            text.split_at(letter.len_utf8())
         }
     };
+    let value = facts.field(name);
+    // Only numbers are filled up with zeros.
+    let zeros = zeros && !matches!(name, "A" | "thread_affinity" | "H" | "host");
     let mut padded = String::new();
     // Writing into a string cannot fail.
     let _ = match (right, zeros) {
@@ -221,6 +222,7 @@ mod tests {
         assert_eq!(expand("[%0.4a]", &facts()), "[-001]");
         assert_eq!(expand("[%.8{host}]", &facts()), "[     box]");
         assert_eq!(expand("[%2A]", &facts()), "[0-1,6]");
+        assert_eq!(expand("[%0.8A]", &facts()), "[ 0-1,6]");
     }
 
     #[test]
