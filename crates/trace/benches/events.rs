@@ -78,7 +78,13 @@ fn measure(threads: usize, rounds: usize) {
         .expect("a drainer that listens");
     let said = drainer.wait_with_output().expect("a drainer that ends");
     print!("{}", String::from_utf8_lossy(&said.stdout));
+    let begin = Instant::now();
     let read = fathomp_trace::reader::open(&recording).expect("a recording");
+    println!(
+        "reading it: {:.2} s, {} bytes per record in memory",
+        begin.elapsed().as_secs_f64(),
+        size_of::<fathomp_trace::record::Record>()
+    );
     for problem in &read.problems {
         println!("note: {problem}");
     }

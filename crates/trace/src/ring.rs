@@ -261,9 +261,11 @@ mod tests {
         assert!(ring.free(&mut seen, 2) <= ring.capacity());
     }
 
-    /// All interleavings and all reorderings the memory model allows, of a
-    /// producer that fills a ring of four words twice over and a consumer that
-    /// empties it.
+    /// All interleavings, with all values the memory model lets a load see, of a
+    /// producer that fills a ring of four words more than once and a consumer
+    /// that empties it. (loom does not delay a load past later stores, which is
+    /// what the release of `tail` forbids; that one rests on the argument in the
+    /// module's documentation.)
     #[test]
     fn loom_finds_no_torn_or_lost_word() {
         use loom::sync::Arc;
