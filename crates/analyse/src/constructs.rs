@@ -3,7 +3,7 @@
 use crate::facts::{LoopRow, LoopShareRow, WaitRow};
 use crate::ledger::Ledger;
 use crate::sites::Sites;
-use fathomp_base::{InstanceId, SiteId};
+use fathomp_base::InstanceId;
 use fathomp_trace::record::{LoopKind, Record};
 use fathomp_trace::state::State;
 use std::cmp::Reverse;
@@ -135,11 +135,7 @@ pub(crate) fn waits(ledgers: &[Ledger<'_>], sites: &Sites) -> Vec<WaitRow> {
                 if matches!(wait.state, State::Compute | State::Idle) {
                     continue;
                 }
-                let entry = if wait.site == SiteId::SERIAL {
-                    0
-                } else {
-                    sites.region(process, wait.site)
-                };
+                let entry = sites.region(process, wait.site);
                 let time = clock.span(wait.end.since(wait.begin)).0;
                 let sum = sums.entry((entry, wait.state)).or_default();
                 sum[0] = sum[0].saturating_add(1);
@@ -152,27 +148,10 @@ pub(crate) fn waits(ledgers: &[Ledger<'_>], sites: &Sites) -> Vec<WaitRow> {
         .into_iter()
         .map(|((entry, state), sum)| {
             let site = &sites.entries[entry];
-            let known = entry != 0 && !sites.is_unknown(entry);
             WaitRow {
-                key: if known {
-                    site.key.clone()
-                } else {
-                    String::new()
-                },
-                name: if known {
-                    site.name.clone()
-                } else {
-                    "unknown place".to_owned()
-                },
-                place: if known {
-                    site.place.clone()
-                } else {
-                    crate::facts::Place {
-                        label: "unknown place".to_owned(),
-                        short: "unknown place".to_owned(),
-                        ..Default::default()
-                    }
-                },
+                key: site.key.clone(),
+                name: site.name.clone(),
+                place: site.place.clone(),
                 state,
                 count: sum[0],
                 time_ns: sum[1],

@@ -387,11 +387,11 @@ pub struct LoopShareRow {
     pub chunks: u64,
 }
 
-/// A place where threads waited.
+/// A place where threads waited: the construct if the recorder knew it, else
+/// the region (or the serial part) they waited in.
 #[derive(Clone, Debug, Serialize)]
 pub struct WaitRow {
-    /// Identity across recordings of the same program; empty if the construct
-    /// is unknown.
+    /// Identity across recordings of the same program.
     pub key: String,
     /// Short name, unique in this analysis.
     pub name: String,

@@ -84,7 +84,12 @@ pub(crate) fn find(
 ) -> Vec<Problem> {
     let mut list = List(Vec::new());
     for sentence in &recording.problems {
-        list.add(Severity::Warning, sentence.clone());
+        let severity = if sentence.starts_with("No process") {
+            Severity::Error
+        } else {
+            Severity::Warning
+        };
+        list.add(severity, sentence.clone());
     }
     existence(&mut list, recording, analysis);
     completeness(&mut list, analysis);
@@ -120,10 +125,14 @@ fn existence(list: &mut List, recording: &Recording, analysis: &Analysis) {
         _ => {}
     }
     if recording.processes.is_empty() {
-        list.add(
-            Severity::Error,
-            "No process of this program used fathomp's OpenMP runtime, so there is nothing to show; `fathomp doctor` says which programs can be observed.".to_owned(),
-        );
+        // The reader has said so, unless the recording is no file's.
+        if recording.problems.is_empty() {
+            list.add(
+                Severity::Error,
+                "No process used OpenMP through fathomp's runtime, so there is nothing to show."
+                    .to_owned(),
+            );
+        }
     } else if analysis.regions.len() <= 1 {
         list.add(
             Severity::Error,
@@ -133,16 +142,6 @@ fn existence(list: &mut List, recording: &Recording, analysis: &Analysis) {
 }
 
 fn completeness(list: &mut List, analysis: &Analysis) {
-    let dropped = crate::regions::saturating_sum(analysis.threads_seen.iter().map(|t| t.dropped));
-    if dropped > 0 {
-        list.add(
-            Severity::Warning,
-            format!(
-                "{dropped} {} dropped because the recorder could not keep up; times of single waits and loops are incomplete.",
-                plural(dropped, "record was", "records were")
-            ),
-        );
-    }
     let named = |confidence: Confidence| {
         let names: Vec<&str> = analysis
             .regions
@@ -164,20 +163,9 @@ fn completeness(list: &mut List, analysis: &Analysis) {
         list.add(
             Severity::Note,
             format!(
-                "To keep the recording small, executions of {names} were recorded as sums: single lengths, fork times and imbalance that moves between threads are averages."
+                "Executions of {names} were recorded as sums: single lengths, fork times and imbalance that moves between threads are averages."
             ),
         );
-    }
-    for process in &analysis.processes {
-        if !process.ended {
-            list.add(
-                Severity::Warning,
-                format!(
-                    "Process {} did not end properly; its time ends with the last thing its threads recorded.",
-                    process.pid
-                ),
-            );
-        }
     }
     if let Some(omitted) = Some(analysis.timeline.threads_omitted).filter(|n| *n > 0) {
         list.add(

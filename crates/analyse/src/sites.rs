@@ -95,11 +95,6 @@ impl Sites {
             .copied()
             .unwrap_or(self.unknown)
     }
-
-    /// Whether `entry` stands for sites nothing is known about.
-    pub(crate) fn is_unknown(&self, entry: usize) -> bool {
-        entry == self.unknown
-    }
 }
 
 /// Identity of a site: the call that entered it, else its function.

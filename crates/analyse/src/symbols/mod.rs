@@ -108,6 +108,3 @@ fn describe(found: Found, module: &Path, address: u64) -> Place {
         address,
     }
 }
-
-#[cfg(test)]
-mod tests;

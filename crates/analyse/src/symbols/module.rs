@@ -99,6 +99,8 @@ impl Module {
         let mut found = self
             .lines
             .as_ref()
+            // The reader of debug information computes with the next address.
+            .filter(|_| address < u64::MAX)
             .and_then(|lines| line(lines, address))
             .unwrap_or_default();
         if found.function.is_none()

@@ -1,0 +1,269 @@
+//! Places in real compiled programs, and in ruins of them.
+//!
+//! Needs gcc and binutils; without them the tests say so and pass, unless
+//! `FATHOMP_REQUIRE_ALL=1` asks for everything.
+
+use fathomp_analyse::symbols::Symbols;
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+const C: &str = "\
+void work(int);
+static void inner(int n)
+{
+#pragma omp parallel for
+    for (int i = 0; i < n; i++)
+        work(i);
+}
+void step(int n)
+{
+    inner(n);
+}
+int main(int argc, char **argv)
+{
+    (void)argv;
+#pragma omp parallel
+    {
+        work(argc);
+    }
+    step(argc);
+    return 0;
+}
+void work(int i) { static volatile int x; x += i; }
+";
+
+const CPP: &str = "\
+#include <cstddef>
+volatile int sink;
+namespace mesh {
+template <typename T> struct Domain {
+    void sweep(std::size_t n)
+    {
+#pragma omp parallel for
+        for (std::size_t i = 0; i < n; i++)
+            sink = sink + 1;
+    }
+};
+}
+int main(int argc, char **)
+{
+    mesh::Domain<double>().sweep(argc);
+}
+";
+
+fn run(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).output().ok()?;
+    assert!(
+        output.status.success(),
+        "{program} {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Compiles `source`; none if there is no compiler.
+fn compile(directory: &Path, compiler: &str, source: &str, flags: &[&str]) -> Option<PathBuf> {
+    let extension = if compiler == "g++" { "cpp" } else { "c" };
+    let file = directory.join(format!("solver.{extension}"));
+    std::fs::write(&file, source).unwrap();
+    let program = directory.join("solver");
+    let mut arguments = vec!["-fopenmp", file.to_str()?, "-o", program.to_str()?];
+    arguments.extend(flags);
+    let there = Command::new(compiler).arg("--version").output().is_ok()
+        && Command::new("objdump").arg("--version").output().is_ok();
+    if !there {
+        let required = std::env::var_os("FATHOMP_REQUIRE_ALL").is_some();
+        assert!(!required, "{compiler} or objdump is missing");
+        println!("SKIPPED: {compiler} or objdump is missing");
+        return None;
+    }
+    run(compiler, &arguments)?;
+    Some(program)
+}
+
+/// Return addresses of the calls of `GOMP_parallel`, less 1, in order.
+fn calls(program: &Path) -> Vec<u64> {
+    let listing = run(
+        "objdump",
+        &["-d", "--no-show-raw-insn", program.to_str().unwrap()],
+    );
+    let listing = listing.unwrap_or_default();
+    let mut calls = Vec::new();
+    let mut after_call = false;
+    for line in listing.lines() {
+        let Some((address, instruction)) = line.trim().split_once(':') else {
+            continue;
+        };
+        let Ok(address) = u64::from_str_radix(address, 16) else {
+            continue;
+        };
+        if after_call {
+            calls.push(address - 1);
+        }
+        after_call = instruction.contains("GOMP_parallel") && instruction.contains("call");
+    }
+    calls
+}
+
+fn labels(program: &Path, calls: &[u64]) -> Vec<String> {
+    let mut symbols = Symbols::new();
+    let mut labels: Vec<String> = calls
+        .iter()
+        .map(|&call| symbols.place(program, call, 0).label)
+        .collect();
+    labels.sort();
+    labels
+}
+
+#[test]
+fn lines_and_functions_of_c() {
+    for flags in [
+        &["-g", "-O0"][..],
+        &["-g", "-O2"],
+        &["-g", "-O1", "-no-pie"],
+        &["-g", "-gdwarf-4"],
+        &["-g", "-gz"],
+        &["-g", "-gsplit-dwarf"],
+    ] {
+        let directory = TempDir::new().unwrap();
+        let Some(program) = compile(directory.path(), "gcc", C, flags) else {
+            return;
+        };
+        let labels = labels(&program, &calls(&program));
+        // Inlined into step and further, the loop is still inner's.
+        assert!(
+            labels.contains(&"solver.c:4 (inner)".to_owned()),
+            "{flags:?} {labels:?}"
+        );
+        assert!(
+            labels.contains(&"solver.c:15 (main)".to_owned()),
+            "{flags:?} {labels:?}"
+        );
+    }
+}
+
+#[test]
+fn names_of_cpp_are_readable() {
+    let directory = TempDir::new().unwrap();
+    let Some(program) = compile(directory.path(), "g++", CPP, &["-g"]) else {
+        return;
+    };
+    let labels = labels(&program, &calls(&program));
+    assert_eq!(labels, ["solver.cpp:7 (mesh::Domain<double>::sweep)"]);
+}
+
+#[test]
+fn shared_libraries() {
+    let directory = TempDir::new().unwrap();
+    let flags = ["-g", "-shared", "-fPIC"];
+    let Some(program) = compile(directory.path(), "gcc", C, &flags) else {
+        return;
+    };
+    let labels = labels(&program, &calls(&program));
+    assert!(
+        labels.contains(&"solver.c:4 (inner)".to_owned()),
+        "{labels:?}"
+    );
+}
+
+#[test]
+fn without_debug_information_there_are_symbols() {
+    let directory = TempDir::new().unwrap();
+    let Some(program) = compile(directory.path(), "gcc", C, &["-O0"]) else {
+        return;
+    };
+    let calls = calls(&program);
+    let label = Symbols::new().place(&program, calls[0], 0).label;
+    assert!(
+        label.starts_with("inner+0x") && label.ends_with(" (solver)"),
+        "{label}"
+    );
+}
+
+#[test]
+fn stripped_programs_have_addresses() {
+    let directory = TempDir::new().unwrap();
+    let Some(program) = compile(directory.path(), "gcc", C, &["-g", "-s"]) else {
+        return;
+    };
+    let place = Symbols::new().place(&program, 0x1234, 0);
+    assert_eq!(place.label, "0x1234 (solver)");
+    assert_eq!(place.short, "solver+0x1234");
+}
+
+#[test]
+fn debug_information_in_a_file_of_its_own() {
+    let directory = TempDir::new().unwrap();
+    let Some(program) = compile(directory.path(), "gcc", C, &["-g"]) else {
+        return;
+    };
+    let calls = calls(&program);
+    let name = program.to_str().unwrap();
+    let debug = format!("{name}.debug");
+    run("objcopy", &["--only-keep-debug", name, &debug]);
+    run("strip", &[name]);
+    run("objcopy", &[&format!("--add-gnu-debuglink={debug}"), name]);
+    let labels = labels(&program, &calls);
+    assert!(
+        labels.contains(&"solver.c:15 (main)".to_owned()),
+        "{labels:?}"
+    );
+}
+
+#[test]
+fn files_that_are_not_programs() {
+    let directory = TempDir::new().unwrap();
+    let text = directory.path().join("text");
+    std::fs::write(&text, "not a program").unwrap();
+    for path in [
+        text.as_path(),
+        directory.path(),
+        Path::new("/nonexistent/program"),
+        Path::new("/dev/zero"),
+        Path::new("[vdso]"),
+    ] {
+        let place = Symbols::new().place(path, 0x10, 0x20);
+        assert!(place.label.starts_with("0x10 ("), "{}", place.label);
+    }
+    let nowhere = Symbols::new().place(Path::new(""), 0, 0);
+    assert_eq!(nowhere.label, "unknown place");
+}
+
+#[test]
+fn ruins_of_programs_never_panic() {
+    let directory = TempDir::new().unwrap();
+    let Some(program) = compile(directory.path(), "gcc", C, &["-g"]) else {
+        return;
+    };
+    let calls = calls(&program);
+    let whole = std::fs::read(&program).unwrap();
+    let ruin = directory.path().join("ruin");
+    let damage = (
+        0..=whole.len(),
+        proptest::collection::vec((0..whole.len(), any::<u8>()), 0..40),
+        any::<u64>(),
+    );
+    let config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(400)
+    };
+    proptest!(config, |((length, changes, address) in damage, cut: bool, early: bool)| {
+        let mut bytes = whole.clone();
+        for (at, value) in changes {
+            // The headers, at the start and the end, are where it hurts.
+            let at = if early { at % 1024 } else { at };
+            bytes[at] = value;
+        }
+        if cut {
+            bytes.truncate(length);
+        }
+        std::fs::write(&ruin, &bytes).unwrap();
+        let mut symbols = Symbols::new();
+        for call in calls.iter().copied().chain([address, 0, u64::MAX]) {
+            let place = symbols.place(&ruin, call, address);
+            prop_assert!(!place.label.is_empty());
+        }
+    });
+}
