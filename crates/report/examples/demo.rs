@@ -4,9 +4,30 @@
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;
 
+use fathomp_analyse::testing::{Script, Work};
+use fathomp_analyse::{Analysis, SiteKind, State};
 use fathomp_report::Input;
 use std::error::Error;
 use std::path::PathBuf;
+
+/// Records, analysed: a program that never ran, from its records on.
+fn played(threads: u32) -> Analysis {
+    let mut script = Script::new(threads).with_counters();
+    for address in [0x1000, 0x2000, 0x3000] {
+        script.site(SiteKind::Parallel, address);
+    }
+    let p = u64::from(threads);
+    for step in 0..400 {
+        script.serial(40_000 + step * 10);
+        let even = |_| Work::compute(1_000_000 / p).dynamic(4096, 64);
+        let ramp = |thread: u64| Work::compute(600_000 / p * (2 * thread + 1) / p);
+        let locked = |_| Work::compute(200_000 / p).and(State::Critical, 4_000 * (p - 1));
+        script.region(0x1000, &(0..p).map(even).collect::<Vec<_>>());
+        script.region(0x2000, &(0..p).map(ramp).collect::<Vec<_>>());
+        script.region(0x3000, &(0..p).map(locked).collect::<Vec<_>>());
+    }
+    fathomp_analyse::analyse(&script.build(), &fathomp_analyse::Options::default())
+}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()));
@@ -15,7 +36,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let prediction = synthetic::prediction(8);
     let many = [synthetic::analysis(128)];
     let one = [synthetic::analysis(2)];
+    let whole = [1, 2, 4, 8].map(played);
+    let outlook =
+        fathomp_predict::predict(&whole.each_ref(), &fathomp_predict::Options::default())?;
     let pages = [
+        (
+            "whole.html",
+            Input {
+                analyses: &whole,
+                prediction: Some(&outlook),
+                notes: &[],
+            },
+        ),
         (
             "study.html",
             Input {
@@ -58,5 +90,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{}", fathomp_report::text::regions(analysis, options));
     }
     println!("{}", fathomp_report::text::prediction(&prediction, 80));
+    println!("{}", fathomp_report::text::prediction(&outlook, 100));
     Ok(())
 }

@@ -71,13 +71,15 @@
     return power * ([1, 2, 5].find((factor) => power * factor >= rough) ?? 10);
   };
 
-  // One timeline: rows are threads, colours are states. A stretch in which a
-  // thread changed state faster than can be drawn shows the states on top of
-  // each other, by their share.
+  // One timeline: rows are threads, colours are states. Where a thread changed
+  // state faster than can be drawn, the states lie on top of each other, by
+  // their share.
   const timeline = (root, data) => {
     const canvas = $("canvas", root);
     const readout = $(".readout", root);
-    const context = canvas.getContext("2d");
+    const screen = canvas.getContext("2d");
+    const picture = document.createElement("canvas");
+    const context = picture.getContext("2d");
     const count = data.threads.length;
     const rowHeight = count <= 8 ? 26 : count <= 16 ? 18 : count <= 32 ? 12 : count <= 64 ? 9 : 6;
     const gap = rowHeight >= 12 ? 3 : rowHeight >= 9 ? 1 : 0;
@@ -113,22 +115,33 @@
       const ratio = devicePixelRatio || 1;
       width = canvas.clientWidth;
       canvas.style.height = `${height}px`;
-      canvas.width = Math.max(1, Math.round(width * ratio));
-      canvas.height = Math.round(height * ratio);
+      for (const one of [canvas, picture]) {
+        one.width = Math.max(1, Math.round(width * ratio));
+        one.height = Math.round(height * ratio);
+      }
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       const colour = colours();
       context.font = "11px system-ui, sans-serif";
       context.textBaseline = "middle";
       drawLane(colour);
-      data.threads.forEach((thread, index) => drawThread(thread, lane + index * rowHeight, colour));
+      const sums = new Float32Array(Math.max(1, Math.ceil(width)) * stateCount);
+      data.threads.forEach((thread, index) => drawThread(thread, lane + index * rowHeight, colour, sums));
       drawLabels(colour);
       drawAxis(colour);
+      show(colour);
+    };
+
+    // The picture, and over it the stretch being selected.
+    const show = (colour = colours()) => {
+      screen.setTransform(1, 0, 0, 1, 0, 0);
+      screen.clearRect(0, 0, canvas.width, canvas.height);
+      screen.drawImage(picture, 0, 0);
       if (drag) {
-        const [from, to] = [Math.min(...drag), Math.max(...drag)];
-        context.globalAlpha = 0.18;
-        context.fillStyle = colour.accent;
-        context.fillRect(from, 0, to - from, height - axis);
-        context.globalAlpha = 1;
+        const ratio = canvas.width / Math.max(1, width);
+        screen.globalAlpha = 0.25;
+        screen.fillStyle = colour.accent;
+        screen.fillRect(Math.min(...drag) * ratio, 0, Math.abs(drag[1] - drag[0]) * ratio, (height - axis) * ratio);
+        screen.globalAlpha = 1;
       }
     };
 
@@ -164,25 +177,66 @@
       flush();
     };
 
-    const drawThread = (thread, top, colour) => {
-      const tall = rowHeight - gap;
-      for (let index = firstVisible(thread.segments); index < thread.segments.length; index += 1) {
-        const [begin, end, , state, mix] = thread.segments[index];
+    // Time per state in each column of pixels: what is shorter than a pixel
+    // counts by its share of it instead of being drawn over.
+    const stateCount = data.states.length;
+    // Computing lies at the bottom, what is lost piles up on it.
+    const order = [stateCount - 1, ...Array(stateCount - 1).keys()];
+    const gather = (segments, columns, sums) => {
+      sums.fill(0);
+      const add = (column, state, amount) => { sums[column * stateCount + state] += amount; };
+      for (let index = firstVisible(segments); index < segments.length; index += 1) {
+        const [begin, end, , state, mix] = segments[index];
         if (begin > view[1]) break;
-        const from = Math.max(left, x(begin));
-        const long = Math.max(0.4, Math.min(width - right, x(end)) - from);
-        if (mix && tall >= 6) {
-          let y = top + tall;
-          for (let part = 0; part < mix.length; part += 2) {
-            const high = (mix[part + 1] / 100) * tall;
-            y -= high;
-            context.fillStyle = colour.states[mix[part]];
-            context.fillRect(from, y, long, high);
-          }
-        } else {
-          context.fillStyle = colour.states[state];
-          context.fillRect(from, top, long, tall);
+        const from = Math.max(0, x(begin) - left);
+        const to = Math.min(columns, x(end) - left);
+        for (let column = Math.floor(from); column < to; column += 1) {
+          const part = Math.min(to, column + 1) - Math.max(from, column);
+          if (!mix) add(column, state, part);
+          else for (let one = 0; one < mix.length; one += 2) add(column, mix[one], (part * mix[one + 1]) / 100);
         }
+      }
+    };
+    // The rectangles of a column, as text, so that equal neighbours are drawn
+    // at once: [state, bottom, height, ...] in pixels.
+    const piles = (sums, column, tall) => {
+      const at = column * stateCount;
+      let total = 0;
+      let most = 0;
+      for (let state = 0; state < stateCount; state += 1) {
+        total += sums[at + state];
+        if (sums[at + state] > sums[at + most]) most = state;
+      }
+      if (total < 0.01) return "";
+      if (tall < 6) return `${most},0,${tall}`;
+      const parts = [];
+      let below = 0;
+      let reached = 0;
+      for (const state of order) {
+        if (sums[at + state] === 0) continue;
+        below += sums[at + state];
+        const top = Math.round((below / total) * tall);
+        if (top > reached) parts.push(state, reached, top - reached);
+        reached = top;
+      }
+      return parts.join();
+    };
+    const drawThread = (thread, top, colour, sums) => {
+      const tall = rowHeight - gap;
+      const columns = Math.max(1, Math.floor(width - left - right));
+      gather(thread.segments, columns, sums);
+      let start = 0;
+      let now = piles(sums, 0, tall);
+      for (let column = 1; column <= columns; column += 1) {
+        const next = column < columns ? piles(sums, column, tall) : null;
+        if (next === now) continue;
+        const parts = now === "" ? [] : now.split(",").map(Number);
+        for (let one = 0; one < parts.length; one += 3) {
+          context.fillStyle = colour.states[parts[one]];
+          context.fillRect(left + start, top + tall - parts[one + 1] - parts[one + 2], column - start, parts[one + 2]);
+        }
+        start = column;
+        now = next;
       }
     };
 
@@ -258,15 +312,15 @@
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => {
-      if (drag) { drag[1] = event.clientX - canvas.getBoundingClientRect().left; draw(); }
+      if (drag) { drag[1] = event.clientX - canvas.getBoundingClientRect().left; show(); }
       describe(event);
     });
     canvas.addEventListener("pointerup", () => {
       const [from, to] = drag ? [Math.min(...drag), Math.max(...drag)] : [0, 0];
       drag = null;
-      if (to - from > 5) setView(timeAt(from), timeAt(to)); else draw();
+      if (to - from > 5) setView(timeAt(from), timeAt(to)); else show();
     });
-    canvas.addEventListener("pointercancel", () => { drag = null; draw(); });
+    canvas.addEventListener("pointercancel", () => { drag = null; show(); });
     canvas.addEventListener("pointerleave", () => { readout.textContent = ""; });
     canvas.addEventListener("wheel", (event) => {
       if (!event.ctrlKey) return;

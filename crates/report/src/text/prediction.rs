@@ -57,19 +57,10 @@ pub fn prediction(prediction: &Prediction, width: usize) -> String {
             Some(format!("{} {}", one.name, percent(error.abs())))
         })
         .collect();
-    if let Some(check) = &prediction.validation {
-        let others = if simple.is_empty() {
-            String::new()
-        } else {
-            format!(" Simple models are off by: {}.", simple.join(", "))
-        };
+    if !simple.is_empty() {
         let sentence = format!(
-            "Check: {} predicted from fewer is off by {} ({} instead of {}), {} the interval.{others}",
-            units::plural(check.threads.into(), "thread"),
-            percent(check.relative_error.abs()),
-            duration(check.predicted_ns),
-            duration(check.measured_ns),
-            if check.inside { "inside" } else { "outside" }
+            "Errors of simple models in the same check: {}.",
+            simple.join(", ")
         );
         text.push('\n');
         text.push_str(&wrapped(&sentence, width, "  "));

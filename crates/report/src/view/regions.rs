@@ -360,15 +360,14 @@ fn facts(region: &Region) -> Vec<Fact> {
     facts.push(Fact::new("Team", team));
     let length = &region.length;
     if length.count > 1 {
-        facts.push(Fact::new(
-            "Length of an execution",
-            format!(
-                "median {}, from {} to {}",
-                units::duration(length.median_ns as f64),
-                units::duration(length.min_ns as f64),
-                units::duration(length.max_ns as f64)
-            ),
-        ));
+        let [least, median, most] =
+            [length.min_ns, length.median_ns, length.max_ns].map(|ns| units::duration(ns as f64));
+        let text = if least == most {
+            most
+        } else {
+            format!("median {median}, from {least} to {most}")
+        };
+        facts.push(Fact::new("Length of an execution", text));
     }
     let efficiency = &region.efficiency;
     facts.push(Fact::new(

@@ -243,7 +243,7 @@ fn advice_from_prediction(prediction: &Prediction, analysis: Option<&Analysis>) 
                 })
                 .unwrap_or(0);
             format!(
-                "{} With {} this would be {} of the time.",
+                "{} Predicted cost with {}: {} of the time.",
                 advice(term, &name, execution_ns),
                 units::plural(threads.into(), "thread"),
                 units::percent(share)
