@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(expand("[%0.4a]", &facts()), "[-001]");
         assert_eq!(expand("[%.8{host}]", &facts()), "[     box]");
         assert_eq!(expand("[%2A]", &facts()), "[0-1,6]");
-        assert_eq!(expand("[%0.8A]", &facts()), "[ 0-1,6]");
+        assert_eq!(expand("[%0.8A]", &facts()), "[   0-1,6]");
     }
 
     #[test]
