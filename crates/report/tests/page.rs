@@ -3,7 +3,7 @@
 mod synthetic;
 
 use fathomp_analyse::testing::{Script, Work};
-use fathomp_analyse::{Options, Outcome, SiteKind, State};
+use fathomp_analyse::{Options, Outcome, Problem, Severity, SiteKind, State};
 use fathomp_report::{Input, page};
 
 /// A page has to open on a slow machine and travel by mail.
@@ -40,20 +40,39 @@ fn every_combination_of_parts_makes_a_page() {
 }
 
 #[test]
-fn a_page_of_many_threads_and_regions_stays_small() {
-    let mut large = synthetic::analysis(128);
+fn the_largest_program_gives_a_page_of_bounded_size() {
+    let mut large = synthetic::analysis(1024);
     let template = large.regions[1].clone();
-    for index in 0..1000 {
+    for index in 0..3000 {
         let mut region = template.clone();
-        region.name = format!("generated.c:{index}");
+        region.name = format!("generated.c:{index} {}", "std::pair<int, ".repeat(50));
+        // Only the first few are drawn: spare the others their threads.
+        if index > 100 {
+            region.threads.clear();
+        }
         large.regions.push(region);
     }
+    for index in 0..10_000 {
+        large.problems.push(Problem {
+            severity: Severity::Warning,
+            sentence: format!("Something is wrong with event {index}."),
+        });
+        let value = "x".repeat(1000);
+        large
+            .program
+            .environment
+            .insert(format!("OMP_{index}"), value);
+    }
+    // As the analysis would have bounded it.
+    large.timeline.threads.truncate(128);
     let runs = [large];
     let page = html(&Input {
         analyses: &runs,
         ..Input::default()
     });
     assert!(page.len() < PAGE_BYTES_MAX, "{} bytes", page.len());
+    assert!(page.contains("regions with less time are left out"));
+    assert!(page.contains("128 of 1024 threads"));
 }
 
 #[test]

@@ -6,6 +6,8 @@ use fathomp_analyse::Analysis;
 
 /// A value has at most this many characters.
 const VALUE_CHARS: usize = 2000;
+/// Variables shown.
+const VARIABLES_MAX: usize = 200;
 
 /// The facts, in the order shown.
 pub(crate) fn facts(input: &Input<'_>) -> Vec<Fact> {
@@ -53,6 +55,7 @@ pub(crate) fn facts(input: &Input<'_>) -> Vec<Fact> {
         program
             .environment
             .iter()
+            .take(VARIABLES_MAX)
             .map(|(name, value)| Fact::code(name.clone(), value.clone())),
     );
     for process in &analysis.processes {

@@ -164,7 +164,8 @@ fn regions_note(input: &Input<'_>, analysis: &Analysis) -> String {
         String::new()
     };
     format!(
-        "{run}A click on a heading sorts. The serial part is what the program does between parallel regions."
+        "{run}A click on a heading sorts. The serial part is what the program does between parallel regions.{}",
+        regions::table_note(analysis)
     )
 }
 

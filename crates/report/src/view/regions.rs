@@ -2,17 +2,24 @@
 
 use super::table::{Cell, Column, MeterBar, Row, Table};
 use super::{Fact, LegendEntry, words};
-use crate::chart::{Segment, Stack, strips};
+use crate::chart::{Chart, Segment, Stack, strips};
 use crate::units;
-use fathomp_analyse::{Analysis, Confidence, Region, SiteKind, State, Times};
+use fathomp_analyse::{Analysis, Confidence, Region, SiteKind, State, ThreadShare, Times};
 use serde::Serialize;
 
 /// A name in a table has at most this many characters.
 pub(crate) const NAME_CHARS: usize = 96;
 /// A full name has at most this many: some C++ symbols are novels.
 const FULL_NAME_CHARS: usize = 4000;
-/// Regions with less than this share of the time have no details.
+/// Rows of the table; the exports have all regions.
+const ROWS_MAX: usize = 300;
+/// Regions with a section of their own.
 const DETAILS_MAX: usize = 40;
+/// Parts of bars in all sections together, which keeps the page small with
+/// hundreds of threads.
+const PARTS_MAX: usize = 8000;
+/// Threads in a drawing.
+const THREADS_MAX: usize = 128;
 
 /// What the prediction adds to a row.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +41,7 @@ pub(crate) struct Detail {
     full_name: String,
     sentences: Vec<String>,
     legend: Vec<LegendEntry>,
-    threads: Option<crate::chart::Chart>,
+    threads: Option<Chart>,
     threads_caption: String,
     facts: Vec<Fact>,
 }
@@ -94,6 +101,7 @@ pub(crate) fn table(analysis: &Analysis, outlook: &[Option<Outlook>]) -> Table {
         .regions
         .iter()
         .enumerate()
+        .take(ROWS_MAX)
         .map(|(index, region)| {
             let outlook = outlook.get(index).and_then(Option::as_ref);
             let mut cells = cells(region, detailed.contains(&index).then(|| anchor(index)));
@@ -220,11 +228,31 @@ pub(crate) fn legend<'a>(times: impl IntoIterator<Item = &'a Times>) -> Vec<Lege
         .collect()
 }
 
-/// Regions worth a section of their own: those that take the most time.
+/// What the table leaves out, as a sentence.
+pub(crate) fn table_note(analysis: &Analysis) -> String {
+    let more = analysis.regions.len().saturating_sub(ROWS_MAX);
+    if more == 0 {
+        return String::new();
+    }
+    format!(
+        " {} with less time are left out; the exports have them.",
+        units::plural(more as u64, "region")
+    )
+}
+
+/// Regions worth a section of their own: those that take the most time, as
+/// many as the page has room for, but at least one.
 fn detailed(analysis: &Analysis) -> Vec<usize> {
+    let mut parts = 0;
     (0..analysis.regions.len())
         .filter(|index| analysis.regions[*index].kind != SiteKind::Serial)
         .take(DETAILS_MAX)
+        .take_while(|index| {
+            let fits = parts < PARTS_MAX;
+            let region = &analysis.regions[*index];
+            parts += region.threads.len().min(THREADS_MAX) * shown(&region.states).count();
+            fits
+        })
         .collect()
 }
 
@@ -251,9 +279,12 @@ pub(crate) fn details_note(analysis: &Analysis) -> String {
         .iter()
         .filter(|region| region.kind != SiteKind::Serial)
         .count();
-    if all > DETAILS_MAX {
+    let here = detailed(analysis).len();
+    if here < all {
         format!(
-            "The {DETAILS_MAX} regions with the most time, of {all}; the table above and the exports have all."
+            "The {} with the most time, of {}; the exports have all.",
+            units::plural(here as u64, "region"),
+            units::count(all as u64)
         )
     } else {
         String::new()
@@ -298,22 +329,33 @@ fn detail(analysis: &Analysis, index: usize, region: &Region, outlook: Option<&O
         sentences,
         legend: legend([&region.states]),
         threads: threads(analysis, region),
-        threads_caption:
-            "Time of each thread in this region by state, nested regions not included.".to_owned(),
+        threads_caption: threads_caption(region),
         facts: facts(region),
     }
 }
 
-fn threads(analysis: &Analysis, region: &Region) -> Option<crate::chart::Chart> {
+/// The threads drawn: all, or some from the least to the most computing.
+fn drawn(region: &Region) -> Vec<&ThreadShare> {
+    let all = region.threads.len();
+    if all <= THREADS_MAX {
+        return region.threads.iter().collect();
+    }
+    let mut sorted: Vec<&ThreadShare> = region.threads.iter().collect();
+    sorted.sort_by_key(|thread| thread.states.useful_ns());
+    (0..THREADS_MAX)
+        .map(|step| sorted[step * (all - 1) / (THREADS_MAX - 1)])
+        .collect()
+}
+
+fn threads(analysis: &Analysis, region: &Region) -> Option<Chart> {
     let several = analysis.processes.len() > 1;
-    let stacks: Vec<Stack> = region
-        .threads
-        .iter()
+    let stacks: Vec<Stack> = drawn(region)
+        .into_iter()
         .map(|thread| Stack {
             name: match thread.thread_num {
-                Some(number) if !several => format!("thread {number}"),
                 _ if several => format!("{}:{}", thread.process, thread.thread),
-                _ => format!("thread {}", thread.thread),
+                Some(number) => format!("thread {number}"),
+                None => format!("thread {}", thread.thread),
             },
             segments: shown(&thread.states)
                 .map(|(state, ns)| Segment {
@@ -328,6 +370,19 @@ fn threads(analysis: &Analysis, region: &Region) -> Option<crate::chart::Chart> 
         let label = format!("Time per thread and state in {}", name(region));
         strips(label, &stacks)
     })
+}
+
+fn threads_caption(region: &Region) -> String {
+    let all = region.threads.len();
+    let some = if all > THREADS_MAX {
+        format!(
+            " {THREADS_MAX} of {} threads, from the least to the most computing.",
+            units::count(all as u64)
+        )
+    } else {
+        String::new()
+    };
+    format!("Time of each thread in this region by state, nested regions not included.{some}")
 }
 
 /// Where the region's processor time goes, if much of it is not computing.

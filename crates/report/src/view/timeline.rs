@@ -63,6 +63,8 @@ impl Serialize for Cell {
     }
 }
 
+/// Regions with a name in the timeline; they are in order of time.
+const NAMES_MAX: usize = 2000;
 /// Index of the colour for computing outside regions, after all states.
 const SERIAL: usize = State::COUNT;
 
@@ -98,6 +100,7 @@ pub(crate) fn build(main: Option<&Analysis>) -> (Vec<Heading>, TimelineData) {
         regions: analysis
             .regions
             .iter()
+            .take(NAMES_MAX)
             .map(|region| words::shorten(&regions::name(region), 60))
             .collect(),
         threads: timeline

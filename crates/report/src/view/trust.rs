@@ -13,6 +13,9 @@ pub(crate) struct Trust {
     facts: Vec<Fact>,
 }
 
+/// More doubts than anybody reads.
+const DOUBTS_MAX: usize = 60;
+
 /// Sentences repeated by several recordings are said once.
 pub(crate) fn build(input: &Input<'_>) -> Trust {
     let mut doubts: Vec<(Severity, String, usize)> = Vec::new();
@@ -43,6 +46,11 @@ pub(crate) fn build(input: &Input<'_>) -> Trust {
         }
     }
     doubts.extend(input.notes.iter().map(|note| words::shorten(note, 1000)));
+    if doubts.len() > DOUBTS_MAX {
+        let more = doubts.len() - DOUBTS_MAX;
+        doubts.truncate(DOUBTS_MAX);
+        doubts.push(format!("And {more} more; the JSON export has all."));
+    }
     let mut facts = input.main().map(recording_facts).unwrap_or_default();
     if let Some(validation) = input.prediction.and_then(|one| one.validation.as_ref()) {
         facts.push(Fact::new(
