@@ -181,13 +181,16 @@ fn what_finds_the_ring_full_is_summed_and_the_rest_counted() {
         let busy: Ticks = read.iter().map(|instance| instance.busy).sum();
         assert!(busy.0 > 0);
     }
-    // Eight regions can be carried: two were, six more could be.
-    assert_eq!(recording.processes[0].threads[0].dropped, 12);
+    // Eight regions can be carried: two were, six more could be. Readings of
+    // counters may have been dropped as well.
+    let dropped = recording.processes[0].threads[0].dropped;
+    assert!(dropped >= 12);
+    let sentence = format!("{dropped} records");
     assert!(
         recording
             .problems
             .iter()
-            .any(|problem| problem.starts_with("12 records"))
+            .any(|problem| problem.starts_with(&sentence))
     );
 }
 
@@ -345,10 +348,6 @@ fn page_faults_are_put_down_to_the_region() {
     pages.chunks_mut(4096).for_each(|page| page[0] = 1);
     std::hint::black_box(&pages);
     std::thread::sleep(std::time::Duration::from_millis(1));
-    thread.wait(State::Lock, now(), now());
-    thread.sample_counters();
-    // Too soon for another.
-    thread.sample_counters();
     thread.end();
     recorder.finish();
     place.drain();
@@ -361,12 +360,71 @@ fn page_faults_are_put_down_to_the_region() {
             _ => None,
         })
         .collect();
-    let [reading] = readings[..] else {
-        panic!("{readings:?}");
+    let counts: Vec<_> = readings
+        .iter()
+        .filter(|reading| reading.site == site)
+        .map(|reading| reading.counts)
+        .collect();
+    assert!(counts.iter().any(|counts| counts.minor_faults > 0));
+    assert!(counts.iter().any(|counts| counts.voluntary_switches > 0));
+    for pair in readings.windows(2) {
+        assert_eq!(pair[0].at, pair[1].since, "readings leave no gap");
+    }
+}
+
+#[test]
+fn memory_for_the_ring_itself_is_no_fault_of_the_program() {
+    let place = Place::new();
+    let settings = Settings {
+        ring_kib: 1024,
+        ..place.settings()
     };
-    assert_eq!(reading.site, site);
-    assert!(reading.counts.minor_faults > 0);
-    assert!(reading.counts.voluntary_switches > 0);
+    let recorder = Recorder::open(settings, "test").unwrap();
+    let thread = recorder.attach().unwrap();
+    let site = region(recorder, 0);
+    // Fills half a mebibyte, 128 pages.
+    for number in 0..8000 {
+        execute(thread, site, number);
+    }
+    recorder.detach(thread);
+    recorder.finish();
+    place.drain();
+    let recording = place.read();
+    assert_eq!(total(&executions(&recording, site)), 8000);
+    let faults: u64 = recording.processes[0].threads[0]
+        .records
+        .iter()
+        .map(|record| match record {
+            Record::Counters(reading) => reading.counts.minor_faults,
+            _ => 0,
+        })
+        .sum();
+    assert!(
+        faults < 64,
+        "{faults} faults of a program that touches nothing"
+    );
+}
+
+#[test]
+fn a_process_that_recorded_nothing_is_passed_over_beside_others() {
+    let place = Place::new();
+    let recorder = Recorder::open(place.settings(), "test").unwrap();
+    let idle = recorder.restart_in_child().unwrap();
+    let waiting = idle.attach().unwrap();
+    idle.finish();
+    place.drain();
+    assert_eq!(place.read().processes.len(), 2);
+    let _ = waiting;
+
+    let place = Place::new();
+    let recorder = Recorder::open(place.settings(), "test").unwrap();
+    let _ = recorder.restart_in_child().unwrap();
+    execute(recorder.attach().unwrap(), region(recorder, 0), 1);
+    recorder.finish();
+    place.drain();
+    let recording = place.read();
+    assert_eq!(recording.processes.len(), 1);
+    assert_eq!(recording.problems.len(), 1, "{:?}", recording.problems);
 }
 
 #[test]

@@ -226,9 +226,11 @@ fn sentences_before(parsed: &Parsed) -> Vec<String> {
         );
     } else if !note.complete {
         tell("The recording of {process} breaks off before its end.");
+    } else if process.end.is_some() {
+        // It may take a while to go after it said that it would.
     } else if note.running {
-        tell("The {process} was still running when recording ended.");
-    } else if process.end.is_none() {
+        tell("The {process} was still running when recording ended; it is recorded up to then.");
+    } else {
         tell(
             "The {process} did not end properly; what it was doing is counted up to its last sign \
              of life.",

@@ -72,9 +72,13 @@ pub fn open(directory: &Path) -> Result<Recording, OpenError> {
     if let Some(live) = &meta.live {
         salvage::salvage(live, &mut parsers, &mut problems);
     }
-    let mut processes: Vec<_> = parsers
-        .into_values()
-        .filter_map(Parser::finish)
+    let mut parsed: Vec<_> = parsers.into_values().filter_map(Parser::finish).collect();
+    if parsed.iter().any(parse::Parsed::says_something) {
+        // Children that a recorded process forked only to run something else.
+        parsed.retain(parse::Parsed::says_something);
+    }
+    let mut processes: Vec<_> = parsed
+        .into_iter()
         .map(|parsed| check::check(parsed, &mut problems))
         .collect();
     processes.sort_by_key(|process| (process.clock.zero_unix_ns, process.pid));

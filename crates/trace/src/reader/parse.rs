@@ -58,6 +58,14 @@ pub(super) struct Parsed {
     pub(super) trouble: Trouble,
 }
 
+impl Parsed {
+    /// Whether any thread recorded anything.
+    pub(super) fn says_something(&self) -> bool {
+        let mut threads = self.process.threads.iter();
+        threads.any(|thread| !thread.records.is_empty())
+    }
+}
+
 impl Parser {
     /// Checks the start of a stream file; gives the rest.
     pub(super) fn start<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], String> {

@@ -20,7 +20,7 @@ use fathomp_base::{InstanceId, NodeId, SiteId, ThreadId};
 use fathomp_sys::clock;
 use fathomp_sys::shm::SharedFile;
 use sites::Sites;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -138,10 +138,12 @@ impl Recorder {
         match Self::open(settings, runtime) {
             Ok(recorder) => Some(recorder),
             Err(error) => {
-                eprintln!(
-                    "fathomp: process {} is not recorded: {error}",
+                let sentence = format!(
+                    "fathomp: process {} is not recorded: {error}\n",
                     std::process::id()
                 );
+                // Not `eprint!`, which panics if the program has closed it.
+                let _ = io::stderr().write_all(sentence.as_bytes());
                 None
             }
         }

@@ -170,12 +170,11 @@ impl ThreadRecorder {
     #[inline]
     pub fn begin(&self, start: &Start) {
         let depth = self.slot[slot::DEPTH].read();
-        let at = now();
+        let at = self.sampled_now();
         if depth == 0 {
             self.close_serial(at);
         }
         let depth = depth + 1;
-        self.slot[slot::LAST].write(at.0);
         if depth < slot::FRAME_COUNT as u64 {
             self.open_frame(depth as usize, start, at);
         } else {
@@ -193,12 +192,11 @@ impl ThreadRecorder {
         if depth == 0 {
             return;
         }
-        let at = now();
+        let at = self.sampled_now();
         if depth < slot::FRAME_COUNT as u64 {
             self.write_instance(self.frame(depth as usize), at);
         }
         self.slot[slot::DEPTH].store(depth - 1, Ordering::Release);
-        self.slot[slot::LAST].write(at.0);
         if depth == 1 {
             self.frame(0)[frame::BEGIN].write(at.0);
         }
@@ -263,9 +261,10 @@ impl ThreadRecorder {
         self.detail(wire::LOOP_WORDS, |record| wire::write_loop(record, share));
     }
 
-    /// Reads the thread's counters if the last reading is some time ago. Call
-    /// it right before [`begin`](Self::begin) and [`end`](Self::end): what has
-    /// been counted is put down to the innermost region.
+    /// Reads the thread's counters if the last reading is some time ago. What
+    /// was counted is put down to the innermost region. [`begin`](Self::begin)
+    /// and [`end`](Self::end) do so themselves; more calls make long regions
+    /// finer.
     #[inline]
     pub fn sample_counters(&self) {
         // The latest sign of life stands in for the time, which would cost
@@ -276,6 +275,20 @@ impl ThreadRecorder {
         if elapsed >= self.own.sample_every.read() {
             self.read_counters();
         }
+    }
+
+    /// The present moment, which is a sign of life, after the counters were
+    /// read if that was due.
+    #[inline(always)]
+    fn sampled_now(&self) -> Ticks {
+        let at = now();
+        self.slot[slot::LAST].write(at.0);
+        let due = self.own.sample_every.read();
+        if at.0.saturating_sub(self.own.sampled.read()) < due {
+            return at;
+        }
+        self.read_counters();
+        now()
     }
 
     #[inline(always)]
