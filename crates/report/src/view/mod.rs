@@ -3,6 +3,7 @@
 //! A [`Page`] is complete: the template decides how things look, never what
 //! they are. Nothing here computes what analysis or prediction has computed.
 
+mod details;
 mod efficiencies;
 mod environment;
 mod listings;
@@ -38,7 +39,7 @@ pub(crate) struct Page {
     efficiencies: Option<table::Table>,
     efficiencies_note: String,
     timelines: Vec<timeline::Heading>,
-    details: Vec<regions::Detail>,
+    details: Vec<details::Detail>,
     details_note: String,
     loops: Option<table::Table>,
     waits: Option<table::Table>,
@@ -111,9 +112,9 @@ pub(crate) fn build(input: &Input<'_>) -> (Page, TimelineData) {
         efficiencies_note: efficiencies::NOTE.to_owned(),
         timelines,
         details: main
-            .map(|analysis| regions::details(analysis, &outlook))
+            .map(|analysis| details::all(analysis, &outlook))
             .unwrap_or_default(),
-        details_note: main.map(regions::details_note).unwrap_or_default(),
+        details_note: main.map(details::note).unwrap_or_default(),
         loops: main.and_then(listings::loops),
         waits: main.and_then(listings::waits),
         counters: main.and_then(listings::counters),
