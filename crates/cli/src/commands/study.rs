@@ -80,7 +80,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     let runs = threads.0.len() * plan.repeat as usize;
     let progress = Progress::start(voice, runs + 3);
     progress.at(0, "measuring this machine");
-    let machine = measure(&study, &unpacked, &threads)?;
+    let machine = measure(&mut study, &unpacked, &threads)?;
 
     let job = Job {
         plan,
@@ -95,14 +95,20 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
 
     progress.at(runs + 2, "predicting and writing the report");
     let prediction =
-        evidence::predict_or_note(&runs_made.analyses, Some(machine), &mut study.index.notes);
+        evidence::predict_or_note(&runs_made.analyses, machine, &mut study.index.notes);
     study.save()?;
     write(plan, &study, &runs_made.analyses, prediction.as_ref())?;
     progress.finish();
     tell(plan, &study, &runs_made, prediction.as_ref(), voice)
 }
 
-fn measure(study: &Study, unpacked: &Unpacked, threads: &ThreadList) -> Result<Machine, Failure> {
+/// What this machine costs. Without that, predictions are less certain, but
+/// the study goes on.
+fn measure(
+    study: &mut Study,
+    unpacked: &Unpacked,
+    threads: &ThreadList,
+) -> Result<Option<Machine>, Failure> {
     let usable = ThreadList::doubling(host::usable_cpus());
     // Prices beyond the processors are those of oversubscription, which the
     // model knows as a term of its own.
@@ -113,12 +119,18 @@ fn measure(study: &Study, unpacked: &Unpacked, threads: &ThreadList) -> Result<M
         .filter(|t| usable.0.last() >= Some(t))
         .collect();
     let at = if within.is_empty() { usable.0 } else { within };
-    let machine = calibrate::machine(unpacked, &at, false, |_| {})?;
-    output::write_file(
-        &study.path("machine.json"),
-        (machine.to_json()? + "\n").as_bytes(),
-    )?;
-    Ok(machine)
+    match calibrate::machine(unpacked, &at, false, |_| {}) {
+        Ok(machine) => {
+            let text = machine.to_json()? + "\n";
+            output::write_file(&study.path("machine.json"), text.as_bytes())?;
+            Ok(Some(machine))
+        }
+        Err(error) => {
+            let why = Failure::from(error).sentence;
+            study.index.notes.push(format!("This machine was not measured: {why}."));
+            Ok(None)
+        }
+    }
 }
 
 impl Job<'_> {

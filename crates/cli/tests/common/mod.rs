@@ -1,6 +1,7 @@
 //! Starting the built command, and building programs for it.
 #![allow(dead_code, reason = "every test file uses a part of this")]
 
+use std::fmt;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
@@ -13,11 +14,21 @@ use std::time::{Duration, Instant};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What a command left.
-#[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
+}
+
+impl fmt::Debug for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown: String = self.text().chars().take(2000).collect();
+        write!(
+            f,
+            "code {:?}\nstdout:\n{shown}\nstderr:\n{}",
+            self.code, self.stderr
+        )
+    }
 }
 
 impl Ended {

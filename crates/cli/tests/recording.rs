@@ -1,0 +1,368 @@
+//! Recordings survive what happens to programs and disks.
+
+mod common;
+
+use common::{collect, compile, fathomp, finish, run, send, skip, two_regions};
+use std::fs;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// `fathomp regions --json` of a recording.
+fn regions(directory: &Path, recording: &str) -> serde_json::Value {
+    let answer = run(directory, &format!("--json regions {recording}"));
+    answer.succeeded();
+    let json = answer.json();
+    assert_eq!(json["schema"], "fathomp.regions");
+    assert_eq!(json["version"], 1);
+    json
+}
+
+/// Times each parallel region was executed, by descending number.
+fn instances(json: &serde_json::Value) -> Vec<u64> {
+    let mut found: Vec<_> = json["regions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|region| region["kind"] == "parallel")
+        .map(|region| region["instances"].as_u64().unwrap())
+        .collect();
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    found
+}
+
+fn problems(json: &serde_json::Value) -> String {
+    json["problems"].to_string()
+}
+
+#[test]
+fn a_recording_tells_regions_threads_and_circumstances() {
+    let directory = tempfile::tempdir().unwrap();
+    let line = format!("record --threads 2 -- {} 3", two_regions().display());
+    let ended = run(directory.path(), &line);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert_eq!(ended.text().lines().count(), 1);
+    let json = regions(directory.path(), "recording");
+    assert_eq!(instances(&json), [20, 20]);
+    assert_eq!(json["team_size"], 2);
+    assert_eq!(json["program"]["threads_asked"], 2);
+    assert_eq!(json["program"]["outcome"]["exited"], 3);
+    assert!(json["program"]["machine"]["cpus_online"].as_u64().unwrap() > 0);
+    let names = json["regions"].to_string();
+    assert!(names.contains("program.c:9"), "{names}");
+}
+
+#[test]
+fn regions_are_shown_and_exported() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    run(here, &format!("record -- {}", two_regions().display())).succeeded();
+    let table = run(
+        here,
+        "regions recording --csv r.csv --perfetto r.json --threads",
+    );
+    assert!(
+        table.succeeded().text().contains("program.c:9"),
+        "{table:?}"
+    );
+    assert!(
+        fs::read_to_string(here.join("r.csv"))
+            .unwrap()
+            .lines()
+            .count()
+            > 2
+    );
+    let trace: serde_json::Value =
+        serde_json::from_slice(&fs::read(here.join("r.json")).unwrap()).unwrap();
+    assert!(trace["traceEvents"].as_array().unwrap().len() > 40);
+    run(here, "regions recording --csv r.csv").refused(1, "--force");
+    run(here, "regions recording --csv r.csv --force").succeeded();
+    run(here, "regions recording --csv no/such/directory/r.csv").refused(1, "make that directory");
+    run(here, "regions recording --perfetto .").refused(1, "is a directory");
+}
+
+#[test]
+fn an_existing_recording_is_kept_unless_forced() {
+    let directory = tempfile::tempdir().unwrap();
+    let line = format!("record -- {}", two_regions().display());
+    run(directory.path(), &line).succeeded();
+    let before = fs::read(directory.path().join("recording/meta.json")).unwrap();
+    run(directory.path(), &line).refused(125, "--force");
+    assert_eq!(
+        fs::read(directory.path().join("recording/meta.json")).unwrap(),
+        before
+    );
+    run(directory.path(), &line.replace("record", "record --force")).succeeded();
+}
+
+#[test]
+fn what_is_not_a_recording_is_never_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let precious = directory.path().join("recording/precious");
+    fs::create_dir(directory.path().join("recording")).unwrap();
+    fs::write(&precious, "x").unwrap();
+    let program = two_regions();
+    let program = program.display();
+    run(directory.path(), &format!("record --force -- {program}")).refused(125, "choose another");
+    run(
+        directory.path(),
+        &format!("record --force -o recording/precious -- {program}"),
+    )
+    .refused(125, "not a directory");
+    assert!(precious.exists());
+}
+
+#[test]
+fn an_unwritable_place_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    // Not even root can make directories there.
+    let line = format!("record -o /proc/recording -- {}", two_regions().display());
+    run(directory.path(), &line).refused(125, "/proc/recording");
+}
+
+#[test]
+fn a_program_without_openmp_is_told_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let ended = run(directory.path(), "record -- ls -d /");
+    assert_eq!(ended.succeeded().text(), "/\n");
+    assert!(
+        ended.stderr.contains("No OpenMP construct was seen"),
+        "{ended:?}"
+    );
+    let json = regions(directory.path(), "recording");
+    assert!(
+        problems(&json).contains("No OpenMP construct was seen"),
+        "{json}"
+    );
+}
+
+#[test]
+fn a_runtime_linked_statically_is_noticed() {
+    let directory = tempfile::tempdir().unwrap();
+    compile(
+        directory.path(),
+        "own",
+        common::TWO_REGIONS,
+        &["-fopenmp", "-Wl,-Bstatic", "-lgomp", "-Wl,-Bdynamic"],
+    );
+    let ended = run(directory.path(), "record -- ./own");
+    if regions(directory.path(), "recording")["processes"] == serde_json::json!([]) {
+        assert!(ended.stderr.contains("linked statically"), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_crash_leaves_a_recording() {
+    let directory = tempfile::tempdir().unwrap();
+    for (signal, code) in [("SIGSEGV", 139), ("SIGABRT", 134), ("SIGKILL", 137)] {
+        let source = common::TWO_REGIONS
+            .replace(
+                "#include <stdio.h>",
+                "#include <stdio.h>\n#include <signal.h>",
+            )
+            .replace("return argc", &format!("raise({signal}); return argc"));
+        compile(directory.path(), signal, &source, &["-fopenmp"]);
+        let ended = run(
+            directory.path(),
+            &format!("record -o {signal}.rec -- ./{signal}"),
+        );
+        assert_eq!(ended.in_words().code, Some(code), "{ended:?}");
+        let json = regions(directory.path(), &format!("{signal}.rec"));
+        assert_eq!(instances(&json), [20, 20], "{signal}");
+        assert_eq!(json["program"]["outcome"]["signalled"], code - 128);
+        assert!(problems(&json).contains("signal"), "{json}");
+    }
+}
+
+#[test]
+fn an_interrupt_leaves_a_recording() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = common::TWO_REGIONS.replace(
+        "printf(\"sum %g\\n\", sum);",
+        "puts(\"ready\"); fflush(stdout); for (;;) {}",
+    );
+    compile(directory.path(), "endless", &source, &["-fopenmp"]);
+    let mut child = fathomp(directory.path())
+        .args(["record", "--", "./endless"])
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut [0; 6])
+        .unwrap();
+    send("INT", &format!("-{}", child.id()));
+    let ended = collect(child);
+    assert_eq!(ended.in_words().code, Some(130), "{ended:?}");
+    assert_eq!(instances(&regions(directory.path(), "recording")), [20, 20]);
+}
+
+#[test]
+fn a_killed_launcher_leaves_a_recording() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = common::TWO_REGIONS.replace(
+        "printf(\"sum %g\\n\", sum);",
+        "puts(\"ready\"); fflush(stdout); getchar();",
+    );
+    compile(directory.path(), "waiting", &source, &["-fopenmp"]);
+    let mut child = fathomp(directory.path())
+        .args(["record", "--", "./waiting"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut [0; 6])
+        .unwrap();
+    child.kill().unwrap();
+    // The program ends when its input does.
+    drop(child.stdin.take());
+    collect(child);
+    let json = regions(directory.path(), "recording");
+    assert_eq!(instances(&json), [20, 20], "{json}");
+    // What the kill left behind is named, with the command that removes it.
+    let doctor = run(directory.path(), "--json doctor").json();
+    let checks = doctor["checks"].as_array().unwrap();
+    let leftovers = checks
+        .iter()
+        .find(|check| check["name"] == "leftovers")
+        .unwrap();
+    let mend = leftovers["mend"].as_str().unwrap();
+    for path in mend
+        .split_whitespace()
+        .filter(|word| word.starts_with("/dev/shm/fathomp-"))
+    {
+        // Those of other tests that run now belong to living launchers.
+        fs::remove_dir_all(path).unwrap();
+    }
+}
+
+#[test]
+fn forks_are_processes_of_their_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = common::TWO_REGIONS
+        .replace(
+            "#include <stdio.h>",
+            "#include <stdio.h>\n#include <unistd.h>\n#include <sys/wait.h>",
+        )
+        .replace(
+            "double sum = 0;",
+            "double sum = 0; int child = fork() == 0;",
+        )
+        .replace("return argc", "if (!child) wait(0); return argc");
+    compile(directory.path(), "forking", &source, &["-fopenmp"]);
+    let ended = run(directory.path(), "record --threads 2 -- ./forking");
+    assert_eq!(ended.succeeded().text().lines().count(), 2);
+    let json = regions(directory.path(), "recording");
+    assert_eq!(json["processes"].as_array().unwrap().len(), 2);
+    assert_eq!(instances(&json), [40, 40]);
+}
+
+#[test]
+fn a_fork_after_regions_records_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = r#"
+#include <stdio.h>
+#include <unistd.h>
+#include <sys/wait.h>
+static void work(int rounds)
+{
+    for (int i = 0; i < rounds; i++) {
+#pragma omp parallel
+        __asm__ volatile("");
+    }
+}
+int main(void)
+{
+    work(5);
+    if (fork() == 0) {
+        work(7);
+        return 0;
+    }
+    wait(0);
+    work(3);
+}
+"#;
+    compile(directory.path(), "forking", source, &["-fopenmp"]);
+    run(directory.path(), "record --threads 2 -- ./forking").succeeded();
+    assert_eq!(instances(&regions(directory.path(), "recording")), [15]);
+}
+
+#[test]
+fn wrappers_are_seen_through() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = two_regions();
+    let line = format!("{0}; {0}", program.display());
+    finish(fathomp(directory.path()).args(["record", "--", "bash", "-c", &line])).succeeded();
+    let json = regions(directory.path(), "recording");
+    assert_eq!(json["processes"].as_array().unwrap().len(), 2, "{json}");
+    assert_eq!(instances(&json), [40, 40]);
+}
+
+#[test]
+fn without_symbols_regions_are_named_by_address() {
+    let directory = tempfile::tempdir().unwrap();
+    compile(
+        directory.path(),
+        "stripped",
+        common::TWO_REGIONS,
+        &["-fopenmp", "-s"],
+    );
+    run(directory.path(), "record -- ./stripped").succeeded();
+    let json = regions(directory.path(), "recording");
+    assert_eq!(instances(&json), [20, 20]);
+    assert!(
+        json["regions"].to_string().contains("stripped+0x"),
+        "{json}"
+    );
+}
+
+#[test]
+fn a_full_disk_loses_no_more_than_it_must() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = directory.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let source = common::TWO_REGIONS
+        .replace("round < 20", "round < 50000")
+        .replace("i < 10000", "i < 10");
+    compile(directory.path(), "busy", &source, &["-fopenmp", "-g"]);
+    // A mount of our own, which nobody else sees and which goes with us.
+    let script = r#"
+mount -t tmpfs -o size=1m tmpfs "$1" || exit 77
+"$2" record -o "$1/recording" --threads 2 -- ./busy
+echo "code $?"
+"$2" --json regions "$1/recording" > regions.json
+echo "code $?"
+"#;
+    let mut command = Command::new("unshare");
+    command
+        .args(["--mount", "--map-root-user", "sh", "-c", script, "sh"])
+        .arg(&disk)
+        .arg(env!("CARGO_BIN_EXE_fathomp"))
+        .env("XDG_CACHE_HOME", common::cache())
+        .current_dir(directory.path());
+    let ended = finish(&mut command);
+    if ended.code == Some(77) || !ended.text().contains("code ") {
+        return skip("this machine does not let us mount a small disk");
+    }
+    ended.in_words();
+    assert!(ended.text().contains("sum "), "{ended:?}");
+    assert!(ended.stderr.contains("No space left"), "{ended:?}");
+    let json: serde_json::Value =
+        serde_json::from_slice(&fs::read(directory.path().join("regions.json")).unwrap()).unwrap();
+    assert_eq!(instances(&json), [50_000, 50_000], "{ended:?}");
+    assert!(
+        problems(&json).contains("No space left"),
+        "{}",
+        problems(&json)
+    );
+}

@@ -1,0 +1,229 @@
+//! The whole loop, and what is left of it when something goes wrong.
+
+mod common;
+
+use common::{collect, compile, fathomp, finish, run, send, two_regions};
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
+
+#[test]
+fn a_study_leaves_a_report_and_everything_behind_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let ended = run(
+        here,
+        &format!("study --threads 1,2 -- {}", two_regions().display()),
+    );
+    assert_eq!(ended.succeeded().text().lines().count(), 1, "{ended:?}");
+    let report = here.join("report.html");
+    assert!(
+        ended
+            .stderr
+            .contains(&report.canonicalize().unwrap().display().to_string()),
+        "{ended:?}"
+    );
+    let page = fs::read_to_string(report).unwrap();
+    assert!(page.contains("program.c:9"));
+    for file in [
+        "study.json",
+        "machine.json",
+        "result.json",
+        "recordings/1-threads",
+        "recordings/2-threads",
+    ] {
+        assert!(here.join("study").join(file).exists(), "{file}");
+    }
+    let result: serde_json::Value =
+        serde_json::from_slice(&fs::read(here.join("study/result.json")).unwrap()).unwrap();
+    assert_eq!(result["analyses"].as_array().unwrap().len(), 2);
+    assert!(result["prediction"]["points"].as_array().unwrap().len() > 1);
+
+    // The parts can be used again.
+    run(here, "report study -o again.html").succeeded();
+    run(
+        here,
+        "predict study --machine study/machine.json --at 1,2,64",
+    )
+    .succeeded();
+    let prediction = run(here, "--json predict study --at 3").json();
+    assert_eq!(prediction["schema"], "fathomp.prediction");
+    assert_eq!(prediction["points"][0]["threads"], 3);
+    run(here, "regions study/recordings/2-threads").succeeded();
+}
+
+#[test]
+fn an_existing_study_or_report_is_kept_unless_forced() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let line = format!("study --threads 1 -- {}", two_regions().display());
+    fs::write(here.join("report.html"), "mine").unwrap();
+    run(here, &line).refused(125, "report.html");
+    assert!(!here.join("study").exists());
+    fs::remove_file(here.join("report.html")).unwrap();
+    run(here, &line).succeeded();
+    fs::remove_file(here.join("report.html")).unwrap();
+    run(here, &line).refused(125, "earlier study");
+    run(here, &line.replace("study ", "study --force ")).succeeded();
+    run(
+        here,
+        &line.replace("study ", "study -o no/such/r.html --directory s2 "),
+    )
+    .refused(125, "make that directory");
+    fs::write(here.join("file"), "mine").unwrap();
+    run(
+        here,
+        &line.replace("study ", "study -o r3.html --directory file "),
+    )
+    .refused(125, "not a directory");
+}
+
+#[test]
+fn with_json_the_answer_is_alone_on_stdout() {
+    let directory = tempfile::tempdir().unwrap();
+    let line = format!(
+        "--json study --threads 1-2 --repeat 2 -- {}",
+        two_regions().display()
+    );
+    let ended = run(directory.path(), &line);
+    let answer = ended.succeeded().json();
+    assert_eq!(answer["schema"], "fathomp.study");
+    assert_eq!(answer["recordings"].as_array().unwrap().len(), 4);
+    assert_eq!(ended.stderr.matches("sum ").count(), 1, "{ended:?}");
+}
+
+#[test]
+fn a_program_that_fails_is_reported_and_its_code_passed_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let ended = run(
+        directory.path(),
+        &format!("study --threads 1,2 -- {} 42", two_regions().display()),
+    );
+    assert_eq!(ended.in_words().code, Some(42), "{ended:?}");
+    assert!(ended.stderr.contains("exit code 42"), "{ended:?}");
+    assert!(
+        fs::read_to_string(directory.path().join("report.html"))
+            .unwrap()
+            .contains("exit code 42")
+    );
+}
+
+#[test]
+fn a_program_that_crashes_at_two_threads_is_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = common::TWO_REGIONS
+        .replace("#include <stdio.h>", "#include <stdio.h>\n#include <omp.h>")
+        .replace(
+            "return argc",
+            "if (omp_get_max_threads() > 1) { fputs(\"oh no\\n\", stderr); abort(); } return argc",
+        );
+    compile(directory.path(), "crashing", &source, &["-fopenmp"]);
+    let ended = run(directory.path(), "study --threads 1,2,3 -- ./crashing");
+    assert_eq!(ended.in_words().code, Some(134), "{ended:?}");
+    assert!(ended.stderr.contains("SIGABRT"), "{ended:?}");
+    let said = directory.path().join("study/recordings/2-threads.stderr");
+    assert_eq!(fs::read_to_string(said).unwrap(), "oh no\n");
+    assert!(
+        fs::read_to_string(directory.path().join("report.html"))
+            .unwrap()
+            .contains("SIGABRT")
+    );
+}
+
+#[test]
+fn a_program_without_openmp_is_no_study() {
+    let directory = tempfile::tempdir().unwrap();
+    let ended = run(directory.path(), "study --threads 1,2 -- true");
+    assert_eq!(ended.in_words().code, Some(1), "{ended:?}");
+    assert!(
+        ended.stderr.contains("No OpenMP construct was seen"),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn every_run_reads_the_same_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = r#"
+#include <stdio.h>
+int main(void)
+{
+    int read = 0;
+    while (getchar() != EOF)
+        read++;
+#pragma omp parallel
+    __asm__ volatile("");
+    return read == 12 ? 0 : 9;
+}
+"#;
+    compile(directory.path(), "reading", source, &["-fopenmp"]);
+    let mut child = fathomp(directory.path())
+        .args(["study", "--threads", "1,2", "--", "./reading"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"twelve bytes")
+        .unwrap();
+    collect(child).succeeded();
+    fs::write(directory.path().join("input"), b"twelve bytes").unwrap();
+    let mut command = fathomp(directory.path());
+    command
+        .args(["study", "--force", "--threads", "1,2", "--", "./reading"])
+        .stdin(fs::File::open(directory.path().join("input")).unwrap());
+    finish(&mut command).succeeded();
+}
+
+#[test]
+fn an_open_pipe_that_nobody_writes_to_stops_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = fathomp(directory.path())
+        .args(["study", "--threads", "1,2", "--"])
+        .arg(two_regions())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let open = child.stdin.take();
+    collect(child).succeeded();
+    drop(open);
+}
+
+#[test]
+fn an_interrupted_study_reports_what_there_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = common::TWO_REGIONS.replace(
+        "printf(\"sum %g\\n\", sum);",
+        "puts(\"ready\"); fflush(stdout); for (;;) {}",
+    );
+    compile(directory.path(), "endless", &source, &["-fopenmp"]);
+    let mut child = fathomp(directory.path())
+        .args(["study", "--threads", "1,2", "--", "./endless"])
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut [0; 6])
+        .unwrap();
+    send("INT", &format!("-{}", child.id()));
+    let ended = collect(child);
+    assert_eq!(ended.in_words().code, Some(130), "{ended:?}");
+    assert!(ended.stderr.contains("interrupted"), "{ended:?}");
+    assert!(
+        fs::read_to_string(directory.path().join("report.html"))
+            .unwrap()
+            .contains("interrupted")
+    );
+}
