@@ -54,8 +54,10 @@ fn meet(member: &'static Member, cancellable: bool) -> bool {
         if team.barrier.arrive(member.thread_num(), size) {
             team.barrier.open(next);
         } else {
-            team.barrier
-                .wait(next, team.patience(), || cancelled() || help(member));
+            team.barrier.wait(next, team.patience(), || {
+                task::help(member, || team.barrier.is_open(next));
+                cancelled()
+            });
             if !team.barrier.is_open(next) {
                 return true;
             }
@@ -75,8 +77,10 @@ pub(crate) fn join(primary: &'static Member, order: Order) {
     }
     wait_recorded(primary, State::ImplicitBarrier, || {
         if order.size() > 1 {
-            team.join
-                .wait(order.number(), team.patience(), || help(primary));
+            team.join.wait(order.number(), team.patience(), || {
+                task::help(primary, || team.join.is_open(order.number()));
+                false
+            });
         }
         task::complete_phase(primary, primary.phase.get());
     });
@@ -93,11 +97,4 @@ pub(crate) fn leave(member: &'static Member, order: Order) {
     if team.join.arrive(member.thread_num() - 1, order.size() - 1) {
         team.join.open(order.number());
     }
-}
-
-/// Runs tasks while there are any; waiting goes on afterwards.
-#[inline]
-fn help(member: &'static Member) -> bool {
-    task::help(member);
-    false
 }

@@ -125,7 +125,9 @@ pub fn begin(fork: &Fork) -> Frame {
     } else {
         // The number stays: it counts orders that workers obey, and each of
         // those opens the join.
-        dock.order.store(team.order().alone().0, Ordering::Relaxed);
+        let order = team.order().alone();
+        team.tasks.open(order);
+        dock.order.store(order.0, Ordering::Relaxed);
     }
 
     worker.depth.set(worker.depth.get() + 1);
@@ -305,7 +307,7 @@ impl Member {
         if self.place_stamp.get() != dock.place_stamp.load(Ordering::Relaxed) {
             places::move_to_place(self, team);
         }
-        self.task.reset();
+        self.task.reset(self);
         self.share.start(self, dock.preset.load(Ordering::Relaxed));
         if let Some(recorder) = self.worker().recorder() {
             recorder.begin(&Start {

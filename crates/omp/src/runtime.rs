@@ -25,6 +25,7 @@ pub struct Runtime {
     /// Processors the process may use; the `num_procs` of the API.
     pub processors: u32,
     pub(crate) pool: Pool,
+    pub(crate) events: crate::task::Events,
     pub(crate) recorder: Option<&'static Recorder>,
     /// Workers inside regions, to tell when there are more threads than processors.
     busy: AtomicU32,
@@ -97,6 +98,7 @@ extern "C" fn restart_in_child() {
         recorder,
     );
     RUNTIME.store(Some(child), Ordering::Release);
+    crate::sync::restart_in_child();
     crate::worker::restart_in_child(child);
 }
 
@@ -123,6 +125,7 @@ impl Runtime {
             processors,
             settings,
             pool: Pool::default(),
+            events: crate::task::Events::default(),
             recorder,
             busy: AtomicU32::new(0),
         }))

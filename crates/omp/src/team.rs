@@ -143,7 +143,7 @@ impl Team {
             dock: Dock::new(),
             barrier: Rendezvous::new(capacity),
             join: Rendezvous::new(capacity),
-            tasks: task::Pool::new(capacity),
+            tasks: task::Pool::new(),
             shares: worksharing::Shares::new(capacity),
             cancelled: AtomicBool::new(false),
             icvs: Mutex::new(icvs),
@@ -298,6 +298,7 @@ impl Member {
         self.icvs.set(Some(icvs));
         // Not what the team handed out any more.
         self.icv_stamp.set(0);
+        self.team().tasks.note_icv_change();
     }
 
     /// Takes the ICVs the team hands to its implicit tasks, unless they are
@@ -325,7 +326,6 @@ impl Member {
         self.icv_stamp.set(0);
         self.place_stamp.set(0);
         self.spot.clear();
-        self.task.disown();
         self.share.disown();
         self.worker.store(None, Ordering::Relaxed);
     }

@@ -10,4 +10,5 @@ pub mod own_cell;
 pub mod process;
 pub mod shm;
 pub mod static_ref;
+pub mod task_arguments;
 pub mod thread_slot;

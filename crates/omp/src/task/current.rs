@@ -1,26 +1,193 @@
-//! What a member is running.
+//! What a member is running, and its own store of tasks.
 
+use super::block::{Task, Traits};
+use super::deque::{CAPACITY, Deque};
+use super::group::Group;
+use crate::own::Own;
+use crate::team::{Member, Team};
 use fathomp_base::Ticks;
+use fathomp_sys::static_ref::AtomicRef;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Blocks a member keeps for itself; beyond it half of them go to the team.
+const KEPT: u32 = 128;
 
 /// The explicit task a member runs at the moment, and what its implicit task
 /// has to remember about its children.
 #[derive(Debug)]
-pub(crate) struct Current {}
+pub(crate) struct Current {
+    pub(super) deque: Deque,
+    pub(super) counts: Counts,
+    /// None while the implicit task runs.
+    running: AtomicRef<Task>,
+    /// Time spent in tasks run while waiting.
+    ticks: AtomicU64,
+    /// The member has completed tasks since it last woke sleepers.
+    pub(super) unannounced: Own,
+    /// The member from which it stole last.
+    pub(super) victim: Own,
+    /// Worksharing constructs with task reductions met in this region.
+    pub(super) rounds: Own,
+    free: AtomicRef<Task>,
+    free_count: Own,
+    free_groups: AtomicRef<Group>,
+    implicit: Task,
+}
+
+/// Tasks this member has created and completed since it exists, by the parity
+/// of the phase that waits for them. Written by the member only.
+///
+/// All tasks of a phase are complete if all members' `completed`, read first,
+/// add up to all members' `created`, read afterwards (see the README).
+#[repr(align(128))]
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    created: [AtomicU64; 2],
+    completed: [AtomicU64; 2],
+}
+
+impl Counts {
+    #[inline]
+    pub(super) fn add_created(&self, traits: Traits) {
+        bump(&self.created[traits.parity()]);
+    }
+
+    #[inline]
+    pub(super) fn add_completed(&self, traits: Traits) {
+        bump(&self.completed[traits.parity()]);
+    }
+
+    pub(super) fn created(&self, parity: usize) -> u64 {
+        self.created[parity].load(Ordering::Acquire)
+    }
+
+    pub(super) fn completed(&self, parity: usize) -> u64 {
+        self.completed[parity].load(Ordering::Acquire)
+    }
+}
+
+#[inline]
+fn bump(count: &AtomicU64) {
+    count.store(
+        count.load(Ordering::Relaxed).wrapping_add(1),
+        Ordering::Release,
+    );
+}
 
 impl Current {
     pub(crate) fn new() -> Self {
-        Self {}
+        Self {
+            deque: Deque::new(CAPACITY),
+            counts: Counts::default(),
+            running: AtomicRef::new(None),
+            ticks: AtomicU64::new(0),
+            unannounced: Own::new(0),
+            victim: Own::new(0),
+            rounds: Own::new(0),
+            free: AtomicRef::new(None),
+            free_count: Own::new(0),
+            free_groups: AtomicRef::new(None),
+            implicit: Task::new(),
+        }
     }
 
     /// A new implicit task begins: no explicit task, no children.
-    pub(crate) fn reset(&self) {}
-
-    /// The thread gives the member up for another.
-    pub(crate) fn disown(&self) {}
+    #[inline]
+    pub(crate) fn reset(&'static self, member: &'static Member) {
+        self.running.store(None, Ordering::Relaxed);
+        self.rounds.set(0);
+        self.implicit
+            .begin_implicit(member, member.team().tasks.region_group());
+    }
 
     /// Time this member has spent in explicit tasks run while it waited, when
     /// recording.
+    #[inline]
     pub(crate) fn ticks(&self) -> Ticks {
-        Ticks(0)
+        Ticks(self.ticks.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn set_ticks(&self, ticks: Ticks) {
+        self.ticks.store(ticks.0, Ordering::Relaxed);
+    }
+
+    /// The task the member runs.
+    #[inline]
+    pub(super) fn current(&'static self) -> &'static Task {
+        self.explicit().unwrap_or(&self.implicit)
+    }
+
+    /// The explicit task that runs, if any.
+    #[inline]
+    pub(super) fn explicit(&self) -> Option<&'static Task> {
+        self.running.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(super) fn set_explicit(&self, task: Option<&'static Task>) {
+        self.running.store(task, Ordering::Relaxed);
+    }
+
+    /// A block for a new task.
+    #[inline]
+    pub(super) fn take_block(&self, team: &'static Team) -> &'static Task {
+        match self.free.load(Ordering::Relaxed) {
+            Some(task) => {
+                self.free
+                    .store(task.next.load(Ordering::Relaxed), Ordering::Relaxed);
+                self.free_count.set(self.free_count.get() - 1);
+                task
+            }
+            None => self.refill(team),
+        }
+    }
+
+    #[cold]
+    fn refill(&self, team: &'static Team) -> &'static Task {
+        for task in team.tasks.spare.take((KEPT / 2) as usize) {
+            self.give_block(team, task);
+        }
+        match self.free.load(Ordering::Relaxed) {
+            Some(_) => self.take_block(team),
+            None => Task::leak(team),
+        }
+    }
+
+    /// Nobody needs `task` any more.
+    #[inline]
+    pub(super) fn give_block(&self, team: &'static Team, task: &'static Task) {
+        task.next
+            .store(self.free.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.free.store(Some(task), Ordering::Relaxed);
+        let count = self.free_count.get() + 1;
+        self.free_count.set(count);
+        if count > KEPT {
+            self.share_blocks(team);
+        }
+    }
+
+    /// Members that only run tasks pass the blocks on to those that create them.
+    #[cold]
+    fn share_blocks(&self, team: &'static Team) {
+        let half: Vec<_> = (0..KEPT / 2).map(|_| self.take_block(team)).collect();
+        team.tasks.spare.put(&half);
+    }
+
+    pub(super) fn take_group(&self) -> &'static Group {
+        match self.free_groups.load(Ordering::Relaxed) {
+            Some(group) => {
+                self.free_groups
+                    .store(group.next.load(Ordering::Relaxed), Ordering::Relaxed);
+                group
+            }
+            None => Box::leak(Box::new(Group::new())),
+        }
+    }
+
+    pub(super) fn give_group(&self, group: &'static Group) {
+        group
+            .next
+            .store(self.free_groups.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.free_groups.store(Some(group), Ordering::Relaxed);
     }
 }

@@ -1,7 +1,38 @@
 //! Explicit tasks.
+//!
+//! * `block`: a task's memory; `spawn`: creating a task; `run`: running it and
+//!   what its end means; `wait`: taskwait and its like.
+//! * `deque`, `commons`: where tasks are queued; `pool`: how a team finds,
+//!   counts and helps with them; `current`: what each member keeps.
+//! * `tally`: what tasks and taskgroups wait for; `group`, `depend`, `detach`,
+//!   `reductions`, `taskloop`: the constructs of these names.
+//!
+//! The protocols (who may run what, how a barrier knows that all tasks are
+//! complete, how docked workers are let in) are explained in `README.md`
+//! beside this file.
 
+mod block;
+mod commons;
 mod current;
+mod depend;
+mod deque;
+mod detach;
+mod group;
 mod pool;
+mod primitive;
+pub mod reductions;
+mod run;
+mod spawn;
+mod tally;
+mod taskloop;
+mod wait;
 
 pub(crate) use current::Current;
+pub use depend::{Access, Dependence};
+pub(crate) use detach::Events;
+pub use detach::{EventHandle, NewEvent, UnknownEvent, fulfill, new_event};
+pub use group::{cancel_taskgroup, group_end, group_start, taskgroup_cancelled};
 pub(crate) use pool::{Pool, complete_phase, help, help_from_dock};
+pub use spawn::{NewTask, create, in_explicit, in_final};
+pub use taskloop::{Grain, TaskLoop, taskloop};
+pub use wait::{wait, wait_depend, yield_now};

@@ -1,36 +1,319 @@
-//! The tasks of a team.
+//! The tasks of a team: where they are queued, how they are counted, and who
+//! helps with them.
 
-use crate::team::{Member, Order};
+use super::block::{Task, Traits};
+use super::commons::Commons;
+use super::group::Group;
+use super::reductions::Meetings;
+use super::run;
+use crate::team::{Member, Order, Team};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::{Mutex, PoisonError};
 
 /// Tasks a team has created and not completed.
 #[derive(Debug)]
-pub(crate) struct Pool {}
+pub(crate) struct Pool {
+    /// The region has created a task that did not run at once.
+    used: AtomicBool,
+    /// Some task of the region has changed its ICVs, so they are no longer
+    /// the same in all.
+    icvs_differ: AtomicBool,
+    /// The region's implicit tasks belong to `reduction_group`.
+    reduces: AtomicBool,
+    reduction_group: Group,
+    /// See the README.
+    dock: Dock,
+    pub(super) commons: Commons,
+    /// Tasks completed by threads that do not count as members, by parity.
+    completed_outside: [AtomicU64; 2],
+    pub(super) spare: Spare,
+    pub(super) meetings: Meetings,
+}
 
-impl Pool {
-    pub(crate) fn new(_capacity: u32) -> Self {
-        Self {}
+/// Admission of docked workers.
+#[repr(align(128))]
+#[derive(Debug)]
+struct Dock {
+    /// The [`Order`] whose obeyers may help; `CLOSED` between regions.
+    open: AtomicU64,
+    helpers: AtomicU32,
+}
+
+/// An order that is never given: a dismissal numbered 0.
+const CLOSED: u64 = Order::new(0, Order::DISMISS).0;
+
+/// Blocks on their way from members that have too many to those that need some.
+#[derive(Debug, Default)]
+pub(super) struct Spare(Mutex<Vec<&'static Task>>);
+
+impl Spare {
+    pub(super) fn put(&self, blocks: &[&'static Task]) {
+        let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.extend_from_slice(blocks);
     }
 
-    /// A region begins: docked workers with this order may help with its tasks.
-    pub(crate) fn open(&self, _order: Order) {}
-
-    /// A region ends, all tasks being complete: returns when no docked worker
-    /// is looking for tasks any more.
-    pub(crate) fn close(&self) {}
-
-    /// Whether the region has created a task.
-    pub(crate) fn is_used(&self) -> bool {
-        false
+    /// At most `count` blocks.
+    pub(super) fn take(&self, count: usize) -> Vec<&'static Task> {
+        let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let keep = spare.len().saturating_sub(count);
+        spare.split_off(keep)
     }
 }
 
-/// Runs tasks of the member's team while there are any it may run.
-pub(crate) fn help(_member: &'static Member) {}
+impl Pool {
+    pub(crate) fn new() -> Self {
+        Self {
+            used: AtomicBool::new(false),
+            icvs_differ: AtomicBool::new(false),
+            reduces: AtomicBool::new(false),
+            reduction_group: Group::new(),
+            dock: Dock {
+                open: AtomicU64::new(CLOSED),
+                helpers: AtomicU32::new(0),
+            },
+            commons: Commons::default(),
+            completed_outside: [const { AtomicU64::new(0) }; 2],
+            spare: Spare::default(),
+            meetings: Meetings::default(),
+        }
+    }
 
-/// The same for a worker that is through with the region of order `_seen`.
-pub(crate) fn help_from_dock(_member: &'static Member, _seen: Order) {}
+    /// A region begins: docked workers with this order may help with its tasks.
+    #[inline]
+    pub(crate) fn open(&self, order: Order) {
+        self.icvs_differ.store(false, Ordering::Relaxed);
+        // Published by the order itself, and by whoever sets `used`.
+        self.dock.open.store(order.0, Ordering::Relaxed);
+    }
 
-/// Returns when all tasks made in barrier phase `_phase` are complete, running
+    /// A region ends, all tasks being complete: returns when no docked worker
+    /// is looking for tasks any more.
+    #[inline]
+    pub(crate) fn close(&self) {
+        if self.is_used() {
+            self.close_used();
+        }
+    }
+
+    #[cold]
+    fn close_used(&self) {
+        self.dock.open.store(CLOSED, Ordering::SeqCst);
+        let mut polls = 0_u32;
+        while self.dock.helpers.load(Ordering::SeqCst) != 0 {
+            polls += 1;
+            if polls.is_multiple_of(64) {
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+        self.meetings.clear();
+        self.used.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether the region has created a task.
+    #[inline]
+    pub(crate) fn is_used(&self) -> bool {
+        self.used.load(Ordering::Acquire)
+    }
+
+    /// The region has tasks, or something else that [`Pool::close`] must end.
+    #[inline]
+    pub(super) fn mark_used(&self) {
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Release);
+        }
+    }
+
+    /// Some task changes its ICVs.
+    #[inline]
+    pub(crate) fn note_icv_change(&self) {
+        self.icvs_differ.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn icvs_differ(&self) -> bool {
+        self.icvs_differ.load(Ordering::Relaxed)
+    }
+
+    /// Whether the implicit tasks of the region about to begin belong to a
+    /// group, one with this table of reductions.
+    pub(super) fn reduce_into(&self, table: Option<usize>) {
+        self.reduction_group.set_reductions(table.unwrap_or(0));
+        self.reduces.store(table.is_some(), Ordering::Relaxed);
+    }
+
+    /// The taskgroup of the region's implicit tasks.
+    #[inline]
+    pub(super) fn region_group(&'static self) -> Option<&'static Group> {
+        self.reduces
+            .load(Ordering::Relaxed)
+            .then_some(&self.reduction_group)
+    }
+
+    pub(super) fn count_outside(&self, traits: Traits) {
+        self.completed_outside[traits.parity()].fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Whether all tasks of the phase with this parity are complete, given that
+/// the implicit tasks create no more of them. See the README for why reading
+/// in this order is enough.
+fn is_complete(team: &'static Team, parity: usize) -> bool {
+    let members = || (0..team.capacity()).map(|num| &team.member(num).task.counts);
+    let outside = team.tasks.completed_outside[parity].load(Ordering::Acquire);
+    let completed = members().fold(outside, |sum, counts| {
+        sum.wrapping_add(counts.completed(parity))
+    });
+    let created = members().fold(0_u64, |sum, counts| {
+        sum.wrapping_add(counts.created(parity))
+    });
+    completed == created
+}
+
+/// Queues a task that misses nothing: with `member`, who has just completed
+/// what it depended on, or where every member looks.
+pub(super) fn enqueue(member: Option<&'static Member>, team: &'static Team, task: &'static Task) {
+    match member {
+        Some(member) if task.priority.get() == 0 && !member.task.deque.is_full() => {
+            member.task.deque.push(task);
+            team.ring_for_task();
+        }
+        _ => {
+            team.tasks.commons.put(task);
+            team.ring_all();
+        }
+    }
+}
+
+/// A task for `member` to run now. A member that waits inside a task takes
+/// only tasks that descend from it (`inside`), as the task scheduling
+/// constraint of tied tasks asks.
+#[inline]
+fn look(member: &'static Member, inside: Option<&'static Task>) -> Option<&'static Task> {
+    let wanted = |task: &'static Task| inside.is_none_or(|ancestor| task.descends_from(ancestor));
+    let team = member.team();
+    let mine = &member.task;
+    if !team.tasks.commons.is_empty()
+        && let Some(task) = team.tasks.commons.take(wanted)
+    {
+        return Some(task);
+    }
+    if let Some(task) = mine.deque.pop(wanted) {
+        return Some(task);
+    }
+    steal(member, team, wanted)
+}
+
+fn steal(
+    member: &'static Member,
+    team: &'static Team,
+    wanted: impl Fn(&'static Task) -> bool,
+) -> Option<&'static Task> {
+    let size = team.size();
+    let me = member.thread_num();
+    // Whoever had tasks last time probably has more.
+    let mut victim = member.task.victim.get();
+    for _ in 0..size {
+        if victim >= size {
+            victim = 0;
+        }
+        if victim != me
+            && let Some(task) = team.member(victim).task.deque.steal(&wanted)
+        {
+            member.task.victim.set(victim);
+            return Some(task);
+        }
+        victim += 1;
+    }
+    None
+}
+
+/// Runs tasks that `member` may run until there are none or `until` holds.
+#[inline]
+pub(super) fn run_available(
+    member: &'static Member,
+    inside: Option<&'static Task>,
+    until: impl Fn() -> bool,
+) {
+    while let Some(task) = look(member, inside) {
+        run::while_waiting(member, task);
+        if until() {
+            return;
+        }
+    }
+}
+
+/// Runs tasks of the member's team, at a barrier or at the end of the region,
+/// until there are none or `until` holds.
+#[inline]
+pub(crate) fn help(member: &'static Member, until: impl Fn() -> bool) {
+    if member.team().tasks.is_used() {
+        run_available(member, None, until);
+        announce(member);
+    }
+}
+
+/// Wakes those who may wait for the tasks this member has completed. Members
+/// count what they complete each for itself, so nobody knows which task was
+/// the last; but each member comes here after its last one.
+#[inline]
+fn announce(member: &'static Member) {
+    if member.task.unannounced.get() != 0 {
+        member.task.unannounced.set(0);
+        // Pairs with the fence in `complete_phase`: either we see the sleeper,
+        // or it sees our count.
+        fence(Ordering::SeqCst);
+        member.team().barrier.bell().ring();
+    }
+}
+
+/// The same for a worker that is through with the region of order `seen`.
+#[inline]
+pub(crate) fn help_from_dock(member: &'static Member, seen: Order) {
+    let pool = &member.team().tasks;
+    if pool.is_used() && member.thread_num() < seen.size() {
+        help_if_open(member, pool, seen);
+    }
+}
+
+fn help_if_open(member: &'static Member, pool: &'static Pool, seen: Order) {
+    let team = member.team();
+    let anything = member.task.unannounced.get() != 0
+        || !pool.commons.is_empty()
+        || (0..seen.size()).any(|num| team.member(num).task.deque.has_work());
+    if !anything {
+        return;
+    }
+    pool.dock.helpers.fetch_add(1, Ordering::SeqCst);
+    if pool.dock.open.load(Ordering::SeqCst) == seen.0 {
+        help(member, || false);
+    }
+    pool.dock.helpers.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Returns when all tasks made in barrier phase `phase` are complete, running
 /// them as far as possible. All members have arrived at the phase's end. In a
 /// cancelled region members may disagree about the phase: then all tasks count.
-pub(crate) fn complete_phase(_member: &'static Member, _phase: u32) {}
+#[inline]
+pub(crate) fn complete_phase(member: &'static Member, phase: u32) {
+    if member.team().tasks.is_used() {
+        complete_used(member, phase as usize & 1);
+    }
+}
+
+fn complete_used(member: &'static Member, parity: usize) {
+    let team = member.team();
+    let done = || {
+        is_complete(team, parity)
+            && (!team.cancelled.load(Ordering::SeqCst) || is_complete(team, parity ^ 1))
+    };
+    if !done() {
+        team.barrier.bell().wait(team.patience(), || {
+            help(member, done);
+            fence(Ordering::SeqCst);
+            done()
+        });
+    }
+    announce(member);
+}

@@ -1,0 +1,341 @@
+//! Task reductions: the tables the compiler builds, and the private copies.
+//!
+//! A table is an array of words:
+//!
+//! | word      | content                                                      |
+//! |-----------|--------------------------------------------------------------|
+//! | 0         | number of list items                                         |
+//! | 1         | bytes of one thread's copies of all of them                  |
+//! | 2         | alignment; the runtime puts the address of all copies there  |
+//! | 3         | allocator                                                    |
+//! | 4         | next table, or 0                                             |
+//! | 5         | the runtime's: set in the first table of a construct         |
+//! | 6         | the runtime's: end of all copies                             |
+//! | 7 + 3*i   | address of list item `i`                                     |
+//! | 8 + 3*i   | its offset in a thread's copies, ascending                   |
+//! | 9 + 3*i   | the runtime's; unused                                        |
+//!
+//! Tables of nested constructs form one chain: word 4 of a construct's last
+//! table is made to lead to the tables of the enclosing taskgroup, so that a
+//! task finds list items of outer constructs too.
+
+use super::parallel::{Function, fork_of};
+use crate::entry::entry;
+use crate::fatal::fatal;
+use fathomp_omp::current;
+use fathomp_omp::parallel::{self, Fork};
+use fathomp_omp::task::{self, reductions};
+use fathomp_omp::team::{Member, Team};
+use fathomp_sys::outlined::Opaque;
+use std::cell::Cell;
+use std::ffi::c_uint;
+
+const ITEMS: usize = 0;
+const STRIDE: usize = 1;
+const COPIES: usize = 2;
+const NEXT: usize = 4;
+const FIRST: usize = 5;
+const END: usize = 6;
+const HEADER: usize = 7;
+const ITEM_WORDS: usize = 3;
+
+/// A table of the program.
+#[derive(Clone, Copy)]
+struct Table(*mut usize);
+
+impl Table {
+    /// `None` for address 0, the end of a chain.
+    ///
+    /// # Safety
+    /// `address` is 0 or that of a table that is complete, writable, and in
+    /// nobody else's hands but the runtime's as long as the value is used.
+    unsafe fn at(address: usize) -> Option<Self> {
+        let pointer = std::ptr::with_exposed_provenance_mut(address);
+        (address != 0).then_some(Self(pointer))
+    }
+
+    fn get(self, word: usize) -> usize {
+        // SAFETY: `at`'s caller vouched for the table; `word` is in its layout.
+        unsafe { self.0.add(word).read() }
+    }
+
+    fn set(self, word: usize, value: usize) {
+        // SAFETY: as in `get`.
+        unsafe { self.0.add(word).write(value) }
+    }
+
+    fn next(self) -> Option<Self> {
+        // SAFETY: the chain consists of tables: the compiler linked those of a
+        // construct, `register` those of enclosing ones, which end later.
+        unsafe { Self::at(self.get(NEXT)) }
+    }
+
+    /// This table and those after it, enclosing constructs included.
+    fn chain(self) -> impl Iterator<Item = Self> {
+        std::iter::successors(Some(self), |table| table.next())
+    }
+
+    /// Address and offset of each list item.
+    fn items(self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.get(ITEMS)).map(move |item| {
+            let word = HEADER + item * ITEM_WORDS;
+            (self.get(word), self.get(word + 1))
+        })
+    }
+
+    /// Where `address`, of a list item or of anybody's copy of one, belongs:
+    /// its offset and the original's address.
+    fn find(self, address: usize) -> Option<(usize, usize)> {
+        if let Some((original, offset)) = self.items().find(|item| item.0 == address) {
+            return Some((offset, original));
+        }
+        if !(self.get(COPIES)..self.get(END)).contains(&address) {
+            return None;
+        }
+        let offset = (address - self.get(COPIES)) % self.get(STRIDE).max(1);
+        let (original, _) = self.items().find(|item| item.1 == offset)?;
+        Some((offset, original))
+    }
+}
+
+/// Links the construct's tables in front of `outer` and gives each its copies:
+/// those in `shared`, or new ones for `threads` threads.
+///
+/// # Safety
+/// `first` is the first table of a construct that begins now, `outer` that of
+/// an enclosing one or 0.
+unsafe fn register(first: usize, outer: usize, threads: u32, shared: Option<&[[usize; 2]]>) {
+    // SAFETY: promised by our caller.
+    let mut next = unsafe { Table::at(first) };
+    let mut number = 0;
+    while let Some(table) = next {
+        let [begin, end] = match shared.and_then(|copies| copies.get(number)) {
+            Some(copies) => *copies,
+            None => allocate(table, threads),
+        };
+        table.set(COPIES, begin);
+        table.set(END, end);
+        table.set(FIRST, usize::from(number == 0));
+        next = table.next();
+        if next.is_none() {
+            table.set(NEXT, outer);
+        }
+        number += 1;
+    }
+}
+
+/// Zeroed memory for the copies of all threads: begin and end.
+fn allocate(table: Table, threads: u32) -> [usize; 2] {
+    let align = table.get(COPIES).max(size_of::<usize>());
+    let Some(bytes) = table.get(STRIDE).checked_mul(threads as usize) else {
+        out_of_memory(usize::MAX)
+    };
+    let mut memory = std::ptr::null_mut();
+    // SAFETY: plain C allocation into a local; checked below.
+    let failed = unsafe { libc::posix_memalign(&raw mut memory, align, bytes.max(1)) };
+    if failed != 0 {
+        out_of_memory(bytes);
+    }
+    // SAFETY: just allocated with that size.
+    unsafe { memory.write_bytes(0, bytes) };
+    let begin = memory.expose_provenance();
+    [begin, begin + bytes]
+}
+
+fn out_of_memory(bytes: usize) -> ! {
+    fatal(format_args!(
+        "no memory for {bytes} bytes of private copies of a task reduction"
+    ))
+}
+
+fn free(begin: usize) {
+    // SAFETY: `begin` came from `allocate` and is freed once: by the construct
+    // that allocated it, at its end.
+    unsafe { libc::free(std::ptr::with_exposed_provenance_mut(begin)) };
+}
+
+/// `void GOMP_taskgroup_reduction_register(uintptr_t *data)`
+///
+/// # Safety
+/// `data` is a table as described above that lives until it is unregistered.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_taskgroup_reduction_register(data: *mut usize) {
+    let member = current();
+    if !reductions::in_group(member) {
+        // The compiler always opens the taskgroup first.
+        task::group_start(member);
+    }
+    // SAFETY: promised by our caller.
+    unsafe { register_in_group(member, data.expose_provenance()) };
+}
+
+/// Registers the table at `table` with the current taskgroup.
+///
+/// # Safety
+/// As of [`GOMP_taskgroup_reduction_register`].
+pub(super) unsafe fn register_in_group(member: &'static Member, table: usize) {
+    let outer = reductions::table(member);
+    // SAFETY: promised by our caller; `outer` was registered by this function
+    // or one of those below and its construct has not ended.
+    unsafe { register(table, outer, member.team().size(), None) };
+    reductions::set_table(member, table);
+}
+
+/// `void GOMP_taskgroup_reduction_unregister(uintptr_t *data)`
+///
+/// # Safety
+/// `data` has been registered and its tasks are complete.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_taskgroup_reduction_unregister(data: *mut usize) {
+    // SAFETY: promised by our caller.
+    let Some(first) = (unsafe { Table::at(data.expose_provenance()) }) else {
+        return;
+    };
+    for (number, table) in first.chain().enumerate() {
+        // The enclosing construct's tables begin here.
+        if number > 0 && table.get(FIRST) != 0 {
+            return;
+        }
+        free(table.get(COPIES));
+    }
+}
+
+/// `void GOMP_task_reduction_remap(size_t cnt, size_t cntorig, void **ptrs)`:
+/// replaces addresses of list items, or of somebody's copies of them, by those
+/// of this thread's copies; behind them go the addresses of the first
+/// `cntorig` originals.
+///
+/// # Safety
+/// `pointers` has room for `count + originals` addresses, the first `count`
+/// of which are set; the current task is in the reductions' taskgroup.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_task_reduction_remap(
+    count: usize,
+    originals: usize,
+    pointers: *mut usize,
+) {
+    let member = current();
+    // SAFETY: tables known to a task's group live until the group ends.
+    let first = unsafe { Table::at(reductions::table(member)) };
+    for index in 0..count {
+        // SAFETY: promised by our caller.
+        let address = unsafe { pointers.add(index).read() };
+        let found = first.and_then(|first| {
+            first
+                .chain()
+                .find_map(|table| Some((table, table.find(address)?)))
+        });
+        let Some((table, (offset, original))) = found else {
+            fatal(format_args!(
+                "a task takes part in the reduction of the variable at {address:#x}, \
+                 which no enclosing construct reduces: check its in_reduction clause"
+            ));
+        };
+        let mine = member.thread_num() as usize * table.get(STRIDE) + offset;
+        // SAFETY: promised by our caller.
+        unsafe { pointers.add(index).write(table.get(COPIES) + mine) };
+        if index < originals {
+            // SAFETY: promised by our caller.
+            unsafe { pointers.add(count + index).write(original) };
+        }
+    }
+}
+
+entry! {
+    /// `unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags)`
+    GOMP_parallel_reductions => gomp_parallel_reductions;
+}
+
+extern "C" fn gomp_parallel_reductions(
+    function: Function,
+    data: Opaque,
+    threads: c_uint,
+    flags: c_uint,
+) -> c_uint {
+    // SAFETY: these are the arguments of `GOMP_parallel_reductions`.
+    let fork = unsafe { fork_of(function, data, threads, flags, None) };
+    // SAFETY: the first word of the region's data is the table's address.
+    let table = unsafe { std::ptr::with_exposed_provenance::<usize>(data.0).read() };
+    let formed: Cell<Option<(&'static Team, u32)>> = Cell::new(None);
+    let prepare = |team: &'static Team, size: u32| {
+        // SAFETY: the compiler built the table for this construct.
+        unsafe { register(table, 0, size, None) };
+        reductions::begin_region(team, table);
+        formed.set(Some((team, size)));
+    };
+    parallel::parallel(&Fork {
+        prepare: Some(&prepare),
+        ..fork
+    });
+    // `parallel` calls `prepare` exactly once.
+    formed.get().map_or(1, |(team, size)| {
+        reductions::end_region(team);
+        size
+    })
+}
+
+/// Begins a worksharing construct (loop, sections, scope) with task
+/// reductions: call it when the construct starts with the `reductions`
+/// argument, if that is not null. The program ends it by
+/// [`GOMP_workshare_task_reduction_unregister`].
+///
+/// # Safety
+/// `data` is a table as described above that lives until it is unregistered.
+pub(crate) unsafe fn begin_workshare(member: &'static Member, data: *mut usize) {
+    let first = data.expose_provenance();
+    let threads = member.team().size();
+    let copies = reductions::begin_workshare(member, || {
+        // SAFETY: promised by our caller; the chain is not yet linked to any
+        // other, so these are the construct's own tables.
+        let tables = unsafe { Table::at(first) };
+        tables.map_or_else(Vec::new, |first| {
+            first
+                .chain()
+                .map(|table| allocate(table, threads))
+                .collect()
+        })
+    });
+    let outer = reductions::table(member);
+    // SAFETY: promised by our caller; `outer` as in `register_in_group`.
+    unsafe { register(first, outer, threads, Some(&copies)) };
+    reductions::set_table(member, first);
+}
+
+/// `void GOMP_workshare_task_reduction_unregister(bool cancelled)`
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_workshare_task_reduction_unregister(cancelled: bool) {
+    let member = current();
+    if let Some(copies) = reductions::end_workshare(member) {
+        for [begin, _] in copies {
+            free(begin);
+        }
+    }
+    if !cancelled {
+        fathomp_omp::barrier::barrier(member, fathomp_trace::state::State::ImplicitBarrier);
+    }
+}
+
+/// The table of a `taskloop` construct with reductions.
+///
+/// # Safety
+/// `data` is the argument block of such a construct.
+pub(super) unsafe fn table_of_taskloop(data: Opaque) -> usize {
+    // SAFETY: the block begins with the two bounds and the table's address.
+    unsafe {
+        std::ptr::with_exposed_provenance::<usize>(data.0)
+            .add(2)
+            .read()
+    }
+}
+
+/// Tells the program that a construct without iterations has not registered
+/// its table.
+///
+/// # Safety
+/// `table` is the address of a table.
+pub(super) unsafe fn mark_unregistered(table: usize) {
+    // SAFETY: promised by our caller.
+    if let Some(table) = unsafe { Table::at(table) } {
+        table.set(COPIES, 0);
+    }
+}

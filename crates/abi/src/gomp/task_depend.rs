@@ -1,0 +1,123 @@
+//! The array that describes `depend` clauses.
+//!
+//! Two layouts, told apart by the first word:
+//!
+//! | word | old layout          | new layout                 |
+//! |------|---------------------|----------------------------|
+//! | 0    | items, not 0        | 0                          |
+//! | 1    | `out` and `inout`   | items                      |
+//! | 2    | first address       | `out` and `inout`          |
+//! | 3    |                     | `mutexinoutset`            |
+//! | 4    |                     | `in`                       |
+//! | 5    |                     | first address              |
+//!
+//! Addresses come in the order of the counts; what remains is `in` in the old
+//! layout and, in the new one, addresses of depend objects: two words each,
+//! the list item's address and a number for the kind of dependence.
+
+use fathomp_omp::task::{Access, Dependence};
+use std::ffi::c_void;
+
+/// Kinds in depend objects.
+const IN: usize = 1;
+const INOUTSET: usize = 5;
+
+/// The dependences that `array` describes.
+///
+/// # Safety
+/// `array` is such an array, complete and readable, or null.
+pub(super) unsafe fn read(array: *const *const c_void) -> Vec<Dependence> {
+    if array.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: inside the array for every index used below, as the layout says.
+    let word = |index: usize| unsafe { array.add(index).read() };
+    let (first, items, alone, readers) = match word(0) as usize {
+        0 => {
+            let out = word(2) as usize + word(3) as usize;
+            (5, word(1) as usize, out, word(4) as usize)
+        }
+        items => {
+            let out = word(1) as usize;
+            (2, items, out, items.saturating_sub(out))
+        }
+    };
+    (0..items)
+        .map(|index| {
+            let item = word(first + index);
+            if index < alone {
+                dependence(item as usize, Access::Out)
+            } else if index < alone + readers {
+                dependence(item as usize, Access::In)
+            } else {
+                // SAFETY: the rest are addresses of depend objects.
+                unsafe { read_object(item.cast()) }
+            }
+        })
+        .collect()
+}
+
+/// # Safety
+/// `object` points to an initialised `omp_depend_t`.
+unsafe fn read_object(object: *const usize) -> Dependence {
+    // SAFETY: promised by our caller; two words.
+    let (address, kind) = unsafe { (object.read(), object.add(1).read()) };
+    let access = match kind {
+        IN => Access::In,
+        INOUTSET => Access::InOutSet,
+        _ => Access::Out,
+    };
+    dependence(address, access)
+}
+
+fn dependence(address: usize, access: Access) -> Dependence {
+    Dependence { address, access }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_words(words: &[usize]) -> Vec<(usize, Access)> {
+        // SAFETY: the tests pass complete arrays.
+        unsafe { read(words.as_ptr().cast()) }
+            .iter()
+            .map(|found| (found.address, found.access))
+            .collect()
+    }
+
+    #[test]
+    fn the_old_layout_has_writers_then_readers() {
+        let found = read_words(&[3, 1, 100, 200, 300]);
+        let expected = [(100, Access::Out), (200, Access::In), (300, Access::In)];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_new_layout_ends_with_objects() {
+        let objects = [[40_usize, IN], [50, 3], [60, INOUTSET]];
+        let address = |index: usize| objects[index].as_ptr() as usize;
+        let words = [
+            0,
+            6,
+            1,
+            1,
+            1,
+            100,
+            200,
+            300,
+            address(0),
+            address(1),
+            address(2),
+        ];
+        let expected = [
+            (100, Access::Out),
+            (200, Access::Out),
+            (300, Access::In),
+            (40, Access::In),
+            (50, Access::Out),
+            (60, Access::InOutSet),
+        ];
+        assert_eq!(read_words(&words), expected);
+    }
+}

@@ -1,0 +1,320 @@
+//! An explicit task's memory, and what an implicit task must remember to be
+//! the parent of explicit ones.
+//!
+//! Blocks live for ever and are recycled through free lists, so references to
+//! them are `'static`, and looking at a block that has been recycled gives a
+//! wrong answer at worst, never a dangling one. Whoever looks without owning
+//! (see [`Task::descends_from`]) must bear that.
+
+use super::depend::{Node, Scope};
+use super::detach::Event;
+use super::group::Group;
+use super::tally::Tally;
+use crate::icv::Icvs;
+use crate::own::Own;
+use crate::team::{Member, Team};
+use fathomp_sys::outlined::{AtomicOutlined, Opaque, Outlined};
+use fathomp_sys::static_ref::AtomicRef;
+use fathomp_sys::task_arguments::{Arguments, address_of};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Words of an argument block that fit into the task itself.
+const INLINE_WORDS: usize = 16;
+
+/// See the module's documentation.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct Task {
+    function: AtomicOutlined,
+    data: AtomicUsize,
+    parent: AtomicRef<Task>,
+    /// Innermost taskgroup: the one the task was created in, then those it
+    /// opens itself.
+    group: AtomicRef<Group>,
+    /// Set while the task's code runs, or is suspended, on that member.
+    runner: AtomicRef<Member>,
+    team: AtomicRef<Team>,
+    /// Next in a free list.
+    pub(super) next: AtomicRef<Task>,
+    traits: Own,
+    /// Distance from the implicit task.
+    depth: Own,
+    pub(super) priority: Own,
+    /// Children that taskwait waits for.
+    pub(super) children: Tally,
+    words: [AtomicU64; INLINE_WORDS],
+    cold: Cold,
+}
+
+/// What few tasks need; [`Traits`] says which of it is set.
+#[derive(Debug, Default)]
+struct Cold {
+    large: Mutex<Option<Box<[AtomicU64]>>>,
+    icvs: Mutex<Option<Icvs>>,
+    node: Mutex<Option<Arc<Node>>>,
+    event: Mutex<Option<Arc<Event>>>,
+    scope: Mutex<Option<Box<Scope>>>,
+}
+
+/// Properties of a task, as a set of bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Traits(u32);
+
+impl Traits {
+    pub(crate) const NONE: Self = Self(0);
+    /// The phase that waits for the task is an odd one.
+    pub(crate) const ODD: Self = Self(1);
+    /// All tasks inside run at once, in their parent's thread.
+    pub(crate) const FINAL: Self = Self(1 << 1);
+    /// Counted in its phase, parent and group, because its creator went on.
+    pub(crate) const COUNTED: Self = Self(1 << 2);
+    /// Has data environment ICVs other than the team's.
+    pub(crate) const ICVS: Self = Self(1 << 3);
+    /// Other tasks may depend on it.
+    pub(crate) const NODE: Self = Self(1 << 4);
+    /// Is complete only when an event has been fulfilled.
+    pub(crate) const EVENT: Self = Self(1 << 5);
+    /// Has an argument block too large to be inside.
+    pub(crate) const LARGE: Self = Self(1 << 6);
+    /// Has created tasks with dependences.
+    pub(crate) const SCOPE: Self = Self(1 << 7);
+
+    #[inline]
+    pub(crate) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    #[inline]
+    pub(crate) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    #[inline]
+    pub(crate) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    #[inline]
+    pub(crate) const fn with_if(self, other: Self, condition: bool) -> Self {
+        if condition { self.with(other) } else { self }
+    }
+
+    /// Index of the phase's counters.
+    #[inline]
+    pub(crate) const fn parity(self) -> usize {
+        (self.0 & Self::ODD.0) as usize
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Task {
+    /// A block that belongs to no team yet: an implicit task's.
+    pub(super) fn new() -> Self {
+        Self {
+            function: AtomicOutlined::empty(),
+            data: AtomicUsize::new(0),
+            parent: AtomicRef::new(None),
+            group: AtomicRef::new(None),
+            runner: AtomicRef::new(None),
+            team: AtomicRef::new(None),
+            next: AtomicRef::new(None),
+            traits: Own::new(0),
+            depth: Own::new(0),
+            priority: Own::new(0),
+            children: Tally::new(),
+            words: [const { AtomicU64::new(0) }; INLINE_WORDS],
+            cold: Cold::default(),
+        }
+    }
+
+    /// A block for explicit tasks of `team`.
+    pub(super) fn leak(team: &'static Team) -> &'static Self {
+        let task = Self::new();
+        task.team.store(Some(team), Ordering::Relaxed);
+        Box::leak(Box::new(task))
+    }
+
+    /// The block becomes a new child of `parent`, without arguments.
+    #[inline]
+    pub(super) fn begin(&self, parent: &'static Self, function: Outlined, traits: Traits) {
+        self.function.store(function, Ordering::Relaxed);
+        self.parent.store(Some(parent), Ordering::Relaxed);
+        self.group.store(parent.group(), Ordering::Relaxed);
+        self.traits.set(traits.0);
+        self.depth.set(parent.depth.get() + 1);
+        self.children.reset();
+    }
+
+    /// The block is an implicit task again, of a region whose tasks reduce
+    /// into `group`, if that is some.
+    #[inline]
+    pub(super) fn begin_implicit(&self, member: &'static Member, group: Option<&'static Group>) {
+        self.group.store(group, Ordering::Relaxed);
+        self.runner.store(Some(member), Ordering::Relaxed);
+        self.children.reset();
+        self.forget_scope();
+    }
+
+    /// The task's code, with the arguments it was given.
+    #[inline]
+    pub(super) fn call(&self) {
+        // A block is run only after `begin`.
+        if let Some(function) = self.function.load(Ordering::Relaxed) {
+            function.call(Opaque(self.data.load(Ordering::Relaxed)));
+        }
+    }
+
+    /// The task uses the program's own block.
+    #[inline]
+    pub(super) fn borrow_arguments(&self, data: Opaque) {
+        self.data.store(data.0, Ordering::Relaxed);
+    }
+
+    /// The task gets a copy of the arguments, whose first words become `head`.
+    #[inline]
+    pub(super) fn copy_arguments(&self, arguments: &Arguments, head: &[u64]) {
+        match arguments.copy_to(&self.words) {
+            Some(first) => self.use_copy(&self.words[first..], head),
+            None => self.copy_large(arguments, head),
+        }
+    }
+
+    #[cold]
+    fn copy_large(&self, arguments: &Arguments, head: &[u64]) {
+        let count = arguments.words_needed();
+        let words: Box<[AtomicU64]> = (0..count).map(|_| AtomicU64::new(0)).collect();
+        // Enough words wherever they begin.
+        if let Some(first) = arguments.copy_to(&words) {
+            self.use_copy(&words[first..], head);
+        }
+        *lock(&self.cold.large) = Some(words);
+        self.add(Traits::LARGE);
+    }
+
+    #[inline]
+    fn use_copy(&self, words: &[AtomicU64], head: &[u64]) {
+        for (word, &value) in words.iter().zip(head) {
+            word.store(value, Ordering::Relaxed);
+        }
+        let data = words.first().map_or(Opaque(0), address_of);
+        self.data.store(data.0, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn traits(&self) -> Traits {
+        Traits(self.traits.get())
+    }
+
+    #[inline]
+    pub(super) fn add(&self, traits: Traits) {
+        self.traits.set(self.traits().with(traits).0);
+    }
+
+    #[inline]
+    pub(super) fn team(&self) -> Option<&'static Team> {
+        self.team.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(super) fn parent(&self) -> Option<&'static Self> {
+        self.parent.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(super) fn group(&self) -> Option<&'static Group> {
+        self.group.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(super) fn set_group(&self, group: Option<&'static Group>) {
+        self.group.store(group, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn runner(&self) -> Option<&'static Member> {
+        self.runner.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(super) fn set_runner(&self, member: Option<&'static Member>) {
+        self.runner.store(member, Ordering::Relaxed);
+    }
+
+    /// Whether `ancestor`, a task that runs or is suspended on the calling
+    /// thread, is an ancestor of this one. If this task is taken by another
+    /// thread meanwhile the answer means nothing.
+    #[inline]
+    pub(super) fn descends_from(&'static self, ancestor: &'static Self) -> bool {
+        let depth = ancestor.depth.get();
+        let mut task = self;
+        // Strictly upwards, so it ends whatever is read.
+        while let Some(parent) = task.parent() {
+            if std::ptr::eq(parent, ancestor) {
+                return true;
+            }
+            let above = parent.depth.get();
+            if above <= depth || above >= task.depth.get() {
+                return false;
+            }
+            task = parent;
+        }
+        false
+    }
+
+    pub(super) fn set_icvs(&self, icvs: Icvs) {
+        *lock(&self.cold.icvs) = Some(icvs);
+        self.add(Traits::ICVS);
+    }
+
+    pub(super) fn icvs(&self) -> Option<Icvs> {
+        *lock(&self.cold.icvs)
+    }
+
+    pub(super) fn set_node(&self, node: Arc<Node>) {
+        *lock(&self.cold.node) = Some(node);
+        self.add(Traits::NODE);
+    }
+
+    pub(super) fn take_node(&self) -> Option<Arc<Node>> {
+        lock(&self.cold.node).take()
+    }
+
+    pub(super) fn set_event(&self, event: Arc<Event>) {
+        *lock(&self.cold.event) = Some(event);
+        self.add(Traits::EVENT);
+    }
+
+    pub(super) fn take_event(&self) -> Option<Arc<Event>> {
+        lock(&self.cold.event).take()
+    }
+
+    /// What the children of this task depend on.
+    pub(super) fn with_scope<R>(&self, use_it: impl FnOnce(&mut Scope) -> R) -> R {
+        if !self.traits().has(Traits::SCOPE) {
+            self.add(Traits::SCOPE);
+        }
+        use_it(lock(&self.cold.scope).get_or_insert_default())
+    }
+
+    /// All children are complete: nothing that comes can depend on them.
+    #[inline]
+    pub(super) fn forget_scope(&self) {
+        if self.traits().has(Traits::SCOPE) {
+            self.traits.set(self.traits().without(Traits::SCOPE).0);
+            *lock(&self.cold.scope) = None;
+        }
+    }
+
+    /// Drops what must not wait for the block's next use.
+    #[inline]
+    pub(super) fn clear(&self) {
+        if self.traits().has(Traits::LARGE) {
+            *lock(&self.cold.large) = None;
+        }
+        self.forget_scope();
+    }
+}

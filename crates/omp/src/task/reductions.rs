@@ -1,0 +1,107 @@
+//! Task reductions.
+//!
+//! The compiler describes a set of reductions by a table and calls the runtime
+//! to allocate the private copies, one per thread, and to find them. What the
+//! tables look like is the ABI's business (`fathomp-abi`); here is where they
+//! are kept: a taskgroup has one, tasks inherit it with the group. A table is
+//! known by its address; 0 means none.
+
+use super::group;
+use crate::team::{Member, Team};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The table the current task's reductions are found through; 0 if none.
+pub fn table(member: &'static Member) -> usize {
+    member
+        .task
+        .current()
+        .group()
+        .map_or(0, group::Group::reductions)
+}
+
+/// The current taskgroup's tasks may take part in the reductions of `table`.
+pub fn set_table(member: &'static Member, table: usize) {
+    if let Some(group) = member.task.current().group() {
+        group.set_reductions(table);
+    }
+}
+
+/// Whether the current task is in a taskgroup region.
+pub fn in_group(member: &'static Member) -> bool {
+    member.task.current().group().is_some()
+}
+
+/// The implicit tasks of the region that is being forked reduce into `table`.
+/// Call from [`crate::parallel::Fork::prepare`].
+pub fn begin_region(team: &'static Team, table: usize) {
+    team.tasks.reduce_into(Some(table));
+}
+
+/// The region has ended.
+pub fn end_region(team: &'static Team) {
+    team.tasks.reduce_into(None);
+}
+
+/// Where the members of a team agree on the copies of a worksharing
+/// construct's reductions: the first to come allocates them.
+#[derive(Debug, Default)]
+pub(crate) struct Meetings(Mutex<Vec<Meeting>>);
+
+#[derive(Debug)]
+struct Meeting {
+    /// Which of the region's constructs with reductions.
+    round: u32,
+    /// Members that have not ended the construct.
+    left: u32,
+    /// Begin and end of the copies, for each table of the construct.
+    copies: Vec<[usize; 2]>,
+}
+
+impl Meetings {
+    fn lock(&self) -> MutexGuard<'_, Vec<Meeting>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The region is over; what cancelled constructs left goes.
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+    }
+}
+
+/// Begins a worksharing construct with task reductions: opens its taskgroup
+/// and returns begin and end of the copies, which `allocate` makes for the
+/// team if this member is the first.
+pub fn begin_workshare(
+    member: &'static Member,
+    allocate: impl FnOnce() -> Vec<[usize; 2]>,
+) -> Vec<[usize; 2]> {
+    let team = member.team();
+    team.tasks.mark_used();
+    group::open(member, true);
+    let round = member.task.rounds.get();
+    member.task.rounds.set(round + 1);
+    let mut meetings = team.tasks.meetings.lock();
+    if let Some(meeting) = meetings.iter().find(|meeting| meeting.round == round) {
+        return meeting.copies.clone();
+    }
+    let copies = allocate();
+    meetings.push(Meeting {
+        round,
+        left: team.size(),
+        copies: copies.clone(),
+    });
+    copies
+}
+
+/// Ends the innermost worksharing construct with task reductions: waits for
+/// its tasks. Returns what to free if this member is the last.
+pub fn end_workshare(member: &'static Member) -> Option<Vec<[usize; 2]>> {
+    group::group_end(member);
+    // Constructs of this kind do not nest in one implicit task: the last
+    // begun is the one that ends.
+    let round = member.task.rounds.get().wrapping_sub(1);
+    let mut meetings = member.team().tasks.meetings.lock();
+    let place = meetings.iter().position(|meeting| meeting.round == round)?;
+    meetings[place].left -= 1;
+    (meetings[place].left == 0).then(|| meetings.swap_remove(place).copies)
+}

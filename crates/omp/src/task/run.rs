@@ -1,0 +1,160 @@
+//! Running a task, and what its end means for others.
+
+use super::block::{Task, Traits};
+use super::group;
+use crate::team::{Member, Team};
+use fathomp_trace::now;
+use std::sync::atomic::Ordering;
+
+/// Runs a queued task on a member that waits for something else.
+#[inline]
+pub(super) fn while_waiting(member: &'static Member, task: &'static Task) {
+    let Some(recorder) = member.worker().recorder() else {
+        return run(member, task);
+    };
+    let before = member.task.ticks();
+    let begin = now();
+    recorder.task_run();
+    run(member, task);
+    // Tasks run inside this one, while it waited, are part of its time.
+    member.task.set_ticks(before + now().since(begin));
+}
+
+/// Runs `task` to its end on `member`.
+#[inline]
+pub(super) fn run(member: &'static Member, task: &'static Task) {
+    let team = member.team();
+    let outer = member.task.explicit();
+    member.task.set_explicit(Some(task));
+    task.set_runner(Some(member));
+    if !is_pointless(team, task) {
+        with_icvs_of(member, team, task);
+    }
+    member.task.set_explicit(outer);
+    if task.traits().has(Traits::EVENT)
+        && let Some(event) = task.take_event()
+    {
+        // Before the event can complete the task on another thread.
+        task.set_runner(None);
+        if !event.body_done() {
+            return;
+        }
+        return complete(None, task);
+    }
+    complete(Some(member), task);
+}
+
+/// Cancellation keeps tasks that have not begun from beginning.
+#[inline]
+pub(super) fn is_pointless(team: &Team, task: &Task) -> bool {
+    team.cancelled.load(Ordering::Relaxed) || group::is_discarded(task)
+}
+
+/// Runs the task's code in its own data environment.
+#[inline]
+fn with_icvs_of(member: &'static Member, team: &'static Team, task: &'static Task) {
+    let pool = &team.tasks;
+    let stamp = || team.dock.icv_stamp.load(Ordering::Relaxed);
+    if !pool.icvs_differ() {
+        // All have what the team handed out; so has this member afterwards.
+        task.call();
+        if pool.icvs_differ() {
+            member.inherit(team, stamp());
+        }
+        return;
+    }
+    let outer = member.icvs();
+    match task.icvs() {
+        Some(icvs) if task.traits().has(Traits::ICVS) => member.set_icvs(icvs),
+        // Created when nobody had changed anything.
+        _ => member.inherit(team, stamp()),
+    }
+    task.call();
+    member.set_icvs(outer);
+}
+
+/// `task` is complete. `member` is the one that ran it, or `None` if the
+/// calling thread cannot speak for a member (it fulfils an event).
+#[inline]
+pub(super) fn complete(member: Option<&'static Member>, task: &'static Task) {
+    // Blocks that run have a team and a parent.
+    let (Some(team), Some(parent)) = (task.team(), task.parent()) else {
+        return;
+    };
+    let traits = task.traits();
+    if traits.has(Traits::NODE)
+        && let Some(node) = task.take_node()
+    {
+        node.complete(member);
+    }
+    let group = task.group();
+    retire(member, team, task, parent);
+    if !traits.has(Traits::COUNTED) {
+        return;
+    }
+    let mut may_wait = group.is_some_and(|group| group.remove(member));
+    // A runner never changes while the thread that reads it is the runner's.
+    let home = parent.runner();
+    match member {
+        Some(member) if home.is_some_and(|home| std::ptr::eq(home, member)) => {
+            parent.children.end_at_home();
+        }
+        _ => {
+            if parent.children.end_elsewhere() {
+                recycle(member, team, parent);
+            }
+            may_wait = true;
+        }
+    }
+    match member {
+        Some(member) => {
+            member.task.counts.add_completed(traits);
+            member.task.unannounced.set(1);
+        }
+        None => team.tasks.count_outside(traits),
+    }
+    if may_wait {
+        team.barrier.bell().ring();
+    }
+}
+
+/// The block's own part is over; its children may still need it.
+#[inline]
+fn retire(
+    member: Option<&'static Member>,
+    team: &'static Team,
+    task: &'static Task,
+    parent: &'static Task,
+) {
+    task.set_runner(None);
+    if task.children.is_in_use() {
+        // The children's way to their ancestors leads through the parent.
+        parent.children.hold();
+        if task.children.close() {
+            recycle(member, team, task);
+        }
+    } else {
+        free(member, team, task);
+    }
+}
+
+/// The last to need `task`'s block lets go of it, and so of those above.
+fn recycle(member: Option<&'static Member>, team: &'static Team, mut task: &'static Task) {
+    loop {
+        let parent = task.parent();
+        free(member, team, task);
+        match parent {
+            Some(parent) if parent.children.release() => task = parent,
+            _ => return,
+        }
+    }
+}
+
+#[inline]
+fn free(member: Option<&'static Member>, team: &'static Team, task: &'static Task) {
+    task.clear();
+    match member {
+        Some(member) => member.task.give_block(team, task),
+        None => team.tasks.spare.put(&[task]),
+    }
+}

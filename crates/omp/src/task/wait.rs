@@ -1,0 +1,54 @@
+//! Waiting inside a task.
+
+use super::block::Task;
+use super::depend::{Dependence, Node};
+use super::pool;
+use crate::barrier::wait_recorded;
+use crate::team::Member;
+use fathomp_trace::state::State;
+
+/// `taskwait`: waits for the children of the current task.
+#[inline]
+pub fn wait(member: &'static Member) {
+    let task = member.task.current();
+    if task.children.is_outstanding() {
+        wait_for(member, task, || !task.children.is_outstanding());
+    }
+    task.forget_scope();
+}
+
+/// `taskwait` with dependences: waits for the children that a task with these
+/// dependences would wait for.
+pub fn wait_depend(member: &'static Member, dependences: &[Dependence]) {
+    let task = member.task.current();
+    if !task.children.is_outstanding() {
+        return;
+    }
+    let node = Node::new(member.team(), None);
+    task.with_scope(|scope| scope.wait_only(&node, dependences));
+    if !node.seal() {
+        wait_for(member, task, || node.is_ready());
+    }
+}
+
+/// `taskyield`: runs a task that is ready, if the current one may be suspended
+/// for it.
+pub fn yield_now(member: &'static Member) {
+    if member.team().tasks.is_used() {
+        pool::run_available(member, Some(member.task.current()), || true);
+    }
+}
+
+/// Returns when `done` says so; runs tasks that descend from `task`, the one
+/// that waits, meanwhile.
+pub(super) fn wait_for(member: &'static Member, task: &'static Task, done: impl Fn() -> bool) {
+    let team = member.team();
+    wait_recorded(member, State::TaskWait, || {
+        team.barrier.bell().wait(team.patience(), || {
+            done() || {
+                pool::run_available(member, Some(task), &done);
+                done()
+            }
+        });
+    });
+}
