@@ -22,12 +22,14 @@ pub use html::{PageError, page};
 
 use fathomp_analyse::Analysis;
 use fathomp_predict::Prediction;
+use std::cmp::Reverse;
 
 /// What a report is made of; every part may be missing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Input<'a> {
     /// Analyses of recordings of one program, in any order. The one with the
-    /// largest team (of equals, the shortest) is shown in detail.
+    /// largest team that had a processor for each thread (of equals, the
+    /// shortest) is shown in detail.
     pub analyses: &'a [Analysis],
     /// What is predicted from them.
     pub prediction: Option<&'a Prediction>,
@@ -42,7 +44,7 @@ impl<'a> Input<'a> {
     pub fn main(&self) -> Option<&'a Analysis> {
         self.analyses
             .iter()
-            .max_by_key(|one| (one.team_size, std::cmp::Reverse(one.wall_ns)))
+            .max_by_key(|one| (!crowded(one), one.team_size, Reverse(one.wall_ns)))
     }
 
     /// What to call the program.
@@ -56,4 +58,10 @@ impl<'a> Input<'a> {
             .find(|name| !name.is_empty())
             .unwrap_or("program")
     }
+}
+
+/// More threads than processors: such a run says little about scaling.
+fn crowded(analysis: &Analysis) -> bool {
+    let allowed = analysis.program.machine.cpus_allowed.len();
+    allowed > 0 && analysis.team_size as usize > allowed
 }

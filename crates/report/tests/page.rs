@@ -157,3 +157,38 @@ fn a_recording_goes_all_the_way_to_a_page() {
         "advice against imbalance"
     );
 }
+
+#[test]
+fn what_several_recordings_say_is_said_once() {
+    let mut runs = [1, 2, 4].map(synthetic::analysis);
+    for (index, run) in runs.iter_mut().enumerate().skip(1) {
+        run.problems.push(Problem {
+            severity: Severity::Warning,
+            sentence: format!("The process {index} did not end properly."),
+        });
+    }
+    let page = html(&Input {
+        analyses: &runs,
+        ..Input::default()
+    });
+    assert_eq!(page.matches("did not end properly").count(), 1);
+    assert!(page.contains("(In 2 of 3 recordings.)"));
+}
+
+#[test]
+fn a_run_with_a_processor_for_each_thread_is_preferred() {
+    let mut runs = [2, 4].map(synthetic::analysis);
+    for run in &mut runs {
+        run.program.machine.cpus_allowed = vec![0, 1];
+    }
+    let input = Input {
+        analyses: &runs,
+        ..Input::default()
+    };
+    assert_eq!(input.main().map(|one| one.team_size), Some(2));
+    let crowded = Input {
+        analyses: &runs[1..],
+        ..Input::default()
+    };
+    assert_eq!(crowded.main().map(|one| one.team_size), Some(4));
+}

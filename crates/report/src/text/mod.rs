@@ -8,6 +8,8 @@ mod regions;
 pub use prediction::prediction;
 pub use regions::{RegionOptions, regions};
 
+use crate::view::words;
+
 /// Narrowest width anything is laid out for.
 const WIDTH_MIN: usize = 60;
 
@@ -28,7 +30,8 @@ fn hidden(letter: char) -> bool {
 fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut lines = String::new();
     let mut line = String::new();
-    for word in text.split_whitespace() {
+    let text = words::bound(text);
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
         let joined = grid::columns(&line) + 1 + grid::columns(word);
         if !line.is_empty() && indent.len() + joined > width {
             lines.push_str(&line);
@@ -43,7 +46,7 @@ fn wrapped(text: &str, width: usize, indent: &str) -> String {
     }
     lines.push_str(&line);
     lines.push('\n');
-    lines
+    lines.replace('\u{a0}', " ")
 }
 
 #[cfg(test)]
@@ -61,5 +64,6 @@ mod tests {
     #[test]
     fn lines_are_broken_at_words() {
         assert_eq!(wrapped("one two three", 9, "  "), "one two\n  three\n");
+        assert_eq!(wrapped("it is 31 % now", 9, ""), "it is\n31 % now\n");
     }
 }

@@ -7,6 +7,8 @@ use fathomp_analyse::{Analysis, Region, SiteKind, State, Times};
 
 /// A name in a table has at most this many characters.
 pub(crate) const NAME_CHARS: usize = 96;
+/// The function's name beside it, likewise.
+const FUNCTION_CHARS: usize = 40;
 /// Rows of the table; the exports have all regions.
 const ROWS_MAX: usize = 300;
 /// What the prediction adds to a row.
@@ -112,6 +114,9 @@ fn cells(region: &Region, target: Option<String>) -> Vec<Cell> {
     }
     if !serial {
         title = title.hint(words::shorten(&region.place.label, 300));
+        if let (Some(_), Some(function)) = (region.place.line, &region.place.function) {
+            title = title.note(words::shorten(function, FUNCTION_CHARS));
+        }
     }
     let efficiency = |value: f64| {
         if serial {

@@ -43,6 +43,8 @@ pub(crate) struct Cell {
     pub(crate) hint: String,
     /// Name of the element to jump to.
     pub(crate) link: String,
+    /// After a link, less important.
+    pub(crate) note: String,
     /// A stacked bar in place of the text, in percent of the cell.
     pub(crate) bars: Vec<MeterBar>,
 }
@@ -110,6 +112,11 @@ impl Cell {
 
     pub(crate) fn link(mut self, target: impl Into<String>) -> Self {
         self.link = target.into();
+        self
+    }
+
+    pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
+        self.note = note.into();
         self
     }
 

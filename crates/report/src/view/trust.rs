@@ -5,51 +5,45 @@ use super::{Fact, words};
 use crate::{Input, units};
 use fathomp_analyse::{Analysis, Severity};
 use serde::Serialize;
+use std::collections::{BTreeSet, HashMap};
 
 /// The section.
 #[derive(Debug, Serialize)]
 pub(crate) struct Trust {
+    /// What may spoil the numbers.
     doubts: Vec<String>,
+    /// What is good to know.
+    remarks: Vec<String>,
     facts: Vec<Fact>,
 }
 
-/// More doubts than anybody reads.
-const DOUBTS_MAX: usize = 60;
+/// More sentences than anybody reads.
+const SENTENCES_MAX: usize = 60;
+/// A sentence has at most this many characters; it may quote a name.
+const SENTENCE_CHARS: usize = 1000;
 
-/// Sentences repeated by several recordings are said once.
 pub(crate) fn build(input: &Input<'_>) -> Trust {
-    let mut doubts: Vec<(Severity, String, usize)> = Vec::new();
-    for problem in input.analyses.iter().flat_map(|one| &one.problems) {
-        match doubts.iter_mut().find(|known| known.1 == problem.sentence) {
-            Some(known) => known.2 += 1,
-            None => doubts.push((problem.severity, problem.sentence.clone(), 1)),
-        }
-    }
-    doubts.sort_by_key(|(severity, ..)| *severity);
-    let recordings = input.analyses.len();
-    let mut doubts: Vec<String> = doubts
+    let (notes, doubts): (Vec<Said>, Vec<Said>) = said(input.analyses)
         .into_iter()
-        .map(|(_, sentence, times)| {
-            let sentence = words::shorten(&sentence, 1000);
-            if recordings > 1 && times < recordings {
-                format!("{sentence} (in {times} of {recordings} recordings)")
-            } else {
-                sentence
-            }
-        })
-        .collect();
+        .partition(|one| one.severity == Severity::Note);
+    let sentences = |list: Vec<Said>| -> Vec<String> {
+        list.iter()
+            .map(|one| one.sentence(input.analyses.len()))
+            .collect()
+    };
+    let mut doubts = sentences(doubts);
+    let mut remarks = sentences(notes);
     if let Some(prediction) = input.prediction {
         for warning in &prediction.warnings {
-            if !doubts.contains(warning) {
-                doubts.push(words::shorten(warning, 1000));
+            if !doubts.contains(warning) && !remarks.contains(warning) {
+                doubts.push(words::shorten(warning, SENTENCE_CHARS));
             }
         }
     }
-    doubts.extend(input.notes.iter().map(|note| words::shorten(note, 1000)));
-    if doubts.len() > DOUBTS_MAX {
-        let more = doubts.len() - DOUBTS_MAX;
-        doubts.truncate(DOUBTS_MAX);
-        doubts.push(format!("And {more} more; the JSON export has all."));
+    let notes = input.notes.iter();
+    doubts.extend(notes.map(|note| words::shorten(note, SENTENCE_CHARS)));
+    for list in [&mut doubts, &mut remarks] {
+        cut(list);
     }
     let mut facts = input.main().map(recording_facts).unwrap_or_default();
     if let Some(validation) = input.prediction.and_then(|one| one.validation.as_ref()) {
@@ -69,7 +63,71 @@ pub(crate) fn build(input: &Input<'_>) -> Trust {
             ),
         ));
     }
-    Trust { doubts, facts }
+    Trust {
+        doubts,
+        remarks,
+        facts,
+    }
+}
+
+fn cut(list: &mut Vec<String>) {
+    if list.len() > SENTENCES_MAX {
+        let more = list.len() - SENTENCES_MAX;
+        list.truncate(SENTENCES_MAX);
+        list.push(format!("And {more} more; the JSON export has all."));
+    }
+}
+
+/// A problem and the recordings that have it.
+struct Said {
+    severity: Severity,
+    text: String,
+    recordings: BTreeSet<usize>,
+}
+
+impl Said {
+    fn sentence(&self, all: usize) -> String {
+        let text = words::shorten(&self.text, SENTENCE_CHARS);
+        if all > 1 && self.recordings.len() < all {
+            format!("{text} (In {} of {all} recordings.)", self.recordings.len())
+        } else {
+            text
+        }
+    }
+}
+
+/// All problems, worst first. What several recordings say, be it with other
+/// numbers, is said once, in the words of the first.
+fn said(analyses: &[Analysis]) -> Vec<Said> {
+    let mut all: Vec<Said> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for (recording, analysis) in analyses.iter().enumerate() {
+        for problem in &analysis.problems {
+            let like = without_numbers(&problem.sentence);
+            match known.get(&like).map(|index| &mut all[*index]) {
+                // Within a recording, other numbers are another problem.
+                Some(one) if !one.recordings.contains(&recording) => {
+                    one.recordings.insert(recording);
+                }
+                _ => {
+                    known.insert(like, all.len());
+                    all.push(Said {
+                        severity: problem.severity,
+                        text: problem.sentence.clone(),
+                        recordings: BTreeSet::from([recording]),
+                    });
+                }
+            }
+        }
+    }
+    all.sort_by_key(|one| one.severity);
+    all
+}
+
+fn without_numbers(text: &str) -> String {
+    text.chars()
+        .filter(|letter| !letter.is_ascii_digit())
+        .collect()
 }
 
 fn recording_facts(analysis: &Analysis) -> Vec<Fact> {
