@@ -85,7 +85,7 @@ fn recordings_that_are_none() {
     for (name, content) in [
         ("a", ""),
         ("b", "{}"),
-        ("c", "[1]"),
+        ("c", "[]x"),
         ("d", "{\"format\": 999}"),
         ("e", "\0\0"),
     ] {

@@ -3,7 +3,7 @@
 
 use crate::args::{Study as Plan, ThreadCount, ThreadList};
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch::{Ended, Repeatable, Stderr, Stdin, Stdout};
+use crate::launch::{Ended, Repeatable, Stderr, Stdin, Stdout, exit_code};
 use crate::program::{self, Program};
 use crate::progress::Progress;
 use crate::recording::{self, Request};
@@ -15,6 +15,7 @@ use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
 use fathomp_report::Input;
 use fathomp_runtime::Unpacked;
+use fathomp_trace::model::Outcome::Signalled;
 use fathomp_trace::writer::Existing;
 use serde::Serialize;
 use std::fs;
@@ -52,9 +53,11 @@ struct Runs {
     analyses: Vec<Analysis>,
     /// Exit code of the first run that failed.
     failed: Option<u8>,
-    /// Ctrl-C or the like: no more runs.
-    interrupted: bool,
+    /// Ctrl-C or the like: no more runs, and this exit code.
+    interrupted: Option<u8>,
     records: u64,
+    /// What was noticed in any run, each once.
+    problems: Vec<String>,
 }
 
 pub(super) fn study(plan: &Plan, voice: Voice) -> Outcome {
@@ -127,7 +130,10 @@ fn measure(
         }
         Err(error) => {
             let why = Failure::from(error).sentence;
-            study.index.notes.push(format!("This machine was not measured: {why}."));
+            study
+                .index
+                .notes
+                .push(format!("This machine was not measured: {why}."));
             Ok(None)
         }
     }
@@ -151,7 +157,7 @@ impl Job<'_> {
                         "The study was interrupted by signal {signal} after {done} of {} runs.",
                         self.threads.0.len() * self.plan.repeat as usize
                     ));
-                    runs.interrupted = true;
+                    runs.interrupted = Some(exit_code(Signalled(signal)));
                     return Ok(runs);
                 }
             }
@@ -215,6 +221,11 @@ impl Job<'_> {
             runs.failed.get_or_insert(code);
         }
         runs.records += recorded.records;
+        for problem in recorded.problems {
+            if !runs.problems.contains(&problem) {
+                runs.problems.push(problem);
+            }
+        }
         study.index.recordings.push(name.to_owned());
         study.save()?;
         runs.analyses.push(evidence::open(&directory)?.analysis);
@@ -247,8 +258,8 @@ fn tell(
     prediction: Option<&Prediction>,
     voice: Voice,
 ) -> Outcome {
-    for note in &study.index.notes {
-        voice.warn(note);
+    for sentence in study.index.notes.iter().chain(&runs.problems) {
+        voice.warn(sentence);
     }
     if let Some(prediction) = prediction {
         for sentence in prediction.sentences.iter().take(FINDINGS_SHOWN) {
@@ -257,12 +268,12 @@ fn tell(
     }
     let report = fs::canonicalize(&plan.output).unwrap_or_else(|_| plan.output.clone());
     voice.say(format!("the report is {}", report.display()));
-    let exit_code = match runs.failed {
-        Some(code) => code,
-        // Nothing was studied.
-        None if runs.records == 0 => exit::FAILED,
-        None => 0,
-    };
+    let nothing_studied = (runs.records == 0).then_some(exit::FAILED);
+    let exit_code = runs
+        .failed
+        .or(runs.interrupted)
+        .or(nothing_studied)
+        .unwrap_or(0);
     if voice.json {
         let answer = Answer {
             report: &report,
