@@ -141,7 +141,7 @@ fn an_idle_program_costs_the_drainer_no_records() {
     let mut last = first;
     common::eventually("rest", || {
         last = drainer.poll().unwrap();
-        last.records > 0 && last.pause > std::time::Duration::from_millis(5)
+        last.records > 0 && last.pause > std::time::Duration::from_millis(3)
     });
     let bytes = last.bytes;
     for _ in 0..100 {

@@ -528,15 +528,13 @@ impl Stream {
     }
 }
 
-/// Shortest time between two looks at rings that were so full: a ring should be
-/// emptied before it is three quarters full at the rate it was filled.
+/// When to look again at rings of which the fullest was so full. Even after the
+/// longest pause a thread that does nothing but enter regions has not filled its
+/// ring, and a look at idle rings takes some microseconds.
 pub(crate) fn pause_after(fullest: f64) -> Duration {
-    const BUSY: Duration = Duration::from_millis(1);
-    const CALM: Duration = Duration::from_millis(4);
-    const IDLE: Duration = Duration::from_millis(10);
-    match fullest {
-        full if full > 0.05 => BUSY,
-        full if full > 0.0 => CALM,
-        _ => IDLE,
-    }
+    Duration::from_micros(match fullest {
+        full if full > 0.05 => 1000,
+        full if full > 0.0 => 2000,
+        _ => 4000,
+    })
 }

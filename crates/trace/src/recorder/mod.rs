@@ -194,7 +194,7 @@ impl Recorder {
             strings(header::EXECUTABLE, header::EXECUTABLE_WORDS),
             executable.as_os_str().as_bytes(),
         );
-        let sites = Sites::new(words, geometry);
+        let sites = Sites::new(file, geometry);
         words[header::MAGIC].store(layout::MAGIC, Ordering::Release);
         std::fs::rename(&draft, &path).map_err(error)?;
         Ok(Box::leak(Box::new(Self {
@@ -341,7 +341,7 @@ fn create(path: &Path, settings: &Settings) -> io::Result<(SharedFile, Geometry)
     };
     let attempt = |geometry: Geometry| {
         let file = SharedFile::create(path, geometry.words())?;
-        match file.populate(0..geometry.slot(0)) {
+        match file.populate(0..header::WORDS) {
             Ok(()) => Ok((file, geometry)),
             Err(error) => Err(error),
         }
@@ -360,4 +360,49 @@ fn create(path: &Path, settings: &Settings) -> io::Result<(SharedFile, Geometry)
                 let _ = std::fs::remove_file(path);
             }
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(variables: &[(&str, &str)]) -> Option<Settings> {
+        Settings::from_variables(|wanted| {
+            let found = variables.iter().find(|(name, _)| *name == wanted);
+            found.map(|(_, value)| value.into())
+        })
+    }
+
+    #[test]
+    fn without_a_directory_nothing_is_recorded() {
+        assert!(settings(&[]).is_none());
+        assert!(settings(&[("FATHOMP_RECORD", "")]).is_none());
+    }
+
+    #[test]
+    fn sizes_are_kept_within_reason() {
+        let asked = settings(&[
+            ("FATHOMP_RECORD", "/live"),
+            ("FATHOMP_RING_KIB", "0"),
+            ("FATHOMP_RING_THREADS", "99999999"),
+            ("FATHOMP_INTERVAL_NS", "nonsense"),
+            ("FATHOMP_NODE", "70000"),
+        ])
+        .unwrap();
+        assert_eq!(asked.directory, Path::new("/live"));
+        assert_eq!((asked.ring_kib, asked.threads), (4, 4096));
+        assert_eq!((asked.interval_ns, asked.node), (1000, NodeId(0)));
+        assert!(asked.geometry().ring_words.is_power_of_two());
+    }
+
+    #[test]
+    fn a_missing_directory_is_an_error_with_its_name() {
+        let error = Recorder::open(Settings::new("/no/such/directory".into()), "test");
+        assert!(
+            error
+                .unwrap_err()
+                .to_string()
+                .contains("/no/such/directory")
+        );
+    }
 }

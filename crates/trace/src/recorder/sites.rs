@@ -9,6 +9,7 @@ use crate::layout::{Geometry, header, site};
 use crate::model::SiteKind;
 use fathomp_base::SiteId;
 use fathomp_sys::modules;
+use fathomp_sys::shm::SharedFile;
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use std::sync::{Mutex, PoisonError};
 /// Places and their numbers.
 #[derive(Debug)]
 pub(crate) struct Sites {
+    file: &'static SharedFile,
     words: &'static [AtomicU64],
     geometry: Geometry,
     lookup: Box<[Entry]>,
@@ -47,10 +49,12 @@ struct Writer {
 
 impl Sites {
     /// An empty table with the serial part as number 0.
-    pub(crate) fn new(words: &'static [AtomicU64], geometry: Geometry) -> Self {
+    pub(crate) fn new(file: &'static SharedFile, geometry: Geometry) -> Self {
+        let words = file.words();
         let entries = (geometry.sites * 2).next_power_of_two();
         words[header::SITE_COUNT].store(1, Ordering::Release);
         Self {
+            file,
             words,
             geometry,
             lookup: (0..entries).map(|_| Entry::default()).collect(),
@@ -112,7 +116,8 @@ impl Sites {
             }
         }
         let last = self.geometry.sites - 1;
-        if writer.count > last {
+        let base = Geometry::SITES + writer.count * site::WORDS;
+        if writer.count > last || self.file.populate(base..base + site::WORDS).is_err() {
             self.words[header::SITES_LOST].fetch_add(1, Ordering::Relaxed);
             return SiteId(last as u32);
         }
@@ -127,7 +132,6 @@ impl Sites {
             Some(located) => located.address,
             None => raw,
         };
-        let base = Geometry::SITES + writer.count * site::WORDS;
         self.words[base + site::KIND].write(kind as u64);
         self.words[base + site::MODULE].write(module as u64);
         self.words[base + site::CALL].write(address(located, call));
@@ -159,6 +163,9 @@ impl Sites {
             return 0;
         }
         let start = self.geometry.heap() + offset;
+        if self.file.populate(start..start + needed).is_err() {
+            return 0;
+        }
         put_string(&self.words[start..start + needed], bytes);
         writer.heap_used += needed;
         writer.modules.insert(module.to_owned(), offset);
