@@ -4,13 +4,14 @@
 //! that name regions and loops leave it in a per-thread word before they jump
 //! to their Rust body (see `fathomp-abi`'s `entry`).
 
-/// Return address of the entry point this thread came through last; 0 where
-/// entry points cannot note it. Ask first thing in the body: the next entry
-/// overwrites it.
+/// Last byte of the call that brought this thread through an entry point last:
+/// the return address less 1, because the return address itself may belong to
+/// the next line. 0 where entry points cannot note it. Ask first thing in the
+/// body: the next entry overwrites it.
 #[inline]
 #[must_use]
 pub fn call_site() -> usize {
-    platform::load()
+    platform::load().saturating_sub(1)
 }
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
