@@ -93,6 +93,8 @@ pub fn begin(fork: &Fork) -> Frame {
     }
     let primary = team.member(0);
     dock.phase.store(primary.phase.get(), Ordering::Relaxed);
+    dock.construct
+        .store(worksharing::first_construct(team), Ordering::Relaxed);
     if team.cancelled.load(Ordering::Relaxed) {
         team.cancelled.store(false, Ordering::Relaxed);
         team.barrier.reset();

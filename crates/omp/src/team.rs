@@ -52,6 +52,8 @@ pub(crate) struct Dock {
     pub(crate) patience: AtomicU32,
     /// Barrier phase all members start from.
     pub(crate) phase: AtomicU32,
+    /// Number from which all members count their worksharing constructs.
+    pub(crate) construct: AtomicU32,
     /// Changes when [`Team::icvs`] does.
     pub(crate) icv_stamp: AtomicU32,
     /// Changes when the members' places do.
@@ -232,6 +234,7 @@ impl Dock {
             data: AtomicUsize::new(0),
             patience: AtomicU32::new(1),
             phase: AtomicU32::new(0),
+            construct: AtomicU32::new(0),
             icv_stamp: AtomicU32::new(0),
             place_stamp: AtomicU32::new(0),
             level: AtomicU32::new(0),

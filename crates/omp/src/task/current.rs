@@ -117,6 +117,12 @@ impl Current {
         self.explicit().unwrap_or(&self.implicit)
     }
 
+    /// A number no two living tasks share, for the task the member runs.
+    #[inline]
+    pub(crate) fn identity(&'static self) -> usize {
+        std::ptr::from_ref(self.current()).addr()
+    }
+
     /// The explicit task that runs, if any.
     #[inline]
     pub(super) fn explicit(&self) -> Option<&'static Task> {

@@ -1,40 +1,126 @@
-//! Worksharing constructs.
+//! Worksharing constructs: loops, sections, single, ordered, doacross.
+//!
+//! Members compute everything about a construct themselves and share a few
+//! words per construct; `README.md` beside this file says how.
 
-use crate::team::Member;
+mod cancel;
+mod claim;
+mod cursor;
+mod deal;
+pub mod doacross;
+mod iterations;
+mod loops;
+mod ordered;
+mod range;
+mod recording;
+pub mod single;
+mod slot;
 
-/// Parameters of the construct that a combined construct
-/// (`GOMP_parallel_loop_*`, `GOMP_parallel_sections`) begins with.
+pub use cancel::{Cancel, cancel, is_cancelled};
+pub(crate) use cursor::Cursor;
+pub use deal::Dealing;
+pub use iterations::Iterations;
+pub use loops::{
+    Loop, SharedParts, end, end_cancel, end_nowait, next, next_ordered, next_section, start,
+    start_with,
+};
+pub use ordered::enter as enter_ordered;
+
+use crate::team::{Member, Team};
+use slot::Slots;
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+/// The construct that a combined construct (`GOMP_parallel_loop_*`,
+/// `GOMP_parallel_sections`) begins with.
 #[derive(Clone, Copy, Debug)]
-pub struct Preset {}
+pub struct Preset(pub Loop);
 
 /// What the members of a team share about their worksharing constructs.
-#[derive(Debug)]
-pub(crate) struct Shares {}
+pub(crate) struct Shares {
+    slots: Slots,
+    cancelled: cancel::Cancelled,
+    preset: Mutex<Option<Preset>>,
+}
+
+impl fmt::Debug for Shares {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Shares(..)")
+    }
+}
 
 impl Shares {
     pub(crate) fn new(_capacity: u32) -> Self {
-        Self {}
+        Self {
+            slots: Slots::new(),
+            cancelled: cancel::Cancelled::new(),
+            preset: Mutex::new(None),
+        }
     }
 
     /// The construct the next region begins with.
-    pub(crate) fn set_preset(&self, _preset: Preset) {}
-}
-
-/// What one member keeps about its worksharing constructs.
-#[derive(Debug)]
-pub(crate) struct Cursor {}
-
-impl Cursor {
-    pub(crate) fn new() -> Self {
-        Self {}
+    pub(crate) fn set_preset(&self, preset: Preset) {
+        *self.preset.lock().unwrap_or_else(PoisonError::into_inner) = Some(preset);
     }
 
-    /// A region begins.
-    pub(crate) fn start(&self, _member: &'static Member, _preset: bool) {}
+    /// Wakes members that wait for a turn, to look at what has changed.
+    fn ring_all(&self) {
+        self.slots.ring_all();
+    }
+}
 
-    /// The thread gives the member up for another.
-    pub(crate) fn disown(&self) {}
+/// Number from which the next region of `team` counts its constructs. Called
+/// between regions, before a cancellation of the last one is forgotten.
+#[inline]
+pub(crate) fn first_construct(team: &'static Team) -> u32 {
+    let primary = team.member(0).share.construct();
+    let last = if team.cancelled.load(Ordering::Relaxed) {
+        // Members may have met different numbers of constructs.
+        let ahead = (1..team.capacity())
+            .map(|num| team.member(num).share.construct().wrapping_sub(primary) as i32)
+            .fold(0, i32::max);
+        primary.wrapping_add_signed(ahead)
+    } else {
+        primary
+    };
+    last.wrapping_add(1)
+}
+
+impl Cursor {
+    /// A region begins.
+    #[inline]
+    pub(crate) fn start(&self, member: &'static Member, preset: bool) {
+        let team = member.team();
+        self.restart(member, team.dock.construct.load(Ordering::Relaxed));
+        if preset {
+            let preset = *team
+                .shares
+                .preset
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if let Some(Preset(wanted)) = preset {
+                loops::start(member, &wanted);
+            }
+        }
+    }
+
+    /// No more is handed out of the loop met last.
+    #[inline]
+    fn stop(&self) {
+        self.at.set(0);
+        self.until.set(0);
+        self.deal.set(deal::kind::NONE);
+        self.range.clear();
+    }
 }
 
 /// The member's code is at the end of the region.
-pub(crate) fn leave(_member: &'static Member) {}
+#[inline]
+pub(crate) fn leave(member: &'static Member) {
+    let cursor = &member.share;
+    cursor.range.clear();
+    if cursor.recorded.get() != 0 {
+        recording::end(member);
+    }
+}

@@ -1,0 +1,86 @@
+//! Nestable locks.
+
+use super::lock::Lock;
+use crate::team::Member;
+use fathomp_trace::state::State;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+/// `omp_nest_lock_t`: 16 bytes with gcc. A task that holds it may take it
+/// again; it is free when it has been given back as often.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct NestLock {
+    lock: Lock,
+    /// Times the owner has taken it; written by the owner only.
+    depth: AtomicU32,
+    /// Identity of the task that holds it, 0 if none.
+    owner: AtomicUsize,
+}
+
+impl NestLock {
+    /// A free lock.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            lock: Lock::new(),
+            depth: AtomicU32::new(0),
+            owner: AtomicUsize::new(0),
+        }
+    }
+
+    /// Makes it a free lock, whatever it was.
+    pub fn reset(&self) {
+        self.lock.reset();
+        self.depth.store(0, Ordering::Relaxed);
+        self.owner.store(0, Ordering::Relaxed);
+    }
+
+    /// Takes it, waiting if another task holds it.
+    #[inline]
+    pub fn acquire(&self, member: &'static Member) {
+        if !self.is_mine(member) {
+            self.lock.acquire(member, State::Lock);
+            self.owner.store(member.task.identity(), Ordering::Relaxed);
+        }
+        self.deepen();
+    }
+
+    /// Takes it if no other task holds it; returns how often its owner now
+    /// holds it, 0 if another task does.
+    #[inline]
+    #[must_use]
+    pub fn try_acquire(&self, member: &'static Member) -> u32 {
+        if !self.is_mine(member) {
+            if !self.lock.try_acquire() {
+                return 0;
+            }
+            self.owner.store(member.task.identity(), Ordering::Relaxed);
+        }
+        self.deepen()
+    }
+
+    /// Gives it back once.
+    #[inline]
+    pub fn release(&self) {
+        let depth = self.depth.load(Ordering::Relaxed).saturating_sub(1);
+        self.depth.store(depth, Ordering::Relaxed);
+        if depth == 0 {
+            self.owner.store(0, Ordering::Relaxed);
+            self.lock.release();
+        }
+    }
+
+    /// Another task may change the owner at any time, but never to or from
+    /// the calling one.
+    #[inline]
+    fn is_mine(&self, member: &'static Member) -> bool {
+        self.owner.load(Ordering::Relaxed) == member.task.identity()
+    }
+
+    #[inline]
+    fn deepen(&self) -> u32 {
+        let depth = self.depth.load(Ordering::Relaxed) + 1;
+        self.depth.store(depth, Ordering::Relaxed);
+        depth
+    }
+}

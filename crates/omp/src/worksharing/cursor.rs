@@ -1,0 +1,205 @@
+//! Where a member is in its worksharing constructs.
+
+use super::claim::{RING, Tag};
+use super::doacross::Doacross;
+use super::iterations::Iterations;
+use super::range::Range;
+use super::recording::Tally;
+use super::slot::Slot;
+use crate::own::Own;
+use crate::team::Member;
+use fathomp_sys::own_cell::OwnCell;
+use fathomp_sys::static_ref::AtomicRef;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A member's state. Written by its thread only, in plain stores; the range is
+/// shared with members that look for work.
+#[repr(align(128))]
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    /// Iterations claimed and not yet handed out: numbers `at..until`, to be
+    /// handed out `chunk` at a time.
+    pub(super) at: OwnWord,
+    pub(super) until: OwnWord,
+    pub(super) chunk: OwnWord,
+    iterations: [OwnWord; 4],
+    /// [`Deal`](super::deal::Deal): how the next claim is made.
+    pub(super) deal: Own,
+    /// Whether the loop is recorded.
+    pub(super) recorded: Own,
+    /// Units to claim, or, in chunked static loops, the next iteration.
+    pub(super) total: OwnWord,
+    /// Iterations per unit, or from one static chunk of this member to its next.
+    pub(super) unit: OwnWord,
+    /// Units per claim from the slot.
+    pub(super) amount: OwnWord,
+
+    /// Number of the construct met last.
+    construct: Own,
+    /// First construct after the last barrier.
+    base: Own,
+    /// Barrier phase `base` belongs to.
+    phase: Own,
+    /// The construct met last was far from its barrier (see [`super::slot`]).
+    far: Own,
+    /// Number of the loop met last.
+    pub(super) in_loop: Own,
+    /// Slot of the loop met last.
+    pub(super) slot: AtomicRef<Slot>,
+    /// Slot of the `single copyprivate` being run.
+    pub(super) copy: AtomicRef<Slot>,
+
+    /// Ordered loops: position of the current chunk and of the one after it.
+    pub(super) position: OwnWord,
+    pub(super) position_after: OwnWord,
+    /// [`Turn`](super::ordered::Turns) of the current chunk.
+    pub(super) turn: Own,
+    pub(super) doacross: OwnCell<Option<Arc<Doacross>>>,
+    pub(super) tally: Tally,
+
+    pub(super) range: Range,
+}
+
+/// A 64-bit [`Own`].
+#[derive(Debug)]
+pub(super) struct OwnWord(AtomicU64);
+
+impl OwnWord {
+    pub(super) const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    #[inline]
+    pub(super) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(super) fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+}
+
+/// The shared side of a construct as one member sees it.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) slot: &'static Slot,
+    pub(super) construct: u32,
+    /// Not in the ring: members may be arbitrarily far apart.
+    pub(super) far: bool,
+}
+
+impl Place {
+    #[inline]
+    pub(super) fn tag(self) -> Tag {
+        Tag::of(self.construct)
+    }
+}
+
+impl Cursor {
+    pub(crate) fn new() -> Self {
+        Self {
+            at: OwnWord::new(),
+            until: OwnWord::new(),
+            chunk: OwnWord::new(),
+            iterations: [const { OwnWord::new() }; 4],
+            deal: Own::new(0),
+            recorded: Own::new(0),
+            total: OwnWord::new(),
+            unit: OwnWord::new(),
+            amount: OwnWord::new(),
+            // Tag 0 is what fresh words carry.
+            construct: Own::new(RING),
+            base: Own::new(RING),
+            phase: Own::new(0),
+            far: Own::new(0),
+            in_loop: Own::new(RING),
+            slot: AtomicRef::new(None),
+            copy: AtomicRef::new(None),
+            position: OwnWord::new(),
+            position_after: OwnWord::new(),
+            turn: Own::new(0),
+            doacross: OwnCell::new(None),
+            tally: Tally::new(),
+            range: Range::empty(),
+        }
+    }
+
+    /// A region begins; all members are given the same `construct`.
+    #[inline]
+    pub(super) fn restart(&self, member: &Member, construct: u32) {
+        self.construct.set(construct);
+        self.base.set(construct.wrapping_add(1));
+        self.phase.set(member.phase.get());
+        self.far.set(0);
+        self.turn.set(0);
+        self.deal.set(0);
+    }
+
+    /// The thread gives the member up for another.
+    pub(crate) fn disown(&self) {
+        self.doacross.set(None);
+        self.doacross.disown();
+    }
+
+    /// Number of the construct this member met last; anybody may ask while the
+    /// member is not at work.
+    pub(super) fn construct(&self) -> u32 {
+        self.construct.get()
+    }
+
+    /// This member meets the team's next construct.
+    #[inline]
+    pub(super) fn advance(&self, member: &'static Member) -> Place {
+        let construct = self.construct.get().wrapping_add(1);
+        let phase = member.phase.get();
+        if phase != self.phase.get() {
+            self.phase.set(phase);
+            self.base.set(construct);
+            self.far.set(0);
+        }
+        self.construct.set(construct);
+        let slots = &member.team().shares.slots;
+        if construct.wrapping_sub(self.base.get()) < RING - 1 {
+            return Place {
+                slot: slots.near(construct),
+                construct,
+                far: false,
+            };
+        }
+        self.advance_far(member, construct)
+    }
+
+    #[cold]
+    fn advance_far(&self, member: &'static Member, construct: u32) -> Place {
+        let team = member.team();
+        let left = (self.far.get() != 0).then(|| construct.wrapping_sub(1));
+        self.far.set(1);
+        Place {
+            slot: team
+                .shares
+                .slots
+                .far(construct, self.base.get(), left, team.size()),
+            construct,
+            far: true,
+        }
+    }
+
+    #[inline]
+    pub(super) fn iterations(&self) -> Iterations {
+        Iterations::from_words([
+            self.iterations[0].get(),
+            self.iterations[1].get(),
+            self.iterations[2].get(),
+            self.iterations[3].get(),
+        ])
+    }
+
+    #[inline]
+    pub(super) fn set_iterations(&self, iterations: &Iterations) {
+        for (word, value) in self.iterations.iter().zip(iterations.to_words()) {
+            word.set(value);
+        }
+    }
+}

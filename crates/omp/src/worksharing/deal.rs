@@ -1,0 +1,395 @@
+//! Dealing a loop's iterations to the members.
+//!
+//! A member claims iterations (how depends on the schedule) and hands them out
+//! to the program a chunk at a time; most calls only do the latter.
+//!
+//! * Static schedules need no claim: a member computes its own iterations.
+//! * Monotonic dynamic schedules add to the slot's claim word.
+//! * Guided schedules take a share of what is left from the claim word.
+//! * Nonmonotonic dynamic schedules claim a member's whole share at once into
+//!   its [`Range`](super::range::Range); when all is claimed, members without
+//!   work take halves of other members' ranges.
+//!
+//! Claims count *units*. A unit is one chunk, or a power of two of them where
+//! the loop has more chunks than a word can count.
+
+use super::claim;
+use super::cursor::{Cursor, Place};
+use super::iterations::{Iterations, share};
+use super::range;
+use crate::icv::{Schedule, ScheduleKind};
+use crate::team::Member;
+use std::sync::atomic::Ordering;
+
+/// The schedule of a loop, with everything about it known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dealing {
+    /// Divided in advance, in chunks dealt round-robin or, with chunk 0, one
+    /// equal share each.
+    Static {
+        /// Iterations per chunk.
+        chunk: u64,
+    },
+    /// Chunks on request.
+    Dynamic {
+        /// Iterations per chunk.
+        chunk: u64,
+        /// Each member gets its chunks in increasing order.
+        monotonic: bool,
+    },
+    /// Chunks of decreasing size on request.
+    Guided {
+        /// Smallest chunk but the last.
+        chunk: u64,
+    },
+}
+
+impl Dealing {
+    /// What `schedule(runtime)` means to this member now. `monotonic` is the
+    /// modifier of the clause; without one the ICV's counts.
+    #[must_use]
+    pub fn runtime(member: &Member, monotonic: Option<bool>) -> Self {
+        let schedule = member.icvs().schedule;
+        Self::from_schedule(schedule, monotonic.unwrap_or(schedule.monotonic))
+    }
+
+    fn from_schedule(schedule: Schedule, monotonic: bool) -> Self {
+        let chunk = u64::from(schedule.chunk);
+        match schedule.kind {
+            ScheduleKind::Static => Self::Static { chunk },
+            ScheduleKind::Dynamic => Self::Dynamic { chunk, monotonic },
+            ScheduleKind::Guided => Self::Guided { chunk },
+            ScheduleKind::Auto => Self::Static { chunk: 0 },
+        }
+    }
+
+    /// Chunk size asked for; 0 if none.
+    #[must_use]
+    pub const fn chunk(self) -> u64 {
+        match self {
+            Self::Static { chunk } | Self::Guided { chunk } | Self::Dynamic { chunk, .. } => chunk,
+        }
+    }
+}
+
+/// How a member makes its next claim; a number so that it fits an
+/// [`Own`](crate::own::Own).
+pub(super) mod kind {
+    /// No claim: what is left to hand out is all.
+    pub(in super::super) const NONE: u32 = 0;
+    /// Every `size`-th chunk.
+    pub(super) const CHUNKS: u32 = 1;
+    /// The next unit of the claim word.
+    pub(super) const SHARED: u32 = 2;
+    /// The next unit of the member's range.
+    pub(super) const RANGE: u32 = 3;
+    /// A share of what is left in the claim word.
+    pub(super) const GUIDED: u32 = 4;
+}
+
+impl Cursor {
+    /// Prepares for handing out this member's iterations of a loop.
+    #[inline]
+    pub(super) fn set_up(
+        &self,
+        member: &Member,
+        size: u32,
+        iterations: &Iterations,
+        dealing: Dealing,
+        place: Option<Place>,
+    ) {
+        self.set_iterations(iterations);
+        let count = iterations.count();
+        self.at.set(0);
+        self.until.set(0);
+        self.deal.set(kind::NONE);
+        if count == 0 {
+            return;
+        }
+        let Some(place) = place.filter(|_| size > 1) else {
+            self.until.set(count);
+            self.chunk.set(match dealing {
+                Dealing::Static { chunk: 0 } | Dealing::Guided { .. } => count,
+                _ => dealing.chunk().max(1),
+            });
+            return;
+        };
+        let (who, size) = (u64::from(member.thread_num()), u64::from(size));
+        match dealing {
+            Dealing::Static { chunk: 0 } => {
+                let (first, end) = share(count, who, size);
+                self.at.set(first);
+                self.until.set(end);
+                self.chunk.set(count);
+                self.position.set(who);
+                self.position_after.set(who + 1);
+            }
+            Dealing::Static { chunk } => {
+                self.chunk.set(chunk);
+                self.unit.set(chunk.saturating_mul(size));
+                self.total.set(chunk.saturating_mul(who));
+                self.amount.set(size);
+                self.position_after
+                    .set(who.wrapping_sub(size).wrapping_add(1));
+                self.deal.set(kind::CHUNKS);
+            }
+            Dealing::Dynamic { chunk, monotonic } => {
+                let chunk = chunk.clamp(1, count);
+                self.chunk.set(chunk);
+                // Ranges tell loops apart by few bits, which is enough only
+                // while members are close to each other.
+                let shared = monotonic || place.far;
+                let max = if shared {
+                    claim::UNITS_MAX
+                } else {
+                    range::UNITS_MAX
+                };
+                let (total, unit) = units(count, chunk, max);
+                self.total.set(total);
+                self.unit.set(unit);
+                self.amount
+                    .set(if shared { 1 } else { total.div_ceil(size) });
+                let first = self.claim_first(place, self.amount.get());
+                if shared {
+                    self.deal.set(kind::SHARED);
+                    self.open_unit(first);
+                } else {
+                    self.deal.set(kind::RANGE);
+                    if !self.open_range(place.construct, first, first + self.amount.get()) {
+                        self.range.clear();
+                    }
+                }
+            }
+            Dealing::Guided { chunk } => {
+                let (total, unit) = units(count, 1, claim::UNITS_MAX);
+                self.total.set(total);
+                self.unit.set(unit);
+                self.amount.set(chunk.max(1).div_ceil(unit));
+                self.chunk.set(count);
+                self.deal.set(kind::GUIDED);
+            }
+        }
+    }
+
+    #[inline]
+    fn claim_first(&self, place: Place, amount: u64) -> u64 {
+        place.slot.claim.add(place.tag(), amount)
+    }
+
+    /// Loop bounds of the next chunk; none if there is no more work.
+    #[inline]
+    pub(super) fn hand_out(&self, member: &'static Member) -> Option<(u64, u64)> {
+        let (from, to) = self.next_chunk(member)?;
+        Some(self.iterations().bounds(from, to))
+    }
+
+    /// Numbers of the iterations of the next chunk.
+    #[inline]
+    pub(super) fn next_chunk(&self, member: &'static Member) -> Option<(u64, u64)> {
+        let mut at = self.at.get();
+        if at == self.until.get() {
+            if !self.refill(member) {
+                return None;
+            }
+            at = self.at.get();
+        }
+        let until = self.until.get();
+        let chunk = self.chunk.get();
+        let to = if until - at <= chunk {
+            until
+        } else {
+            at + chunk
+        };
+        self.at.set(to);
+        Some((at, to))
+    }
+
+    /// Claims more iterations, if there are any.
+    #[inline]
+    fn refill(&self, member: &'static Member) -> bool {
+        let more = match self.deal.get() {
+            kind::RANGE => match self.range.take() {
+                Some(unit) => self.open_unit(unit),
+                None => self.refill_range(member),
+            },
+            kind::SHARED => self
+                .slot()
+                .is_some_and(|slot| self.open_unit(slot.claim.add_more(1))),
+            kind::CHUNKS => self.next_static(),
+            kind::GUIDED => self.next_guided(member),
+            _ => false,
+        };
+        if !more {
+            self.deal.set(kind::NONE);
+        }
+        more
+    }
+
+    fn slot(&self) -> Option<&'static super::slot::Slot> {
+        self.slot.load(Ordering::Relaxed)
+    }
+
+    /// Makes the iterations of a unit the ones to hand out; `false` if the
+    /// loop has no such unit.
+    #[inline]
+    fn open_unit(&self, unit: u64) -> bool {
+        if unit >= self.total.get() {
+            return false;
+        }
+        self.open(unit, unit + 1);
+        true
+    }
+
+    #[inline]
+    fn open(&self, from: u64, to: u64) {
+        let unit = self.unit.get();
+        let count = self.count();
+        let at = from * unit;
+        let length = (count - at).min((to - from).saturating_mul(unit));
+        self.at.set(at);
+        self.until.set(at + length);
+        self.position.set(from);
+        self.position_after.set(to);
+    }
+
+    /// Makes the units the member's range and opens the first of them.
+    fn open_range(&self, construct: u32, from: u64, to: u64) -> bool {
+        let to = to.min(self.total.get());
+        if from >= to {
+            return false;
+        }
+        self.range.install(construct, from + 1, to);
+        self.open(from, from + 1);
+        true
+    }
+
+    #[cold]
+    fn refill_range(&self, member: &'static Member) -> bool {
+        let construct = self.in_loop.get();
+        if self.amount.get() != 0 {
+            if let Some(slot) = self.slot() {
+                let first = slot.claim.add_more(self.amount.get());
+                if self.open_range(construct, first, first + self.amount.get()) {
+                    return true;
+                }
+            }
+            // All is claimed; do not ask again.
+            self.amount.set(0);
+        }
+        let team = member.team();
+        let size = team.size();
+        let own = member.thread_num();
+        (1..size).any(|offset| {
+            let victim = team.member((own + offset) % size);
+            victim
+                .share
+                .range
+                .steal(construct)
+                .is_some_and(|(from, to)| self.open_range(construct, from, to))
+        })
+    }
+
+    fn next_static(&self) -> bool {
+        let (count, chunk, next) = (self.count(), self.chunk.get(), self.total.get());
+        if next >= count {
+            return false;
+        }
+        self.at.set(next);
+        self.until.set(next + chunk.min(count - next));
+        // Past the end if the sum is too large for the type.
+        self.total.set(next.saturating_add(self.unit.get()));
+        let after = self.position_after.get().wrapping_add(self.amount.get());
+        self.position.set(after.wrapping_sub(1));
+        self.position_after.set(after);
+        true
+    }
+
+    fn next_guided(&self, member: &Member) -> bool {
+        let Some(slot) = self.slot() else {
+            return false;
+        };
+        let size = u64::from(member.team().size());
+        let (total, least) = (self.total.get(), self.amount.get());
+        let amount = |claimed: u64| {
+            let left = total.saturating_sub(claimed);
+            left.div_ceil(size).max(least).min(left)
+        };
+        let tag = claim::Tag::of(self.in_loop.get());
+        match slot.claim.take(tag, amount) {
+            Some((from, to)) => {
+                self.open(from, to);
+                true
+            }
+            None => false,
+        }
+    }
+
+    #[inline]
+    fn count(&self) -> u64 {
+        self.iterations().count()
+    }
+}
+
+/// How many units of how many iterations make up `count` iterations in chunks
+/// of `chunk`, if there may be at most `max` units.
+#[inline]
+fn units(count: u64, chunk: u64, max: u64) -> (u64, u64) {
+    let chunks = if chunk == 1 {
+        count
+    } else {
+        count.div_ceil(chunk)
+    };
+    if chunks <= max {
+        return (chunks, chunk);
+    }
+    // `chunk << shift` is at most `2 * count / max`: no overflow.
+    let shift = (chunks.div_ceil(max)).next_power_of_two().trailing_zeros();
+    (chunks.div_ceil(1 << shift), chunk << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn units_cover_the_loop(count in 1u64.., chunk in 1u64.., max in prop_oneof![
+            Just(range::UNITS_MAX), Just(claim::UNITS_MAX)
+        ]) {
+            let chunk = chunk.min(count);
+            let (total, unit) = units(count, chunk, max);
+            prop_assert!(total <= max);
+            prop_assert_eq!(unit % chunk, 0);
+            prop_assert_eq!(total, count.div_ceil(unit));
+        }
+
+        #[test]
+        fn small_chunks_of_long_loops_are_grouped(count in 1u64 << 40.., chunk in 1u64..1000) {
+            let (total, unit) = units(count, chunk, range::UNITS_MAX);
+            prop_assert!(total <= range::UNITS_MAX && total > range::UNITS_MAX / 4);
+            prop_assert!((unit / chunk).is_power_of_two());
+            prop_assert_eq!(total, count.div_ceil(unit));
+        }
+    }
+
+    #[test]
+    fn what_the_runtime_schedule_means() {
+        let schedule = |kind, chunk| Schedule {
+            kind,
+            monotonic: false,
+            chunk,
+        };
+        assert_eq!(
+            Dealing::from_schedule(schedule(ScheduleKind::Auto, 0), true),
+            Dealing::Static { chunk: 0 }
+        );
+        assert_eq!(
+            Dealing::from_schedule(schedule(ScheduleKind::Dynamic, 3), true),
+            Dealing::Dynamic {
+                chunk: 3,
+                monotonic: true
+            }
+        );
+    }
+}

@@ -1,0 +1,245 @@
+//! Doacross loops: `ordered(n)` with `depend(source)` and `depend(sink: ...)`.
+//!
+//! An iteration vector is flattened to its number in the whole iteration
+//! space, in lexicographic order. Iterations with the same outermost index are
+//! run by one thread in that order, so how far they have come is one number:
+//! that of the last posted iteration, plus 1. Where a thread runs all chunks
+//! of the outermost loop in order that are dealt to it in advance (static
+//! schedules), one number per thread is enough; otherwise there is one per
+//! chunk, or per outermost iteration where chunks vary.
+
+use super::deal::Dealing;
+use super::iterations::share;
+use crate::barrier::wait_recorded;
+use crate::bell::Bell;
+use crate::team::Member;
+use fathomp_trace::state::State;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+const BELLS: usize = 8;
+/// Numbers allocated together, when first needed.
+const BLOCK: u64 = 1024;
+
+/// Progress of a doacross loop.
+#[derive(Debug)]
+pub(crate) struct Doacross {
+    /// Trip counts of the loops inside the outermost one.
+    inner: Box<[u64]>,
+    layout: Layout,
+    blocks: Box<[OnceLock<Block>]>,
+    bells: [Bell; BELLS],
+}
+
+type Block = Box<[Progress]>;
+
+/// Number of the next iteration not posted. Neighbours are written by
+/// different threads.
+#[repr(align(64))]
+#[derive(Debug, Default)]
+struct Progress(AtomicU64);
+
+/// Which number belongs to an outermost iteration.
+#[derive(Clone, Copy, Debug)]
+enum Layout {
+    /// Per thread, equal shares of `count` iterations.
+    Shares { count: u64, size: u64 },
+    /// Per thread, chunks dealt round-robin.
+    RoundRobin { chunk: u64, size: u64 },
+    /// Per chunk.
+    Chunks { chunk: u64 },
+}
+
+impl Layout {
+    fn entry(self, outermost: u64) -> u64 {
+        match self {
+            Self::Shares { count, size } => owner(outermost, count, size),
+            Self::RoundRobin { chunk, size } => outermost / chunk % size,
+            Self::Chunks { chunk } => outermost / chunk,
+        }
+    }
+}
+
+/// The member that [`share`] gives an iteration to.
+fn owner(iteration: u64, count: u64, size: u64) -> u64 {
+    let each = count / size;
+    let larger = count % size;
+    let in_larger = larger * (each + 1);
+    let who = if iteration < in_larger {
+        iteration / (each + 1)
+    } else {
+        // `each` is not 0 here: with shares of 0 all iterations are in larger ones.
+        larger + (iteration - in_larger) / each.max(1)
+    };
+    debug_assert!({
+        let (first, end) = share(count, who, size);
+        (first..end).contains(&iteration)
+    });
+    who
+}
+
+impl Doacross {
+    /// For loops with these trip counts, outermost first, dealt so to `size`
+    /// members.
+    pub(crate) fn new(counts: &[u64], dealing: Dealing, size: u32) -> Self {
+        let (outermost, inner) = counts.split_first().map_or((0, &[][..]), |(o, i)| (*o, i));
+        let size = u64::from(size);
+        let (layout, entries) = match dealing {
+            Dealing::Static { chunk: 0 } => (
+                Layout::Shares {
+                    count: outermost,
+                    size,
+                },
+                size,
+            ),
+            Dealing::Static { chunk } => (Layout::RoundRobin { chunk, size }, size),
+            Dealing::Dynamic { chunk, .. } => {
+                let chunk = chunk.max(1);
+                (Layout::Chunks { chunk }, outermost.div_ceil(chunk))
+            }
+            Dealing::Guided { .. } => (Layout::Chunks { chunk: 1 }, outermost),
+        };
+        Self {
+            inner: inner.into(),
+            layout,
+            blocks: (0..entries.div_ceil(BLOCK))
+                .map(|_| OnceLock::new())
+                .collect(),
+            bells: std::array::from_fn(|_| Bell::new()),
+        }
+    }
+
+    /// Number of an iteration in the whole space, and the entry it belongs
+    /// to. `index` yields the vector, outermost first.
+    fn locate(&self, mut index: impl FnMut(usize) -> u64) -> (u64, u64) {
+        let outermost = index(0);
+        let mut number = outermost;
+        for (depth, count) in self.inner.iter().enumerate() {
+            number = number.wrapping_mul(*count).wrapping_add(index(depth + 1));
+        }
+        (number, self.layout.entry(outermost))
+    }
+
+    /// `None` for an iteration outside the loop, which nothing posts.
+    fn progress(&self, entry: u64) -> Option<&AtomicU64> {
+        let block = self.blocks.get(usize::try_from(entry / BLOCK).ok()?)?;
+        let block = block.get_or_init(|| (0..BLOCK).map(|_| Progress::default()).collect());
+        Some(&block[(entry % BLOCK) as usize].0)
+    }
+
+    /// Wakes everybody who waits, to look at what has changed.
+    pub(crate) fn ring_all(&self) {
+        self.bells.iter().for_each(Bell::ring);
+    }
+
+    fn post(&self, index: impl FnMut(usize) -> u64) {
+        let (number, entry) = self.locate(index);
+        if let Some(progress) = self.progress(entry) {
+            progress.store(number.wrapping_add(1), Ordering::SeqCst);
+            self.bells[entry as usize % BELLS].ring();
+        }
+    }
+
+    fn wait(&self, member: &'static Member, index: impl FnMut(usize) -> u64) {
+        let (number, entry) = self.locate(index);
+        let Some(progress) = self.progress(entry) else {
+            return;
+        };
+        let ready = || progress.load(Ordering::SeqCst) > number;
+        if ready() {
+            return;
+        }
+        let team = member.team();
+        wait_recorded(member, State::Ordered, || {
+            self.bells[entry as usize % BELLS].wait(team.patience(), || {
+                ready() || team.cancelled.load(Ordering::SeqCst)
+            });
+        });
+    }
+}
+
+/// The loop being started has these trip counts, outermost first.
+pub fn set_up(
+    member: &'static Member,
+    shared: &mut super::SharedParts<'_>,
+    counts: &[u64],
+    dealing: Dealing,
+) {
+    let size = member.team().size();
+    let doacross = (size > 1).then(|| {
+        let make = || Arc::new(Doacross::new(counts, dealing, size));
+        Arc::clone(shared.extra.doacross.get_or_insert_with(make))
+    });
+    member.share.doacross.set(doacross);
+}
+
+/// `depend(source)`: the iteration with this vector, outermost first, is done.
+pub fn post(member: &'static Member, index: impl Fn(usize) -> u64) {
+    member.share.doacross.with(|doacross| {
+        if let Some(doacross) = doacross {
+            doacross.post(&index);
+        }
+    });
+}
+
+/// `depend(sink: ...)`: waits until the iteration with this vector is done.
+pub fn wait(member: &'static Member, index: impl Fn(usize) -> u64) {
+    member.share.doacross.with(|doacross| {
+        if let Some(doacross) = doacross {
+            doacross.wait(member, &index);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn owners_agree_with_shares(count in 1u64..10_000, size in 1u64..40, pick: u64) {
+            let iteration = pick % count;
+            let who = owner(iteration, count, size);
+            let (first, end) = share(count, who, size);
+            prop_assert!((first..end).contains(&iteration));
+        }
+
+        #[test]
+        fn numbers_follow_the_order_of_execution(
+            counts in proptest::collection::vec(1u64..5, 1..4), chunk in 0u64..4,
+        ) {
+            let doacross = Doacross::new(&counts, Dealing::Static { chunk }, 3);
+            let total: u64 = counts.iter().product();
+            for number in 0..total {
+                let mut rest = number;
+                let mut index: Vec<u64> = counts.iter().rev().map(|count| {
+                    let digit = rest % count;
+                    rest /= count;
+                    digit
+                }).collect();
+                index.reverse();
+                prop_assert_eq!(doacross.locate(|i| index[i]).0, number);
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_was_posted_is_ready() {
+        let doacross = Doacross::new(
+            &[4, 3],
+            Dealing::Dynamic {
+                chunk: 2,
+                monotonic: true,
+            },
+            2,
+        );
+        let ready = |outer: u64, inner: u64| {
+            let (number, entry) = doacross.locate(|i| [outer, inner][i]);
+            doacross.progress(entry).unwrap().load(Ordering::SeqCst) > number
+        };
+        doacross.post(|i| [2, 1][i]);
+        assert!(ready(2, 0) && ready(2, 1));
+        assert!(!ready(2, 2) && !ready(3, 0) && !ready(1, 2));
+    }
+}

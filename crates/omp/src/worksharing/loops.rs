@@ -1,0 +1,162 @@
+//! Worksharing loops and sections.
+
+use super::cursor::Place;
+use super::deal::Dealing;
+use super::iterations::Iterations;
+use super::ordered;
+use super::slot::Extra;
+use crate::barrier;
+use crate::team::Member;
+use fathomp_trace::record::LoopKind;
+use fathomp_trace::state::State;
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+
+/// A worksharing loop as a member meets it.
+#[derive(Clone, Copy, Debug)]
+pub struct Loop {
+    /// What is to be run.
+    pub iterations: Iterations,
+    /// How it is dealt.
+    pub dealing: Dealing,
+    /// There is an `ordered` clause without a parameter.
+    pub ordered: bool,
+    /// `sections`, whose iterations are the sections.
+    pub sections: bool,
+    /// Return address of the program's call, for naming the loop.
+    pub call: usize,
+}
+
+impl Loop {
+    /// The `sections` construct with that many sections.
+    #[must_use]
+    pub const fn sections(count: u32, call: usize) -> Self {
+        Self {
+            iterations: Iterations::counted(count as u64),
+            dealing: Dealing::Dynamic {
+                chunk: 1,
+                monotonic: true,
+            },
+            ordered: false,
+            sections: true,
+            call,
+        }
+    }
+
+    pub(super) fn kind(&self) -> LoopKind {
+        if self.sections {
+            return LoopKind::Sections;
+        }
+        match self.dealing {
+            Dealing::Static { .. } => LoopKind::Static,
+            Dealing::Dynamic { .. } => LoopKind::Dynamic,
+            Dealing::Guided { .. } => LoopKind::Guided,
+        }
+    }
+}
+
+/// The member meets a loop.
+#[inline]
+pub fn start(member: &'static Member, wanted: &Loop) {
+    let cursor = &member.share;
+    let size = member.team().size();
+    let place = if size > 1 {
+        let place = cursor.advance(member);
+        cursor.slot.store(Some(place.slot), Ordering::Relaxed);
+        Some(place)
+    } else {
+        None
+    };
+    prepare(member, wanted, size, place);
+}
+
+/// The member meets a loop whose members share more than iterations; `set_up`
+/// runs before any other member's.
+pub fn start_with<R>(
+    member: &'static Member,
+    wanted: &Loop,
+    set_up: impl FnOnce(&mut SharedParts<'_>) -> R,
+) -> R {
+    let cursor = &member.share;
+    let place = cursor.advance(member);
+    cursor.slot.store(Some(place.slot), Ordering::Relaxed);
+    prepare(member, wanted, member.team().size(), Some(place));
+    set_up(&mut SharedParts {
+        extra: place.slot.extra(place.construct),
+    })
+}
+
+#[inline]
+pub(super) fn prepare(member: &'static Member, wanted: &Loop, size: u32, place: Option<Place>) {
+    let cursor = &member.share;
+    cursor.in_loop.set(cursor.construct());
+    cursor.set_up(member, size, &wanted.iterations, wanted.dealing, place);
+    ordered::prepare(cursor, wanted.ordered && size > 1);
+    cursor.recorded.set(0);
+    if let Some(recorder) = member.worker().recorder() {
+        super::recording::begin(member, recorder, wanted);
+    }
+}
+
+/// Loop bounds of the member's next chunk; none if it has no more work.
+#[inline]
+pub fn next(member: &'static Member) -> Option<(u64, u64)> {
+    let cursor = &member.share;
+    if cursor.recorded.get() != 0 {
+        return super::recording::next(member);
+    }
+    cursor.hand_out(member)
+}
+
+/// The same in a loop with an `ordered` clause.
+#[inline]
+pub fn next_ordered(member: &'static Member) -> Option<(u64, u64)> {
+    ordered::finish_chunk(member);
+    let chunk = next(member);
+    ordered::begin_chunk(member, chunk.is_some());
+    chunk
+}
+
+/// Number of the member's next section, from 1; 0 if there is none.
+#[inline]
+pub fn next_section(member: &'static Member) -> u32 {
+    // Sections are numbered by a `u32`, so the bound fits.
+    next(member).map_or(0, |(from, _)| from as u32 + 1)
+}
+
+/// The member is through with the loop; others may not be.
+#[inline]
+pub fn end_nowait(member: &'static Member) {
+    let cursor = &member.share;
+    ordered::finish_chunk(member);
+    cursor.stop();
+    if cursor.recorded.get() != 0 {
+        super::recording::end(member);
+    }
+}
+
+/// The end of a loop with its implicit barrier.
+#[inline]
+pub fn end(member: &'static Member) {
+    end_nowait(member);
+    barrier::barrier(member, State::ImplicitBarrier);
+}
+
+/// The same where the region may have been cancelled; `true` if it has.
+pub fn end_cancel(member: &'static Member) -> bool {
+    end_nowait(member);
+    barrier::cancellable(member, State::ImplicitBarrier)
+}
+
+/// What the members of a loop share besides its iterations.
+pub struct SharedParts<'a> {
+    pub(super) extra: MutexGuard<'a, Extra>,
+}
+
+impl SharedParts<'_> {
+    /// Address of `bytes` bytes of memory all members share, zero at first,
+    /// until the loop's end.
+    pub fn memory(&mut self, bytes: usize) -> usize {
+        self.extra.memory(bytes)
+    }
+}

@@ -1,0 +1,97 @@
+//! The `ordered` clause without a parameter.
+//!
+//! Chunks take turns in the order of their iterations. The turn is the
+//! position of the chunk that may run its ordered regions; a member keeps it
+//! until it asks for its next chunk and then passes it on to the position
+//! after. A chunk that ran no ordered region waits for its turn then, so that
+//! the turn passes through all chunks.
+
+use super::claim::Tag;
+use super::cursor::Cursor;
+use crate::barrier::wait_recorded;
+use crate::team::Member;
+use fathomp_trace::state::State;
+use std::sync::atomic::Ordering;
+
+/// State of the current chunk; numbers so that they fit an
+/// [`Own`](crate::own::Own).
+mod state {
+    /// Not an ordered loop, or one member only.
+    pub(super) const NOT_ORDERED: u32 = 0;
+    /// No chunk yet, or no more.
+    pub(super) const NO_CHUNK: u32 = 1;
+    /// The chunk's turn has not been waited for.
+    pub(super) const BEFORE: u32 = 2;
+    /// It is the chunk's turn.
+    pub(super) const NOW: u32 = 3;
+}
+
+/// The member meets a loop.
+#[inline]
+pub(super) fn prepare(cursor: &Cursor, ordered: bool) {
+    cursor.turn.set(if ordered {
+        state::NO_CHUNK
+    } else {
+        state::NOT_ORDERED
+    });
+}
+
+#[inline]
+pub(super) fn begin_chunk(member: &'static Member, any: bool) {
+    let cursor = &member.share;
+    if any && cursor.turn.get() == state::NO_CHUNK {
+        cursor.turn.set(state::BEFORE);
+    }
+}
+
+/// `ordered` begins: waits for the chunk's turn. Outside an ordered loop there
+/// is nothing to wait for.
+#[inline]
+pub fn enter(member: &'static Member) {
+    if member.share.turn.get() == state::BEFORE {
+        wait(member);
+        member.share.turn.set(state::NOW);
+    }
+}
+
+/// The member has run its chunk: the turn goes to the next one. Several claims
+/// made as one (see [`super::deal`]) count as one chunk.
+#[inline]
+pub(super) fn finish_chunk(member: &'static Member) {
+    let cursor = &member.share;
+    let turn = cursor.turn.get();
+    if turn < state::BEFORE || cursor.at.get() != cursor.until.get() {
+        return;
+    }
+    if turn == state::BEFORE {
+        wait(member);
+    }
+    if let Some(slot) = cursor.slot.load(Ordering::Relaxed) {
+        let after = cursor.position_after.get();
+        slot.order
+            .turn
+            .pass_to(Tag::of(cursor.in_loop.get()), after);
+        slot.order.bell(after).ring();
+    }
+    cursor.turn.set(state::NO_CHUNK);
+}
+
+#[inline]
+fn wait(member: &'static Member) {
+    let cursor = &member.share;
+    let Some(slot) = cursor.slot.load(Ordering::Relaxed) else {
+        return;
+    };
+    let tag = Tag::of(cursor.in_loop.get());
+    let position = cursor.position.get();
+    let order = &slot.order;
+    if order.turn.is_at(tag, position) {
+        return;
+    }
+    let team = member.team();
+    wait_recorded(member, State::Ordered, || {
+        order.bell(position).wait(team.patience(), || {
+            order.turn.is_at(tag, position) || team.cancelled.load(Ordering::SeqCst)
+        });
+    });
+}

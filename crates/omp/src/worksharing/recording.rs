@@ -1,0 +1,119 @@
+//! What a recording learns about loops.
+
+use super::cursor::OwnWord;
+use super::loops::Loop;
+use crate::own::Own;
+use crate::runtime::runtime;
+use crate::team::Member;
+use fathomp_base::{InstanceId, SiteId, Ticks};
+use fathomp_trace::model::SiteKind;
+use fathomp_trace::now;
+use fathomp_trace::record::{LoopKind, LoopShare};
+use fathomp_trace::recorder::ThreadRecorder;
+use std::sync::atomic::Ordering;
+
+/// One dispatch in so many is timed.
+const SAMPLE: u32 = 16;
+
+/// A member's share of the loop it is in.
+#[derive(Debug)]
+pub(super) struct Tally {
+    site: Own,
+    kind: Own,
+    ordered: Own,
+    asked: OwnWord,
+    iterations: OwnWord,
+    chunks: OwnWord,
+    begin: OwnWord,
+    countdown: Own,
+}
+
+impl Tally {
+    pub(super) const fn new() -> Self {
+        Self {
+            site: Own::new(0),
+            kind: Own::new(0),
+            ordered: Own::new(0),
+            asked: OwnWord::new(),
+            iterations: OwnWord::new(),
+            chunks: OwnWord::new(),
+            begin: OwnWord::new(),
+            countdown: Own::new(0),
+        }
+    }
+}
+
+/// The member of a recorded thread meets a loop.
+#[cold]
+pub(super) fn begin(member: &'static Member, _thread: &'static ThreadRecorder, wanted: &Loop) {
+    let Some(recorder) = runtime().recorder else {
+        return;
+    };
+    let kind = if wanted.sections {
+        SiteKind::Sections
+    } else {
+        SiteKind::Loop
+    };
+    let tally = &member.share.tally;
+    tally.site.set(recorder.site(kind, wanted.call, 0).0);
+    tally.kind.set(wanted.kind() as u32);
+    tally.ordered.set(u32::from(wanted.ordered));
+    tally.asked.set(wanted.dealing.chunk());
+    tally.iterations.set(0);
+    tally.chunks.set(0);
+    tally.begin.set(now().0);
+    member.share.recorded.set(1);
+}
+
+/// [`super::loops::next`] in a recorded thread.
+pub(super) fn next(member: &'static Member) -> Option<(u64, u64)> {
+    let cursor = &member.share;
+    let Some(thread) = member.worker().recorder() else {
+        return cursor.hand_out(member);
+    };
+    let tally = &cursor.tally;
+    let countdown = tally.countdown.get();
+    let chunk = if countdown == 0 {
+        tally.countdown.set(SAMPLE - 1);
+        let begin = now();
+        let chunk = cursor.next_chunk(member);
+        thread.overhead(begin, now(), SAMPLE);
+        chunk
+    } else {
+        tally.countdown.set(countdown - 1);
+        cursor.next_chunk(member)
+    };
+    let (from, to) = chunk?;
+    thread.chunk(to - from);
+    tally.chunks.set(tally.chunks.get() + 1);
+    tally.iterations.set(tally.iterations.get() + (to - from));
+    Some(cursor.iterations().bounds(from, to))
+}
+
+/// The member of a recorded thread is through with its loop.
+#[cold]
+pub(super) fn end(member: &'static Member) {
+    let cursor = &member.share;
+    cursor.recorded.set(0);
+    let Some(thread) = member.worker().recorder() else {
+        return;
+    };
+    let tally = &cursor.tally;
+    let kind = match tally.kind.get() {
+        kind if kind == LoopKind::Static as u32 => LoopKind::Static,
+        kind if kind == LoopKind::Guided as u32 => LoopKind::Guided,
+        kind if kind == LoopKind::Sections as u32 => LoopKind::Sections,
+        _ => LoopKind::Dynamic,
+    };
+    thread.loop_done(&LoopShare {
+        site: SiteId(tally.site.get()),
+        instance: InstanceId(member.team().dock.instance.load(Ordering::Relaxed)),
+        kind,
+        ordered: tally.ordered.get() != 0,
+        chunk: tally.asked.get(),
+        iterations: tally.iterations.get(),
+        chunks: tally.chunks.get(),
+        begin: Ticks(tally.begin.get()),
+        end: now(),
+    });
+}

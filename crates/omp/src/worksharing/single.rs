@@ -1,0 +1,45 @@
+//! `single`, with and without `copyprivate`.
+
+use crate::barrier;
+use crate::team::Member;
+use fathomp_trace::state::State;
+use std::sync::atomic::Ordering;
+
+/// Whether the calling member is the one that runs the block.
+#[inline]
+pub fn start(member: &'static Member) -> bool {
+    if member.team().size() == 1 {
+        return true;
+    }
+    let place = member.share.advance(member);
+    place.slot.claim.win(place.tag())
+}
+
+/// The same with a `copyprivate` clause: the member that runs the block gets
+/// `None` and then calls [`finish_copy`]; the others wait and get the address
+/// of its data.
+pub fn start_copy(member: &'static Member) -> Option<usize> {
+    if member.team().size() == 1 {
+        return None;
+    }
+    let place = member.share.advance(member);
+    if place.slot.claim.win(place.tag()) {
+        member.share.copy.store(Some(place.slot), Ordering::Relaxed);
+        return None;
+    }
+    barrier::barrier(member, State::ImplicitBarrier);
+    // Written before its writer came to the barrier. The slot is not reused
+    // before the next barrier (see `super::slot`).
+    Some(place.slot.copy.load(Ordering::Relaxed))
+}
+
+/// The member that ran the block broadcasts the address of its data.
+pub fn finish_copy(member: &'static Member, data: usize) {
+    if member.team().size() == 1 {
+        return;
+    }
+    if let Some(slot) = member.share.copy.load(Ordering::Relaxed) {
+        slot.copy.store(data, Ordering::Relaxed);
+    }
+    barrier::barrier(member, State::ImplicitBarrier);
+}
