@@ -73,7 +73,7 @@ fn beyond_the_limit_executions_are_summed_exactly() {
 /// stands in for a full disk.
 #[test]
 fn with_a_full_disk() {
-    if role().is_none() {
+    if role().as_deref() != Some("full disk") {
         return;
     }
     let place = Place::new();
@@ -151,4 +151,63 @@ fn an_idle_program_costs_the_drainer_no_records() {
     recorder.finish();
     drainer.finish().unwrap();
     assert_eq!(total(&executions(&place.read(), SiteId(1))), 1);
+}
+
+/// Not a test of its own: records in memory that holds less than one ring.
+#[test]
+fn with_hardly_any_memory() {
+    if role().as_deref() != Some("hardly any memory") {
+        return;
+    }
+    let place = Place::new();
+    let settings = Settings {
+        ring_kib: 1024,
+        ..place.settings()
+    };
+    let recorder = Recorder::open(settings, "test").unwrap();
+    let site = region(recorder, 0);
+    let attached: Vec<_> = (0..8)
+        .filter_map(|_| std::thread::spawn(|| recorder.attach()).join().unwrap())
+        .collect();
+    assert!((1..8).contains(&attached.len()), "{}", attached.len());
+    for number in 0..20_000 {
+        for thread in &attached {
+            execute(thread, site, number);
+        }
+    }
+    for number in 0..10_000 {
+        let _ = region(recorder, 16 * number);
+    }
+    recorder.finish();
+    let said = std::fs::read_dir(&place.live).unwrap().count();
+    assert_eq!(said, 1);
+}
+
+#[test]
+fn a_program_survives_when_memory_for_its_rings_runs_out() {
+    if role().is_some() {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let script = r#"mount -t tmpfs -o size=640k none "$1" || exit 77
+        TMPDIR="$1" exec "$0" --exact with_hardly_any_memory --nocapture"#;
+    let status = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .arg(root.path())
+        .env(common::ROLE, "hardly any memory")
+        .stdout(std::process::Stdio::null())
+        .status();
+    let done = status.as_ref().is_ok_and(std::process::ExitStatus::success);
+    // `unshare` leaves with 1 if the kernel does not permit it.
+    let refused = status.is_err()
+        || matches!(
+            status.as_ref().map(std::process::ExitStatus::code),
+            Ok(Some(1 | 77))
+        );
+    if !done && refused && std::env::var_os("FATHOMP_REQUIRE_ALL").is_none() {
+        eprintln!("SKIPPED: this machine lets us mount no file system of our own");
+        return;
+    }
+    assert!(done, "{status:?}");
 }
