@@ -3,14 +3,15 @@
 use super::Recorder;
 use super::carry;
 use super::cells::{Apart, Own};
+use super::sampler::Sampler;
 use crate::layout::{frame, slot};
-use crate::record::{CounterReading, Counters, Interval, LoopShare};
+use crate::record::{CounterReading, Interval, LoopShare};
 use crate::ring::{Cursor, Ring};
 use crate::state::State;
 use crate::wire::{self, InstanceHead};
 use fathomp_base::{InstanceId, SiteId, ThreadId, Ticks};
 use fathomp_sys::clock::now;
-use fathomp_sys::counters::{self, HardwareCounters};
+use fathomp_sys::counters;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -76,13 +77,6 @@ struct Private {
     sampled: AtomicU64,
     /// Never held while something is recorded.
     sampler: Mutex<Sampler>,
-}
-
-/// The previous reading of the counters.
-#[derive(Debug, Default)]
-struct Sampler {
-    usage: counters::Usage,
-    hardware: Option<(HardwareCounters, counters::Hardware)>,
 }
 
 impl ThreadRecorder {
@@ -154,7 +148,7 @@ impl ThreadRecorder {
             self.slot[slot::DROPPED].add(carry::executions(self));
             self.slot[slot::CARRIED].write(0);
         }
-        self.sampler().hardware = None;
+        self.sampler().end();
         let thread = ThreadId(self.slot[slot::THREAD].read() as u32);
         self.slot[slot::LAST].write(at.0);
         // Every other record leaves room for this one.
@@ -423,16 +417,15 @@ impl ThreadRecorder {
         let capacity = self.ring.capacity() as usize;
         let grown = self.own.grown.read() as usize;
         let target = (grown + GROWTH).max(position as usize).min(capacity);
-        let before = counters::thread_usage();
         let range = self.ring_at + grown.min(target)..self.ring_at + target;
-        if self.recorder.file.populate(range).is_err() {
+        // The page faults of this are ours, not the program's.
+        let made = self
+            .sampler()
+            .without(|| self.recorder.file.populate(range));
+        if made.is_err() {
             self.own.stunted.write(at.max(1));
             return false;
         }
-        // These page faults are ours, not the program's.
-        let after = counters::thread_usage();
-        let ours = after.minor_faults.saturating_sub(before.minor_faults);
-        self.sampler().usage.minor_faults += ours;
         self.own.grown.write(if target == capacity {
             u64::MAX
         } else {
@@ -449,17 +442,7 @@ impl ThreadRecorder {
     }
 
     fn begin_counting(&self, at: Ticks) {
-        let mut sampler = self.sampler();
-        sampler.hardware = None;
-        if self.recorder.hardware_expected() {
-            let opened = HardwareCounters::open().ok();
-            self.recorder.hardware_found(opened.is_some());
-            sampler.hardware = opened.and_then(|counters| {
-                let first = counters.read()?;
-                Some((counters, first))
-            });
-        }
-        sampler.usage = counters::thread_usage();
+        self.sampler().begin(self.recorder);
         self.own.sampled.write(at.0);
     }
 
@@ -477,32 +460,11 @@ impl ThreadRecorder {
     fn reading(&self) -> CounterReading {
         let mut sampler = self.sampler();
         let at = now();
-        let usage = counters::thread_usage();
-        let before = std::mem::replace(&mut sampler.usage, usage);
-        let hardware = sampler.hardware.as_mut().and_then(|(counters, before)| {
-            let now = counters.read()?;
-            let before = std::mem::replace(before, now);
-            Some((now, before))
-        });
-        let counts = Counters {
-            minor_faults: usage.minor_faults.saturating_sub(before.minor_faults),
-            major_faults: usage.major_faults.saturating_sub(before.major_faults),
-            voluntary_switches: usage
-                .voluntary_switches
-                .saturating_sub(before.voluntary_switches),
-            involuntary_switches: usage
-                .involuntary_switches
-                .saturating_sub(before.involuntary_switches),
-            cycles: hardware.map(|(now, before)| now.cycles.saturating_sub(before.cycles)),
-            instructions: hardware
-                .map(|(now, before)| now.instructions.saturating_sub(before.instructions)),
-            ..Counters::default()
-        };
         CounterReading {
             since: Ticks(self.own.sampled.read()),
             at,
             site: SiteId(self.innermost()[frame::SITE].read() as u32),
-            counts,
+            counts: sampler.read(),
         }
     }
 }
