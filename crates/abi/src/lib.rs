@@ -15,6 +15,7 @@ pub mod allocator;
 pub mod api;
 pub mod device;
 mod entry;
+pub mod error_directive;
 mod fatal;
 pub mod gomp;
 mod load;

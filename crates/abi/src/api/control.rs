@@ -3,9 +3,13 @@
 use super::{ask, ask_with, update_icvs};
 use crate::device::{INITIAL_DEVICE, is_host};
 use fathomp_omp::runtime::display_environment;
-use fathomp_omp::{current, runtime};
+use fathomp_omp::{current, runtime, task};
 
 ask! {
+    /// Whether the current task is final.
+    omp_in_final, omp_in_final_ -> i32 = i32::from(task::in_final(current()));
+    /// Whether the current task is an explicit one.
+    omp_in_explicit_task, omp_in_explicit_task_ -> i32 = i32::from(task::in_explicit(current()));
     /// `max-task-priority-var`.
     omp_get_max_task_priority, omp_get_max_task_priority_ -> i32 =
         super::count(runtime().settings.max_task_priority);

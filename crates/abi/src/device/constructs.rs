@@ -1,15 +1,18 @@
-//! What gcc makes of `target`, `target data` and `teams`, on the host.
+//! What gcc makes of `target` and `target data`, on the host.
 
 use super::check_mandatory;
-use crate::fatal::fatal;
 use crate::gomp::parallel::Function;
+use crate::gomp::task::{GOMP_task, GOMP_taskwait_depend};
 use fathomp_omp::initial;
 use fathomp_sys::outlined::{Opaque, Outlined};
-use std::ffi::c_void;
-use std::slice;
+use std::ffi::{c_long, c_void};
+use std::{ptr, slice};
 
 /// `GOMP_MAP_FIRSTPRIVATE`: the region works on a copy of the variable.
 const MAP_FIRSTPRIVATE: u16 = 12;
+
+/// The `nowait` clause in the flags of a construct.
+const FLAG_NOWAIT: u32 = 1;
 
 /// `void GOMP_target(int device, void (*fn)(void *), const void *, size_t mapnum,
 /// void **hostaddrs, size_t *sizes, unsigned char *kinds)`, of gcc 4.9.
@@ -45,76 +48,153 @@ pub unsafe extern "C" fn GOMP_target_ext(
     addresses: *mut *mut c_void,
     sizes: *const usize,
     kinds: *const u16,
-    _flags: u32,
-    depend: *mut *mut c_void,
+    flags: u32,
+    depend: *const *const c_void,
     args: *const usize,
 ) {
     check_mandatory(device);
     // SAFETY: all promised by the caller.
+    let region = unsafe {
+        Region {
+            function: Outlined::from_program(function),
+            variables: Variables::new(count, addresses, sizes, kinds),
+            thread_limit: thread_limit(args),
+        }
+    };
+    // SAFETY: promised by the caller.
+    unsafe { in_order(flags, depend, move || region.run()) };
+}
+
+/// Runs a construct after the tasks it depends on: as a task if it has a
+/// `nowait` clause, else here.
+///
+/// # Safety
+/// `depend` is null or what the compiler passes for a `depend` clause; `work`
+/// may run until the program waits for its tasks.
+unsafe fn in_order(flags: u32, depend: *const *const c_void, work: impl FnOnce()) {
+    if flags & FLAG_NOWAIT == 0 {
+        // SAFETY: promised by the caller.
+        unsafe { wait_for(depend) }
+        return work();
+    }
+    // SAFETY: promised by the caller.
+    unsafe { defer(depend, work) }
+}
+
+/// Creates a task that does `work`.
+///
+/// # Safety
+/// As for [`in_order`].
+unsafe fn defer<F: FnOnce()>(depend: *const *const c_void, work: F) {
+    extern "C" fn run_boxed<F: FnOnce()>(arguments: Opaque) {
+        let boxed: *const usize = ptr::with_exposed_provenance(arguments.0);
+        // SAFETY: `defer` made the block from one address of a leaked box, and
+        // a task runs once.
+        let work = unsafe { Box::from_raw(ptr::with_exposed_provenance_mut::<F>(boxed.read())) };
+        work();
+    }
+    const WORD: c_long = size_of::<usize>() as c_long;
+    const DEPEND: u32 = 1 << 3;
+    let mut block = Box::into_raw(Box::new(work)).expose_provenance();
+    let flags = if depend.is_null() { 0 } else { DEPEND };
+    // SAFETY: the block is one word, which the task may copy until the call
+    // returns; `depend` is promised by the caller, and there is no event.
     unsafe {
-        wait_for(depend);
-        let function = Outlined::from_program(function);
-        let _copies = privatise(count, addresses, sizes, kinds);
-        let data = Opaque(addresses.expose_provenance());
-        initial::target(function, data, 0, thread_limit(args));
+        GOMP_task(
+            run_boxed::<F>,
+            Opaque((&raw mut block).expose_provenance()),
+            None,
+            WORD,
+            WORD,
+            true,
+            flags,
+            depend,
+            0,
+            ptr::null_mut(),
+        );
     }
 }
 
-/// Waits until the tasks a construct depends on are done. The construct then
-/// runs at once, also if it has a `nowait` clause, which only permits to defer
-/// it.
+/// Waits until the tasks a construct depends on are done.
 ///
 /// # Safety
 /// `depend` is null or what the compiler passes for a `depend` clause.
-unsafe fn wait_for(depend: *mut *mut c_void) {
+unsafe fn wait_for(depend: *const *const c_void) {
     if !depend.is_null() {
         // SAFETY: promised by the caller.
-        unsafe {
-            let _ = *depend;
-        }
+        unsafe { GOMP_taskwait_depend(depend) }
     }
 }
 
-/// Copies `firstprivate` variables and lets `addresses` point to the copies,
-/// which live as long as the result.
-///
-/// # Safety
-/// `addresses`, `sizes` and `kinds` have `count` elements; each address is that
-/// of a variable of that size if its kind is `firstprivate`.
-unsafe fn privatise(
-    count: usize,
-    addresses: *mut *mut c_void,
-    sizes: *const usize,
-    kinds: *const u16,
-) -> Vec<Vec<u8>> {
-    if count == 0 || addresses.is_null() {
-        return Vec::new();
+/// A `target` region about to run.
+struct Region {
+    function: Outlined,
+    variables: Variables,
+    thread_limit: u32,
+}
+
+impl Region {
+    fn run(mut self) {
+        let data = Opaque(self.variables.addresses.as_mut_ptr().expose_provenance());
+        initial::target(self.function, data, 0, self.thread_limit);
     }
-    // SAFETY: promised by the caller.
-    let (addresses, sizes, kinds) = unsafe {
-        (
-            slice::from_raw_parts_mut(addresses, count),
-            slice::from_raw_parts(sizes, count),
-            slice::from_raw_parts(kinds, count),
-        )
-    };
-    let mut copies = Vec::new();
-    for ((address, &size), &kind) in addresses.iter_mut().zip(sizes).zip(kinds) {
-        // The low byte is what to do, the high one the logarithm of the
-        // variable's alignment.
-        if kind & 0xff != MAP_FIRSTPRIVATE || size == 0 {
-            continue;
+}
+
+/// Where a region finds its variables.
+struct Variables {
+    addresses: Vec<*mut c_void>,
+    /// What the addresses of `firstprivate` variables point into.
+    _copies: Vec<Vec<u8>>,
+}
+
+impl Variables {
+    /// Takes over the addresses; `firstprivate` variables are copied.
+    ///
+    /// # Safety
+    /// `addresses`, `sizes` and `kinds` have `count` elements; each address is
+    /// that of a variable of that size if its kind is `firstprivate`.
+    unsafe fn new(
+        count: usize,
+        addresses: *const *mut c_void,
+        sizes: *const usize,
+        kinds: *const u16,
+    ) -> Self {
+        if count == 0 || addresses.is_null() {
+            return Self {
+                addresses: Vec::new(),
+                _copies: Vec::new(),
+            };
         }
-        let alignment = 1_usize << (kind >> 8).min(16);
-        let mut copy = Vec::<u8>::with_capacity(size + alignment);
-        let skip = copy.as_ptr().align_offset(alignment).min(alignment);
-        copy.resize(skip, 0);
-        // SAFETY: the variable has that size by the caller's promise.
-        copy.extend_from_slice(unsafe { slice::from_raw_parts(address.cast::<u8>(), size) });
-        *address = copy[skip..].as_mut_ptr().cast();
-        copies.push(copy);
+        // SAFETY: promised by the caller.
+        let (addresses, sizes, kinds) = unsafe {
+            (
+                slice::from_raw_parts(addresses, count),
+                slice::from_raw_parts(sizes, count),
+                slice::from_raw_parts(kinds, count),
+            )
+        };
+        let mut addresses = addresses.to_vec();
+        let mut copies = Vec::new();
+        for ((address, &size), &kind) in addresses.iter_mut().zip(sizes).zip(kinds) {
+            // The low byte is what to do, the high one the logarithm of the
+            // variable's alignment.
+            if kind & 0xff != MAP_FIRSTPRIVATE || size == 0 {
+                continue;
+            }
+            let alignment = 1_usize << (kind >> 8).min(16);
+            let mut copy = Vec::<u8>::with_capacity(size + alignment);
+            let skip = copy.as_ptr().align_offset(alignment).min(alignment);
+            copy.resize(skip, 0);
+            // SAFETY: the variable has that size by the caller's promise.
+            copy.extend_from_slice(unsafe { slice::from_raw_parts(address.cast::<u8>(), size) });
+            *address = copy[skip..].as_mut_ptr().cast();
+            copies.push(copy);
+        }
+        Self {
+            addresses,
+            _copies: copies,
+        }
     }
-    copies
 }
 
 /// The `thread_limit` clause among the arguments of a `target` construct; 0 if
@@ -211,12 +291,14 @@ pub unsafe extern "C" fn GOMP_target_update_ext(
     _addresses: *mut *mut c_void,
     _sizes: *const usize,
     _kinds: *const u16,
-    _flags: u32,
-    depend: *mut *mut c_void,
+    flags: u32,
+    depend: *const *const c_void,
 ) {
     check_mandatory(device);
-    // SAFETY: promised by the caller.
-    unsafe { wait_for(depend) }
+    if !depend.is_null() {
+        // SAFETY: promised by the caller; there is nothing to do.
+        unsafe { in_order(flags, depend, || ()) }
+    }
 }
 
 /// `void GOMP_target_enter_exit_data(int device, size_t mapnum, void **hostaddrs,
@@ -231,116 +313,14 @@ pub unsafe extern "C" fn GOMP_target_enter_exit_data(
     _addresses: *mut *mut c_void,
     _sizes: *const usize,
     _kinds: *const u16,
-    _flags: u32,
-    depend: *mut *mut c_void,
+    flags: u32,
+    depend: *const *const c_void,
 ) {
     check_mandatory(device);
-    // SAFETY: promised by the caller.
-    unsafe { wait_for(depend) }
-}
-
-/// `void GOMP_teams(unsigned num_teams, unsigned thread_limit)`, of gcc before
-/// 12: begins the only team of a `teams` region inside `target`.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_teams(_num_teams: u32, thread_limit: u32) {
-    initial::next_team(1, thread_limit, true);
-}
-
-/// `bool GOMP_teams4(unsigned num_teams_low, unsigned num_teams_high,
-/// unsigned thread_limit, bool first)`: the region is a loop around it.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_teams4(_low: u32, high: u32, thread_limit: u32, first: bool) -> bool {
-    initial::next_team(high, thread_limit, first)
-}
-
-/// `void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned num_teams,
-/// unsigned thread_limit, unsigned flags)`
-///
-/// # Safety
-/// `function` may be called with `data`, several times.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_teams_reg(
-    function: Function,
-    data: Opaque,
-    num_teams: u32,
-    thread_limit: u32,
-    _flags: u32,
-) {
-    // SAFETY: promised by the caller.
-    let function = unsafe { Outlined::from_program(function) };
-    initial::teams(function, data, num_teams, thread_limit);
-}
-
-/// `void GOMP_offload_register(const void *, int, const void *)`: code for
-/// devices is of no use to us.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_offload_register(_host: *const c_void, _kind: i32, _data: *const c_void) {}
-
-/// `void GOMP_offload_register_ver(unsigned, const void *, int, const void *)`
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_offload_register_ver(
-    _version: u32,
-    _host: *const c_void,
-    _kind: i32,
-    _data: *const c_void,
-) {
-}
-
-/// `void GOMP_offload_unregister(const void *, int, const void *)`
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_offload_unregister(_host: *const c_void, _kind: i32, _data: *const c_void) {}
-
-/// `void GOMP_offload_unregister_ver(unsigned, const void *, int, const void *)`
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_offload_unregister_ver(
-    _version: u32,
-    _host: *const c_void,
-    _kind: i32,
-    _data: *const c_void,
-) {
-}
-
-/// The text of an `error` directive.
-///
-/// # Safety
-/// `length` bytes can be read at `message`, or it is null.
-unsafe fn directive(message: *const u8, length: usize) -> String {
-    if message.is_null() {
-        return "error directive encountered".to_owned();
+    if !depend.is_null() {
+        // SAFETY: promised by the caller; there is nothing to do.
+        unsafe { in_order(flags, depend, || ()) }
     }
-    // A length the compiler does not know is all ones; C strings end in a NUL.
-    let bytes = if length == usize::MAX {
-        // SAFETY: promised by the caller.
-        unsafe { std::ffi::CStr::from_ptr(message.cast()) }.to_bytes()
-    } else {
-        // SAFETY: promised by the caller.
-        unsafe { slice::from_raw_parts(message, length) }
-    };
-    let text = String::from_utf8_lossy(bytes);
-    format!("error directive encountered: {text}")
-}
-
-/// `void GOMP_warning(const char *msg, size_t msglen)`: `#pragma omp error`
-/// with `severity(warning)`.
-///
-/// # Safety
-/// `length` bytes can be read at `message`, or it is null.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_warning(message: *const u8, length: usize) {
-    // SAFETY: promised by the caller.
-    let text = unsafe { directive(message, length) };
-    crate::fatal::warn(format_args!("{text}"));
-}
-
-/// `void GOMP_error(const char *msg, size_t msglen)`: `#pragma omp error`.
-///
-/// # Safety
-/// As for [`GOMP_warning`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_error(message: *const u8, length: usize) {
-    // SAFETY: promised by the caller.
-    let text = unsafe { directive(message, length) };
-    fatal(format_args!("{text}"));
 }
 
 #[cfg(test)]
@@ -349,7 +329,7 @@ mod tests {
     use crate::api::levels::{omp_get_level, omp_get_max_active_levels, omp_set_max_active_levels};
     use crate::api::teams::{omp_get_num_teams, omp_get_team_num};
     use crate::api::threads::{omp_get_max_threads, omp_get_thread_limit, omp_set_num_threads};
-    use std::ptr;
+    use crate::device::teams::{GOMP_teams_reg, GOMP_teams4};
 
     /// The data of a region, as these tests lay it out.
     fn data<'a, T>(data: Opaque) -> &'a mut T {
@@ -375,7 +355,7 @@ mod tests {
                 sizes.as_ptr(),
                 kinds.as_ptr(),
                 0,
-                ptr::null_mut(),
+                ptr::null(),
                 args.as_ptr(),
             );
         }
@@ -458,25 +438,5 @@ mod tests {
         run_target(region, &mut [(&raw mut seen).cast()], &[3], &[0]);
         assert_eq!(seen, [0, 1, 2]);
         assert_eq!(omp_get_num_teams(), 1);
-    }
-
-    #[test]
-    fn the_text_of_an_error_directive() {
-        // SAFETY: strings of those lengths, or with a NUL.
-        let texts = unsafe {
-            [
-                directive(ptr::null(), 0),
-                directive(b"oops".as_ptr(), 2),
-                directive(c"oops".as_ptr().cast(), usize::MAX),
-            ]
-        };
-        assert_eq!(
-            texts,
-            [
-                "error directive encountered",
-                "error directive encountered: oo",
-                "error directive encountered: oops"
-            ]
-        );
     }
 }

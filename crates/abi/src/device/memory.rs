@@ -1,6 +1,7 @@
 //! `omp_target_*`: device memory, which is the host's.
 
 use super::is_host;
+use crate::gomp::task::GOMP_taskwait_depend;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
@@ -105,6 +106,60 @@ pub unsafe extern "C" fn omp_target_memcpy(
     0
 }
 
+/// [`omp_target_memcpy`] as a task with dependences: waits for them, then
+/// copies at once.
+///
+/// # Safety
+/// As for [`omp_target_memcpy`]; `objects` are `count` depend objects.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_target_memcpy_async(
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: usize,
+    to_offset: usize,
+    from_offset: usize,
+    to_device: c_int,
+    from_device: c_int,
+    count: c_int,
+    objects: *const DependObject,
+) -> c_int {
+    // SAFETY: promised by the caller.
+    unsafe {
+        wait_for(count, objects);
+        omp_target_memcpy(
+            to,
+            from,
+            bytes,
+            to_offset,
+            from_offset,
+            to_device,
+            from_device,
+        )
+    }
+}
+
+/// `omp_depend_t`
+pub type DependObject = [usize; 2];
+
+/// Waits for the tasks that the depend objects name.
+///
+/// # Safety
+/// `objects` are `count` depend objects.
+unsafe fn wait_for(count: c_int, objects: *const DependObject) {
+    let count = usize::try_from(count).unwrap_or(0);
+    if count == 0 || objects.is_null() {
+        return;
+    }
+    // An array as gcc builds it for `depend(depobj: ...)`: how many items of
+    // every kind, then the addresses of the objects.
+    let mut array = vec![ptr::null(), ptr::without_provenance(count)];
+    array.extend([ptr::null::<c_void>(); 3]);
+    // SAFETY: promised by the caller.
+    array.extend((0..count).map(|index| unsafe { objects.add(index) }.cast()));
+    // SAFETY: the array is complete.
+    unsafe { GOMP_taskwait_depend(array.as_ptr()) }
+}
+
 /// A box inside arrays of the same number of dimensions, outermost first.
 /// Lengths and offsets count elements of the innermost dimension.
 #[derive(Clone, Copy)]
@@ -163,6 +218,46 @@ pub unsafe extern "C" fn omp_target_memcpy_rect(
     match unsafe { copy_box(to.cast(), from.cast(), part) } {
         Some(()) => 0,
         None => INVALID,
+    }
+}
+
+/// [`omp_target_memcpy_rect`] as a task with dependences: waits for them, then
+/// copies at once.
+///
+/// # Safety
+/// As for [`omp_target_memcpy_rect`]; `objects` are `count` depend objects.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_target_memcpy_rect_async(
+    to: *mut c_void,
+    from: *const c_void,
+    element_bytes: usize,
+    dimensions: c_int,
+    volume: *const usize,
+    to_offsets: *const usize,
+    from_offsets: *const usize,
+    to_lengths: *const usize,
+    from_lengths: *const usize,
+    to_device: c_int,
+    from_device: c_int,
+    count: c_int,
+    objects: *const DependObject,
+) -> c_int {
+    // SAFETY: promised by the caller.
+    unsafe {
+        wait_for(count, objects);
+        omp_target_memcpy_rect(
+            to,
+            from,
+            element_bytes,
+            dimensions,
+            volume,
+            to_offsets,
+            from_offsets,
+            to_lengths,
+            from_lengths,
+            to_device,
+            from_device,
+        )
     }
 }
 

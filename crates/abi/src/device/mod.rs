@@ -1,7 +1,7 @@
 //! Devices, of which there are none but the host: `target` constructs run
 //! here, and everything is mapped where it is.
 //!
-//! * `constructs`: what gcc makes of `target`, `target data` and `teams`.
+//! * `constructs`: what gcc makes of `target` and `target data`; `teams`.
 //! * `memory`: the `omp_target_*` routines.
 //! * `interop`: the `omp_get_interop_*` routines.
 //!
@@ -11,6 +11,8 @@
 pub mod constructs;
 pub mod interop;
 pub mod memory;
+pub mod offload;
+pub mod teams;
 
 use crate::fatal::fatal;
 use fathomp_omp::env::TargetOffload;
