@@ -11,6 +11,7 @@
 //! complete, how docked workers are let in) are explained in `README.md`
 //! beside this file.
 
+mod admission;
 mod block;
 mod commons;
 mod current;

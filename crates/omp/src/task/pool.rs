@@ -1,13 +1,14 @@
 //! The tasks of a team: where they are queued, how they are counted, and who
 //! helps with them.
 
+use super::admission::Admission;
 use super::block::{Task, Traits};
 use super::commons::Commons;
 use super::group::Group;
 use super::reductions::Meetings;
 use super::run;
 use crate::team::{Member, Order, Team};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
 /// Tasks a team has created and not completed.
@@ -21,26 +22,13 @@ pub(crate) struct Pool {
     /// The region's implicit tasks belong to `reduction_group`.
     reduces: AtomicBool,
     reduction_group: Group,
-    /// See the README.
-    dock: Dock,
+    dock: Admission,
     pub(super) commons: Commons,
     /// Tasks completed by threads that do not count as members, by parity.
     completed_outside: [AtomicU64; 2],
     pub(super) spare: Spare,
     pub(super) meetings: Meetings,
 }
-
-/// Admission of docked workers.
-#[repr(align(128))]
-#[derive(Debug)]
-struct Dock {
-    /// The [`Order`] whose obeyers may help; `CLOSED` between regions.
-    open: AtomicU64,
-    helpers: AtomicU32,
-}
-
-/// An order that is never given: a dismissal numbered 0.
-const CLOSED: u64 = Order::new(0, Order::DISMISS).0;
 
 /// Blocks on their way from members that have too many to those that need some.
 #[derive(Debug, Default)]
@@ -67,10 +55,7 @@ impl Pool {
             icvs_differ: AtomicBool::new(false),
             reduces: AtomicBool::new(false),
             reduction_group: Group::new(),
-            dock: Dock {
-                open: AtomicU64::new(CLOSED),
-                helpers: AtomicU32::new(0),
-            },
+            dock: Admission::new(),
             commons: Commons::default(),
             completed_outside: [const { AtomicU64::new(0) }; 2],
             spare: Spare::default(),
@@ -83,7 +68,7 @@ impl Pool {
     pub(crate) fn open(&self, order: Order) {
         self.icvs_differ.store(false, Ordering::Relaxed);
         // Published by the order itself, and by whoever sets `used`.
-        self.dock.open.store(order.0, Ordering::Relaxed);
+        self.dock.open(order.0);
     }
 
     /// A region ends, all tasks being complete: returns when no docked worker
@@ -97,16 +82,7 @@ impl Pool {
 
     #[cold]
     fn close_used(&self) {
-        self.dock.open.store(CLOSED, Ordering::SeqCst);
-        let mut polls = 0_u32;
-        while self.dock.helpers.load(Ordering::SeqCst) != 0 {
-            polls += 1;
-            if polls.is_multiple_of(64) {
-                std::thread::yield_now();
-            } else {
-                std::hint::spin_loop();
-            }
-        }
+        self.dock.close();
         self.meetings.clear();
         self.used.store(false, Ordering::Relaxed);
     }
@@ -285,11 +261,7 @@ fn help_if_open(member: &'static Member, pool: &'static Pool, seen: Order) {
     if !anything {
         return;
     }
-    pool.dock.helpers.fetch_add(1, Ordering::SeqCst);
-    if pool.dock.open.load(Ordering::SeqCst) == seen.0 {
-        help(member, || false);
-    }
-    pool.dock.helpers.fetch_sub(1, Ordering::SeqCst);
+    pool.dock.admit(seen.0, || help(member, || false));
 }
 
 /// Returns when all tasks made in barrier phase `phase` are complete, running

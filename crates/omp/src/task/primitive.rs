@@ -6,6 +6,16 @@ use fathomp_sys::static_ref::AtomicRef;
 
 pub(crate) use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
 
+/// Lets time pass, the more the longer it has been asked for.
+#[inline]
+pub(crate) fn pause(polls: u32) {
+    if polls.is_multiple_of(64) {
+        std::thread::yield_now();
+    } else {
+        std::hint::spin_loop();
+    }
+}
+
 /// What a deque holds.
 pub(crate) type Item = &'static Task;
 

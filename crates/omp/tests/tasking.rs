@@ -1,0 +1,210 @@
+//! The lock-free parts of tasking under a scheduler that explores
+//! interleavings.
+//!
+//! As in `waiting.rs`, the files are compiled a second time against shuttle's
+//! atomics, whose memory is sequentially consistent: the logic is tested here,
+//! not the choice of memory orderings.
+#![allow(missing_docs, dead_code, unreachable_pub)]
+
+#[path = "../src/task/admission.rs"]
+mod admission;
+#[path = "../src/task/deque.rs"]
+mod deque;
+#[path = "../src/task/tally.rs"]
+mod tally;
+
+mod primitive {
+    pub use shuttle::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
+
+    pub fn pause(_polls: u32) {
+        shuttle::thread::yield_now();
+    }
+
+    pub type Item = u32;
+
+    /// 0 is a place nothing was put in.
+    #[derive(Debug, Default)]
+    pub struct Shelf(AtomicU32);
+
+    impl Shelf {
+        pub fn put(&self, item: Item) {
+            self.0.store(item, Ordering::Relaxed);
+        }
+
+        pub fn get(&self) -> Option<Item> {
+            Some(self.0.load(Ordering::Relaxed)).filter(|&item| item != 0)
+        }
+    }
+}
+
+use admission::Admission;
+use deque::Deque;
+use primitive::{AtomicU32, Ordering};
+use shuttle::sync::{Arc, Mutex};
+use shuttle::thread;
+use tally::Tally;
+
+/// The owner pushes 1, 2, ... and pops now and then; thieves steal. Everything
+/// must come out once.
+fn deque(capacity: usize, pushes: u32, thieves: u32) {
+    let deque = Arc::new(Deque::new(capacity));
+    let taken = Arc::new(Mutex::new(Vec::new()));
+    let thieves: Vec<_> = (0..thieves)
+        .map(|_| {
+            let (deque, taken) = (Arc::clone(&deque), Arc::clone(&taken));
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    if let Some(item) = deque.steal(|_| true) {
+                        taken.lock().unwrap().push(item);
+                    }
+                }
+            })
+        })
+        .collect();
+    let mut mine = Vec::new();
+    for item in 1..=pushes {
+        if deque.is_full() {
+            mine.push(item);
+        } else {
+            deque.push(item);
+        }
+        if item % 2 == 0 {
+            mine.extend(deque.pop(|_| true));
+        }
+    }
+    for thief in thieves {
+        thief.join().unwrap();
+    }
+    mine.extend(std::iter::from_fn(|| deque.pop(|_| true)));
+    assert!(!deque.has_work());
+    mine.extend(taken.lock().unwrap().iter());
+    mine.sort_unstable();
+    assert_eq!(mine, (1..=pushes).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_deque_loses_and_doubles_nothing() {
+    shuttle::check_dfs(|| deque(2, 2, 1), Some(100_000));
+    for (capacity, pushes, thieves) in [(2, 5, 2), (4, 8, 2), (4, 9, 3)] {
+        shuttle::check_random(move || deque(capacity, pushes, thieves), 2000);
+        shuttle::check_pct(move || deque(capacity, pushes, thieves), 1000, 3);
+    }
+}
+
+#[test]
+fn what_is_not_wanted_stays() {
+    shuttle::check_random(
+        || {
+            let deque = Deque::new(4);
+            deque.push(1);
+            deque.push(2);
+            assert_eq!(deque.pop(|item| item == 1), None);
+            assert_eq!(deque.steal(|item| item == 2), None);
+            assert_eq!(deque.steal(|item| item == 1), Some(1));
+            assert_eq!(deque.pop(|item| item == 2), Some(2));
+        },
+        1,
+    );
+}
+
+/// A parent with some children at home and some elsewhere ends at an arbitrary
+/// time; whoever is last, and nobody else, recycles it.
+fn family(waits: bool, adopted: bool) {
+    let tally = Arc::new(Tally::new());
+    let recycled = Arc::new(AtomicU32::new(0));
+    let done = Arc::new(AtomicU32::new(0));
+    let spawn = |tally: &Arc<Tally>, holds: bool| {
+        tally.begin_at_home();
+        let (tally, recycled, done) = (Arc::clone(tally), Arc::clone(&recycled), Arc::clone(&done));
+        thread::spawn(move || {
+            done.fetch_add(1, Ordering::SeqCst);
+            if holds {
+                tally.hold();
+            }
+            let mut last = tally.end_elsewhere();
+            if holds {
+                // A grandchild that outlives its parent.
+                assert!(!last, "recycled in spite of a hold");
+                last = tally.release();
+            }
+            recycled.fetch_add(u32::from(last), Ordering::SeqCst);
+        })
+    };
+    let children = [spawn(&tally, false), spawn(&tally, adopted)];
+    tally.begin_at_home();
+    tally.end_at_home();
+    if waits {
+        while tally.is_outstanding() {
+            thread::yield_now();
+        }
+        assert_eq!(done.load(Ordering::SeqCst), 2);
+    }
+    let last = if tally.is_in_use() {
+        tally.close()
+    } else {
+        true
+    };
+    recycled.fetch_add(u32::from(last), Ordering::SeqCst);
+    for child in children {
+        child.join().unwrap();
+    }
+    assert_eq!(recycled.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn one_thread_recycles_a_parent() {
+    shuttle::check_dfs(|| family(false, false), Some(100_000));
+    shuttle::check_dfs(|| family(false, true), Some(100_000));
+    for (waits, adopted) in [(true, false), (true, true), (false, true)] {
+        shuttle::check_random(move || family(waits, adopted), 5000);
+    }
+}
+
+/// Two regions of a team: a worker that is through with the first may find
+/// itself late at any point. It must never help with a region that it has not
+/// begun, nor with one that has ended.
+fn dock() {
+    let admission = Arc::new(Admission::new());
+    // What region the primary is in: number, or 0 between regions.
+    let region = Arc::new(AtomicU32::new(0));
+    // The region has tasks.
+    let used = Arc::new(AtomicU32::new(0));
+    let worker = {
+        let (admission, region, used) = (
+            Arc::clone(&admission),
+            Arc::clone(&region),
+            Arc::clone(&used),
+        );
+        thread::spawn(move || {
+            for _ in 0..2 {
+                if used.load(Ordering::SeqCst) != 0 {
+                    admission.admit(1, || {
+                        assert_eq!(region.load(Ordering::SeqCst), 1);
+                        thread::yield_now();
+                        assert_eq!(region.load(Ordering::SeqCst), 1);
+                    });
+                }
+            }
+        })
+    };
+    for (number, has_tasks) in [(1, true), (2, false), (3, true)] {
+        admission.open(u64::from(number));
+        region.store(number, Ordering::SeqCst);
+        if has_tasks {
+            used.store(1, Ordering::SeqCst);
+        }
+        if used.load(Ordering::SeqCst) != 0 {
+            admission.close();
+            used.store(0, Ordering::SeqCst);
+        }
+        region.store(0, Ordering::SeqCst);
+    }
+    worker.join().unwrap();
+}
+
+#[test]
+fn docked_workers_help_only_with_their_own_region() {
+    // Not in every order: the primary polls, which need not ever end.
+    shuttle::check_random(dock, 20_000);
+    shuttle::check_pct(dock, 5000, 3);
+}
