@@ -5,7 +5,7 @@
 
 int main(void)
 {
-    long sum = 0, tasks = 0, locked = 0, ordered = 0;
+    long sum = 0, tasks = 0, locked = 0, critical = 0, ordered = 0;
     omp_lock_t lock;
     omp_init_lock(&lock);
     for (int round = 0; round < 3; round++) {
@@ -31,12 +31,13 @@ int main(void)
             locked++;
             omp_unset_lock(&lock);
 #pragma omp critical
-            locked++;
+            critical++;
         }
     }
     CHECK_EQ(sum, 3L * 499500);
     CHECK_EQ(tasks, 1500);
-    CHECK_EQ(locked, 3L * 128);
+    CHECK_EQ(locked, 3L * 64);
+    CHECK_EQ(critical, 3L * 64);
     CHECK_EQ(ordered, 3 * 128);
     printf("ok\n");
     return check_result();

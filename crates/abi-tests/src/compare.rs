@@ -1,0 +1,211 @@
+//! One program under libgomp and under our runtime.
+
+use crate::build::{BuildError, build, build_library};
+use crate::program::Program;
+use crate::run::{self, Ended, Limits};
+use std::fmt::Write;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Most bytes kept of a program's output.
+const OUTPUT_BYTES: u64 = 1 << 20;
+
+/// How the runtime gets into the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// The libgomp that the program was linked with.
+    Linked,
+    /// Our library through `LD_PRELOAD`.
+    Preloaded,
+    /// Our library found by libgomp's name in `LD_LIBRARY_PATH`.
+    Replaced,
+}
+
+impl Way {
+    fn describe(self) -> &'static str {
+        match self {
+            Self::Linked => "libgomp",
+            Self::Preloaded => "fathomp, preloaded",
+            Self::Replaced => "fathomp in libgomp's place",
+        }
+    }
+}
+
+/// Why a program did not pass; the message is what the tester reads.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Not compiled.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// Not started.
+    #[error("a process could not be started: {0}")]
+    Start(#[from] io::Error),
+    /// Ran otherwise than it should.
+    #[error("{0}")]
+    Differs(String),
+}
+
+/// Builds and runs `program` in every way, variant and team size.
+///
+/// # Errors
+/// With all that went wrong, not only the first.
+pub fn check(
+    program: &Program,
+    libraries: &[PathBuf],
+    runtime: &Path,
+    directory: &Path,
+) -> Result<(), Failure> {
+    for library in libraries {
+        build_library(library, directory)?;
+    }
+    let mut wrong = String::new();
+    for variant in &program.variants {
+        let executable = build(program, variant, directory)?;
+        for &threads in &program.threads {
+            let start = |way| run_one(program, &executable, runtime, directory, threads, way);
+            let label = |way: Way| format!("{variant}, {threads} thread(s), {}", way.describe());
+            let reference = if program.libgomp_fails.is_none() {
+                let reference = start(Way::Linked)?;
+                judge(&mut wrong, &label(Way::Linked), &reference, None);
+                Some(reference)
+            } else {
+                None
+            };
+            // One stand-in run per program is enough: what differs between the
+            // two ways is how symbols are found, not how they behave.
+            let ways: &[Way] = if threads == program.threads[0] {
+                &[Way::Preloaded, Way::Replaced]
+            } else {
+                &[Way::Preloaded]
+            };
+            for &way in ways {
+                let ended = start(way)?;
+                judge(&mut wrong, &label(way), &ended, reference.as_ref());
+            }
+        }
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Differs(wrong))
+    }
+}
+
+/// Appends to `wrong` if a run failed or printed something else than libgomp's.
+fn judge(wrong: &mut String, label: &str, ended: &Ended, reference: Option<&Ended>) {
+    let differs = reference.is_some_and(|r| r.stdout != ended.stdout);
+    if ended.code == Some(0) && !ended.timed_out && !differs {
+        return;
+    }
+    // Writing to a String cannot fail.
+    let _ = writeln!(wrong, "{label}: {}", ended.describe());
+    if let Some(reference) = reference.filter(|_| differs) {
+        let _ = writeln!(wrong, "  it printed {:?}", excerpt(&ended.stdout));
+        let _ = writeln!(wrong, "  libgomp's  {:?}", excerpt(&reference.stdout));
+    }
+    for line in ended.stderr.lines().take(10) {
+        let _ = writeln!(wrong, "  {line}");
+    }
+}
+
+fn excerpt(text: &str) -> String {
+    text.chars().take(200).collect()
+}
+
+fn run_one(
+    program: &Program,
+    executable: &Path,
+    runtime: &Path,
+    directory: &Path,
+    threads: usize,
+    way: Way,
+) -> io::Result<Ended> {
+    let mut command = Command::new(executable);
+    for (name, _) in std::env::vars_os() {
+        let steers = name.to_str().is_some_and(|name| {
+            [
+                "OMP_",
+                "GOMP_",
+                "KMP_",
+                "FATHOMP_",
+                "LD_PRELOAD",
+                "LD_LIBRARY_PATH",
+            ]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+        });
+        if steers {
+            command.env_remove(name);
+        }
+    }
+    command
+        .env("OMP_NUM_THREADS", threads.to_string())
+        .env("BUILT_PROGRAMS", directory)
+        .current_dir(directory)
+        .envs(program.env.iter().map(|(k, v)| (k, v)));
+    match way {
+        Way::Linked => {}
+        Way::Preloaded => {
+            command.env("LD_PRELOAD", runtime);
+        }
+        Way::Replaced => {
+            command.env(
+                "LD_LIBRARY_PATH",
+                runtime.parent().unwrap_or(Path::new("/")),
+            );
+        }
+    }
+    let limits = Limits {
+        time: program.timeout,
+        bytes: OUTPUT_BYTES,
+    };
+    run::run(&mut command, limits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(code: i32, stdout: &str) -> Ended {
+        Ended {
+            code: Some(code),
+            signal: None,
+            timed_out: false,
+            stdout: stdout.to_owned(),
+            stderr: "x.c:3: failed: a == b\n".to_owned(),
+        }
+    }
+
+    #[test]
+    fn equal_runs_pass_in_silence() {
+        let mut wrong = String::new();
+        judge(
+            &mut wrong,
+            "label",
+            &ended(0, "ok\n"),
+            Some(&ended(0, "ok\n")),
+        );
+        assert_eq!(wrong, "");
+    }
+
+    #[test]
+    fn another_output_or_code_is_told_with_what_was_said() {
+        let mut wrong = String::new();
+        judge(
+            &mut wrong,
+            "label",
+            &ended(0, "1\n"),
+            Some(&ended(0, "2\n")),
+        );
+        assert!(
+            wrong.contains("label") && wrong.contains("\"1\\n\"") && wrong.contains("\"2\\n\"")
+        );
+        wrong.clear();
+        judge(&mut wrong, "label", &ended(3, "1\n"), None);
+        assert!(
+            wrong.contains("exit code 3") && wrong.contains("a == b"),
+            "{wrong}"
+        );
+    }
+}

@@ -1,0 +1,244 @@
+//! The programs and what each says about itself.
+//!
+//! A line `fathomp: KEYWORD REST` in a comment near the top of a program is a
+//! directive:
+//!
+//! | keyword    | rest | |
+//! |------------|------|-|
+//! | `env`      | `NAME=VALUE` | set when the program runs |
+//! | `threads`  | numbers | values of `OMP_NUM_THREADS` instead of 1, 2, 3 and 8 |
+//! | `variants` | options | optimisation levels instead of `-O2` |
+//! | `flags`    | options | added when it is built |
+//! | `timeout`  | seconds | longest run, instead of 30 |
+//! | `libgomp`  | reason  | libgomp fails this program, so only ours must pass |
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Directives are looked for in so many lines from the top.
+const HEADER_LINES: usize = 40;
+
+/// The compiler a program needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Language {
+    /// C.
+    C,
+    /// C++.
+    Cxx,
+    /// Fortran.
+    Fortran,
+}
+
+impl Language {
+    fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "c" => Some(Self::C),
+            "cpp" => Some(Self::Cxx),
+            "f90" => Some(Self::Fortran),
+            _ => None,
+        }
+    }
+
+    /// gcc's driver for the language.
+    #[must_use]
+    pub fn compiler(self) -> &'static str {
+        match self {
+            Self::C => "gcc",
+            Self::Cxx => "g++",
+            Self::Fortran => "gfortran",
+        }
+    }
+}
+
+/// One test program.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Path below the programs' directory without extension: `loops/limits`.
+    pub name: String,
+    /// The source.
+    pub source: PathBuf,
+    /// Its language.
+    pub language: Language,
+    /// Variables for every run.
+    pub env: Vec<(String, String)>,
+    /// Values of `OMP_NUM_THREADS`.
+    pub threads: Vec<usize>,
+    /// Optimisation levels.
+    pub variants: Vec<String>,
+    /// Further compiler options.
+    pub flags: Vec<String>,
+    /// Longest run.
+    pub timeout: Duration,
+    /// Why libgomp fails this program, if it does.
+    pub libgomp_fails: Option<String>,
+}
+
+/// A program whose directives cannot be followed.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {reason}")]
+pub struct ProgramError {
+    path: String,
+    reason: String,
+}
+
+impl Program {
+    fn parse(name: String, source: PathBuf, text: &str) -> Result<Self, ProgramError> {
+        let error = |reason: String| ProgramError {
+            path: source.display().to_string(),
+            reason,
+        };
+        let language = Language::of(&source).ok_or_else(|| error("unknown language".into()))?;
+        let mut program = Self {
+            name,
+            source: source.clone(),
+            language,
+            env: Vec::new(),
+            threads: vec![1, 2, 3, 8],
+            variants: vec!["-O2".to_owned()],
+            flags: Vec::new(),
+            timeout: Duration::from_secs(30),
+            libgomp_fails: None,
+        };
+        for line in text.lines().take(HEADER_LINES) {
+            let Some((comment, directive)) = line.split_once("fathomp: ") else {
+                continue;
+            };
+            if !matches!(comment.trim(), "//" | "!" | "*" | "/*") {
+                continue;
+            }
+            // The rest is taken as it is: white space in a value matters.
+            let (keyword, rest) = directive.split_once(' ').unwrap_or((directive, ""));
+            let words = || rest.split_whitespace().map(str::to_owned);
+            match keyword {
+                "env" => {
+                    let (key, value) = rest
+                        .split_once('=')
+                        .ok_or_else(|| error(format!("no '=' in 'env {rest}'")))?;
+                    program.env.push((key.to_owned(), value.to_owned()));
+                }
+                "threads" => {
+                    program.threads = words()
+                        .map(|w| w.parse().map_err(|_| error(format!("'{w}' is no number"))))
+                        .collect::<Result<_, _>>()?;
+                }
+                "variants" => program.variants = words().collect(),
+                "flags" => program.flags = words().collect(),
+                "timeout" => {
+                    let seconds = rest
+                        .trim()
+                        .parse()
+                        .map_err(|_| error(format!("'{rest}' is no number of seconds")))?;
+                    program.timeout = Duration::from_secs(seconds);
+                }
+                "libgomp" => program.libgomp_fails = Some(format!("libgomp {}", rest.trim())),
+                _ => return Err(error(format!("unknown directive '{keyword}'"))),
+            }
+        }
+        if program.threads.is_empty() || program.variants.is_empty() {
+            return Err(error(
+                "nothing to run: 'threads' or 'variants' is empty".into(),
+            ));
+        }
+        Ok(program)
+    }
+}
+
+/// Where the programs lie in the repository.
+#[must_use]
+pub fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/abi")
+}
+
+/// All programs under `directory`, by name, and the sources of the libraries
+/// that some of them load (`*_lib.c`).
+///
+/// # Errors
+/// If the directory cannot be read or a program's directives make no sense.
+pub fn discover(directory: &Path) -> Result<(Vec<Program>, Vec<PathBuf>), io::Error> {
+    let mut programs = Vec::new();
+    let mut libraries = Vec::new();
+    for group in fs::read_dir(directory)? {
+        let group = group?.path();
+        if !group.is_dir() {
+            continue;
+        }
+        for file in fs::read_dir(&group)? {
+            let file = file?.path();
+            let (Some(_), Some(stem)) = (Language::of(&file), file.file_stem()) else {
+                continue;
+            };
+            let stem = stem.to_string_lossy();
+            if stem.ends_with("_lib") {
+                libraries.push(file);
+                continue;
+            }
+            let group = group.file_name().unwrap_or_default().to_string_lossy();
+            let text = fs::read_to_string(&file)?;
+            programs.push(
+                Program::parse(format!("{group}/{stem}"), file, &text).map_err(io::Error::other)?,
+            );
+        }
+    }
+    programs.sort_by(|a, b| a.name.cmp(&b.name));
+    libraries.sort();
+    Ok((programs, libraries))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Program, ProgramError> {
+        Program::parse("g/p".into(), "g/p.c".into(), text)
+    }
+
+    #[test]
+    fn defaults_hold_without_directives() {
+        let program = parse("// A program about fathomp: nothing more.\nint main;\n").unwrap();
+        assert_eq!(program.threads, [1, 2, 3, 8]);
+        assert_eq!(program.variants, ["-O2"]);
+        assert!(program.libgomp_fails.is_none());
+    }
+
+    #[test]
+    fn directives_are_followed() {
+        let program = parse(
+            "// fathomp: env OMP_SCHEDULE= guided , 7 \n// fathomp: threads 2 64\n\
+             // fathomp: variants -O0 -O3\n// fathomp: timeout 60\n// fathomp: libgomp lacks it\n",
+        )
+        .unwrap();
+        assert_eq!(
+            program.env,
+            [("OMP_SCHEDULE".to_owned(), " guided , 7 ".to_owned())]
+        );
+        assert_eq!(program.threads, [2, 64]);
+        assert_eq!(program.variants, ["-O0", "-O3"]);
+        assert_eq!(program.timeout, Duration::from_secs(60));
+        assert_eq!(program.libgomp_fails.as_deref(), Some("libgomp lacks it"));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for bad in [
+            "env X",
+            "threads two",
+            "threads",
+            "timeout soon",
+            "colour blue",
+        ] {
+            assert!(parse(&format!("// fathomp: {bad}\n")).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_repository_has_programs_for_every_language() {
+        let (programs, libraries) = discover(&directory()).unwrap();
+        assert!(programs.len() > 80, "{}", programs.len());
+        assert!(!libraries.is_empty());
+        for language in [Language::C, Language::Cxx, Language::Fortran] {
+            assert!(programs.iter().any(|p| p.language == language));
+        }
+    }
+}

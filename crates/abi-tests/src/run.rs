@@ -1,0 +1,157 @@
+//! Running one process to its end, or stopping it and all it started.
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use std::io::{self, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What a process may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Longest life.
+    pub time: Duration,
+    /// Most bytes kept of each output stream.
+    pub bytes: u64,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Exit code, if it exited.
+    pub code: Option<i32>,
+    /// Signal, if it died of one.
+    pub signal: Option<i32>,
+    /// True if it was stopped for running too long.
+    pub timed_out: bool,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Ended {
+    /// The end in words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match (self.timed_out, self.code, self.signal) {
+            (true, _, _) => "it did not end in time and was stopped".to_owned(),
+            (_, Some(0), _) => "it ended well".to_owned(),
+            (_, Some(code), _) => format!("exit code {code}"),
+            (_, _, Some(signal)) => format!("it died of signal {signal}"),
+            (false, None, None) => "it ended in an unknown way".to_owned(),
+        }
+    }
+}
+
+/// Runs `command` in a process group of its own, within `limits`.
+///
+/// # Errors
+/// If it cannot be started.
+pub fn run(command: &mut Command, limits: Limits) -> io::Result<Ended> {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()?;
+    let stdout = drain(child.stdout.take(), limits.bytes);
+    let stderr = drain(child.stderr.take(), limits.bytes);
+    let start = Instant::now();
+    let mut pause = Duration::from_micros(500);
+    let mut timed_out = false;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if start.elapsed() >= limits.time {
+            timed_out = true;
+            stop_group(child.id());
+            break child.wait()?;
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(10));
+    };
+    // Whatever it left running would keep the pipes open.
+    stop_group(child.id());
+    Ok(Ended {
+        code: status.code(),
+        signal: status.signal(),
+        timed_out,
+        stdout: stdout.join().unwrap_or_default(),
+        stderr: stderr.join().unwrap_or_default(),
+    })
+}
+
+fn stop_group(leader: u32) {
+    if let Ok(leader) = i32::try_from(leader) {
+        // An error means that nobody of the group is left.
+        let _ = killpg(Pid::from_raw(leader), Signal::SIGKILL);
+    }
+}
+
+/// Reads a pipe to its end on another thread, keeping at most `bytes`.
+fn drain<R: Read + Send + 'static>(pipe: Option<R>, bytes: u64) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        if let Some(mut pipe) = pipe {
+            // What was read before an error is still worth showing.
+            let _ = (&mut pipe).take(bytes).read_to_end(&mut kept);
+            let _ = io::copy(&mut pipe, &mut io::sink());
+        }
+        String::from_utf8_lossy(&kept).into_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        time: Duration::from_secs(20),
+        bytes: 100,
+    };
+
+    fn shell(script: &str, limits: Limits) -> Ended {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        run(&mut command, limits).unwrap()
+    }
+
+    #[test]
+    fn code_signal_and_output_are_told() {
+        let ended = shell("echo out; echo err >&2; exit 4", LIMITS);
+        assert_eq!((ended.code, ended.signal), (Some(4), None));
+        assert_eq!(
+            (ended.stdout.as_str(), ended.stderr.as_str()),
+            ("out\n", "err\n")
+        );
+        assert_eq!(shell("kill -11 $$", LIMITS).signal, Some(11));
+    }
+
+    #[test]
+    fn output_is_bounded() {
+        let ended = shell("head -c 1000000 /dev/zero", LIMITS);
+        assert_eq!((ended.code, ended.stdout.len()), (Some(0), 100));
+    }
+
+    #[test]
+    fn a_process_and_its_children_are_stopped() {
+        let short = Limits {
+            time: Duration::from_millis(100),
+            ..LIMITS
+        };
+        let ended = shell("sleep 600 & sleep 600", short);
+        assert!(ended.timed_out);
+        assert_eq!(ended.signal, Some(9));
+    }
+
+    #[test]
+    fn a_child_left_behind_does_not_hold_the_test_up() {
+        let ended = shell("sleep 600 & exit 0", LIMITS);
+        assert_eq!(ended.code, Some(0));
+        assert!(!ended.timed_out);
+    }
+}
