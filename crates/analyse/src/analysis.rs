@@ -14,6 +14,7 @@ use crate::timeline::{self, TimelineBudget};
 use crate::times::Times;
 use fathomp_trace::model::Recording;
 use fathomp_trace::state::State;
+use std::collections::BTreeMap;
 
 /// How to analyse.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +56,7 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         states += &thread.states;
         counts.add(&thread.counts);
     }
-    let threads = most_at_once(&rows.threads);
+    let threads = threads_had(&rows.threads, recording, wall_ns);
     let timeline = timeline::build(
         &ledgers,
         &offsets,
@@ -161,20 +162,49 @@ fn team_size(regions: &[Region]) -> u32 {
         .max(1)
 }
 
-fn most_at_once(threads: &[ThreadRow]) -> u32 {
-    let mut edges: Vec<(u64, i32)> = threads
+/// Threads the program had: as many as it was given, or more if more lived at
+/// the same time for a while. Helpers that flash by do not count, or everything
+/// would be measured against them.
+fn threads_had(threads: &[ThreadRow], recording: &Recording, wall_ns: u64) -> u32 {
+    let mut edges: Vec<(u64, i64)> = threads
         .iter()
         .filter(|thread| thread.end_ns > thread.begin_ns)
-        // Ends sort before begins at the same moment.
         .flat_map(|thread| [(thread.begin_ns, 1), (thread.end_ns, -1)])
         .collect();
     edges.sort_unstable();
-    let (mut alive, mut most) = (0, 0);
-    for (_, edge) in edges {
+    // Time with exactly so many threads, by number.
+    let mut lived: BTreeMap<i64, u64> = BTreeMap::new();
+    let (mut alive, mut since) = (0, 0);
+    for (at, edge) in edges {
+        let time = lived.entry(alive).or_default();
+        *time = time.saturating_add(at.saturating_sub(since));
+        since = at;
         alive += edge;
-        most = most.max(alive);
     }
-    u32::try_from(most).unwrap_or(0).max(1)
+    let given = threads_given(recording);
+    let awhile = if given.is_some() { wall_ns / 20 } else { 0 };
+    let mut at_least = 0_u64;
+    let mut most = 1;
+    for (number, time) in lived.into_iter().rev() {
+        at_least = at_least.saturating_add(time);
+        if at_least > awhile {
+            most = number;
+            break;
+        }
+    }
+    let most = u32::try_from(most).unwrap_or(1);
+    most.max(given.unwrap_or(1)).max(1)
+}
+
+/// Threads the program was given: what the recorder was asked for, or what the
+/// environment says.
+fn threads_given(recording: &Recording) -> Option<u32> {
+    let listed = || {
+        let value = recording.meta.environment.get("OMP_NUM_THREADS")?;
+        let first = value.split(',').next()?;
+        first.trim().parse().ok().filter(|given| *given > 0)
+    };
+    recording.meta.threads.filter(|n| *n > 0).or_else(listed)
 }
 
 fn whole_program(
@@ -289,7 +319,7 @@ fn program(recording: &Recording) -> ProgramFacts {
         runtimes,
         recorded_by: meta.fathomp.clone(),
         started_unix_ns: meta.started_unix_ns,
-        threads_asked: meta.threads,
+        threads_asked: threads_given(recording),
         nodes: meta.nodes,
         outcome: meta.outcome,
     }

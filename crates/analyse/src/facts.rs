@@ -27,8 +27,9 @@ pub struct Analysis {
     pub program: ProgramFacts,
     /// From the start of the first process to the end of the last.
     pub wall_ns: u64,
-    /// Most threads known to the runtime that lived at the same time, over
-    /// all processes; at least 1.
+    /// Threads the efficiencies refer to: as many as the program was given, or
+    /// more if more lived at the same time for 5 % of the wall time; if it is
+    /// unknown how many it was given, the most that lived at the same time.
     pub threads: u32,
     /// Largest team of an outermost region; 1 if there was none.
     pub team_size: u32,
@@ -81,7 +82,7 @@ pub struct ProgramFacts {
     pub recorded_by: String,
     /// Start, nanoseconds since the Unix epoch.
     pub started_unix_ns: u64,
-    /// Threads per process asked for.
+    /// Threads it was given: as asked of the recorder, else `OMP_NUM_THREADS`.
     pub threads_asked: Option<u32>,
     /// Processes asked for.
     pub nodes: u32,

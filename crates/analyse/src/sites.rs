@@ -97,12 +97,14 @@ impl Sites {
     }
 }
 
-/// Identity of a site: the call that entered it, else its function.
+/// Identity of a site: its outlined function, which stays one where the
+/// function around it was inlined in several places; else the call that
+/// entered it.
 fn key(site: &Site) -> String {
-    let address = if site.call != 0 {
-        site.call
-    } else {
+    let address = if site.function != 0 {
         site.function
+    } else {
+        site.call
     };
     let kind = match site.kind {
         SiteKind::Serial => "serial",

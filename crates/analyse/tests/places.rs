@@ -144,6 +144,65 @@ fn lines_and_functions_of_c() {
     }
 }
 
+/// Addresses of outlined functions, by number.
+fn outlined(program: &Path) -> Vec<u64> {
+    let listing = run("nm", &[program.to_str().unwrap()]).unwrap_or_default();
+    let mut found: Vec<(String, u64)> = listing
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let address = u64::from_str_radix(words.next()?, 16).ok()?;
+            let name = words.nth(1)?;
+            name.contains("_omp_fn").then(|| (name.to_owned(), address))
+        })
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, address)| address).collect()
+}
+
+/// With optimisation the call of a region often carries the line of the one
+/// before; the outlined function does not.
+#[test]
+fn lines_of_directives_survive_optimisation() {
+    let source = "\
+double *a, *b;
+int main(int argc, char **argv)
+{
+    double s = 0;
+    (void)argv;
+    for (int t = 0; t < argc; t++) {
+#pragma omp parallel for reduction(+ : s)
+        for (int i = 0; i < 200; i++)
+            s += i * s;
+#pragma omp parallel for reduction(+ : s)
+        for (int i = 0; i < 200; i++)
+            s += i;
+#pragma omp parallel for
+        for (int i = 0; i < 200; i++)
+            b[i] = 2 * a[i];
+    }
+    return s > 0;
+}
+";
+    for level in ["-O0", "-O1", "-O2", "-O3"] {
+        let directory = TempDir::new().unwrap();
+        let Some(program) = compile(directory.path(), "gcc", source, &["-g", level]) else {
+            return;
+        };
+        let mut symbols = Symbols::new();
+        let labels: Vec<String> = outlined(&program)
+            .into_iter()
+            .map(|function| symbols.place(&program, 0, function).label)
+            .collect();
+        let expected = [
+            "solver.c:7 (main)",
+            "solver.c:10 (main)",
+            "solver.c:13 (main)",
+        ];
+        assert_eq!(labels, expected, "{level}");
+    }
+}
+
 #[test]
 fn names_of_cpp_are_readable() {
     let directory = TempDir::new().unwrap();
@@ -237,7 +296,7 @@ fn ruins_of_programs_never_panic() {
     let Some(program) = compile(directory.path(), "gcc", C, &["-g"]) else {
         return;
     };
-    let calls = calls(&program);
+    let addresses = [calls(&program), outlined(&program)].concat();
     let whole = std::fs::read(&program).unwrap();
     let ruin = directory.path().join("ruin");
     let damage = (
@@ -261,8 +320,8 @@ fn ruins_of_programs_never_panic() {
         }
         std::fs::write(&ruin, &bytes).unwrap();
         let mut symbols = Symbols::new();
-        for call in calls.iter().copied().chain([address, 0, u64::MAX]) {
-            let place = symbols.place(&ruin, call, address);
+        for at in addresses.iter().copied().chain([address, 0, u64::MAX]) {
+            let place = symbols.place(&ruin, address, at);
             prop_assert!(!place.label.is_empty());
         }
     });

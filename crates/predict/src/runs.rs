@@ -182,14 +182,14 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// Threads a recording stands for.
+/// Threads a recording stands for: those the program was given, which some of
+/// its regions may not follow; if unknown, the largest team.
 fn threads_of(analysis: &Analysis) -> u32 {
-    let team = analysis.team_size.max(1);
-    match analysis.program.threads_asked {
-        // A program may use fewer than it was given, in all its regions.
-        Some(asked) if asked > team => asked,
-        _ => team,
-    }
+    analysis
+        .program
+        .threads_asked
+        .unwrap_or(analysis.team_size)
+        .max(1)
 }
 
 /// Relative standard deviation of one run's wall time; where it cannot be

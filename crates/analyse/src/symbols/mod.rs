@@ -5,6 +5,7 @@
 //! `function+offset (module)` with symbols, `address (module)` without.
 
 mod debug_file;
+mod entry;
 mod module;
 mod name;
 
@@ -32,26 +33,31 @@ impl Symbols {
     /// `call` and runs the outlined function at `function`; an address of 0 is
     /// unknown.
     ///
-    /// The call is looked up first: it has the line of the directive. The
-    /// function is where a call in code without debug information leads.
+    /// With line information the function is asked first, because it begins at
+    /// its directive; without, the call tells more (`step+0x12`).
     pub fn place(&mut self, module: &Path, call: u64, function: u64) -> Place {
-        let found = self
+        let opened = self
             .modules
             .entry(module.to_owned())
             .or_insert_with(|| Module::open(module));
-        let mut best = Found::default();
-        let mut address = 0;
-        for candidate in [call, function] {
-            if candidate == 0 {
-                continue;
+        let called = (call != 0).then(|| opened.look_up(call));
+        if function != 0 {
+            let mut entered = opened.look_up_entry(function);
+            if entered.line.is_some() {
+                let nameless = entered.function.as_deref().is_none_or(name::is_nameless);
+                if nameless && let Some(called) = called {
+                    entered.function = called.function;
+                }
+                return describe(entered, module, function);
             }
-            let here = found.look_up(candidate);
-            if address == 0 || here.rank() > best.rank() {
-                best = here;
-                address = candidate;
+            if called
+                .as_ref()
+                .is_none_or(|called| called.rank() < entered.rank())
+            {
+                return describe(entered, module, function);
             }
         }
-        describe(best, module, address)
+        describe(called.unwrap_or_default(), module, call)
     }
 
     /// Modules without line information among those looked up, sorted.

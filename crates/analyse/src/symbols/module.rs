@@ -1,6 +1,7 @@
 //! One executable or shared library: its symbols and line information.
 
 use super::debug_file;
+use super::entry::Entries;
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, ReadCache, ReadRef, SymbolKind};
 use std::fs::File;
@@ -40,6 +41,7 @@ struct Symbol {
 #[derive(Default)]
 pub(super) struct Module {
     lines: Option<Loader>,
+    entries: Option<Entries>,
     /// Sorted by address.
     symbols: Vec<Symbol>,
 }
@@ -54,11 +56,12 @@ impl Module {
             return Self::default();
         };
         let mut module = Self {
-            lines: None,
             symbols: symbols(&file),
+            ..Self::default()
         };
         if debug_file::has_debug_info(&file) {
             module.lines = load(path, &file);
+            module.entries = Entries::open(&file);
         } else {
             module.open_separate(path, &file);
         }
@@ -85,6 +88,7 @@ impl Module {
                 self.symbols = more;
             }
             self.lines = load(&candidate, &debug);
+            self.entries = Entries::open(&debug);
             return;
         }
     }
@@ -108,6 +112,27 @@ impl Module {
         {
             found.function = Some(symbol.name.clone());
             found.offset = Some(address - symbol.address);
+        }
+        found
+    }
+
+    /// What is known about the outlined function that begins at `address`.
+    pub(super) fn look_up_entry(&self, address: u64) -> Found {
+        let mut found = self.look_up(address);
+        let first = self
+            .entries
+            .as_ref()
+            .and_then(|entries| entries.first_row(address));
+        if let (Some((line, column)), Some(_)) = (first, found.line) {
+            found.line = Some(line).filter(|line| *line > 0).or(found.line);
+            found.column = column;
+        }
+        // Its symbol is named after the function it was cut from, whatever
+        // may have been inlined at its entry.
+        if let Some(symbol) = self.symbol(address)
+            && symbol.address == address
+        {
+            found.function = Some(symbol.name.clone());
         }
         found
     }

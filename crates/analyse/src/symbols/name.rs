@@ -32,8 +32,21 @@ pub fn readable(symbol: &str) -> String {
     // Rust first: its older mangling is C++'s with a hash at the end.
     let name = rust(stem)
         .or_else(|| cpp(stem))
+        .or_else(|| fortran(stem))
         .unwrap_or_else(|| stem.to_owned());
     shorten(&name)
+}
+
+/// Whether an outlined function's symbol does not tell what it was cut from.
+pub(super) fn is_nameless(symbol: &str) -> bool {
+    symbol.starts_with(".omp_")
+}
+
+/// Procedures of Fortran modules, as gfortran names them: `__module_MOD_name`.
+fn fortran(symbol: &str) -> Option<String> {
+    let (module, procedure) = symbol.strip_prefix("__")?.split_once("_MOD_")?;
+    let whole = !module.is_empty() && !procedure.is_empty();
+    whole.then(|| format!("{module}::{procedure}"))
 }
 
 fn without_endings(symbol: &str) -> &str {
@@ -125,6 +138,8 @@ mod tests {
                 "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE",
                 "core::fmt::Formatter::pad",
             ),
+            ("__solver_MOD_step._omp_fn.0", "solver::step"),
+            ("MAIN__._omp_fn.0", "MAIN__"),
             ("my.part", "my"),
             (".part", ".part"),
             ("a.b.c", "a.b.c"),
