@@ -1,0 +1,96 @@
+//! At a terminal: Ctrl-C and Ctrl-Z mean what they always mean.
+
+mod common;
+
+use common::{Ended, finish, has, skip};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Plays keys to a command on a terminal of its own: `argv[1]` is a list of
+/// `wait for this text` and `type that` lines, the rest the command. Prints
+/// what the terminal showed and the exit code.
+const PLAYER: &str = r#"
+import os, pty, select, sys, time
+script, command = sys.argv[1].split('\n'), sys.argv[2:]
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(command[0], command)
+shown, seen, deadline = b'', 0, time.time() + 60
+def read():
+    global shown
+    if time.time() > deadline:
+        sys.exit('too slow, the terminal showed: %r' % shown)
+    if select.select([terminal], [], [], 0.05)[0]:
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:
+            piece = b''
+        shown += piece
+        return bool(piece)
+    return True
+for line in script:
+    expected, _, keys = line.partition(' -> ')
+    while shown.find(expected.encode(), seen) < 0:
+        if not read():
+            sys.exit('ended, the terminal showed: %r' % shown)
+    seen = shown.find(expected.encode(), seen) + len(expected)
+    os.write(terminal, keys.encode().decode('unicode_escape').encode())
+while read():
+    pass
+sys.stdout.buffer.write(shown)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"#;
+
+fn play(keys: &str, command: &[&str]) -> Option<Ended> {
+    if !has("python3") {
+        skip("python3 is not installed");
+        return None;
+    }
+    Some(finish(
+        Command::new("python3")
+            .args(["-c", PLAYER, keys])
+            .args(command)
+            .env("XDG_CACHE_HOME", common::cache())
+            .current_dir(Path::new(env!("CARGO_TARGET_TMPDIR")))
+            .stdin(Stdio::null()),
+    ))
+}
+
+const FATHOMP: &str = env!("CARGO_BIN_EXE_fathomp");
+
+#[test]
+fn the_program_gets_one_interrupt() {
+    let script =
+        "trap 'echo caught' INT; echo ready; for i in 1 2 3 4 5 6; do sleep 0.1; done; exit 4";
+    let Some(ended) = play(
+        "ready -> \\x03",
+        &[FATHOMP, "run", "--", "sh", "-c", script],
+    ) else {
+        return;
+    };
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert_eq!(ended.text().matches("caught").count(), 1, "{ended:?}");
+}
+
+#[test]
+fn the_program_can_read_the_terminal_and_be_interrupted() {
+    let script = "read name; echo hello $name; exec sleep 100";
+    let keys = " -> you\\n\nhello you -> \\x03";
+    let Some(ended) = play(keys, &[FATHOMP, "run", "--", "sh", "-c", script]) else {
+        return;
+    };
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+}
+
+#[test]
+fn stopping_and_continuing_leaves_the_exit_code() {
+    let line =
+        format!("{FATHOMP} run -- sh -c 'echo rea\"\"dy; sleep 0.5; echo finis\"\"hed; exit 3'");
+    let keys = format!(
+        "bash- -> {line}\\n\nready -> \\x1a\nStopped -> fg\\n\nfinished -> \nbash- -> echo code=$?\\n\ncode=3 -> exit\\n"
+    );
+    let Some(ended) = play(&keys, &["bash", "--norc", "--noprofile", "-i"]) else {
+        return;
+    };
+    assert!(ended.text().contains("code=3"), "{ended:?}");
+}
