@@ -84,11 +84,21 @@ fn the_program_can_read_the_terminal_and_be_interrupted() {
 
 #[test]
 fn stopping_and_continuing_leaves_the_exit_code() {
+    // Quotes keep what is typed from looking like what is printed.
     let line =
-        format!("{FATHOMP} run -- sh -c 'echo rea\"\"dy; sleep 0.5; echo finis\"\"hed; exit 3'");
-    let keys = format!(
-        "bash- -> {line}\\n\nready -> \\x1a\nStopped -> fg\\n\nfinished -> \nbash- -> echo code=$?\\n\ncode=3 -> exit\\n"
-    );
+        format!("{FATHOMP} run -- sh -c 'echo rea\"\"dy; read go; echo finis\"\"hed; exit 3'");
+    let keys = [
+        format!("bash- -> {line}\\n"),
+        "ready -> \\x1a".to_owned(),
+        // The shell names the job when it stops and again when it goes on.
+        "Stopped -> ".to_owned(),
+        "exit 3' -> fg\\n".to_owned(),
+        "exit 3' -> go\\n".to_owned(),
+        "finished -> ".to_owned(),
+        "bash- -> echo code=$?\\n".to_owned(),
+        "code=3 -> exit\\n".to_owned(),
+    ]
+    .join("\n");
     let Some(ended) = play(&keys, &["bash", "--norc", "--noprofile", "-i"]) else {
         return;
     };
