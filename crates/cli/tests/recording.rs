@@ -366,3 +366,62 @@ echo "code $?"
         problems(&json)
     );
 }
+
+/// Loads a runtime of its own behind our back and calls it.
+const PRIVATE: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+static void body(void *data)
+{
+    (void)data;
+}
+int main(int argc, char **argv)
+{
+    void *library = dlopen(argv[argc - 1], RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    if (!library) {
+        fputs(dlerror(), stderr);
+        return 1;
+    }
+    void (*parallel)(void (*)(void *), void *, unsigned, unsigned) = dlsym(library, "GOMP_parallel");
+    parallel(body, 0, 2, 0);
+    puts("ready");
+    fflush(stdout);
+    getchar();
+    return 0;
+}
+"#;
+
+#[test]
+fn a_runtime_that_escaped_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let answer = finish(Command::new("gcc").arg("-print-file-name=libgomp.so.1"));
+    let copy = directory.path().join("libgomp-1234.so.1.0.0");
+    fs::copy(answer.text().trim(), &copy).unwrap();
+    compile(directory.path(), "private", PRIVATE, &["-ldl"]);
+    let mut child = fathomp(directory.path())
+        .args(["record", "--", "./private"])
+        .arg(&copy)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut [0; 6])
+        .unwrap();
+    // The address space is looked at after 50, 150, 450 ms and so on.
+    std::thread::sleep(std::time::Duration::from_millis(1000));
+    drop(child.stdin.take());
+    let ended = collect(child);
+    assert_eq!(
+        ended.succeeded().stderr.matches("libgomp-1234").count(),
+        1,
+        "{ended:?}"
+    );
+    assert!(ended.stderr.contains("could not be replaced"), "{ended:?}");
+}
