@@ -110,7 +110,7 @@ fn tables_sort_by_mouse_and_by_key() -> Outcome {
         ..Input::default()
     };
     browser.open(&write(directory.path(), &input)?)?;
-    let first = "document.querySelector('#region-table tbody tr td').firstChild.textContent";
+    let first = "document.querySelector('#region-table tbody th').firstChild.textContent";
     let heading = |title: &str| {
         format!(
             "[...document.querySelectorAll('#region-table th button')].find(b => b.textContent === '{title}')"

@@ -105,6 +105,7 @@ fn draw(chart: &mut Chart, one: &Series, x: &Scale, y: &Scale) {
                 class: one.class.to_owned(),
                 x: x.at(*p),
                 y: y.at(*value),
+                r: if one.class == "measured" { 5.0 } else { 3.0 },
                 title: format!(
                     "{}: {} with {}",
                     one.name,

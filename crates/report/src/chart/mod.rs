@@ -80,6 +80,7 @@ pub(crate) struct Dot {
     pub(crate) class: String,
     pub(crate) x: f64,
     pub(crate) y: f64,
+    pub(crate) r: f64,
     pub(crate) title: String,
 }
 

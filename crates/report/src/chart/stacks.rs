@@ -86,7 +86,7 @@ pub(crate) fn column_chart(label: String, x_title: &str, y_title: &str, stacks: 
 /// Lying bars, one thin row each, on a common scale: the threads of a region.
 pub(crate) fn strips(label: String, stacks: &[Stack]) -> Chart {
     let left = 64.0;
-    let width = 760.0;
+    let width = 600.0;
     // 128 threads still fit on a screen.
     let row = if stacks.len() > 32 { 7.0 } else { 17.0 };
     let gap = if stacks.len() > 32 { 1.0 } else { 3.0 };

@@ -1,10 +1,11 @@
 //! What is under each row of the table of regions.
 
 use super::regions::{self, Outlook};
-use super::{Fact, LegendEntry, words};
+use super::{Fact, LegendEntry, curves, words};
 use crate::chart::{Chart, Segment, Stack, strips};
 use crate::units;
 use fathomp_analyse::{Analysis, Confidence, Region, SiteKind, State, ThreadShare};
+use fathomp_predict::Prediction;
 use serde::Serialize;
 
 /// A full name has at most this many: some C++ symbols are novels.
@@ -28,6 +29,7 @@ pub(crate) struct Detail {
     legend: Vec<LegendEntry>,
     threads: Option<Chart>,
     threads_caption: String,
+    speedup: Option<Chart>,
     facts: Vec<Fact>,
 }
 
@@ -53,17 +55,26 @@ pub(crate) fn chosen(analysis: &Analysis) -> Vec<usize> {
 }
 
 /// The sections.
-pub(crate) fn all(analysis: &Analysis, outlook: &[Option<Outlook>]) -> Vec<Detail> {
+pub(crate) fn all(
+    analysis: &Analysis,
+    outlook: &[Option<Outlook>],
+    prediction: Option<&Prediction>,
+) -> Vec<Detail> {
     chosen(analysis)
         .into_iter()
         .map(|index| {
             let region = &analysis.regions[index];
-            detail(
-                analysis,
-                index,
-                region,
-                outlook.get(index).and_then(Option::as_ref),
-            )
+            let predicted =
+                prediction.and_then(|one| one.regions.iter().find(|known| known.key == region.key));
+            Detail {
+                speedup: predicted.and_then(curves::region),
+                ..detail(
+                    analysis,
+                    index,
+                    region,
+                    outlook.get(index).and_then(Option::as_ref),
+                )
+            }
         })
         .collect()
 }
@@ -126,6 +137,7 @@ fn detail(analysis: &Analysis, index: usize, region: &Region, outlook: Option<&O
         legend: regions::legend([&region.states]),
         threads: threads(analysis, region),
         threads_caption: threads_caption(region),
+        speedup: None,
         facts: facts(region),
     }
 }

@@ -3,6 +3,7 @@
 //! A [`Page`] is complete: the template decides how things look, never what
 //! they are. Nothing here computes what analysis or prediction has computed.
 
+mod curves;
 mod details;
 mod efficiencies;
 mod environment;
@@ -112,7 +113,7 @@ pub(crate) fn build(input: &Input<'_>) -> (Page, TimelineData) {
         efficiencies_note: efficiencies::NOTE.to_owned(),
         timelines,
         details: main
-            .map(|analysis| details::all(analysis, &outlook))
+            .map(|analysis| details::all(analysis, &outlook, prediction))
             .unwrap_or_default(),
         details_note: main.map(details::note).unwrap_or_default(),
         loops: main.and_then(listings::loops),

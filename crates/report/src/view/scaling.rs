@@ -2,8 +2,8 @@
 
 use super::regions::{self, Outlook};
 use super::table::{Cell, Column, Row, Table};
-use super::{LegendEntry, words};
-use crate::chart::{Chart, Segment, Series, Stack, column_chart, line_chart};
+use super::{LegendEntry, curves, words};
+use crate::chart::{Chart, Segment, Stack, column_chart};
 use crate::{Input, units};
 use fathomp_analyse::Analysis;
 use fathomp_predict::{Point, Prediction, RegionPrediction, Term};
@@ -17,7 +17,6 @@ const COUNTS_MAX: usize = 12;
 /// The section.
 #[derive(Debug, Serialize)]
 pub(crate) struct Scaling {
-    sentences: Vec<String>,
     speedup: Chart,
     speedup_caption: String,
     terms: Option<Chart>,
@@ -79,67 +78,12 @@ pub(crate) fn build(input: &Input<'_>) -> Option<Scaling> {
 }
 
 fn predicted(prediction: &Prediction) -> Scaling {
-    let measured: Vec<(f64, f64)> = prediction
-        .measured
-        .iter()
-        .map(|one| (f64::from(one.threads), one.speedup))
-        .collect();
     let points = &prediction.points;
-    let mut series = vec![ideal(
-        points
-            .iter()
-            .map(|point| point.threads)
-            .chain(prediction.measured.iter().map(|one| one.threads)),
-    )];
-    // The time with one thread that the predicted speedups refer to.
-    let reference_ns = points.first().map(|point| point.speedup * point.time_ns);
-    let baselines = [("amdahl", "Amdahl"), ("usl", "USL")];
-    for (name, title) in baselines {
-        let found = prediction.baselines.iter().find(|one| one.name == name);
-        if let (Some(baseline), Some(reference_ns)) = (found, reference_ns) {
-            series.push(Series {
-                name: title.to_owned(),
-                class: name,
-                points: baseline
-                    .points
-                    .iter()
-                    .map(|(threads, ns)| (f64::from(*threads), reference_ns / ns))
-                    .collect(),
-                band: Vec::new(),
-                measured: false,
-            });
-        }
-    }
-    series.push(Series {
-        name: "predicted".to_owned(),
-        class: "predicted",
-        points: points
-            .iter()
-            .map(|point| (f64::from(point.threads), point.speedup))
-            .collect(),
-        band: points
-            .iter()
-            .map(|point| {
-                (
-                    f64::from(point.threads),
-                    point.speedup_low,
-                    point.speedup_high,
-                )
-            })
-            .collect(),
-        measured: false,
-    });
-    let count = measured.len();
-    series.push(measured_series(measured));
+    let count = prediction.measured.len();
     Scaling {
-        sentences: Vec::new(),
-        speedup: line_chart(
-            "Speedup over threads, measured and predicted".to_owned(),
-            "speedup",
-            &series,
-        ),
+        speedup: curves::program(prediction),
         speedup_caption: format!(
-            "Speedup over one thread. Points are measured ({}), the band is the {} interval of the prediction; the dotted line is ideal, Amdahl's law and the universal scalability law are fitted to the same points.",
+            "Speedup over one thread. Large points are measured ({}), small ones single runs, the band is the {} interval of the prediction; the dotted line is ideal, Amdahl's law and the universal scalability law are fitted to the same points.",
             units::plural(count as u64, "thread count"),
             units::percent(prediction.interval)
         ),
@@ -151,51 +95,8 @@ fn predicted(prediction: &Prediction) -> Scaling {
     }
 }
 
-fn measured_series(points: Vec<(f64, f64)>) -> Series {
-    Series {
-        name: "measured".to_owned(),
-        class: "measured",
-        points,
-        band: Vec::new(),
-        measured: true,
-    }
-}
-
-fn ideal(threads: impl Iterator<Item = u32>) -> Series {
-    let last = f64::from(threads.max().unwrap_or(1));
-    // On a logarithmic axis the ideal is a curve: give it enough points.
-    let points = (0..=32)
-        .map(|step| last.max(1.0).powf(f64::from(step) / 32.0))
-        .map(|threads| (threads, threads))
-        .collect();
-    Series {
-        name: "ideal".to_owned(),
-        class: "ideal",
-        points,
-        band: Vec::new(),
-        measured: false,
-    }
-}
-
 fn measured_only(analyses: &[Analysis]) -> Option<Scaling> {
-    let mut runs: Vec<(u32, f64)> = analyses
-        .iter()
-        .map(|one| (one.team_size, one.wall_ns as f64))
-        .collect();
-    runs.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let (base_threads, base_ns) = *runs.first()?;
-    if runs.iter().all(|(threads, _)| *threads == base_threads) {
-        return None;
-    }
-    let points: Vec<(f64, f64)> = runs
-        .iter()
-        .filter(|(_, ns)| *ns > 0.0)
-        .map(|(threads, ns)| (f64::from(*threads), base_ns / ns * f64::from(base_threads)))
-        .collect();
-    let series = [
-        ideal(runs.iter().map(|(threads, _)| *threads)),
-        measured_series(points),
-    ];
+    let (speedup, base_threads) = curves::measured(analyses)?;
     let assumed = if base_threads > 1 {
         format!(
             " There is no run with one thread: speedups assume that {base_threads} threads are {base_threads} times as fast."
@@ -204,12 +105,7 @@ fn measured_only(analyses: &[Analysis]) -> Option<Scaling> {
         String::new()
     };
     Some(Scaling {
-        sentences: Vec::new(),
-        speedup: line_chart(
-            "Speedup over threads, measured".to_owned(),
-            "speedup",
-            &series,
-        ),
+        speedup,
         speedup_caption: format!(
             "Speedup over one thread, measured; the dotted line is ideal.{assumed}"
         ),
