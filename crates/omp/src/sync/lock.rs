@@ -13,7 +13,7 @@
 
 use crate::barrier::wait_recorded;
 use crate::primitive::{AtomicU32, Ordering, futex, spin_loop};
-use crate::team::Member;
+use crate::worker::current;
 use fathomp_trace::state::State;
 
 const FREE: u32 = 0;
@@ -57,14 +57,15 @@ impl Lock {
 
     /// Takes it; a wait is recorded as time in `state`.
     #[inline]
-    pub fn acquire(&self, member: &'static Member, state: State) {
+    pub fn acquire(&self, state: State) {
         if !self.try_acquire() {
-            self.acquire_contended(member, state);
+            self.acquire_contended(state);
         }
     }
 
     #[cold]
-    fn acquire_contended(&self, member: &'static Member, state: State) {
+    fn acquire_contended(&self, state: State) {
+        let member = current();
         let patience = member.team().patience().0;
         wait_recorded(member, state, || self.wait(patience));
     }

@@ -39,7 +39,7 @@ impl NestLock {
     #[inline]
     pub fn acquire(&self, member: &'static Member) {
         if !self.is_mine(member) {
-            self.lock.acquire(member, State::Lock);
+            self.lock.acquire(State::Lock);
             self.owner.store(member.task.identity(), Ordering::Relaxed);
         }
         self.deepen();
