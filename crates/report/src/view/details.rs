@@ -103,7 +103,7 @@ fn detail(analysis: &Analysis, index: usize, region: &Region, outlook: Option<&O
     if let Some(outlook) = outlook
         && !outlook.sentence.is_empty()
     {
-        sentences.push(outlook.sentence.clone());
+        sentences.push(words::bound(&outlook.sentence));
     }
     sentences.extend(losses(region));
     match region.confidence {
@@ -205,9 +205,10 @@ fn losses(region: &Region) -> Option<String> {
     let items: Vec<String> = parts
         .iter()
         .take(3)
-        .map(|(state, share)| format!("{} on {}", units::percent(*share), words::state(*state)))
+        .map(|(state, share)| format!("{} to {}", units::percent(*share), words::loss(*state)))
         .collect();
-    (!items.is_empty()).then(|| format!("Of its threads' time it spends {}.", words::list(&items)))
+    (!items.is_empty())
+        .then(|| words::bound(&format!("Its threads lose time: {}.", words::list(&items))))
 }
 
 fn facts(region: &Region) -> Vec<Fact> {

@@ -67,15 +67,16 @@ impl Fact {
     fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            value: value.into(),
+            value: words::bound(&value.into()),
             code: false,
         }
     }
 
     fn code(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
+            name: name.into(),
+            value: value.into(),
             code: true,
-            ..Self::new(name, value)
         }
     }
 }

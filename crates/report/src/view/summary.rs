@@ -178,7 +178,7 @@ fn largest_loss(analysis: &Analysis) -> String {
         ),
         Some((region, state, ns)) if ns as f64 / total >= WORTH_ADVICE => format!(
             "The largest loss is {} in region {}: {} of the threads' time.",
-            loss_in_words(state),
+            words::loss(state),
             short_name(region),
             units::percent(ns as f64 / total)
         ),
@@ -187,22 +187,6 @@ fn largest_loss(analysis: &Analysis) -> String {
             units::percent(WORTH_ADVICE)
         ),
         None => String::new(),
-    }
-}
-
-const fn loss_in_words(state: State) -> &'static str {
-    match state {
-        State::Compute => "computing",
-        State::ImplicitBarrier => "waiting in implicit barriers",
-        State::ExplicitBarrier => "waiting in explicit barriers",
-        State::Critical => "waiting for critical sections",
-        State::Lock => "waiting for locks",
-        State::Ordered => "waiting in ordered constructs",
-        State::TaskWait => "waiting for tasks",
-        State::Overhead => "the runtime's own work",
-        State::Idle => "idle threads",
-        State::Io => "input and output",
-        State::Communication => "communication",
     }
 }
 

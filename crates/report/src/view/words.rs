@@ -20,6 +20,23 @@ pub(crate) const fn state(state: State) -> &'static str {
     }
 }
 
+/// What time in a state is lost to, inside a sentence.
+pub(crate) const fn loss(state: State) -> &'static str {
+    match state {
+        State::Compute => "computing",
+        State::ImplicitBarrier => "waiting in implicit barriers",
+        State::ExplicitBarrier => "waiting in explicit barriers",
+        State::Critical => "waiting for critical sections",
+        State::Lock => "waiting for locks",
+        State::Ordered => "waiting in ordered constructs",
+        State::TaskWait => "waiting for tasks",
+        State::Overhead => "the runtime's own work",
+        State::Idle => "idle threads",
+        State::Io => "input and output",
+        State::Communication => "communication",
+    }
+}
+
 /// A term of the scaling model, short enough for a table.
 pub(crate) const fn term(term: Term) -> &'static str {
     match term {
