@@ -1,5 +1,6 @@
 //! What happens when the library is loaded and when the process ends.
 
+use fathomp_omp::env::DisplayEnv;
 use fathomp_omp::runtime;
 
 #[used]
@@ -11,7 +12,12 @@ static LOAD: extern "C" fn() = load;
 static FINISH: extern "C" fn() = runtime_finish;
 
 extern "C" fn load() {
-    runtime::read_environment();
+    let (settings, _) = runtime::read_environment();
+    // Whoever asks for it wants to see it of every program that loads us.
+    match settings.display_env {
+        DisplayEnv::Off => {}
+        shown => runtime::display_environment(shown == DisplayEnv::Verbose),
+    }
 }
 
 extern "C" fn runtime_finish() {

@@ -1,7 +1,7 @@
 //! What the whole process shares: settings, the pool of threads, the recorder.
 
 use crate::bell::Patience;
-use crate::env::{DisplayEnv, Settings, WaitPolicy, Warning, process_variable};
+use crate::env::{Settings, WaitPolicy, Warning, process_variable};
 use crate::icv::{DeviceIcvs, Icvs};
 use crate::message;
 use crate::pool::Pool;
@@ -73,10 +73,6 @@ fn start() -> &'static Runtime {
             Recorder::from_environment(NAME),
         );
         RUNTIME.store(Some(runtime), Ordering::Release);
-        match settings.display_env {
-            DisplayEnv::Off => {}
-            shown => display_environment(shown == DisplayEnv::Verbose),
-        }
         fathomp_sys::process::on_fork_in_child(restart_in_child);
     });
     RUNTIME
@@ -102,13 +98,11 @@ extern "C" fn restart_in_child() {
     crate::worker::restart_in_child(child);
 }
 
-/// `omp_display_env`: writes the initial ICVs to stderr.
+/// `omp_display_env`: writes the initial ICVs to stderr. Starts nothing.
 pub fn display_environment(verbose: bool) {
-    let runtime = runtime();
-    let places = crate::places::places().to_string();
-    let text = runtime
-        .settings
-        .display(runtime.processors, &places, verbose);
+    let (settings, _) = read_environment();
+    let places = crate::places::places();
+    let text = settings.display(places.num_procs(), &places.to_string(), verbose);
     // `eprint!` panics if stderr is closed.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
 }

@@ -8,8 +8,9 @@
 use super::{Assignment, Partition, Places, TeamBinding, display};
 use crate::env::Settings;
 use crate::icv::{Icvs, ProcBind};
+use crate::message;
 use crate::own::Own;
-use crate::runtime::runtime;
+use crate::runtime::{read_environment, runtime};
 use crate::team::{Member, Team};
 use std::sync::atomic::Ordering;
 use std::sync::{OnceLock, PoisonError};
@@ -51,9 +52,9 @@ impl Spot {
 pub fn places() -> &'static Places {
     static PLACES: OnceLock<Places> = OnceLock::new();
     PLACES.get_or_init(|| {
-        let (places, warnings) = Places::of_this_machine(&runtime().settings);
+        let (places, warnings) = Places::of_this_machine(&read_environment().0);
         for warning in warnings {
-            eprintln!("fathomp: {warning}");
+            message::warn(format_args!("{warning}"));
         }
         places
     })
