@@ -2,7 +2,7 @@
 
 use super::task_depend;
 use fathomp_omp::current;
-use fathomp_omp::task::{self, EventHandle, NewTask};
+use fathomp_omp::task::{self, Clauses, EventHandle, Work};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_sys::task_arguments::{Arguments, CopyFunction};
 use std::ffi::{c_int, c_long, c_uint, c_void};
@@ -74,11 +74,41 @@ pub unsafe extern "C" fn GOMP_task(
             Arguments::from_program(data, size(bytes), size(align), copy),
         )
     };
+    let work = Work {
+        function,
+        arguments,
+        head: &[],
+    };
+    let clauses = Clauses {
+        deferrable: if_clause,
+        is_final: flags.is_final(),
+        priority: flags.priority(priority),
+    };
+    if flags.has(Flags::DEPEND | Flags::DETACH) {
+        // SAFETY: the flags say which of the arguments are there.
+        unsafe { special_task(&work, clauses, flags, depend, detach) };
+    } else {
+        task::create(current(), &work, clauses);
+    }
+}
+
+/// A task with dependences or an event.
+///
+/// # Safety
+/// `depend` and `detach` are what the flags announce.
+#[cold]
+unsafe fn special_task(
+    work: &Work,
+    clauses: Clauses,
+    flags: Flags,
+    depend: *const *const c_void,
+    detach: *mut u64,
+) {
     let event = flags.has(Flags::DETACH).then(|| {
         let event = task::new_event();
         let handle = event.handle().0;
         // The task's own copy of the handle comes first in its block.
-        arguments.set_head(&[handle]);
+        work.arguments.set_head(&[handle]);
         // SAFETY: with this flag, `detach` is the program's event variable.
         unsafe { detach.write(handle) };
         event
@@ -89,19 +119,7 @@ pub unsafe extern "C" fn GOMP_task(
     } else {
         Vec::new()
     };
-    task::create(
-        current(),
-        NewTask {
-            function,
-            arguments,
-            head: &[],
-            deferrable: if_clause,
-            is_final: flags.is_final(),
-            priority: flags.priority(priority),
-            dependences: &dependences,
-            event,
-        },
-    );
+    task::create_special(current(), work, clauses, &dependences, event.as_ref());
 }
 
 #[inline]

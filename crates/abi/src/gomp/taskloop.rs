@@ -3,7 +3,7 @@
 use super::reductions;
 use super::task::{Flags, size};
 use fathomp_omp::current;
-use fathomp_omp::task::{self, Grain, TaskLoop};
+use fathomp_omp::task::{self, Clauses, Grain, TaskLoop};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_sys::task_arguments::{Arguments, CopyFunction};
 use std::ffi::{c_int, c_long, c_uint, c_ulong, c_ulonglong};
@@ -158,9 +158,11 @@ unsafe fn run(asked: &Asked, count: u64, start: u64, end: u64, step: u64) {
                 (true, false) => Grain::AtLeast(number),
                 (true, true) => Grain::Exactly(number),
             },
-            deferrable: flags.has(Flags::IF),
-            is_final: flags.is_final(),
-            priority: flags.priority(asked.priority),
+            clauses: Clauses {
+                deferrable: flags.has(Flags::IF),
+                is_final: flags.is_final(),
+                priority: flags.priority(asked.priority),
+            },
         },
     );
     if grouped {

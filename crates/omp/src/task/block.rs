@@ -62,7 +62,6 @@ struct Cold {
 pub(crate) struct Traits(u32);
 
 impl Traits {
-    pub(crate) const NONE: Self = Self(0);
     /// The phase that waits for the task is an odd one.
     pub(crate) const ODD: Self = Self(1);
     /// All tasks inside run at once, in their parent's thread.
@@ -98,6 +97,18 @@ impl Traits {
     #[inline]
     pub(crate) const fn with_if(self, other: Self, condition: bool) -> Self {
         if condition { self.with(other) } else { self }
+    }
+
+    /// Those of a task that belongs to this barrier phase.
+    #[inline]
+    pub(crate) const fn of_phase(phase: u32) -> Self {
+        Self(phase & Self::ODD.0)
+    }
+
+    /// What children have in common with their parent.
+    #[inline]
+    pub(crate) const fn inherited(self) -> Self {
+        Self(self.0 & (Self::ODD.0 | Self::FINAL.0))
     }
 
     /// Index of the phase's counters.
@@ -138,15 +149,19 @@ impl Task {
         Box::leak(Box::new(task))
     }
 
-    /// The block becomes a new child of `parent`, without arguments.
+    /// The block becomes a new child of `parent`, with nothing to run yet.
     #[inline]
-    pub(super) fn begin(&self, parent: &'static Self, function: Outlined, traits: Traits) {
-        self.function.store(function, Ordering::Relaxed);
+    pub(super) fn begin(&self, parent: &'static Self, traits: Traits) {
         self.parent.store(Some(parent), Ordering::Relaxed);
         self.group.store(parent.group(), Ordering::Relaxed);
         self.traits.set(traits.0);
         self.depth.set(parent.depth.get() + 1);
         self.children.reset();
+    }
+
+    #[inline]
+    pub(super) fn set_function(&self, function: Outlined) {
+        self.function.store(function, Ordering::Relaxed);
     }
 
     /// The block is an implicit task again, of a region whose tasks reduce
@@ -159,19 +174,19 @@ impl Task {
         self.forget_scope();
     }
 
-    /// The task's code, with the arguments it was given.
+    /// The task's code, with its copy of the arguments.
     #[inline]
     pub(super) fn call(&self) {
-        // A block is run only after `begin`.
+        // Set before the task is queued.
         if let Some(function) = self.function.load(Ordering::Relaxed) {
-            function.call(Opaque(self.data.load(Ordering::Relaxed)));
+            function.call(self.data());
         }
     }
 
-    /// The task uses the program's own block.
+    /// Address of the task's copy of the arguments.
     #[inline]
-    pub(super) fn borrow_arguments(&self, data: Opaque) {
-        self.data.store(data.0, Ordering::Relaxed);
+    pub(super) fn data(&self) -> Opaque {
+        Opaque(self.data.load(Ordering::Relaxed))
     }
 
     /// The task gets a copy of the arguments, whose first words become `head`.

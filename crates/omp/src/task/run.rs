@@ -28,7 +28,7 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
     member.task.set_explicit(Some(task));
     task.set_runner(Some(member));
     if !is_pointless(team, task) {
-        with_icvs_of(member, team, task);
+        call(member, team, task);
     }
     member.task.set_explicit(outer);
     if task.traits().has(Traits::EVENT)
@@ -50,27 +50,42 @@ pub(super) fn is_pointless(team: &Team, task: &Task) -> bool {
     team.cancelled.load(Ordering::Relaxed) || group::is_discarded(task)
 }
 
-/// Runs the task's code in its own data environment.
+/// Runs the code of a queued task in the task's data environment.
 #[inline]
-fn with_icvs_of(member: &'static Member, team: &'static Team, task: &'static Task) {
-    let pool = &team.tasks;
-    let stamp = || team.dock.icv_stamp.load(Ordering::Relaxed);
-    if !pool.icvs_differ() {
-        // All have what the team handed out; so has this member afterwards.
-        task.call();
-        if pool.icvs_differ() {
-            member.inherit(team, stamp());
-        }
-        return;
+fn call(member: &'static Member, team: &'static Team, task: &'static Task) {
+    if team.tasks.icvs_differ() {
+        return with_icvs_of(member, team, task, || task.call());
     }
+    // All tasks have the ICVs that the team handed out.
+    task.call();
+    if team.tasks.icvs_differ() {
+        restore_team_icvs(member, team);
+    }
+}
+
+/// Calls `code` with the ICVs of `task`, in a region whose tasks have changed
+/// some.
+#[cold]
+pub(super) fn with_icvs_of(
+    member: &'static Member,
+    team: &'static Team,
+    task: &'static Task,
+    code: impl FnOnce(),
+) {
     let outer = member.icvs();
     match task.icvs() {
         Some(icvs) if task.traits().has(Traits::ICVS) => member.set_icvs(icvs),
         // Created when nobody had changed anything.
-        _ => member.inherit(team, stamp()),
+        _ => restore_team_icvs(member, team),
     }
-    task.call();
+    code();
     member.set_icvs(outer);
+}
+
+/// The member has the ICVs again that the team handed out.
+#[cold]
+pub(super) fn restore_team_icvs(member: &'static Member, team: &'static Team) {
+    member.inherit(team, team.dock.icv_stamp.load(Ordering::Relaxed));
 }
 
 /// `task` is complete. `member` is the one that ran it, or `None` if the

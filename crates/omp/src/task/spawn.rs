@@ -10,31 +10,32 @@ use fathomp_sys::outlined::Outlined;
 use fathomp_sys::task_arguments::Arguments;
 use std::sync::Arc;
 
-/// What a `task` construct asks for.
-#[derive(Debug)]
-pub struct NewTask<'a> {
-    /// The task's code.
+/// The code of a task and what to call it with.
+#[derive(Clone, Copy, Debug)]
+pub struct Work<'a> {
+    /// The outlined function.
     pub function: Outlined,
-    /// What to call it with.
+    /// Its argument block.
     pub arguments: Arguments,
     /// Written over the first words of the task's copy of the arguments.
     pub head: &'a [u64],
+}
+
+/// Clauses that any `task` construct may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Clauses {
     /// The `if` clause, if there is one, is true.
     pub deferrable: bool,
     /// The `final` clause, if there is one, is true.
     pub is_final: bool,
     /// `priority` clause; 0 if there is none.
     pub priority: u32,
-    /// Items of the `depend` clauses.
-    pub dependences: &'a [Dependence],
-    /// The event of the `detach` clause.
-    pub event: Option<NewEvent>,
 }
 
 /// Creates a task; runs it at once if it cannot be deferred or enough tasks
 /// are queued already.
 #[inline]
-pub fn create(member: &'static Member, new: NewTask) {
+pub fn create(member: &'static Member, work: &Work, clauses: Clauses) {
     let team = member.team();
     let parent = member.task.current();
     if run::is_pointless(team, parent) {
@@ -43,18 +44,17 @@ pub fn create(member: &'static Member, new: NewTask) {
     if let Some(recorder) = member.worker().recorder() {
         recorder.task_created();
     }
-    let included = !new.deferrable || parent.traits().has(Traits::FINAL);
-    if !new.dependences.is_empty() || new.event.is_some() {
-        return create_special(member, team, parent, new, included);
-    }
-    if included || team.size() == 1 || member.task.deque.is_full() {
-        let task = begin(member, team, parent, &new, Traits::NONE);
-        run_now(member, task, &new);
+    if !clauses.deferrable
+        || parent.traits().has(Traits::FINAL)
+        || member.task.deque.is_full()
+        || team.size() == 1
+    {
+        run_inline(member, team, parent, work, clauses.is_final);
         return;
     }
     team.tasks.mark_used();
-    let task = begin(member, team, parent, &new, Traits::COUNTED);
-    task.copy_arguments(&new.arguments, new.head);
+    let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
+    task.copy_arguments(&work.arguments, work.head);
     count(member, parent, task);
     if task.priority.get() == 0 {
         member.task.deque.push(task);
@@ -64,89 +64,153 @@ pub fn create(member: &'static Member, new: NewTask) {
     team.ring_for_task();
 }
 
-/// A task with dependences or an event.
-#[cold]
-fn create_special(
+/// Runs a task before its creator goes on. Nobody else ever hears of it, so
+/// this is [`begin`], [`run::run`] and [`run::complete`] without what is only
+/// needed for others.
+#[inline]
+fn run_inline(
     member: &'static Member,
     team: &'static Team,
     parent: &'static Task,
-    new: NewTask,
-    included: bool,
+    work: &Work,
+    is_final: bool,
 ) {
+    let current = &member.task;
+    let task = current.take_block(team);
+    let traits = inherited_traits(member, is_final);
+    task.begin(parent, traits);
+    task.set_runner(Some(member));
+    let data = if work.arguments.must_be_copied() {
+        task.copy_arguments(&work.arguments, work.head);
+        task.data()
+    } else {
+        if !work.head.is_empty() {
+            work.arguments.set_head(work.head);
+        }
+        work.arguments.original()
+    };
+    if let Some(recorder) = member.worker().recorder() {
+        recorder.task_run();
+    }
+    let outer = current.explicit();
+    current.set_explicit(Some(task));
+    if team.tasks.icvs_differ() {
+        task.set_icvs(member.icvs());
+        run::with_icvs_of(member, team, task, || work.function.call(data));
+    } else {
+        work.function.call(data);
+        if team.tasks.icvs_differ() {
+            run::restore_team_icvs(member, team);
+        }
+    }
+    current.set_explicit(outer);
+    if task.traits() == traits && !task.children.is_in_use() {
+        current.give_block(team, task);
+    } else {
+        run::complete(Some(member), task);
+    }
+}
+
+/// Creates a task with dependences or an event.
+#[cold]
+pub fn create_special(
+    member: &'static Member,
+    work: &Work,
+    clauses: Clauses,
+    dependences: &[Dependence],
+    event: Option<&NewEvent>,
+) {
+    let team = member.team();
+    let parent = member.task.current();
+    if run::is_pointless(team, parent) {
+        return;
+    }
+    if let Some(recorder) = member.worker().recorder() {
+        recorder.task_created();
+    }
+    let included = !clauses.deferrable || parent.traits().has(Traits::FINAL);
+    // With no brother to wait for, and none that could come before it is
+    // complete, dependences mean nothing.
     let alone = team.size() == 1 && !parent.children.is_outstanding();
     if included {
-        // The children created before are complete for all it cares, and no
-        // later one can come before it is complete itself.
-        wait::wait_depend(member, new.dependences);
+        wait::wait_depend(member, dependences);
     }
-    if (included || alone) && new.event.is_none() {
-        let task = begin(member, team, parent, &new, Traits::NONE);
-        run_now(member, task, &new);
+    if (included || alone) && event.is_none() {
+        run_inline(member, team, parent, work, clauses.is_final);
         return;
     }
 
     team.tasks.mark_used();
-    let task = begin(member, team, parent, &new, Traits::COUNTED);
-    let event = new.event.as_ref().map(|new| &new.event);
-    if let Some(event) = event {
-        event.bind(task);
-        task.set_event(Arc::clone(event));
+    let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
+    task.copy_arguments(&work.arguments, work.head);
+    if let Some(new) = event {
+        new.event.bind(task);
+        task.set_event(Arc::clone(&new.event));
     }
     count(member, parent, task);
-    if included || new.dependences.is_empty() {
-        if !included && team.size() > 1 && !member.task.deque.is_full() {
-            task.copy_arguments(&new.arguments, new.head);
-            pool::enqueue(Some(member), team, task);
-            return;
-        }
-        run_now(member, task, &new);
-        if let (true, Some(event)) = (included, event) {
-            wait::wait_for(member, parent, || event.is_fulfilled());
+    if included {
+        run_now(member, task);
+        if let Some(new) = event {
+            wait::wait_for(member, parent, || new.event.is_fulfilled());
         }
         return;
     }
-
-    task.copy_arguments(&new.arguments, new.head);
-    let node = Node::new(team, Some(task));
-    task.set_node(Arc::clone(&node));
-    parent.with_scope(|scope| scope.add(&node, new.dependences));
-    if node.seal() {
-        if team.size() == 1 || member.task.deque.is_full() {
-            run::run(member, task);
-        } else {
-            pool::enqueue(Some(member), team, task);
+    if !dependences.is_empty() {
+        let node = Node::new(team, Some(task));
+        task.set_node(Arc::clone(&node));
+        parent.with_scope(|scope| scope.add(&node, dependences));
+        if !node.seal() {
+            return;
         }
+    }
+    if team.size() == 1 || member.task.deque.is_full() {
+        run_now(member, task);
+    } else {
+        pool::enqueue(Some(member), team, task);
     }
 }
 
-/// A block for the task, without arguments.
+/// Runs a task that is counted although its creator waits for it.
+fn run_now(member: &'static Member, task: &'static Task) {
+    if let Some(recorder) = member.worker().recorder() {
+        recorder.task_run();
+    }
+    run::run(member, task);
+}
+
+/// A block for a task that is to be queued, without arguments.
 #[inline]
 fn begin(
     member: &'static Member,
     team: &'static Team,
     parent: &'static Task,
-    new: &NewTask,
+    work: &Work,
+    clauses: Clauses,
     traits: Traits,
 ) -> &'static Task {
     let task = member.task.take_block(team);
-    let odd = match member.task.explicit() {
-        Some(explicit) => explicit.traits().has(Traits::ODD),
-        None => member.phase.get() & 1 != 0,
-    };
-    let traits = traits.with_if(Traits::ODD, odd).with_if(
-        Traits::FINAL,
-        new.is_final || parent.traits().has(Traits::FINAL),
-    );
-    task.begin(parent, new.function, traits);
-    task.priority.set(if new.priority == 0 {
+    let inherited = inherited_traits(member, clauses.is_final);
+    task.begin(parent, inherited.with(traits));
+    task.set_function(work.function);
+    task.priority.set(if clauses.priority == 0 {
         0
     } else {
-        new.priority.min(runtime().settings.max_task_priority)
+        clauses.priority.min(runtime().settings.max_task_priority)
     });
     if team.tasks.icvs_differ() {
         task.set_icvs(member.icvs());
     }
     task
+}
+
+/// What a child of the task that `member` runs has from it.
+#[inline]
+fn inherited_traits(member: &'static Member, is_final: bool) -> Traits {
+    let inherited = match member.task.explicit() {
+        Some(explicit) => explicit.traits().inherited(),
+        None => Traits::of_phase(member.phase.get()),
+    };
+    inherited.with_if(Traits::FINAL, is_final)
 }
 
 /// The creator goes on before the task is complete, so somebody must wait for it.
@@ -157,22 +221,6 @@ fn count(member: &'static Member, parent: &'static Task, task: &'static Task) {
     if let Some(group) = task.group() {
         group.add(member);
     }
-}
-
-/// Runs the task before its creator goes on: it can use the arguments where
-/// they are.
-#[inline]
-fn run_now(member: &'static Member, task: &'static Task, new: &NewTask) {
-    if new.arguments.must_be_copied() {
-        task.copy_arguments(&new.arguments, new.head);
-    } else {
-        new.arguments.set_head(new.head);
-        task.borrow_arguments(new.arguments.original());
-    }
-    if let Some(recorder) = member.worker().recorder() {
-        recorder.task_run();
-    }
-    run::run(member, task);
 }
 
 /// Whether the current task is final.

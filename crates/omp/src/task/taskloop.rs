@@ -1,7 +1,6 @@
 //! Dividing the iterations of a `taskloop` among tasks.
 
-use super::detach::NewEvent;
-use super::spawn::{NewTask, create};
+use super::spawn::{Clauses, Work, create};
 use crate::team::Member;
 use fathomp_sys::outlined::Outlined;
 use fathomp_sys::task_arguments::Arguments;
@@ -36,12 +35,8 @@ pub struct TaskLoop {
     pub count: u64,
     /// How to divide them.
     pub grain: Grain,
-    /// As of each task, see [`NewTask`].
-    pub deferrable: bool,
-    /// As of each task, see [`NewTask`].
-    pub is_final: bool,
-    /// As of each task, see [`NewTask`].
-    pub priority: u32,
+    /// Clauses of each task.
+    pub clauses: Clauses,
 }
 
 /// The first `longer` of `tasks` tasks have one iteration more than `size`;
@@ -99,16 +94,12 @@ pub fn taskloop(member: &'static Member, asked: &TaskLoop) {
         };
         create(
             member,
-            NewTask {
+            &Work {
                 function: asked.function,
                 arguments: asked.arguments,
                 head: &[from, to],
-                deferrable: asked.deferrable,
-                is_final: asked.is_final,
-                priority: asked.priority,
-                dependences: &[],
-                event: None::<NewEvent>,
             },
+            asked.clauses,
         );
         from = to;
     }
