@@ -5,6 +5,8 @@ mod synthetic;
 use fathomp_analyse::testing::{Script, Work};
 use fathomp_analyse::{Options, Outcome, Problem, Severity, SiteKind, State};
 use fathomp_report::{Input, page};
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 /// A page has to open on a slow machine and travel by mail.
 const PAGE_BYTES_MAX: usize = 4 << 20;
@@ -191,4 +193,52 @@ fn a_run_with_a_processor_for_each_thread_is_preferred() {
         ..Input::default()
     };
     assert_eq!(crowded.main().map(|one| one.team_size), Some(4));
+}
+
+#[test]
+fn numbers_that_cannot_be_do_not_stop_the_report() {
+    for fraction in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 1e300] {
+        let runs = [synthetic::extreme(fraction), synthetic::extreme(fraction)];
+        let mut prediction = synthetic::prediction(4);
+        for point in &mut prediction.points {
+            point.time_ns = fraction;
+            point.speedup = fraction;
+            point.speedup_high = fraction;
+        }
+        let input = Input {
+            analyses: &runs,
+            prediction: Some(&prediction),
+            notes: &[],
+        };
+        assert!(!html(&input).contains("NaN"));
+        fathomp_report::text::prediction(&prediction, 80);
+        let options = fathomp_report::text::RegionOptions {
+            width: 0,
+            threads: true,
+        };
+        fathomp_report::text::regions(&runs[0], options);
+        let mut csv = Vec::new();
+        fathomp_report::export::csv(&runs[0], &mut csv).expect("writing to memory works");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_name_leaves_its_place(names in vec(".*|[<>&\"'/a-z!-]{0,40}", 6)) {
+        let mut analysis = synthetic::analysis(2);
+        for (region, name) in analysis.regions.iter_mut().zip(&names) {
+            region.name.clone_from(name);
+            region.place.label.clone_from(name);
+        }
+        analysis.program.name.clone_from(&names[5]);
+        let page = html(&Input { analyses: &[analysis], ..Input::default() });
+        prop_assert_eq!(page.matches("<script").count(), 2);
+        let data = page
+            .split("id=\"data\">")
+            .nth(1)
+            .and_then(|rest| rest.split("</script>").next());
+        let data: serde_json::Value = serde_json::from_str(data.unwrap_or_default())?;
+        prop_assert!(data["timelines"].is_array());
+    }
 }

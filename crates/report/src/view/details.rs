@@ -278,7 +278,7 @@ fn facts(region: &Region) -> Vec<Fact> {
             ),
         ));
     }
-    if region.tasks_created + region.tasks_run > 0 {
+    if region.tasks_created > 0 || region.tasks_run > 0 {
         facts.push(Fact::new(
             "Explicit tasks",
             format!(

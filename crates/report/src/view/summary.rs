@@ -170,7 +170,7 @@ fn largest_loss(analysis: &Analysis) -> String {
         .iter()
         .filter(|region| region.kind == SiteKind::Serial)
         .map(|region| region.states[State::Idle])
-        .sum();
+        .fold(0, u64::saturating_add);
     match worst {
         Some((_, _, ns)) if idle_ns > ns && idle_ns as f64 / total >= WORTH_ADVICE => format!(
             "The largest loss is the serial part: while one thread computes there, the others are idle, {} of the threads' time.",

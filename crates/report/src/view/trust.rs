@@ -136,7 +136,7 @@ fn recording_facts(analysis: &Analysis) -> Vec<Fact> {
         .threads_seen
         .iter()
         .map(|thread| thread.dropped)
-        .sum();
+        .fold(0, u64::saturating_add);
     vec![
         Fact::new(
             "Cost of recording",

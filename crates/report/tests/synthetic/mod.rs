@@ -12,7 +12,9 @@ use fathomp_analyse::{
 };
 use std::collections::BTreeMap;
 
+mod odd;
 mod predicted;
+pub(crate) use odd::{HOSTILE, extreme, hostile};
 pub(crate) use predicted::prediction;
 
 const MS: u64 = 1_000_000;
@@ -520,41 +522,4 @@ fn segment(begin_ns: u64, end_ns: u64, region: usize, mix: Vec<(State, f32)>) ->
         state: mix.first().map_or(State::Compute, |one| one.0),
         mix,
     }
-}
-
-/// Names nobody would choose and a binary may still have.
-pub(crate) const HOSTILE: [&str; 4] = [
-    "</script><script>window.owned = 1</script>",
-    "<img src=x onerror=\"window.owned = 1\"><b>&amp;{{ 7 * 7 }}'\"",
-    "\u{202e}evil\u{1b}[31m\u{0}\u{2028}漢字\u{1f980}]]><!--",
-    "=HYPERLINK(\"x\"),\"",
-];
-
-/// A recording whose regions have such names, and one of ten thousand letters.
-pub(crate) fn hostile() -> Analysis {
-    let mut analysis = analysis(4);
-    let novel = format!("std::vector<{}>::operator()", "std::pair<int, ".repeat(700));
-    let names = HOSTILE.into_iter().map(str::to_owned).chain([novel]);
-    for (region, name) in analysis.regions.iter_mut().skip(1).zip(names.clone()) {
-        region.name.clone_from(&name);
-        region.place.label = name.clone();
-        region.place.function = Some(name);
-    }
-    analysis.regions[0].place.label = HOSTILE[0].to_owned();
-    for (row, name) in analysis.loops.iter_mut().zip(names.clone().skip(3)) {
-        row.name = name;
-    }
-    analysis.waits[0].name = names.clone().last().unwrap_or_default();
-    analysis.program.name = HOSTILE[1].to_owned();
-    analysis.program.command = HOSTILE.map(str::to_owned).to_vec();
-    analysis.program.machine.host = HOSTILE[0].to_owned();
-    analysis
-        .program
-        .environment
-        .insert(HOSTILE[0].to_owned(), HOSTILE[1].to_owned());
-    analysis.problems.push(Problem {
-        severity: Severity::Error,
-        sentence: HOSTILE.join(" "),
-    });
-    analysis
 }
