@@ -40,8 +40,6 @@ pub(crate) fn probe(source: &Path, library: &Path, output: &Path) -> Result<(), 
         .args(["-O2", "-std=c11", "-Wall", "-Wextra", "-pthread"])
         .arg(source.join("probe.c"))
         .arg(library)
-        // Until the library has its entry points.
-        .arg("-Wl,--unresolved-symbols=ignore-all")
         .args(["-Wl,-rpath,$ORIGIN", "-s", "-o"])
         .arg(output);
     run(command, "the calibration probe")
