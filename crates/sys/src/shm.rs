@@ -164,6 +164,25 @@ impl Drop for SharedFile {
     }
 }
 
+/// Asks the processor to fetch a word's cache line for writing, in the
+/// background. Worth it where another processor has read the line since and it
+/// will be written soon. Does nothing where we do not know how.
+#[inline(always)]
+pub fn prefetch_for_write(word: &AtomicU64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch changes no memory, register or flag and never faults;
+    // processors without it treat it as a no-operation.
+    unsafe {
+        std::arch::asm!(
+            "prefetchw [{}]",
+            in(reg) std::ptr::from_ref(word),
+            options(nostack, preserves_flags, readonly)
+        );
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = word;
+}
+
 /// Largest file this process may make, in bytes (`RLIMIT_FSIZE`). A write
 /// beyond it does not just fail: it kills the process (SIGXFSZ).
 #[must_use]

@@ -18,9 +18,9 @@ use std::sync::{Mutex, PoisonError};
 /// Words of a ring kept free for the mark that ends a thread.
 const RESERVE: u64 = wire::THREAD_END_WORDS as u64;
 
-/// Counters are read when this much time has passed since the last reading:
-/// the system call then costs about one per cent.
-const SAMPLE_EVERY_US: f64 = 30.0;
+/// Counters are read when this much time has passed since the last reading: the
+/// system calls then cost half a per cent.
+const SAMPLE_EVERY_US: f64 = 100.0;
 
 /// Words of a ring that get memory at a time: enough for a thousand executions,
 /// and no noticeable delay for a thread that begins.
@@ -182,11 +182,26 @@ impl ThreadRecorder {
     /// The thread is through with the innermost region.
     #[inline]
     pub fn end(&self) {
+        let at = self.sampled_now();
+        self.finish_region(at);
+    }
+
+    /// Like [`end`](Self::end), for a caller that has taken the time: the end
+    /// of the barrier, or the moment before it told the others that it is
+    /// through, so that nobody waits for the recorder.
+    #[inline]
+    pub fn end_at(&self, at: Ticks) {
+        self.slot[slot::LAST].write(at.0);
+        self.sample_counters();
+        self.finish_region(at);
+    }
+
+    #[inline(always)]
+    fn finish_region(&self, at: Ticks) {
         let depth = self.slot[slot::DEPTH].read();
         if depth == 0 {
             return;
         }
-        let at = self.sampled_now();
         if depth < slot::FRAME_COUNT as u64 {
             self.write_instance(self.frame(depth as usize), at);
         }
@@ -194,6 +209,7 @@ impl ThreadRecorder {
         if depth == 1 {
             self.frame(0)[frame::BEGIN].write(at.0);
         }
+        self.ring.prefetch();
     }
 
     /// The thread waited in `state` from `begin` to `end`. Outside any region
