@@ -40,7 +40,7 @@ impl Arguments {
         Self {
             block: std::ptr::with_exposed_provenance_mut(block.0),
             bytes,
-            align: if align.is_power_of_two() { align } else { 1 },
+            align,
             copy,
         }
     }
@@ -59,11 +59,16 @@ impl Arguments {
         self.copy.is_some()
     }
 
+    /// What a copy is aligned to.
+    fn align(&self) -> usize {
+        self.align.max(WORD)
+    }
+
     /// Words that are enough for a copy wherever they begin.
     #[inline]
     #[must_use]
     pub fn words_needed(&self) -> usize {
-        self.bytes.div_ceil(WORD) + self.align / WORD
+        self.bytes.div_ceil(WORD) + self.align() / WORD
     }
 
     /// Writes the first words of the program's own block: what the runtime
@@ -87,7 +92,8 @@ impl Arguments {
     #[must_use]
     pub fn copy_to(&self, words: &[AtomicU64]) -> Option<usize> {
         let start = words.as_ptr() as usize;
-        let skip = start.next_multiple_of(self.align.max(WORD)) - start;
+        // Alignments are powers of two.
+        let skip = start.wrapping_neg() & (self.align() - 1);
         let first = skip / WORD;
         let room = words.get(first..)?;
         if room.len() * WORD < self.bytes {

@@ -122,9 +122,10 @@ unsafe fn special_task(
     task::create_special(current(), work, clauses, &dependences, event.as_ref());
 }
 
+/// A size or alignment that the compiler computed: never negative.
 #[inline]
 pub(super) fn size(value: c_long) -> usize {
-    usize::try_from(value).unwrap_or(0)
+    value.cast_unsigned() as usize
 }
 
 /// `void GOMP_taskwait(void)`

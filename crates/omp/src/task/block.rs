@@ -24,25 +24,27 @@ const INLINE_WORDS: usize = 16;
 
 /// See the module's documentation.
 #[derive(Debug)]
-#[repr(align(128))]
+#[repr(C, align(128))]
 pub(crate) struct Task {
-    function: AtomicOutlined,
-    data: AtomicUsize,
+    // One cache line: all that an included task needs.
     parent: AtomicRef<Task>,
     /// Innermost taskgroup: the one the task was created in, then those it
     /// opens itself.
     group: AtomicRef<Group>,
     /// Set while the task's code runs, or is suspended, on that member.
     runner: AtomicRef<Member>,
-    team: AtomicRef<Team>,
     /// Next in a free list.
     pub(super) next: AtomicRef<Task>,
+    /// Children that taskwait waits for.
+    pub(super) children: Tally,
     traits: Own,
     /// Distance from the implicit task.
     depth: Own,
+    // The next line: what a queued task needs besides.
+    function: AtomicOutlined,
+    data: AtomicUsize,
+    team: AtomicRef<Team>,
     pub(super) priority: Own,
-    /// Children that taskwait waits for.
-    pub(super) children: Tally,
     words: [AtomicU64; INLINE_WORDS],
     cold: Cold,
 }
@@ -149,14 +151,14 @@ impl Task {
         Box::leak(Box::new(task))
     }
 
-    /// The block becomes a new child of `parent`, with nothing to run yet.
+    /// The block becomes a new child of `parent`, with nothing to run yet. Its
+    /// children must have been reset.
     #[inline]
     pub(super) fn begin(&self, parent: &'static Self, traits: Traits) {
         self.parent.store(Some(parent), Ordering::Relaxed);
         self.group.store(parent.group(), Ordering::Relaxed);
         self.traits.set(traits.0);
         self.depth.set(parent.depth.get() + 1);
-        self.children.reset();
     }
 
     #[inline]

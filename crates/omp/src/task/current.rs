@@ -30,6 +30,8 @@ pub(crate) struct Current {
     pub(super) rounds: Own,
     free: AtomicRef<Task>,
     free_count: Own,
+    /// Blocks for included tasks, see [`Current::take_inline`].
+    free_inline: AtomicRef<Task>,
     free_groups: AtomicRef<Group>,
     implicit: Task,
 }
@@ -86,6 +88,7 @@ impl Current {
             rounds: Own::new(0),
             free: AtomicRef::new(None),
             free_count: Own::new(0),
+            free_inline: AtomicRef::new(None),
             free_groups: AtomicRef::new(None),
             implicit: Task::new(),
         }
@@ -177,6 +180,47 @@ impl Current {
     fn share_blocks(&self, team: &'static Team) {
         let half: Vec<_> = (0..KEPT / 2).map(|_| self.take_block(team)).collect();
         team.tasks.spare.put(&half);
+    }
+
+    /// A block for a task that `member`, whose state this is, runs before its
+    /// creator goes on. Such blocks have a list of their own: their runner is
+    /// set already and their children are reset.
+    #[inline]
+    pub(super) fn take_inline(
+        &self,
+        member: &'static Member,
+        team: &'static Team,
+    ) -> &'static Task {
+        match self.free_inline.load(Ordering::Relaxed) {
+            Some(task) => {
+                let next = task.next.load(Ordering::Relaxed);
+                self.free_inline.store(next, Ordering::Relaxed);
+                task
+            }
+            None => self.new_inline(member, team),
+        }
+    }
+
+    #[cold]
+    fn new_inline(&self, member: &'static Member, team: &'static Team) -> &'static Task {
+        let task = self.take_block(team);
+        task.children.reset();
+        task.set_runner(Some(member));
+        task.next.store(None, Ordering::Relaxed);
+        task
+    }
+
+    /// A block taken by [`Current::take_inline`] is not needed any more.
+    #[inline]
+    pub(super) fn give_inline(&self, task: &'static Task) {
+        if task.children.is_touched() {
+            task.children.reset();
+        }
+        // Not what it was when the block was taken: a block taken later may
+        // have left for good.
+        let top = self.free_inline.load(Ordering::Relaxed);
+        task.next.store(top, Ordering::Relaxed);
+        self.free_inline.store(Some(task), Ordering::Relaxed);
     }
 
     pub(super) fn take_group(&self) -> &'static Group {

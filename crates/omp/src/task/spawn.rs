@@ -41,9 +41,6 @@ pub fn create(member: &'static Member, work: &Work, clauses: Clauses) {
     if run::is_pointless(team, parent) {
         return;
     }
-    if let Some(recorder) = member.worker().recorder() {
-        recorder.task_created();
-    }
     if !clauses.deferrable
         || parent.traits().has(Traits::FINAL)
         || member.task.deque.is_full()
@@ -51,6 +48,9 @@ pub fn create(member: &'static Member, work: &Work, clauses: Clauses) {
     {
         run_inline(member, team, parent, work, clauses.is_final);
         return;
+    }
+    if let Some(recorder) = member.worker().recorder() {
+        recorder.task_created();
     }
     team.tasks.mark_used();
     let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
@@ -75,11 +75,14 @@ fn run_inline(
     work: &Work,
     is_final: bool,
 ) {
+    if let Some(recorder) = member.worker().recorder() {
+        recorder.task_created();
+        recorder.task_run();
+    }
     let current = &member.task;
-    let task = current.take_block(team);
+    let task = current.take_inline(member, team);
     let traits = inherited_traits(member, is_final);
     task.begin(parent, traits);
-    task.set_runner(Some(member));
     let data = if work.arguments.must_be_copied() {
         task.copy_arguments(&work.arguments, work.head);
         task.data()
@@ -89,9 +92,6 @@ fn run_inline(
         }
         work.arguments.original()
     };
-    if let Some(recorder) = member.worker().recorder() {
-        recorder.task_run();
-    }
     let outer = current.explicit();
     current.set_explicit(Some(task));
     if team.tasks.icvs_differ() {
@@ -105,7 +105,7 @@ fn run_inline(
     }
     current.set_explicit(outer);
     if task.traits() == traits && !task.children.is_in_use() {
-        current.give_block(team, task);
+        current.give_inline(task);
     } else {
         run::complete(Some(member), task);
     }
@@ -125,9 +125,6 @@ pub fn create_special(
     if run::is_pointless(team, parent) {
         return;
     }
-    if let Some(recorder) = member.worker().recorder() {
-        recorder.task_created();
-    }
     let included = !clauses.deferrable || parent.traits().has(Traits::FINAL);
     // With no brother to wait for, and none that could come before it is
     // complete, dependences mean nothing.
@@ -140,6 +137,9 @@ pub fn create_special(
         return;
     }
 
+    if let Some(recorder) = member.worker().recorder() {
+        recorder.task_created();
+    }
     team.tasks.mark_used();
     let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
     task.copy_arguments(&work.arguments, work.head);
@@ -190,6 +190,7 @@ fn begin(
 ) -> &'static Task {
     let task = member.task.take_block(team);
     let inherited = inherited_traits(member, clauses.is_final);
+    task.children.reset();
     task.begin(parent, inherited.with(traits));
     task.set_function(work.function);
     task.priority.set(if clauses.priority == 0 {

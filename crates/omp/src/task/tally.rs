@@ -47,6 +47,12 @@ impl Tally {
         self.elsewhere.store(ALIVE, Ordering::Relaxed);
     }
 
+    /// Whether anything was begun at home since the last reset; called there.
+    #[inline]
+    pub(crate) fn is_touched(&self) -> bool {
+        self.begun.load(Ordering::Relaxed) != 0
+    }
+
     /// One more to wait for; called at home.
     #[inline]
     pub(crate) fn begin_at_home(&self) {
