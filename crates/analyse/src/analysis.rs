@@ -242,8 +242,11 @@ fn parallel_time(ledgers: &[Ledger<'_>], offsets: &[u64], wall_ns: u64) -> f64 {
     for (ledger, offset) in ledgers.iter().zip(offsets) {
         let clock = &ledger.process.clock;
         let moment = |at| relative(clock, ledger.begin, at).saturating_add(*offset);
+        let some_merged = ledger.parts.iter().any(crate::ledger::Part::merged);
         for team in &ledger.teams {
-            if team.level <= 1 {
+            // Without its encountering thread's record it is in a sum.
+            let elsewhere = some_merged && team.encountering.is_none();
+            if team.level <= 1 && !elsewhere {
                 spans.push((moment(team.from), moment(team.to)));
             }
         }

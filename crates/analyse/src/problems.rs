@@ -114,9 +114,7 @@ fn existence(list: &mut List, recording: &Recording, analysis: &Analysis) {
     match recording.meta.outcome {
         Some(Outcome::Signalled(signal)) => list.add(
             Severity::Warning,
-            format!(
-                "The program was ended by signal {signal}; what it did until then is shown, and regions it was in at that moment are missing."
-            ),
+            format!("The program was ended by signal {signal}; what it did until then is shown."),
         ),
         Some(Outcome::Exited(code)) if code != 0 => list.add(
             Severity::Note,
@@ -240,19 +238,36 @@ fn circumstances(list: &mut List, analysis: &Analysis) {
 }
 
 fn places(list: &mut List, recording: &Recording, analysis: &Analysis, without_lines: &[&Path]) {
-    let named: Vec<String> = without_lines
-        .iter()
-        .filter_map(|path| path.file_name())
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect();
-    if !named.is_empty() {
-        let names: Vec<&str> = named.iter().map(String::as_str).collect();
+    let (there, gone): (Vec<&Path>, Vec<&Path>) =
+        without_lines.iter().partition(|path| path.exists());
+    let names = |paths: &[&Path]| {
+        let names: Vec<String> = paths
+            .iter()
+            .map(|path| path.file_name().unwrap_or(path.as_os_str()))
+            .map(|name| name.to_string_lossy().into_owned())
+            .filter(|name| !name.is_empty())
+            .collect();
+        let borrowed: Vec<&str> = names.iter().map(String::as_str).collect();
+        (!names.is_empty()).then(|| (listed(&borrowed), names.len() as u64))
+    };
+    if let Some((names, count)) = names(&there) {
         list.add(
             Severity::Note,
             format!(
-                "{} {} no debug information, so regions in it are named by function and address; compile with -g to see lines.",
-                listed(&names),
-                plural(names.len() as u64, "has", "have")
+                "{names} {} no debug information, so regions in {} are named by function and address; compile with -g to see lines.",
+                plural(count, "has", "have"),
+                plural(count, "it", "them")
+            ),
+        );
+    }
+    if let Some((names, count)) = names(&gone) {
+        list.add(
+            Severity::Warning,
+            format!(
+                "{names} {} no longer where {} when the program ran, so regions in {} are named by address alone.",
+                plural(count, "is", "are"),
+                plural(count, "it was", "they were"),
+                plural(count, "it", "them")
             ),
         );
     }

@@ -97,7 +97,7 @@ fn nested_regions_are_charged_once() {
     let analysis = facts(&recording(threads, sites(), START + 12_000, false));
     let outer = analysis.regions.iter().find(|r| r.level == 1).unwrap();
     let inner = analysis.regions.iter().find(|r| r.level == 2).unwrap();
-    assert_eq!(inner.parents, [outer.key.clone()]);
+    assert_eq!(inner.parents, std::slice::from_ref(&outer.key));
     assert_eq!((outer.wall_ns, inner.wall_ns), (10_000, 2_000));
     assert_eq!((outer.outermost_ns, inner.outermost_ns), (10_000, 0));
     assert_eq!(outer.states.total_ns(), 2 * 10_000 - 2_000);
@@ -355,4 +355,27 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn doubts_in_words() {
+    let mut recording = demo(4);
+    recording
+        .problems
+        .push("Something the reader saw.".to_owned());
+    recording.meta.outcome = Some(fathomp_analyse::Outcome::Signalled(11));
+    recording.meta.machine.cpus_allowed = vec![0, 1];
+    recording.meta.machine.governor = Some("powersave".to_owned());
+    recording.processes[0].hardware_counters = false;
+    recording.processes[0].threads[2].records.clear();
+    let options = Options {
+        event_cost_ns: 5_000.0,
+        ..Options::default()
+    };
+    let said: Vec<String> = analyse(&recording, &options)
+        .problems
+        .into_iter()
+        .map(|problem| format!("{:?}: {}", problem.severity, problem.sentence))
+        .collect();
+    insta::assert_snapshot!(said.join("\n"));
 }

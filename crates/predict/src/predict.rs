@@ -489,6 +489,19 @@ fn doubts(
             ));
         }
     }
+    if let Some(shared) = options.machine.as_ref().and_then(|m| m.threads_per_core)
+        && shared > 1
+    {
+        let physical = (cores / shared).max(1);
+        let beyond = at.iter().any(|p| *p > physical && *p <= cores);
+        let shown = groups.iter().any(|group| group.threads > physical);
+        if beyond && !shown {
+            say(format!(
+                "Beyond {} two threads share a core, which no recording shows: expect less than predicted.",
+                words::threads(physical)
+            ));
+        }
+    }
     if left_out {
         say(format!(
             "Recordings with more threads than the {cores} processors were not used for the model."

@@ -122,7 +122,7 @@ pub(crate) fn stop(best: u32, limit: u32, worthwhile: f64) -> String {
 
 /// The regions worth a sentence: those with 2 % of the time at the largest
 /// count, at most five.
-pub(crate) fn worst<'a>(regions: &'a [RegionPrediction], total_ns: f64) -> Vec<&'a str> {
+pub(crate) fn worst(regions: &[RegionPrediction], total_ns: f64) -> Vec<&str> {
     regions
         .iter()
         .filter(|region| {

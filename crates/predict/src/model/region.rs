@@ -79,9 +79,10 @@ impl Observed {
         }
     }
 
-    /// Uncertainty of each of its times.
+    /// Uncertainty of each of its times when explanations are weighed. Noisy
+    /// runs widen the interval; they are no reason to believe in fewer causes.
     fn sigma(&self) -> f64 {
-        (self.time * self.noise.max(0.01)).max(1.0)
+        (self.time * self.noise.clamp(0.01, 0.05)).max(1.0)
     }
 }
 
