@@ -161,6 +161,39 @@ fn a_recording_goes_all_the_way_to_a_page() {
 }
 
 #[test]
+fn a_model_that_misses_what_was_measured_is_not_praised() {
+    let mut prediction = synthetic::prediction(4);
+    let page = |prediction: &_| {
+        html(&Input {
+            prediction: Some(prediction),
+            ..Input::default()
+        })
+    };
+    assert!(!page(&prediction).contains("does not fit this program"));
+    prediction.points[1].measured_ns = Some(prediction.points[1].time_ns * 3.0);
+    assert!(page(&prediction).contains("does not fit this program"));
+}
+
+#[test]
+fn regions_with_the_same_loss_share_one_piece_of_advice() {
+    let mut analysis = synthetic::analysis(4);
+    let mut twin = analysis
+        .regions
+        .iter()
+        .find(|region| region.name == "solver.c:188")
+        .cloned()
+        .expect("it is there");
+    twin.name = "solver.c:222".to_owned();
+    analysis.regions.push(twin);
+    let page = html(&Input {
+        analyses: &[analysis],
+        ..Input::default()
+    });
+    assert_eq!(page.matches("Divide the work of").count(), 1);
+    assert!(page.contains("Divide the work of regions solver.c:188 and solver.c:222 more evenly"));
+}
+
+#[test]
 fn what_several_recordings_say_is_said_once() {
     let mut runs = [1, 2, 4].map(synthetic::analysis);
     for (index, run) in runs.iter_mut().enumerate().skip(1) {

@@ -3,6 +3,7 @@
 //! A [`Page`] is complete: the template decides how things look, never what
 //! they are. Nothing here computes what analysis or prediction has computed.
 
+mod advice;
 mod curves;
 mod details;
 mod efficiencies;

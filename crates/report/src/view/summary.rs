@@ -2,10 +2,10 @@
 //! what to do. Sentences first, numbers after.
 
 use super::scaling::as_sentence;
-use super::{regions, words};
+use super::{advice, regions, words};
 use crate::units;
 use fathomp_analyse::{Analysis, Outcome, Region, SiteKind, State};
-use fathomp_predict::{Prediction, RegionPrediction, Term};
+use fathomp_predict::Prediction;
 use serde::Serialize;
 
 /// A sentence and what it is about.
@@ -25,12 +25,10 @@ pub(crate) struct Card {
 
 /// Sentences about scaling taken from the prediction.
 const SCALING_SENTENCES: usize = 3;
-/// Pieces of advice.
-const ADVICE: usize = 3;
-/// A loss below this fraction of the time is not worth advice.
-const WORTH_ADVICE: f64 = 0.03;
+/// A loss below this fraction of the time is not worth a sentence.
+pub(crate) const WORTH_SAYING: f64 = 0.03;
 /// Name of a region inside a sentence.
-const NAME_CHARS: usize = 60;
+pub(crate) const NAME_CHARS: usize = 60;
 
 /// The sentences, most important first.
 pub(crate) fn findings(
@@ -57,12 +55,7 @@ pub(crate) fn findings(
             say("Scaling", as_sentence(&words::shorten(sentence, 400)));
         }
     }
-    let advice = match (prediction, analysis) {
-        (Some(prediction), _) => advice_from_prediction(prediction, analysis),
-        (None, Some(analysis)) => advice_from_states(analysis),
-        (None, None) => Vec::new(),
-    };
-    for text in advice {
+    for text in advice::sentences(analysis, prediction) {
         say("Advice", text);
     }
     findings
@@ -172,11 +165,11 @@ fn largest_loss(analysis: &Analysis) -> String {
         .map(|region| region.states[State::Idle])
         .fold(0, u64::saturating_add);
     match worst {
-        Some((_, _, ns)) if idle_ns > ns && idle_ns as f64 / total >= WORTH_ADVICE => format!(
+        Some((_, _, ns)) if idle_ns > ns && idle_ns as f64 / total >= WORTH_SAYING => format!(
             "The largest loss is the serial part: while one thread computes there, the others are idle, {} of the threads' time.",
             units::percent(idle_ns as f64 / total)
         ),
-        Some((region, state, ns)) if ns as f64 / total >= WORTH_ADVICE => format!(
+        Some((region, state, ns)) if ns as f64 / total >= WORTH_SAYING => format!(
             "The largest loss is {} in region {}: {} of the threads' time.",
             words::loss(state),
             short_name(region),
@@ -184,139 +177,9 @@ fn largest_loss(analysis: &Analysis) -> String {
         ),
         Some(_) => format!(
             "No single loss reaches {} of the threads' time.",
-            units::percent(WORTH_ADVICE)
+            units::percent(WORTH_SAYING)
         ),
         None => String::new(),
-    }
-}
-
-fn advice_from_prediction(prediction: &Prediction, analysis: Option<&Analysis>) -> Vec<String> {
-    let whole_ns = prediction
-        .points
-        .last()
-        .map_or(1.0, |point| point.time_ns.max(1.0));
-    let mut losses: Vec<(f64, Term, Option<&RegionPrediction>)> = Vec::new();
-    for region in &prediction.regions {
-        let Some(point) = region.points.last() else {
-            continue;
-        };
-        let worst = point
-            .terms
-            .iter()
-            .filter(|one| one.term != Term::Work)
-            .max_by(|a, b| a.time_ns.total_cmp(&b.time_ns));
-        if let Some(worst) = worst {
-            losses.push((worst.time_ns / whole_ns, worst.term, Some(region)));
-        }
-    }
-    if let Some(point) = prediction.serial.points.last() {
-        losses.push((point.time_ns / whole_ns, Term::Serial, None));
-    }
-    losses.retain(|(share, ..)| *share >= WORTH_ADVICE);
-    losses.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let threads = prediction.points.last().map_or(1, |point| point.threads);
-    losses
-        .into_iter()
-        .take(ADVICE)
-        .map(|(share, term, region)| {
-            let name = region.map_or_else(String::new, |one| words::shorten(&one.name, NAME_CHARS));
-            let execution_ns = region
-                .and_then(|one| {
-                    let known = parallel(analysis?).find(|known| known.key == one.key)?;
-                    Some(known.length.median_ns)
-                })
-                .unwrap_or(0);
-            format!(
-                "{} Predicted cost with {}: {} of the time.",
-                advice(term, &name, execution_ns),
-                units::plural(threads.into(), "thread"),
-                units::percent(share)
-            )
-        })
-        .collect()
-}
-
-fn advice_from_states(analysis: &Analysis) -> Vec<String> {
-    let total = analysis.states.total_ns().max(1) as f64;
-    let mut losses: Vec<(f64, Term, Option<&Region>)> = Vec::new();
-    for region in &analysis.regions {
-        if region.kind == SiteKind::Serial {
-            losses.push((
-                region.states[State::Idle] as f64 / total,
-                Term::Serial,
-                None,
-            ));
-            continue;
-        }
-        for (state, ns) in region.states.iter() {
-            let term = match state {
-                State::Compute | State::Idle => continue,
-                State::ImplicitBarrier | State::ExplicitBarrier | State::TaskWait => {
-                    Term::Imbalance
-                }
-                State::Critical | State::Lock => Term::Mutex,
-                State::Ordered => Term::Ordered,
-                State::Overhead => Term::Overhead,
-                State::Io => Term::Io,
-                State::Communication => Term::Communication,
-            };
-            losses.push((ns as f64 / total, term, Some(region)));
-        }
-    }
-    losses.retain(|(share, ..)| *share >= WORTH_ADVICE);
-    losses.sort_by(|a, b| b.0.total_cmp(&a.0));
-    losses
-        .into_iter()
-        .take(ADVICE)
-        .map(|(share, term, region)| {
-            let name = region.map_or_else(String::new, short_name);
-            let execution_ns = region.map_or(0, |region| region.length.median_ns);
-            format!(
-                "{} This is {} of the threads' time.",
-                advice(term, &name, execution_ns),
-                units::percent(share)
-            )
-        })
-        .collect()
-}
-
-/// What helps against a term.
-fn advice(term: Term, region: &str, execution_ns: u64) -> String {
-    match term {
-        Term::Work => String::new(),
-        Term::Serial => {
-            "Put more of the serial part into parallel regions: it does not get faster with more threads."
-                .to_owned()
-        }
-        Term::SerialInRegion => format!(
-            "Shorten what a single thread does inside region {region} (single, master, long tasks), or let the others go on with nowait."
-        ),
-        Term::Imbalance => format!(
-            "Divide the work of region {region} more evenly: schedule(dynamic) or schedule(guided), smaller chunks, or collapse of nested loops."
-        ),
-        Term::Mutex => format!(
-            "Take critical sections and locks out of the inner loops of region {region}: a reduction, atomic updates, or one lock for each part of the data."
-        ),
-        Term::Ordered => format!(
-            "Move work of region {region} out of its ordered construct: what is ordered runs one thread at a time."
-        ),
-        Term::Overhead if execution_ns > 0 && execution_ns < 50_000 => format!(
-            "Make region {region} do more at a time: an execution lasts {}. Join it with its neighbours, parallelise an outer loop, or use fewer threads for it.",
-            units::duration(execution_ns as f64)
-        ),
-        Term::Overhead => format!(
-            "Ask the runtime for less in region {region}: larger chunks, larger tasks, fewer constructs."
-        ),
-        Term::Saturation => format!(
-            "Make region {region} move less memory (blocking, fusing loops, first touch by the thread that computes): its threads slow each other down, and more of them will not help."
-        ),
-        Term::Io => format!("Move reading and writing of files out of region {region}."),
-        Term::Communication => {
-            format!("Make region {region} touch fewer pages that other nodes write.")
-        }
-        Term::Oversubscription => {
-            "Use no more threads than there are processors.".to_owned()
-        }
     }
 }
 

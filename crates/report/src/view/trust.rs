@@ -4,6 +4,7 @@
 use super::{Fact, words};
 use crate::{Input, units};
 use fathomp_analyse::{Analysis, Severity};
+use fathomp_predict::Prediction;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,6 +20,9 @@ pub(crate) struct Trust {
 
 /// More sentences than anybody reads.
 const SENTENCES_MAX: usize = 60;
+/// Predicted over measured time, or the reverse, from which on a prediction is
+/// of no use.
+const MISS: f64 = 1.5;
 /// A sentence has at most this many characters; it may quote a name.
 const SENTENCE_CHARS: usize = 1000;
 
@@ -40,6 +44,7 @@ pub(crate) fn build(input: &Input<'_>) -> Trust {
             }
         }
     }
+    doubts.extend(input.prediction.and_then(worst_miss));
     let notes = input.notes.iter();
     doubts.extend(notes.map(|note| words::shorten(note, SENTENCE_CHARS)));
     for list in [&mut doubts, &mut remarks] {
@@ -50,11 +55,11 @@ pub(crate) fn build(input: &Input<'_>) -> Trust {
         facts.push(Fact::new(
             "Prediction checked",
             format!(
-                "{} with {} predicted from fewer, measured {}: off by {}, {} the interval",
+                "{} with {} predicted from fewer, measured {}: {}, {} the interval",
                 units::duration(validation.predicted_ns),
                 units::plural(validation.threads.into(), "thread"),
                 units::duration(validation.measured_ns),
-                units::percent(validation.relative_error.abs()),
+                error_in_words(validation.relative_error),
                 if validation.inside {
                     "inside"
                 } else {
@@ -68,6 +73,36 @@ pub(crate) fn build(input: &Input<'_>) -> Trust {
         remarks,
         facts,
     }
+}
+
+/// `off by 2.1 %`, or a factor where percentages mislead.
+fn error_in_words(relative: f64) -> String {
+    if relative > 1.0 {
+        format!("{} times as much", units::ratio(relative + 1.0))
+    } else {
+        format!("off by {}", units::percent(relative.abs()))
+    }
+}
+
+/// Where the model misses a measured time by most, if by much.
+fn worst_miss(prediction: &Prediction) -> Option<String> {
+    let (point, measured_ns, factor) = prediction
+        .points
+        .iter()
+        .filter_map(|point| {
+            let measured_ns = point.measured_ns.filter(|ns| *ns > 0.0)?;
+            let factor = (point.time_ns / measured_ns).max(measured_ns / point.time_ns);
+            factor.is_finite().then_some((point, measured_ns, factor))
+        })
+        .max_by(|a, b| a.2.total_cmp(&b.2))?;
+    (factor > MISS).then(|| {
+        format!(
+            "The model does not fit this program: with {} it says {} where {} was measured. Do not rely on its other numbers.",
+            units::plural(point.threads.into(), "thread"),
+            units::duration(point.time_ns),
+            units::duration(measured_ns)
+        )
+    })
 }
 
 fn cut(list: &mut Vec<String>) {
