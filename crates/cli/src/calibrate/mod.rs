@@ -24,18 +24,33 @@ const COPY_BYTES_MAX: u64 = 256 << 20;
 /// The arrays may take this part of main memory, sources and copies together.
 const MEMORY_SHARE: u64 = 8;
 
-/// What this machine costs, from the cache if it was measured before.
+/// Part of the processors used by others from which prices are in doubt.
+const DISTURBING: f64 = 0.1;
+
+/// A machine that was measured, and what makes the measurement doubtful.
+#[derive(Debug)]
+pub(crate) struct Calibrated {
+    pub(crate) machine: Machine,
+    pub(crate) doubt: Option<String>,
+}
+
+/// What this machine costs, from the cache if it was measured before. A
+/// measurement that others have disturbed is not kept.
 pub(crate) fn machine(
     unpacked: &Unpacked,
     threads: &[u32],
     fresh: bool,
     mut progress: impl FnMut(usize),
-) -> Result<Machine, ProbeError> {
+) -> Result<Calibrated, ProbeError> {
     let key = store::Key::here(threads);
     if !fresh && let Some(machine) = store::load(&unpacked.cache, &key) {
         progress(threads.len());
-        return Ok(machine);
+        return Ok(Calibrated {
+            machine,
+            doubt: None,
+        });
     }
+    let meter = host::Meter::start();
     let mut rows = Vec::new();
     for (done, count) in threads.iter().enumerate() {
         progress(done);
@@ -50,8 +65,16 @@ pub(crate) fn machine(
     }
     progress(threads.len());
     let machine = describe(&rows);
-    store::save(&unpacked.cache, &key, &machine);
-    Ok(machine)
+    let doubt = meter.others().filter(|part| *part > DISTURBING).map(|part| {
+        format!(
+            "Other programs used {:.0} % of the processors while this machine was measured, so its prices are too high; calibrate again when it is quiet.",
+            part * 100.0
+        )
+    });
+    if doubt.is_none() {
+        store::save(&unpacked.cache, &key, &machine);
+    }
+    Ok(Calibrated { machine, doubt })
 }
 
 fn describe(rows: &[Measured]) -> Machine {

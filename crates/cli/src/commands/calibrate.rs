@@ -18,10 +18,14 @@ pub(super) fn calibrate(plan: &Calibrate, voice: Voice) -> Outcome {
     }
     let unpacked = fathomp_runtime::unpack()?;
     let progress = Progress::start(voice, threads.0.len());
-    let machine = calibrate::machine(&unpacked, &threads.0, plan.fresh, |done| {
+    let calibrated = calibrate::machine(&unpacked, &threads.0, plan.fresh, |done| {
         progress.at(done, "measuring this machine");
     })?;
     progress.finish();
+    let machine = calibrated.machine;
+    if let Some(doubt) = calibrated.doubt {
+        voice.warn(doubt);
+    }
     let text = machine.to_json()? + "\n";
     if let Some(path) = &plan.output {
         output::write_file(path, text.as_bytes())?;

@@ -123,10 +123,11 @@ fn measure(
         .collect();
     let at = if within.is_empty() { usable.0 } else { within };
     match calibrate::machine(unpacked, &at, false, |_| {}) {
-        Ok(machine) => {
-            let text = machine.to_json()? + "\n";
+        Ok(calibrated) => {
+            let text = calibrated.machine.to_json()? + "\n";
             output::write_file(&study.path("machine.json"), text.as_bytes())?;
-            Ok(Some(machine))
+            study.index.notes.extend(calibrated.doubt);
+            Ok(Some(calibrated.machine))
         }
         Err(error) => {
             let why = Failure::from(error).sentence;

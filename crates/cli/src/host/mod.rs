@@ -1,5 +1,6 @@
 //! The machine this runs on, as the kernel describes it in /proc and /sys.
 
+mod busy;
 mod cache;
 mod cpus;
 
@@ -7,6 +8,7 @@ use fathomp_trace::model::Machine;
 use std::fs;
 use std::path::Path;
 
+pub(crate) use busy::Meter;
 pub(crate) use cache::caches;
 pub(crate) use cpus::parse_list;
 

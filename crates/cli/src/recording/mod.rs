@@ -17,6 +17,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// Part of the processors used by others from which times are in doubt.
+const DISTURBING: f64 = 0.1;
+
 /// What to record, and where.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
@@ -71,6 +74,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         stdout: request.stdout.clone(),
         stderr: request.stderr.clone(),
     };
+    let meter = host::Meter::start();
     let running = launch.start()?;
     let drain = drain::start(drain::Job {
         live: live.0.clone(),
@@ -80,9 +84,16 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         library: request.unpacked.library.clone(),
     })?;
     let ended = running.wait()?;
+    let others = meter.others();
     let drained = drain.finish();
 
     let mut problems = drained.problems;
+    problems.extend(others.filter(|part| *part > DISTURBING).map(|part| {
+        format!(
+            "Other programs used {:.0} % of the processors during this run, so its times are too long; record again when the machine is quiet.",
+            part * 100.0
+        )
+    }));
     problems.extend(watch::remarks(
         request.program,
         drained.records > 0,
