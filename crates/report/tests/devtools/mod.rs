@@ -14,7 +14,7 @@ use tungstenite::{Message, WebSocket};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Nothing in these tests takes longer unless it hangs.
+/// No page takes longer unless something hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const NAMES: [&str; 4] = [
@@ -148,6 +148,7 @@ impl Browser {
 
     /// Opens a file and waits until it is loaded.
     pub(crate) fn open(&mut self, path: &Path) -> Result<()> {
+        self.deadline = Instant::now() + PATIENCE;
         self.loaded = false;
         self.requests.clear();
         self.complaints.clear();
