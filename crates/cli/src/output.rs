@@ -3,46 +3,43 @@
 
 use crate::failure::Failure;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
-/// Says early whether a file could be written at `path`.
+/// Says early whether a file could be written at `path`, by trying to.
 pub(crate) fn check_file(path: &Path, force: bool) -> Result<(), Failure> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => Err(Failure::new(format!(
-            "{} is a directory: give the name of a file",
-            path.display()
-        ))),
-        Ok(found) if found.is_file() && !force => Err(Failure::new(format!(
-            "{} exists: use --force to replace it, or choose another name",
-            path.display()
-        ))),
-        // Devices and pipes are written to as they are.
-        Ok(_) => Ok(()),
-        Err(_) => {
-            let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
-            let parent = parent.unwrap_or(Path::new("."));
-            match fs::metadata(parent) {
-                Ok(found) if found.is_dir() => writable(parent),
-                Ok(_) => Err(Failure::new(format!(
-                    "cannot write {}: {} is not a directory",
-                    path.display(),
-                    parent.display()
-                ))),
-                Err(error) => Err(Failure::new(format!(
-                    "cannot write {}: {}: {error}: make that directory first",
-                    path.display(),
-                    parent.display()
-                ))),
-            }
+    let shown = path.display();
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => {
+            return Err(Failure::new(format!(
+                "{shown} is a directory: give the name of a file"
+            )));
         }
+        Ok(found) if found.is_file() && !force => {
+            return Err(Failure::new(format!(
+                "{shown} exists: use --force to replace it, or choose another name"
+            )));
+        }
+        // Devices and pipes are written to as they are.
+        Ok(found) if !found.is_file() => return Ok(()),
+        _ => {}
+    }
+    let trial = draft(path);
+    match File::create(&trial) {
+        Ok(_) => fs::remove_file(&trial).map_err(|error| Failure::unwritable(path, &error)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(Failure::new(format!(
+            "cannot write {shown}: there is no such directory: make that directory first"
+        ))),
+        Err(error) => Err(Failure::unwritable(path, &error)),
     }
 }
 
-fn writable(directory: &Path) -> Result<(), Failure> {
-    use nix::unistd::{AccessFlags, access};
-    access(directory, AccessFlags::W_OK | AccessFlags::X_OK)
-        .map_err(|error| Failure::unwritable(directory, &error.into()))
+/// Where a file is written before it takes its name: beside it, since a file
+/// cannot be renamed to another disk.
+fn draft(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    name.into()
 }
 
 /// Writes a file as a whole: under another name first, so that a full disk
@@ -60,26 +57,28 @@ pub(crate) fn stream_file<T>(
     make: impl FnOnce(&mut dyn Write) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let unwritable = |error: std::io::Error| Failure::unwritable(path, &error);
-    let ordinary = fs::symlink_metadata(path).map_or(true, |found| found.is_file());
-    let mut name = path.as_os_str().to_owned();
-    if ordinary {
-        name.push(format!(".{}.new", std::process::id()));
-    }
-    let target = Path::new(&name);
-    let written = File::create(target).map_err(unwritable).and_then(|file| {
+    let fill = |target: &Path| {
+        let file = File::create(target).map_err(unwritable)?;
         let mut out = BufWriter::new(file);
         let made = make(&mut out)?;
         out.flush().map_err(unwritable)?;
         Ok(made)
-    });
-    if !ordinary {
-        return written;
+    };
+    // Through a link, the file it leads to is replaced and the link stays.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return fill(path);
     }
-    written
-        .and_then(|made| fs::rename(target, path).map(|()| made).map_err(unwritable))
+    let draft = draft(path);
+    fill(&draft)
+        .and_then(|made| {
+            fs::rename(&draft, path)
+                .map(|()| made)
+                .map_err(|error| Failure::unwritable(path, &error))
+        })
         .inspect_err(|_| {
             // What was written so far is of no use to anybody.
-            let _ = fs::remove_file(target);
+            let _ = fs::remove_file(&draft);
         })
 }
 
@@ -112,5 +111,11 @@ mod tests {
         assert!(check_file(directory.path(), true).is_err());
         assert!(check_file(&path.join("below"), false).is_err());
         assert!(check_file(&directory.path().join("no/such"), false).is_err());
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(check_file(&link, false).is_err());
+        write_file(&link, b"y").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"y");
+        assert!(link.is_symlink());
     }
 }
