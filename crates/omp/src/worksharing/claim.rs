@@ -65,7 +65,7 @@ impl Claim {
     /// Nothing has been claimed of the construct with this tag. For slots that
     /// nobody else can reach yet.
     pub(crate) fn reset(&self, tag: Tag) {
-        self.0.store(tag.with(0), Ordering::Relaxed);
+        self.0.store(tag.previous().with(0), Ordering::Relaxed);
     }
 
     /// Whether the caller is the first; for constructs that use the word for
@@ -184,5 +184,15 @@ mod tests {
         turn.pass_to(tag, 1 << 36 | 5);
         assert!(turn.is_at(tag, 5));
         assert!(turn.is_at(Tag::of(64), 0));
+    }
+
+    #[test]
+    fn a_reset_word_is_stale() {
+        let (claim, tag) = (Claim::new(), Tag::of(48));
+        claim.win(tag);
+        claim.reset(tag);
+        assert!(claim.win(tag) && !claim.win(tag));
+        claim.reset(tag);
+        assert_eq!(claim.add(tag, 2), 0);
     }
 }

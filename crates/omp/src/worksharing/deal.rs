@@ -8,7 +8,10 @@
 //! * Guided schedules take a share of what is left from the claim word.
 //! * Nonmonotonic dynamic schedules claim a member's whole share at once into
 //!   its [`Range`](super::range::Range); when all is claimed, members without
-//!   work take halves of other members' ranges.
+//!   work take halves of other members' ranges. The loop's last unit is kept
+//!   for the end: compiled code recognises the thread that ran the last
+//!   iteration (`lastprivate`) by the last value of its loop variable, so
+//!   whoever runs it must not run anything after it.
 //!
 //! Claims count *units*. A unit is one chunk, or a power of two of them where
 //! the loop has more chunks than a word can count.
@@ -138,26 +141,18 @@ impl Cursor {
                 self.chunk.set(chunk);
                 // Ranges tell loops apart by few bits, which is enough only
                 // while members are close to each other.
-                let shared = monotonic || place.far;
-                let max = if shared {
-                    claim::UNITS_MAX
-                } else {
-                    range::UNITS_MAX
-                };
-                let (total, unit) = units(count, chunk, max);
-                self.total.set(total);
-                self.unit.set(unit);
-                self.amount
-                    .set(if shared { 1 } else { total.div_ceil(size) });
-                let first = self.claim_first(place, self.amount.get());
-                if shared {
+                if monotonic || place.far {
+                    let (total, unit) = units(count, chunk, claim::UNITS_MAX);
+                    self.total.set(total);
+                    self.unit.set(unit);
                     self.deal.set(kind::SHARED);
-                    self.open_unit(first);
+                    self.open_unit(place.slot.claim.add(place.tag(), 1));
                 } else {
+                    let (total, unit) = units(count, chunk, range::UNITS_MAX);
+                    self.total.set(total - 1);
+                    self.unit.set(unit);
                     self.deal.set(kind::RANGE);
-                    if !self.open_range(place.construct, first, first + self.amount.get()) {
-                        self.range.clear();
-                    }
+                    self.claim_range(place, (total - 1).div_ceil(size));
                 }
             }
             Dealing::Guided { chunk } => {
@@ -171,9 +166,17 @@ impl Cursor {
         }
     }
 
+    /// Claims the member's share of a loop dealt in ranges.
     #[inline]
-    fn claim_first(&self, place: Place, amount: u64) -> u64 {
-        place.slot.claim.add(place.tag(), amount)
+    fn claim_range(&self, place: Place, amount: u64) {
+        self.amount.set(amount);
+        let claimed = amount != 0 && {
+            let first = place.slot.claim.add(place.tag(), amount);
+            self.open_range(place.construct, first, first + amount)
+        };
+        if !claimed {
+            self.range.clear();
+        }
     }
 
     /// Loop bounds of the next chunk; none if there is no more work.
@@ -279,14 +282,28 @@ impl Cursor {
         let team = member.team();
         let size = team.size();
         let own = member.thread_num();
-        (1..size).any(|offset| {
+        let stolen = (1..size).any(|offset| {
             let victim = team.member((own + offset) % size);
             victim
                 .share
                 .range
                 .steal(construct)
                 .is_some_and(|(from, to)| self.open_range(construct, from, to))
-        })
+        });
+        stolen || self.open_last()
+    }
+
+    /// Opens the last unit of a loop dealt in ranges, if nobody has. It is the
+    /// member's last, too.
+    fn open_last(&self) -> bool {
+        let tag = claim::Tag::of(self.in_loop.get());
+        let won = self.slot().is_some_and(|slot| slot.last.win(tag));
+        if won {
+            let last = self.total.get();
+            self.open(last, last + 1);
+            self.deal.set(kind::NONE);
+        }
+        won
     }
 
     fn next_static(&self) -> bool {

@@ -23,6 +23,8 @@ pub(crate) const BELLS: usize = 8;
 #[repr(align(128))]
 pub(crate) struct Slot {
     pub(crate) claim: Claim,
+    /// The last unit of a loop dealt in ranges.
+    pub(crate) last: Claim,
     /// Address of the data a `copyprivate` clause broadcasts.
     pub(crate) copy: AtomicUsize,
     pub(crate) order: Order,
@@ -59,6 +61,7 @@ impl Slot {
     pub(crate) fn new() -> Self {
         Self {
             claim: Claim::new(),
+            last: Claim::new(),
             copy: AtomicUsize::new(0),
             order: Order {
                 turn: Turn::new(),
@@ -184,6 +187,7 @@ impl Slots {
                     .pop()
                     .unwrap_or_else(|| Box::leak(Box::new(Slot::new())));
                 slot.claim.reset(Tag::of(construct));
+                slot.last.reset(Tag::of(construct));
                 slot.order.turn.pass_to(Tag::of(construct), 0);
                 Used { slot, left: 0 }
             })
