@@ -63,6 +63,8 @@ pub struct Settings {
     pub proc_bind: &'static [ProcBind],
     /// `OMP_PLACES`, or `GOMP_CPU_AFFINITY`.
     pub places: Option<PlacesSpec>,
+    /// Variable and value that [`Settings::places`] comes from, for warnings.
+    pub places_from: (&'static str, String),
     /// `OMP_SCHEDULE`.
     pub schedule: Schedule,
     /// `OMP_DYNAMIC`.
@@ -109,6 +111,7 @@ impl Default for Settings {
             num_threads: &[],
             proc_bind: &[ProcBind::False],
             places: None,
+            places_from: ("OMP_PLACES", String::new()),
             schedule: Schedule::default(),
             dynamic: false,
             max_active_levels: 1,
@@ -268,7 +271,14 @@ impl Settings {
             "a list of processors, e.g. \"0 2 4-7\"",
             "ignoring it",
         );
+        let variable = match places {
+            Some(_) => "OMP_PLACES",
+            None => "GOMP_CPU_AFFINITY",
+        };
         self.places = places.or(cpus);
+        if self.places.is_some() {
+            self.places_from = (variable, (reader.get)(variable).unwrap_or_default());
+        }
         match bind {
             Some(list) => self.proc_bind = keep(list),
             // Who names places wants threads to stay there.

@@ -91,7 +91,7 @@ impl Places {
                     })
                     .collect();
                 if available != *list {
-                    warnings.push(missing_processors(list, &available));
+                    warnings.push(missing_processors(settings, list, &available));
                 }
                 available.into_iter().filter(|p| !p.is_empty()).collect()
             }
@@ -209,7 +209,7 @@ pub(crate) fn ranges(numbers: impl Iterator<Item = u32>, style: Ranges) -> Strin
 }
 
 /// The warning that the user's list names processors we may not use.
-fn missing_processors(wanted: &[Vec<u32>], available: &[Vec<u32>]) -> Warning {
+fn missing_processors(settings: &Settings, wanted: &[Vec<u32>], available: &[Vec<u32>]) -> Warning {
     let missing: CpuSet = wanted
         .iter()
         .zip(available)
@@ -217,11 +217,12 @@ fn missing_processors(wanted: &[Vec<u32>], available: &[Vec<u32>]) -> Warning {
         .copied()
         .collect();
     let left = available.iter().any(|place| !place.is_empty());
+    let (variable, value) = settings.places_from.clone();
     Warning {
-        variable: "OMP_PLACES",
-        value: wanted.len().to_string() + " places",
+        variable,
+        value,
         problem: format!(
-            "name processors this program may not use ({})",
+            "names processors this program may not use ({})",
             ranges(missing.iter(), Ranges::Dash)
         ),
         instead: if left {
@@ -275,7 +276,7 @@ mod tests {
         assert_eq!(
             warnings,
             [
-                "OMP_PLACES=\"2 places\" name processors this program may not use \
+                "OMP_PLACES=\"{6:4},{100}\" names processors this program may not use \
               (8-9,100); using the others."
             ]
         );
