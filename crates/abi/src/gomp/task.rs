@@ -2,7 +2,7 @@
 
 use super::task_depend;
 use fathomp_omp::current;
-use fathomp_omp::task::{self, Clauses, EventHandle, Work};
+use fathomp_omp::task::{self, Clauses, Dependence, EventHandle, Work};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_sys::task_arguments::{Arguments, CopyFunction};
 use std::ffi::{c_int, c_long, c_uint, c_void};
@@ -113,13 +113,16 @@ unsafe fn special_task(
         unsafe { detach.write(handle) };
         event
     });
-    let dependences = if flags.has(Flags::DEPEND) {
-        // SAFETY: with this flag, `depend` is the array of dependences.
-        unsafe { task_depend::read(depend) }
+    let depend = if flags.has(Flags::DEPEND) {
+        depend
     } else {
-        Vec::new()
+        std::ptr::null()
     };
-    task::create_special(current(), work, clauses, &dependences, event.as_ref());
+    let create = |dependences: &[Dependence]| {
+        task::create_special(current(), work, clauses, dependences, event.as_ref());
+    };
+    // SAFETY: with its flag, `depend` is the array of dependences.
+    unsafe { task_depend::with_dependences(depend, create) };
 }
 
 /// A size or alignment that the compiler computed: never negative.
@@ -140,9 +143,9 @@ pub extern "C" fn GOMP_taskwait() {
 /// `depend` is an array of dependences as the compiler builds it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_taskwait_depend(depend: *const *const c_void) {
+    let wait = |dependences: &[Dependence]| task::wait_depend(current(), dependences);
     // SAFETY: promised by our caller.
-    let dependences = unsafe { task_depend::read(depend) };
-    task::wait_depend(current(), &dependences);
+    unsafe { task_depend::with_dependences(depend, wait) };
 }
 
 /// `void GOMP_taskyield(void)`

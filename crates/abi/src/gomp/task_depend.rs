@@ -22,13 +22,19 @@ use std::ffi::c_void;
 const IN: usize = 1;
 const INOUTSET: usize = 5;
 
-/// The dependences that `array` describes.
+/// Items for which no memory is allocated.
+const FEW: usize = 8;
+
+/// Calls `use_it` with the dependences that `array` describes.
 ///
 /// # Safety
 /// `array` is such an array, complete and readable, or null.
-pub(super) unsafe fn read(array: *const *const c_void) -> Vec<Dependence> {
+pub(super) unsafe fn with_dependences<R>(
+    array: *const *const c_void,
+    use_it: impl FnOnce(&[Dependence]) -> R,
+) -> R {
     if array.is_null() {
-        return Vec::new();
+        return use_it(&[]);
     }
     // SAFETY: inside the array for every index used below, as the layout says.
     let word = |index: usize| unsafe { array.add(index).read() };
@@ -42,19 +48,26 @@ pub(super) unsafe fn read(array: *const *const c_void) -> Vec<Dependence> {
             (2, items, out, items.saturating_sub(out))
         }
     };
-    (0..items)
-        .map(|index| {
-            let item = word(first + index);
-            if index < alone {
-                dependence(item as usize, Access::Out)
-            } else if index < alone + readers {
-                dependence(item as usize, Access::In)
-            } else {
-                // SAFETY: the rest are addresses of depend objects.
-                unsafe { read_object(item.cast()) }
-            }
-        })
-        .collect()
+    let read = |index: usize| {
+        let item = word(first + index);
+        if index < alone {
+            dependence(item as usize, Access::Out)
+        } else if index < alone + readers {
+            dependence(item as usize, Access::In)
+        } else {
+            // SAFETY: the rest are addresses of depend objects.
+            unsafe { read_object(item.cast()) }
+        }
+    };
+    if items <= FEW {
+        let mut few = [dependence(0, Access::In); FEW];
+        for (index, place) in few[..items].iter_mut().enumerate() {
+            *place = read(index);
+        }
+        use_it(&few[..items])
+    } else {
+        use_it(&(0..items).map(read).collect::<Vec<_>>())
+    }
 }
 
 /// # Safety
@@ -79,11 +92,12 @@ mod tests {
     use super::*;
 
     fn read_words(words: &[usize]) -> Vec<(usize, Access)> {
+        let list = |found: &[Dependence]| {
+            let pair = |item: &Dependence| (item.address, item.access);
+            found.iter().map(pair).collect()
+        };
         // SAFETY: the tests pass complete arrays.
-        unsafe { read(words.as_ptr().cast()) }
-            .iter()
-            .map(|found| (found.address, found.access))
-            .collect()
+        unsafe { with_dependences(words.as_ptr().cast(), list) }
     }
 
     #[test]
@@ -91,6 +105,15 @@ mod tests {
         let found = read_words(&[3, 1, 100, 200, 300]);
         let expected = [(100, Access::Out), (200, Access::In), (300, Access::In)];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn many_items_are_read_as_few_are() {
+        let words: Vec<usize> = [20, 5].into_iter().chain(100..120).collect();
+        let found = read_words(&words);
+        assert_eq!(found.len(), 20);
+        assert_eq!(found[4], (104, Access::Out));
+        assert_eq!(found[5], (105, Access::In));
     }
 
     #[test]

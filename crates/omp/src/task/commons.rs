@@ -21,6 +21,11 @@ impl Commons {
         self.count.load(Ordering::SeqCst) == 0
     }
 
+    /// How many tasks there seem to be.
+    pub(super) fn len(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
     pub(super) fn put(&self, task: &'static Task) {
         let mut tasks = self.lock();
         let priority = task.priority.get();

@@ -52,7 +52,9 @@ pub(crate) struct Node {
 #[derive(Debug, Default)]
 struct State {
     complete: bool,
-    successors: Vec<Arc<Node>>,
+    /// The first successor has a place of its own: many tasks have but one.
+    successor: Option<Arc<Node>>,
+    more_successors: Vec<Arc<Node>>,
 }
 
 /// What the children of a task have said about addresses so far.
@@ -117,12 +119,15 @@ impl Node {
     /// miss nothing more are queued with `member`, or where any member of the
     /// team finds them.
     pub(super) fn complete(&self, member: Option<&'static Member>) {
-        let successors = {
+        let (successor, more) = {
             let mut state = self.lock();
             state.complete = true;
-            std::mem::take(&mut state.successors)
+            (
+                state.successor.take(),
+                std::mem::take(&mut state.more_successors),
+            )
         };
-        for successor in successors {
+        for successor in successor.into_iter().chain(more) {
             if successor.missing.fetch_sub(1, Ordering::SeqCst) == 1 {
                 match successor.task {
                     Some(task) => pool::enqueue(member, successor.team, task),
@@ -137,7 +142,12 @@ impl Node {
         if !state.complete {
             // Before the lock is released: then the predecessor may complete.
             self.missing.fetch_add(1, Ordering::Relaxed);
-            state.successors.push(Arc::clone(self));
+            let successor = Arc::clone(self);
+            if state.successor.is_none() {
+                state.successor = Some(successor);
+            } else {
+                state.more_successors.push(successor);
+            }
         }
     }
 

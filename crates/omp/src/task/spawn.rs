@@ -2,6 +2,7 @@
 
 use super::block::{Task, Traits};
 use super::depend::{Dependence, Node};
+use super::deque::CAPACITY;
 use super::detach::NewEvent;
 use super::{pool, run, wait};
 use crate::runtime::runtime;
@@ -43,7 +44,7 @@ pub fn create(member: &'static Member, work: &Work, clauses: Clauses) {
     }
     if !clauses.deferrable
         || parent.traits().has(Traits::FINAL)
-        || member.task.deque.is_full()
+        || is_crowded(member, team, clauses.priority)
         || team.size() == 1
     {
         run_inline(member, team, parent, work, clauses.is_final);
@@ -62,6 +63,13 @@ pub fn create(member: &'static Member, work: &Work, clauses: Clauses) {
         team.tasks.commons.put(task);
     }
     team.ring_for_task();
+}
+
+/// Whether enough tasks are queued where one of this priority would be.
+#[inline]
+fn is_crowded(member: &'static Member, team: &'static Team, priority: u32) -> bool {
+    member.task.deque.is_full()
+        || priority != 0 && team.tasks.commons.len() >= CAPACITY * team.size() as usize
 }
 
 /// Runs a task before its creator goes on. Nobody else ever hears of it, so
@@ -156,6 +164,7 @@ pub fn create_special(
         return;
     }
     if !dependences.is_empty() {
+        thin_out(member, parent);
         let node = Node::new(team, Some(task));
         task.set_node(Arc::clone(&node));
         parent.with_scope(|scope| scope.add(&node, dependences));
@@ -169,6 +178,26 @@ pub fn create_special(
         pool::enqueue(Some(member), team, task);
     }
 }
+
+/// Tasks that wait for others are not bounded by a queue. A thread that has
+/// created very many of them works on them for a while before it creates more.
+/// It does not wait for them: the program may first have to go on.
+fn thin_out(member: &'static Member, parent: &'static Task) {
+    for _ in 0..PATIENCE_WITH_CHILDREN {
+        if parent.children.outstanding() < MANY_CHILDREN {
+            return;
+        }
+        pool::run_available(member, Some(parent), || {
+            parent.children.outstanding() < MANY_CHILDREN
+        });
+        std::hint::spin_loop();
+    }
+}
+
+/// Children a task may have created and not completed before it is slowed down.
+const MANY_CHILDREN: u32 = 2048;
+/// Looks for something to do before it goes on all the same.
+const PATIENCE_WITH_CHILDREN: u32 = 256;
 
 /// Runs a task that is counted although its creator waits for it.
 fn run_now(member: &'static Member, task: &'static Task) {

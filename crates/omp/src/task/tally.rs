@@ -84,10 +84,15 @@ impl Tally {
     /// was counted as ended happened before a `false`.
     #[inline]
     pub(crate) fn is_outstanding(&self) -> bool {
+        self.outstanding() != 0
+    }
+
+    /// How much is still to be waited for; called at home.
+    #[inline]
+    pub(crate) fn outstanding(&self) -> u32 {
         // The low half of the word; holds are in the high half.
         self.unfinished_at_home()
             .wrapping_add(self.elsewhere.load(Ordering::SeqCst) as u32)
-            != 0
     }
 
     /// Whether [`Tally::close`] would leave the owner to somebody else; called
