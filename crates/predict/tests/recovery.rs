@@ -213,7 +213,7 @@ fn a_critical_section_forms_a_line() {
         script.region(0x100, &vec![work; p as usize]);
         facts(&script.build())
     };
-    let runs = [record(1), record(8)];
+    let runs = [record(1), record(4), record(8)];
     let inputs: Vec<&Analysis> = runs.iter().collect();
     let prediction = predict(&inputs, &options(32)).unwrap();
     let region = &prediction.regions[0];

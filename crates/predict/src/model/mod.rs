@@ -10,7 +10,7 @@
 //! | saturation | `(U(k) - U(1)) / k`, `U` growing with the machine's bandwidth curve or linearly | growth of application time |
 //! | serial in region | `1 - 1/k` | waits at barriers and for tasks |
 //! | imbalance | `(1 - 1/k) / k` | the same waits |
-//! | mutex, ordered | closed queue ([`queue`]) | waits for critical sections and locks; for one's turn |
+//! | mutex, ordered | closed queues ([`queue`]) and `k - 1` (handing on takes longer) | waits for critical sections and locks; for one's turn |
 //! | overhead | prices of the machine x executions; without a machine constant, `1/k` and `log k` | the runtime's own time, barrier prices |
 //! | I/O, communication | constant and `1/k` | time in these states |
 //! | oversubscription | see [`RegionModel::terms`] | processors |

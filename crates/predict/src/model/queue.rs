@@ -1,10 +1,13 @@
 //! Waiting for a critical section or lock, as a closed queue.
 //!
 //! `p` threads alternate between work outside the section and a passage
-//! through it, one at a time. Mean value analysis gives the wait of a passage
-//! for any `p` from one number, the fraction of application time spent inside
-//! the section. With few threads hardly anyone waits; with more than the
-//! reciprocal of that fraction, everyone stands in line.
+//! through it, one at a time. One number says how long they wait for any `p`:
+//! the fraction of application time spent inside the section. With few threads
+//! hardly anyone waits; with more than the reciprocal of that fraction,
+//! everyone stands in line. In between it depends on how regular the passages
+//! are: mean value analysis has the wait if they come at random
+//! ([`wait_ratio`]); if each thread always comes at its moment, no one waits
+//! before the section is full ([`regular_wait_ratio`]).
 
 /// Mean wait per thread over mean application time per thread, for a team of
 /// `threads` that spends the fraction `inside` of its application time in the
@@ -21,6 +24,21 @@ pub(super) fn wait_ratio(inside: f64, threads: f64) -> f64 {
         below + (above - below) * (threads - whole)
     } else {
         below
+    }
+}
+
+/// The same where passages are regular.
+pub(super) fn regular_wait_ratio(inside: f64, threads: f64) -> f64 {
+    (inside * threads - 1.0).max(0.0)
+}
+
+/// The fraction inside that makes `threads` regular threads wait `ratio` times
+/// their application time.
+pub(super) fn regular_inside_from_ratio(ratio: f64, threads: f64) -> f64 {
+    if ratio > 0.0 && threads > 1.0 {
+        ((ratio + 1.0) / threads).min(1.0)
+    } else {
+        0.0
     }
 }
 

@@ -131,9 +131,8 @@ pub(crate) struct RegionModel {
     /// Of [`transfer_shapes`].
     io: Vec<f64>,
     communication: Vec<f64>,
-    /// Fractions of the work inside sections.
-    mutex: f64,
-    ordered: f64,
+    mutex: Passage,
+    ordered: Passage,
     executions: f64,
     barriers: f64,
     chunks: f64,
@@ -198,6 +197,48 @@ fn overhead_shapes(k: f64, observed: &Counts, setting: &Setting<'_>) -> Vec<f64>
 fn priced(machine: &crate::machine::Machine, k: f64) -> Option<crate::machine::ConstructCosts> {
     machine.costs_at(k.round().max(1.0) as u32)
 }
+
+/// A section that only one thread can be in.
+#[derive(Clone, Debug)]
+struct Passage {
+    /// Fraction of the work inside, if passages come at random,
+    random: f64,
+    /// and if they are regular.
+    regular: f64,
+    /// Coefficients of [`Passage::shapes`].
+    coefficients: Vec<f64>,
+}
+
+impl Passage {
+    fn new(points: &[(f64, Observed)], wait: impl Fn(&Observed) -> f64) -> Self {
+        Self {
+            random: inside(points, &wait, queue::inside_from_ratio),
+            // Only a team that stands in line shows how long the section is.
+            regular: points
+                .iter()
+                .filter(|(_, o)| o.work > 0.0)
+                .map(|(_, o)| queue::regular_inside_from_ratio(wait(o) / o.work, o.team))
+                .next_back()
+                .unwrap_or(0.0),
+            coefficients: Vec::new(),
+        }
+    }
+
+    /// Waits of a team of `k` that works `work` each: the two lines, and
+    /// handing on, which takes longer the more threads ask.
+    fn shapes(&self, k: f64, work: f64) -> Vec<f64> {
+        vec![
+            work * queue::wait_ratio(self.random, k),
+            work * queue::regular_wait_ratio(self.regular, k),
+            k - 1.0,
+        ]
+    }
+
+    fn wait(&self, k: f64, work: f64) -> f64 {
+        dot(&self.coefficients, &self.shapes(k, work))
+    }
+}
+const PASSAGE_PRIORS: [Prior; 3] = [Prior::Possible, Prior::Possible, Prior::Reluctant];
 
 fn transfer_shapes(k: f64) -> Vec<f64> {
     vec![1.0, 1.0 / k]
@@ -272,6 +313,18 @@ impl RegionModel {
             &|o| o.communication,
             &[Prior::Possible; 2],
         );
+        let mut mutex = Passage::new(points, |o| o.mutex);
+        mutex.coefficients = fit(
+            &|o| mutex.shapes(o.team, o.work),
+            &|o| o.mutex,
+            &PASSAGE_PRIORS,
+        );
+        let mut ordered = Passage::new(points, |o| o.ordered);
+        ordered.coefficients = fit(
+            &|o| ordered.shapes(o.team, o.work),
+            &|o| o.ordered,
+            &PASSAGE_PRIORS,
+        );
         let alone = observed().all(|o| o.team < 1.5);
         if alone && setting.machine.is_some() {
             // One thread does not show what a fork costs: the prices say.
@@ -284,8 +337,8 @@ impl RegionModel {
             overhead,
             io,
             communication,
-            mutex: inside(points, |o| o.mutex),
-            ordered: inside(points, |o| o.ordered),
+            mutex,
+            ordered,
             executions: last.executions,
             barriers: last.barriers,
             chunks: last.chunks,
@@ -358,14 +411,8 @@ impl RegionModel {
             Term::Imbalance,
             self.unknown.imbalance * alone * (1.0 - 1.0 / k) / k,
         );
-        set(
-            Term::Mutex,
-            together * queue::wait_ratio(self.mutex, running),
-        );
-        set(
-            Term::Ordered,
-            together * queue::wait_ratio(self.ordered, running),
-        );
+        set(Term::Mutex, self.mutex.wait(running, together));
+        set(Term::Ordered, self.ordered.wait(running, together));
         let counts = Counts {
             executions: self.executions,
             chunks: self.chunks,
@@ -403,19 +450,22 @@ impl RegionModel {
     }
 }
 
-/// The fraction of work inside a section that explains the waits best: the
-/// mean over team sizes, weighted by how much was waited.
-fn inside(points: &[(f64, Observed)], wait: impl Fn(&Observed) -> f64) -> f64 {
+/// The fraction of work inside a section that explains the waits best, by
+/// `from_ratio`: the mean over team sizes, weighted by how much was waited.
+fn inside(
+    points: &[(f64, Observed)],
+    wait: impl Fn(&Observed) -> f64,
+    from_ratio: impl Fn(f64, f64) -> f64,
+) -> f64 {
     let (mut sum, mut weight) = (0.0, 0.0);
     for (_, observed) in points {
         if observed.team <= 1.0 || observed.work <= 0.0 {
             continue;
         }
         let waited = wait(observed);
-        let ratio = waited / observed.work;
         // A team that waited little still says that the section is short.
         let says = waited + 0.01 * observed.time;
-        sum += says * queue::inside_from_ratio(ratio, observed.team);
+        sum += says * from_ratio(waited / observed.work, observed.team);
         weight += says;
     }
     if weight > 0.0 { sum / weight } else { 0.0 }
