@@ -209,7 +209,6 @@ impl ThreadRecorder {
         if depth == 1 {
             self.frame(0)[frame::BEGIN].write(at.0);
         }
-        self.ring.prefetch();
     }
 
     /// The thread waited in `state` from `begin` to `end`. Outside any region
@@ -388,6 +387,7 @@ impl ThreadRecorder {
             )
         });
         record.commit();
+        self.ring.prefetch();
     }
 
     /// Writes a record that is dispensable if there is ample room for it.
