@@ -178,6 +178,10 @@ pub fn end_legacy() {
     }
 }
 
+/// No team is larger, whatever the program or the user asks for: a team's
+/// members are made before its threads, and machines stop at about as many.
+const LARGEST_TEAM: u32 = 1 << 15;
+
 /// Threads a region may have (OpenMP 5.1, 2.6.1, algorithm 2.1).
 fn team_size(outer: &Team, icvs: &crate::icv::Icvs, clause: u32) -> u32 {
     if clause == 1 || outer.active_level() >= u32::from(icvs.max_active_levels) {
@@ -191,7 +195,7 @@ fn team_size(outer: &Team, icvs: &crate::icv::Icvs, clause: u32) -> u32 {
     if icvs.dynamic {
         size = size.min(runtime().processors);
     }
-    size.max(1)
+    size.clamp(1, LARGEST_TEAM)
 }
 
 /// Reserves threads within the contention group's limit and seats workers.
