@@ -316,15 +316,23 @@ impl Member {
         self.task.reset(self);
         self.share.start(self, dock.preset.load(Ordering::Relaxed));
         if let Some(recorder) = self.worker().recorder() {
-            recorder.begin(&Start {
-                site: SiteId(dock.site.load(Ordering::Relaxed)),
-                instance: InstanceId(dock.instance.load(Ordering::Relaxed)),
-                parent: team.parent_instance(),
-                thread_num: self.thread_num(),
-                team_size: team.size(),
-                level: team.level(),
-                fork: Ticks(dock.fork.load(Ordering::Relaxed)),
-            });
+            let asked = Ticks(dock.fork.load(Ordering::Relaxed));
+            recorder.begin(&self.part(team, asked));
+        }
+    }
+
+    /// This member's part in the team's region, for the recording. `asked` is
+    /// when somebody wanted it to begin.
+    pub(crate) fn part(&self, team: &Team, asked: Ticks) -> Start {
+        let dock = &team.dock;
+        Start {
+            site: SiteId(dock.site.load(Ordering::Relaxed)),
+            instance: InstanceId(dock.instance.load(Ordering::Relaxed)),
+            parent: team.parent_instance(),
+            thread_num: self.thread_num(),
+            team_size: team.size(),
+            level: team.level(),
+            fork: asked,
         }
     }
 }

@@ -8,6 +8,7 @@ use super::group::Group;
 use super::reductions::Meetings;
 use super::run;
 use crate::team::{Member, Order, Team};
+use fathomp_trace::now;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
@@ -261,7 +262,18 @@ fn help_if_open(member: &'static Member, pool: &'static Pool, seen: Order) {
     if !anything {
         return;
     }
-    pool.dock.admit(seen.0, || help(member, || false));
+    pool.dock.admit(seen.0, || {
+        // The worker has reported the end of its part; these tasks are one
+        // more part in the same execution of the region.
+        let recorder = member.worker().recorder();
+        if let Some(recorder) = recorder {
+            recorder.begin(&member.part(team, now()));
+        }
+        help(member, || false);
+        if let Some(recorder) = recorder {
+            recorder.end();
+        }
+    });
 }
 
 /// Returns when all tasks made in barrier phase `phase` are complete, running
