@@ -299,7 +299,7 @@ fn tree(seed: u64, depth: u32, done: &AtomicU32) -> u32 {
     if depth == 0 {
         return size;
     }
-    let grouped = seed % 5 == 0;
+    let grouped = seed.is_multiple_of(5);
     if grouped {
         task::group_start(current());
     }
@@ -308,14 +308,14 @@ fn tree(seed: u64, depth: u32, done: &AtomicU32) -> u32 {
         let seed = child_seed(seed, child);
         size += size_of_tree(seed, depth - 1);
         let clauses = Clauses {
-            deferrable: seed % 7 != 0,
-            is_final: seed % 11 == 0,
-            priority: u32::from(seed % 13 == 0),
+            deferrable: !seed.is_multiple_of(7),
+            is_final: seed.is_multiple_of(11),
+            priority: u32::from(seed.is_multiple_of(13)),
         };
         let code = move || {
             tree(seed, depth - 1, done);
         };
-        if seed % 3 == 0 {
+        if seed.is_multiple_of(3) {
             let after = [item((seed % 2) as usize, Access::Out)];
             work(code, |work| {
                 task::create_special(current(), work, clauses, &after, None);
