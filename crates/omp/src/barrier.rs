@@ -7,6 +7,7 @@
 
 use crate::task;
 use crate::team::{Member, Order};
+use fathomp_base::Ticks;
 use fathomp_trace::now;
 use fathomp_trace::state::State;
 use std::sync::atomic::Ordering;
@@ -29,15 +30,23 @@ pub fn cancellable(member: &'static Member, state: State) -> bool {
 }
 
 /// Runs `wait` and records how long it took, less the time spent in tasks.
+/// Returns when it ended, if this is recorded.
 #[inline]
-pub(crate) fn wait_recorded(member: &'static Member, state: State, wait: impl FnOnce()) {
+pub(crate) fn wait_recorded(
+    member: &'static Member,
+    state: State,
+    wait: impl FnOnce(),
+) -> Option<Ticks> {
     let Some(recorder) = member.worker().recorder() else {
-        return wait();
+        wait();
+        return None;
     };
     let begin = now();
     let tasks = member.task.ticks();
     wait();
-    recorder.wait(state, begin + (member.task.ticks() - tasks), now());
+    let end = now();
+    recorder.wait(state, begin + (member.task.ticks() - tasks), end);
+    Some(end)
 }
 
 #[inline]
@@ -73,9 +82,12 @@ fn meet(member: &'static Member, cancellable: bool) -> bool {
 pub(crate) fn join(primary: &'static Member, order: Order) {
     let team = primary.team();
     if order.size() == 1 && !team.tasks.is_used() {
+        if let Some(recorder) = primary.worker().recorder() {
+            recorder.end();
+        }
         return;
     }
-    wait_recorded(primary, State::ImplicitBarrier, || {
+    let ended = wait_recorded(primary, State::ImplicitBarrier, || {
         if order.size() > 1 {
             team.join.wait(order.number(), team.patience(), || {
                 task::help(primary, || team.join.is_open(order.number()));
@@ -84,6 +96,9 @@ pub(crate) fn join(primary: &'static Member, order: Order) {
         }
         task::complete_phase(primary, primary.phase.get());
     });
+    if let (Some(recorder), Some(ended)) = (primary.worker().recorder(), ended) {
+        recorder.end_at(ended);
+    }
 }
 
 /// End of a region for a worker: says so and goes back to the dock, where it
@@ -91,6 +106,7 @@ pub(crate) fn join(primary: &'static Member, order: Order) {
 #[inline]
 pub(crate) fn leave(member: &'static Member, order: Order) {
     let team = member.team();
+    // Before arriving: the process may end as soon as the primary thread knows.
     if let Some(recorder) = member.worker().recorder() {
         recorder.end();
     }

@@ -150,9 +150,6 @@ pub fn end(frame: Frame) {
 
     barrier::join(primary, order);
     team.tasks.close();
-    if let Some(recorder) = worker.recorder() {
-        recorder.end();
-    }
 
     worker.depth.set(worker.depth.get() - 1);
     if size > 1 {
