@@ -23,6 +23,11 @@ const CONTENDED: u32 = 2;
 /// Longest distance between two looks, in pauses.
 const FARTHEST: u32 = 64;
 
+/// Pauses, some tenths of a millisecond, after which even a thread that would
+/// wait actively elsewhere sleeps: whoever holds a lock that long is probably
+/// not running, perhaps because it waits for this very processor.
+const PATIENCE_MAX: u32 = 1 << 14;
+
 /// A lock. Zeroed memory is a free lock.
 #[repr(transparent)]
 #[derive(Debug)]
@@ -66,7 +71,7 @@ impl Lock {
     #[cold]
     fn acquire_contended(&self, state: State) {
         let member = current();
-        let patience = member.team().patience().0;
+        let patience = member.team().patience().0.min(PATIENCE_MAX);
         wait_recorded(member, state, || self.wait(patience));
     }
 
@@ -80,11 +85,8 @@ impl Lock {
             }
             waited += distance;
             distance = (distance * 2).min(FARTHEST);
-            match self.0.load(Ordering::Relaxed) {
-                FREE if self.try_acquire() => return,
-                // Others gave up looking; one more would only delay them.
-                CONTENDED => break,
-                _ => {}
+            if self.0.load(Ordering::Relaxed) == FREE && self.try_acquire() {
+                return;
             }
         }
         // Whoever has slept cannot know whether it was the last sleeper.
