@@ -43,7 +43,8 @@ static int again(const char *self, const char *mode, const char *const *variable
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static int again_lines(void)
+/* Lines in `again_stderr`. */
+static inline int again_lines(void)
 {
     int lines = 0;
     for (const char *c = again_stderr; *c; c++)
