@@ -1,7 +1,7 @@
 //! From facts and prices to time and speedup elsewhere.
 //!
 //! * [`machine`]: what things cost on a machine (`machine.json`).
-//! * [`predict`]: from recordings with a few thread counts to a
+//! * [`predict()`]: from recordings with a few thread counts to a
 //!   [`Prediction`]: how the program will scale, with intervals and in words.
 //!
 //! A program's time is the sum of its serial part and its outermost regions,
