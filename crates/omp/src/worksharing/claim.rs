@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_stale_word_stands_for_nothing_claimed() {
         let claim = Claim::new();
-        for construct in [16, 32, 64, 16 << 10, u32::MAX & !15] {
+        for construct in [16, 32, 64, 16 << 10, !15] {
             let tag = Tag::of(construct);
             assert_eq!(claim.add(tag, 3), 0);
             assert_eq!(claim.add(tag, 2), 3);
