@@ -65,6 +65,12 @@ impl Bell {
         }
     }
 
+    /// How many are asleep, or about to be.
+    #[inline]
+    pub(crate) fn sleepers(&self) -> u32 {
+        self.sleepers.load(Ordering::SeqCst)
+    }
+
     /// Wakes everybody asleep. The condition must have been written before,
     /// with `SeqCst`.
     #[inline]

@@ -209,19 +209,12 @@ impl Team {
         Patience(self.dock.patience.load(Ordering::Relaxed))
     }
 
-    /// Wakes a member that could run a new task, wherever it sleeps.
-    #[inline]
-    pub(crate) fn ring_for_task(&self) {
-        self.barrier.bell().ring_one();
-        self.dock.bell.ring_one();
-        self.join.bell().ring_one();
-    }
-
     /// Wakes everybody asleep in this team, to look at what has changed.
     pub(crate) fn ring_all(&self) {
         self.barrier.bell().ring();
         self.dock.bell.ring();
         self.join.bell().ring();
+        self.tasks.waiters.ring();
     }
 }
 

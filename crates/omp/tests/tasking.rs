@@ -8,13 +8,42 @@
 
 #[path = "../src/task/admission.rs"]
 mod admission;
+#[path = "../src/bell.rs"]
+mod bell;
 #[path = "../src/task/deque.rs"]
 mod deque;
 #[path = "../src/task/tally.rs"]
 mod tally;
 
 mod primitive {
+    pub use shuttle::hint::spin_loop;
     pub use shuttle::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
+
+    /// A futex: sleepers on any word share one condition variable.
+    pub mod futex {
+        use super::{AtomicU32, Ordering};
+        use shuttle::sync::{Condvar, Mutex};
+
+        shuttle::lazy_static! {
+            static ref KERNEL: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
+        }
+
+        pub fn wait(word: &AtomicU32, expected: u32) {
+            let guard = KERNEL.0.lock().unwrap();
+            if word.load(Ordering::SeqCst) == expected {
+                drop(KERNEL.1.wait(guard));
+            }
+        }
+
+        pub fn wake(_word: &AtomicU32, _count: u32) {
+            let _guard = KERNEL.0.lock().unwrap();
+            KERNEL.1.notify_all();
+        }
+
+        pub fn wake_all(word: &AtomicU32) {
+            wake(word, u32::MAX);
+        }
+    }
 
     pub fn pause(_polls: u32) {
         shuttle::thread::yield_now();
@@ -38,6 +67,7 @@ mod primitive {
 }
 
 use admission::Admission;
+use bell::{Bell, Patience};
 use deque::Deque;
 use primitive::{AtomicU32, Ordering};
 use shuttle::sync::{Arc, Mutex};
@@ -121,7 +151,7 @@ fn family(waits: bool, adopted: bool) {
             if holds {
                 tally.hold();
             }
-            let mut last = tally.end_elsewhere();
+            let mut last = tally.end_elsewhere().recycle;
             if holds {
                 // A grandchild that outlives its parent.
                 assert!(!last, "recycled in spite of a hold");
@@ -157,6 +187,47 @@ fn one_thread_recycles_a_parent() {
     shuttle::check_dfs(|| family(false, true), Some(100_000));
     for (waits, adopted) in [(true, false), (true, true), (false, true)] {
         shuttle::check_random(move || family(waits, adopted), 5000);
+    }
+}
+
+/// A parent sleeps until its children have ended, some of which it runs itself
+/// meanwhile; only the end that completes them wakes it.
+fn sleeping_parent(at_home: u32) {
+    let family = Arc::new((Tally::new(), Bell::new()));
+    let children: Vec<_> = (0..2)
+        .map(|_| {
+            family.0.begin_at_home();
+            let family = Arc::clone(&family);
+            thread::spawn(move || {
+                if family.0.end_elsewhere().wake {
+                    family.1.ring();
+                }
+            })
+        })
+        .collect();
+    let mut own = at_home;
+    (0..own).for_each(|_| family.0.begin_at_home());
+    family.1.wait(Patience(1), || {
+        // Two now, the rest once it is registered as a sleeper.
+        for _ in 0..own.min(2) {
+            own -= 1;
+            family.0.end_at_home();
+        }
+        family.0.settle();
+        !family.0.is_outstanding()
+    });
+    assert!(!family.0.is_in_use());
+    for child in children {
+        child.join().unwrap();
+    }
+}
+
+#[test]
+fn a_sleeping_parent_is_woken_by_the_last_child() {
+    shuttle::check_dfs(|| sleeping_parent(0), Some(200_000));
+    for own in 0..5 {
+        shuttle::check_random(move || sleeping_parent(own), 5000);
+        shuttle::check_pct(move || sleeping_parent(own), 2000, 3);
     }
 }
 

@@ -22,8 +22,7 @@ pub(crate) struct Current {
     running: AtomicRef<Task>,
     /// Time spent in tasks run while waiting.
     ticks: AtomicU64,
-    /// The member has completed tasks since it last woke sleepers.
-    pub(super) unannounced: Own,
+    pub(super) unannounced: Unannounced,
     /// The member from which it stole last.
     pub(super) victim: Own,
     /// Worksharing constructs with task reductions met in this region.
@@ -34,6 +33,30 @@ pub(crate) struct Current {
     free_inline: AtomicRef<Task>,
     free_groups: AtomicRef<Group>,
     implicit: Task,
+}
+
+/// Phases of which the member has completed tasks since it last told sleepers:
+/// a bit for each parity.
+#[derive(Debug)]
+pub(super) struct Unannounced(Own);
+
+impl Unannounced {
+    #[inline]
+    pub(super) fn add(&self, traits: Traits) {
+        self.0.set(self.0.get() | 1 << traits.parity());
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.get() == 0
+    }
+
+    /// The parities, which are announced now.
+    pub(super) fn take(&self) -> impl Iterator<Item = usize> {
+        let bits = self.0.get();
+        self.0.set(0);
+        (0..2).filter(move |parity| bits & 1 << parity != 0)
+    }
 }
 
 /// Tasks this member has created and completed since it exists, by the parity
@@ -83,7 +106,7 @@ impl Current {
             counts: Counts::default(),
             running: AtomicRef::new(None),
             ticks: AtomicU64::new(0),
-            unannounced: Own::new(0),
+            unannounced: Unannounced(Own::new(0)),
             victim: Own::new(0),
             rounds: Own::new(0),
             free: AtomicRef::new(None),

@@ -131,7 +131,7 @@ impl Node {
             if successor.missing.fetch_sub(1, Ordering::SeqCst) == 1 {
                 match successor.task {
                     Some(task) => pool::enqueue(member, successor.team, task),
-                    None => successor.team.ring_all(),
+                    None => successor.team.tasks.waiters.ring(),
                 }
             }
         }

@@ -73,15 +73,23 @@ impl Deque {
     }
 
     /// Adds an element; for the owner, after [`Deque::is_full`] said no.
+    /// Returns the number of the push.
     ///
     /// The store is `SeqCst`: a member that registers as a sleeper afterwards
     /// and looks once more sees the element, one that registered before is
     /// seen by the ring that follows.
     #[inline]
-    pub(crate) fn push(&self, element: Item) {
+    pub(crate) fn push(&self, element: Item) -> u64 {
         let next = self.bottom.next.load(Ordering::Relaxed);
         self.shelf(next).put(element);
         self.bottom.next.store(next + 1, Ordering::SeqCst);
+        next
+    }
+
+    /// Elements there seem to be; for the owner.
+    pub(crate) fn len(&self) -> u64 {
+        let next = self.bottom.next.load(Ordering::Relaxed);
+        next.saturating_sub(self.top.0.load(Ordering::Relaxed))
     }
 
     /// Takes the newest element if `wanted` says so; for the owner.

@@ -59,8 +59,8 @@ impl Group {
     }
 
     /// A task of the group is complete; `member` is `None` on a thread that
-    /// does not count as one of the team. `true` if somebody may be waiting
-    /// for this elsewhere.
+    /// does not count as one of the team. `true` if the group's member may
+    /// sleep for want of this.
     #[inline]
     pub(super) fn remove(&self, member: Option<&'static Member>) -> bool {
         match (self.home.load(Ordering::Relaxed), member) {
@@ -69,9 +69,8 @@ impl Group {
                 false
             }
             (Some(_), _) => {
-                // Its member recycles the group, so the answer is never yes.
-                let _ = self.tally.end_elsewhere();
-                true
+                // The group's member recycles it.
+                self.tally.end_elsewhere().wake
             }
             (None, _) => false,
         }
@@ -128,7 +127,7 @@ pub fn group_end(member: &'static Member) {
         return;
     }
     if group.tally.is_outstanding() {
-        wait::wait_for(member, task, || !group.tally.is_outstanding());
+        wait::wait_for_tally(member, task, &group.tally);
     }
     task.set_group(group.outer.load(Ordering::Relaxed));
     member.task.give_group(group);

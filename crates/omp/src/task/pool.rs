@@ -7,6 +7,7 @@ use super::commons::Commons;
 use super::group::Group;
 use super::reductions::Meetings;
 use super::run;
+use crate::bell::Bell;
 use crate::team::{Member, Order, Team};
 use fathomp_trace::now;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -25,6 +26,8 @@ pub(crate) struct Pool {
     reduction_group: Group,
     dock: Admission,
     pub(super) commons: Commons,
+    /// Where members sleep that wait inside a task.
+    pub(crate) waiters: Bell,
     /// Tasks completed by threads that do not count as members, by parity.
     completed_outside: [AtomicU64; 2],
     pub(super) spare: Spare,
@@ -58,6 +61,7 @@ impl Pool {
             reduction_group: Group::new(),
             dock: Admission::new(),
             commons: Commons::default(),
+            waiters: Bell::new(),
             completed_outside: [const { AtomicU64::new(0) }; 2],
             spare: Spare::default(),
             meetings: Meetings::default(),
@@ -148,18 +152,71 @@ fn is_complete(team: &'static Team, parity: usize) -> bool {
     completed == created
 }
 
-/// Queues a task that misses nothing: with `member`, who has just completed
-/// what it depended on, or where every member looks.
+/// Queues a task that misses nothing: with `member`, who has created it or
+/// just completed what it depended on, or where every member looks.
+#[inline]
 pub(super) fn enqueue(member: Option<&'static Member>, team: &'static Team, task: &'static Task) {
     match member {
         Some(member) if task.priority.get() == 0 && !member.task.deque.is_full() => {
-            member.task.deque.push(task);
-            team.ring_for_task();
+            let number = member.task.deque.push(task);
+            if sleepers(team) != 0 {
+                invite_now_and_then(member, team, number);
+            }
         }
-        _ => {
+        Some(_) => {
             team.tasks.commons.put(task);
+            if sleepers(team) != 0 {
+                invite(team);
+            }
+        }
+        None => {
+            team.tasks.commons.put(task);
+            // Perhaps only one of them may run it.
             team.ring_all();
         }
+    }
+}
+
+/// Members asleep that might run a task.
+#[inline]
+fn sleepers(team: &'static Team) -> u32 {
+    team.barrier.bell().sleepers()
+        + team.dock.bell.sleepers()
+        + team.join.bell().sleepers()
+        + team.tasks.waiters.sleepers()
+}
+
+/// Tasks queued between two invitations.
+const INVITE_EVERY: u64 = 8;
+
+/// Waking a thread costs more than most tasks, so a member that queues many
+/// invites only when it begins to, and now and then in case those invited may
+/// not run what they find. Who comes and finds more than one task invites the
+/// next.
+#[cold]
+fn invite_now_and_then(member: &'static Member, team: &'static Team, number: u64) {
+    if member.task.deque.len() <= 1 || number.is_multiple_of(INVITE_EVERY) {
+        invite(team);
+    }
+}
+
+/// Wakes a member that might run a task, unless there are as many awake as
+/// there are processors.
+#[cold]
+fn invite(team: &'static Team) {
+    let awake = team.size().saturating_sub(sleepers(team));
+    if awake >= crate::runtime::runtime().processors {
+        return;
+    }
+    if team.barrier.bell().sleepers() != 0 {
+        team.barrier.bell().ring_one();
+    } else if team.dock.bell.sleepers() != 0 {
+        // All: some of them may be workers that have no part in this region.
+        team.dock.bell.ring();
+    } else if team.join.bell().sleepers() != 0 {
+        team.join.bell().ring_one();
+    } else {
+        team.tasks.waiters.ring_one();
     }
 }
 
@@ -199,6 +256,9 @@ fn steal(
             && let Some(task) = team.member(victim).task.deque.steal(&wanted)
         {
             member.task.victim.set(victim);
+            if sleepers(team) != 0 && team.member(victim).task.deque.has_work() {
+                invite(team);
+            }
             return Some(task);
         }
         victim += 1;
@@ -233,15 +293,28 @@ pub(crate) fn help(member: &'static Member, until: impl Fn() -> bool) {
 
 /// Wakes those who may wait for the tasks this member has completed. Members
 /// count what they complete each for itself, so nobody knows which task was
-/// the last; but each member comes here after its last one.
+/// the last; but each member comes here after its last one, and the last of
+/// them to come sees everybody's counts.
 #[inline]
 fn announce(member: &'static Member) {
-    if member.task.unannounced.get() != 0 {
-        member.task.unannounced.set(0);
-        // Pairs with the fence in `complete_phase`: either we see the sleeper,
-        // or it sees our count.
-        fence(Ordering::SeqCst);
-        member.team().barrier.bell().ring();
+    if !member.task.unannounced.is_empty() {
+        announce_now(member);
+    }
+}
+
+fn announce_now(member: &'static Member) {
+    let team = member.team();
+    // Pairs with the fence in `complete_phase`: either we see the sleeper, or
+    // it sees our count. And with itself: of two members who come here, one
+    // sees the other's count.
+    fence(Ordering::SeqCst);
+    let mut parities = member.task.unannounced.take();
+    let bell = team.barrier.bell();
+    if bell.sleepers() != 0
+        && (team.cancelled.load(Ordering::SeqCst)
+            || parities.any(|parity| is_complete(team, parity)))
+    {
+        bell.ring();
     }
 }
 
@@ -256,7 +329,7 @@ pub(crate) fn help_from_dock(member: &'static Member, seen: Order) {
 
 fn help_if_open(member: &'static Member, pool: &'static Pool, seen: Order) {
     let team = member.team();
-    let anything = member.task.unannounced.get() != 0
+    let anything = !member.task.unannounced.is_empty()
         || !pool.commons.is_empty()
         || (0..seen.size()).any(|num| team.member(num).task.deque.has_work());
     if !anything {

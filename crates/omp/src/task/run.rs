@@ -107,7 +107,7 @@ pub(super) fn complete(member: Option<&'static Member>, task: &'static Task) {
     if !traits.has(Traits::COUNTED) {
         return;
     }
-    let mut may_wait = group.is_some_and(|group| group.remove(member));
+    let mut wake = group.is_some_and(|group| group.remove(member));
     // A runner never changes while the thread that reads it is the runner's.
     let home = parent.runner();
     match member {
@@ -115,21 +115,26 @@ pub(super) fn complete(member: Option<&'static Member>, task: &'static Task) {
             parent.children.end_at_home();
         }
         _ => {
-            if parent.children.end_elsewhere() {
+            let end = parent.children.end_elsewhere();
+            if end.recycle {
                 recycle(member, team, parent);
             }
-            may_wait = true;
+            wake |= end.wake;
         }
     }
     match member {
         Some(member) => {
             member.task.counts.add_completed(traits);
-            member.task.unannounced.set(1);
+            member.task.unannounced.add(traits);
         }
-        None => team.tasks.count_outside(traits),
+        None => {
+            team.tasks.count_outside(traits);
+            // No member announces this.
+            team.barrier.bell().ring();
+        }
     }
-    if may_wait {
-        team.barrier.bell().ring();
+    if wake {
+        team.tasks.waiters.ring();
     }
 }
 

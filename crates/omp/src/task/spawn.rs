@@ -57,12 +57,7 @@ pub fn create(member: &'static Member, work: &Work, clauses: Clauses) {
     let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
     task.copy_arguments(&work.arguments, work.head);
     count(member, parent, task);
-    if task.priority.get() == 0 {
-        member.task.deque.push(task);
-    } else {
-        team.tasks.commons.put(task);
-    }
-    team.ring_for_task();
+    pool::enqueue(Some(member), team, task);
 }
 
 /// Whether enough tasks are queued where one of this priority would be.

@@ -6,6 +6,9 @@
 //! what happens there is counted with plain loads and stores, and only what
 //! other threads contribute goes through an atomic word.
 //!
+//! Before the owner's thread sleeps it settles: all that it counted goes over to
+//! the word, whose lower half is then what is left to wait for.
+//!
 //! That word also says who recycles the owner's memory. It starts at [`ALIVE`].
 //! Each end elsewhere takes 1 from it, each beginning elsewhere adds 1 (only
 //! taskgroups have those), each descendant that must still find its way up
@@ -28,6 +31,15 @@ pub(crate) struct Tally {
     /// Written at home only.
     ended: AtomicU32,
     elsewhere: AtomicI64,
+}
+
+/// What the end of something counted means to the thread that counts it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndElsewhere {
+    /// It must recycle the owner.
+    pub(crate) recycle: bool,
+    /// The owner's thread may sleep for want of this.
+    pub(crate) wake: bool,
 }
 
 impl Tally {
@@ -71,13 +83,29 @@ impl Tally {
         bump(&self.ended);
     }
 
-    /// One less to wait for; called elsewhere. `true` if the caller must
-    /// recycle the owner.
+    /// One less to wait for; called elsewhere.
     #[inline]
     #[must_use]
-    pub(crate) fn end_elsewhere(&self) -> bool {
+    pub(crate) fn end_elsewhere(&self) -> EndElsewhere {
         // SeqCst: this may be the condition a sleeper waits for (see `bell`).
-        self.elsewhere.fetch_sub(1, Ordering::SeqCst) == 1
+        let left = self.elsewhere.fetch_sub(1, Ordering::SeqCst) - 1;
+        EndElsewhere {
+            recycle: left == 0,
+            wake: left as u32 == 0,
+        }
+    }
+
+    /// What is unfinished at home goes over to the atomic word, so that the
+    /// thread that takes the word's lower half to 0 knows that it must wake the
+    /// owner's thread. Called at home, before it sleeps.
+    pub(crate) fn settle(&self) {
+        let unfinished = self.unfinished_at_home();
+        if unfinished != 0 {
+            self.ended
+                .store(self.begun.load(Ordering::Relaxed), Ordering::Relaxed);
+            self.elsewhere
+                .fetch_add(i64::from(unfinished), Ordering::SeqCst);
+        }
     }
 
     /// Whether anything is still to be waited for; called at home. All that
@@ -91,7 +119,7 @@ impl Tally {
     #[inline]
     pub(crate) fn outstanding(&self) -> u32 {
         // The low half of the word; holds are in the high half.
-        self.unfinished_at_home()
+        (self.unfinished_at_home() as u32)
             .wrapping_add(self.elsewhere.load(Ordering::SeqCst) as u32)
     }
 
@@ -122,11 +150,12 @@ impl Tally {
         self.elsewhere.fetch_add(change, Ordering::AcqRel) + change == 0
     }
 
+    /// Begun less ended at home; below 0 if what was begun there has been
+    /// settled meanwhile.
     #[inline]
-    fn unfinished_at_home(&self) -> u32 {
-        self.begun
-            .load(Ordering::Relaxed)
-            .wrapping_sub(self.ended.load(Ordering::Relaxed))
+    fn unfinished_at_home(&self) -> i32 {
+        let begun = self.begun.load(Ordering::Relaxed);
+        begun.wrapping_sub(self.ended.load(Ordering::Relaxed)) as i32
     }
 }
 

@@ -3,6 +3,7 @@
 use super::block::Task;
 use super::depend::{Dependence, Node};
 use super::pool;
+use super::tally::Tally;
 use crate::barrier::wait_recorded;
 use crate::team::Member;
 use fathomp_trace::state::State;
@@ -12,7 +13,7 @@ use fathomp_trace::state::State;
 pub fn wait(member: &'static Member) {
     let task = member.task.current();
     if task.children.is_outstanding() {
-        wait_for(member, task, || !task.children.is_outstanding());
+        wait_for_tally(member, task, &task.children);
     }
     task.forget_scope();
 }
@@ -39,15 +40,34 @@ pub fn yield_now(member: &'static Member) {
     }
 }
 
-/// Returns when `done` says so; runs tasks that descend from `task`, the one
-/// that waits, meanwhile.
+/// Returns when nothing counted by `tally`, which belongs to `task` or a group
+/// of its, is outstanding.
+pub(super) fn wait_for_tally(member: &'static Member, task: &'static Task, tally: &Tally) {
+    wait_and_run(member, task, || !tally.is_outstanding(), || tally.settle());
+}
+
+/// Returns when `done` says so. Whoever makes it true rings for the waiters.
 pub(super) fn wait_for(member: &'static Member, task: &'static Task, done: impl Fn() -> bool) {
+    wait_and_run(member, task, done, || {});
+}
+
+/// Waits for `done`, and runs tasks that descend from `task`, the one that
+/// waits, meanwhile. Calls `prepare` before it sleeps.
+fn wait_and_run(
+    member: &'static Member,
+    task: &'static Task,
+    done: impl Fn() -> bool,
+    prepare: impl Fn(),
+) {
     let team = member.team();
     wait_recorded(member, State::TaskWait, || {
-        team.barrier.bell().wait(team.patience(), || {
+        team.tasks.waiters.wait(team.patience(), || {
             done() || {
                 pool::run_available(member, Some(task), &done);
-                done()
+                done() || {
+                    prepare();
+                    done()
+                }
             }
         });
     });
