@@ -126,8 +126,9 @@ impl Claim {
     }
 }
 
-/// How far an ordered loop has come: the position of the chunk whose turn it
-/// is. Positions count modulo 2^36; members are never that far apart.
+/// The position of the chunk of an ordered loop whose turn it is, or was last
+/// among those that share the word. Positions count modulo 2^36; members are
+/// never that far apart.
 #[derive(Debug)]
 pub(crate) struct Turn(AtomicU64);
 

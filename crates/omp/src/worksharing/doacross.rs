@@ -10,6 +10,7 @@
 
 use super::deal::Dealing;
 use super::iterations::share;
+use super::ordered;
 use crate::barrier::wait_recorded;
 use crate::bell::Bell;
 use crate::team::Member;
@@ -151,7 +152,7 @@ impl Doacross {
         }
         let team = member.team();
         wait_recorded(member, State::Ordered, || {
-            self.bells[entry as usize % BELLS].wait(team.patience(), || {
+            self.bells[entry as usize % BELLS].wait(ordered::patience(team), || {
                 ready() || team.cancelled.load(Ordering::SeqCst)
             });
         });

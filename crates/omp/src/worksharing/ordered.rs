@@ -9,7 +9,9 @@
 use super::claim::Tag;
 use super::cursor::Cursor;
 use crate::barrier::wait_recorded;
-use crate::team::Member;
+use crate::bell::Patience;
+use crate::runtime::runtime;
+use crate::team::{Member, Team};
 use fathomp_trace::state::State;
 use std::sync::atomic::Ordering;
 
@@ -68,10 +70,9 @@ pub(super) fn finish_chunk(member: &'static Member) {
     }
     if let Some(slot) = cursor.slot.load(Ordering::Relaxed) {
         let after = cursor.position_after.get();
-        slot.order
-            .turn
-            .pass_to(Tag::of(cursor.in_loop.get()), after);
-        slot.order.bell(after).ring();
+        let next = slot.order.at(after);
+        next.turn.pass_to(Tag::of(cursor.in_loop.get()), after);
+        next.bell.ring();
     }
     cursor.turn.set(state::NO_CHUNK);
 }
@@ -84,14 +85,28 @@ fn wait(member: &'static Member) {
     };
     let tag = Tag::of(cursor.in_loop.get());
     let position = cursor.position.get();
-    let order = &slot.order;
-    if order.turn.is_at(tag, position) {
+    let mine = slot.order.at(position);
+    if mine.turn.is_at(tag, position) {
         return;
     }
     let team = member.team();
     wait_recorded(member, State::Ordered, || {
-        order.bell(position).wait(team.patience(), || {
-            order.turn.is_at(tag, position) || team.cancelled.load(Ordering::SeqCst)
+        mine.bell.wait(patience(team), || {
+            mine.turn.is_at(tag, position) || team.cancelled.load(Ordering::SeqCst)
         });
     });
+}
+
+/// How long to wait for a turn before sleeping. Turns follow each other at a
+/// distance that is short against the time a sleeper needs to come back; if
+/// each turn found its member asleep, the loop would take only such times.
+/// Where threads share processors, the one whose turn it is needs this one's.
+pub(super) fn patience(team: &Team) -> Patience {
+    const POLLS: u32 = 4000;
+    let usual = team.patience();
+    if team.size() <= runtime().processors {
+        Patience(usual.0.max(POLLS))
+    } else {
+        usual
+    }
 }

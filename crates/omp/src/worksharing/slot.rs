@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bells among which the waiters of an ordered loop are spread.
-pub(crate) const BELLS: usize = 8;
+/// Places among which the positions of an ordered loop are spread.
+const PLACES: usize = 8;
 
 /// See the module's documentation.
 #[repr(align(128))]
@@ -31,11 +31,18 @@ pub(crate) struct Slot {
     extra: Mutex<Extra>,
 }
 
-/// The turn of an ordered loop and those who wait for theirs.
-#[repr(align(128))]
-pub(crate) struct Order {
+/// The turns of an ordered loop. Each position has its place by its number, so
+/// that the member that passes the turn on writes a line that nobody but the
+/// next one polls, and wakes nobody else.
+#[derive(Debug)]
+pub(crate) struct Order([Turns; PLACES]);
+
+/// Turn of the positions that share a place, and those who wait for it.
+#[repr(align(64))]
+#[derive(Debug)]
+pub(crate) struct Turns {
     pub(crate) turn: Turn,
-    bells: [Bell; BELLS],
+    pub(crate) bell: Bell,
 }
 
 /// What few constructs need: set up under the mutex by the first member.
@@ -63,10 +70,10 @@ impl Slot {
             claim: Claim::new(),
             last: Claim::new(),
             copy: AtomicUsize::new(0),
-            order: Order {
+            order: Order(std::array::from_fn(|_| Turns {
                 turn: Turn::new(),
-                bells: std::array::from_fn(|_| Bell::new()),
-            },
+                bell: Bell::new(),
+            })),
             extra: Mutex::new(Extra::default()),
         }
     }
@@ -85,8 +92,8 @@ impl Slot {
 
     /// Wakes everybody who waits here, to look at what has changed.
     fn ring_all(&self) {
-        for bell in &self.order.bells {
-            bell.ring();
+        for place in &self.order.0 {
+            place.bell.ring();
         }
         let extra = self.extra.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(doacross) = &extra.doacross {
@@ -108,10 +115,19 @@ impl Extra {
 }
 
 impl Order {
-    /// Where to wait for a position.
+    /// Where a position waits for its turn. Neighbours are two lines apart,
+    /// because some processors fetch lines in pairs.
     #[inline]
-    pub(crate) fn bell(&self, position: u64) -> &Bell {
-        &self.bells[position as usize % BELLS]
+    pub(crate) fn at(&self, position: u64) -> &Turns {
+        &self.0[(position as usize % 4) * 2 + position as usize / 4 % 2]
+    }
+
+    /// Nobody has had a turn in the construct with this tag. For slots that
+    /// nobody else can reach yet.
+    fn reset(&self, tag: Tag) {
+        for place in &self.0 {
+            place.turn.pass_to(tag, 0);
+        }
     }
 }
 
@@ -188,7 +204,7 @@ impl Slots {
                     .unwrap_or_else(|| Box::leak(Box::new(Slot::new())));
                 slot.claim.reset(Tag::of(construct));
                 slot.last.reset(Tag::of(construct));
-                slot.order.turn.pass_to(Tag::of(construct), 0);
+                slot.order.reset(Tag::of(construct));
                 Used { slot, left: 0 }
             })
             .slot
