@@ -7,7 +7,7 @@
 //! the single total order of `SeqCst` operations). Ringing with nobody asleep
 //! is one load.
 
-use crate::primitive::{AtomicU32, Ordering, futex, spin_loop};
+use crate::primitive::{AtomicU32, Ordering, futex, spin_loop, yield_now};
 
 /// How often to poll before sleeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,11 @@ impl Patience {
     /// Polls done back to back before each poll is preceded by a pause: a
     /// hand-off between cores takes less time than a pause.
     const EAGER: u32 = 48;
+    /// From here on, some tens of microseconds, the processor is offered to
+    /// others every [`Patience::OFFER`] polls: the thread that is waited for may
+    /// be one that other programs keep from running.
+    const LONG: u32 = 2048;
+    const OFFER: u32 = 32;
 }
 
 /// See the module's documentation.
@@ -42,7 +47,9 @@ impl Bell {
             if ready() {
                 return;
             }
-            if poll >= Patience::EAGER {
+            if poll >= Patience::LONG && poll.is_multiple_of(Patience::OFFER) {
+                yield_now();
+            } else if poll >= Patience::EAGER {
                 spin_loop();
             }
         }

@@ -14,6 +14,7 @@ mod rendezvous;
 mod primitive {
     pub use shuttle::hint::spin_loop;
     pub use shuttle::sync::atomic::{AtomicU32, Ordering};
+    pub use shuttle::thread::yield_now;
 
     /// A futex: sleepers on any word share one condition variable, so wake-ups
     /// may be spurious, as they may be in the kernel.
