@@ -10,7 +10,7 @@
 
 use super::deal::Dealing;
 use super::iterations::share;
-use super::ordered;
+use super::ordered::wait_for_turn;
 use crate::barrier::wait_recorded;
 use crate::bell::Bell;
 use crate::team::Member;
@@ -150,11 +150,9 @@ impl Doacross {
         if ready() {
             return;
         }
-        let team = member.team();
+        let bell = &self.bells[entry as usize % BELLS];
         wait_recorded(member, State::Ordered, || {
-            self.bells[entry as usize % BELLS].wait(ordered::patience(team), || {
-                ready() || team.cancelled.load(Ordering::SeqCst)
-            });
+            wait_for_turn(member.team(), bell, ready);
         });
     }
 }

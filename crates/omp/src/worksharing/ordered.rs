@@ -9,9 +9,10 @@
 use super::claim::Tag;
 use super::cursor::Cursor;
 use crate::barrier::wait_recorded;
-use crate::bell::Patience;
+use crate::bell::{Bell, Patience};
 use crate::runtime::runtime;
 use crate::team::{Member, Team};
+use fathomp_sys::process::yield_now;
 use fathomp_trace::state::State;
 use std::sync::atomic::Ordering;
 
@@ -89,24 +90,40 @@ fn wait(member: &'static Member) {
     if mine.turn.is_at(tag, position) {
         return;
     }
-    let team = member.team();
     wait_recorded(member, State::Ordered, || {
-        mine.bell.wait(patience(team), || {
-            mine.turn.is_at(tag, position) || team.cancelled.load(Ordering::SeqCst)
-        });
+        wait_for_turn(member.team(), &mine.bell, || mine.turn.is_at(tag, position));
     });
 }
 
-/// How long to wait for a turn before sleeping. Turns follow each other at a
-/// distance that is short against the time a sleeper needs to come back; if
-/// each turn found its member asleep, the loop would take only such times.
-/// Where threads share processors, the one whose turn it is needs this one's.
-pub(super) fn patience(team: &Team) -> Patience {
-    const POLLS: u32 = 4000;
-    let usual = team.patience();
-    if team.size() <= runtime().processors {
-        Patience(usual.0.max(POLLS))
+/// Polls before the processor is offered to others, and from one offer to the
+/// next, where there is a processor for each thread.
+const POLLS: u32 = 64;
+const BETWEEN: u32 = 4;
+/// Polls before sleeping.
+const PATIENCE: Patience = Patience(2000);
+
+/// Waits for a turn, which `bell` announces, or the region's cancellation.
+///
+/// Turns follow each other at a distance that is short against the time a
+/// sleeper needs to come back: if each turn found its member asleep, the loop
+/// would take only such times, and it would stay so. Hence the same patience
+/// under all wait policies; but the thread whose turn it is may need this very
+/// processor, so it is offered early and often.
+pub(super) fn wait_for_turn(team: &Team, bell: &Bell, ready: impl Fn() -> bool) {
+    let (polls, between) = if team.size() <= runtime().processors {
+        (POLLS, BETWEEN)
     } else {
-        usual
-    }
+        (0, 1)
+    };
+    let mut poll = 0;
+    bell.wait(PATIENCE, || {
+        if ready() || team.cancelled.load(Ordering::SeqCst) {
+            return true;
+        }
+        poll += 1;
+        if poll >= polls && poll % between == 0 {
+            yield_now();
+        }
+        false
+    });
 }
