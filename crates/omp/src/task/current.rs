@@ -25,6 +25,7 @@ pub(crate) struct Current {
     pub(super) unannounced: Unannounced,
     /// The member from which it stole last.
     pub(super) victim: Own,
+    pub(super) rest: Rest,
     /// Worksharing constructs with task reductions met in this region.
     pub(super) rounds: Own,
     free: AtomicRef<Task>,
@@ -33,6 +34,44 @@ pub(crate) struct Current {
     free_inline: AtomicRef<Task>,
     free_groups: AtomicRef<Group>,
     implicit: Task,
+}
+
+/// How often to look for tasks. Each look at another member's deque takes the
+/// cache line away that the other needs to create its next task, so a member
+/// that finds nothing leaves out some of its looks.
+#[derive(Debug, Default)]
+pub(super) struct Rest {
+    /// Looks left out after each that finds nothing; grows up to a limit.
+    length: Own,
+    /// Looks still to be left out.
+    left: Own,
+}
+
+impl Rest {
+    /// Longest rest: a few hundred nanoseconds of polling.
+    const LONGEST: u32 = 16;
+
+    /// Whether this look is left out.
+    #[inline]
+    pub(super) fn is_due(&self) -> bool {
+        let left = self.left.get();
+        if left != 0 {
+            self.left.set(left - 1);
+        }
+        left != 0
+    }
+
+    /// A look has found something, or nothing.
+    #[inline]
+    pub(super) fn note(&self, found: bool) {
+        let length = if found {
+            0
+        } else {
+            (self.length.get() + 1).min(Self::LONGEST)
+        };
+        self.length.set(length);
+        self.left.set(length);
+    }
 }
 
 /// Phases of which the member has completed tasks since it last told sleepers:
@@ -108,6 +147,7 @@ impl Current {
             ticks: AtomicU64::new(0),
             unannounced: Unannounced(Own::new(0)),
             victim: Own::new(0),
+            rest: Rest::default(),
             rounds: Own::new(0),
             free: AtomicRef::new(None),
             free_count: Own::new(0),

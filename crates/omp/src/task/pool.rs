@@ -273,12 +273,18 @@ pub(super) fn run_available(
     inside: Option<&'static Task>,
     until: impl Fn() -> bool,
 ) {
+    // Whoever is about to sleep must look; then somebody is registered.
+    if member.task.deque.len() == 0 && sleepers(member.team()) == 0 && member.task.rest.is_due() {
+        return;
+    }
     while let Some(task) = look(member, inside) {
+        member.task.rest.note(true);
         run::while_waiting(member, task);
         if until() {
             return;
         }
     }
+    member.task.rest.note(false);
 }
 
 /// Runs tasks of the member's team, at a barrier or at the end of the region,
@@ -329,10 +335,14 @@ pub(crate) fn help_from_dock(member: &'static Member, seen: Order) {
 
 fn help_if_open(member: &'static Member, pool: &'static Pool, seen: Order) {
     let team = member.team();
+    if sleepers(team) == 0 && member.task.rest.is_due() {
+        return;
+    }
     let anything = !member.task.unannounced.is_empty()
         || !pool.commons.is_empty()
         || (0..seen.size()).any(|num| team.member(num).task.deque.has_work());
     if !anything {
+        member.task.rest.note(false);
         return;
     }
     pool.dock.admit(seen.0, || {
