@@ -165,12 +165,9 @@ pub extern "C" fn omp_fulfill_event(event: u64) {
     }
 }
 
-/// `omp_fulfill_event` as Fortran calls it.
-///
-/// # Safety
-/// `event` points to an event handle.
+/// `omp_fulfill_event` as Fortran calls it: by value, which `omp_lib` declares
+/// for this routine.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_fulfill_event_(event: *const u64) {
-    // SAFETY: promised by our caller.
-    omp_fulfill_event(unsafe { event.read() });
+pub extern "C" fn omp_fulfill_event_(event: u64) {
+    omp_fulfill_event(event);
 }
