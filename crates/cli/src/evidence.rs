@@ -1,5 +1,6 @@
 //! Recordings that the user names, read and analysed.
 
+use crate::args::ThreadCount;
 use crate::failure::Failure;
 use fathomp_analyse::Analysis;
 use fathomp_predict::machine::Machine;
@@ -37,16 +38,37 @@ pub(crate) fn analyses(paths: &[PathBuf]) -> Result<Vec<Analysis>, Failure> {
     Ok(analyses)
 }
 
+/// Where a program is predicted to run.
+pub(crate) struct Target {
+    /// What the machine costs, if it was measured.
+    pub(crate) machine: Option<Machine>,
+    /// Processors it is to have, if not its own number.
+    pub(crate) cores: Option<ThreadCount>,
+}
+
+impl Target {
+    fn into_machine(self) -> Option<Machine> {
+        match self.cores {
+            None => self.machine,
+            Some(ThreadCount(cores)) => {
+                let mut machine = self.machine.unwrap_or_else(|| Machine::unmeasured(cores));
+                machine.cores = cores;
+                Some(machine)
+            }
+        }
+    }
+}
+
 /// How the recorded program will scale, at numbers of threads in `at` or, if
 /// there are none, at sensible ones.
 pub(crate) fn predict(
     analyses: &[Analysis],
-    machine: Option<Machine>,
+    target: Target,
     at: Vec<u32>,
 ) -> Result<Prediction, Failure> {
     let options = Options {
         at,
-        machine,
+        machine: target.into_machine(),
         ..Options::default()
     };
     let analyses: Vec<&Analysis> = analyses.iter().collect();
@@ -56,10 +78,10 @@ pub(crate) fn predict(
 /// The same for a report, which says so if nothing can be predicted.
 pub(crate) fn predict_or_note(
     analyses: &[Analysis],
-    machine: Option<Machine>,
+    target: Target,
     notes: &mut Vec<String>,
 ) -> Option<Prediction> {
-    predict(analyses, machine, Vec::new())
+    predict(analyses, target, Vec::new())
         .map_err(|failure| notes.push(format!("Nothing was predicted: {}.", failure.sentence)))
         .ok()
 }

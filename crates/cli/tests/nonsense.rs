@@ -41,6 +41,7 @@ fn options_that_make_no_sense() {
         "predict r --at 0",
         "predict r --at 1,x",
         "predict r --at NaN",
+        "predict r --cores 0",
         "report",
         "doctor extra",
         "bench epcc",

@@ -332,7 +332,7 @@ fn a_full_disk_loses_no_more_than_it_must() {
     let disk = directory.path().join("disk");
     fs::create_dir(&disk).unwrap();
     let source = common::TWO_REGIONS
-        .replace("round < 20", "round < 50000")
+        .replace("round < 20", "round < 10000")
         .replace("i < 10000", "i < 10");
     compile(directory.path(), "busy", &source, &["-fopenmp", "-g"]);
     // A mount of our own, which nobody else sees and which goes with us.
@@ -359,7 +359,7 @@ echo "code $?"
     assert!(ended.stderr.contains("No space left"), "{ended:?}");
     let json: serde_json::Value =
         serde_json::from_slice(&fs::read(directory.path().join("regions.json")).unwrap()).unwrap();
-    assert_eq!(instances(&json), [50_000, 50_000], "{ended:?}");
+    assert_eq!(instances(&json), [10_000, 10_000], "{ended:?}");
     assert!(
         problems(&json).contains("No space left"),
         "{}",

@@ -47,6 +47,9 @@ fn a_study_leaves_a_report_and_everything_behind_it() {
         "predict study --machine study/machine.json --at 1,2,64",
     )
     .succeeded();
+    let larger = run(here, "--json predict study --at 64 --cores 64").json();
+    assert_eq!(larger["cores"], 64);
+    assert_eq!(larger["points"][0]["oversubscribed"], false);
     let prediction = run(here, "--json predict study --at 3").json();
     assert_eq!(prediction["schema"], "fathomp.prediction");
     assert_eq!(prediction["points"][0]["threads"], 3);

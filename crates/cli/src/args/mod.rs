@@ -77,6 +77,9 @@ pub(crate) struct Study {
     /// Runs at each number of threads; more make the intervals narrower.
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) repeat: u32,
+    /// Predict as if the machine had so many processors like its own.
+    #[arg(long, value_name = "N")]
+    pub(crate) cores: Option<ThreadCount>,
     /// The report.
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,
@@ -167,6 +170,9 @@ pub(crate) struct Predict {
     /// constructs are extrapolated from the recordings alone].
     #[arg(long, value_name = "FILE")]
     pub(crate) machine: Option<PathBuf>,
+    /// Predict as if the machine had so many processors like its own.
+    #[arg(long, value_name = "N")]
+    pub(crate) cores: Option<ThreadCount>,
     /// Numbers of threads to predict for [default: powers of two up
     /// to some beyond the processors of the machine].
     #[arg(long, value_name = "LIST")]
@@ -179,6 +185,9 @@ pub(crate) struct Report {
     /// Recordings, or a directory written by `fathomp study`.
     #[arg(value_name = "RECORDING|STUDY", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
+    /// Predict as if the machine had so many processors like its own.
+    #[arg(long, value_name = "N")]
+    pub(crate) cores: Option<ThreadCount>,
     /// The page.
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,

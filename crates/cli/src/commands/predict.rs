@@ -1,7 +1,7 @@
 //! `fathomp predict`: time and speedup at other numbers of threads.
 
 use crate::args::Predict;
-use crate::evidence;
+use crate::evidence::{self, Target};
 use crate::failure::{Failure, Outcome};
 use crate::voice::{Voice, print};
 use fathomp_predict::machine::Machine;
@@ -9,10 +9,13 @@ use fathomp_report::text;
 use std::path::Path;
 
 pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
-    let machine = machine(plan.machine.as_deref())?;
+    let target = Target {
+        machine: machine(plan.machine.as_deref())?,
+        cores: plan.cores,
+    };
     let analyses = evidence::analyses(&plan.recordings)?;
     let at = plan.at.clone().map(|list| list.0).unwrap_or_default();
-    let prediction = evidence::predict(&analyses, machine, at)?;
+    let prediction = evidence::predict(&analyses, target, at)?;
     if voice.json {
         // It carries its own schema and version.
         print(&(serde_json::to_string_pretty(&prediction)? + "\n"))?;

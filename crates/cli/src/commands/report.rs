@@ -1,6 +1,7 @@
 //! `fathomp report`: one offline page from recordings that exist.
 
 use crate::args::Report;
+use crate::evidence::Target;
 use crate::failure::{Failure, Outcome};
 use crate::voice::Voice;
 use crate::{evidence, output, study};
@@ -28,8 +29,12 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
             }
         }
     }
+    let target = Target {
+        machine,
+        cores: plan.cores,
+    };
     let analyses = evidence::analyses(&plan.inputs)?;
-    let prediction = evidence::predict_or_note(&analyses, machine, &mut notes);
+    let prediction = evidence::predict_or_note(&analyses, target, &mut notes);
     let page = fathomp_report::page(&Input {
         analyses: &analyses,
         prediction: prediction.as_ref(),

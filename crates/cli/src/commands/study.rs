@@ -2,6 +2,7 @@
 //! report.
 
 use crate::args::{Study as Plan, ThreadCount, ThreadList};
+use crate::evidence::Target;
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{Ended, Repeatable, Stderr, Stdin, Stdout, exit_code};
 use crate::program::{self, Program};
@@ -97,8 +98,11 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     let runs_made = job.record_all(&mut study)?;
 
     progress.at(runs + 2, "predicting and writing the report");
-    let prediction =
-        evidence::predict_or_note(&runs_made.analyses, machine, &mut study.index.notes);
+    let target = Target {
+        machine,
+        cores: plan.cores,
+    };
+    let prediction = evidence::predict_or_note(&runs_made.analyses, target, &mut study.index.notes);
     study.save()?;
     write(plan, &study, &runs_made.analyses, prediction.as_ref())?;
     progress.finish();

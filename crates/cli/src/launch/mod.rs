@@ -12,7 +12,7 @@ use fathomp_trace::model::Outcome;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
-use signals::Forwarding;
+use signals::{Forwarding, STOPPING};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -48,7 +48,7 @@ pub(crate) struct Launch<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
     pub(crate) outcome: Outcome,
-    /// A signal that asked fathomp itself to stop, such as Ctrl-C.
+    /// A signal that asked fathomp or the program to stop, such as Ctrl-C.
     pub(crate) interrupted: Option<i32>,
     pub(crate) wall: Duration,
 }
@@ -160,13 +160,23 @@ impl Running {
             }
         }
         let wall = self.started.elapsed();
-        let interrupted = self.forwarding.stop();
+        let received = self.forwarding.stop();
         let status = self.child.wait().map_err(LaunchError::Wait)?;
+        let outcome = outcome(status);
         Ok(Ended {
-            outcome: outcome(status),
-            interrupted,
+            outcome,
+            interrupted: received.or_else(|| stopped_by(outcome)),
             wall,
         })
+    }
+}
+
+/// The signal, if a program was asked to stop by one. Ctrl-C may end the program
+/// before our own copy of the signal has been noticed.
+fn stopped_by(outcome: Outcome) -> Option<i32> {
+    match outcome {
+        Outcome::Signalled(number) if STOPPING.iter().any(|s| *s as i32 == number) => Some(number),
+        _ => None,
     }
 }
 

@@ -32,7 +32,7 @@ const FORWARDED: [Signal; 6] = [
 ];
 
 /// Signals that mean "stop", for fathomp as well as for the program.
-const STOPPING: [Signal; 4] = [
+pub(super) const STOPPING: [Signal; 4] = [
     Signal::SIGINT,
     Signal::SIGTERM,
     Signal::SIGHUP,
