@@ -2,6 +2,7 @@
 
 mod lock;
 mod nest;
+mod word;
 
 pub use lock::Lock;
 pub use nest::NestLock;

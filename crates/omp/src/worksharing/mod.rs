@@ -11,10 +11,14 @@ pub mod doacross;
 mod iterations;
 mod loops;
 mod ordered;
+mod preset;
+mod primitive;
 mod range;
 mod recording;
 pub mod single;
 mod slot;
+#[cfg(test)]
+mod tests;
 
 pub use cancel::{Cancel, cancel, is_cancelled};
 pub(crate) use cursor::Cursor;
@@ -25,23 +29,18 @@ pub use loops::{
     start_with,
 };
 pub use ordered::enter as enter_ordered;
+pub use preset::Preset;
 
 use crate::team::{Member, Team};
 use slot::Slots;
 use std::fmt;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
-
-/// The construct that a combined construct (`GOMP_parallel_loop_*`,
-/// `GOMP_parallel_sections`) begins with.
-#[derive(Clone, Copy, Debug)]
-pub struct Preset(pub Loop);
 
 /// What the members of a team share about their worksharing constructs.
 pub(crate) struct Shares {
     slots: Slots,
     cancelled: cancel::Cancelled,
-    preset: Mutex<Option<Preset>>,
+    preset: preset::Place,
 }
 
 impl fmt::Debug for Shares {
@@ -55,13 +54,13 @@ impl Shares {
         Self {
             slots: Slots::new(),
             cancelled: cancel::Cancelled::new(),
-            preset: Mutex::new(None),
+            preset: preset::Place::new(),
         }
     }
 
     /// The construct the next region begins with.
     pub(crate) fn set_preset(&self, preset: Preset) {
-        *self.preset.lock().unwrap_or_else(PoisonError::into_inner) = Some(preset);
+        self.preset.put(preset);
     }
 
     /// Wakes members that wait for a turn, to look at what has changed.
@@ -94,14 +93,7 @@ impl Cursor {
         let team = member.team();
         self.restart(member, team.dock.construct.load(Ordering::Relaxed));
         if preset {
-            let preset = *team
-                .shares
-                .preset
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            if let Some(Preset(wanted)) = preset {
-                loops::start(member, &wanted);
-            }
+            loops::start(member, &team.shares.preset.get());
         }
     }
 

@@ -5,7 +5,7 @@
 //! loop, so a word that comes back to an earlier value means the same again
 //! and no compare-and-exchange can be deceived; the tag tells loops apart.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use super::primitive::{AtomicU64, Ordering};
 
 const FIELD_BITS: u32 = 24;
 const FIELD: u64 = (1 << FIELD_BITS) - 1;
@@ -76,53 +76,4 @@ const fn word(construct: u32, front: u64, end: u64) -> u64 {
 #[inline]
 const fn fields(word: u64) -> (u64, u64) {
     (word >> FIELD_BITS & FIELD, word & FIELD)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::AtomicU32;
-
-    #[test]
-    fn an_exhausted_range_gives_nothing() {
-        let range = Range::empty();
-        range.install(3, UNITS_MAX - 1, UNITS_MAX);
-        assert_eq!(range.take(), Some(UNITS_MAX - 1));
-        assert_eq!(range.take(), None);
-        assert_eq!(range.steal(3), None);
-    }
-
-    #[test]
-    fn only_the_same_loop_is_stolen_from() {
-        let range = Range::empty();
-        range.install(3, 0, 10);
-        assert_eq!(range.steal(4), None);
-        assert_eq!(range.steal(3), Some((5, 10)));
-        assert_eq!(range.steal(3), Some((2, 5)));
-        range.clear();
-        assert_eq!(range.steal(3), None);
-    }
-
-    #[test]
-    fn owner_and_thieves_get_each_unit_once() {
-        const UNITS: u64 = 20_000;
-        let range = Range::empty();
-        let done: Vec<AtomicU32> = (0..UNITS).map(|_| AtomicU32::new(0)).collect();
-        range.install(9, 0, UNITS);
-        std::thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    while let Some((from, to)) = range.steal(9) {
-                        for unit in from..to {
-                            done[unit as usize].fetch_add(1, Ordering::Relaxed);
-                        }
-                    }
-                });
-            }
-            while let Some(unit) = range.take() {
-                done[unit as usize].fetch_add(1, Ordering::Relaxed);
-            }
-        });
-        assert!(done.iter().all(|times| times.load(Ordering::Relaxed) == 1));
-    }
 }

@@ -1,0 +1,102 @@
+//! The construct that a combined construct begins with.
+
+use super::deal::Dealing;
+use super::iterations::Iterations;
+use super::loops::Loop;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The construct that a combined construct (`GOMP_parallel_loop_*`,
+/// `GOMP_parallel_sections`) begins with.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset(pub Loop);
+
+/// Where a team's primary thread leaves it for the others. Written between
+/// regions only: starting the region orders it before the members' reading.
+#[repr(align(128))]
+#[derive(Debug)]
+pub(super) struct Place([AtomicU64; 7]);
+
+const STATIC: u64 = 0;
+const DYNAMIC: u64 = 1;
+const GUIDED: u64 = 2;
+const MONOTONIC: u64 = 4;
+const ORDERED: u64 = 8;
+const SECTIONS: u64 = 16;
+
+impl Place {
+    pub(super) fn new() -> Self {
+        Self([const { AtomicU64::new(0) }; 7])
+    }
+
+    pub(super) fn put(&self, Preset(wanted): Preset) {
+        let flag = |set: bool, flag: u64| if set { flag } else { 0 };
+        let dealing = match wanted.dealing {
+            Dealing::Static { .. } => STATIC,
+            Dealing::Dynamic { monotonic, .. } => DYNAMIC | flag(monotonic, MONOTONIC),
+            Dealing::Guided { .. } => GUIDED,
+        };
+        let [start, step, end, count] = wanted.iterations.to_words();
+        let flags = dealing | flag(wanted.ordered, ORDERED) | flag(wanted.sections, SECTIONS);
+        let chunk = wanted.dealing.chunk();
+        let words = [start, step, end, count, chunk, flags, wanted.call as u64];
+        for (place, word) in self.0.iter().zip(words) {
+            place.store(word, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self) -> Loop {
+        let word = |index: usize| self.0[index].load(Ordering::Relaxed);
+        let (chunk, flags) = (word(4), word(5));
+        Loop {
+            iterations: Iterations::from_words([word(0), word(1), word(2), word(3)]),
+            dealing: match flags & 3 {
+                DYNAMIC => Dealing::Dynamic {
+                    chunk,
+                    monotonic: flags & MONOTONIC != 0,
+                },
+                GUIDED => Dealing::Guided { chunk },
+                _ => Dealing::Static { chunk },
+            },
+            ordered: flags & ORDERED != 0,
+            sections: flags & SECTIONS != 0,
+            call: word(6) as usize,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_is_got() {
+        let place = Place::new();
+        let dealings = [
+            Dealing::Static { chunk: 0 },
+            Dealing::Guided { chunk: 9 },
+            Dealing::Dynamic {
+                chunk: u64::MAX,
+                monotonic: true,
+            },
+            Dealing::Dynamic {
+                chunk: 1,
+                monotonic: false,
+            },
+        ];
+        for dealing in dealings {
+            for (ordered, sections) in [(false, false), (true, false), (false, true)] {
+                let wanted = Loop {
+                    iterations: Iterations::signed(5, -70, -3),
+                    dealing,
+                    ordered,
+                    sections,
+                    call: usize::MAX,
+                };
+                place.put(Preset(wanted));
+                let got = place.get();
+                assert_eq!(format!("{got:?}"), format!("{wanted:?}"));
+            }
+        }
+    }
+}
