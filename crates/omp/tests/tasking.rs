@@ -18,6 +18,7 @@ mod tally;
 mod primitive {
     pub use shuttle::hint::spin_loop;
     pub use shuttle::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
+    pub use shuttle::thread::yield_now;
 
     /// A futex: sleepers on any word share one condition variable.
     pub mod futex {

@@ -66,29 +66,43 @@ pub unsafe extern "C" fn GOMP_task(
     detach: *mut u64,
 ) {
     let flags = Flags(flags);
-    // SAFETY: the interface promises both for the time of this call, and the
-    // function for as long as the task lives.
-    let (function, arguments) = unsafe {
-        (
-            Outlined::from_program(function),
-            Arguments::from_program(data, size(bytes), size(align), copy),
-        )
-    };
-    let work = Work {
-        function,
-        arguments,
-        head: &[],
-    };
-    let clauses = Clauses {
-        deferrable: if_clause,
-        is_final: flags.is_final(),
-        priority: flags.priority(priority),
-    };
+    // SAFETY: the interface promises it for as long as the task lives.
+    let function = unsafe { Outlined::from_program(function) };
+    // SAFETY: the interface promises it for the time of this call.
+    let arguments = || unsafe { Arguments::from_program(data, size(bytes), size(align), copy) };
+    let priority = flags.priority(priority);
     if flags.has(Flags::DEPEND | Flags::DETACH) {
+        let work = Work {
+            function,
+            arguments: arguments(),
+            head: &[],
+        };
+        let clauses = clauses(flags, if_clause, priority);
         // SAFETY: the flags say which of the arguments are there.
         unsafe { special_task(&work, clauses, flags, depend, detach) };
+        return;
+    }
+    let Some(encounter) = task::encounter(current(), if_clause, priority) else {
+        return;
+    };
+    if encounter.is_at_once() && copy.is_none() {
+        encounter.run(function, data, flags.is_final());
     } else {
-        task::create(current(), &work, clauses);
+        let work = Work {
+            function,
+            arguments: arguments(),
+            head: &[],
+        };
+        encounter.create(&work, clauses(flags, if_clause, priority));
+    }
+}
+
+#[inline]
+fn clauses(flags: Flags, if_clause: bool, priority: u32) -> Clauses {
+    Clauses {
+        deferrable: if_clause,
+        is_final: flags.is_final(),
+        priority,
     }
 }
 

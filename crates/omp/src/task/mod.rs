@@ -34,6 +34,8 @@ pub(crate) use detach::Events;
 pub use detach::{EventHandle, NewEvent, UnknownEvent, fulfill, new_event};
 pub use group::{cancel_taskgroup, group_end, group_start, taskgroup_cancelled};
 pub(crate) use pool::{Pool, complete_phase, help, help_from_dock};
-pub use spawn::{Clauses, Work, create, create_special, in_explicit, in_final};
+pub use spawn::{
+    Clauses, Encounter, Work, create, create_special, encounter, in_explicit, in_final,
+};
 pub use taskloop::{Grain, TaskLoop, taskloop};
 pub use wait::{wait, wait_depend, yield_now};

@@ -7,7 +7,7 @@ use super::detach::NewEvent;
 use super::{pool, run, wait};
 use crate::runtime::runtime;
 use crate::team::{Member, Team};
-use fathomp_sys::outlined::Outlined;
+use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_sys::task_arguments::Arguments;
 use std::sync::Arc;
 
@@ -33,31 +33,34 @@ pub struct Clauses {
     pub priority: u32,
 }
 
-/// Creates a task; runs it at once if it cannot be deferred or enough tasks
-/// are queued already.
+/// A thread at a `task` construct: what is known before the task exists.
+#[derive(Clone, Copy)]
+pub struct Encounter {
+    member: &'static Member,
+    team: &'static Team,
+    parent: &'static Task,
+    at_once: bool,
+}
+
+/// `member` encounters a `task` construct with these values of its `if` and
+/// `priority` clauses. `None` if cancellation means that no task is created.
 #[inline]
-pub fn create(member: &'static Member, work: &Work, clauses: Clauses) {
+pub fn encounter(member: &'static Member, deferrable: bool, priority: u32) -> Option<Encounter> {
     let team = member.team();
     let parent = member.task.current();
     if run::is_pointless(team, parent) {
-        return;
+        return None;
     }
-    if !clauses.deferrable
+    let at_once = !deferrable
         || parent.traits().has(Traits::FINAL)
-        || is_crowded(member, team, clauses.priority)
-        || team.size() == 1
-    {
-        run_inline(member, team, parent, work, clauses.is_final);
-        return;
-    }
-    if let Some(recorder) = member.worker().recorder() {
-        recorder.task_created();
-    }
-    team.tasks.mark_used();
-    let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
-    task.copy_arguments(&work.arguments, work.head);
-    count(member, parent, task);
-    pool::enqueue(Some(member), team, task);
+        || is_crowded(member, team, priority)
+        || team.size() == 1;
+    Some(Encounter {
+        member,
+        team,
+        parent,
+        at_once,
+    })
 }
 
 /// Whether enough tasks are queued where one of this priority would be.
@@ -67,50 +70,107 @@ fn is_crowded(member: &'static Member, team: &'static Team, priority: u32) -> bo
         || priority != 0 && team.tasks.commons.len() >= CAPACITY * team.size() as usize
 }
 
-/// Runs a task before its creator goes on. Nobody else ever hears of it, so
-/// this is [`begin`], [`run::run`] and [`run::complete`] without what is only
-/// needed for others.
+/// Creates a task; runs it at once if it cannot be deferred or enough tasks
+/// are queued already.
 #[inline]
-fn run_inline(
-    member: &'static Member,
-    team: &'static Team,
-    parent: &'static Task,
-    work: &Work,
-    is_final: bool,
-) {
-    if let Some(recorder) = member.worker().recorder() {
-        recorder.task_created();
-        recorder.task_run();
+pub fn create(member: &'static Member, work: &Work, clauses: Clauses) {
+    if let Some(encounter) = encounter(member, clauses.deferrable, clauses.priority) {
+        encounter.create(work, clauses);
     }
-    let current = &member.task;
-    let task = current.take_inline(member, team);
-    let traits = inherited_traits(member, is_final);
-    task.begin(parent, traits);
-    let data = if work.arguments.must_be_copied() {
+}
+
+impl Encounter {
+    /// Whether the task runs before its creator goes on: because it must, or
+    /// because enough tasks are queued already.
+    #[inline]
+    #[must_use]
+    pub fn is_at_once(&self) -> bool {
+        self.at_once
+    }
+
+    /// Creates the task.
+    #[inline(never)]
+    pub fn create(self, work: &Work, clauses: Clauses) {
+        if self.at_once {
+            self.run_with_arguments(work, clauses.is_final);
+            return;
+        }
+        let Self {
+            member,
+            team,
+            parent,
+            ..
+        } = self;
+        if let Some(recorder) = member.worker().recorder() {
+            recorder.task_created();
+        }
+        team.tasks.mark_used();
+        let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
         task.copy_arguments(&work.arguments, work.head);
-        task.data()
-    } else {
-        if !work.head.is_empty() {
-            work.arguments.set_head(work.head);
-        }
-        work.arguments.original()
-    };
-    let outer = current.explicit();
-    current.set_explicit(Some(task));
-    if team.tasks.icvs_differ() {
-        task.set_icvs(member.icvs());
-        run::with_icvs_of(member, team, task, || work.function.call(data));
-    } else {
-        work.function.call(data);
-        if team.tasks.icvs_differ() {
-            run::restore_team_icvs(member, team);
-        }
+        count(member, parent, task);
+        pool::enqueue(Some(member), team, task);
     }
-    current.set_explicit(outer);
-    if task.traits() == traits && !task.children.is_in_use() {
-        current.give_inline(task);
-    } else {
-        run::complete(Some(member), task);
+
+    /// Runs the task, which may use the program's own argument block.
+    #[inline]
+    pub fn run(self, function: Outlined, data: Opaque, is_final: bool) {
+        self.run_inline(is_final, |_| data, function);
+    }
+
+    fn run_with_arguments(self, work: &Work, is_final: bool) {
+        let arguments = |task: &Task| {
+            if work.arguments.must_be_copied() {
+                task.copy_arguments(&work.arguments, work.head);
+                return task.data();
+            }
+            work.arguments.set_head(work.head);
+            work.arguments.original()
+        };
+        self.run_inline(is_final, arguments, work.function);
+    }
+
+    /// Runs a task before its creator goes on. Nobody else ever hears of it,
+    /// so this is [`begin`], [`run::run`] and [`run::complete`] without what
+    /// is only needed for others.
+    #[inline]
+    fn run_inline(
+        self,
+        is_final: bool,
+        arguments: impl FnOnce(&Task) -> Opaque,
+        function: Outlined,
+    ) {
+        let Self {
+            member,
+            team,
+            parent,
+            ..
+        } = self;
+        if let Some(recorder) = member.worker().recorder() {
+            recorder.task_created();
+            recorder.task_run();
+        }
+        let current = &member.task;
+        let task = current.take_inline(member, team);
+        let traits = inherited_traits(member, is_final);
+        task.begin(parent, traits);
+        let data = arguments(task);
+        let outer = current.explicit();
+        current.set_explicit(Some(task));
+        if team.tasks.icvs_differ() {
+            task.set_icvs(member.icvs());
+            run::with_icvs_of(member, team, task, || function.call(data));
+        } else {
+            function.call(data);
+            if team.tasks.icvs_differ() {
+                run::restore_team_icvs(member, team);
+            }
+        }
+        current.set_explicit(outer);
+        if task.traits() == traits && !task.children.is_in_use() {
+            current.give_inline(task);
+        } else {
+            run::complete(Some(member), task);
+        }
     }
 }
 
@@ -136,7 +196,13 @@ pub fn create_special(
         wait::wait_depend(member, dependences);
     }
     if (included || alone) && event.is_none() {
-        run_inline(member, team, parent, work, clauses.is_final);
+        let encounter = Encounter {
+            member,
+            team,
+            parent,
+            at_once: true,
+        };
+        encounter.run_with_arguments(work, clauses.is_final);
         return;
     }
 
