@@ -9,11 +9,13 @@
 
 use crate::primitive::{AtomicU32, Ordering, futex, spin_loop, yield_now};
 
-/// How often to poll before sleeping.
+/// How to poll before sleeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Patience(pub(crate) u32);
+pub(crate) struct Patience(u32);
 
 impl Patience {
+    /// Marks a patience whose polls offer the processor.
+    const CROWDED: u32 = 1 << 31;
     /// Polls done back to back before each poll is preceded by a pause: a
     /// hand-off between cores takes less time than a pause.
     const EAGER: u32 = 48;
@@ -22,6 +24,48 @@ impl Patience {
     /// be one that other programs keep from running.
     const LONG: u32 = 2048;
     const OFFER: u32 = 32;
+
+    /// Polls `polls` times; for threads with a processor each.
+    pub(crate) const fn polling(polls: u32) -> Self {
+        Self(if polls < Self::CROWDED {
+            polls
+        } else {
+            Self::CROWDED - 1
+        })
+    }
+
+    /// Polls `polls` times and offers the processor each time: for more threads
+    /// than processors, where the thread that is waited for may be next in
+    /// line. To change threads so takes a quarter of the time of sleeping and
+    /// being woken.
+    pub(crate) const fn offering(polls: u32) -> Self {
+        Self(Self::polling(polls).0 | Self::CROWDED)
+    }
+
+    /// As a number, for [`Patience::from_word`].
+    pub(crate) const fn word(self) -> u32 {
+        self.0
+    }
+
+    /// The patience that has this number.
+    pub(crate) const fn from_word(word: u32) -> Self {
+        Self(word)
+    }
+
+    /// Number of polls.
+    pub(crate) const fn polls(self) -> u32 {
+        self.0 & !Self::CROWDED
+    }
+
+    /// What to do after poll number `poll` has found nothing.
+    #[inline]
+    fn rest(self, poll: u32) {
+        if self.0 & Self::CROWDED != 0 || (poll >= Self::LONG && poll.is_multiple_of(Self::OFFER)) {
+            yield_now();
+        } else if poll >= Self::EAGER {
+            spin_loop();
+        }
+    }
 }
 
 /// See the module's documentation.
@@ -43,15 +87,11 @@ impl Bell {
     /// useful work.
     #[inline]
     pub(crate) fn wait(&self, patience: Patience, mut ready: impl FnMut() -> bool) {
-        for poll in 0..patience.0 {
+        for poll in 0..patience.polls() {
             if ready() {
                 return;
             }
-            if poll >= Patience::LONG && poll.is_multiple_of(Patience::OFFER) {
-                yield_now();
-            } else if poll >= Patience::EAGER {
-                spin_loop();
-            }
+            patience.rest(poll);
         }
         self.sleep(&mut ready);
     }

@@ -89,7 +89,7 @@ pub fn begin(fork: &Fork) -> Frame {
     );
     if size > 1 {
         dock.patience
-            .store(runtime.enter(size).0, Ordering::Relaxed);
+            .store(runtime.enter(size).word(), Ordering::Relaxed);
     }
     let primary = team.member(0);
     dock.phase.store(primary.phase.get(), Ordering::Relaxed);
@@ -252,7 +252,9 @@ pub(crate) fn dismiss(team: &'static Team) {
     team.dock.order.store(order.0, Ordering::SeqCst);
     team.dock.bell.ring();
     team.join
-        .wait(order.number(), crate::bell::Patience(1000), || false);
+        .wait(order.number(), crate::bell::Patience::polling(1000), || {
+            false
+        });
     team.seats.set(0);
     team.dock.order.store(order.alone().0, Ordering::Relaxed);
 }

@@ -140,7 +140,7 @@ impl Bench {
     fn wait(&self) -> Seat {
         loop {
             self.bell
-                .wait(Patience(1), || self.called.load(Ordering::SeqCst));
+                .wait(Patience::polling(1), || self.called.load(Ordering::SeqCst));
             self.called.store(false, Ordering::SeqCst);
             if let Some(seat) = lock(&self.seat).take() {
                 return seat;

@@ -148,18 +148,17 @@ impl Runtime {
     /// more threads than processors a poll only keeps the thread that is
     /// waited for from running.
     fn patience(&self, busy: u32) -> Patience {
-        let crowded = busy > self.processors;
-        if let Some(spins) = self.settings.spin_count {
-            let spins = u32::try_from(spins).unwrap_or(u32::MAX);
-            return Patience(if crowded { spins.min(1000) } else { spins });
+        const OFFERS: u32 = 30;
+        let polls = match (self.settings.spin_count, self.settings.wait_policy) {
+            (Some(spins), _) => u32::try_from(spins).unwrap_or(u32::MAX),
+            (None, Some(WaitPolicy::Passive)) => 500,
+            (None, None) => 200_000,
+            (None, Some(WaitPolicy::Active)) => u32::MAX,
+        };
+        if busy > self.processors {
+            Patience::offering(polls.min(OFFERS))
+        } else {
+            Patience::polling(polls)
         }
-        Patience(match (self.settings.wait_policy, crowded) {
-            (Some(WaitPolicy::Passive), true) => 1,
-            (Some(WaitPolicy::Passive), false) => 500,
-            (None, true) => 100,
-            (None, false) => 200_000,
-            (Some(WaitPolicy::Active), true) => 1000,
-            (Some(WaitPolicy::Active), false) => 1_000_000_000,
-        })
     }
 }

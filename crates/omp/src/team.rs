@@ -49,6 +49,7 @@ pub(crate) struct Dock {
     pub(crate) bell: Bell,
     pub(crate) function: AtomicOutlined,
     pub(crate) data: AtomicUsize,
+    /// How members wait; a [`Patience`].
     pub(crate) patience: AtomicU32,
     /// Barrier phase all members start from.
     pub(crate) phase: AtomicU32,
@@ -206,7 +207,7 @@ impl Team {
 
     #[inline]
     pub(crate) fn patience(&self) -> Patience {
-        Patience(self.dock.patience.load(Ordering::Relaxed))
+        Patience::from_word(self.dock.patience.load(Ordering::Relaxed))
     }
 
     /// Wakes everybody asleep in this team, to look at what has changed.
@@ -225,7 +226,7 @@ impl Dock {
             bell: Bell::new(),
             function: AtomicOutlined::empty(),
             data: AtomicUsize::new(0),
-            patience: AtomicU32::new(1),
+            patience: AtomicU32::new(Patience::polling(1).word()),
             phase: AtomicU32::new(0),
             construct: AtomicU32::new(0),
             icv_stamp: AtomicU32::new(0),

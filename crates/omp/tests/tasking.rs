@@ -208,7 +208,7 @@ fn sleeping_parent(at_home: u32) {
         .collect();
     let mut own = at_home;
     (0..own).for_each(|_| family.0.begin_at_home());
-    family.1.wait(Patience(1), || {
+    family.1.wait(Patience::polling(1), || {
         // Two now, the rest once it is registered as a sleeper.
         for _ in 0..own.min(2) {
             own -= 1;
@@ -266,7 +266,8 @@ fn dock() {
             used.store(1, Ordering::SeqCst);
         }
         if used.load(Ordering::SeqCst) != 0 {
-            admission.close();
+            admission.withdraw();
+            admission.wait_until_empty();
             used.store(0, Ordering::SeqCst);
         }
         region.store(0, Ordering::SeqCst);

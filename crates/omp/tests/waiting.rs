@@ -61,7 +61,7 @@ fn barriers(size: u32, phases: u32, patience: u32) {
             if meeting.arrive(who, size) {
                 meeting.open(phase);
             } else {
-                meeting.wait(phase, Patience(patience), || false);
+                meeting.wait(phase, Patience::polling(patience), || false);
             }
             let done = work.load(Ordering::Relaxed);
             assert!(
@@ -109,9 +109,9 @@ fn a_ring_is_never_lost() {
             let sleeper = {
                 let shared = Arc::clone(&shared);
                 thread::spawn(move || {
-                    shared
-                        .0
-                        .wait(Patience(0), || shared.1.load(Ordering::SeqCst) == 1);
+                    shared.0.wait(Patience::polling(0), || {
+                        shared.1.load(Ordering::SeqCst) == 1
+                    });
                 })
             };
             shared.1.store(1, Ordering::SeqCst);

@@ -51,7 +51,7 @@ impl Lock {
     #[cold]
     fn acquire_contended(&self, state: State) {
         let member = current();
-        let patience = member.team().patience().0.min(PATIENCE_MAX);
+        let patience = member.team().patience().polls().min(PATIENCE_MAX);
         wait_recorded(member, state, || self.0.wait(patience));
     }
 

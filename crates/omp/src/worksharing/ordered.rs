@@ -100,7 +100,7 @@ fn wait(member: &'static Member) {
 const POLLS: u32 = 64;
 const BETWEEN: u32 = 4;
 /// Polls before sleeping.
-const PATIENCE: Patience = Patience(2000);
+const PATIENCE: Patience = Patience::polling(2000);
 
 /// Waits for a turn, which `bell` announces, or the region's cancellation.
 ///
