@@ -80,9 +80,9 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
         .map(|word| word.to_string_lossy().into_owned());
     let mut study = Study::create(&plan.directory, command.collect())?;
 
-    // Steps: calibrating, the runs, analysing them, predicting and reporting.
+    // Steps: calibrating, the runs, predicting and reporting.
     let runs = threads.0.len() * plan.repeat as usize;
-    let progress = Progress::start(voice, runs + 3);
+    let progress = Progress::start(voice, runs + 2);
     progress.at(0, "measuring this machine");
     let machine = measure(&mut study, &unpacked, &threads)?;
 
@@ -97,7 +97,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     };
     let runs_made = job.record_all(&mut study)?;
 
-    progress.at(runs + 2, "predicting and writing the report");
+    progress.at(runs + 1, "predicting and writing the report");
     let target = Target {
         machine,
         cores: plan.cores,
@@ -154,7 +154,7 @@ impl Job<'_> {
             for threads in &self.threads.0 {
                 done += 1;
                 self.progress
-                    .at(done, format!("running on {threads} threads"));
+                    .at(done, format!("running on {}", counted(*threads)));
                 let name = Study::recording(*threads, repeat, self.plan.repeat);
                 let ended = self.record_one(study, &name, *threads, done == 1, &mut runs)?;
                 if let Some(signal) = ended.interrupted {
@@ -218,7 +218,8 @@ impl Job<'_> {
                 format!("; what it said is in {}", complaints.display())
             };
             study.index.notes.push(format!(
-                "The run with {threads} threads ended with {}{said}.",
+                "The run with {} ended with {}{said}.",
+                counted(threads),
                 ended.describe()
             ));
         }
@@ -227,7 +228,13 @@ impl Job<'_> {
         }
         runs.records += recorded.records;
         for problem in recorded.problems {
-            if !runs.problems.contains(&problem) {
+            // Runs differ in numbers; once is enough here, the report has all.
+            let kind = |sentence: &str| sentence.replace(|c: char| c.is_ascii_digit(), "");
+            if !runs
+                .problems
+                .iter()
+                .any(|known| kind(known) == kind(&problem))
+            {
                 runs.problems.push(problem);
             }
         }
@@ -235,6 +242,14 @@ impl Job<'_> {
         study.save()?;
         runs.analyses.push(evidence::open(&directory)?.analysis);
         Ok(ended)
+    }
+}
+
+/// "1 thread", "2 threads".
+fn counted(threads: u32) -> String {
+    match threads {
+        1 => "1 thread".to_owned(),
+        many => format!("{many} threads"),
     }
 }
 
