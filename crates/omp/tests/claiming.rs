@@ -15,6 +15,7 @@ mod word;
 mod primitive {
     pub use shuttle::hint::spin_loop;
     pub use shuttle::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+    pub use shuttle::thread::yield_now;
 
     /// A futex: sleepers on any word share one condition variable. A wake-up
     /// reaches all of them, as the kernel may wake spuriously.
@@ -56,7 +57,7 @@ fn explore(test: impl Fn() + Send + Sync + 'static) {
 
 #[test]
 fn a_lock_lets_one_in_and_forgets_no_sleeper() {
-    for patience in [0, 2] {
+    for patience in [0, 2, 300] {
         explore(move || {
             let lock = Arc::new((Word::new(), AtomicU32::new(0)));
             let threads: Vec<_> = (0..3)

@@ -11,7 +11,7 @@
 //! woken has to compete like all others, so a lock that is given back is never
 //! reserved for a thread that is not running (no convoys).
 
-use crate::primitive::{AtomicU32, Ordering, futex, spin_loop};
+use crate::primitive::{AtomicU32, Ordering, futex, spin_loop, yield_now};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -19,6 +19,11 @@ const CONTENDED: u32 = 2;
 
 /// Longest distance between two looks, in pauses.
 const FARTHEST: u32 = 64;
+
+/// Pauses after which each look is preceded by an offer of the processor
+/// instead: the holder may need it. Where it does not, the offer is as good a
+/// way to pass the time.
+const LONG: u32 = 256;
 
 /// See the module's documentation. Zeroed memory is a free lock.
 #[repr(transparent)]
@@ -46,8 +51,12 @@ impl Word {
         let mut distance = 1;
         let mut waited = 0;
         while waited < patience {
-            for _ in 0..distance {
-                spin_loop();
+            if waited < LONG {
+                for _ in 0..distance {
+                    spin_loop();
+                }
+            } else {
+                yield_now();
             }
             waited += distance;
             distance = (distance * 2).min(FARTHEST);
