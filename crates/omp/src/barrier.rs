@@ -106,11 +106,23 @@ pub(crate) fn join(primary: &'static Member, order: Order) {
 #[inline]
 pub(crate) fn leave(member: &'static Member, order: Order) {
     let team = member.team();
-    // Before arriving: the process may end as soon as the primary thread knows.
-    if let Some(recorder) = member.worker().recorder() {
-        recorder.end();
-    }
-    if team.join.arrive(member.thread_num() - 1, order.size() - 1) {
-        team.join.open(order.number());
+    let arrive = || {
+        if team.join.arrive(member.thread_num() - 1, order.size() - 1) {
+            team.join.open(order.number());
+        }
+    };
+    match member.worker().recorder() {
+        Some(recorder) if task::may_stay(member) => {
+            // Tasks it runs from now on are part of the region, and so is its
+            // waiting for more.
+            task::stay(member, order, arrive, || recorder.end());
+        }
+        Some(recorder) => {
+            // Before arriving: the process may end as soon as the primary
+            // thread knows.
+            recorder.end();
+            arrive();
+        }
+        None => arrive(),
     }
 }

@@ -31,9 +31,13 @@ impl Admission {
         self.open.store(region, Ordering::Relaxed);
     }
 
-    /// The region has ended: returns when no helper is inside any more.
-    pub(crate) fn close(&self) {
+    /// The region has ended: nobody enters any more.
+    pub(crate) fn withdraw(&self) {
         self.open.store(CLOSED, Ordering::SeqCst);
+    }
+
+    /// Returns when nobody is inside; after [`Admission::withdraw`].
+    pub(crate) fn wait_until_empty(&self) {
         let mut polls = 0;
         while self.helpers.load(Ordering::SeqCst) != 0 {
             polls += 1;
@@ -41,12 +45,30 @@ impl Admission {
         }
     }
 
+    /// Whether somebody is inside.
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.helpers.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether `region` has not ended.
+    pub(crate) fn is_open(&self, region: u64) -> bool {
+        self.open.load(Ordering::SeqCst) == region
+    }
+
+    /// Calls `stay`, from within a region that cannot be closed before.
+    pub(crate) fn inside(&self, stay: impl FnOnce()) {
+        self.helpers.fetch_add(1, Ordering::SeqCst);
+        stay();
+        self.helpers.fetch_sub(1, Ordering::SeqCst);
+    }
+
     /// Calls `help` unless `region` has ended; it cannot end meanwhile.
     pub(crate) fn admit(&self, region: u64, help: impl FnOnce()) {
-        self.helpers.fetch_add(1, Ordering::SeqCst);
-        if self.open.load(Ordering::SeqCst) == region {
-            help();
-        }
-        self.helpers.fetch_sub(1, Ordering::SeqCst);
+        self.inside(|| {
+            if self.is_open(region) {
+                help();
+            }
+        });
     }
 }

@@ -33,7 +33,7 @@ pub use depend::{Access, Dependence};
 pub(crate) use detach::Events;
 pub use detach::{EventHandle, NewEvent, UnknownEvent, fulfill, new_event};
 pub use group::{cancel_taskgroup, group_end, group_start, taskgroup_cancelled};
-pub(crate) use pool::{Pool, complete_phase, help, help_from_dock};
+pub(crate) use pool::{Pool, complete_phase, help, help_from_dock, may_stay, stay};
 pub use spawn::{
     Clauses, Encounter, Work, create, create_special, encounter, in_explicit, in_final,
 };

@@ -7,9 +7,13 @@ use super::commons::Commons;
 use super::group::Group;
 use super::reductions::Meetings;
 use super::run;
+use crate::barrier::wait_recorded;
 use crate::bell::Bell;
+use crate::env::WaitPolicy;
+use crate::runtime::runtime;
 use crate::team::{Member, Order, Team};
 use fathomp_trace::now;
+use fathomp_trace::state::State;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
@@ -80,14 +84,16 @@ impl Pool {
     /// is looking for tasks any more.
     #[inline]
     pub(crate) fn close(&self) {
-        if self.is_used() {
+        if self.is_used() || self.dock.is_busy() {
             self.close_used();
         }
     }
 
     #[cold]
     fn close_used(&self) {
-        self.dock.close();
+        self.dock.withdraw();
+        self.waiters.ring();
+        self.dock.wait_until_empty();
         self.meetings.clear();
         self.used.store(false, Ordering::Relaxed);
     }
@@ -205,7 +211,7 @@ fn invite_now_and_then(member: &'static Member, team: &'static Team, number: u64
 #[cold]
 fn invite(team: &'static Team) {
     let awake = team.size().saturating_sub(sleepers(team));
-    if awake >= crate::runtime::runtime().processors {
+    if awake >= runtime().processors {
         return;
     }
     if team.barrier.bell().sleepers() != 0 {
@@ -356,6 +362,40 @@ fn help_if_open(member: &'static Member, pool: &'static Pool, seen: Order) {
         if let Some(recorder) = recorder {
             recorder.end();
         }
+    });
+}
+
+/// Whether a worker that is through with its implicit task should [`stay`] in
+/// the region: if threads poll rather than sleep, which would have to be woken
+/// at the end of each region, or if there are tasks.
+pub(crate) fn may_stay(member: &'static Member) -> bool {
+    let team = member.team();
+    let runtime = runtime();
+    team.tasks.is_used()
+        || team.size() <= runtime.processors
+            && runtime.settings.wait_policy != Some(WaitPolicy::Passive)
+}
+
+/// A recorded worker is through with its implicit task: lets it `arrive`, help
+/// until the region has ended, and then `end` its account of the region.
+pub(crate) fn stay(
+    member: &'static Member,
+    order: Order,
+    arrive: impl FnOnce(),
+    end: impl FnOnce(),
+) {
+    let team = member.team();
+    let pool = &team.tasks;
+    // From before the primary thread can know that the region is over.
+    pool.dock.inside(|| {
+        arrive();
+        wait_recorded(member, State::ImplicitBarrier, || {
+            pool.waiters.wait(team.patience(), || {
+                help(member, || false);
+                !pool.dock.is_open(order.0)
+            });
+        });
+        end();
     });
 }
 
