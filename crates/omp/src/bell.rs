@@ -19,11 +19,11 @@ impl Patience {
     /// Polls done back to back before each poll is preceded by a pause: a
     /// hand-off between cores takes less time than a pause.
     const EAGER: u32 = 48;
-    /// From here on, some tens of microseconds, the processor is offered to
+    /// From here on, about ten microseconds, the processor is offered to
     /// others every [`Patience::OFFER`] polls: the thread that is waited for may
     /// be one that other programs keep from running.
-    const LONG: u32 = 2048;
-    const OFFER: u32 = 32;
+    const LONG: u32 = 512;
+    const OFFER: u32 = 16;
 
     /// Polls `polls` times; for threads with a processor each.
     pub(crate) const fn polling(polls: u32) -> Self {
