@@ -22,6 +22,8 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct Pool {
     /// The region has created a task that did not run at once.
     used: AtomicBool,
+    /// Some region of this team has.
+    ever_used: AtomicBool,
     /// Some task of the region has changed its ICVs, so they are no longer
     /// the same in all.
     icvs_differ: AtomicBool,
@@ -60,6 +62,7 @@ impl Pool {
     pub(crate) fn new() -> Self {
         Self {
             used: AtomicBool::new(false),
+            ever_used: AtomicBool::new(false),
             icvs_differ: AtomicBool::new(false),
             reduces: AtomicBool::new(false),
             reduction_group: Group::new(),
@@ -109,6 +112,7 @@ impl Pool {
     pub(super) fn mark_used(&self) {
         if !self.used.load(Ordering::Relaxed) {
             self.used.store(true, Ordering::Release);
+            self.ever_used.store(true, Ordering::Relaxed);
         }
     }
 
@@ -366,13 +370,16 @@ fn help_if_open(member: &'static Member, pool: &'static Pool, seen: Order) {
 }
 
 /// Whether a worker that is through with its implicit task should [`stay`] in
-/// the region: if threads poll rather than sleep, which would have to be woken
-/// at the end of each region, or if there are tasks.
+/// the region: if there are tasks, or if there may still be some (the team has
+/// had tasks before) and threads poll rather than sleep, which would have to be
+/// woken at the end of each region. Regions of a team that has no tasks are not
+/// delayed by being recorded.
 pub(crate) fn may_stay(member: &'static Member) -> bool {
     let team = member.team();
     let runtime = runtime();
     team.tasks.is_used()
-        || team.size() <= runtime.processors
+        || team.tasks.ever_used.load(Ordering::Relaxed)
+            && team.size() <= runtime.processors
             && runtime.settings.wait_policy != Some(WaitPolicy::Passive)
 }
 
