@@ -123,6 +123,20 @@ fn what_is_no_recording_is_refused_with_a_reason() {
         reader::open(&file),
         Err(OpenError::NotARecording(_))
     ));
+    for foreign in [
+        "{}",
+        "[1]",
+        "7",
+        "null",
+        r#"{"format": "1"}"#,
+        r#"{"format": 0}"#,
+    ] {
+        std::fs::write(root.path().join("meta.json"), foreign).unwrap();
+        assert!(
+            matches!(reader::open(root.path()), Err(OpenError::NotARecording(_))),
+            "{foreign}"
+        );
+    }
     std::fs::write(root.path().join("meta.json"), r#"{"format": 999}"#).unwrap();
     assert!(matches!(
         reader::open(root.path()),

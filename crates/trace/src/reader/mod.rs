@@ -11,6 +11,7 @@ use crate::model::{FORMAT, Meta, Recording};
 use crate::stream;
 use crate::writer;
 use parse::Parser;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -116,17 +117,18 @@ fn meta(
         }
         Err(source) => return Err(OpenError::Unreadable { path, source }),
     };
-    /// Enough to tell the version of any format.
-    #[derive(serde::Deserialize)]
-    struct Version {
-        format: u32,
-    }
-    match serde_json::from_slice(&json) {
-        Ok(Version { format }) if format > FORMAT => Err(OpenError::Version {
+    // What every version has: an object that names its format.
+    let object: Map<String, Value> = match serde_json::from_slice(&json) {
+        Ok(object) => object,
+        Err(error) => return lost(format!("is damaged ({error})")),
+    };
+    match object.get("format").and_then(Value::as_u64) {
+        None | Some(0) => lost("does not name its format".to_owned()),
+        Some(found) if found > u64::from(FORMAT) => Err(OpenError::Version {
             path: directory.to_owned(),
-            found: format,
+            found: u32::try_from(found).unwrap_or(u32::MAX),
         }),
-        _ => match serde_json::from_slice(&json) {
+        Some(_) => match serde_json::from_value(Value::Object(object)) {
             Ok(meta) => Ok(meta),
             Err(error) => lost(format!("is damaged ({error})")),
         },
