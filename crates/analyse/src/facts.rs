@@ -180,6 +180,8 @@ pub struct Region {
     /// computed longer, summed over executions: longest minus mean application
     /// time. Includes serial code inside the region (`single`, `master`).
     pub imbalance_ns: u64,
+    /// Which threads computed longest, and how the others compare.
+    pub unevenness: Unevenness,
     /// Efficiencies of this region over its own executions.
     pub efficiency: Efficiency,
     /// Worksharing loops met, summed over threads.
@@ -285,6 +287,34 @@ pub struct Spread {
     pub max_ns: u64,
     /// Standard deviation.
     pub sd_ns: f64,
+}
+
+/// How application time differs between the threads of an execution, over the
+/// executions by teams of several threads that all members recorded one by
+/// one. It tells serial code inside a region from unequal shares of a loop,
+/// which look alike in sums.
+///
+/// The excess of an execution is its longest minus its mean application time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Unevenness {
+    /// Executions this is about.
+    pub executions: u64,
+    /// Threads in the largest team.
+    pub team_size: u32,
+    /// Sum of the longest application times.
+    pub longest_ns: f64,
+    /// Sum of the excesses.
+    pub excess_ns: f64,
+    /// Standard deviation of the excess from execution to execution.
+    pub excess_sd_ns: f64,
+    /// The part of `excess_ns` from executions in which OpenMP thread 0
+    /// computed longest.
+    pub first_ns: f64,
+    /// The same for the thread number with most of it.
+    pub most_ns: f64,
+    /// Sum of the excesses when the longest thread of every execution is left
+    /// out: near 0 if all the others do alike.
+    pub rest_ns: f64,
 }
 
 /// Efficiencies as the POP methodology defines them, 1 is perfect.

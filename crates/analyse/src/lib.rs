@@ -35,7 +35,7 @@ pub use analysis::{Options, analyse};
 pub use facts::{
     Analysis, Confidence, Counts, Efficiency, Intrusion, LoopRow, LoopShareRow, Place, Problem,
     ProcessRow, ProgramFacts, Region, SCHEMA, Segment, Severity, Spread, ThreadRow, ThreadShare,
-    Timeline, TimelineThread, VERSION, WaitRow,
+    Timeline, TimelineThread, Unevenness, VERSION, WaitRow,
 };
 pub use fathomp_trace::{
     model::{Machine, Outcome, SiteKind},

@@ -2,8 +2,10 @@
 
 use crate::counters;
 use crate::efficiency::Share;
-use crate::facts::{Confidence, Counts, Efficiency, Region, Spread, ThreadRow, ThreadShare};
-use crate::ledger::{Ledger, Part};
+use crate::facts::{
+    Confidence, Counts, Efficiency, Region, Spread, ThreadRow, ThreadShare, Unevenness,
+};
+use crate::ledger::{Ledger, Part, Team};
 use crate::pieces;
 use crate::sites::Sites;
 use crate::times::Times;
@@ -27,12 +29,57 @@ struct Sum {
     parents: BTreeSet<usize>,
     inclusive: Times,
     imbalance_ns: f64,
+    uneven: UnevenSum,
     level: Option<u32>,
     team_size: Option<(u32, u32)>,
     waits: BTreeMap<State, u64>,
     merged: bool,
     incomplete: bool,
     total_ns: f64,
+}
+
+/// What [`Unevenness`] is made of.
+#[derive(Default)]
+struct UnevenSum {
+    executions: u64,
+    team_size: u32,
+    longest: f64,
+    excess: f64,
+    excess_squares: f64,
+    rest: f64,
+    /// Excess by the number of the thread that computed longest.
+    by_number: BTreeMap<u32, f64>,
+}
+
+impl UnevenSum {
+    fn add(&mut self, team: &Team, nanos_per_tick: f64) {
+        if team.size < 2 || !team.whole {
+            return;
+        }
+        let excess = team.imbalance * nanos_per_tick;
+        self.executions += 1;
+        self.team_size = self.team_size.max(team.size);
+        self.longest += team.longest * nanos_per_tick;
+        self.excess += excess;
+        self.excess_squares += excess * excess;
+        self.rest += team.rest * nanos_per_tick;
+        *self.by_number.entry(team.longest_num).or_default() += excess;
+    }
+
+    fn finish(&self) -> Unevenness {
+        let n = self.executions.max(1) as f64;
+        let mean = self.excess / n;
+        Unevenness {
+            executions: self.executions,
+            team_size: self.team_size,
+            longest_ns: self.longest,
+            excess_ns: self.excess,
+            excess_sd_ns: (self.excess_squares / n - mean * mean).max(0.0).sqrt(),
+            first_ns: self.by_number.get(&0).copied().unwrap_or(0.0),
+            most_ns: self.by_number.values().copied().fold(0.0, f64::max),
+            rest_ns: self.rest,
+        }
+    }
 }
 
 /// Sums of one thread in one region.
@@ -156,6 +203,7 @@ fn add_executions(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process:
             continue;
         };
         sum.imbalance_ns += team.imbalance * clock.nanos_per_tick;
+        sum.uneven.add(team, clock.nanos_per_tick);
         // Where records were merged, the rest of this team is in a sum.
         if team.encountering.is_none() && sum.merged {
             continue;
@@ -420,6 +468,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         states,
         inclusive: sum.inclusive,
         imbalance_ns: sum.imbalance_ns.round() as u64,
+        unevenness: sum.uneven.finish(),
         efficiency,
         loops,
         chunks,

@@ -42,21 +42,8 @@ pub(crate) fn analyses(paths: &[PathBuf]) -> Result<Vec<Analysis>, Failure> {
 pub(crate) struct Target {
     /// What the machine costs, if it was measured.
     pub(crate) machine: Option<Machine>,
-    /// Processors it is to have, if not its own number.
+    /// Processors it is to have; none: some more than its own.
     pub(crate) cores: Option<ThreadCount>,
-}
-
-impl Target {
-    fn into_machine(self) -> Option<Machine> {
-        match self.cores {
-            None => self.machine,
-            Some(ThreadCount(cores)) => {
-                let mut machine = self.machine.unwrap_or_else(|| Machine::unmeasured(cores));
-                machine.cores = cores;
-                Some(machine)
-            }
-        }
-    }
 }
 
 /// How the recorded program will scale, at numbers of threads in `at` or, if
@@ -68,7 +55,8 @@ pub(crate) fn predict(
 ) -> Result<Prediction, Failure> {
     let options = Options {
         at,
-        machine: target.into_machine(),
+        machine: target.machine,
+        cores: target.cores.map(|ThreadCount(cores)| cores),
         ..Options::default()
     };
     let analyses: Vec<&Analysis> = analyses.iter().collect();

@@ -17,6 +17,9 @@ fn a_study_leaves_a_report_and_everything_behind_it() {
         &format!("study --threads 1,2 -- {}", two_regions().display()),
     );
     assert_eq!(ended.succeeded().text().lines().count(), 1, "{ended:?}");
+    // It looks further than this machine, and says what that assumes.
+    let assumed = "assumes a machine with as many processors";
+    assert!(ended.stderr.contains(assumed), "{ended:?}");
     let report = here.join("report.html");
     assert!(
         ended
@@ -26,6 +29,7 @@ fn a_study_leaves_a_report_and_everything_behind_it() {
     );
     let page = fs::read_to_string(report).unwrap();
     assert!(page.contains("program.c:9"));
+    assert!(page.contains(assumed));
     for file in [
         "study.json",
         "machine.json",
@@ -50,6 +54,11 @@ fn a_study_leaves_a_report_and_everything_behind_it() {
     let larger = run(here, "--json predict study --at 64 --cores 64").json();
     assert_eq!(larger["cores"], 64);
     assert_eq!(larger["points"][0]["oversubscribed"], false);
+    let further = run(here, "--json predict study").json();
+    let present = further["cores_present"].as_u64().unwrap();
+    assert_eq!(further["cores"], (2 * present).max(8));
+    let own = run(here, &format!("predict study --cores {present}"));
+    assert!(!own.succeeded().text().contains(assumed));
     let prediction = run(here, "--json predict study --at 3").json();
     assert_eq!(prediction["schema"], "fathomp.prediction");
     assert_eq!(prediction["points"][0]["threads"], 3);

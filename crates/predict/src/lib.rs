@@ -20,6 +20,9 @@
 //! 4. draws what a single thread count cannot tell: growth of the work (by the
 //!    machine's bandwidth curve, if known, else up to 10 % a thread) and, from
 //!    1 thread alone, imbalance (up to half of the work).
+//!
+//! Processors that the machine does not have are taken to be like those it
+//! has, with the same memory: its bandwidth does not grow with them.
 #![forbid(unsafe_code)]
 
 mod baselines;
@@ -53,7 +56,9 @@ pub struct Options {
     /// Machine to predict for; without one, overheads are extrapolated from
     /// the recordings alone.
     pub machine: Option<Machine>,
-    /// Processors to predict for; none: the machine's, else those recorded on.
+    /// Processors to predict for; none: twice as many as the machine has (or
+    /// was recorded on), at least 8, since one machine's measurements are wanted
+    /// for the next larger one. A sentence says what that assumes.
     pub cores: Option<u32>,
     /// Smallest saving of a region's time that makes more threads worthwhile.
     pub worthwhile: f64,

@@ -51,6 +51,20 @@ pub(crate) enum Prior {
     Possible,
     /// It is believed if nothing else explains the measurements.
     Reluctant,
+    /// There is evidence against it, though not proof: where it and another
+    /// shape fit alike, it has a weight of 5 %.
+    Unlikely,
+}
+
+impl Prior {
+    /// What believing in such a shape adds to the score of an explanation.
+    fn penalty(self) -> f64 {
+        match self {
+            Self::Certain | Self::Possible => 0.0,
+            Self::Reluctant => 4.0,
+            Self::Unlikely => 6.0,
+        }
+    }
 }
 
 /// Explains the observations by every subset of shapes, the certain ones
@@ -88,11 +102,8 @@ pub(crate) fn explain(equations: &[Equation], priors: &[Prior]) -> Explanations 
                 (residual / equation.sigma).powi(2)
             })
             .sum();
-        let reluctant = members
-            .iter()
-            .filter(|&&member| priors[member] == Prior::Reluctant)
-            .count();
-        let score = misfit + 2.0 * size as f64 + 4.0 * reluctant as f64;
+        let disbelief: f64 = members.iter().map(|&one| priors[one].penalty()).sum();
+        let score = misfit + 2.0 * size as f64 + disbelief;
         found.push((score, coefficients));
     }
     let best = found

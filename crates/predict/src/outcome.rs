@@ -26,6 +26,8 @@ pub struct Prediction {
     pub interval: f64,
     /// Processors of the machine predicted for.
     pub cores: u32,
+    /// Processors of the machine measured; more of them are an assumption.
+    pub cores_present: u32,
     /// Measured runs, by thread count.
     pub measured: Vec<Measured>,
     /// The program's time at each thread count asked for, ascending.

@@ -29,17 +29,31 @@ const INTERVAL: f64 = 0.9;
 /// programs or builds, or a thread count asked for cannot be.
 pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, PredictError> {
     let runs = Runs::new(analyses)?;
-    let at = thread_counts(&options.at, &runs, cores(&runs, options))?;
-    let cores = cores(&runs, options);
+    let present = present(&runs, options);
+    let cores = options
+        .cores
+        .unwrap_or(horizon(present))
+        .clamp(1, MOST_THREADS);
+    let at = thread_counts(&options.at, &runs, cores)?;
     let setting = Setting {
         machine: options.machine.as_ref(),
         cores: f64::from(cores),
     };
-    let (groups, left_out) = fitting(&runs.groups, cores);
+    // A larger machine to predict for gave the recordings no processor more.
+    let recorded = match runs.processors() {
+        0 => cores,
+        processors => processors.min(cores),
+    };
+    let (groups, left_out) = fitting(&runs.groups, recorded);
     let forecast = Forecast::new(&runs, groups, setting, options);
 
     let mut warnings = runs.warnings.clone();
-    doubts(&mut warnings, &runs, groups, left_out, cores, options, &at);
+    let fit = Fit {
+        groups,
+        left_out,
+        recorded,
+    };
+    doubts(&mut warnings, &runs, &fit, cores, options, &at);
 
     let points = forecast.points(&at, &runs, &|terms| terms.program(options.terms));
     let program_dominating = at.last().and_then(|&threads| {
@@ -56,7 +70,11 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
 
     let mut sentences = Vec::new();
     if let Some(last) = points.last() {
+        if let Some(most) = groups.last() {
+            sentences.push(words::measured(&runs.groups[0], most));
+        }
         sentences.push(words::program(last, program_dominating));
+        sentences.extend(words::assumption(&at, present, cores));
         sentences.push(words::stop(best, limit, options.worthwhile));
         let worst = words::worst(&regions, last.time_ns);
         sentences.extend(worst.into_iter().map(str::to_owned));
@@ -72,6 +90,7 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
         terms: options.terms,
         interval: INTERVAL,
         cores,
+        cores_present: present,
         measured: measured(&runs, &forecast),
         points,
         dominating: program_dominating,
@@ -85,26 +104,20 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
     })
 }
 
-/// Processors to predict for.
-fn cores(runs: &Runs<'_>, options: &Options) -> u32 {
-    let recorded = || {
-        let machine = &runs.groups[0].runs[0].analysis.program.machine;
-        match machine.cpus_allowed.len() as u32 {
-            0 => machine.cpus_online,
-            allowed => allowed,
-        }
-    };
+/// Processors the machine has: the described one, else the recorded one.
+fn present(runs: &Runs<'_>, options: &Options) -> u32 {
     let described = options.machine.as_ref().map(|machine| machine.cores);
-    let known = options
-        .cores
-        .or(described)
-        .unwrap_or_else(recorded)
-        .min(MOST_THREADS);
-    match known {
+    match described.unwrap_or_else(|| runs.processors()) {
         // Nobody knows: as many as were used.
         0 => runs.groups.iter().map(|g| g.threads).max().unwrap_or(1),
-        known => known,
+        known => known.min(MOST_THREADS),
     }
+}
+
+/// Processors to predict for where none are asked for: what can be measured
+/// on a machine says most about the next larger ones.
+fn horizon(present: u32) -> u32 {
+    present.saturating_mul(2).max(8)
 }
 
 /// The thread counts asked for, in order; if none, powers of two up to the
@@ -138,6 +151,15 @@ fn fitting<'a, 'b>(groups: &'b [Group<'a>], cores: u32) -> (&'b [Group<'a>], boo
     }
 }
 
+/// What the model is fitted to.
+struct Fit<'a, 'b> {
+    groups: &'b [Group<'a>],
+    /// There are others.
+    left_out: bool,
+    /// Processors the recordings had.
+    recorded: u32,
+}
+
 /// A central model, and replicates for the intervals.
 struct Forecast<'a> {
     central: ProgramModel,
@@ -161,6 +183,12 @@ impl<'a> Forecast<'a> {
             cores: setting.cores as u32,
             largest: groups.last().map_or(1, |group| group.threads),
         }
+    }
+
+    /// What was measured with so many threads can be held against the
+    /// prediction: it did not lack processors that are assumed.
+    fn comparable(&self, threads: u32) -> bool {
+        threads <= self.largest || threads > self.cores
     }
 
     fn central_at(&self, threads: u32) -> Terms1 {
@@ -208,11 +236,10 @@ impl<'a> Forecast<'a> {
                             time_ns: terms[term as usize],
                         })
                         .collect(),
-                    measured_ns: runs
-                        .groups
-                        .iter()
-                        .find(|group| group.threads == threads)
-                        .map(Group::median),
+                    measured_ns: self
+                        .comparable(threads)
+                        .then(|| runs.median(threads))
+                        .flatten(),
                     extrapolated: threads > self.largest,
                     oversubscribed: threads > self.cores,
                 }
@@ -275,7 +302,9 @@ fn serial_prediction(
         .collect();
     let mut points = forecast.points(at, runs, &part);
     for point in &mut points {
-        point.measured_ns = at_count(&measured, point.threads);
+        point.measured_ns = point
+            .measured_ns
+            .and_then(|_| at_count(&measured, point.threads));
     }
     let threads = at.last().copied().unwrap_or(1);
     let dominating = words::dominating(&part(&forecast.central_at(threads)), threads);
@@ -336,7 +365,9 @@ fn region_predictions(
                 .collect();
             let mut points = forecast.points(at, runs, &part);
             for point in &mut points {
-                point.measured_ns = at_count(&measured, point.threads);
+                point.measured_ns = point
+                    .measured_ns
+                    .and_then(|_| at_count(&measured, point.threads));
             }
             let time = |terms: &Terms1| part(terms).iter().sum::<f64>();
             let best = forecast.best(limit, options.worthwhile, &time);
@@ -454,12 +485,12 @@ fn measured(runs: &Runs<'_>, forecast: &Forecast<'_>) -> Vec<Measured> {
 fn doubts(
     warnings: &mut Vec<String>,
     runs: &Runs<'_>,
-    groups: &[Group<'_>],
-    left_out: bool,
+    fit: &Fit<'_, '_>,
     cores: u32,
     options: &Options,
     at: &[u32],
 ) {
+    let groups = fit.groups;
     let mut say = |sentence: String| warnings.push(sentence);
     match groups {
         [only] if only.threads == 1 => say(
@@ -502,13 +533,14 @@ fn doubts(
             ));
         }
     }
-    if left_out {
+    let recorded = fit.recorded;
+    if fit.left_out {
         say(format!(
-            "Recordings with more threads than the {cores} processors were not used for the model."
+            "Recordings with more threads than the {recorded} processors were not used for the model."
         ));
-    } else if groups.iter().any(|group| group.threads > cores) {
+    } else if groups.iter().any(|group| group.threads > recorded) {
         say(format!(
-            "All recordings have more threads than the {cores} processors: their waits include time without a processor, and the prediction is unreliable."
+            "All recordings have more threads than the {recorded} processors: their waits include time without a processor, and the prediction is unreliable."
         ));
     }
     let largest = groups.last().map_or(1, |group| group.threads);

@@ -1,7 +1,7 @@
 //! Recordings of one program, sorted by thread count and reduced to what the
 //! model needs.
 
-use crate::model::Observed;
+use crate::model::{Leaning, Observed};
 use fathomp_analyse::{Analysis, Region, State, Times};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -172,6 +172,21 @@ impl<'a> Runs<'a> {
         })
     }
 
+    /// Processors the first recording had; 0 if it does not say.
+    pub(crate) fn processors(&self) -> u32 {
+        let machine = &self.groups[0].runs[0].analysis.program.machine;
+        match machine.cpus_allowed.len() as u32 {
+            0 => machine.cpus_online,
+            allowed => allowed,
+        }
+    }
+
+    /// Median wall time with so many threads, if that was measured.
+    pub(crate) fn median(&self, threads: u32) -> Option<f64> {
+        let mut groups = self.groups.iter();
+        groups.find(|one| one.threads == threads).map(Group::median)
+    }
+
     /// Keys of all regions.
     pub(crate) fn keys(&self) -> BTreeSet<&str> {
         self.groups
@@ -286,6 +301,7 @@ fn observe(region: &Region) -> Observed {
         barriers: executions + explicit / team,
         chunks: region.chunks as f64,
         noise: scatter.clamp(0.002, 0.2),
+        leaning: Leaning::of(&region.unevenness),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The findings in words.
 
 use crate::outcome::{Dominating, Point, RegionPrediction};
+use crate::runs::Group;
 use crate::terms::Term;
 
 /// A duration with three digits and a fitting unit.
@@ -85,15 +86,47 @@ pub(crate) fn region(
     }
 }
 
+/// What was measured with the fewest and with the most threads.
+pub(crate) fn measured(fewest: &Group<'_>, most: &Group<'_>) -> String {
+    let first = format!(
+        "Measured: {} with {}",
+        duration(fewest.median()),
+        threads(fewest.threads)
+    );
+    if most.threads <= fewest.threads {
+        return first + ".";
+    }
+    format!(
+        "{first} and {} with {}, {} times as fast.",
+        duration(most.median()),
+        most.threads,
+        digits(fewest.median() / most.median().max(1.0))
+    )
+}
+
+/// What a prediction for more processors than there are rests on.
+pub(crate) fn assumption(at: &[u32], present: u32, cores: u32) -> Option<String> {
+    at.iter()
+        .any(|&count| count > present && count <= cores)
+        .then(|| {
+            format!(
+                "Beyond {} this assumes a machine with as many processors, otherwise like this one.",
+                threads(present)
+            )
+        })
+}
+
 /// What the program will do at `point`.
 pub(crate) fn program(point: &Point, dominating: Option<Dominating>) -> String {
     let mut sentence = format!(
-        "With {} the program is predicted to take {} ({} to {}), {} times as fast as with 1",
+        "With {} the program is predicted to take {} ({} to {}), {} times as fast as with 1 ({} to {})",
         threads(point.threads),
         duration(point.time_ns),
         duration(point.low_ns),
         duration(point.high_ns),
-        digits(point.speedup)
+        digits(point.speedup),
+        digits(point.speedup_low),
+        digits(point.speedup_high)
     );
     if let Some(cause) = cause(dominating) {
         sentence.push_str(&format!("; most is lost to {cause}"));

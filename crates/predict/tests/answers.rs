@@ -105,6 +105,61 @@ fn what_cannot_be_predicted_is_refused_in_a_sentence() {
     assert_eq!(nothing.unwrap_err(), PredictError::Nothing);
 }
 
+/// What [`fathomp_predict::Prediction::sentences`] says of assumed processors.
+const ASSUMED: &str = "assumes a machine with as many processors";
+
+#[test]
+fn by_default_twice_the_processors_are_assumed_and_said_so() {
+    let analyses = demos(&[1, 2, 4]);
+    let inputs: Vec<&Analysis> = analyses.iter().collect();
+    let counts = |options: &Options| {
+        let prediction = predict(&inputs, options).unwrap();
+        let said = prediction.sentences.iter().any(|s| s.contains(ASSUMED));
+        let at: Vec<u32> = prediction.points.iter().map(|p| p.threads).collect();
+        assert!(prediction.points.iter().all(|p| !p.oversubscribed));
+        assert_eq!(prediction.cores_present, 8);
+        (at, said)
+    };
+    let own = Options {
+        cores: Some(8),
+        ..Options::default()
+    };
+    assert_eq!(
+        counts(&Options::default()),
+        (vec![1, 2, 4, 8, 16], true),
+        "the recordings have 8 processors"
+    );
+    assert_eq!(counts(&own), (vec![1, 2, 4, 8], false));
+}
+
+#[test]
+fn assumed_processors_do_not_mend_runs_that_lacked_them() {
+    let mut analyses = demos(&[1, 2, 4]);
+    for analysis in &mut analyses {
+        analysis.program.machine.cpus_allowed = vec![0, 1];
+    }
+    let inputs: Vec<&Analysis> = analyses.iter().collect();
+    let prediction = predict(&inputs, &Options::default()).unwrap();
+    let at: Vec<u32> = prediction.points.iter().map(|p| p.threads).collect();
+    assert_eq!(at, [1, 2, 4, 8]);
+    assert_eq!(
+        prediction.points[1].measured_ns,
+        Some(analyses[1].wall_ns as f64)
+    );
+    assert_eq!(prediction.points[2].measured_ns, None);
+    assert!(
+        prediction
+            .warnings
+            .iter()
+            .any(|w| w.contains("than the 2 processors"))
+    );
+    let first = &prediction.sentences[0];
+    assert!(
+        first.starts_with("Measured:") && first.contains("with 2,"),
+        "{first}"
+    );
+}
+
 #[test]
 fn json_names_its_schema_and_every_region() {
     let analyses = demos(&[1, 2]);

@@ -25,6 +25,12 @@ pub(crate) struct Team {
     pub(crate) to: Ticks,
     /// Longest minus mean application time of its threads.
     pub(crate) imbalance: f64,
+    /// Longest application time of its threads.
+    pub(crate) longest: f64,
+    /// OpenMP number of the thread that has it.
+    pub(crate) longest_num: u32,
+    /// Longest minus mean of the other threads.
+    pub(crate) rest: f64,
     /// Every member left a record.
     pub(crate) whole: bool,
 }
@@ -77,6 +83,9 @@ fn team(parts: &[Part<'_>], members: &[usize]) -> Team {
         from,
         to,
         imbalance: 0.0,
+        longest: 0.0,
+        longest_num: 0,
+        rest: 0.0,
         whole: encountering.is_some() && members.len() as u64 >= u64::from(size),
     }
 }
@@ -157,8 +166,21 @@ pub(crate) fn weigh(teams: &mut [Team], parts: &[Part<'_>]) {
             let part = &parts[member];
             (part.states[State::Compute] + part.nested).0 as f64
         };
-        let longest = team.members.iter().map(work).fold(0.0, f64::max);
+        let (mut longest, mut second) = (0.0, 0.0);
+        for member in &team.members {
+            let own = work(member);
+            if own > longest {
+                second = longest;
+                longest = own;
+                team.longest_num = parts[*member].record.thread_num;
+            } else if own > second {
+                second = own;
+            }
+        }
         let sum: f64 = team.members.iter().map(work).sum();
+        let others = team.members.len().saturating_sub(1).max(1) as f64;
+        team.longest = longest;
+        team.rest = (second - (sum - longest) / others).max(0.0);
         let threads = f64::from(team.size).max(team.members.len() as f64);
         let mean = if team.whole {
             sum / threads

@@ -77,7 +77,8 @@ pub(crate) struct Study {
     /// Runs at each number of threads; more make the intervals narrower.
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) repeat: u32,
-    /// Predict as if the machine had so many processors like its own.
+    /// Predict as if the machine had so many processors like its own
+    /// [default: twice as many as it has, at least 8].
     #[arg(long, value_name = "N")]
     pub(crate) cores: Option<ThreadCount>,
     /// The report.
@@ -170,11 +171,12 @@ pub(crate) struct Predict {
     /// constructs are extrapolated from the recordings alone].
     #[arg(long, value_name = "FILE")]
     pub(crate) machine: Option<PathBuf>,
-    /// Predict as if the machine had so many processors like its own.
+    /// Predict as if the machine had so many processors like its own
+    /// [default: twice as many as it has, at least 8].
     #[arg(long, value_name = "N")]
     pub(crate) cores: Option<ThreadCount>,
     /// Numbers of threads to predict for [default: powers of two up
-    /// to some beyond the processors of the machine].
+    /// to the processors predicted for, and what was recorded].
     #[arg(long, value_name = "LIST")]
     pub(crate) at: Option<ThreadList>,
 }
@@ -185,7 +187,8 @@ pub(crate) struct Report {
     /// Recordings, or a directory written by `fathomp study`.
     #[arg(value_name = "RECORDING|STUDY", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Predict as if the machine had so many processors like its own.
+    /// Predict as if the machine had so many processors like its own
+    /// [default: twice as many as it has, at least 8].
     #[arg(long, value_name = "N")]
     pub(crate) cores: Option<ThreadCount>,
     /// The page.

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 /// Bytes each recording may take; several are read for one report.
 const RECORDING_BYTES_MAX: u64 = 64 << 20;
 /// Findings repeated on the terminal; the report has them all.
-const FINDINGS_SHOWN: usize = 3;
+const FINDINGS_SHOWN: usize = 5;
 
 #[derive(Serialize)]
 struct Answer<'a> {

@@ -18,11 +18,14 @@
 //! Several shapes often explain the same measurements. Then all of them are
 //! kept, weighed by how well they fit ([`numeric::explain`]): the prediction
 //! is their mean, and the interval draws one at a time, so it widens where
-//! they part company.
+//! they part company. What the threads of a region show about each other
+//! ([`leaning`]) weighs serial code inside it against imbalance.
 
+mod leaning;
 mod queue;
 mod region;
 
+pub(crate) use leaning::Leaning;
 pub(crate) use region::{Observed, RegionModel};
 
 use crate::machine::Machine;

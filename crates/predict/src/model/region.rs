@@ -1,6 +1,6 @@
 //! The model of one region.
 
-use super::{Choice, Setting, queue};
+use super::{Choice, Leaning, Setting, queue};
 use crate::numeric::{Equation, Prior, dot, explain};
 use crate::terms::{Term, Terms};
 
@@ -34,6 +34,8 @@ pub(crate) struct Observed {
     pub(crate) chunks: f64,
     /// Relative standard deviation of the time from run to run.
     pub(crate) noise: f64,
+    /// What its threads say about the cause of waiting.
+    pub(crate) leaning: Leaning,
 }
 
 impl Observed {
@@ -76,6 +78,7 @@ impl Observed {
             barriers: self.barriers + other.barriers,
             chunks: self.chunks + other.chunks,
             noise: part(self.noise, other.noise),
+            leaning: self.leaning.and(other.leaning),
         }
     }
 
@@ -179,6 +182,16 @@ fn work_priors(setting: &Setting<'_>) -> [Prior; 4] {
 /// Waits at barriers and for tasks: serial parts, imbalance.
 fn waiting_shapes(k: f64) -> Vec<f64> {
     vec![1.0 - 1.0 / k, (1.0 - 1.0 / k) / k]
+}
+
+/// Larger teams show more: the largest that leans either way has the word.
+fn waiting_priors(points: &[(f64, Observed)]) -> [Prior; 2] {
+    let leanings = points.iter().rev().map(|(_, o)| o.leaning);
+    match leanings.into_iter().find(|one| *one != Leaning::Open) {
+        Some(Leaning::Serial) => [Prior::Possible, Prior::Unlikely],
+        Some(Leaning::Imbalance) => [Prior::Unlikely, Prior::Possible],
+        _ => [Prior::Possible; 2],
+    }
 }
 
 /// The runtime's own time.
@@ -296,7 +309,7 @@ impl RegionModel {
         let waiting = fit(
             &|o| waiting_shapes(o.team),
             &|o| (o.waiting - barrier_cost(o.barriers, o.team, setting)).max(0.0),
-            &[Prior::Possible; 2],
+            &waiting_priors(points),
         );
         let mut overhead = fit(
             &|o| overhead_shapes(o.team, &counts(o), setting),

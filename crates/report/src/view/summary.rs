@@ -24,7 +24,7 @@ pub(crate) struct Card {
 }
 
 /// Sentences about scaling taken from the prediction.
-const SCALING_SENTENCES: usize = 3;
+const SCALING_SENTENCES: usize = 5;
 /// A loss below this fraction of the time is not worth a sentence.
 pub(crate) const WORTH_SAYING: f64 = 0.03;
 /// Name of a region inside a sentence.
@@ -234,10 +234,18 @@ pub(crate) fn cards(analysis: Option<&Analysis>, prediction: Option<&Prediction>
             cards.push(Card {
                 label: "Threads worth using",
                 value: units::count(prediction.best_threads.into()),
-                note: format!(
-                    "of {}; more save little",
-                    units::plural(prediction.cores.into(), "processor")
-                ),
+                note: if prediction.cores > prediction.cores_present {
+                    format!(
+                        "of {} ({} here); more save little",
+                        units::plural(prediction.cores.into(), "processor"),
+                        prediction.cores_present
+                    )
+                } else {
+                    format!(
+                        "of {}; more save little",
+                        units::plural(prediction.cores.into(), "processor")
+                    )
+                },
             });
         }
     }

@@ -8,7 +8,7 @@
 use fathomp_analyse::{
     Analysis, Confidence, Counts, Efficiency, Intrusion, LoopKind, LoopRow, LoopShareRow, Machine,
     Outcome, Place, Problem, ProcessRow, ProgramFacts, Region, Segment, Severity, SiteKind, Spread,
-    State, ThreadRow, ThreadShare, Timeline, TimelineThread, Times, WaitRow,
+    State, ThreadRow, ThreadShare, Timeline, TimelineThread, Times, Unevenness, WaitRow,
 };
 use std::collections::BTreeMap;
 
@@ -196,6 +196,7 @@ impl Model {
             states,
             inclusive: states,
             imbalance_ns: (most - mean) as u64,
+            unevenness: Unevenness::default(),
             efficiency: efficiency(mean, most, costs.length_ns, costs.overhead_ns),
             loops: self.instances * u64::from(threads),
             chunks: self.instances * 8 * u64::from(threads),

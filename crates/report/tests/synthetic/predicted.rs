@@ -161,6 +161,7 @@ pub(crate) fn prediction(measured_max: u32) -> Prediction {
         terms: Terms::ALL,
         interval: 0.9,
         cores: 16,
+        cores_present: 16,
         measured,
         points,
         dominating: Some(Dominating { term: Term::Imbalance, threads: 16, share: 0.21 }),
