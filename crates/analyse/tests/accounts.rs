@@ -45,6 +45,26 @@ fn a_region_charges_every_thread_its_whole_length() {
 }
 
 #[test]
+fn unevenness_says_who_was_longest_and_how_the_others_compare() {
+    let mut script = Script::new(3);
+    let work = |times: [u64; 3]| times.map(Work::compute);
+    script
+        .region(0x10, &work([10_000, 4_000, 4_000]))
+        .region(0x10, &work([2_000, 6_000, 10_000]))
+        .region(0x10, &[Work::compute(9_000)]);
+    let seen = facts(&script.build()).regions[1].unevenness;
+    assert_eq!((seen.executions, seen.team_size), (2, 3));
+    let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");
+    close(seen.longest_ns, 20_000.0);
+    close(seen.excess_ns, 8_000.0);
+    close(seen.excess_sd_ns, 0.0);
+    close(seen.first_ns, 4_000.0);
+    close(seen.most_ns, 4_000.0);
+    // 6,000 against the mean of 2,000 and 6,000.
+    close(seen.rest_ns, 2_000.0);
+}
+
+#[test]
 fn efficiencies_of_the_program_multiply_and_add() {
     let analysis = facts(&demo(4));
     let e = analysis.efficiency;
