@@ -54,6 +54,29 @@ fn a_recording_tells_regions_threads_and_circumstances() {
 }
 
 #[test]
+fn what_a_program_does_before_its_first_region_is_serial_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = "#include <unistd.h>\n\
+                  int main(void) {\n\
+                  int members = 0;\n\
+                  usleep(200000);\n\
+                  #pragma omp parallel reduction(+:members)\n\
+                  members++;\n\
+                  return members == 0; }\n";
+    compile(directory.path(), "late", source, &["-fopenmp"]);
+    run(directory.path(), "record -- ./late").succeeded();
+    let json = regions(directory.path(), "recording");
+    let serial_ns: u64 = json["regions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|region| region["kind"] == "serial")
+        .map(|region| region["wall_ns"].as_u64().unwrap())
+        .sum();
+    assert!(serial_ns >= 200_000_000, "{serial_ns} ns");
+}
+
+#[test]
 fn regions_are_shown_and_exported() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();

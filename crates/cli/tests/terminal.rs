@@ -90,9 +90,11 @@ fn stopping_and_continuing_leaves_the_exit_code() {
     let keys = [
         format!("bash- -> {line}\\n"),
         "ready -> \\x1a".to_owned(),
-        // The shell names the job when it stops and again when it goes on.
+        // The shell names the job when it stops and again when it goes on. What
+        // is typed before its prompt may be lost: it flushes the terminal.
         "Stopped -> ".to_owned(),
-        "exit 3' -> fg\\n".to_owned(),
+        "exit 3' -> ".to_owned(),
+        "bash- -> fg\\n".to_owned(),
         "exit 3' -> go\\n".to_owned(),
         "finished -> ".to_owned(),
         "bash- -> echo code=$?\\n".to_owned(),

@@ -5,8 +5,8 @@ use crate::env::{Settings, WaitPolicy, Warning, process_variable};
 use crate::icv::{DeviceIcvs, Icvs};
 use crate::message;
 use crate::pool::Pool;
-use fathomp_sys::affinity;
 use fathomp_sys::static_ref::AtomicRef;
+use fathomp_sys::{affinity, clock};
 use fathomp_trace::recorder::Recorder;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Once, OnceLock};
@@ -34,12 +34,14 @@ pub struct Runtime {
 static RUNTIME: AtomicRef<Runtime> = AtomicRef::new(None);
 static START: Once = Once::new();
 static ENVIRONMENT: OnceLock<(Settings, Vec<Warning>)> = OnceLock::new();
+static LOADED: OnceLock<clock::Pair> = OnceLock::new();
 
 /// Takes note of the environment. Called when the library is loaded: what the
 /// program changes later has no effect (OpenMP 5.1, chapter 6). Nothing is
 /// said or started yet, for the library is also loaded into programs that
 /// never use OpenMP.
 pub fn read_environment() -> &'static (Settings, Vec<Warning>) {
+    LOADED.get_or_init(clock::pair);
     ENVIRONMENT.get_or_init(|| Settings::from_env(process_variable))
 }
 
@@ -70,7 +72,7 @@ fn start() -> &'static Runtime {
             settings.clone(),
             settings.device_icvs(),
             affinity::allowed_count(),
-            Recorder::from_environment(NAME),
+            Recorder::from_environment(NAME, *LOADED.get_or_init(clock::pair)),
         );
         RUNTIME.store(Some(runtime), Ordering::Release);
         fathomp_sys::process::on_fork_in_child(restart_in_child);

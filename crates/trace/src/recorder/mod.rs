@@ -17,15 +17,16 @@ use crate::layout::{self, Geometry, header};
 use crate::live;
 use crate::model::SiteKind;
 use cells::{Apart, Own};
-use fathomp_base::{InstanceId, NodeId, SiteId, ThreadId};
-use fathomp_sys::clock;
+use fathomp_base::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
+use fathomp_sys::clock::{self, Pair};
+use fathomp_sys::process;
 use fathomp_sys::shm::SharedFile;
 use sites::Sites;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// What the environment asks of the recorder.
@@ -121,6 +122,8 @@ pub struct Recorder {
     threads: Box<[OnceLock<ThreadRecorder>]>,
     ticks_per_microsecond: f64,
     hardware: AtomicBool,
+    /// When the process started, until its initial thread attaches.
+    started: Mutex<Option<Ticks>>,
 }
 
 impl Recorder {
@@ -128,15 +131,21 @@ impl Recorder {
     /// setting up failed; then one sentence on standard error says why.
     ///
     /// Call it when the process first uses OpenMP, not when it starts: a shell
-    /// that only starts other programs need not be recorded.
+    /// that only starts other programs need not be recorded. `started` is when
+    /// the process did start: what its initial thread did until now is serial
+    /// time too.
     #[must_use]
-    pub fn from_environment(runtime: &str) -> Option<&'static Self> {
+    pub fn from_environment(runtime: &str, started: Pair) -> Option<&'static Self> {
         let settings = Settings::from_variables(|name| std::env::var_os(name))?;
-        Self::or_sentence(settings, runtime)
+        Self::or_sentence(settings, runtime, Some(started))
     }
 
-    fn or_sentence(settings: Settings, runtime: &str) -> Option<&'static Self> {
-        match Self::open(settings, runtime) {
+    fn or_sentence(
+        settings: Settings,
+        runtime: &str,
+        started: Option<Pair>,
+    ) -> Option<&'static Self> {
+        match Self::open_since(settings, runtime, started) {
             Ok(recorder) => Some(recorder),
             Err(error) => {
                 let sentence = format!(
@@ -155,8 +164,18 @@ impl Recorder {
     /// # Errors
     /// If the shared file cannot be made.
     pub fn open(settings: Settings, runtime: &str) -> Result<&'static Self, SetUpError> {
-        let begin = clock::pair();
-        let unix = clock::unix_ns();
+        Self::open_since(settings, runtime, None)
+    }
+
+    fn open_since(
+        settings: Settings,
+        runtime: &str,
+        started: Option<Pair>,
+    ) -> Result<&'static Self, SetUpError> {
+        let present = clock::pair();
+        let begin = started.unwrap_or(present);
+        let unix = clock::unix_ns()
+            .saturating_sub(present.monotonic_ns.saturating_sub(begin.monotonic_ns));
         let path = settings
             .directory
             .join(live::ring_name(std::process::id(), begin.ticks));
@@ -212,6 +231,7 @@ impl Recorder {
             threads: (0..geometry.slots).map(|_| OnceLock::new()).collect(),
             ticks_per_microsecond: 1000.0 / nanos_per_tick,
             hardware: AtomicBool::new(true),
+            started: Mutex::new(started.map(|pair| pair.ticks)),
         })))
     }
 
@@ -264,6 +284,16 @@ impl Recorder {
 
     /// Begins a new thread in a claimed slot, if there is memory for the slot
     /// and room in its ring.
+    /// When the calling thread, which attaches, began: the initial thread with
+    /// the process, others now.
+    fn begin_of_thread(&self) -> Option<Ticks> {
+        if !process::is_initial_thread() {
+            return None;
+        }
+        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        started.take()
+    }
+
     fn occupy(&'static self, index: usize) -> Option<&'static ThreadRecorder> {
         let cell = &self.threads[index];
         if cell.get().is_none() {
@@ -297,7 +327,7 @@ impl Recorder {
     /// in the child any more.
     #[must_use]
     pub fn restart_in_child(&self) -> Option<&'static Self> {
-        Self::or_sentence(self.settings.clone(), &self.runtime)
+        Self::or_sentence(self.settings.clone(), &self.runtime, None)
     }
 
     /// The process is about to end properly. Harmless if called twice.

@@ -13,7 +13,7 @@ pub(super) struct Sampler {
 
 impl Sampler {
     /// Begins to count for the calling thread.
-    pub(super) fn begin(&mut self, recorder: &Recorder) {
+    pub(super) fn begin(&mut self, recorder: &Recorder, from_start: bool) {
         self.hardware = None;
         // Once refused, always refused: not every thread need ask.
         if recorder.hardware_expected() {
@@ -23,7 +23,11 @@ impl Sampler {
             });
             recorder.hardware_found(self.hardware.is_some());
         }
-        self.usage = counters::thread_usage();
+        self.usage = if from_start {
+            Usage::default()
+        } else {
+            counters::thread_usage()
+        };
     }
 
     /// Counts since the previous reading. One or two system calls.

@@ -109,7 +109,8 @@ impl ThreadRecorder {
         if !self.fits(wire::THREAD_BEGIN_WORDS) {
             return false;
         }
-        let at = now();
+        let since_start = self.recorder.begin_of_thread();
+        let at = since_start.unwrap_or_else(now);
         let (thread, os_id) = (number(), counters::os_thread_id());
         self.slot[slot::THREAD].write(u64::from(thread.0) | u64::from(os_id) << 32);
         self.slot[slot::BEGIN].write(at.0);
@@ -130,7 +131,7 @@ impl ThreadRecorder {
         self.own
             .sample_every
             .write(self.recorder.ticks(SAMPLE_EVERY_US).max(1));
-        self.begin_counting(at);
+        self.begin_counting(at, since_start.is_some());
         true
     }
 
@@ -457,8 +458,9 @@ impl ThreadRecorder {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin_counting(&self, at: Ticks) {
-        self.sampler().begin(self.recorder);
+    /// Counts from now on, or from the thread's start.
+    fn begin_counting(&self, at: Ticks, from_start: bool) {
+        self.sampler().begin(self.recorder, from_start);
         self.own.sampled.write(at.0);
     }
 
