@@ -104,8 +104,8 @@ impl Rendezvous {
         &self.gate.bell
     }
 
-    /// Forgets arrivals of a phase that was given up (a cancelled region).
-    /// Nobody may be inside.
+    /// Forgets arrivals of a phase that was given up (a cancelled region, or a
+    /// team that a fork has broken up). Nobody may be inside.
     pub(crate) fn reset(&self) {
         self.gate.root.store(0, Ordering::Relaxed);
         for counter in &self.inner {

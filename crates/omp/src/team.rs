@@ -180,6 +180,21 @@ impl Team {
         self.dock.active_level.load(Ordering::Relaxed)
     }
 
+    /// Goes on with the primary thread alone: a fork has taken the others away.
+    pub(crate) fn forget_workers(&self) {
+        self.seats.set(0);
+        if self.size() > 1 {
+            self.dock
+                .order
+                .store(self.order().alone().0, Ordering::Relaxed);
+        }
+        self.barrier.reset();
+        self.join.reset();
+        if let Some(group) = self.group() {
+            group.employed.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// The member of the enclosing team that formed this one.
     #[inline]
     pub fn parent(&self) -> Option<&'static Member> {

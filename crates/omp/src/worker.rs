@@ -154,11 +154,19 @@ impl Worker {
 }
 
 /// Runs in a forked child: of all threads only the calling one is left, so the
-/// teams it kept have no workers any more.
+/// teams it kept have no workers any more. If it forked inside regions, it goes
+/// through them alone.
 pub(crate) fn restart_in_child(runtime: &'static Runtime) {
     if let Some(member) = CURRENT.get() {
         let worker = member.worker();
-        worker.teams.set(Vec::new());
+        let depth = worker.depth.get() as usize;
+        worker.teams.with(|teams| teams.truncate(depth));
+        let mut inside = Some(member);
+        while let Some(member) = inside {
+            let team = member.team();
+            team.forget_workers();
+            inside = team.parent();
+        }
         worker.start_recording(runtime);
     }
 }
