@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{collect, compile, fathomp, finish, has, run, send, skip, two_regions, until, wait};
+use common::{
+    collect, compile, fathomp, finish, has, run, send, skip, two_regions, until, until_ready, wait,
+};
 use std::fs;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -223,25 +225,17 @@ fn a_signal_to_us_alone_is_handed_on() {
 #[test]
 fn the_program_may_survive_an_interrupt() {
     let directory = tempfile::tempdir().unwrap();
-    let mut child = fathomp(directory.path())
-        .args([
-            "run",
-            "--",
-            "sh",
-            "-c",
-            "trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.01; done",
-        ])
-        .process_group(0)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut [0; 6])
-        .unwrap();
+    let child = until_ready(
+        fathomp(directory.path())
+            .args([
+                "run",
+                "--",
+                "sh",
+                "-c",
+                "trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.01; done",
+            ])
+            .process_group(0),
+    );
     send("INT", &format!("-{}", child.id()));
     let ended = collect(child);
     assert_eq!(ended.code, Some(9), "{ended:?}");

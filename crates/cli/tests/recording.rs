@@ -2,9 +2,8 @@
 
 mod common;
 
-use common::{collect, compile, fathomp, finish, run, send, skip, two_regions};
+use common::{collect, compile, fathomp, finish, run, send, skip, two_regions, until_ready};
 use std::fs;
-use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -206,19 +205,11 @@ fn an_interrupt_leaves_a_recording() {
         "puts(\"ready\"); fflush(stdout); for (;;) {}",
     );
     compile(directory.path(), "endless", &source, &["-fopenmp"]);
-    let mut child = fathomp(directory.path())
-        .args(["record", "--", "./endless"])
-        .process_group(0)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut [0; 6])
-        .unwrap();
+    let child = until_ready(
+        fathomp(directory.path())
+            .args(["record", "--", "./endless"])
+            .process_group(0),
+    );
     send("INT", &format!("-{}", child.id()));
     let ended = collect(child);
     assert_eq!(ended.in_words().code, Some(130), "{ended:?}");
@@ -233,19 +224,11 @@ fn a_killed_launcher_leaves_a_recording() {
         "puts(\"ready\"); fflush(stdout); getchar();",
     );
     compile(directory.path(), "waiting", &source, &["-fopenmp"]);
-    let mut child = fathomp(directory.path())
-        .args(["record", "--", "./waiting"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut [0; 6])
-        .unwrap();
+    let mut child = until_ready(
+        fathomp(directory.path())
+            .args(["record", "--", "./waiting"])
+            .stdin(Stdio::piped()),
+    );
     child.kill().unwrap();
     // The program ends when its input does.
     drop(child.stdin.take());
@@ -423,20 +406,12 @@ fn a_runtime_that_escaped_is_named() {
     let copy = directory.path().join("libgomp-1234.so.1.0.0");
     fs::copy(answer.text().trim(), &copy).unwrap();
     compile(directory.path(), "private", PRIVATE, &["-ldl"]);
-    let mut child = fathomp(directory.path())
-        .args(["record", "--", "./private"])
-        .arg(&copy)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut [0; 6])
-        .unwrap();
+    let mut child = until_ready(
+        fathomp(directory.path())
+            .args(["record", "--", "./private"])
+            .arg(&copy)
+            .stdin(Stdio::piped()),
+    );
     // The address space is looked at after 50, 150, 450 ms and so on.
     std::thread::sleep(std::time::Duration::from_millis(1000));
     drop(child.stdin.take());

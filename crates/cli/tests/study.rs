@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{collect, compile, fathomp, finish, run, send, two_regions};
+use common::{collect, compile, fathomp, finish, run, send, two_regions, until_ready};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -216,19 +216,11 @@ fn an_interrupted_study_reports_what_there_is() {
         "puts(\"ready\"); fflush(stdout); for (;;) {}",
     );
     compile(directory.path(), "endless", &source, &["-fopenmp"]);
-    let mut child = fathomp(directory.path())
-        .args(["study", "--threads", "1,2", "--", "./endless"])
-        .process_group(0)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut [0; 6])
-        .unwrap();
+    let child = until_ready(
+        fathomp(directory.path())
+            .args(["study", "--threads", "1,2", "--", "./endless"])
+            .process_group(0),
+    );
     send("INT", &format!("-{}", child.id()));
     let ended = collect(child);
     assert_eq!(ended.in_words().code, Some(130), "{ended:?}");

@@ -16,10 +16,15 @@ pub struct ThreadSlot<T: 'static> {
     value: PhantomData<&'static T>,
 }
 
+impl<T: Sync + 'static> Default for ThreadSlot<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T: Sync + 'static> ThreadSlot<T> {
     /// The slot.
     #[must_use]
-    #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
         Self { value: PhantomData }
     }

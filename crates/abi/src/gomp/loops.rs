@@ -331,50 +331,39 @@ nexts! {
     GOMP_loop_ull_ordered_runtime_next => worksharing::next_ordered;
 }
 
-entry! {
-    /// `bool GOMP_loop_start(long start, long end, long incr, long sched, long chunk_size,
-    /// long *istart, long *iend, uintptr_t *reductions, void **mem)`
-    GOMP_loop_start => loop_start;
-    /// As `GOMP_loop_start`, with an `ordered` clause.
-    GOMP_loop_ordered_start => loop_ordered_start;
+/// Entry points that meet a loop of any schedule.
+macro_rules! generic_starts {
+    ($($name:ident => $body:ident, $kind:ident;)+) => {$(
+        entry! {
+            /// `bool NAME(long start, long end, long incr, long sched, long chunk_size,
+            /// long *istart, long *iend, uintptr_t *reductions, void **mem)`
+            $name => $body;
+        }
+
+        extern "C" fn $body(
+            first: c_long,
+            end: c_long,
+            step: c_long,
+            schedule: c_long,
+            size: c_long,
+            start_out: *mut u64,
+            end_out: *mut u64,
+            reductions: *mut usize,
+            memory: *mut *mut c_void,
+        ) -> bool {
+            let member = current();
+            let dealing = generic(member, schedule, chunk(size));
+            let wanted = $kind(Iterations::signed(first, end, step), dealing);
+            let bounds = Bounds::new(start_out, end_out);
+            // SAFETY: these are the arguments of the entry point.
+            unsafe { start_generic(member, &wanted, bounds, Parts { reductions, memory }) }
+        }
+    )+};
 }
 
-extern "C" fn loop_start(
-    first: c_long,
-    end: c_long,
-    step: c_long,
-    schedule: c_long,
-    size: c_long,
-    start_out: *mut u64,
-    end_out: *mut u64,
-    reductions: *mut usize,
-    memory: *mut *mut c_void,
-) -> bool {
-    let member = current();
-    let dealing = generic(member, schedule, chunk(size));
-    let wanted = plain(Iterations::signed(first, end, step), dealing);
-    let bounds = Bounds::new(start_out, end_out);
-    // SAFETY: these are the arguments of the entry point.
-    unsafe { start_generic(member, &wanted, bounds, Parts { reductions, memory }) }
-}
-
-extern "C" fn loop_ordered_start(
-    first: c_long,
-    end: c_long,
-    step: c_long,
-    schedule: c_long,
-    size: c_long,
-    start_out: *mut u64,
-    end_out: *mut u64,
-    reductions: *mut usize,
-    memory: *mut *mut c_void,
-) -> bool {
-    let member = current();
-    let dealing = generic(member, schedule, chunk(size));
-    let wanted = ordered(Iterations::signed(first, end, step), dealing);
-    let bounds = Bounds::new(start_out, end_out);
-    // SAFETY: these are the arguments of the entry point.
-    unsafe { start_generic(member, &wanted, bounds, Parts { reductions, memory }) }
+generic_starts! {
+    GOMP_loop_start => loop_start, plain;
+    GOMP_loop_ordered_start => loop_ordered_start, ordered;
 }
 
 /// `void GOMP_loop_end(void)`: the end of a loop, with its barrier.

@@ -82,50 +82,38 @@ runtime_starts! {
     GOMP_loop_ull_ordered_runtime_start => ordered_runtime_start, start_ordered, Some(true);
 }
 
-entry! {
-    /// `bool GOMP_loop_ull_start(bool up, ull start, ull end, ull incr, long sched,
-    /// ull chunk_size, ull *istart, ull *iend, uintptr_t *reductions, void **mem)`
-    GOMP_loop_ull_start => loop_start;
-    /// As `GOMP_loop_ull_start`, with an `ordered` clause.
-    GOMP_loop_ull_ordered_start => loop_ordered_start;
+/// As `generic_starts` of the long forms.
+macro_rules! generic_starts {
+    ($($name:ident => $body:ident, $kind:ident;)+) => {$(
+        entry! {
+            /// `bool NAME(bool up, unsigned long long start, end, incr, long sched,
+            /// unsigned long long chunk_size, *istart, *iend, uintptr_t *reductions, void **mem)`
+            $name => $body;
+        }
+
+        extern "C" fn $body(
+            up: bool,
+            first: u64,
+            end: u64,
+            step: u64,
+            schedule: c_long,
+            chunk: u64,
+            start_out: *mut u64,
+            end_out: *mut u64,
+            reductions: *mut usize,
+            memory: *mut *mut c_void,
+        ) -> bool {
+            let member = current();
+            let dealing = generic(member, schedule, chunk);
+            let wanted = $kind(Iterations::unsigned(up, first, end, step), dealing);
+            let bounds = Bounds::new(start_out, end_out);
+            // SAFETY: these are the arguments of the entry point.
+            unsafe { start_generic(member, &wanted, bounds, Parts { reductions, memory }) }
+        }
+    )+};
 }
 
-extern "C" fn loop_start(
-    up: bool,
-    first: u64,
-    end: u64,
-    step: u64,
-    schedule: c_long,
-    chunk: u64,
-    start_out: *mut u64,
-    end_out: *mut u64,
-    reductions: *mut usize,
-    memory: *mut *mut c_void,
-) -> bool {
-    let member = current();
-    let dealing = generic(member, schedule, chunk);
-    let wanted = plain(Iterations::unsigned(up, first, end, step), dealing);
-    let bounds = Bounds::new(start_out, end_out);
-    // SAFETY: these are the arguments of the entry point.
-    unsafe { start_generic(member, &wanted, bounds, Parts { reductions, memory }) }
-}
-
-extern "C" fn loop_ordered_start(
-    up: bool,
-    first: u64,
-    end: u64,
-    step: u64,
-    schedule: c_long,
-    chunk: u64,
-    start_out: *mut u64,
-    end_out: *mut u64,
-    reductions: *mut usize,
-    memory: *mut *mut c_void,
-) -> bool {
-    let member = current();
-    let dealing = generic(member, schedule, chunk);
-    let wanted = ordered(Iterations::unsigned(up, first, end, step), dealing);
-    let bounds = Bounds::new(start_out, end_out);
-    // SAFETY: these are the arguments of the entry point.
-    unsafe { start_generic(member, &wanted, bounds, Parts { reductions, memory }) }
+generic_starts! {
+    GOMP_loop_ull_start => loop_start, plain;
+    GOMP_loop_ull_ordered_start => loop_ordered_start, ordered;
 }

@@ -108,6 +108,24 @@ pub(crate) fn collect(mut child: Child) -> Ended {
     }
 }
 
+/// Starts `command`, whose program says `ready` first, and waits for that word.
+pub(crate) fn until_ready(command: &mut Command) -> Child {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut word = [0; 6];
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut word)
+        .unwrap();
+    assert_eq!(&word, b"ready\n");
+    child
+}
+
 fn drain(stream: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut all = Vec::new();
