@@ -4,7 +4,7 @@ mod common;
 
 use common::{collect, compile, fathomp, finish, run, send, two_regions, until_ready};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 
