@@ -1,0 +1,17 @@
+//! C sources to programs: compilers found and asked what they can do, programs
+//! built once and kept in the user's cache, children that end in time.
+//!
+//! Knows neither workloads nor benchmarks: they bring their sources
+//! ([`Recipe`]) and get a path.
+#![forbid(unsafe_code)]
+
+mod compiler;
+mod parallel;
+pub mod process;
+mod recipe;
+mod store;
+
+pub use compiler::{Compiler, CompilerError};
+pub use parallel::in_parallel;
+pub use recipe::{File, Recipe};
+pub use store::{BuildError, Built, build};

@@ -1,0 +1,196 @@
+//! Running a child process that may hang or talk without end.
+
+use nix::sys::signal::Signal;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What a child may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Longest life.
+    pub time: Duration,
+    /// Bytes kept of each output stream: the last ones.
+    pub bytes: usize,
+}
+
+/// What a child left behind.
+#[derive(Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+impl Finished {
+    /// The end in words: "exit code 3", "signal 11 (SIGSEGV)".
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match (self.status.code(), self.status.signal()) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(number)) => match Signal::try_from(number) {
+                Ok(signal) => format!("signal {number} ({signal})"),
+                Err(_) => format!("signal {number}"),
+            },
+            (None, None) => self.status.to_string(),
+        }
+    }
+}
+
+/// Why a child gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// It is not there, or not a program.
+    #[error("it could not be started: {0}")]
+    Start(#[source] std::io::Error),
+    /// It was stopped.
+    #[error("it was still running after {} s and was stopped", .0.as_secs_f64())]
+    TimedOut(Duration),
+}
+
+/// Longest wait between two looks at the child. The first looks come sooner,
+/// so that a short child costs little.
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);
+/// How long a pipe may stay open after the child's end: somebody that the child
+/// left running may hold it.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Runs `command` without standard input to its end, or kills it at the limit.
+///
+/// The child stays in the process group of the caller: what the user's
+/// terminal sends (Ctrl-C) reaches both.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run(command: &mut Command, limits: Limits) -> Result<Finished, RunError> {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(RunError::Start)?;
+    // Both pipes are drained while the child runs: a full pipe would stop it.
+    let stdout = Drain::start(child.stdout.take(), limits.bytes);
+    let stderr = Drain::start(child.stderr.take(), limits.bytes);
+    let start = Instant::now();
+    let mut pause = Duration::from_micros(200);
+    let status = loop {
+        match child.try_wait().map_err(RunError::Start)? {
+            Some(status) => break status,
+            None if start.elapsed() >= limits.time => {
+                // Errors mean that it ended in this moment: nothing to stop.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(RunError::TimedOut(limits.time));
+            }
+            None => thread::sleep(pause),
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    };
+    Ok(Finished {
+        status,
+        stdout: stdout.finish(),
+        stderr: stderr.finish(),
+    })
+}
+
+/// A pipe that another thread reads.
+struct Drain {
+    kept: Arc<Mutex<Vec<u8>>>,
+    closed: Receiver<()>,
+}
+
+impl Drain {
+    fn start(pipe: Option<impl Read + Send + 'static>, limit: usize) -> Self {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (open, closed) = channel();
+        if let Some(mut pipe) = pipe {
+            let kept = Arc::clone(&kept);
+            thread::spawn(move || {
+                let mut piece = [0; 16 << 10];
+                // What was read before an error is still worth showing.
+                while let Ok(length @ 1..) = pipe.read(&mut piece) {
+                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    kept.extend_from_slice(piece.get(..length).unwrap_or_default());
+                    if kept.len() > limit.saturating_mul(2) {
+                        forget_beginning(&mut kept, limit);
+                    }
+                }
+                drop(open);
+            });
+        }
+        Self { kept, closed }
+    }
+
+    fn finish(self) -> String {
+        // Nothing is ever sent: the thread lets go when the pipe is closed.
+        let _ = self.closed.recv_timeout(GRACE);
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).into_owned()
+    }
+}
+
+fn forget_beginning(kept: &mut Vec<u8>, limit: usize) {
+    let surplus = kept.len().saturating_sub(limit);
+    kept.drain(..surplus);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        time: Duration::from_secs(20),
+        bytes: 100,
+    };
+
+    fn shell(script: &str, limits: Limits) -> Result<Finished, RunError> {
+        run(Command::new("sh").args(["-c", script]), limits)
+    }
+
+    #[test]
+    fn output_and_status_come_back() {
+        let finished = shell("echo out; echo err >&2; exit 3", LIMITS).unwrap();
+        assert_eq!(finished.describe(), "exit code 3");
+        assert_eq!(finished.stdout, "out\n");
+        assert_eq!(finished.stderr, "err\n");
+        let killed = shell("kill -11 $$", LIMITS).unwrap();
+        assert_eq!(killed.describe(), "signal 11 (SIGSEGV)");
+    }
+
+    #[test]
+    fn the_end_of_a_long_output_is_kept() {
+        let finished = shell("head -c 1000000 /dev/zero; echo last", LIMITS).unwrap();
+        assert!(finished.stdout.ends_with("last\n"));
+        assert!(finished.stdout.len() <= 2 * LIMITS.bytes);
+    }
+
+    #[test]
+    fn a_hanging_child_is_stopped() {
+        let short = Limits {
+            time: Duration::from_millis(50),
+            ..LIMITS
+        };
+        let error = shell("exec sleep 600", short).unwrap_err();
+        assert!(matches!(error, RunError::TimedOut(_)));
+    }
+
+    #[test]
+    fn a_grandchild_left_behind_does_not_hold_us_up() {
+        let finished = shell("sleep 20 & echo said", LIMITS).unwrap();
+        assert_eq!(finished.stdout, "said\n");
+    }
+
+    #[test]
+    fn a_missing_program_is_an_error() {
+        let error = run(&mut Command::new("/nonexistent/program"), LIMITS).unwrap_err();
+        assert!(matches!(error, RunError::Start(_)));
+    }
+}
