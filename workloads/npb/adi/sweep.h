@@ -1,0 +1,46 @@
+/* One direction of the factored solution, as its grid lines lie in memory.
+ *
+ * Lines that lie side by side are solved together, one in each lane of a
+ * vector: the recurrence along a line, which no compiler can vectorise, then
+ * does the same to several lines. */
+#ifndef FATHOMP_NPB_SWEEP_H
+#define FATHOMP_NPB_SWEEP_H
+
+#include "adi.h"
+
+#define LANES 2
+typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
+_Static_assert((ADI_GRID - 2) % LANES == 0, "the interior lines fill all lanes");
+
+/* In elements of a field. */
+struct sweep {
+    ptrdiff_t along;  /* from a point of a line to the next */
+    ptrdiff_t across; /* from a line to its neighbour in the next lane */
+    ptrdiff_t outer;  /* between the lines that threads share out */
+    ptrdiff_t normal, b, c; /* the momenta: along the direction and the others */
+    double spread;          /* d of the direction */
+};
+
+#define SWEEP_X ((struct sweep){1, ADI_LINE, ADI_PLANE, ADI_MOMENTUM_X * ADI_ROW, \
+                                ADI_MOMENTUM_Y * ADI_ROW, ADI_MOMENTUM_Z * ADI_ROW, ADI_SPREAD_XY})
+#define SWEEP_Y ((struct sweep){ADI_LINE, 1, ADI_PLANE, ADI_MOMENTUM_Y * ADI_ROW, \
+                                ADI_MOMENTUM_X * ADI_ROW, ADI_MOMENTUM_Z * ADI_ROW, ADI_SPREAD_XY})
+#define SWEEP_Z ((struct sweep){ADI_PLANE, 1, ADI_LINE, ADI_MOMENTUM_Z * ADI_ROW, \
+                                ADI_MOMENTUM_X * ADI_ROW, ADI_MOMENTUM_Y * ADI_ROW, ADI_SPREAD_Z})
+
+/* One value of each line of a bundle. */
+static inline lanes gather(const double *field, ptrdiff_t across)
+{
+    lanes value;
+    for (int w = 0; w < LANES; w++)
+        value[w] = field[w * across];
+    return value;
+}
+
+static inline void scatter(double *field, ptrdiff_t across, lanes value)
+{
+    for (int w = 0; w < LANES; w++)
+        field[w * across] = value[w];
+}
+
+#endif
