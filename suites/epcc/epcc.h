@@ -9,26 +9,11 @@
 #ifndef FATHOMP_EPCC_H
 #define FATHOMP_EPCC_H
 
-/* What a test is compared with: the same work without OpenMP. */
-enum reference {
-    REFERENCE_DELAY,       /* one delay per repetition */
-    REFERENCE_ITERATIONS,  /* ITERATIONS_PER_THREAD iterations per repetition */
-    REFERENCE_ADD,         /* one addition per repetition */
-    REFERENCE_ADD_LONG,    /* one long double addition per repetition */
-    REFERENCE_TREE,        /* the delays of one task tree, shared out evenly */
-    REFERENCE_LEAVES       /* the same when only leaves work */
-};
+#include "bench.h"
+#include "delay.h"
+#include <stddef.h>
 
-struct test {
-    const char *name;
-    enum reference reference;
-    /* Runs `reps` repetitions, a multiple of the number of threads. Returns 0,
-     * or the number of wrong results seen: a runtime that is fast because it
-     * is wrong must not win. */
-    long (*run)(long reps);
-};
-
-/* Iterations that each thread gets in the loop-scheduling tests. EPCC uses
+/* Iterations that each thread gets in the loop-scheduling rows. EPCC uses
  * 128 iterations of 15 us; an iteration here is a quarter of `delay_length`,
  * so that the cost of handing out a chunk is not lost in the work of the
  * chunk. */
@@ -38,15 +23,24 @@ struct test {
 /* Depth of the binary task tree. */
 #define TREE_DEPTH 6
 
-extern long delay_length;
-extern int threads;
+/* What a row is compared with: `reps` repetitions of its work without OpenMP. */
+void reference_delay(long reps);       /* one delay each */
+void reference_iterations(long reps);  /* ITERATIONS_PER_THREAD iterations each */
+void reference_add(long reps);         /* one addition each */
+void reference_add_long(long reps);    /* one long double addition each */
+void reference_tree(long reps);        /* the delays of one task tree */
+void reference_leaves(long reps);      /* the same when only leaves work */
+void reference_array(long reps);       /* one array_delay each */
 
-/* Work that the compiler cannot remove, `length` steps long. */
-void delay(long length);
+/* A delay that uses an array, so that the compiler must provide it. */
+void array_delay(double *array);
 
-extern const struct test sync_tests[];
-extern const struct test sched_tests[];
-extern const struct test task_tests[];
-extern const struct test nest_tests[];
+/* Sizes of arrays in doubles: powers of 3. */
+extern const struct parameter array_size;
+#define MAX_ARRAY_SIZE 177147
+
+/* Chunks of a loop: powers of 2. The second is for variants of a schedule, of
+ * which a short run takes one chunk only. */
+extern const struct parameter chunk, variant_chunk;
 
 #endif

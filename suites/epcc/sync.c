@@ -1,46 +1,68 @@
 /* Fork/join, worksharing and mutual exclusion. */
 #include "epcc.h"
 #include <omp.h>
-#include <stddef.h>
+#include <sched.h>
 
 static long parallel(long reps)
 {
+    long before = delays();
     for (long j = 0; j < reps; j++) {
 #pragma omp parallel
         delay(delay_length);
     }
-    return 0;
+    return delays() - before != reps * threads;
 }
 
 static long for_loop(long reps)
 {
+    long before = delays();
 #pragma omp parallel
     for (long j = 0; j < reps; j++) {
 #pragma omp for
         for (int i = 0; i < threads; i++)
             delay(delay_length);
     }
-    return 0;
+    return delays() - before != reps * threads;
 }
 
 static long parallel_for(long reps)
 {
+    long before = delays();
     for (long j = 0; j < reps; j++) {
 #pragma omp parallel for
         for (int i = 0; i < threads; i++)
             delay(delay_length);
     }
-    return 0;
+    return delays() - before != reps * threads;
 }
 
 static long barrier(long reps)
 {
+    long before = delays();
 #pragma omp parallel
     for (long j = 0; j < reps; j++) {
         delay(delay_length);
 #pragma omp barrier
     }
-    return 0;
+    return delays() - before != reps * threads;
+}
+
+/* No thread leaves a barrier before all have come. */
+static long barrier_waits(void)
+{
+    long arrived = 0, wrong = 0;
+#pragma omp parallel reduction(+ : wrong)
+    for (long j = 1; j <= 100; j++) {
+        long seen;
+#pragma omp atomic
+        arrived++;
+#pragma omp barrier
+#pragma omp atomic read
+        seen = arrived;
+        wrong += seen != j * threads;
+#pragma omp barrier
+    }
+    return wrong;
 }
 
 static long single(long reps)
@@ -173,19 +195,6 @@ static long atomic(long reps)
     return sum != (double)reps;
 }
 
-/* No processor adds long doubles atomically: gcc falls back on
- * GOMP_atomic_start and GOMP_atomic_end. */
-static long atomic_long(long reps)
-{
-    long double sum = 0.0L;
-#pragma omp parallel
-    for (long j = 0; j < reps / threads; j++) {
-#pragma omp atomic
-        sum += 1.0L;
-    }
-    return sum != (long double)reps;
-}
-
 static long reduction(long reps)
 {
     long wrong = 0;
@@ -201,21 +210,60 @@ static long reduction(long reps)
     return wrong;
 }
 
-const struct test sync_tests[] = {
-    {"PARALLEL", REFERENCE_DELAY, parallel},
-    {"FOR", REFERENCE_DELAY, for_loop},
-    {"PARALLEL FOR", REFERENCE_DELAY, parallel_for},
-    {"BARRIER", REFERENCE_DELAY, barrier},
-    {"SINGLE", REFERENCE_DELAY, single},
-    {"COPYPRIVATE", REFERENCE_DELAY, copyprivate},
-    {"MASTER", REFERENCE_DELAY, master},
-    {"CRITICAL", REFERENCE_DELAY, critical},
-    {"CRITICAL NAME", REFERENCE_DELAY, critical_name},
-    {"LOCK/UNLOCK", REFERENCE_DELAY, lock},
-    {"NEST LOCK", REFERENCE_DELAY, nest_lock},
-    {"ORDERED", REFERENCE_DELAY, ordered},
-    {"ATOMIC", REFERENCE_ADD, atomic},
-    {"ATOMIC LONG DOUBLE", REFERENCE_ADD_LONG, atomic_long},
-    {"REDUCTION", REFERENCE_DELAY, reduction},
-    {NULL, REFERENCE_DELAY, NULL},
+static long flush(long reps)
+{
+    long before = delays();
+#pragma omp parallel
+    for (long j = 0; j < reps; j++) {
+        delay(delay_length);
+#pragma omp flush
+    }
+    return delays() - before != reps * threads;
+}
+
+/* What was written before a flush is read after one. */
+static long flush_shows(void)
+{
+    long message = 0, ready = 0, wrong = 0;
+#pragma omp parallel reduction(+ : wrong)
+    for (long j = 1; j <= 20; j++) {
+#pragma omp master
+        {
+            message = j;
+#pragma omp flush
+#pragma omp atomic write
+            ready = j;
+        }
+        for (long seen = 0; seen < j;) {
+#pragma omp atomic read
+            seen = ready;
+            if (seen < j)
+                sched_yield();
+        }
+#pragma omp flush
+        wrong += message != j;
+#pragma omp barrier
+    }
+    return wrong;
+}
+
+static const struct row sync_rows[] = {
+    {.name = "PARALLEL", .reference = reference_delay, .run = parallel},
+    {.name = "FOR", .reference = reference_delay, .run = for_loop},
+    {.name = "PARALLEL FOR", .reference = reference_delay, .run = parallel_for},
+    {.name = "BARRIER", .reference = reference_delay, .run = barrier, .check = barrier_waits},
+    {.name = "SINGLE", .reference = reference_delay, .run = single},
+    {.name = "COPYPRIVATE", .reference = reference_delay, .run = copyprivate},
+    {.name = "MASTER", .reference = reference_delay, .run = master},
+    {.name = "CRITICAL", .reference = reference_delay, .run = critical, .shared_out = 1},
+    {.name = "CRITICAL NAME", .reference = reference_delay, .run = critical_name, .shared_out = 1},
+    {.name = "LOCK/UNLOCK", .reference = reference_delay, .run = lock, .shared_out = 1},
+    {.name = "NEST LOCK", .reference = reference_delay, .run = nest_lock, .shared_out = 1},
+    {.name = "ORDERED", .reference = reference_delay, .run = ordered},
+    {.name = "ATOMIC", .reference = reference_add, .run = atomic, .shared_out = 1},
+    {.name = "REDUCTION", .reference = reference_delay, .run = reduction},
+    {.name = "FLUSH", .reference = reference_delay, .run = flush, .check = flush_shows},
+    {.name = NULL},
 };
+
+ENTER_ROWS("sync", sync_rows);

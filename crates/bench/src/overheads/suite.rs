@@ -11,9 +11,39 @@ use std::time::Duration;
 /// Name and text of every source, so that an installed driver needs no
 /// repository.
 const SOURCES: &[(&str, &str)] = &[
+    ("bench.h", include_str!("../../../../suites/common/bench.h")),
+    ("case.c", include_str!("../../../../suites/common/case.c")),
+    ("case.h", include_str!("../../../../suites/common/case.h")),
+    ("clock.c", include_str!("../../../../suites/common/clock.c")),
+    ("clock.h", include_str!("../../../../suites/common/clock.h")),
+    ("delay.c", include_str!("../../../../suites/common/delay.c")),
+    ("delay.h", include_str!("../../../../suites/common/delay.h")),
+    ("json.c", include_str!("../../../../suites/common/json.c")),
+    ("json.h", include_str!("../../../../suites/common/json.h")),
+    ("main.c", include_str!("../../../../suites/common/main.c")),
+    (
+        "misses.c",
+        include_str!("../../../../suites/common/misses.c"),
+    ),
+    (
+        "misses.h",
+        include_str!("../../../../suites/common/misses.h"),
+    ),
+    (
+        "sample.c",
+        include_str!("../../../../suites/common/sample.c"),
+    ),
+    (
+        "sample.h",
+        include_str!("../../../../suites/common/sample.h"),
+    ),
+    ("epcc.c", include_str!("../../../../suites/epcc/epcc.c")),
     ("epcc.h", include_str!("../../../../suites/epcc/epcc.h")),
-    ("main.c", include_str!("../../../../suites/epcc/main.c")),
     ("sync.c", include_str!("../../../../suites/epcc/sync.c")),
+    (
+        "atomic_long.c",
+        include_str!("../../../../suites/epcc/atomic_long.c"),
+    ),
     ("sched.c", include_str!("../../../../suites/epcc/sched.c")),
     ("task.c", include_str!("../../../../suites/epcc/task.c")),
     ("nest.c", include_str!("../../../../suites/epcc/nest.c")),

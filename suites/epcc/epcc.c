@@ -1,0 +1,72 @@
+/* What the rows are compared with, and what they are measured for. */
+#include "epcc.h"
+
+#define CHUNKS .name = "chunk", .symbol = "n", .unit = "iterations", .values = chunks
+
+static const long chunks[] = {1, 2, 4, 8, 16, 32, 64, 128, 0};
+const struct parameter chunk = {CHUNKS, .quick = (const long[]){1, 4, 16, 0}};
+const struct parameter variant_chunk = {CHUNKS, .quick = (const long[]){1, 0}};
+
+const struct parameter array_size = {
+    .name = "array",
+    .symbol = "n",
+    .unit = "doubles",
+    .values = (const long[]){1, 3, 9, 27, 81, 243, 729, 2187, 6561, 19683, 59049, 177147, 0},
+    .quick = (const long[]){1, 729, 59049, 0},
+};
+
+static double sum;
+static long double sum_long;
+
+void reference_delay(long reps)
+{
+    for (long j = 0; j < reps; j++)
+        delay(delay_length);
+}
+
+void reference_iterations(long reps)
+{
+    for (long j = 0; j < reps * ITERATIONS_PER_THREAD; j++)
+        delay(iteration_length);
+}
+
+void reference_add(long reps)
+{
+    for (long j = 0; j < reps; j++) {
+        sum += 1.0;
+        __asm__ volatile("" ::: "memory");
+    }
+}
+
+void reference_add_long(long reps)
+{
+    for (long j = 0; j < reps; j++) {
+        sum_long += 1.0L;
+        __asm__ volatile("" ::: "memory");
+    }
+}
+
+/* Every node but the root works. */
+void reference_tree(long reps)
+{
+    reference_delay(reps * ((2L << TREE_DEPTH) - 2));
+}
+
+void reference_leaves(long reps)
+{
+    reference_delay(reps * (1L << TREE_DEPTH));
+}
+
+void array_delay(double *array)
+{
+    delay(delay_length);
+    array[0] = 1.0;
+    __asm__ volatile("" ::"r"(array) : "memory");
+}
+
+void reference_array(long reps)
+{
+    double array[1];
+    for (long j = 0; j < reps; j++)
+        array_delay(array);
+}

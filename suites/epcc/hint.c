@@ -1,0 +1,53 @@
+/* Locks and critical sections with hints about their use. */
+#include "epcc.h"
+#include <omp.h>
+
+static long hinted_lock(omp_sync_hint_t hint, long reps)
+{
+    long count = 0;
+    omp_lock_t guard;
+    omp_init_lock_with_hint(&guard, hint);
+#pragma omp parallel
+    for (long j = 0; j < reps / threads; j++) {
+        omp_set_lock(&guard);
+        delay(delay_length);
+        count++;
+        omp_unset_lock(&guard);
+    }
+    omp_destroy_lock(&guard);
+    return count != reps;
+}
+
+static long lock_uncontended(long reps)
+{
+    return hinted_lock(omp_sync_hint_uncontended, reps);
+}
+
+static long lock_contended(long reps)
+{
+    return hinted_lock(omp_sync_hint_contended, reps);
+}
+
+static long lock_nonspeculative(long reps)
+{
+    return hinted_lock(omp_sync_hint_nonspeculative, reps);
+}
+
+static long lock_speculative(long reps)
+{
+    return hinted_lock(omp_sync_hint_speculative, reps);
+}
+
+static const struct row hint_rows[] = {
+    {.name = "LOCK HINT UNCONTENDED", .reference = reference_delay, .run = lock_uncontended,
+     .shared_out = 1},
+    {.name = "LOCK HINT CONTENDED", .reference = reference_delay, .run = lock_contended,
+     .shared_out = 1},
+    {.name = "LOCK HINT NONSPECULATIVE", .reference = reference_delay, .run = lock_nonspeculative,
+     .shared_out = 1},
+    {.name = "LOCK HINT SPECULATIVE", .reference = reference_delay, .run = lock_speculative,
+     .shared_out = 1},
+    {.name = NULL},
+};
+
+ENTER_ROWS("sync", hint_rows);
