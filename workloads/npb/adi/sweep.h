@@ -43,4 +43,21 @@ static inline void scatter(double *field, ptrdiff_t across, lanes value)
         field[w * across] = value[w];
 }
 
+/* The state at a point of a line, per mass. */
+struct flow {
+    lanes volume;
+    lanes along, b, c; /* velocities, in the order of the sweep */
+    lanes energy, kinetic;
+};
+
+static inline void gather_flow(struct flow *f, const double *u, const struct sweep *s)
+{
+    f->volume = 1.0 / gather(u, s->across);
+    f->along = gather(u + s->normal, s->across) * f->volume;
+    f->b = gather(u + s->b, s->across) * f->volume;
+    f->c = gather(u + s->c, s->across) * f->volume;
+    f->energy = gather(u + ADI_ENERGY * ADI_ROW, s->across) * f->volume;
+    f->kinetic = 0.5 * (f->along * f->along + f->b * f->b + f->c * f->c);
+}
+
 #endif

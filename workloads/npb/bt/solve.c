@@ -1,21 +1,6 @@
 #include "solve.h"
 #include "block.h"
 
-/* A point of a line, per mass; velocity `along` the line, `b` and `c` across. */
-struct flow {
-    lanes volume, along, b, c, energy, kinetic;
-};
-
-static inline void gather_flow(struct flow *f, const double *u, const struct sweep *s)
-{
-    f->volume = 1.0 / gather(u, s->across);
-    f->along = gather(u + s->normal, s->across) * f->volume;
-    f->b = gather(u + s->b, s->across) * f->volume;
-    f->c = gather(u + s->c, s->across) * f->volume;
-    f->energy = gather(u + ADI_ENERGY * ADI_ROW, s->across) * f->volume;
-    f->kinetic = 0.5 * (f->along * f->along + f->b * f->b + f->c * f->c);
-}
-
 /* The blocks are in the order density, momentum along the line, momenta
  * across, energy; so they are the same in all directions. */
 

@@ -1,0 +1,11 @@
+/* SP's classes. */
+#ifndef FATHOMP_NPB_PROBLEM_H
+#define FATHOMP_NPB_PROBLEM_H
+
+#include "npb.h"
+
+#define ADI_GRID NPB_BY_CLASS(12, 36, 64, 102, 162)
+#define ADI_STEPS NPB_BY_CLASS(100, 400, 400, 400, 400)
+#define ADI_TIME_STEP NPB_BY_CLASS(0.015, 0.0015, 0.0015, 0.001, 0.00067)
+
+#endif
