@@ -22,7 +22,7 @@ static inline size_t mg_row(int n, int i3, int i2)
 }
 
 /* The right-hand side: zero but for +1 at the ten largest and -1 at the ten
- * smallest values of a field of random numbers. Uses v for that field. */
+ * smallest values of a field of random numbers. Forms its own team. */
 void mg_charges(int n, double *v);
 
 /* The functions below are called by all threads of a team together. Each ends
