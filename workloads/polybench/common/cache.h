@@ -1,0 +1,10 @@
+/* How large the machine's last-level cache is. */
+#ifndef FATHOMP_POLYBENCH_CACHE_H
+#define FATHOMP_POLYBENCH_CACHE_H
+
+#include <stddef.h>
+
+/* 0 if the machine does not tell. */
+size_t cache_last_level_bytes(void);
+
+#endif
