@@ -1,6 +1,6 @@
 /* How large the machine's last-level cache is. */
-#ifndef FATHOMP_POLYBENCH_CACHE_H
-#define FATHOMP_POLYBENCH_CACHE_H
+#ifndef FATHOMP_CACHE_H
+#define FATHOMP_CACHE_H
 
 #include <stddef.h>
 
