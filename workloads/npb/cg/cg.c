@@ -1,6 +1,8 @@
-/* NPB CG, "conjugate gradient" (RNR-94-007, section 2.4.2): the eigenvalue of a
- * large sparse symmetric matrix next to a shift, by inverse iteration; each
- * step solves a system by 25 iterations of conjugate gradients.
+/* NPB CG, "conjugate gradient" (RNR-94-007, kernel CG): the eigenvalue of a
+ * large sparse symmetric matrix next to a shift.
+ *
+ * Inverse iteration, each step of which solves a system by 25 iterations of
+ * conjugate gradients.
  *
  * Parallel over rows, in one region for each step of the inverse iteration. A
  * thread owns the same rows, and the same parts of all vectors, in every loop.

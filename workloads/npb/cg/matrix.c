@@ -1,4 +1,4 @@
-/* CG's matrix (RNR-94-007, section 2.4.2): A = sum_i w_i x_i x_i^T + (0.1 - shift) I
+/* CG's matrix (RNR-94-007, kernel CG): A = sum_i w_i x_i x_i^T + (0.1 - shift) I
  * with sparse random vectors x_i, whose element i is 1/2, and weights w_i that
  * fall geometrically from 1 to 0.1.
  *

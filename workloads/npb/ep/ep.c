@@ -1,4 +1,4 @@
-/* NPB EP, "embarrassingly parallel" (RNR-94-007, section 2.4.1): pairs of normal
+/* NPB EP, "embarrassingly parallel" (RNR-94-007, kernel EP): pairs of normal
  * deviates by the polar method, counted by the square annulus they fall into.
  *
  * Parallel over batches of 2^16 pairs. A batch jumps to its own place in the

@@ -1,6 +1,8 @@
-/* NPB IS, "integer sort" (RNR-94-007, section 2.4.5): ranks of small integer
- * keys, ten times over with two keys changed before each, as particle codes sort
- * their particles.
+/* NPB IS, "integer sort" (RNR-94-007, kernel IS): ranks of small integer keys,
+ * ten times over.
+ *
+ * Two keys are changed before each ranking. Particle codes sort their particles
+ * into cells like this.
  *
  * Parallel by buckets, in one region per ranking. Each thread counts its share
  * of the keys by their leading bits; from all counts it learns where its keys of
