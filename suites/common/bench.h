@@ -52,11 +52,11 @@ struct rows {
 /* Enters a file's rows in the program's list. The list is a section of the
  * executable, so that a file can be left out of the link without any other
  * file having to know. */
-#define ENTER_ROWS_IN(language, group, table)                                 \
-    static const struct rows table##_entry = {group, __FILE__, language, table}; \
-    static const struct rows *const table##_pointer                           \
+#define ENTER_ROWS_OF(language, file, group, table)                              \
+    static const struct rows table##_entry = {group, file, language, table};     \
+    static const struct rows *const table##_pointer                              \
         __attribute__((section("bench_rows"), used)) = &table##_entry
-#define ENTER_ROWS(group, table) ENTER_ROWS_IN("C", group, table)
+#define ENTER_ROWS(group, table) ENTER_ROWS_OF("C", __FILE__, group, table)
 
 /* Settings of the case that runs: constant once it has begun. */
 extern int threads;                /* size of the team */
