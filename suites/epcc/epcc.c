@@ -70,3 +70,9 @@ void reference_array(long reps)
     for (long j = 0; j < reps; j++)
         array_delay(array);
 }
+
+void change(double *array, long n)
+{
+    for (long i = 0; i < n; i++)
+        array[i] += 1.0;
+}

@@ -35,6 +35,10 @@ void reference_array(long reps);       /* one array_delay each */
 /* A delay that uses an array, so that the compiler must provide it. */
 void array_delay(double *array);
 
+/* Adds 1 to each of `n` doubles. Here, so that no caller gets a copy of its own
+ * that is compiled differently. */
+void change(double *array, long n);
+
 /* Sizes of arrays in doubles: powers of 3. */
 extern const struct parameter array_size;
 #define MAX_ARRAY_SIZE 177147

@@ -27,13 +27,6 @@ static double *section(int thread)
     return (double *)(void *)(sections + section_bytes * (size_t)thread);
 }
 
-static void change(double *array, long n)
-{
-    for (long i = 0; i < n; i++)
-        array[i] += 1.0;
-    __asm__ volatile("" ::"r"(array) : "memory");
-}
-
 static void reference_change(long reps)
 {
     for (long j = 0; j < reps; j++)

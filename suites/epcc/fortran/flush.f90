@@ -18,15 +18,6 @@ contains
     allocate (sections(rows, team_size()))
     sections = 0
   end subroutine
-
-  subroutine change(array, n)
-    real(c_double), intent(inout) :: array(*)
-    integer(c_long), intent(in) :: n
-    integer(c_long) :: i
-    do i = 1, n
-      array(i) = array(i) + 1
-    end do
-  end subroutine
 end module
 
 subroutine f_change(reps) bind(C)

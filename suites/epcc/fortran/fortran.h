@@ -12,6 +12,11 @@
       import :: c_double
       real(c_double), intent(inout) :: array(*)
     end subroutine
+    subroutine change(array, n) bind(C, name="change")
+      import :: c_double, c_long
+      real(c_double), intent(inout) :: array(*)
+      integer(c_long), value :: n
+    end subroutine
     ! Steps of the delay in one repetition, and in one iteration of a loop.
     integer(c_long) function delay_steps() bind(C, name="delay_steps")
       import :: c_long
