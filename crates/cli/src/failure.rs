@@ -9,6 +9,8 @@ use std::path::Path;
 pub(crate) mod exit {
     /// The job was not done.
     pub(crate) const FAILED: u8 = 1;
+    /// What was asked for makes no sense.
+    pub(crate) const USAGE: u8 = 2;
     /// A launching command failed itself; kept apart from what programs
     /// usually return, as `env` and `timeout` do.
     pub(crate) const LAUNCHER: u8 = 125;
@@ -69,6 +71,8 @@ failure_from!(
     crate::calibrate::ProbeError,
     crate::launch::LaunchError,
     fathomp_runtime::UnpackError,
+    fathomp_toolchain::BuildError,
+    fathomp_toolchain::CompilerError,
     fathomp_trace::drain::DrainError,
     fathomp_trace::reader::OpenError,
     fathomp_trace::writer::CreateError,

@@ -9,7 +9,8 @@ pub(crate) const NARROW_SPACE: char = '\u{202f}';
 pub(crate) const NOTHING: &str = "–";
 
 /// A duration of `ns` nanoseconds, such as `1.24 ms`.
-pub(crate) fn duration(ns: f64) -> String {
+#[must_use]
+pub fn duration(ns: f64) -> String {
     if !ns.is_finite() {
         return NOTHING.to_owned();
     }

@@ -2,12 +2,14 @@
 //! plain plans and no work starts on nonsense.
 
 mod lists;
+pub(crate) mod workload;
 
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(crate) use lists::{ThreadCount, ThreadList};
+pub(crate) use workload::Workload;
 
 /// Tells what an OpenMP program costs and how far it will scale, from the
 /// program as it is.
@@ -54,6 +56,9 @@ pub(crate) enum Command {
     /// Write one offline HTML page about recordings.
     #[command(after_help = "Example:\n  fathomp report recording -o report.html")]
     Report(Report),
+    /// List, build, run and verify the OpenMP programs that fathomp brings.
+    #[command(after_help = "Example:\n  fathomp workload run cg --class W --threads 2")]
+    Workload(Workload),
     /// Print the path of the unpacked runtime library, for LD_PRELOAD.
     #[command(hide = true)]
     RuntimePath,

@@ -9,6 +9,7 @@ mod report;
 mod run;
 mod runtime_path;
 mod study;
+mod workload;
 
 use crate::args::{Arguments, Command};
 use crate::failure::Outcome;
@@ -29,6 +30,7 @@ pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
         Command::Run(plan) => run::run(&plan, voice),
         Command::Record(plan) => record::record(&plan, voice),
         Command::Calibrate(plan) => calibrate::calibrate(&plan, voice),
+        Command::Workload(plan) => workload::workload(&plan, voice),
         Command::RuntimePath => runtime_path::runtime_path(voice),
     }
 }

@@ -31,7 +31,7 @@ fn start_and_wait(plan: &Run, program: &program::Program, voice: Voice) -> Resul
     let unpacked = fathomp_runtime::unpack()?;
     let launch = Launch {
         program,
-        library: &unpacked.library,
+        library: Some(&unpacked.library),
         variables: thread_variables(plan.threads),
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(voice),

@@ -35,8 +35,9 @@ pub(crate) fn thread_variables(threads: Option<ThreadCount>) -> Vec<(&'static st
 #[derive(Clone, Debug)]
 pub(crate) struct Launch<'a> {
     pub(crate) program: &'a Program,
-    /// The runtime library.
-    pub(crate) library: &'a Path,
+    /// The runtime library to put in front; without it the program runs on
+    /// what it was linked with.
+    pub(crate) library: Option<&'a Path>,
     /// Variables set on top of the user's environment.
     pub(crate) variables: Vec<(&'static str, OsString)>,
     pub(crate) stdin: Stdin,
@@ -114,10 +115,10 @@ impl Launch<'_> {
         if let Some((name, arguments)) = self.program.command.split_first() {
             command.arg0(name).args(arguments);
         }
-        command.env(
-            "LD_PRELOAD",
-            preload(self.library, env::var_os("LD_PRELOAD").as_deref()),
-        );
+        if let Some(library) = self.library {
+            let users = env::var_os("LD_PRELOAD");
+            command.env("LD_PRELOAD", preload(library, users.as_deref()));
+        }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
             .stdin(self.stdin.open().map_err(LaunchError::Streams)?)

@@ -65,7 +65,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
 
     let launch = Launch {
         program: request.program,
-        library: &request.unpacked.library,
+        library: Some(&request.unpacked.library),
         variables: thread_variables(request.threads)
             .into_iter()
             .chain([(RECORD_VARIABLE, OsString::from(&live.0))])

@@ -4,14 +4,16 @@ use unicode_width::UnicodeWidthStr;
 
 /// A table: one column of names, which takes what width is left, and columns
 /// of numbers, of which the least important go first if there is too little.
-pub(super) struct Grid {
+#[derive(Debug)]
+pub struct Grid {
     name: &'static str,
     columns: Vec<Column>,
     rows: Vec<(String, Vec<String>)>,
 }
 
+#[derive(Debug)]
 struct Column {
-    title: &'static str,
+    title: String,
     /// 0 is never left out.
     expendable: u8,
     /// Words stand left, numbers right.
@@ -23,7 +25,9 @@ const NAME_MAX: usize = 60;
 const GAP: &str = "  ";
 
 impl Grid {
-    pub(super) fn new(name: &'static str) -> Self {
+    /// A table whose first column is called `name`.
+    #[must_use]
+    pub fn new(name: &'static str) -> Self {
         Self {
             name,
             columns: Vec::new(),
@@ -32,9 +36,10 @@ impl Grid {
     }
 
     /// A column of numbers; the higher `expendable`, the sooner it goes.
-    pub(super) fn column(mut self, title: &'static str, expendable: u8) -> Self {
+    #[must_use]
+    pub fn column(mut self, title: impl Into<String>, expendable: u8) -> Self {
         self.columns.push(Column {
-            title,
+            title: title.into(),
             expendable,
             words: false,
         });
@@ -42,22 +47,25 @@ impl Grid {
     }
 
     /// Likewise of words.
-    pub(super) fn words(mut self, title: &'static str, expendable: u8) -> Self {
+    #[must_use]
+    pub fn words(mut self, title: impl Into<String>, expendable: u8) -> Self {
         self.columns.push(Column {
-            title,
+            title: title.into(),
             expendable,
             words: true,
         });
         self
     }
 
-    pub(super) fn row(&mut self, name: impl Into<String>, cells: Vec<String>) {
+    /// A row: its name, and a cell for each column.
+    pub fn row(&mut self, name: impl Into<String>, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.columns.len());
         self.rows.push((name.into(), cells));
     }
 
     /// The table in at most `width` columns, if its first columns fit at all.
-    pub(super) fn render(&self, width: usize) -> String {
+    #[must_use]
+    pub fn render(&self, width: usize) -> String {
         let widths: Vec<usize> = self
             .columns
             .iter()
@@ -67,7 +75,7 @@ impl Grid {
                     .iter()
                     .filter_map(|(_, cells)| cells.get(index))
                     .map(|cell| columns(cell))
-                    .chain([columns(column.title)])
+                    .chain([columns(&column.title)])
                     .max()
                     .unwrap_or(0)
             })
@@ -97,11 +105,7 @@ impl Grid {
         let name_width = longest.min(room);
 
         let mut text = String::new();
-        let titles: Vec<String> = self
-            .columns
-            .iter()
-            .map(|one| one.title.to_owned())
-            .collect();
+        let titles: Vec<String> = self.columns.iter().map(|one| one.title.clone()).collect();
         let head = std::iter::once((self.name, &titles));
         let body = self.rows.iter().map(|(name, cells)| (name.as_str(), cells));
         for (name, cells) in head.chain(body) {

@@ -5,6 +5,8 @@ mod grid;
 mod prediction;
 mod regions;
 
+pub use crate::units::duration;
+pub use grid::Grid;
 pub use prediction::prediction;
 pub use regions::{RegionOptions, regions};
 

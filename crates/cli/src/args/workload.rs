@@ -1,0 +1,276 @@
+//! `fathomp workload`: which programs, how large, how built.
+
+use super::{ThreadCount, ThreadList};
+use clap::{Args, Subcommand, ValueEnum};
+use fathomp_workloads::{Class, Suite, UnknownWorkload, catalogue, find};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// `fathomp workload`.
+#[derive(Args, Debug)]
+pub(crate) struct Workload {
+    /// What to do with the workloads.
+    #[command(subcommand)]
+    pub(crate) action: Action,
+}
+
+/// What can be done with workloads.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Action {
+    /// Show the workloads and their sizes.
+    #[command(after_help = "Example:\n  fathomp workload list --suite npb")]
+    List(List),
+    /// Build workloads and print their paths.
+    #[command(
+        after_help = "Example:\n  fathomp record -o recording -- $(fathomp workload build cg --class W)"
+    )]
+    Build(Build),
+    /// Build a workload and run it.
+    #[command(after_help = "Example:\n  fathomp workload run cg --class W --threads 2")]
+    Run(Run),
+    /// Build workloads, run them with several numbers of threads, and check
+    /// their results.
+    #[command(after_help = "Example:\n  fathomp workload verify npb --class W --threads 1,2")]
+    Verify(Verify),
+}
+
+/// `fathomp workload list`.
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    /// Only those of one suite.
+    #[arg(long, value_name = "SUITE")]
+    pub(crate) suite: Option<SuiteName>,
+}
+
+/// `fathomp workload build`.
+#[derive(Args, Debug)]
+pub(crate) struct Build {
+    /// Workloads, suites, or `all`.
+    #[arg(value_name = "NAME", required = true)]
+    pub(crate) names: Vec<Names>,
+    #[command(flatten)]
+    pub(crate) sizing: Sizing,
+    #[command(flatten)]
+    pub(crate) making: Making,
+    /// Also copy the programs to this directory, and print the copies' paths.
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace programs in that directory.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// `fathomp workload run`.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// The workload.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: One,
+    #[command(flatten)]
+    pub(crate) sizing: Sizing,
+    #[command(flatten)]
+    pub(crate) making: Making,
+    /// Threads per process (sets OMP_NUM_THREADS).
+    #[arg(long, value_name = "T")]
+    pub(crate) threads: Option<ThreadCount>,
+    /// Processes that share the program's memory; only 1 so far.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) nodes: Nodes,
+    /// Who answers the program's OpenMP calls.
+    #[arg(long, value_name = "RUNTIME", value_enum, default_value_t = RuntimeName::Fathomp)]
+    pub(crate) runtime: RuntimeName,
+    /// Run even if there seems to be too little memory.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// More arguments for the program, after `--`.
+    #[arg(value_name = "ARG", last = true)]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+/// `fathomp workload verify`.
+#[derive(Args, Debug)]
+pub(crate) struct Verify {
+    /// Workloads, suites, or `all`.
+    #[arg(value_name = "NAME", required = true)]
+    pub(crate) names: Vec<Names>,
+    #[command(flatten)]
+    pub(crate) sizing: Sizing,
+    #[command(flatten)]
+    pub(crate) making: Making,
+    /// Numbers of threads.
+    #[arg(long, value_name = "LIST", default_value = "1,2,4")]
+    pub(crate) threads: ThreadList,
+    /// Who answers the programs' OpenMP calls [default: both, as far as a
+    /// program can be run on them].
+    #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
+    pub(crate) runtime: Vec<RuntimeName>,
+    /// Longest time for one run, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "600")]
+    pub(crate) limit: Seconds,
+    /// Run even what seems to need more memory than there is.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// How large the problems are.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Sizing {
+    /// Class S, W, A, B or C; for suites with data sets the one of that rank:
+    /// mini, small, medium, large, extralarge.
+    #[arg(long, value_name = "CLASS", default_value = "S")]
+    pub(crate) class: Class,
+    /// Data set, for suites that have such: mini to extralarge, or 4x for four
+    /// times the last-level cache.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<String>,
+}
+
+/// How programs are built.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Making {
+    /// The compiler.
+    #[arg(long, value_name = "CC", default_value = "gcc")]
+    pub(crate) cc: String,
+    /// Its options, beside -fopenmp.
+    #[arg(
+        long,
+        value_name = "FLAGS",
+        default_value = "-O3 -g",
+        allow_hyphen_values = true
+    )]
+    pub(crate) cflags: String,
+}
+
+/// Who answers OpenMP calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RuntimeName {
+    /// fathomp's runtime.
+    Fathomp,
+    /// What the program was linked with: libgomp, libomp.
+    System,
+}
+
+/// A suite by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SuiteName(pub(crate) Suite);
+
+/// One workload.
+#[derive(Clone, Debug)]
+pub(crate) struct One(pub(crate) fathomp_workloads::Workload);
+
+/// One workload, a suite, or all.
+#[derive(Clone, Debug)]
+pub(crate) struct Names(pub(crate) Vec<fathomp_workloads::Workload>);
+
+/// A number of processes that can be had.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nodes;
+
+/// A length of time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seconds(pub(crate) Duration);
+
+/// The text stands for no such thing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NameError {
+    #[error(transparent)]
+    Workload(#[from] UnknownWorkload),
+    #[error("there is no suite \"{0}\": the suites are npb, polybench and patterns")]
+    Suite(String),
+    #[error("running across processes is not possible yet: leave --nodes at 1")]
+    Nodes,
+    #[error("\"{0}\" is not a number of seconds: give one from 0.001 to 1000000")]
+    Seconds(String),
+}
+
+fn suite(text: &str) -> Option<Suite> {
+    Suite::ALL.into_iter().find(|suite| suite.name() == text)
+}
+
+impl FromStr for SuiteName {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let unknown = || NameError::Suite(text.to_owned());
+        suite(text).map(Self).ok_or_else(unknown)
+    }
+}
+
+impl FromStr for One {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        Ok(Self(find(text)?))
+    }
+}
+
+impl FromStr for Names {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let mut all = catalogue();
+        if text == "all" {
+            return Ok(Self(all));
+        }
+        if let Some(suite) = suite(text) {
+            all.retain(|workload| workload.suite == suite);
+            return Ok(Self(all));
+        }
+        Ok(Self(vec![find(text)?]))
+    }
+}
+
+impl FromStr for Nodes {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        if text == "1" {
+            Ok(Self)
+        } else {
+            Err(NameError::Nodes)
+        }
+    }
+}
+
+impl FromStr for Seconds {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        text.parse()
+            .ok()
+            .filter(|seconds| (0.001..=1e6).contains(seconds))
+            .map(|seconds| Self(Duration::from_secs_f64(seconds)))
+            .ok_or_else(|| NameError::Seconds(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_for_one_or_many() {
+        let count = |text: &str| text.parse::<Names>().map(|names| names.0.len()).ok();
+        assert_eq!(count("ep"), Some(1));
+        assert_eq!(count("npb/ep"), Some(1));
+        assert!(count("npb") > Some(1));
+        assert!(count("all") > count("npb"));
+        assert_eq!(count("ep "), None);
+    }
+
+    #[test]
+    fn seconds_are_finite_and_positive() {
+        for text in ["0", "-1", "NaN", "inf", "1e9", "", "soon"] {
+            assert!(text.parse::<Seconds>().is_err(), "{text}");
+        }
+        assert!("0.5".parse::<Seconds>().is_ok());
+    }
+
+    #[test]
+    fn more_nodes_are_not_pretended() {
+        assert!("1".parse::<Nodes>().is_ok());
+        assert!("2".parse::<Nodes>().is_err());
+    }
+}

@@ -1,0 +1,118 @@
+//! What `fathomp workload verify` found, as a table and as JSON.
+
+use super::Setting;
+use fathomp_report::text::{Grid, duration};
+use fathomp_workloads::Class;
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub(super) struct Answer {
+    class: &'static str,
+    right: bool,
+    workloads: Vec<Row>,
+    #[serde(skip)]
+    titles: Vec<String>,
+}
+
+/// One workload.
+#[derive(Serialize)]
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) size: String,
+    /// Why nothing could be run.
+    pub(super) problem: Option<String>,
+    pub(super) runs: Vec<RunRow>,
+}
+
+/// One run of it.
+#[derive(Serialize)]
+pub(super) struct RunRow {
+    pub(super) runtime: String,
+    pub(super) threads: u32,
+    /// Of the timed section.
+    pub(super) seconds: Option<f64>,
+    pub(super) right: bool,
+    /// Why it is not right.
+    pub(super) problem: Option<String>,
+}
+
+impl Row {
+    fn right(&self) -> bool {
+        self.problem.is_none() && self.runs.iter().all(|run| run.right)
+    }
+}
+
+impl Answer {
+    pub(super) fn new(workloads: Vec<Row>, settings: &[Setting], class: Class) -> Self {
+        let title = |setting: &Setting| format!("{} {}", setting.runtime.name, setting.threads);
+        Self {
+            class: class.letter(),
+            right: workloads.iter().all(Row::right),
+            workloads,
+            titles: settings.iter().map(title).collect(),
+        }
+    }
+
+    pub(super) fn right(&self) -> bool {
+        self.right
+    }
+
+    /// A row for each workload, a sentence for each problem, one in the end.
+    pub(super) fn text(&self, width: usize) -> String {
+        let mut grid = Grid::new("Workload").words("Size", 2);
+        for title in &self.titles {
+            grid = grid.column(title, 1);
+        }
+        grid = grid.words("Result", 0);
+        for row in &self.workloads {
+            let mut cells = vec![row.size.clone()];
+            cells.extend(
+                (0..self.titles.len()).map(|index| match row.runs.get(index) {
+                    None => "–".to_owned(),
+                    Some(run) if !run.right => "WRONG".to_owned(),
+                    Some(run) => duration(run.seconds.unwrap_or(f64::NAN) * 1e9),
+                }),
+            );
+            let result = if row.right() { "right" } else { "WRONG" };
+            cells.push(result.to_owned());
+            grid.row(row.name.clone(), cells);
+        }
+        let mut text = grid.render(width);
+        text.push('\n');
+        for row in &self.workloads {
+            if let Some(problem) = &row.problem {
+                text.push_str(&format!("{}: {problem}\n", row.name));
+            }
+            for run in &row.runs {
+                if let Some(problem) = &run.problem {
+                    let plural = if run.threads == 1 { "" } else { "s" };
+                    text.push_str(&format!(
+                        "{} with {} thread{plural} on {}: {problem}\n",
+                        row.name, run.threads, run.runtime
+                    ));
+                }
+            }
+        }
+        text.push_str(&self.summary());
+        text
+    }
+
+    fn summary(&self) -> String {
+        let all = self.workloads.len();
+        let right = self.workloads.iter().filter(|row| row.right()).count();
+        let runs: usize = self.workloads.iter().map(|row| row.runs.len()).sum();
+        if right == all {
+            format!("{} right, in {runs} runs.\n", workloads_are(all))
+        } else {
+            format!("{} of {} NOT right.\n", all - right, workloads_are(all))
+        }
+    }
+}
+
+fn workloads_are(count: usize) -> String {
+    if count == 1 {
+        "1 workload is".to_owned()
+    } else {
+        format!("{count} workloads are")
+    }
+}

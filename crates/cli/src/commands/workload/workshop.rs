@@ -1,0 +1,76 @@
+//! Where workloads are built: a compiler, its options, the cache.
+
+use crate::args::workload::{Making, Names};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use fathomp_toolchain::{BuildError, Built, Compiler, build, in_parallel};
+use fathomp_workloads::{Class, Variant, Workload};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A compiler that builds OpenMP programs, and a place to build them in.
+pub(super) struct Workshop {
+    compiler: Compiler,
+    flags: Vec<String>,
+    cache: PathBuf,
+}
+
+impl Workshop {
+    pub(super) fn open(making: &Making) -> Result<Self, Failure> {
+        let cache = fathomp_runtime::unpack()?.cache;
+        let compiler = Compiler::find(&making.cc)?;
+        compiler.check_openmp(&cache)?;
+        Ok(Self {
+            compiler,
+            flags: making
+                .cflags
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect(),
+            cache,
+        })
+    }
+
+    pub(super) fn build(
+        &self,
+        workload: &Workload,
+        class: Class,
+        openmp: bool,
+    ) -> Result<Built, BuildError> {
+        let variant = Variant {
+            class,
+            openmp,
+            flags: self.flags.clone(),
+        };
+        build(&self.compiler, &workload.recipe(&variant), &self.cache)
+    }
+
+    /// Builds several at a time, counting them from `done` on.
+    pub(super) fn build_all(
+        &self,
+        workloads: &[&Workload],
+        class: Class,
+        openmp: bool,
+        progress: &Progress,
+        done: usize,
+    ) -> Vec<Result<Built, BuildError>> {
+        let done = AtomicUsize::new(done);
+        in_parallel(workloads, |workload| {
+            let built = self.build(workload, class, openmp);
+            let count = done.fetch_add(1, Ordering::Relaxed) + 1;
+            progress.at(count, format!("built {}", workload.full_name()));
+            built
+        })
+    }
+}
+
+/// The workloads that the names stand for, each once, in the order given.
+pub(super) fn chosen(names: &[Names]) -> Vec<&Workload> {
+    let mut chosen: Vec<&Workload> = Vec::new();
+    for workload in names.iter().flat_map(|names| &names.0) {
+        if !chosen.contains(&workload) {
+            chosen.push(workload);
+        }
+    }
+    chosen
+}
