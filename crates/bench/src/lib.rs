@@ -1,12 +1,23 @@
 //! Drivers and statistics of the microbenchmarks.
 //!
-//! A benchmark here is a C program under `suites/` that prints raw samples,
-//! and a driver that builds it, runs it under several OpenMP runtimes in turn
-//! and judges the samples. The programs know no statistics and the drivers
-//! know no OpenMP.
+//! A benchmark here is a C or Fortran program under `suites/` that prints raw
+//! samples. This crate builds it with any compiler ([`suite`]), runs it under
+//! every OpenMP runtime in turn ([`run`]), keeps all samples in a document
+//! ([`result`]) and says what they mean ([`summary`]). The programs know no
+//! statistics and the driver knows no OpenMP.
 #![forbid(unsafe_code)]
 
+pub mod compiler;
 pub mod machine;
-pub mod overheads;
-mod process;
+pub mod moments;
+pub mod noise;
+pub mod output;
+pub mod read;
+pub mod result;
+pub mod run;
+pub mod runtime;
+pub mod settings;
 pub mod stats;
+pub mod suite;
+pub mod summary;
+pub mod synthetic;

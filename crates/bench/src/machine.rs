@@ -1,12 +1,14 @@
 //! The facts about a machine that a timing depends on.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::thread::available_parallelism;
 
 /// What is written beside every result.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
+    /// Host name.
+    pub host: String,
     /// Processor model as the kernel names it.
     pub processor: String,
     /// Processors this process may run on.
@@ -29,6 +31,7 @@ impl Machine {
                 .and_then(|text| text.lines().next().map(|line| line.trim().to_owned()))
         };
         Self {
+            host: first_line("/proc/sys/kernel/hostname").unwrap_or_else(|| "unknown".to_owned()),
             processor: fs::read_to_string("/proc/cpuinfo")
                 .ok()
                 .and_then(|text| model_name(&text))
@@ -49,10 +52,10 @@ impl Machine {
             && load > 0.3 * self.processors as f64
         {
             warnings.push(format!(
-                "Other programs were using the processors when this began (load {load:.1} on {} \
-                 processors); trust the quiet columns more than the medians, and repeat on an idle machine or \
-                 with a higher priority (nice -n -20).",
-                self.processors
+                "Other programs were using the processors when this began (load {load:.1} on {}): trust \
+                 the quiet values more than the medians, and repeat on an idle machine or with a higher \
+                 priority (nice -n -20).",
+                processors(self.processors)
             ));
         }
         match self.governor.as_deref() {
@@ -63,6 +66,52 @@ impl Machine {
             )),
         }
         warnings
+    }
+}
+
+fn processors(count: usize) -> String {
+    match count {
+        1 => "1 processor".to_owned(),
+        many => format!("{many} processors"),
+    }
+}
+
+/// Time that a hypervisor took from the processors, and all time, in ticks
+/// since the start of the machine; `None` if the kernel does not tell.
+fn stolen() -> Option<(u64, u64)> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let ticks: Vec<u64> = text
+        .lines()
+        .next()?
+        .split_whitespace()
+        .skip(1)
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    // user nice system idle iowait irq softirq steal; guests are in user.
+    Some((*ticks.get(7)?, ticks.iter().take(8).sum()))
+}
+
+/// Watches what a hypervisor takes from the processors.
+#[derive(Debug)]
+pub struct StealMeter {
+    begin: Option<(u64, u64)>,
+}
+
+impl StealMeter {
+    /// Begins to watch.
+    #[must_use]
+    pub fn start() -> Self {
+        Self { begin: stolen() }
+    }
+
+    /// Share of the processors' time that was taken since the start; `None`
+    /// after less than a second.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        const TICKS_MIN: u64 = 100;
+        let (begin, end) = (self.begin?, stolen()?);
+        let all = end.1.checked_sub(begin.1).filter(|all| *all >= TICKS_MIN)?;
+        Some(end.0.saturating_sub(begin.0) as f64 / all as f64)
     }
 }
 
@@ -95,6 +144,7 @@ mod tests {
     #[test]
     fn a_busy_machine_and_a_saving_governor_are_named() {
         let machine = Machine {
+            host: "h".into(),
             processor: "x".into(),
             processors: 2,
             governor: Some("powersave".into()),

@@ -1,0 +1,9 @@
+//! Results for people and for other programs.
+
+mod csv;
+mod gnuplot;
+mod table;
+
+pub use csv::{HEADER as CSV_HEADER, csv};
+pub use gnuplot::{PlotFile, gnuplot};
+pub use table::table;

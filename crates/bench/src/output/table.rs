@@ -1,0 +1,317 @@
+//! The summary as text for a terminal.
+
+use crate::summary::{ColumnFacts, Estimate, LIMIT, Point, Quantity, Ratio, Summary, Verdict};
+use std::fmt::Write as _;
+
+/// Widest name of a case; longer ones push their line.
+const NAME_MAX: usize = 30;
+
+/// One table per suite, team size and quantity, what they add up to, and what
+/// makes them doubtful.
+#[must_use]
+pub fn table(summary: &Summary) -> String {
+    let mut out = String::new();
+    for source in &summary.sources {
+        let machine = &source.machine;
+        // Writing to a String cannot fail, here and below.
+        let _ = writeln!(
+            out,
+            "{}: {}, {} usable processors, Linux {}, governor {}; {} samples in each of {} runs, {:.0} s",
+            source.suite.name(),
+            machine.processor,
+            machine.processors,
+            machine.kernel,
+            machine.governor.as_deref().unwrap_or("not known"),
+            source.settings.samples,
+            source.settings.runs,
+            source.took_ns as f64 * 1e-9,
+        );
+        let clocks = &source.clocks;
+        let cycles = clocks
+            .cycles_per_ns()
+            .map_or_else(String::new, |(rate, of)| {
+                format!("; {rate:.2} cycles per ns ({of})")
+            });
+        let _ = writeln!(
+            out,
+            "clock: steps of {:.0} ns, {:.0} ns to read{cycles}",
+            clocks.resolution_ns, clocks.cost_ns
+        );
+    }
+    for points in sets(summary) {
+        out.push('\n');
+        set(&mut out, summary, &points);
+    }
+    for finding in &summary.caches {
+        out.push('\n');
+        let _ = writeln!(
+            out,
+            "Effective cache sizes by {} with {}:",
+            finding.row, summary.columns[finding.column].name
+        );
+        for level in &finding.plateaus {
+            let _ = writeln!(
+                out,
+                "  {:>8.2} ns per access up to {}{}",
+                level.access_ns,
+                bytes(level.bytes),
+                if level.open {
+                    " and beyond (where the sweep ended)"
+                } else {
+                    ""
+                }
+            );
+        }
+    }
+    remarks(&mut out, summary);
+    out
+}
+
+/// Points that share a table: suite, team size and quantity.
+fn sets(summary: &Summary) -> Vec<Vec<&Point>> {
+    let mut sets: Vec<Vec<&Point>> = Vec::new();
+    for point in &summary.points {
+        let fits = |set: &&mut Vec<&Point>| {
+            set.first().is_some_and(|first| {
+                (first.suite, first.threads, first.quantity)
+                    == (point.suite, point.threads, point.quantity)
+            })
+        };
+        match sets.iter_mut().find(fits) {
+            Some(set) => set.push(point),
+            None => sets.push(vec![point]),
+        }
+    }
+    sets.sort_by_key(|set| {
+        set.first()
+            .map(|one| (one.suite, one.threads, one.quantity))
+    });
+    sets
+}
+
+fn set(out: &mut String, summary: &Summary, points: &[&Point]) {
+    let Some(first) = points.first() else { return };
+    // Columns of other suites or machines have nothing here.
+    let columns: Vec<usize> = (0..summary.columns.len())
+        .filter(|index| points.iter().any(|point| point.entries[*index].is_some()))
+        .collect();
+    let crowded = columns
+        .iter()
+        .any(|index| first.threads as usize > summary.columns[*index].processors);
+    let quantity = first.quantity;
+    let _ = writeln!(
+        out,
+        "{}, {} thread{}{}: {} in {}, median (quiet)",
+        first.suite.name(),
+        first.threads,
+        if first.threads == 1 { "" } else { "s" },
+        if crowded {
+            ", more than processors"
+        } else {
+            ""
+        },
+        quantity.title(),
+        quantity.unit(),
+    );
+    let width = points
+        .iter()
+        .map(|point| point.name().chars().count())
+        .max()
+        .unwrap_or(0)
+        .clamp(9, NAME_MAX);
+    let _ = write!(out, "{:<width$}", "case");
+    if quantity.is_overhead() {
+        let _ = write!(out, "{:>9}", "work");
+    }
+    let widths: Vec<usize> = columns
+        .iter()
+        .map(|index| summary.columns[*index].name.chars().count().max(18) + 2)
+        .collect();
+    for (index, wide) in columns.iter().zip(&widths) {
+        let _ = write!(out, "{:>wide$}", summary.columns[*index].name);
+    }
+    let compared = points.iter().any(|point| point.against_best().is_some());
+    if compared {
+        let _ = write!(out, "{:>7}  {:<11}{:>7}  against", "ratio", "95 %", "quiet");
+    }
+    out.push('\n');
+    for point in points {
+        let _ = write!(out, "{:<width$}", point.name());
+        if quantity.is_overhead() {
+            let work = columns
+                .iter()
+                .find_map(|index| point.estimate(*index)?.reference_ns);
+            let _ = write!(out, "{:>9}", number(work));
+        }
+        for (index, wide) in columns.iter().zip(&widths) {
+            let text = match &point.entries[*index] {
+                None => "-".to_owned(),
+                Some(entry) => entry.estimate.as_ref().map_or("failed".to_owned(), value),
+            };
+            let _ = write!(out, "{text:>wide$}");
+        }
+        if compared {
+            out.push_str(&comparison(point.against_best(), &summary.columns));
+        }
+        while out.ends_with(' ') {
+            out.pop();
+        }
+        out.push('\n');
+    }
+    for verdict in &summary.verdicts {
+        let here = (verdict.suite, verdict.threads) == (first.suite, first.threads);
+        if here && quantity == Quantity::OverheadNs {
+            self::verdict(out, summary, verdict);
+        }
+    }
+}
+
+fn value(estimate: &Estimate) -> String {
+    format!(
+        "{} ({})",
+        number(Some(estimate.value)),
+        number(estimate.quiet)
+    )
+}
+
+fn comparison(ratio: Option<&Ratio>, columns: &[ColumnFacts]) -> String {
+    let Some(ratio) = ratio else {
+        return format!("{:>7}", "-");
+    };
+    let interval = format!("{:.2}-{:.2}", ratio.interval.low, ratio.interval.high);
+    let quiet = ratio
+        .quiet
+        .map_or("-".to_owned(), |quiet| format!("{quiet:.2}"));
+    format!(
+        "{:>7.2}  {interval:<11}{quiet:>7}  {}{}",
+        ratio.value,
+        columns[ratio.against].name,
+        if ratio.at_floor {
+            " (too small to see)"
+        } else {
+            ""
+        }
+    )
+}
+
+fn verdict(out: &mut String, summary: &Summary, verdict: &Verdict) {
+    let Some(subject) = summary.subject else {
+        return;
+    };
+    let _ = writeln!(
+        out,
+        "{}: geometric mean {:.3} of the best other ({:.3}-{:.3}) over {} rows{}.",
+        summary.columns[subject].name,
+        verdict.geometric_mean,
+        verdict.interval.low,
+        verdict.interval.high,
+        verdict.rows,
+        verdict
+            .quiet
+            .map_or_else(String::new, |quiet| format!(", {quiet:.3} when quiet"))
+    );
+    if !verdict.above_limit.is_empty() {
+        let _ = writeln!(
+            out,
+            "Above {LIMIT} with the whole interval: {}.",
+            verdict.above_limit.join(", ")
+        );
+    }
+    if !verdict.failed.is_empty() {
+        let _ = writeln!(out, "Failed: {}.", verdict.failed.join(", "));
+    }
+}
+
+/// Failures, what was left out, and doubts.
+fn remarks(out: &mut String, summary: &Summary) {
+    let mut failures: Vec<String> = Vec::new();
+    let (mut rejected, mut samples) = (0, 0);
+    for point in &summary.points {
+        for (index, entry) in point.entries.iter().enumerate() {
+            let Some(entry) = entry else { continue };
+            if let Some(failure) = &entry.failure {
+                failures.push(format!(
+                    "{} with {} at {} threads {failure}",
+                    point.name(),
+                    summary.columns[index].name,
+                    point.threads
+                ));
+            }
+            if let Some(estimate) = &entry.estimate {
+                rejected += estimate.rejected;
+                samples += estimate.spread.samples + estimate.rejected;
+            }
+        }
+    }
+    out.push('\n');
+    for failure in &failures {
+        let _ = writeln!(out, "Failed: {failure}.");
+    }
+    for skipped in &summary.skipped {
+        let _ = writeln!(out, "Skipped: {skipped}.");
+    }
+    for warning in &summary.warnings {
+        let _ = writeln!(out, "Note: {warning}");
+    }
+    let _ = writeln!(
+        out,
+        "{rejected} of {samples} samples were rejected because a thread lost its processor meanwhile."
+    );
+}
+
+/// Three significant digits, or all before the point.
+fn number(value: Option<f64>) -> String {
+    match value {
+        Some(v) if v.is_finite() && v.abs() < 9.95 => format!("{v:.2}"),
+        Some(v) if v.is_finite() && v.abs() < 99.5 => format!("{v:.1}"),
+        Some(v) if v.is_finite() => format!("{v:.0}"),
+        _ => "-".to_owned(),
+    }
+}
+
+/// A size as people read it.
+fn bytes(value: u64) -> String {
+    match value {
+        0..0x400 => format!("{value} B"),
+        0x400..0x10_0000 => format!("{} KiB", value >> 10),
+        _ => format!("{:.1} MiB", value as f64 / f64::from(1 << 20)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::summarise;
+    use crate::synthetic;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(number(Some(4.257)), "4.26");
+        assert_eq!(number(Some(42.57)), "42.6");
+        assert_eq!(number(Some(123_456.7)), "123457");
+        assert_eq!(number(Some(f64::NAN)), "-");
+        assert_eq!(number(None), "-");
+        assert_eq!(bytes(49_152), "48 KiB");
+    }
+
+    #[test]
+    fn everything_is_said_once() {
+        let documents = [synthetic::epcc(), synthetic::mcbench(), synthetic::access()];
+        let text = table(&summarise(&documents, None));
+        for part in [
+            "epcc, 2 threads: overhead in ns",
+            "mcbench, 4 threads: overhead per MB in ns/MB",
+            "access, 1 thread: time per access in ns",
+            "access, 4 threads: bandwidth in GB/s",
+            "DYNAMIC 16",
+            "gcc+fathomp: geometric mean",
+            "signal 11 (SIGSEGV)",
+            "hint.c",
+            "3.00 cycles per ns (core clock, measured)",
+            "Effective cache sizes by CHASE w",
+        ] {
+            assert_eq!(text.matches(part).count().min(1), 1, "{part}\n{text}");
+        }
+        assert!(text.lines().all(|line| line == line.trim_end()));
+    }
+}

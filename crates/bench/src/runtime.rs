@@ -1,0 +1,207 @@
+//! OpenMP runtimes, and which programs they can answer.
+
+use object::{Object, ObjectSymbol};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The calls that a compiler's programs make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Interface {
+    /// gcc's and gfortran's: `GOMP_*`.
+    Gnu,
+    /// clang's: `__kmpc_*`.
+    Llvm,
+}
+
+impl Interface {
+    /// The runtime that such programs are linked to.
+    fn native(self) -> &'static str {
+        match self {
+            Self::Gnu => "libgomp",
+            Self::Llvm => "libomp",
+        }
+    }
+
+    /// A call that every such program may make.
+    fn entry(self) -> &'static str {
+        match self {
+            Self::Gnu => "GOMP_parallel",
+            Self::Llvm => "__kmpc_fork_call",
+        }
+    }
+}
+
+/// An OpenMP runtime.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Runtime {
+    /// The name in tables.
+    pub name: String,
+    /// The shared library to preload; `None` for libgomp as programs link it.
+    pub library: Option<PathBuf>,
+    /// Interfaces it answers.
+    interfaces: Vec<Interface>,
+}
+
+/// Why something is not a usable runtime.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum RuntimeError {
+    /// Neither a known name nor `NAME=PATH`.
+    #[error("\"{0}\" names no runtime: give fathomp, libgomp, libomp or NAME=PATH of a library")]
+    Unknown(String),
+    /// The file cannot be read.
+    #[error("cannot use the library {}: {reason}: give the path of an OpenMP runtime's shared library", path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// It answers no OpenMP calls.
+    #[error("{} is no OpenMP runtime: it has neither GOMP_parallel nor __kmpc_fork_call", .0.display())]
+    Foreign(PathBuf),
+    /// LLVM's runtime is not installed where it usually is.
+    #[error("LLVM's libomp was not found: install it (libomp-dev) or give its path as libomp=PATH")]
+    NoLibomp,
+    /// The loader splits LD_PRELOAD at blanks and colons.
+    #[error("the path {} has a blank or colon in it, which the loader cannot preload: move the library", .0.display())]
+    Unloadable(PathBuf),
+}
+
+impl Runtime {
+    /// libgomp, as gcc's programs link it.
+    #[must_use]
+    pub fn libgomp() -> Self {
+        Self {
+            name: "libgomp".to_owned(),
+            library: None,
+            interfaces: vec![Interface::Gnu],
+        }
+    }
+
+    /// LLVM's runtime.
+    ///
+    /// # Errors
+    /// If it is not installed.
+    pub fn libomp() -> Result<Self, RuntimeError> {
+        let path = find_libomp().ok_or(RuntimeError::NoLibomp)?;
+        Self::from_library("libomp", &path)
+    }
+
+    /// A library, under a name.
+    ///
+    /// # Errors
+    /// If it cannot be read or is no OpenMP runtime.
+    pub fn from_library(name: &str, path: &Path) -> Result<Self, RuntimeError> {
+        let unreadable = |reason: String| RuntimeError::Unreadable {
+            path: path.to_owned(),
+            reason,
+        };
+        let full = path.canonicalize().map_err(|e| unreadable(e.to_string()))?;
+        let bytes = fs::read(&full).map_err(|e| unreadable(e.to_string()))?;
+        let file = object::File::parse(&*bytes).map_err(|e| unreadable(e.to_string()))?;
+        if full
+            .to_str()
+            .is_none_or(|text| text.contains([' ', ':', '\t']))
+        {
+            return Err(RuntimeError::Unloadable(full));
+        }
+        let defines = |entry: &str| {
+            file.dynamic_symbols()
+                .any(|symbol| symbol.is_definition() && symbol.name() == Ok(entry))
+        };
+        let interfaces: Vec<Interface> = [Interface::Gnu, Interface::Llvm]
+            .into_iter()
+            .filter(|interface| defines(interface.entry()))
+            .collect();
+        if interfaces.is_empty() {
+            return Err(RuntimeError::Foreign(full));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            library: Some(full),
+            interfaces,
+        })
+    }
+
+    /// The library to preload so that this runtime answers programs that make
+    /// `interface`'s calls; `None` where they are linked to it anyway.
+    ///
+    /// # Errors
+    /// A sentence if it cannot answer them.
+    pub fn preload(&self, interface: Interface) -> Result<Option<&Path>, String> {
+        if self.name == interface.native() && (self.library.is_none() || self.is_installed()) {
+            return Ok(None);
+        }
+        match &self.library {
+            Some(library) if self.interfaces.contains(&interface) => Ok(Some(library)),
+            _ => Err(format!(
+                "{} does not answer {} calls",
+                self.name,
+                match interface {
+                    Interface::Gnu => "gcc's GOMP_*",
+                    Interface::Llvm => "clang's __kmpc_*",
+                }
+            )),
+        }
+    }
+
+    /// LLVM's runtime where clang's programs find it themselves.
+    fn is_installed(&self) -> bool {
+        self.library == find_libomp()
+    }
+}
+
+/// LLVM's OpenMP runtime of the highest version installed.
+#[must_use]
+pub fn find_libomp() -> Option<PathBuf> {
+    let mut found: Vec<(u32, PathBuf)> = fs::read_dir("/usr/lib")
+        .ok()?
+        .filter_map(Result::ok)
+        .filter_map(|entry| {
+            let version = entry
+                .file_name()
+                .to_str()?
+                .strip_prefix("llvm-")?
+                .parse()
+                .ok()?;
+            let library = entry.path().join("lib/libomp.so.5").canonicalize().ok()?;
+            Some((version, library))
+        })
+        .collect();
+    found.sort();
+    found.pop().map(|(_, library)| library).or_else(|| {
+        [
+            "/usr/lib/x86_64-linux-gnu/libomp.so.5",
+            "/usr/lib64/libomp.so",
+        ]
+        .iter()
+        .find_map(|path| Path::new(path).canonicalize().ok())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libgomp_answers_gcc_and_not_clang() {
+        let libgomp = Runtime::libgomp();
+        assert_eq!(libgomp.preload(Interface::Gnu), Ok(None));
+        let refused = libgomp.preload(Interface::Llvm).unwrap_err();
+        assert!(refused.contains("__kmpc_"), "{refused}");
+    }
+
+    #[test]
+    fn what_is_no_runtime_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let missing = Runtime::from_library("x", Path::new("/nonexistent/lib.so"));
+        assert!(matches!(missing, Err(RuntimeError::Unreadable { .. })));
+        let empty = Runtime::from_library("x", file.path());
+        assert!(matches!(empty, Err(RuntimeError::Unreadable { .. })));
+        let program = std::env::current_exe().unwrap();
+        let foreign = Runtime::from_library("x", &program);
+        assert!(matches!(foreign, Err(RuntimeError::Foreign(_))));
+    }
+}

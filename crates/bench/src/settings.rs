@@ -1,0 +1,166 @@
+//! How something is measured: team sizes, sample sizes, environment.
+
+use fathomp_toolchain::process::Limits;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// How threads wait: the value of `OMP_WAIT_POLICY`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WaitPolicy {
+    /// The variable is not set: what users get.
+    Default,
+    /// Spin.
+    Active,
+    /// Sleep.
+    Passive,
+}
+
+impl WaitPolicy {
+    /// The name on the command line and in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Active => "active",
+            Self::Passive => "passive",
+        }
+    }
+}
+
+/// Where threads run: the values of `OMP_PROC_BIND` and `OMP_PLACES`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Affinity {
+    /// The variables are not set.
+    None,
+    /// Next to each other, one per core.
+    Close,
+    /// As far apart as possible.
+    Spread,
+}
+
+impl Affinity {
+    /// The name on the command line and in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Close => "close",
+            Self::Spread => "spread",
+        }
+    }
+}
+
+/// Everything that can be set about a measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Team sizes, ascending.
+    pub threads: Vec<u32>,
+    /// Processes per case, column and team size.
+    pub runs: u32,
+    /// Samples per process.
+    pub samples: u32,
+    /// Time that one sample should fill, microseconds.
+    pub target_us: f64,
+    /// Work of one repetition in the EPCC rows, nanoseconds.
+    pub delay_ns: f64,
+    /// Time after which a process takes no further sample, milliseconds.
+    pub limit_ms: f64,
+    /// `OMP_PROC_BIND`.
+    pub affinity: Affinity,
+    /// `OMP_WAIT_POLICY`.
+    pub wait_policy: WaitPolicy,
+    /// The programs' short lists of parameter values.
+    pub quick: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            threads: vec![1, 2],
+            runs: 3,
+            samples: 20,
+            target_us: 200.0,
+            delay_ns: 100.0,
+            limit_ms: 250.0,
+            affinity: Affinity::None,
+            wait_policy: WaitPolicy::Default,
+            quick: false,
+        }
+    }
+}
+
+impl Settings {
+    /// What a measuring process may use. A process that is far slower than its
+    /// own limit allows has hung.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            time: Duration::from_secs(60)
+                + Duration::from_secs_f64(self.limit_ms.clamp(0.0, 1e7) / 100.0),
+            bytes: 4 << 20,
+        }
+    }
+
+    /// The environment of a measuring process. Everything that would steer a
+    /// runtime from outside is taken away.
+    pub(crate) fn environment(&self, threads: u32, preload: Option<&Path>, command: &mut Command) {
+        for (name, _) in std::env::vars_os() {
+            let steers = name.to_str().is_some_and(|n| {
+                ["OMP_", "GOMP_", "KMP_", "FATHOMP_", "LD_PRELOAD"]
+                    .iter()
+                    .any(|p| n.starts_with(p))
+            });
+            if steers {
+                command.env_remove(name);
+            }
+        }
+        command.env("OMP_NUM_THREADS", threads.to_string());
+        if self.wait_policy != WaitPolicy::Default {
+            command.env("OMP_WAIT_POLICY", self.wait_policy.name());
+        }
+        if self.affinity != Affinity::None {
+            command.env("OMP_PROC_BIND", self.affinity.name());
+            command.env("OMP_PLACES", "cores");
+        }
+        if let Some(library) = preload {
+            command.env("LD_PRELOAD", library);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_names_only_what_is_set() {
+        let value = |command: &Command, name: &str| {
+            command
+                .get_envs()
+                .find(|(n, _)| *n == name)
+                .and_then(|(_, v)| v.map(|v| v.to_string_lossy().into_owned()))
+        };
+        let mut command = Command::new("true");
+        Settings::default().environment(3, Some(Path::new("/lib/x.so")), &mut command);
+        assert_eq!(value(&command, "OMP_NUM_THREADS").as_deref(), Some("3"));
+        assert_eq!(value(&command, "LD_PRELOAD").as_deref(), Some("/lib/x.so"));
+        assert_eq!(value(&command, "OMP_WAIT_POLICY"), None);
+        assert_eq!(value(&command, "OMP_PROC_BIND"), None);
+        let bound = Settings {
+            affinity: Affinity::Spread,
+            wait_policy: WaitPolicy::Passive,
+            ..Settings::default()
+        };
+        let mut command = Command::new("true");
+        bound.environment(2, None, &mut command);
+        assert_eq!(value(&command, "OMP_PROC_BIND").as_deref(), Some("spread"));
+        assert_eq!(
+            value(&command, "OMP_WAIT_POLICY").as_deref(),
+            Some("passive")
+        );
+        assert_eq!(value(&command, "LD_PRELOAD"), None);
+    }
+}

@@ -1,0 +1,310 @@
+//! What is worth a picture: values over a parameter, and over team sizes.
+//!
+//! A figure is data; pages and gnuplot files draw the same figures.
+
+use super::{Point, Quantity, Summary};
+use crate::suite::SuiteName;
+use std::collections::BTreeMap;
+
+/// A logarithmic axis is worth it from this ratio of its ends.
+const DECADES: f64 = 30.0;
+
+/// A picture.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// A name for files and links.
+    pub id: String,
+    /// What it belongs to.
+    pub suite: SuiteName,
+    /// See `suite`.
+    pub group: String,
+    /// What it shows.
+    pub title: String,
+    /// What is held fixed.
+    pub fixed: String,
+    /// What varies: `threads` or a parameter's name.
+    pub x: String,
+    /// The unit of what varies.
+    pub x_unit: String,
+    /// What is drawn.
+    pub quantity: Quantity,
+    /// The vertical axis is better logarithmic.
+    pub y_logarithmic: bool,
+    /// One per column that has values.
+    pub series: Vec<Series>,
+    /// Clock cycles in a nanosecond, if all series agree on them.
+    pub cycles_per_ns: Option<f64>,
+    /// Places on the horizontal axis with a meaning.
+    pub marks: Vec<(f64, String)>,
+}
+
+/// A curve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Index of the column.
+    pub column: usize,
+    /// Its name.
+    pub name: String,
+    /// Position, value, lower and upper end of the interval; ascending.
+    pub points: Vec<[f64; 4]>,
+}
+
+/// The team size that figures over a parameter show: the largest that had a
+/// processor for each thread, or the smallest of all.
+fn shown_threads(summary: &Summary, suite: SuiteName) -> Option<u32> {
+    let sizes = || {
+        let of_suite = summary
+            .points
+            .iter()
+            .filter(move |point| point.suite == suite);
+        of_suite.map(|point| point.threads)
+    };
+    let fits = |threads: &u32| {
+        summary
+            .columns
+            .iter()
+            .any(|column| *threads as usize <= column.processors)
+    };
+    sizes().filter(fits).max().or_else(|| sizes().min())
+}
+
+/// All figures, in the order of tables.
+#[must_use]
+pub fn figures(summary: &Summary) -> Vec<Figure> {
+    let mut rows: Vec<Vec<&Point>> = Vec::new();
+    for point in &summary.points {
+        match rows.iter_mut().find(|row| {
+            row.first().is_some_and(|first| {
+                (first.suite, &first.case.row) == (point.suite, &point.case.row)
+            })
+        }) {
+            Some(row) => row.push(point),
+            None => rows.push(vec![point]),
+        }
+    }
+    let mut figures = Vec::new();
+    for row in rows {
+        let Some(first) = row.first() else { continue };
+        let Some(threads) = shown_threads(summary, first.suite) else {
+            continue;
+        };
+        let at_team: Vec<&Point> = row
+            .iter()
+            .copied()
+            .filter(|p| p.threads == threads)
+            .collect();
+        for parameter in 0..first.case.values.len() {
+            figures.extend(over_parameter(summary, &at_team, parameter));
+        }
+        figures.extend(over_threads(summary, &row));
+    }
+    figures
+}
+
+/// What other parameters are held at while one varies: sizes at their largest,
+/// where effects are clearest; chunks at their smallest, where they cost most.
+fn held(points: &[&Point], parameter: usize) -> Option<u64> {
+    let values = points
+        .iter()
+        .filter_map(|point| point.case.values.get(parameter))
+        .copied();
+    let name = &points.first()?.parameters.get(parameter)?.0;
+    if name.contains("chunk") {
+        values.min()
+    } else {
+        values.max()
+    }
+}
+
+fn over_parameter(summary: &Summary, points: &[&Point], parameter: usize) -> Option<Figure> {
+    let first = points.first()?;
+    let (name, unit) = first.parameters.get(parameter)?.clone();
+    let others: Vec<(usize, u64)> = (0..first.parameters.len())
+        .filter(|other| *other != parameter)
+        .filter_map(|other| Some((other, held(points, other)?)))
+        .collect();
+    let chosen: Vec<&Point> = points
+        .iter()
+        .copied()
+        .filter(|point| {
+            others
+                .iter()
+                .all(|(at, value)| point.case.values[*at] == *value)
+        })
+        .collect();
+    let mut fixed = vec![plural(first.threads)];
+    fixed.extend(others.iter().map(|(at, value)| {
+        let (name, unit) = &first.parameters[*at];
+        format!("{name} {value} {unit}")
+    }));
+    let x = |point: &Point| point.case.values[parameter] as f64;
+    let mut figure = figure(summary, &chosen, x)?;
+    figure.id = format!("{}-{name}", figure.id).replace(' ', "-");
+    figure.x = name;
+    figure.x_unit = unit;
+    figure.fixed = fixed.join(", ");
+    if first.group == "latency" {
+        figure.marks = marks(summary, &first.case.row);
+    }
+    Some(figure)
+}
+
+fn over_threads(summary: &Summary, points: &[&Point]) -> Option<Figure> {
+    let first = points.first()?;
+    let held: Vec<u64> = (0..first.parameters.len())
+        .filter_map(|parameter| held(points, parameter))
+        .collect();
+    let chosen: Vec<&Point> = points
+        .iter()
+        .copied()
+        .filter(|point| point.case.values == held)
+        .collect();
+    let mut figure = figure(summary, &chosen, |point| f64::from(point.threads))?;
+    let values = first.parameters.iter().zip(&held);
+    let fixed: Vec<String> = values
+        .map(|((name, unit), value)| format!("{name} {value} {unit}"))
+        .collect();
+    figure.id = format!("{}-threads", figure.id);
+    figure.x = "threads".to_owned();
+    figure.fixed = fixed.join(", ");
+    Some(figure)
+}
+
+/// The figure of these points; `None` if nothing varies.
+fn figure(summary: &Summary, points: &[&Point], x: impl Fn(&Point) -> f64) -> Option<Figure> {
+    let first = points.first()?;
+    let mut series: Vec<Series> = Vec::new();
+    for column in 0..summary.columns.len() {
+        let mut found: Vec<[f64; 4]> = points
+            .iter()
+            .filter_map(|point| {
+                let estimate = point.estimate(column)?;
+                let interval = estimate.interval;
+                Some([x(point), estimate.value, interval.low, interval.high])
+            })
+            .collect();
+        found.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        if !found.is_empty() {
+            series.push(Series {
+                column,
+                name: summary.columns[column].name.clone(),
+                points: found,
+            });
+        }
+    }
+    if series.iter().all(|one| one.points.len() < 2) {
+        return None;
+    }
+    let values = || {
+        series
+            .iter()
+            .flat_map(|one| one.points.iter().map(|point| point[1]))
+    };
+    let least = values().fold(f64::INFINITY, f64::min);
+    let most = values().fold(0.0, f64::max);
+    let rates: Vec<Option<f64>> = series
+        .iter()
+        .map(|one| summary.columns[one.column].cycles_per_ns)
+        .collect();
+    let cycles = rates.first().copied().flatten().filter(|rate| {
+        let agrees = |other: &Option<f64>| other.is_some_and(|o| (o / rate - 1.0).abs() < 0.02);
+        first.quantity.is_time() && rates.iter().all(agrees)
+    });
+    Some(Figure {
+        id: slug(&format!("{} {}", first.suite.name(), first.stem)),
+        suite: first.suite,
+        group: first.group.clone(),
+        title: first.stem.clone(),
+        fixed: String::new(),
+        x: String::new(),
+        x_unit: String::new(),
+        quantity: first.quantity,
+        y_logarithmic: least > 0.0 && most > DECADES * least,
+        series,
+        cycles_per_ns: cycles,
+        marks: Vec::new(),
+    })
+}
+
+/// The effective cache sizes that the first column found.
+fn marks(summary: &Summary, row: &str) -> Vec<(f64, String)> {
+    let mut sizes: BTreeMap<u64, String> = BTreeMap::new();
+    let finding = summary.caches.iter().find(|finding| finding.row == row);
+    for level in finding.iter().flat_map(|finding| &finding.plateaus) {
+        if !level.open {
+            sizes.insert(level.bytes, format!("{:.1} ns", level.access_ns));
+        }
+    }
+    sizes
+        .into_iter()
+        .map(|(bytes, words)| (bytes as f64, words))
+        .collect()
+}
+
+fn plural(threads: u32) -> String {
+    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
+}
+
+/// Lower-case letters, digits and hyphens.
+fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for letter in text.chars() {
+        if letter.is_ascii_alphanumeric() {
+            slug.push(letter.to_ascii_lowercase());
+        } else if !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.trim_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::summarise;
+    use crate::synthetic;
+
+    #[test]
+    fn parameters_and_team_sizes_become_figures() {
+        let summary = summarise(
+            &[synthetic::epcc(), synthetic::mcbench(), synthetic::access()],
+            None,
+        );
+        let figures = figures(&summary);
+        let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+        for id in [
+            "epcc-barrier-threads",
+            "epcc-dynamic-chunk",
+            "epcc-copyin-elements",
+            "mcbench-round-robin-chunk",
+            "mcbench-round-robin-array",
+            "mcbench-blocked-array",
+            "access-chase-working-set",
+            "access-copy-threads",
+        ] {
+            assert_eq!(
+                ids.iter().filter(|found| **found == id).count(),
+                1,
+                "{id}: {ids:?}"
+            );
+        }
+        let chase = figures
+            .iter()
+            .find(|f| f.id == "access-chase-working-set")
+            .unwrap();
+        assert_eq!(chase.marks.len(), 2, "{:?}", chase.marks);
+        assert!(chase.y_logarithmic);
+        let chunk = figures
+            .iter()
+            .find(|f| f.id == "mcbench-round-robin-chunk")
+            .unwrap();
+        assert_eq!(chunk.fixed, "4 threads, array 8388608 bytes");
+        assert_eq!(chunk.series.len(), 2);
+        assert!((chunk.cycles_per_ns.unwrap() - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn names_of_files_are_harmless() {
+        assert_eq!(slug("epcc LOCK/UNLOCK ../x"), "epcc-lock-unlock-x");
+    }
+}
