@@ -25,6 +25,11 @@ id! {
     NodeId(u16)
 }
 id! {
+    /// A page of the address range that the nodes of a cluster share, counted
+    /// from the start of that range.
+    PageId(u32)
+}
+id! {
     /// An OS thread known to the runtime, numbered per process in order of
     /// first appearance. It is not the OpenMP thread number, which changes
     /// from team to team.
@@ -40,6 +45,9 @@ id! {
     /// from 1. All members of the team record the same number.
     InstanceId(u64)
 }
+
+/// Bytes in a page.
+pub const PAGE_BYTES: usize = 4096;
 
 impl SiteId {
     /// The serial part of the program, between parallel regions.

@@ -7,5 +7,5 @@
 mod ids;
 mod ticks;
 
-pub use ids::{InstanceId, NodeId, SiteId, ThreadId};
+pub use ids::{InstanceId, NodeId, PAGE_BYTES, PageId, SiteId, ThreadId};
 pub use ticks::{Clock, Nanos, Ticks};

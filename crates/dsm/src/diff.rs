@@ -1,0 +1,253 @@
+//! What changed in a page, exact to the byte.
+//!
+//! Two nodes may write neighbouring bytes of a page in the same interval, so a
+//! diff must never carry a byte that its writer did not change: it would undo
+//! the other's write. A diff is therefore two levels of masks and the changed
+//! bytes: 64 bits say which blocks of 64 bytes changed; for each of those, 64
+//! bits say which of its bytes did, and these bytes follow. At most
+//! [`Diff::BYTES_MAX`] bytes, 24 for one changed double.
+
+use fathomp_base::PAGE_BYTES;
+use std::ops::Range;
+
+/// Bytes that one bit of the outer mask stands for.
+const BLOCK_BYTES: usize = 64;
+/// Bytes of a mask.
+const MASK_BYTES: usize = size_of::<u64>();
+
+/// The content of one page.
+pub type PageBytes = [u8; PAGE_BYTES];
+
+/// Changed bytes of one page, in the form in which they travel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Diff(Box<[u8]>);
+
+/// Bytes that came from elsewhere and are no diff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DiffError {
+    /// Shorter than its masks promise.
+    #[error("a diff ends after {0} bytes, before all changed bytes it announces")]
+    CutShort(usize),
+    /// Longer than its masks promise.
+    #[error("a diff of {announced} bytes is followed by {surplus} more")]
+    TooLong {
+        /// Bytes that the masks account for.
+        announced: usize,
+        /// Bytes after these.
+        surplus: usize,
+    },
+    /// A block is named as changed, but none of its bytes is.
+    #[error("a diff names block {0} as changed without a changed byte")]
+    EmptyBlock(usize),
+}
+
+impl Diff {
+    /// Length of a diff in which every byte changed.
+    pub const BYTES_MAX: usize = MASK_BYTES + PAGE_BYTES / BLOCK_BYTES * MASK_BYTES + PAGE_BYTES;
+
+    /// The bytes of `page` that differ from `twin`, its content before.
+    #[must_use]
+    pub fn between(twin: &PageBytes, page: &PageBytes) -> Self {
+        let mut bytes = Vec::with_capacity(4 * BLOCK_BYTES);
+        bytes.extend_from_slice(&[0; MASK_BYTES]);
+        let mut blocks = 0_u64;
+        let pairs = twin
+            .chunks_exact(BLOCK_BYTES)
+            .zip(page.chunks_exact(BLOCK_BYTES));
+        for (index, (before, after)) in pairs.enumerate() {
+            // The common case, and one that compiles to a few vector compares.
+            if before == after {
+                continue;
+            }
+            blocks |= 1 << index;
+            let mask = changed(before, after);
+            bytes.extend_from_slice(&mask.to_le_bytes());
+            if mask == u64::MAX {
+                bytes.extend_from_slice(after);
+            } else {
+                bytes.extend(ones(mask).map(|byte| after[byte]));
+            }
+        }
+        bytes[..MASK_BYTES].copy_from_slice(&blocks.to_le_bytes());
+        Self(bytes.into_boxed_slice())
+    }
+
+    /// Takes over bytes that came from another node.
+    ///
+    /// # Errors
+    /// If they are not exactly one diff. A diff that was accepted can be applied
+    /// to any page.
+    pub fn from_bytes(bytes: Box<[u8]>) -> Result<Self, DiffError> {
+        let cut = DiffError::CutShort(bytes.len());
+        let mut at = 0;
+        for block in ones(mask_at(&bytes, &mut at).ok_or(cut)?) {
+            match mask_at(&bytes, &mut at).ok_or(cut)? {
+                0 => return Err(DiffError::EmptyBlock(block)),
+                mask => at += mask.count_ones() as usize,
+            }
+        }
+        match bytes.len().cmp(&at) {
+            std::cmp::Ordering::Less => Err(cut),
+            std::cmp::Ordering::Equal => Ok(Self(bytes)),
+            std::cmp::Ordering::Greater => Err(DiffError::TooLong {
+                announced: at,
+                surplus: bytes.len() - at,
+            }),
+        }
+    }
+
+    /// The form in which it travels.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// True if no byte changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.len() <= MASK_BYTES
+    }
+
+    /// Writes the changed bytes into `page` and leaves the others alone.
+    pub fn apply(&self, page: &mut PageBytes) {
+        self.visit(|target, bytes| page[target].copy_from_slice(bytes));
+    }
+
+    /// Calls `change` with each run of changed bytes: where it lies in the page
+    /// and what is to be there.
+    pub fn visit(&self, mut change: impl FnMut(Range<usize>, &[u8])) {
+        let mut at = 0;
+        // The constructors made sure that nothing is missing.
+        for block in ones(mask_at(&self.0, &mut at).unwrap_or(0)) {
+            let mut mask = mask_at(&self.0, &mut at).unwrap_or(0);
+            let mut start = block * BLOCK_BYTES;
+            while mask != 0 {
+                let gap = mask.trailing_zeros() as usize;
+                let run = (mask >> gap).trailing_ones() as usize;
+                change(start + gap..start + gap + run, &self.0[at..at + run]);
+                at += run;
+                start += gap + run;
+                mask = mask.checked_shr((gap + run) as u32).unwrap_or(0);
+            }
+        }
+    }
+}
+
+/// One bit per byte that differs.
+fn changed(before: &[u8], after: &[u8]) -> u64 {
+    before
+        .iter()
+        .zip(after)
+        .enumerate()
+        .fold(0, |mask, (index, (b, a))| mask | u64::from(b != a) << index)
+}
+
+/// Positions of the bits that are set, ascending.
+fn ones(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(lowest)
+    })
+}
+
+/// The mask at `*at`, which moves behind it.
+fn mask_at(bytes: &[u8], at: &mut usize) -> Option<u64> {
+    let (mask, _) = bytes.get(*at..)?.split_first_chunk::<MASK_BYTES>()?;
+    *at += MASK_BYTES;
+    Some(u64::from_le_bytes(*mask))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A page whose bytes all differ from their neighbours'.
+    fn page() -> PageBytes {
+        std::array::from_fn(|i| (i % 251) as u8)
+    }
+
+    #[test]
+    fn equal_pages_give_an_empty_diff() {
+        let diff = Diff::between(&page(), &page());
+        assert!(diff.is_empty());
+        assert_eq!(diff.as_bytes().len(), MASK_BYTES);
+    }
+
+    #[test]
+    fn a_page_changed_throughout_is_as_long_as_promised() {
+        let after = page().map(|b| !b);
+        let diff = Diff::between(&page(), &after);
+        assert_eq!(diff.as_bytes().len(), Diff::BYTES_MAX);
+        let mut rebuilt = page();
+        diff.apply(&mut rebuilt);
+        assert_eq!(rebuilt, after);
+    }
+
+    #[test]
+    fn one_double_takes_24_bytes() {
+        let mut after = page();
+        after[4088..].copy_from_slice(&[0xee; 8]);
+        assert_eq!(Diff::between(&page(), &after).as_bytes().len(), 24);
+    }
+
+    #[test]
+    fn cut_and_extended_diffs_are_refused() {
+        let mut after = page();
+        after[100] ^= 1;
+        after[4000] ^= 1;
+        let good = Diff::between(&page(), &after);
+        let bytes = good.as_bytes();
+        for cut in 0..bytes.len() {
+            assert_eq!(
+                Diff::from_bytes(bytes[..cut].into()),
+                Err(DiffError::CutShort(cut))
+            );
+        }
+        assert_eq!(
+            Diff::from_bytes([bytes, &[0]].concat().into()),
+            Err(DiffError::TooLong {
+                announced: bytes.len(),
+                surplus: 1
+            })
+        );
+        let mut empty_block = vec![1, 0, 0, 0, 0, 0, 0, 0];
+        empty_block.extend([0; 8]);
+        assert_eq!(
+            Diff::from_bytes(empty_block.into()),
+            Err(DiffError::EmptyBlock(0))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn two_writers_of_different_bytes_do_not_disturb_each_other(
+            writes in prop::collection::vec((0..PAGE_BYTES, any::<u8>(), any::<bool>()), 0..300)
+        ) {
+            let twin = page();
+            let (mut merged, mut expected) = (twin, twin);
+            let mut pages = [twin, twin];
+            let mut owner = [None; PAGE_BYTES];
+            for (at, value, second) in writes {
+                let writer = *owner[at].get_or_insert(usize::from(second));
+                pages[writer][at] = value;
+                expected[at] = value;
+            }
+            for page in &pages {
+                let diff = Diff::between(&twin, page);
+                let travelled = Diff::from_bytes(diff.as_bytes().into());
+                prop_assert_eq!(travelled, Ok(diff.clone()));
+                diff.apply(&mut merged);
+            }
+            prop_assert!(merged == expected);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(diff) = Diff::from_bytes(bytes.into()) {
+                diff.apply(&mut page());
+            }
+        }
+    }
+}

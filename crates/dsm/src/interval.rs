@@ -1,0 +1,65 @@
+//! Intervals: the stretches of a node's execution between two releases, and
+//! what others are told about them (Keleher, Cox, Zwaenepoel: "Lazy Release
+//! Consistency for Software Distributed Shared Memory", ISCA 1992, section 3).
+
+use crate::PageSet;
+use fathomp_base::NodeId;
+
+/// A node's intervals, counted from 1; 0 is before its first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Interval(pub u32);
+
+impl Interval {
+    /// The interval after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// A write notice: what a node wrote in one interval.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Notice {
+    /// Who wrote.
+    pub writer: NodeId,
+    /// In which of its intervals.
+    pub interval: Interval,
+    /// The pages written; more than were written do no harm.
+    pub pages: PageSet,
+}
+
+/// How far a node knows of each node's intervals: a vector clock.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Seen(Vec<Interval>);
+
+impl Seen {
+    /// Knows of no interval of any of `nodes` nodes.
+    #[must_use]
+    pub fn nothing(nodes: u16) -> Self {
+        Self(vec![Interval::default(); usize::from(nodes)])
+    }
+
+    /// The last interval of `node` that is known; a node that does not exist
+    /// has none.
+    #[must_use]
+    pub fn of(&self, node: NodeId) -> Interval {
+        self.0.get(usize::from(node.0)).copied().unwrap_or_default()
+    }
+
+    /// True if `interval` of `node` is known.
+    #[must_use]
+    pub fn covers(&self, node: NodeId, interval: Interval) -> bool {
+        interval <= self.of(node)
+    }
+
+    /// Learns of `interval` of `node`; true if it was not known.
+    pub fn learn(&mut self, node: NodeId, interval: Interval) -> bool {
+        match self.0.get_mut(usize::from(node.0)) {
+            Some(last) if *last < interval => {
+                *last = interval;
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Software distributed shared memory, as mathematics: two page-based
+//! protocols as state machines.
+//!
+//! A protocol is told what happened at its node ([`Input`]) and answers what is
+//! to be done there ([`Action`]), in order. It holds no page, opens no
+//! connection, knows no clock and no thread. The same code therefore runs a
+//! node of a real cluster, a simulated cluster under a seed, and inside a
+//! model checker. What each protocol does is told in `docs/protocols`.
+#![forbid(unsafe_code)]
+
+mod diff;
+pub mod home;
+mod interval;
+mod pageset;
+mod protocol;
+
+pub use diff::{Diff, DiffError, PageBytes};
+pub use interval::{Interval, Notice, Seen};
+pub use pageset::{PageSet, PageSetError};
+pub use protocol::{
+    Access, Action, Content, Input, LockId, Operation, Protection, Protocol, Violation,
+};

@@ -1,0 +1,145 @@
+//! What a protocol is told and what it answers.
+
+use fathomp_base::{NodeId, PageId, ThreadId};
+
+/// A lock of the program, named alike on all nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LockId(pub u32);
+
+/// How a thread touched a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Access {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+}
+
+/// What a node's threads may do to a page without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protection {
+    /// Nothing: the content is not valid here.
+    None,
+    /// Read.
+    Read,
+    /// Read and write.
+    ReadWrite,
+}
+
+/// A synchronisation between nodes, asked for by one thread on behalf of its
+/// node. Synchronisation inside a node needs no protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// All nodes meet; each asks once, when no other thread of it is inside an
+    /// operation or a fault.
+    Barrier,
+    /// What was written here before becomes visible to whoever flushes later,
+    /// and what was flushed before becomes visible here.
+    Flush,
+    /// Waits for a lock.
+    Acquire(LockId),
+    /// Gives a lock back.
+    Release(LockId),
+}
+
+/// What happened at a node. `M` is a protocol's message with its content.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Input<M> {
+    /// A thread touched a page that its protection forbids; it stands still
+    /// until [`Action::Resume`].
+    Fault {
+        /// The thread.
+        thread: ThreadId,
+        /// The page.
+        page: PageId,
+        /// What it wanted.
+        access: Access,
+    },
+    /// A thread asks for an operation; it stands still until
+    /// [`Action::Resume`].
+    Operation {
+        /// The thread.
+        thread: ThreadId,
+        /// The operation.
+        operation: Operation,
+    },
+    /// A message arrived. Between two nodes messages keep their order and none
+    /// is lost; nothing else is promised.
+    Message {
+        /// Its sender, told by the transport and not by the message.
+        from: NodeId,
+        /// What it says.
+        message: M,
+    },
+}
+
+/// Content that an outgoing message carries. Whoever carries out the action
+/// puts it in: the protocol holds no page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Content {
+    /// The page as it is now.
+    Page(PageId),
+    /// The diff of the page that an [`Action::Diff`] made before.
+    Diff(PageId),
+}
+
+/// What is to be done at a node. Actions are carried out in order and before
+/// the next input. `O` is a protocol's message without its content, `B` is
+/// content as it arrived.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Action<O, B> {
+    /// Changes what threads may do to a page.
+    Protect(PageId, Protection),
+    /// Keeps a copy of a page, to compare with later.
+    Twin(PageId),
+    /// Compares a page with its twin, keeps the diff until it has been sent,
+    /// and forgets the twin.
+    Diff(PageId),
+    /// Replaces a page that no thread may touch at the moment.
+    Install(PageId, B),
+    /// Writes another node's changes into a page. Threads may touch it
+    /// meanwhile; a twin, if there is one, is changed alike.
+    Apply(PageId, B),
+    /// Sends a message.
+    Send(NodeId, O),
+    /// Lets a thread go on.
+    Resume(ThreadId),
+}
+
+/// An input that no correct peer or runtime can cause. Nothing was changed by
+/// it that matters: the node has to stop and to say why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// A peer does not keep to the protocol.
+    #[error("node {from} broke the protocol: {what}")]
+    Peer {
+        /// The peer.
+        from: NodeId,
+        /// What it did.
+        what: &'static str,
+    },
+    /// The runtime above does not keep to the contract of [`Input`].
+    #[error("the runtime misused the protocol: {0}")]
+    Runtime(&'static str),
+}
+
+/// A protocol's side at one node.
+pub trait Protocol<B> {
+    /// What nodes send each other: `Outgoing` with `B` in place of [`Content`].
+    type Incoming;
+    /// A message whose content has yet to be put in.
+    type Outgoing;
+
+    /// Takes one input in and appends what is to be done.
+    ///
+    /// # Errors
+    /// A [`Violation`]; the protocol must not be used after it.
+    fn step(
+        &mut self,
+        input: Input<Self::Incoming>,
+        actions: &mut Vec<Action<Self::Outgoing, B>>,
+    ) -> Result<(), Violation>;
+
+    /// Puts content into a message.
+    fn fill(message: Self::Outgoing, content: impl FnMut(Content) -> B) -> Self::Incoming;
+}

@@ -1,0 +1,18 @@
+//! A simulated cluster: nodes that run a DSM protocol, a network that delays,
+//! and programs whose every read is checked.
+//!
+//! Everything that happens follows from a seed. The protocol under test is the
+//! code that real nodes run; only pages, threads and the network are
+//! simulated. The judge is one flat memory that every write reaches at once: in
+//! a program without data races a read must see what is there.
+#![forbid(unsafe_code)]
+
+mod memory;
+mod program;
+mod random;
+mod world;
+
+pub use memory::Blob;
+pub use program::{Address, Program, Step};
+pub use random::{Shape, random_program};
+pub use world::{Failure, Network, Outcome, run};

@@ -1,0 +1,54 @@
+//! Programs for a simulated cluster.
+
+use fathomp_base::{PAGE_BYTES, PageId};
+use fathomp_dsm::LockId;
+
+/// A byte of the shared range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Address(pub u32);
+
+impl Address {
+    /// Byte `offset` of page `page`.
+    #[must_use]
+    pub fn at(page: u32, offset: u32) -> Self {
+        Self(page * PAGE_BYTES as u32 + offset % PAGE_BYTES as u32)
+    }
+
+    pub(crate) fn page(self) -> PageId {
+        PageId(self.0 / PAGE_BYTES as u32)
+    }
+
+    pub(crate) fn offset(self) -> usize {
+        self.0 as usize % PAGE_BYTES
+    }
+}
+
+/// What a thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// Writes a byte.
+    Write(Address, u8),
+    /// Reads a byte, which must be what was last written.
+    Read(Address),
+    /// Reads a byte that others may be writing, and remembers it.
+    Observe(Address),
+    /// Reads a byte until it has this value, with a flush between two looks.
+    Await(Address, u8),
+    /// All threads of all nodes meet.
+    Barrier,
+    /// See [`fathomp_dsm::Operation::Flush`].
+    Flush,
+    /// Takes a lock.
+    Acquire(LockId),
+    /// Gives it back.
+    Release(LockId),
+}
+
+/// The steps of each thread of each node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Program {
+    /// Pages in the shared range.
+    pub pages: u32,
+    /// By node, then by thread of the node.
+    pub threads: Vec<Vec<Vec<Step>>>,
+}

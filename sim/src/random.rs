@@ -1,0 +1,123 @@
+//! Random programs without data races.
+//!
+//! Between two barriers a byte is written by one thread and touched by no
+//! other, or read by anybody and written by nobody, or touched under one lock
+//! only. Neighbouring bytes of a page get different fates, so that pages have
+//! several writers.
+
+use crate::program::{Address, Program, Step};
+use fathomp_dsm::LockId;
+use rand::seq::{IndexedRandom, SliceRandom};
+use rand::{Rng, RngExt};
+
+/// How large programs get. All bounds are inclusive and at least 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Nodes.
+    pub nodes_max: u16,
+    /// Threads per node.
+    pub threads_max: u16,
+    /// Pages.
+    pub pages_max: u32,
+    /// Stretches between barriers.
+    pub phases_max: u32,
+    /// Steps of a thread in a stretch.
+    pub steps_max: u32,
+    /// Locks.
+    pub locks_max: u32,
+}
+
+/// What may be done with a byte until the next barrier.
+#[derive(Clone, Copy)]
+enum Fate {
+    OwnedBy(usize),
+    ReadOnly,
+    Under(LockId),
+}
+
+/// A program of at most that shape.
+pub fn random_program(shape: Shape, random: &mut impl Rng) -> Program {
+    let nodes = usize::from(random.random_range(1..=shape.nodes_max));
+    let per_node = usize::from(random.random_range(1..=shape.threads_max));
+    let pages = random.random_range(1..=shape.pages_max);
+    let locks = random.random_range(1..=shape.locks_max);
+    let threads = nodes * per_node;
+    let bytes: Vec<_> = (0..pages * 4)
+        .map(|i| Address::at(i / 4, random.random_range(0..6) + 700 * (i % 4)))
+        .collect();
+    let mut steps = vec![Vec::new(); threads];
+    for phase in 0..random.random_range(1..=shape.phases_max) {
+        if phase > 0 {
+            steps
+                .iter_mut()
+                .for_each(|thread| thread.push(Step::Barrier));
+        }
+        let mut bytes = bytes.clone();
+        bytes.sort_unstable();
+        bytes.dedup();
+        let fates: Vec<_> = bytes
+            .into_iter()
+            .map(|byte| {
+                let fate = match random.random_range(0..8) {
+                    0 => Fate::ReadOnly,
+                    1 | 2 => Fate::Under(LockId(random.random_range(0..locks))),
+                    _ => Fate::OwnedBy(random.random_range(0..threads)),
+                };
+                (byte, fate)
+            })
+            .collect();
+        for (number, thread) in steps.iter_mut().enumerate() {
+            stretch(number, &fates, shape, random, thread);
+        }
+    }
+    let mut steps = steps.into_iter();
+    Program {
+        pages,
+        threads: (0..nodes)
+            .map(|_| steps.by_ref().take(per_node).collect())
+            .collect(),
+    }
+}
+
+/// What one thread does between two barriers.
+fn stretch(
+    thread: usize,
+    fates: &[(Address, Fate)],
+    shape: Shape,
+    random: &mut impl Rng,
+    steps: &mut Vec<Step>,
+) {
+    for _ in 0..random.random_range(0..=shape.steps_max) {
+        let Some((byte, fate)) = fates.choose(random).copied() else {
+            return;
+        };
+        match fate {
+            Fate::OwnedBy(owner) if owner != thread => {}
+            Fate::ReadOnly => steps.push(Step::Read(byte)),
+            Fate::OwnedBy(_) => steps.push(touch(byte, random)),
+            Fate::Under(lock) => {
+                let mut inside: Vec<_> = fates
+                    .iter()
+                    .filter(|(_, f)| matches!(f, Fate::Under(other) if *other == lock))
+                    .map(|(byte, _)| *byte)
+                    .collect();
+                inside.shuffle(random);
+                inside.truncate(random.random_range(1..=3));
+                steps.push(Step::Acquire(lock));
+                steps.extend(inside.into_iter().map(|byte| touch(byte, random)));
+                steps.push(Step::Release(lock));
+            }
+        }
+        if random.random_ratio(1, 10) {
+            steps.push(Step::Flush);
+        }
+    }
+}
+
+fn touch(byte: Address, random: &mut impl Rng) -> Step {
+    if random.random() {
+        Step::Write(byte, random.random())
+    } else {
+        Step::Read(byte)
+    }
+}

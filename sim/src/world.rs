@@ -1,0 +1,474 @@
+//! The cluster at work: one event after the other, in an order that the seed
+//! decides.
+
+use crate::memory::{Blob, Memory};
+use crate::program::{Address, Program, Step};
+use fathomp_base::{NodeId, PageId, ThreadId};
+use fathomp_dsm::{Access, Action, Input, Operation, Protection, Protocol, Violation};
+use rand::{Rng, RngExt};
+use std::collections::BTreeMap;
+
+/// How the network and the nodes behave. Times have no unit: a thread's step
+/// takes 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Network {
+    /// Longest time a message takes; shortest is 1. Messages between two nodes
+    /// keep their order.
+    pub delay_max: u64,
+    /// How many times slower than the others a node may be.
+    pub slowness_max: u64,
+    /// Events after which a program that has not ended is called hung.
+    pub events_max: u64,
+}
+
+/// Why a protocol is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A read saw something else than what was last written.
+    #[error(
+        "thread {thread} of node {node} read {seen} at {address:?}, where {expected} was written"
+    )]
+    Read {
+        /// The reader's node.
+        node: NodeId,
+        /// The reader.
+        thread: ThreadId,
+        /// Where.
+        address: Address,
+        /// What it saw.
+        seen: u8,
+        /// What it should have seen.
+        expected: u8,
+    },
+    /// After a barrier a readable page is not what was written.
+    #[error(
+        "page {page} of node {node} differs from what was written at byte {offset} after a barrier"
+    )]
+    Page {
+        /// The node.
+        node: NodeId,
+        /// The page.
+        page: PageId,
+        /// The first byte that differs.
+        offset: usize,
+    },
+    /// The protocol refused what correct nodes did.
+    #[error("node {node}: {violation}")]
+    Violation {
+        /// Where.
+        node: NodeId,
+        /// Why.
+        violation: Violation,
+    },
+    /// The protocol asked for something that makes no sense.
+    #[error("node {node}: {what}")]
+    Action {
+        /// Where.
+        node: NodeId,
+        /// What.
+        what: String,
+    },
+    /// Nothing can happen any more, or it goes on for ever.
+    #[error("the program does not end: waiting threads (node, thread): {0:?}")]
+    Hung(Vec<(NodeId, ThreadId)>),
+}
+
+/// What a run left.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// What each thread observed, in order, by node and thread.
+    pub observed: BTreeMap<(NodeId, ThreadId), Vec<u8>>,
+    /// Messages sent.
+    pub messages: u64,
+    /// Faults taken.
+    pub faults: u64,
+}
+
+/// Runs `program` with a protocol at each node.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn run<P: Protocol<Blob>>(
+    program: &Program,
+    protocol: impl Fn(NodeId) -> P,
+    protection: impl Fn(NodeId, PageId) -> Protection,
+    network: Network,
+    random: &mut impl Rng,
+) -> Result<Outcome, Failure> {
+    let mut world = World::new(program, protocol, protection, network, random);
+    world.run(random)?;
+    Ok(world.outcome)
+}
+
+enum Event<M> {
+    /// A thread takes its next step.
+    Step(usize, usize),
+    /// A message arrives.
+    Deliver(NodeId, usize, M),
+}
+
+struct Thread {
+    steps: Vec<Step>,
+    next: usize,
+    /// Stands still until the protocol lets it go on.
+    waiting: bool,
+    at_barrier: bool,
+    /// An awaited value was not there; flush, then look again.
+    flushing: bool,
+}
+
+struct Node<P> {
+    protocol: P,
+    memory: Memory,
+    threads: Vec<Thread>,
+    slowness: u64,
+    /// Barriers that all its threads have reached, and those that it has left.
+    reached: usize,
+    left: usize,
+}
+
+struct World<P: Protocol<Blob>> {
+    nodes: Vec<Node<P>>,
+    /// What every write reaches at once.
+    truth: BTreeMap<Address, u8>,
+    /// The truth when the last node reached each barrier.
+    at_barrier: Vec<BTreeMap<Address, u8>>,
+    /// By time, then by order of creation.
+    events: BTreeMap<(u64, u64), Event<P::Incoming>>,
+    created: u64,
+    now: u64,
+    /// Arrival of the last message between two nodes.
+    last: BTreeMap<(usize, usize), u64>,
+    network: Network,
+    outcome: Outcome,
+}
+
+impl<P: Protocol<Blob>> World<P> {
+    fn new(
+        program: &Program,
+        protocol: impl Fn(NodeId) -> P,
+        protection: impl Fn(NodeId, PageId) -> Protection,
+        network: Network,
+        random: &mut impl Rng,
+    ) -> Self {
+        let nodes = program.threads.iter().enumerate().map(|(number, threads)| {
+            let me = node_id(number);
+            let threads = threads.iter().map(|steps| Thread {
+                steps: steps.clone(),
+                next: 0,
+                waiting: false,
+                at_barrier: false,
+                flushing: false,
+            });
+            Node {
+                protocol: protocol(me),
+                memory: Memory::new(program.pages, |page| protection(me, page)),
+                threads: threads.collect(),
+                reached: 0,
+                left: 0,
+                slowness: random.random_range(1..=network.slowness_max),
+            }
+        });
+        let mut world = Self {
+            nodes: nodes.collect(),
+            truth: BTreeMap::new(),
+            at_barrier: Vec::new(),
+            events: BTreeMap::new(),
+            created: 0,
+            now: 0,
+            last: BTreeMap::new(),
+            network,
+            outcome: Outcome::default(),
+        };
+        for node in 0..world.nodes.len() {
+            for thread in 0..world.nodes[node].threads.len() {
+                world.schedule(random.random_range(0..5), Event::Step(node, thread));
+            }
+        }
+        world
+    }
+
+    fn schedule(&mut self, delay: u64, event: Event<P::Incoming>) {
+        self.created += 1;
+        self.events.insert((self.now + delay, self.created), event);
+    }
+
+    fn run(&mut self, random: &mut impl Rng) -> Result<(), Failure> {
+        let mut events = 0;
+        while let Some(((now, _), event)) = self.events.pop_first() {
+            self.now = now;
+            events += 1;
+            if events > self.network.events_max {
+                return Err(self.hung());
+            }
+            match event {
+                Event::Step(node, thread) => self.step(node, thread, random)?,
+                Event::Deliver(from, to, message) => {
+                    self.input(to, Input::Message { from, message }, random)?;
+                }
+            }
+        }
+        let ended = |thread: &Thread| thread.next == thread.steps.len();
+        if self.nodes.iter().flat_map(|node| &node.threads).all(ended) {
+            Ok(())
+        } else {
+            Err(self.hung())
+        }
+    }
+
+    fn hung(&self) -> Failure {
+        let all = self.nodes.iter().enumerate().flat_map(|(node, state)| {
+            let threads = state.threads.iter().enumerate();
+            threads
+                .filter(|(_, thread)| thread.next < thread.steps.len())
+                .map(move |(thread, _)| (node_id(node), thread_id(thread)))
+        });
+        Failure::Hung(all.collect())
+    }
+
+    /// A thread takes its next step, or faults at it.
+    fn step(&mut self, node: usize, thread: usize, random: &mut impl Rng) -> Result<(), Failure> {
+        let state = &mut self.nodes[node].threads[thread];
+        let Some(step) = state.steps.get(state.next).copied() else {
+            return Ok(());
+        };
+        let operation = match step {
+            Step::Await(..) if state.flushing => Operation::Flush,
+            Step::Flush => Operation::Flush,
+            Step::Acquire(lock) => Operation::Acquire(lock),
+            Step::Release(lock) => Operation::Release(lock),
+            Step::Barrier => return self.reach_barrier(node, thread, random),
+            Step::Read(a) | Step::Observe(a) | Step::Await(a, _) => {
+                return self.access(node, thread, a, Access::Read, step, random);
+            }
+            Step::Write(a, _) => return self.access(node, thread, a, Access::Write, step, random),
+        };
+        if state.flushing {
+            state.flushing = false;
+        } else {
+            state.next += 1;
+        }
+        state.waiting = true;
+        let thread = thread_id(thread);
+        self.input(node, Input::Operation { thread, operation }, random)
+    }
+
+    fn access(
+        &mut self,
+        node: usize,
+        thread: usize,
+        address: Address,
+        access: Access,
+        step: Step,
+        random: &mut impl Rng,
+    ) -> Result<(), Failure> {
+        let (page, id) = (address.page(), thread_id(thread));
+        let state = &mut self.nodes[node];
+        if !state.memory.permits(page, access) {
+            state.threads[thread].waiting = true;
+            self.outcome.faults += 1;
+            let fault = Input::Fault {
+                thread: id,
+                page,
+                access,
+            };
+            return self.input(node, fault, random);
+        }
+        let seen = state
+            .memory
+            .readable(page)
+            .map_or(0, |p| p[address.offset()]);
+        let mut done = true;
+        match step {
+            Step::Write(_, value) => {
+                let written = state.memory.write(page, address.offset(), value);
+                written.map_err(|what| action(node, what))?;
+                self.truth.insert(address, value);
+            }
+            Step::Observe(_) => {
+                let observed = &mut self.outcome.observed;
+                observed.entry((node_id(node), id)).or_default().push(seen);
+            }
+            Step::Await(_, value) if seen != value => {
+                state.threads[thread].flushing = true;
+                done = false;
+            }
+            Step::Await(..) => {}
+            _ => {
+                let expected = self.truth.get(&address).copied().unwrap_or(0);
+                if seen != expected {
+                    return Err(Failure::Read {
+                        node: node_id(node),
+                        thread: id,
+                        address,
+                        seen,
+                        expected,
+                    });
+                }
+            }
+        }
+        if done {
+            self.nodes[node].threads[thread].next += 1;
+        }
+        self.go_on(node, thread, random);
+        Ok(())
+    }
+
+    fn reach_barrier(
+        &mut self,
+        node: usize,
+        thread: usize,
+        random: &mut impl Rng,
+    ) -> Result<(), Failure> {
+        let state = &mut self.nodes[node];
+        state.threads[thread].at_barrier = true;
+        state.threads[thread].waiting = true;
+        if !state.threads.iter().all(|t| t.at_barrier) {
+            return Ok(());
+        }
+        self.nodes[node].reached += 1;
+        if self.nodes.iter().all(|n| n.reached > self.at_barrier.len()) {
+            self.at_barrier.push(self.truth.clone());
+        }
+        let barrier = Input::Operation {
+            thread: thread_id(thread),
+            operation: Operation::Barrier,
+        };
+        self.input(node, barrier, random)
+    }
+
+    /// All threads of the node that the barrier's representative belongs to
+    /// go on.
+    fn leave_barrier(&mut self, node: usize, random: &mut impl Rng) -> Result<(), Failure> {
+        self.check_pages(node)?;
+        self.nodes[node].left += 1;
+        for thread in 0..self.nodes[node].threads.len() {
+            let state = &mut self.nodes[node].threads[thread];
+            state.at_barrier = false;
+            state.waiting = false;
+            state.next += 1;
+            self.go_on(node, thread, random);
+        }
+        Ok(())
+    }
+
+    fn check_pages(&self, node: usize) -> Result<(), Failure> {
+        let Some(truth) = self.at_barrier.get(self.nodes[node].left) else {
+            return Err(action(node, "leaves a barrier too early".into()));
+        };
+        for (address, expected) in truth {
+            let page = address.page();
+            let content = self.nodes[node].memory.readable(page);
+            if content.is_some_and(|bytes| bytes[address.offset()] != *expected) {
+                return Err(Failure::Page {
+                    node: node_id(node),
+                    page,
+                    offset: address.offset(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn go_on(&mut self, node: usize, thread: usize, random: &mut impl Rng) {
+        let delay = random.random_range(1..=2 * self.nodes[node].slowness);
+        self.schedule(delay, Event::Step(node, thread));
+    }
+
+    /// Tells the protocol of a node something and does what it answers.
+    fn input(
+        &mut self,
+        node: usize,
+        input: Input<P::Incoming>,
+        random: &mut impl Rng,
+    ) -> Result<(), Failure> {
+        let mut actions = Vec::new();
+        let stepped = self.nodes[node].protocol.step(input, &mut actions);
+        stepped.map_err(|violation| Failure::Violation {
+            node: node_id(node),
+            violation,
+        })?;
+        for next in actions {
+            let memory = &mut self.nodes[node].memory;
+            let done = match next {
+                Action::Protect(page, protection) => memory.protect(page, protection),
+                Action::Twin(page) => memory.twin(page),
+                Action::Diff(page) => memory.diff(page),
+                Action::Install(page, content) => memory.install(page, &content),
+                Action::Apply(page, content) => memory.apply(page, &content),
+                Action::Send(to, message) => self.send(node, to, message, random),
+                Action::Resume(thread) => self.resume(node, thread, random)?,
+            };
+            done.map_err(|what| action(node, what))?;
+        }
+        Ok(())
+    }
+
+    fn resume(
+        &mut self,
+        node: usize,
+        thread: ThreadId,
+        random: &mut impl Rng,
+    ) -> Result<Result<(), String>, Failure> {
+        let number = thread.0 as usize;
+        let threads = &mut self.nodes[node].threads;
+        let Some(state) = threads.get_mut(number).filter(|t| t.waiting) else {
+            return Ok(Err(format!(
+                "thread {thread} goes on though it does not wait"
+            )));
+        };
+        if state.at_barrier {
+            self.leave_barrier(node, random)?;
+        } else {
+            state.waiting = false;
+            self.go_on(node, number, random);
+        }
+        Ok(Ok(()))
+    }
+
+    fn send(
+        &mut self,
+        from: usize,
+        to: NodeId,
+        message: P::Outgoing,
+        random: &mut impl Rng,
+    ) -> Result<(), String> {
+        let target = usize::from(to.0);
+        if target >= self.nodes.len() || target == from {
+            return Err(format!("a message to node {to}"));
+        }
+        let memory = &mut self.nodes[from].memory;
+        let mut missing = None;
+        let message = P::fill(message, |content| {
+            memory.content(content).unwrap_or_else(|what| {
+                missing = Some(what);
+                Blob::Page(Box::new([0; fathomp_base::PAGE_BYTES]))
+            })
+        });
+        if let Some(what) = missing {
+            return Err(what);
+        }
+        self.outcome.messages += 1;
+        let last = self.last.entry((from, target)).or_default();
+        let arrival = self.now + random.random_range(1..=self.network.delay_max);
+        *last = arrival.max(*last);
+        let delay = *last - self.now;
+        self.schedule(delay, Event::Deliver(node_id(from), target, message));
+        Ok(())
+    }
+}
+
+fn action(node: usize, what: String) -> Failure {
+    Failure::Action {
+        node: node_id(node),
+        what,
+    }
+}
+
+fn node_id(number: usize) -> NodeId {
+    NodeId(u16::try_from(number).unwrap_or(u16::MAX))
+}
+
+fn thread_id(number: usize) -> ThreadId {
+    ThreadId(u32::try_from(number).unwrap_or(u32::MAX))
+}
