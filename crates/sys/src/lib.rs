@@ -2,6 +2,7 @@
 pub mod affinity;
 pub mod call_site;
 pub mod clock;
+pub mod cluster;
 pub mod counters;
 pub mod futex;
 pub mod modules;

@@ -1,0 +1,225 @@
+//! The program's own segments, and whose code an address belongs to.
+
+use std::ffi::CStr;
+use std::ops::Range;
+
+/// Bytes in a page.
+const PAGE: usize = fathomp_base::PAGE_BYTES;
+
+/// A stretch of the program's variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its pages.
+    pub range: Range<usize>,
+    /// End of the part that came from the file; the rest began as zeros.
+    pub file_end: usize,
+}
+
+/// What the loader knows about one module.
+struct Module<'a> {
+    base: usize,
+    name: &'a [u8],
+    headers: &'a [libc::Elf64_Phdr],
+}
+
+/// Calls `visit` for every loaded module, the program itself first, until it
+/// answers `false`.
+fn each_module(mut visit: impl FnMut(&Module) -> bool) {
+    let mut visit: &mut dyn FnMut(&Module) -> bool = &mut visit;
+    // SAFETY: `forward` has the required signature and takes its last argument
+    // for the `visit` passed here, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(forward), (&raw mut visit).cast()) };
+}
+
+unsafe extern "C" fn forward(
+    info: *mut libc::dl_phdr_info,
+    _size: libc::size_t,
+    visit: *mut libc::c_void,
+) -> libc::c_int {
+    // SAFETY: the loader passes a valid description for the time of the call,
+    // and `visit` is the exclusive pointer that `each_module` handed over.
+    let (info, visit) = unsafe {
+        (
+            &*info,
+            &mut *visit.cast::<&mut dyn FnMut(&Module) -> bool>(),
+        )
+    };
+    let name: &[u8] = if info.dlpi_name.is_null() {
+        &[]
+    } else {
+        // SAFETY: a non-null name is a C string owned by the loader.
+        unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes()
+    };
+    let headers: &[libc::Elf64_Phdr] = if info.dlpi_phdr.is_null() {
+        &[]
+    } else {
+        // SAFETY: the loader guarantees `dlpi_phnum` headers at `dlpi_phdr`.
+        unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) }
+    };
+    let module = Module {
+        base: info.dlpi_addr as usize,
+        name,
+        headers,
+    };
+    i32::from(!visit(&module))
+}
+
+impl Module<'_> {
+    fn loads(&self) -> impl Iterator<Item = (&libc::Elf64_Phdr, Range<usize>)> {
+        let loads = self.headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
+        loads.map(|header| {
+            let start = self.base.wrapping_add(header.p_vaddr as usize);
+            (header, start..start.wrapping_add(header.p_memsz as usize))
+        })
+    }
+}
+
+/// The program's writable segments, without what the loader made read-only
+/// after relocation.
+#[must_use]
+pub fn program_segments() -> Vec<Segment> {
+    let mut segments = Vec::new();
+    each_module(|program| {
+        let relro = program
+            .headers
+            .iter()
+            .find(|h| h.p_type == libc::PT_GNU_RELRO);
+        // The loader protects whole pages only, rounding the end down.
+        let protected = relro.map_or(0..0, |h| {
+            let start = program.base.wrapping_add(h.p_vaddr as usize);
+            start / PAGE * PAGE..start.wrapping_add(h.p_memsz as usize) / PAGE * PAGE
+        });
+        for (header, range) in program.loads() {
+            if header.p_flags & libc::PF_W == 0 || range.is_empty() {
+                continue;
+            }
+            let file_end = range.start.wrapping_add(header.p_filesz as usize);
+            let mut start = range.start / PAGE * PAGE;
+            if protected.contains(&start) {
+                start = protected.end;
+            }
+            let end = range.end.next_multiple_of(PAGE);
+            if start < end {
+                segments.push(Segment {
+                    range: start..end,
+                    file_end: file_end.clamp(start, end),
+                });
+            }
+        }
+        false
+    });
+    segments
+}
+
+/// Executable segments of the program itself.
+#[must_use]
+pub fn program_text() -> Vec<Range<usize>> {
+    let mut text = Vec::new();
+    each_module(|program| {
+        let code = program.loads().filter(|(h, _)| h.p_flags & libc::PF_X != 0);
+        text.extend(code.map(|(_, range)| range));
+        false
+    });
+    text
+}
+
+/// Where the modules lie whose file name begins with one of `names`, and the
+/// one that contains `inside`.
+#[must_use]
+pub fn modules_named(names: &[&str], inside: usize) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    each_module(|module| {
+        let start = module.loads().map(|(_, range)| range.start).min();
+        let end = module.loads().map(|(_, range)| range.end).max();
+        if let (Some(start), Some(end)) = (start, end) {
+            let file = module
+                .name
+                .rsplit(|byte| *byte == b'/')
+                .next()
+                .unwrap_or_default();
+            let named = names.iter().any(|name| file.starts_with(name.as_bytes()));
+            if named || (start..end).contains(&inside) {
+                found.push(start..end);
+            }
+        }
+        true
+    });
+    found
+}
+
+/// Whether the program itself was linked with the library `name`.
+#[must_use]
+pub fn program_needs(name: &str) -> bool {
+    let mut needs = false;
+    each_module(|program| {
+        let dynamic = program
+            .headers
+            .iter()
+            .find(|h| h.p_type == libc::PT_DYNAMIC);
+        if let Some(header) = dynamic {
+            let table = program.base.wrapping_add(header.p_vaddr as usize);
+            needs = dynamic_needs(table as *const Dynamic, name.as_bytes());
+        }
+        false
+    });
+    needs
+}
+
+/// `Elf64_Dyn`.
+#[repr(C)]
+struct Dynamic {
+    tag: i64,
+    value: u64,
+}
+
+/// `DT_NEEDED` and `DT_STRTAB`.
+const NEEDED: i64 = 1;
+const STRINGS: i64 = 5;
+
+fn dynamic_needs(table: *const Dynamic, name: &[u8]) -> bool {
+    let entries = || {
+        (0..).map_while(move |index| {
+            // SAFETY: the loader has walked this table, which ends with tag 0.
+            let entry = unsafe { &*table.add(index) };
+            (entry.tag != 0).then_some(entry)
+        })
+    };
+    let Some(strings) = entries().find(|entry| entry.tag == STRINGS) else {
+        return false;
+    };
+    entries().filter(|entry| entry.tag == NEEDED).any(|entry| {
+        // The loader has replaced the string table's offset by its address.
+        let string = strings.value.wrapping_add(entry.value) as *const libc::c_char;
+        // SAFETY: the loader has read this name when it loaded the library.
+        unsafe { CStr::from_ptr(string) }.to_bytes() == name
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static VARIABLE: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(7);
+
+    #[test]
+    fn variables_lie_in_the_programs_segments() {
+        let address = VARIABLE.as_ptr() as usize;
+        let segments = program_segments();
+        assert!(
+            segments.iter().any(|s| s.range.contains(&address)),
+            "{address:#x} {segments:?}"
+        );
+        assert!(segments.iter().all(|s| s.range.start % PAGE == 0));
+    }
+
+    #[test]
+    fn modules_are_found_by_name_and_by_address() {
+        let here = modules_are_found_by_name_and_by_address as *const () as usize;
+        assert!(program_text().iter().any(|range| range.contains(&here)));
+        let libc = modules_named(&["libc.so"], 0);
+        assert_eq!(libc.len(), 1);
+        assert!(libc[0].contains(&(libc::printf as *const () as usize)));
+        assert!(program_needs("libc.so.6"));
+        assert!(!program_needs("libgomp.so.1"));
+    }
+}

@@ -1,0 +1,366 @@
+//! Ranges of a process's memory as pages that can be watched: each page is
+//! mapped twice, once where the program uses it, protected as somebody says,
+//! and once where only the runtime reaches it, always readable and writable.
+
+use fathomp_base::{PAGE_BYTES, PageId};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::ptr::NonNull;
+
+/// What the program may do to a page without a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permission {
+    /// Nothing.
+    None,
+    /// Read.
+    Read,
+    /// Read and write.
+    ReadWrite,
+}
+
+impl Permission {
+    fn bits(self) -> libc::c_int {
+        match self {
+            Self::None => libc::PROT_NONE,
+            Self::Read => libc::PROT_READ,
+            Self::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
+        }
+    }
+}
+
+/// A range of memory to be watched.
+#[derive(Clone, Debug)]
+pub struct Area {
+    /// Page-aligned addresses.
+    pub range: Range<usize>,
+    /// Addresses before this one have content even where no page is present
+    /// yet, because they are mapped from a file.
+    pub file_end: usize,
+    /// Addresses from this one on were never touched and are zero.
+    pub used_end: usize,
+}
+
+/// Watched pages, numbered through all areas.
+#[derive(Debug)]
+pub struct Pages {
+    areas: Vec<(Range<usize>, u32)>,
+    alias: NonNull<u8>,
+    count: u32,
+    _memory: File,
+}
+
+// SAFETY: the mappings belong to the process; what is done with the bytes is
+// ordered by whoever decides about permissions (see `read` and `write`).
+unsafe impl Send for Pages {}
+// SAFETY: as above.
+unsafe impl Sync for Pages {}
+
+/// The kernel did not give what watching pages needs.
+fn failed<T>() -> io::Result<T> {
+    Err(io::Error::last_os_error())
+}
+
+impl Pages {
+    /// Takes areas over: what they contain is copied, and the memory behind
+    /// them replaced by memory of our own, all of it permitted to be read and
+    /// written.
+    ///
+    /// # Errors
+    /// If the system refuses memory or mappings, or there are too many pages.
+    ///
+    /// # Safety
+    /// The areas are page-aligned, do not overlap, are readable and belong to
+    /// the program; no other thread runs.
+    pub unsafe fn take_over(areas: &[Area]) -> io::Result<Self> {
+        let mut numbered = Vec::new();
+        let mut count = 0_usize;
+        let too_many = || io::Error::from(io::ErrorKind::InvalidInput);
+        for area in areas {
+            numbered.push((
+                area.range.clone(),
+                u32::try_from(count).map_err(|_| too_many())?,
+            ));
+            count += area.range.len() / PAGE_BYTES;
+        }
+        let number = u32::try_from(count).map_err(|_| too_many())?;
+        // SAFETY: the name is a C string.
+        let fd = unsafe { libc::memfd_create(c"fathomp-pages".as_ptr(), libc::MFD_CLOEXEC) };
+        if fd < 0 {
+            return failed();
+        }
+        // SAFETY: a new descriptor that nobody else owns.
+        let memory = unsafe { File::from_raw_fd(fd) };
+        memory.set_len((count * PAGE_BYTES) as u64)?;
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let alias = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                count * PAGE_BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_NORESERVE,
+                memory.as_raw_fd(),
+                0,
+            )
+        };
+        if alias == libc::MAP_FAILED {
+            return failed();
+        }
+        let pages = Self {
+            areas: numbered,
+            alias: NonNull::new(alias.cast()).ok_or(io::ErrorKind::OutOfMemory)?,
+            count: number,
+            _memory: memory,
+        };
+        let present = Present::open()?;
+        for (area, (_, first)) in areas.iter().zip(&pages.areas) {
+            pages.copy_in(area, *first, &present)?;
+            let offset = i64::try_from(*first as usize * PAGE_BYTES).map_err(|_| too_many())?;
+            // SAFETY: replaces memory of the program, whose content has been
+            // copied, by a mapping of the same content; promised by our caller.
+            let mapped = unsafe {
+                libc::mmap(
+                    std::ptr::with_exposed_provenance_mut(area.range.start),
+                    area.range.len(),
+                    libc::PROT_READ | libc::PROT_WRITE,
+                    libc::MAP_SHARED | libc::MAP_FIXED | libc::MAP_NORESERVE,
+                    pages._memory.as_raw_fd(),
+                    offset,
+                )
+            };
+            if mapped == libc::MAP_FAILED {
+                return failed();
+            }
+        }
+        Ok(pages)
+    }
+
+    fn copy_in(&self, area: &Area, first: u32, present: &Present) -> io::Result<()> {
+        let mut wanted = present.pages(&(area.range.start..area.used_end.min(area.range.end)))?;
+        let from_file = area
+            .file_end
+            .saturating_sub(area.range.start)
+            .div_ceil(PAGE_BYTES);
+        wanted
+            .iter_mut()
+            .take(from_file)
+            .for_each(|page| *page = true);
+        for (index, _) in wanted.iter().enumerate().filter(|(_, wanted)| **wanted) {
+            let source = area.range.start + index * PAGE_BYTES;
+            let page = PageId(first + u32::try_from(index).unwrap_or(u32::MAX));
+            // SAFETY: the source is readable, promised to `take_over`; the
+            // target is this page of the alias; they are different mappings.
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    std::ptr::with_exposed_provenance::<u8>(source),
+                    self.alias_of(page),
+                    PAGE_BYTES,
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of pages.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The page that contains an address.
+    #[inline]
+    #[must_use]
+    pub fn page_of(&self, address: usize) -> Option<PageId> {
+        let area = self
+            .areas
+            .iter()
+            .find(|(range, _)| range.contains(&address))?;
+        let index = (address - area.0.start) / PAGE_BYTES;
+        Some(PageId(area.1 + u32::try_from(index).ok()?))
+    }
+
+    /// Address of a page's first byte in the program's view, if there is such a
+    /// page.
+    #[must_use]
+    pub fn address_of(&self, page: PageId) -> Option<usize> {
+        let after = self.areas.partition_point(|(_, first)| *first <= page.0);
+        let (range, first) = self.areas.get(after.checked_sub(1)?)?;
+        let address = range.start + (page.0 - first) as usize * PAGE_BYTES;
+        range.contains(&address).then_some(address)
+    }
+
+    /// Permits so much for `count` pages from `first` on.
+    ///
+    /// # Errors
+    /// If there are no such pages or the kernel is out of mappings.
+    pub fn permit(&self, first: PageId, count: u32, what: Permission) -> io::Result<()> {
+        let mut page = first;
+        let mut left = count;
+        while left > 0 {
+            let start = self.address_of(page).ok_or(io::ErrorKind::InvalidInput)?;
+            let area = self.areas.iter().find(|(range, _)| range.contains(&start));
+            let end = area.map_or(start, |(range, _)| range.end);
+            let here = u32::try_from((end - start) / PAGE_BYTES)
+                .unwrap_or(u32::MAX)
+                .min(left);
+            // SAFETY: only pages of this mapping; the program's accesses to
+            // them fault or not, which is what it is for.
+            let done = unsafe {
+                libc::mprotect(
+                    std::ptr::with_exposed_provenance_mut(start),
+                    here as usize * PAGE_BYTES,
+                    what.bits(),
+                )
+            };
+            if done != 0 {
+                return failed();
+            }
+            page = PageId(page.0 + here);
+            left -= here;
+        }
+        Ok(())
+    }
+
+    fn alias_of(&self, page: PageId) -> *mut u8 {
+        debug_assert!(page.0 < self.count);
+        // SAFETY: inside the alias, which covers all pages.
+        unsafe { self.alias.as_ptr().add(page.0 as usize * PAGE_BYTES) }
+    }
+
+    fn check(&self, page: PageId, offset: usize, length: usize) -> io::Result<()> {
+        let inside = page.0 < self.count && offset <= PAGE_BYTES && length <= PAGE_BYTES - offset;
+        inside
+            .then_some(())
+            .ok_or(io::ErrorKind::InvalidInput.into())
+    }
+
+    /// Copies a page's content out. If the program writes the page meanwhile,
+    /// the bytes it writes come out old or new.
+    ///
+    /// # Errors
+    /// If there is no such page.
+    pub fn read(&self, page: PageId, into: &mut [u8; PAGE_BYTES]) -> io::Result<()> {
+        self.check(page, 0, PAGE_BYTES)?;
+        // SAFETY: a page of the alias, copied as memory that others may change:
+        // the bytes are not looked at by the copy.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.alias_of(page), into.as_mut_ptr(), PAGE_BYTES)
+        };
+        Ok(())
+    }
+
+    /// Puts bytes into a page.
+    ///
+    /// # Errors
+    /// If they do not fit into a page.
+    pub fn write(&self, page: PageId, offset: usize, bytes: &[u8]) -> io::Result<()> {
+        self.check(page, offset, bytes.len())?;
+        // SAFETY: inside one page of the alias, which `bytes` is no part of.
+        unsafe {
+            let target = self.alias_of(page).add(offset);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
+        }
+        Ok(())
+    }
+
+    /// A page's content, for comparing it in place.
+    ///
+    /// # Safety
+    /// Nobody may write the page while the reference lives: the program is not
+    /// permitted to, and whoever calls `write` is the caller.
+    #[must_use]
+    pub unsafe fn content(&self, page: PageId) -> Option<&[u8; PAGE_BYTES]> {
+        self.check(page, 0, PAGE_BYTES).ok()?;
+        // SAFETY: a page of the alias; unchanged, promised by our caller.
+        Some(unsafe { &*self.alias_of(page).cast::<[u8; PAGE_BYTES]>() })
+    }
+}
+
+/// Which pages of the process exist.
+struct Present(File);
+
+impl Present {
+    fn open() -> io::Result<Self> {
+        File::open("/proc/self/pagemap").map(Self)
+    }
+
+    fn pages(&self, range: &Range<usize>) -> io::Result<Vec<bool>> {
+        use std::os::unix::fs::FileExt;
+        /// In memory, or swapped out.
+        const EXISTS: u64 = 1 << 63 | 1 << 62;
+        /// Entries looked at in one go.
+        const CHUNK: usize = 1 << 16;
+        let pages = range.len() / PAGE_BYTES;
+        let mut exists = Vec::with_capacity(pages.min(CHUNK));
+        let mut buffer = vec![0; CHUNK.min(pages) * size_of::<u64>()];
+        while exists.len() < pages {
+            let entries = CHUNK.min(pages - exists.len());
+            let at = (range.start / PAGE_BYTES + exists.len()) * size_of::<u64>();
+            let bytes = &mut buffer[..entries * size_of::<u64>()];
+            self.0.read_exact_at(bytes, at as u64)?;
+            exists.extend(bytes.chunks_exact(size_of::<u64>()).map(|entry| {
+                entry
+                    .try_into()
+                    .is_ok_and(|e| u64::from_ne_bytes(e) & EXISTS != 0)
+            }));
+        }
+        Ok(exists)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Anonymous memory as a program might have it.
+    fn memory(pages: usize) -> Range<usize> {
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                pages * PAGE_BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        assert_ne!(base, libc::MAP_FAILED);
+        base as usize..base as usize + pages * PAGE_BYTES
+    }
+
+    #[test]
+    fn content_survives_and_both_views_agree() {
+        let range = memory(64);
+        let at = |page: usize| {
+            std::ptr::with_exposed_provenance_mut::<u8>(range.start + page * PAGE_BYTES)
+        };
+        // SAFETY: mapped above.
+        unsafe { at(3).write(33) };
+        let area = Area {
+            range: range.clone(),
+            file_end: range.start,
+            used_end: range.end,
+        };
+        // SAFETY: nobody else knows this memory.
+        let pages = unsafe { Pages::take_over(&[area]) }.unwrap();
+        let mut copy = [0; PAGE_BYTES];
+        pages.read(PageId(3), &mut copy).unwrap();
+        assert_eq!(copy[0], 33);
+        pages.write(PageId(5), 10, &[1, 2, 3]).unwrap();
+        // SAFETY: readable and writable after taking over.
+        assert_eq!(unsafe { at(5).add(11).read() }, 2);
+        pages.permit(PageId(5), 2, Permission::Read).unwrap();
+        // SAFETY: readable.
+        assert_eq!(unsafe { at(5).add(12).read() }, 3);
+        assert_eq!(
+            pages.page_of(range.start + 5 * PAGE_BYTES + 7),
+            Some(PageId(5))
+        );
+        assert_eq!(pages.address_of(PageId(63)), Some(range.end - PAGE_BYTES));
+        assert_eq!(pages.address_of(PageId(64)), None);
+        assert!(pages.permit(PageId(63), 2, Permission::Read).is_err());
+        assert!(pages.write(PageId(63), 4095, &[1, 2]).is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! Threads on stacks that we provide, with another stack for their signals.
+
+use std::ffi::c_void;
+use std::io;
+use std::ops::Range;
+
+/// A thread's code and what it keeps.
+type Body = Box<dyn FnOnce() + Send>;
+
+/// Bytes of the stack on which faults are served.
+const SIGNAL_STACK: usize = 256 << 10;
+
+/// Starts a thread whose stack, thread-local variables included, lies in
+/// `stack`.
+///
+/// # Errors
+/// If the system refuses.
+///
+/// # Safety
+/// `stack` is page-aligned memory that may be read and written, which the
+/// thread has for itself until the process ends.
+pub unsafe fn spawn(stack: Range<usize>, body: Body) -> io::Result<()> {
+    let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+    let check = |code| match code {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code)),
+    };
+    // SAFETY: initialises `attributes`.
+    check(unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) })?;
+    let body = Box::into_raw(Box::new(body));
+    // SAFETY: the attributes are initialised; the stack is the thread's alone,
+    // promised by our caller; `run` takes the box over.
+    let started = unsafe {
+        let base = std::ptr::with_exposed_provenance_mut(stack.start);
+        check(libc::pthread_attr_setstack(
+            attributes.as_mut_ptr(),
+            base,
+            stack.len(),
+        ))
+        .and_then(|()| {
+            let detached = libc::PTHREAD_CREATE_DETACHED;
+            check(libc::pthread_attr_setdetachstate(
+                attributes.as_mut_ptr(),
+                detached,
+            ))
+        })
+        .and_then(|()| {
+            let mut thread = std::mem::MaybeUninit::uninit();
+            let attributes = attributes.as_ptr();
+            check(libc::pthread_create(
+                thread.as_mut_ptr(),
+                attributes,
+                run,
+                body.cast(),
+            ))
+        })
+    };
+    // SAFETY: initialised above, not used any more.
+    unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
+    if started.is_err() {
+        // SAFETY: no thread has taken it.
+        drop(unsafe { Box::from_raw(body) });
+    }
+    started
+}
+
+extern "C" fn run(body: *mut c_void) -> *mut c_void {
+    // SAFETY: the box that `spawn` gave away to this thread.
+    let body = unsafe { Box::from_raw(body.cast::<Body>()) };
+    if use_signal_stack().is_ok() {
+        body();
+    }
+    std::ptr::null_mut()
+}
+
+/// Gives the calling thread a stack of its own for signal handlers.
+///
+/// # Errors
+/// If there is no memory for it.
+pub fn use_signal_stack() -> io::Result<()> {
+    // SAFETY: a new mapping at an address of the kernel's choice.
+    let base = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            SIGNAL_STACK,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK,
+            -1,
+            0,
+        )
+    };
+    if base == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let stack = libc::stack_t {
+        ss_sp: base,
+        ss_flags: 0,
+        ss_size: SIGNAL_STACK,
+    };
+    // SAFETY: `stack` describes memory that nobody else uses and that stays.
+    match unsafe { libc::sigaltstack(&raw const stack, std::ptr::null_mut()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
