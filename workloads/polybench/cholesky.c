@@ -26,9 +26,7 @@ static void kernel_cholesky(int n, double A[restrict n][n])
 /* A dominant diagonal makes the symmetric matrix positive definite. */
 static void prepare(const int *n, void *const *a)
 {
-    double(*A)[n[N]] = a[0];
-    for (int i = 0; i < n[N]; i++)
-        A[i][i] += n[N];
+    dominate_diagonal(n[N], a[0]);
 }
 
 static void run(const int *n, void *const *a)

@@ -35,9 +35,7 @@ static void kernel_trisolv(int n, double L[restrict n][n], double x[restrict n],
 /* A dominant diagonal keeps the solution bounded. */
 static void prepare(const int *n, void *const *a)
 {
-    double(*L)[n[N]] = a[0];
-    for (int i = 0; i < n[N]; i++)
-        L[i][i] += n[N];
+    dominate_diagonal(n[N], a[0]);
 }
 
 static void run(const int *n, void *const *a)

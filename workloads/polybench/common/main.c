@@ -55,10 +55,10 @@ static struct plan read_arguments(int argc, char **argv)
         {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
     struct plan plan = {.size = "medium", .repeat = 1};
-    int option;
+    int option, at;
 
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+    while (at = optind, (option = getopt_long(argc, argv, "+:", options, NULL)) != -1) {
         switch (option) {
         case 's':
             plan.size = optarg;
@@ -76,11 +76,10 @@ static struct plan read_arguments(int argc, char **argv)
             print_help();
             exit(0);
         case ':':
-            fprintf(stderr, "%s: %s needs a value; see --help\n", kernel->name, argv[optind - 1]);
+            fprintf(stderr, "%s: %s needs a value; see --help\n", kernel->name, argv[at]);
             exit(2);
         default:
-            fprintf(stderr, "%s: there is no option %s; see --help\n", kernel->name,
-                    argv[optind - 1]);
+            fprintf(stderr, "%s: there is no option %s; see --help\n", kernel->name, argv[at]);
             exit(2);
         }
     }
@@ -112,7 +111,7 @@ int main(int argc, char **argv)
         printf(" %s=%d", kernel->parameter[p], n[p]);
     printf(", %.3f MB\n", 1e-6 * (double)bytes);
 
-    void *array[POLYBENCH_ARRAYS] = {NULL};
+    static void *array[POLYBENCH_ARRAYS];
     data_allocate(kernel, n, array);
     workload_threads();
     double seconds = 0.0;

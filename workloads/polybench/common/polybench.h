@@ -68,4 +68,12 @@ static inline int larger(int a, int b)
     return a > b ? a : b;
 }
 
+/* Makes the diagonal larger than the sum of its row's and of its column's
+ * other elements, of which none is above 1. */
+static inline void dominate_diagonal(int n, double A[n][n])
+{
+    for (int i = 0; i < n; i++)
+        A[i][i] += n;
+}
+
 #endif

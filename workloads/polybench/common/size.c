@@ -31,8 +31,8 @@ static void scale(const struct polybench_kernel *kernel, double factor, int *n)
     }
 }
 
-/* The largest shape like the medium one whose data fit into `bytes`; false if
- * an extent would have to be too large for that. */
+/* The largest shape like the medium one whose data fit into `bytes`, or the
+ * smallest there is; false if an extent would get too large. */
 static bool fit(const struct polybench_kernel *kernel, double bytes, int *n)
 {
     int longest = 1;
