@@ -6,9 +6,10 @@
  * linear systems along every grid line in x, in y and in z; BT and SP differ
  * in those systems alone. The program that uses this folder provides
  *
- *   problem.h   ADI_GRID, the points in each direction (even);
- *               ADI_STEPS, the time steps; ADI_TIME_STEP, their length
- *   a solver    the three sweeps, given to adi_main in a `struct adi_program`
+ *   problem.h         ADI_GRID, the points in each direction (even);
+ *                     ADI_STEPS, the time steps; ADI_TIME_STEP, their length
+ *   adi_program       its name and what it must compute
+ *   adi_solve_lines   the systems of a few lines (sweep.h)
  */
 #ifndef FATHOMP_NPB_ADI_H
 #define FATHOMP_NPB_ADI_H
@@ -41,8 +42,7 @@ static inline ptrdiff_t adi_line(int j, int k)
     return k * ADI_PLANE + j * ADI_LINE;
 }
 
-/* Constants of the gas: c_1 ... c_5 and k_i of section 3.1 in the products in
- * which they appear. */
+/* Constants of the gas, c_1 ... c_5, in the products in which they appear. */
 #define ADI_C1 1.4
 #define ADI_C2 0.4
 #define ADI_VISCOSITY (0.1 * 1.0)                         /* c_3 c_4 */
@@ -74,7 +74,7 @@ static inline void adi_fourth_difference(int p, double weight[5])
 }
 
 /* Sets the state to the exact solution on the boundary and to the transfinite
- * interpolation of the boundary inside (section 3.4). */
+ * interpolation of the boundary inside. */
 void adi_initialise(void);
 
 /* Sets the forcing that makes the exact solution steady; the state becomes
@@ -90,22 +90,20 @@ void adi_compute_rhs(void);
 void adi_error_norms(double norm[ADI_COMPONENTS]);
 void adi_rhs_norms(double norm[ADI_COMPONENTS]);
 
-/* What makes a program of this folder. */
+/* Replace the right-hand side by the solutions of the systems along the lines
+ * of one direction, in this order; the last one adds them to the state. */
+void adi_x_solve(void);
+void adi_y_solve(void);
+void adi_z_solve(void);
+
 struct adi_program {
     const char *name;
-    /* Replace the right-hand side by the solution of the systems along the
-     * lines of one direction; the last one adds it to the state. */
-    void (*x_solve)(void);
-    void (*y_solve)(void);
-    void (*z_solve)(void);
-    /* Of a step, by the formula published with the benchmark. */
-    double operations_per_step;
+    double operations_per_step; /* by the formula published with the benchmark */
     /* What the class must give. */
     double rhs_norms[ADI_COMPONENTS];
     double error_norms[ADI_COMPONENTS];
 };
 
-/* Warm-up, timed steps, verification; returns the exit code. */
-int adi_main(int argc, char **argv, const struct adi_program *program);
+extern const struct adi_program adi_program;
 
 #endif

@@ -1,5 +1,5 @@
-/* The right-hand side: section 3.3's differences of the fluxes, of second
- * order, with fourth-difference dissipation.
+/* The right-hand side: central differences of the fluxes, of second order, and
+ * fourth-difference dissipation.
  *
  * Every grid line in x is finished at once from the lines around it, in a
  * buffer that stays in the first-level cache. The three directions use the

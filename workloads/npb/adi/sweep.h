@@ -12,21 +12,26 @@
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 _Static_assert((ADI_GRID - 2) % LANES == 0, "the interior lines fill all lanes");
 
-/* In elements of a field. */
+enum direction { X, Y, Z };
+
+/* Distances and places in elements of a field. */
 struct sweep {
-    ptrdiff_t along;  /* from a point of a line to the next */
-    ptrdiff_t across; /* from a line to its neighbour in the next lane */
-    ptrdiff_t outer;  /* between the lines that threads share out */
+    enum direction direction;
+    ptrdiff_t along;        /* from a point of a line to the next */
+    ptrdiff_t across;       /* from a line to its neighbour in the next lane */
     ptrdiff_t normal, b, c; /* the momenta: along the direction and the others */
     double spread;          /* d of the direction */
 };
 
-#define SWEEP_X ((struct sweep){1, ADI_LINE, ADI_PLANE, ADI_MOMENTUM_X * ADI_ROW, \
-                                ADI_MOMENTUM_Y * ADI_ROW, ADI_MOMENTUM_Z * ADI_ROW, ADI_SPREAD_XY})
-#define SWEEP_Y ((struct sweep){ADI_LINE, 1, ADI_PLANE, ADI_MOMENTUM_Y * ADI_ROW, \
-                                ADI_MOMENTUM_X * ADI_ROW, ADI_MOMENTUM_Z * ADI_ROW, ADI_SPREAD_XY})
-#define SWEEP_Z ((struct sweep){ADI_PLANE, 1, ADI_LINE, ADI_MOMENTUM_Z * ADI_ROW, \
-                                ADI_MOMENTUM_X * ADI_ROW, ADI_MOMENTUM_Y * ADI_ROW, ADI_SPREAD_Z})
+/* Solves the systems of LANES lines; `u` and `rhs` point to the first component
+ * at their first point, on the boundary. The solution replaces the right-hand
+ * side; after Z, the last sweep, it is added to the state. On the boundary the
+ * solution is zero. Provided by the program. */
+void adi_solve_lines(double *restrict u, double *restrict rhs, const struct sweep *s);
+
+/* Factors of first and second differences in those systems. */
+#define SWEEP_FIRST (ADI_TIME_STEP * ADI_FIRST)
+#define SWEEP_SECOND (ADI_TIME_STEP * ADI_SECOND)
 
 /* One value of each line of a bundle. */
 static inline lanes gather(const double *field, ptrdiff_t across)

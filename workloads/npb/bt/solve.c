@@ -1,4 +1,3 @@
-#include "solve.h"
 #include "block.h"
 
 /* The blocks are in the order density, momentum along the line, momenta
@@ -57,13 +56,7 @@ static inline void set_viscous(lanes block[restrict M][M], const struct flow *f,
     block[4][4] = conductivity + diagonal;
 }
 
-#define FIRST (ADI_TIME_STEP * ADI_FIRST)
-#define SECOND (ADI_TIME_STEP * ADI_SECOND)
-
-/* Solves the systems of the lines that start at `u` and `rhs`; adds the
- * solutions to the state or leaves them in the right-hand side. */
-static inline void solve_lines(double *restrict u, double *restrict rhs, const struct sweep *s,
-                               int last)
+void adi_solve_lines(double *restrict u, double *restrict rhs, const struct sweep *s)
 {
     struct flow flow[ADI_GRID];
     lanes upper[ADI_GRID][M][M], x[ADI_GRID][M];
@@ -72,17 +65,17 @@ static inline void solve_lines(double *restrict u, double *restrict rhs, const s
     for (int p = 0; p < ADI_GRID; p++)
         gather_flow(&flow[p], u + p * s->along, s);
 
-    /* On the boundary the solution is zero: its rows drop out. */
+    /* The rows of the boundary drop out, since the solution is zero there. */
     for (int p = 1; p < ADI_GRID - 1; p++) {
         lanes lower[M][M], diagonal[M][M];
         for (int m = 0; m < M; m++)
             x[p][m] = gather(rhs + p * s->along + rows[m], s->across);
-        set_viscous(diagonal, &flow[p], 2.0 * SECOND, s->spread, 1.0);
-        set_viscous(upper[p], &flow[p + 1], -SECOND, s->spread, 0.0);
-        add_convective(upper[p], &flow[p + 1], FIRST);
+        set_viscous(diagonal, &flow[p], 2.0 * SWEEP_SECOND, s->spread, 1.0);
+        set_viscous(upper[p], &flow[p + 1], -SWEEP_SECOND, s->spread, 0.0);
+        add_convective(upper[p], &flow[p + 1], SWEEP_FIRST);
         if (p > 1) {
-            set_viscous(lower, &flow[p - 1], -SECOND, s->spread, 0.0);
-            add_convective(lower, &flow[p - 1], -FIRST);
+            set_viscous(lower, &flow[p - 1], -SWEEP_SECOND, s->spread, 0.0);
+            add_convective(lower, &flow[p - 1], -SWEEP_FIRST);
             subtract_column(x[p], lower, x[p - 1]);
             subtract_product(diagonal, lower, upper[p - 1]);
         }
@@ -93,37 +86,9 @@ static inline void solve_lines(double *restrict u, double *restrict rhs, const s
 
     for (int p = 1; p < ADI_GRID - 1; p++)
         for (int m = 0; m < M; m++) {
-            double *to = (last ? u : rhs) + p * s->along + rows[m];
-            scatter(to, s->across, last ? gather(to, s->across) + x[p][m] : x[p][m]);
+            double *to = (s->direction == Z ? u : rhs) + p * s->along + rows[m];
+            if (s->direction == Z)
+                x[p][m] += gather(to, s->across);
+            scatter(to, s->across, x[p][m]);
         }
-}
-
-/* Lines that start on one boundary plane, `outer` and lanes counted from 1. */
-static inline void solve_plane(ptrdiff_t start, const struct sweep *s, int last)
-{
-    for (int line = 1; line < ADI_GRID - 1; line += LANES) {
-        ptrdiff_t first = start + line * s->across;
-        solve_lines(adi_u + first, adi_rhs + first, s, last);
-    }
-}
-
-void x_solve(void)
-{
-#pragma omp parallel for schedule(static)
-    for (int k = 1; k < ADI_GRID - 1; k++)
-        solve_plane(k * ADI_PLANE, &SWEEP_X, 0);
-}
-
-void y_solve(void)
-{
-#pragma omp parallel for schedule(static)
-    for (int k = 1; k < ADI_GRID - 1; k++)
-        solve_plane(k * ADI_PLANE, &SWEEP_Y, 0);
-}
-
-void z_solve(void)
-{
-#pragma omp parallel for schedule(static)
-    for (int j = 1; j < ADI_GRID - 1; j++)
-        solve_plane(j * ADI_LINE, &SWEEP_Z, 1);
 }

@@ -1,8 +1,8 @@
 /* The flow that BT, SP and LU compute.
  *
- * The three simulated applications of RNR-94-007 solve the same synthetic
- * system of five equations on the unit cube; its exact steady solution is a
- * polynomial in each coordinate (section 3.2), from which boundary values,
+ * The three simulated applications of RNR-94-007, section 3, solve the same
+ * synthetic system of five equations on the unit cube; its exact steady
+ * solution is a polynomial in each coordinate, from which boundary values,
  * forcing and errors follow.
  */
 #ifndef FATHOMP_NPB_FLOW_H

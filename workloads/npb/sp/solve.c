@@ -1,4 +1,3 @@
-#include "solve.h"
 #include "waves.h"
 
 /* The three matrices of a line, by the speed of their waves: that of the flow,
@@ -7,16 +6,9 @@
 static const double sound_sign[MATRICES] = {0.0, 1.0, -1.0};
 static const int matrix_of[ADI_COMPONENTS] = {0, 0, 0, 1, 2};
 
-enum direction { X, Y, Z };
-
-#define FIRST (ADI_TIME_STEP * ADI_FIRST)
-#define SECOND (ADI_TIME_STEP * ADI_SECOND)
-
-/* Solves the systems of the lines that start at `u` and `rhs`; adds the
- * solutions to the state or leaves them in the right-hand side. */
-static inline void solve_lines(double *restrict u, double *restrict rhs, const struct sweep *s,
-                               enum direction direction)
+void adi_solve_lines(double *restrict u, double *restrict rhs, const struct sweep *s)
 {
+    const enum direction direction = s->direction;
     struct flow flow[ADI_GRID];
     lanes sound[ADI_GRID], spread[ADI_GRID];
     lanes x[ADI_GRID][ADI_COMPONENTS];
@@ -27,14 +19,13 @@ static inline void solve_lines(double *restrict u, double *restrict rhs, const s
         gather_flow(&flow[p], u + p * s->along, s);
         sound[p] = square_root(sound_squared(&flow[p]));
         /* Of the coefficients of diffusion the energy's is the greatest. */
-        spread[p] = SECOND * (s->spread + ADI_CONDUCTIVITY * flow[p].volume);
+        spread[p] = SWEEP_SECOND * (s->spread + ADI_CONDUCTIVITY * flow[p].volume);
         for (int m = 0; m < ADI_COMPONENTS; m++)
             x[p][m] = gather(rhs + p * s->along + m * ADI_ROW, s->across);
         if (direction == X)
             components_to_x(x[p], &flow[p], sound[p]);
     }
 
-    /* On the boundary the solution is zero. */
     for (int m = 0; m < ADI_COMPONENTS; m++)
         x[0][m] = x[ADI_GRID - 1][m] = zero;
     for (int k = 0; k < MATRICES; k++)
@@ -51,10 +42,10 @@ static inline void solve_lines(double *restrict u, double *restrict rhs, const s
         for (int k = 0; k < MATRICES; k++) {
             const lanes before = flow[p - 1].along + sound_sign[k] * sound[p - 1];
             const lanes after = flow[p + 1].along + sound_sign[k] * sound[p + 1];
-            below[k] = w[1] - FIRST * before - spread[p - 1] - w[0] * next[p2][k];
+            below[k] = w[1] - SWEEP_FIRST * before - spread[p - 1] - w[0] * next[p2][k];
             inverse[k] = 1.0 / (1.0 + w[2] + 2.0 * spread[p] - w[0] * after_next[p2][k] -
                                 below[k] * next[p - 1][k]);
-            next[p][k] = (w[3] + FIRST * after - spread[p + 1] -
+            next[p][k] = (w[3] + SWEEP_FIRST * after - spread[p + 1] -
                           below[k] * after_next[p - 1][k]) * inverse[k];
             after_next[p][k] = w[4] * inverse[k];
         }
@@ -84,34 +75,4 @@ static inline void solve_lines(double *restrict u, double *restrict rhs, const s
             scatter(to + m * ADI_ROW, s->across, x[p][m]);
         }
     }
-}
-
-/* Lines that start on one boundary plane, outer index and lanes from 1. */
-static inline void solve_plane(ptrdiff_t start, const struct sweep *s, enum direction direction)
-{
-    for (int line = 1; line < ADI_GRID - 1; line += LANES) {
-        const ptrdiff_t first = start + line * s->across;
-        solve_lines(adi_u + first, adi_rhs + first, s, direction);
-    }
-}
-
-void x_solve(void)
-{
-#pragma omp parallel for schedule(static)
-    for (int k = 1; k < ADI_GRID - 1; k++)
-        solve_plane(k * ADI_PLANE, &SWEEP_X, X);
-}
-
-void y_solve(void)
-{
-#pragma omp parallel for schedule(static)
-    for (int k = 1; k < ADI_GRID - 1; k++)
-        solve_plane(k * ADI_PLANE, &SWEEP_Y, Y);
-}
-
-void z_solve(void)
-{
-#pragma omp parallel for schedule(static)
-    for (int j = 1; j < ADI_GRID - 1; j++)
-        solve_plane(j * ADI_LINE, &SWEEP_Z, Z);
 }

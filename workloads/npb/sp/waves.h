@@ -1,4 +1,4 @@
-/* From components to waves and back (section 3.6.3).
+/* From components to waves and back.
  *
  * T_x, T_y and T_z have the eigenvectors of the convective Jacobians as
  * columns. The first sweep needs T_x^-1, the last one T_z; between two
