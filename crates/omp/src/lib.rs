@@ -8,11 +8,14 @@
 //! * [`parallel`]: fork and join; [`barrier`]; both wait through `bell`
 //!   and count arrivals through `rendezvous`.
 //! * [`worksharing`], [`sync`], [`task`]: what members do inside a region.
+//! * [`cluster`]: regions spread over processes that share no memory by
+//!   themselves.
 //! * [`icv`], [`env`], [`places`]: what the user may set.
 #![forbid(unsafe_code)]
 
 pub mod barrier;
 mod bell;
+pub mod cluster;
 pub mod env;
 pub mod icv;
 pub mod initial;

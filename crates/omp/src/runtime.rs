@@ -1,6 +1,7 @@
 //! What the whole process shares: settings, the pool of threads, the recorder.
 
 use crate::bell::Patience;
+use crate::cluster;
 use crate::env::{Settings, WaitPolicy, Warning, process_variable};
 use crate::icv::{DeviceIcvs, Icvs};
 use crate::message;
@@ -22,8 +23,10 @@ pub struct Runtime {
     pub settings: Settings,
     /// ICVs of the device, which the program may change.
     pub device: DeviceIcvs,
-    /// Processors the process may use; the `num_procs` of the API.
+    /// Processors that the threads of this process have for themselves.
     pub processors: u32,
+    /// Threads of a region that asks for none, if the user does not either.
+    threads: u32,
     pub(crate) pool: Pool,
     pub(crate) events: crate::task::Events,
     pub(crate) recorder: Option<&'static Recorder>,
@@ -68,10 +71,13 @@ fn start() -> &'static Runtime {
         for warning in warnings {
             message::warn(format_args!("{warning}"));
         }
+        let (processors, threads) = cluster::installed()
+            .map(|nodes| (nodes.cluster.processors(), nodes.all_threads()))
+            .unwrap_or_else(|| (affinity::allowed_count(), affinity::allowed_count()));
         let runtime = Runtime::leak(
             settings.clone(),
             settings.device_icvs(),
-            affinity::allowed_count(),
+            [processors, threads],
             Recorder::from_environment(NAME, *LOADED.get_or_init(clock::pair)),
         );
         RUNTIME.store(Some(runtime), Ordering::Release);
@@ -92,7 +98,7 @@ extern "C" fn restart_in_child() {
         parent.settings.clone(),
         parent.device.for_child(&parent.settings.affinity_format),
         // Not counted anew: the forking thread may be bound to one of them.
-        parent.processors,
+        [parent.processors, parent.processors],
         recorder,
     );
     RUNTIME.store(Some(child), Ordering::Release);
@@ -113,12 +119,13 @@ impl Runtime {
     fn leak(
         settings: Settings,
         device: DeviceIcvs,
-        processors: u32,
+        [processors, threads]: [u32; 2],
         recorder: Option<&'static Recorder>,
     ) -> &'static Self {
         Box::leak(Box::new(Self {
             device,
             processors,
+            threads,
             settings,
             pool: Pool::default(),
             events: crate::task::Events::default(),
@@ -129,7 +136,7 @@ impl Runtime {
 
     /// ICVs of an initial task.
     pub(crate) fn initial_icvs(&self) -> Icvs {
-        self.settings.initial_icvs(self.processors)
+        self.settings.initial_icvs(self.threads)
     }
 
     /// A team of `size` starts; returns how long its members should poll.

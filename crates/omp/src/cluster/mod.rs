@@ -1,0 +1,127 @@
+//! Regions whose members are spread over several processes, the *nodes*.
+//!
+//! Every node runs this runtime. Node 0 runs the program; the others wait for
+//! regions. A region that is spread has a team on every node
+//! that has members of it, an ordinary team whose members' numbers begin at
+//! the node's first one. What the teams must agree on goes through a
+//! [`Cluster`], which somebody else provides: barriers, locks by name, and
+//! words that all nodes see. Without one, all this costs a test of a pointer.
+
+use fathomp_sys::static_ref::AtomicRef;
+use std::io;
+use std::sync::atomic::Ordering;
+
+/// What connects the nodes. All of it may be called by several threads at a
+/// time unless it says otherwise.
+///
+/// Nothing here returns an error: if a node is lost or lies, the provider ends
+/// this process and says why. Memory that the program shares is kept coherent
+/// by the provider, at the points said here.
+pub trait Cluster: Sync {
+    /// This node's number, from 0.
+    fn node(&self) -> u32;
+
+    /// How many nodes there are; the same everywhere.
+    fn nodes(&self) -> u32;
+
+    /// Threads per node that the user wants; the same everywhere, at least 1.
+    fn threads_per_node(&self) -> u32;
+
+    /// Processors that this node's threads have for themselves, at least 1:
+    /// tells how long it makes sense to poll.
+    fn processors(&self) -> u32;
+
+    /// All nodes meet; called by one thread of each, while no other thread of
+    /// the node's team runs code of the program. What any node wrote before is
+    /// visible to all afterwards. Returns all nodes' words, or-ed. All cells
+    /// vanish.
+    fn barrier(&self, word: u64) -> u64;
+
+    /// Node 0, right before a barrier: the other nodes get `order` with it.
+    /// They will need the program's memory at `data` first.
+    fn fork(&self, order: &[u8], data: usize);
+
+    /// On the other nodes, after a barrier: the order that came with it.
+    fn next_order(&self) -> Option<Vec<u8>>;
+
+    /// Waits for the lock with that name. What was written on any node before
+    /// it was given back is visible afterwards.
+    fn acquire(&self, lock: u64);
+
+    /// The same if nobody holds it; whether it did.
+    fn try_acquire(&self, lock: u64) -> bool;
+
+    /// Gives back a lock this node holds, perhaps by another thread than took
+    /// it.
+    fn release(&self, lock: u64);
+
+    /// Adds to a cell, which is 0 at first; returns what it was before. Orders
+    /// nothing else.
+    fn add(&self, cell: Cell, amount: u64) -> u64;
+
+    /// Raises a cell to `value` if it is less. What this node wrote before is
+    /// visible to whoever waits for the cell.
+    fn put(&self, cell: Cell, value: u64);
+
+    /// Waits until a cell is at least that much, and returns it. What was
+    /// written before it was put there is visible afterwards.
+    fn wait(&self, cell: Cell, at_least: u64) -> u64;
+
+    /// Zeroed memory at the same address on all nodes, as aligned as asked (a
+    /// power of two). Others see the zeroes as they would see a write of this
+    /// node.
+    fn allocate(&self, bytes: usize, align: usize) -> Option<usize>;
+
+    /// Gives back what [`Cluster::allocate`] returned on this node.
+    fn free(&self, address: usize);
+
+    /// Starts a thread that can run code of the program: one whose stack and
+    /// thread-local variables the other nodes can reach.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    fn spawn(
+        &self,
+        name: String,
+        stack_bytes: usize,
+        run: Box<dyn FnOnce() + Send>,
+    ) -> io::Result<()>;
+
+    /// Ends the program on all nodes because of `reason`, a sentence.
+    fn fail(&self, reason: &str) -> !;
+}
+
+/// Name of a word that all nodes see between two barriers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cell(pub u64);
+
+/// What is kept about the cluster.
+pub(crate) struct Installed {
+    pub(crate) cluster: &'static dyn Cluster,
+}
+
+static INSTALLED: AtomicRef<Installed> = AtomicRef::new(None);
+
+impl Installed {
+    /// Threads that the user wants on all nodes together.
+    pub(crate) fn all_threads(&self) -> u32 {
+        self.cluster
+            .nodes()
+            .saturating_mul(self.cluster.threads_per_node())
+    }
+}
+
+/// Makes this process a node. To be called before the program's first OpenMP
+/// construct, once. A cluster of one node changes nothing.
+pub fn install(cluster: &'static dyn Cluster) {
+    if cluster.nodes() > 1 {
+        let installed = Box::leak(Box::new(Installed { cluster }));
+        INSTALLED.store(Some(installed), Ordering::Release);
+    }
+}
+
+/// The cluster, if this process is a node of one.
+#[inline]
+pub(crate) fn installed() -> Option<&'static Installed> {
+    INSTALLED.load(Ordering::Acquire)
+}
