@@ -46,17 +46,6 @@ void reference_add_long(long reps)
     }
 }
 
-/* Every node but the root works. */
-void reference_tree(long reps)
-{
-    reference_delay(reps * ((2L << TREE_DEPTH) - 2));
-}
-
-void reference_leaves(long reps)
-{
-    reference_delay(reps * (1L << TREE_DEPTH));
-}
-
 void array_delay(double *array)
 {
     delay(delay_length);

@@ -20,16 +20,14 @@
 #define ITERATIONS_PER_THREAD 128
 #define iteration_length (delay_length / 4)
 
-/* Depth of the binary task tree. */
-#define TREE_DEPTH 6
+/* Delays in a tree of tasks. */
+#define TREE_SIZE 64
 
 /* What a row is compared with: `reps` repetitions of its work without OpenMP. */
 void reference_delay(long reps);       /* one delay each */
 void reference_iterations(long reps);  /* ITERATIONS_PER_THREAD iterations each */
 void reference_add(long reps);         /* one addition each */
 void reference_add_long(long reps);    /* one long double addition each */
-void reference_tree(long reps);        /* the delays of one task tree */
-void reference_leaves(long reps);      /* the same when only leaves work */
 void reference_array(long reps);       /* one array_delay each */
 
 /* A delay that uses an array, so that the compiler must provide it. */

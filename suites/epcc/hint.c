@@ -1,7 +1,8 @@
-/* Locks and critical sections with hints about their use. */
+/* Locks with hints about their use. */
 #include "epcc.h"
 #include <omp.h>
 
+/* One lock for all. */
 static long hinted_lock(omp_sync_hint_t hint, long reps)
 {
     long count = 0;
@@ -16,11 +17,6 @@ static long hinted_lock(omp_sync_hint_t hint, long reps)
     }
     omp_destroy_lock(&guard);
     return count != reps;
-}
-
-static long lock_uncontended(long reps)
-{
-    return hinted_lock(omp_sync_hint_uncontended, reps);
 }
 
 static long lock_contended(long reps)
@@ -38,14 +34,31 @@ static long lock_speculative(long reps)
     return hinted_lock(omp_sync_hint_speculative, reps);
 }
 
+/* Each thread has a lock of its own. */
+static long lock_uncontended(long reps)
+{
+    long before = delays();
+#pragma omp parallel
+    {
+        omp_lock_t own;
+        omp_init_lock_with_hint(&own, omp_sync_hint_uncontended);
+        for (long j = 0; j < reps; j++) {
+            omp_set_lock(&own);
+            delay(delay_length);
+            omp_unset_lock(&own);
+        }
+        omp_destroy_lock(&own);
+    }
+    return delays() - before != reps * threads;
+}
+
 static const struct row hint_rows[] = {
-    {.name = "LOCK HINT UNCONTENDED", .reference = reference_delay, .run = lock_uncontended,
+    {.name = "LOCK UNCONTENDED HINT", .reference = reference_delay, .run = lock_uncontended},
+    {.name = "LOCK CONTENDED HINT", .reference = reference_delay, .run = lock_contended,
      .shared_out = 1},
-    {.name = "LOCK HINT CONTENDED", .reference = reference_delay, .run = lock_contended,
+    {.name = "LOCK NONSPECULATIVE HINT", .reference = reference_delay, .run = lock_nonspeculative,
      .shared_out = 1},
-    {.name = "LOCK HINT NONSPECULATIVE", .reference = reference_delay, .run = lock_nonspeculative,
-     .shared_out = 1},
-    {.name = "LOCK HINT SPECULATIVE", .reference = reference_delay, .run = lock_speculative,
+    {.name = "LOCK SPECULATIVE HINT", .reference = reference_delay, .run = lock_speculative,
      .shared_out = 1},
     {.name = NULL},
 };

@@ -23,7 +23,9 @@
     }
 
 SCHEDULE_ROW(static_block, "omp for schedule(static)")
+SCHEDULE_ROW(static_monotonic, "omp for schedule(monotonic : static)")
 SCHEDULE_ROW(static_chunk, "omp for schedule(static, size)")
+SCHEDULE_ROW(static_chunk_monotonic, "omp for schedule(monotonic : static, size)")
 SCHEDULE_ROW(dynamic_chunk, "omp for schedule(dynamic, size)")
 SCHEDULE_ROW(dynamic_monotonic, "omp for schedule(monotonic : dynamic, size)")
 SCHEDULE_ROW(dynamic_nonmonotonic, "omp for schedule(nonmonotonic : dynamic, size)")
@@ -55,6 +57,8 @@ static long taskloop(long reps)
 static const struct row sched_rows[] = {
     {.name = "STATIC", .reference = reference_iterations, .run = static_block},
     CHUNKED("STATIC", chunk, static_chunk),
+    {.name = "STATIC MONOTONIC", .reference = reference_iterations, .run = static_monotonic},
+    CHUNKED("STATIC MONOTONIC", variant_chunk, static_chunk_monotonic),
     CHUNKED("DYNAMIC", chunk, dynamic_chunk),
     CHUNKED("DYNAMIC MONOTONIC", variant_chunk, dynamic_monotonic),
     CHUNKED("DYNAMIC NONMONOTONIC", variant_chunk, dynamic_nonmonotonic),

@@ -47,6 +47,21 @@ static long barrier(long reps)
     return delays() - before != reps * threads;
 }
 
+/* The initial thread arrives late, when the others already wait. */
+static long barrier_late(long reps)
+{
+    long before = delays();
+#pragma omp parallel
+    {
+        long length = omp_get_thread_num() == 0 ? delay_length : delay_length / 2;
+        for (long j = 0; j < reps; j++) {
+            delay(length);
+#pragma omp barrier
+        }
+    }
+    return delays() - before != reps * threads;
+}
+
 /* No thread leaves a barrier before all have come. */
 static long barrier_waits(void)
 {
@@ -153,6 +168,24 @@ static long lock(long reps)
     return count != reps;
 }
 
+/* Each thread has a lock of its own. */
+static long lock_uncontended(long reps)
+{
+    long before = delays();
+#pragma omp parallel
+    {
+        omp_lock_t own;
+        omp_init_lock(&own);
+        for (long j = 0; j < reps; j++) {
+            omp_set_lock(&own);
+            delay(delay_length);
+            omp_unset_lock(&own);
+        }
+        omp_destroy_lock(&own);
+    }
+    return delays() - before != reps * threads;
+}
+
 static long nest_lock(long reps)
 {
     long count = 0;
@@ -190,6 +223,17 @@ static long atomic(long reps)
 #pragma omp parallel
     for (long j = 0; j < reps / threads; j++) {
 #pragma omp atomic
+        sum += 1.0;
+    }
+    return sum != (double)reps;
+}
+
+static long atomic_seq_cst(long reps)
+{
+    double sum = 0.0;
+#pragma omp parallel
+    for (long j = 0; j < reps / threads; j++) {
+#pragma omp atomic seq_cst
         sum += 1.0;
     }
     return sum != (double)reps;
@@ -252,15 +296,18 @@ static const struct row sync_rows[] = {
     {.name = "FOR", .reference = reference_delay, .run = for_loop},
     {.name = "PARALLEL FOR", .reference = reference_delay, .run = parallel_for},
     {.name = "BARRIER", .reference = reference_delay, .run = barrier, .check = barrier_waits},
+    {.name = "BARRIER VAR", .reference = reference_delay, .run = barrier_late},
     {.name = "SINGLE", .reference = reference_delay, .run = single},
     {.name = "COPYPRIVATE", .reference = reference_delay, .run = copyprivate},
     {.name = "MASTER", .reference = reference_delay, .run = master},
     {.name = "CRITICAL", .reference = reference_delay, .run = critical, .shared_out = 1},
     {.name = "CRITICAL NAME", .reference = reference_delay, .run = critical_name, .shared_out = 1},
     {.name = "LOCK/UNLOCK", .reference = reference_delay, .run = lock, .shared_out = 1},
+    {.name = "LOCK UNCONTENDED", .reference = reference_delay, .run = lock_uncontended},
     {.name = "NEST LOCK", .reference = reference_delay, .run = nest_lock, .shared_out = 1},
     {.name = "ORDERED", .reference = reference_delay, .run = ordered},
     {.name = "ATOMIC", .reference = reference_add, .run = atomic, .shared_out = 1},
+    {.name = "ATOMIC SEQCST", .reference = reference_add, .run = atomic_seq_cst, .shared_out = 1},
     {.name = "REDUCTION", .reference = reference_delay, .run = reduction},
     {.name = "FLUSH", .reference = reference_delay, .run = flush, .check = flush_shows},
     {.name = NULL},

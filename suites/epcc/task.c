@@ -132,19 +132,39 @@ static long nested_master_task(long reps)
     return delays() - before != reps * threads;
 }
 
-static long depend_chain(long reps)
+/* Each task waits for the one that its thread made before. */
+static long parallel_task_deps(long reps)
+{
+    long wrong = 0;
+#pragma omp parallel reduction(+ : wrong)
+    {
+        long count = 0;
+        for (long j = 0; j < reps; j++) {
+#pragma omp task depend(inout : count) shared(count)
+            {
+                delay(delay_length);
+                count++;
+            }
+        }
+#pragma omp taskwait
+        wrong += count != reps;
+    }
+    return wrong;
+}
+
+static long master_task_deps(long reps)
 {
     long count = 0;
 #pragma omp parallel
 #pragma omp master
-    for (long j = 0; j < reps; j++) {
+    for (long j = 0; j < reps * threads; j++) {
 #pragma omp task depend(inout : count)
         {
             delay(delay_length);
             count++;
         }
     }
-    return count != reps;
+    return count != reps * threads;
 }
 
 static long taskloop(long reps)
@@ -161,57 +181,51 @@ static long taskloop(long reps)
     return delays() - before != total;
 }
 
-static void branch_tree(int depth)
+/* A binary tree of tasks, all of which compute. */
+static void branch_tree(long tasks)
 {
-    if (depth > 0) {
+    if (tasks == 0)
+        return;
 #pragma omp task
-        {
-            branch_tree(depth - 1);
-            delay(delay_length);
-        }
-#pragma omp task
-        {
-            branch_tree(depth - 1);
-            delay(delay_length);
-        }
-#pragma omp taskwait
+    {
+        branch_tree((tasks - 1) / 2);
+        branch_tree(tasks / 2);
+        delay(delay_length);
     }
 }
 
-static long branch_task_tree(long reps)
+/* A binary tree of tasks that only make others, and of leaves that compute. */
+static void leaf_tree(long leaves)
 {
-    long before = delays();
-#pragma omp parallel
-    for (long j = 0; j < reps; j++)
-        branch_tree(TREE_DEPTH);
-    return delays() - before != reps * threads * ((2L << TREE_DEPTH) - 2);
-}
-
-static void leaf_tree(int depth)
-{
-    if (depth == 0) {
+    if (leaves == 1) {
         delay(delay_length);
     } else {
 #pragma omp task
-        leaf_tree(depth - 1);
-#pragma omp task
-        leaf_tree(depth - 1);
-#pragma omp taskwait
+        {
+            leaf_tree(leaves / 2);
+            leaf_tree(leaves - leaves / 2);
+        }
     }
 }
 
-static long leaf_task_tree(long reps)
+/* Every thread makes trees; a repetition is one delay in one of them. */
+static long trees(void (*tree)(long), long reps)
 {
     long before = delays();
 #pragma omp parallel
-    for (long j = 0; j < reps; j++)
-        leaf_tree(TREE_DEPTH);
-    return delays() - before != reps * threads * (1L << TREE_DEPTH);
+    for (long left = reps; left > 0; left -= TREE_SIZE)
+        tree(left < TREE_SIZE ? left : TREE_SIZE);
+    return delays() - before != reps * threads;
 }
+
+static long branch_task_tree(long reps) { return trees(branch_tree, reps); }
+static long leaf_task_tree(long reps) { return trees(leaf_tree, reps); }
 
 static const struct row task_rows[] = {
     {.name = "PARALLEL TASK", .reference = reference_delay, .run = parallel_task},
+    {.name = "PARALLEL TASK DEPS", .reference = reference_delay, .run = parallel_task_deps},
     {.name = "MASTER TASK", .reference = reference_delay, .run = master_task},
+    {.name = "MASTER TASK DEPS", .reference = reference_delay, .run = master_task_deps},
     {.name = "MASTER TASK BUSY SLAVES", .reference = reference_delay, .run = master_task_busy},
     {.name = "CONDITIONAL TASK", .reference = reference_delay, .run = conditional_task},
     {.name = "TASK WAIT", .reference = reference_delay, .run = task_wait},
@@ -219,10 +233,9 @@ static const struct row task_rows[] = {
     {.name = "TASK BARRIER", .reference = reference_delay, .run = task_barrier},
     {.name = "NESTED TASK", .reference = reference_delay, .run = nested_task, .shared_out = 1},
     {.name = "NESTED MASTER TASK", .reference = reference_delay, .run = nested_master_task},
-    {.name = "TASK DEPEND", .reference = reference_delay, .run = depend_chain},
     {.name = "TASKLOOP", .reference = reference_delay, .run = taskloop},
-    {.name = "BRANCH TASK TREE", .reference = reference_tree, .run = branch_task_tree},
-    {.name = "LEAF TASK TREE", .reference = reference_leaves, .run = leaf_task_tree},
+    {.name = "BRANCH TASK TREE", .reference = reference_delay, .run = branch_task_tree},
+    {.name = "LEAF TASK TREE", .reference = reference_delay, .run = leaf_task_tree},
     {.name = NULL},
 };
 

@@ -80,15 +80,15 @@ integer(c_long) function f_copyprivate_allocatable(reps) bind(C)
   n = parameter_value()
   call provide(n)
   before = delays()
-  !$omp parallel private(j)
   do j = 1, reps
+    !$omp parallel
     !$omp single
     call array_delay(own)
     own(n) = real(j, c_double)
     !$omp end single copyprivate(own)
     call expect(own(n), real(j, c_double))
+    !$omp end parallel
   end do
-  !$omp end parallel
   f_copyprivate_allocatable = all_wrong(before, reps)
 end function
 

@@ -49,30 +49,30 @@ contains
   end function
 end function
 
+! As EPCC does it, a region for each repetition.
 integer(c_long) function f_copyprivate(reps) bind(C)
   use iso_c_binding
   implicit none
   include 'fortran.h'
   integer(c_long), value :: reps
-  integer(c_long) :: before
-  before = delays()
-  !$omp parallel
-  call work(parameter_value())
-  !$omp end parallel
-  f_copyprivate = all_wrong(before, reps)
+  f_copyprivate = work(parameter_value())
 contains
-  subroutine work(n)
+  integer(c_long) function work(n)
     integer(c_long), intent(in) :: n
     real(c_double) :: array(n)
-    integer(c_long) :: j
+    integer(c_long) :: j, before
+    before = delays()
     do j = 1, reps
+      !$omp parallel private(array)
       !$omp single
       call array_delay(array)
       array(n) = real(j, c_double)
       !$omp end single copyprivate(array)
       call expect(array(n), real(j, c_double))
+      !$omp end parallel
     end do
-  end subroutine
+    work = all_wrong(before, reps)
+  end function
 end function
 
 integer(c_long) function f_array_reduction(reps) bind(C)
