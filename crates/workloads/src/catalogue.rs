@@ -1,11 +1,11 @@
 //! Which programs there are.
 //!
 //! A program NAME of a suite is a file `SUITE/NAME.c`, or a folder `SUITE/NAME`
-//! with a file `NAME.c`, unless it is a part that others use. To it belong all files of its folder and of the
-//! folders of its suite that the folder's file `uses` names, and those of
-//! `SUITE/common` and `common`. What it is is said by a line `.about = "..."`
-//! of `NAME.c`, or else by the first sentence of the comment that it begins
-//! with, after the colon if there is one.
+//! with a file `NAME.c`, unless it is a part that others use. To it belong all
+//! files of its folder and of the folders of its suite that the folder's file
+//! `uses` names, and those of `SUITE/common` and `common`. What it is is said by
+//! a line `.about = "..."` of `NAME.c`, or else by the first sentence of the
+//! comment that it begins with, after the colon if there is one.
 
 use crate::size::Class;
 use fathomp_toolchain::{File, Recipe};
@@ -112,9 +112,10 @@ pub fn find(name: &str) -> Result<Workload, UnknownWorkload> {
 fn unknown(name: &str, all: &[Workload]) -> UnknownWorkload {
     // More than a third of a word wrong, and it is another word.
     let most = (name.chars().count() / 3).max(1);
+    let lower = name.to_lowercase();
     all.iter()
         .flat_map(|workload| [workload.name.to_owned(), workload.full_name()])
-        .map(|known| (strsim::osa_distance(name, &known), known))
+        .map(|known| (strsim::osa_distance(&lower, &known), known))
         .filter(|(distance, _)| *distance <= most)
         .min()
         .map_or_else(
@@ -406,6 +407,7 @@ mod tests {
             UnknownWorkload::Far(_) => None,
         };
         assert_eq!(near("zx").as_deref(), Some("zz"));
+        assert_eq!(near("ZZ").as_deref(), Some("zz"));
         assert_eq!(near("polybemch/aa").as_deref(), Some("polybench/aa"));
         assert_eq!(near("something"), None);
         assert_eq!(near(""), None);

@@ -22,7 +22,8 @@ pub(crate) enum Action {
     /// Show the workloads and their sizes.
     #[command(after_help = "Example:\n  fathomp workload list --suite npb")]
     List(List),
-    /// Build workloads and print their paths.
+    /// Build workloads and print how to call them: their paths and, where the
+    /// size is no part of the program, the size that was asked for.
     #[command(
         after_help = "Example:\n  fathomp record -o recording -- $(fathomp workload build cg --class W)"
     )]
@@ -54,7 +55,7 @@ pub(crate) struct Build {
     pub(crate) sizing: Sizing,
     #[command(flatten)]
     pub(crate) making: Making,
-    /// Also copy the programs to this directory, and print the copies' paths.
+    /// Copy the programs to this directory, and print the copies' paths.
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
     /// Replace programs in that directory.
@@ -118,13 +119,30 @@ pub(crate) struct Verify {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Sizing {
     /// Class S, W, A, B or C; for suites with data sets the one of that rank:
-    /// mini, small, medium, large, extralarge.
-    #[arg(long, value_name = "CLASS", default_value = "S")]
-    pub(crate) class: Class,
+    /// mini, small, medium, large, extralarge [default: S].
+    #[arg(long, value_name = "CLASS")]
+    class: Option<Class>,
     /// Data set, for suites that have such: mini to extralarge, or 4x for four
     /// times the last-level cache.
     #[arg(long, value_name = "SIZE")]
-    pub(crate) size: Option<String>,
+    size: Option<String>,
+}
+
+impl Sizing {
+    /// The class that was asked for, or the smallest.
+    pub(crate) fn class(&self) -> Class {
+        self.class.unwrap_or(Class::S)
+    }
+
+    /// The data set that was asked for by name.
+    pub(crate) fn data_set(&self) -> Option<&str> {
+        self.size.as_deref()
+    }
+
+    /// Nothing was asked for.
+    pub(crate) fn is_default(&self) -> bool {
+        self.class.is_none() && self.size.is_none()
+    }
 }
 
 /// How programs are built.

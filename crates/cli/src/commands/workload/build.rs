@@ -7,7 +7,7 @@ use crate::output::check_file;
 use crate::progress::Progress;
 use crate::voice::Voice;
 use fathomp_toolchain::Built;
-use fathomp_workloads::{Memory, Workload};
+use fathomp_workloads::{Memory, MemoryError, available};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,8 @@ struct Row {
     name: String,
     size: String,
     path: PathBuf,
+    /// What asks the program for the size that was asked for.
+    arguments: Vec<String>,
     /// Built now, not found in the cache.
     fresh: bool,
     /// Code and static data.
@@ -32,9 +34,9 @@ struct Row {
 
 pub(super) fn build(plan: &Build, voice: Voice) -> Outcome {
     let workshop = Workshop::open(&plan.making)?;
-    let workloads = chosen(&plan.names);
+    let workloads = chosen(&plan.names, &plan.sizing)?;
     let progress = Progress::start(voice, workloads.len());
-    let class = plan.sizing.class;
+    let (class, size) = (plan.sizing.class(), plan.sizing.data_set());
     let built = workshop.build_all(&workloads, class, true, &progress, 0);
     progress.finish();
     // Those that could be built are in the cache when the command is repeated.
@@ -43,30 +45,56 @@ pub(super) fn build(plan: &Build, voice: Voice) -> Outcome {
         copy(&mut built, directory, plan.force)?;
     }
     let rows = workloads.iter().zip(&built).map(|(workload, built)| {
-        let memory = voice.json.then(|| memory(workload, plan, &built.path));
+        let arguments = workload.size_arguments(class, size);
+        let (static_bytes, heap_bytes) = if voice.json {
+            need(&built.path, &arguments)
+        } else {
+            (None, None)
+        };
         Row {
             name: workload.full_name(),
-            size: workload.size(class, plan.sizing.size.as_deref()),
+            size: workload.size(class, size),
             path: built.path.clone(),
+            arguments: if plan.sizing.is_default() {
+                Vec::new()
+            } else {
+                arguments
+            },
             fresh: built.fresh,
-            static_bytes: memory.flatten().map(|memory| memory.static_bytes),
-            heap_bytes: memory.flatten().map(|memory| memory.heap_bytes),
+            static_bytes,
+            heap_bytes,
         }
     });
     let answer = Answer {
         programs: rows.collect(),
     };
     voice.result("fathomp.workload-build", &answer, || {
-        let paths = answer.programs.iter().map(|row| row.path.display());
-        paths.map(|path| format!("{path}\n")).collect()
+        answer.programs.iter().map(Row::text).collect()
     })?;
     Ok(0)
 }
 
-/// `None` where the machine is too small even to ask, or the size unknown.
-fn memory(workload: &Workload, plan: &Build, program: &Path) -> Option<Memory> {
-    let arguments = workload.size_arguments(plan.sizing.class, plan.sizing.size.as_deref());
-    Memory::needed(program, &arguments, None).ok()
+impl Row {
+    /// What to type, or to put behind `record --`.
+    fn text(&self) -> String {
+        let mut line = self.path.display().to_string();
+        for argument in &self.arguments {
+            line.push(' ');
+            line.push_str(argument);
+        }
+        line.push('\n');
+        line
+    }
+}
+
+/// Bytes of code and static data, and of allocations, as far as they are known:
+/// a program that is too large for this machine is not asked.
+fn need(program: &Path, arguments: &[String]) -> (Option<u64>, Option<u64>) {
+    match Memory::needed(program, arguments, available()) {
+        Ok(memory) => (Some(memory.static_bytes), Some(memory.heap_bytes)),
+        Err(MemoryError::Static { need, .. }) => (Some(need), None),
+        Err(_) => (None, None),
+    }
 }
 
 fn copy(built: &mut [Built], directory: &Path, force: bool) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! `fathomp workload run`: builds one workload and gets out of its way.
 
 use super::memory;
-use super::workshop::Workshop;
+use super::workshop::{Workshop, check_sizing};
 use crate::args::workload::{Run, RuntimeName};
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{Launch, Stderr, Stdin, Stdout, thread_variables};
@@ -34,14 +34,8 @@ pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
 
 fn prepare(plan: &Run) -> Result<Program, Failure> {
     let workload = &plan.name.0;
-    let (class, size) = (plan.sizing.class, plan.sizing.size.as_deref());
-    if size.is_some() && workload.suite.sized_when_built() {
-        return Err(Failure::new(format!(
-            "{} has classes instead of data sets: choose one with --class",
-            workload.full_name()
-        ))
-        .with_code(exit::USAGE));
-    }
+    let (class, size) = (plan.sizing.class(), plan.sizing.data_set());
+    check_sizing(&[workload], &plan.sizing)?;
     let built = Workshop::open(&plan.making)?.build(workload, class, true)?;
     let arguments = workload.size_arguments(class, size);
     if !plan.force {

@@ -1,7 +1,7 @@
 //! Where workloads are built: a compiler, its options, the cache.
 
-use crate::args::workload::{Making, Names};
-use crate::failure::Failure;
+use crate::args::workload::{Making, Names, Sizing};
+use crate::failure::{Failure, exit};
 use crate::progress::Progress;
 use fathomp_toolchain::{BuildError, Built, Compiler, build, in_parallel};
 use fathomp_workloads::{Class, Variant, Workload};
@@ -65,12 +65,34 @@ impl Workshop {
 }
 
 /// The workloads that the names stand for, each once, in the order given.
-pub(super) fn chosen(names: &[Names]) -> Vec<&Workload> {
+///
+/// # Errors
+/// If none of them has a size of the kind that is asked for.
+pub(super) fn chosen<'a>(
+    names: &'a [Names],
+    sizing: &Sizing,
+) -> Result<Vec<&'a Workload>, Failure> {
     let mut chosen: Vec<&Workload> = Vec::new();
     for workload in names.iter().flat_map(|names| &names.0) {
         if !chosen.contains(&workload) {
             chosen.push(workload);
         }
     }
-    chosen
+    check_sizing(&chosen, sizing)?;
+    Ok(chosen)
+}
+
+/// Makes sure that a data set is asked of programs that have such.
+pub(super) fn check_sizing(workloads: &[&Workload], sizing: &Sizing) -> Result<(), Failure> {
+    let deaf = |workload: &&Workload| workload.suite.sized_when_built();
+    match workloads {
+        [first, ..] if sizing.data_set().is_some() && workloads.iter().all(deaf) => {
+            Err(Failure::new(format!(
+                "{} has classes instead of data sets: choose one with --class",
+                first.full_name()
+            ))
+            .with_code(exit::USAGE))
+        }
+        _ => Ok(()),
+    }
 }

@@ -29,7 +29,7 @@ pub(super) struct Row {
 pub(super) struct RunRow {
     pub(super) runtime: String,
     pub(super) threads: u32,
-    /// Of the timed section.
+    /// Of the timed section, if the run gave a result.
     pub(super) seconds: Option<f64>,
     pub(super) right: bool,
     /// Why it is not right.
@@ -39,6 +39,17 @@ pub(super) struct RunRow {
 impl Row {
     fn right(&self) -> bool {
         self.problem.is_none() && self.runs.iter().all(|run| run.right)
+    }
+
+    fn result(&self) -> &'static str {
+        let wrong = |run: &RunRow| run.seconds.is_some() && !run.right;
+        if self.right() {
+            "right"
+        } else if self.runs.iter().any(wrong) {
+            "WRONG"
+        } else {
+            "failed"
+        }
     }
 }
 
@@ -69,12 +80,12 @@ impl Answer {
             cells.extend(
                 (0..self.titles.len()).map(|index| match row.runs.get(index) {
                     None => "–".to_owned(),
+                    Some(run) if run.seconds.is_none() => "failed".to_owned(),
                     Some(run) if !run.right => "WRONG".to_owned(),
                     Some(run) => duration(run.seconds.unwrap_or(f64::NAN) * 1e9),
                 }),
             );
-            let result = if row.right() { "right" } else { "WRONG" };
-            cells.push(result.to_owned());
+            cells.push(row.result().to_owned());
             grid.row(row.name.clone(), cells);
         }
         let mut text = grid.render(width);

@@ -41,11 +41,11 @@ impl Subject<'_> {
 
 pub(super) fn verify(plan: &Verify, voice: Voice) -> Outcome {
     let workshop = Workshop::open(&plan.making)?;
-    let workloads = chosen(&plan.names);
+    let workloads = chosen(&plan.names, &plan.sizing)?;
     let count = workloads.len();
     // Built, run, and perhaps built and run once more without OpenMP.
     let progress = Progress::start(voice, 3 * count);
-    let class = plan.sizing.class;
+    let class = plan.sizing.class();
     let built = workshop.build_all(&workloads, class, true, &progress, 0);
     let mut subjects: Vec<Subject<'_>> = workloads
         .into_iter()
@@ -148,7 +148,7 @@ fn run_all(subject: &mut Subject<'_>, settings: &[Setting], plan: &Verify) {
     let Ok(program) = &subject.program else {
         return;
     };
-    let (class, size) = (plan.sizing.class, plan.sizing.size.as_deref());
+    let (class, size) = (plan.sizing.class(), plan.sizing.data_set());
     let arguments = subject.workload.size_arguments(class, size);
     if !plan.force
         && let Err(failure) = memory::check(subject.workload, class, size, program, &arguments)
@@ -172,10 +172,10 @@ fn run_all(subject: &mut Subject<'_>, settings: &[Setting], plan: &Verify) {
 
 /// The checksum of the serial program.
 fn reference(workload: &Workload, program: &Path, plan: &Verify) -> Result<f64, String> {
-    let size = plan.sizing.size.as_deref();
+    let (class, size) = (plan.sizing.class(), plan.sizing.data_set());
     let trial = Trial {
         program,
-        arguments: &workload.size_arguments(plan.sizing.class, size),
+        arguments: &workload.size_arguments(class, size),
         runtime: &Runtime {
             name: "serial".to_owned(),
             library: None,
@@ -218,7 +218,7 @@ fn judge(
         name: subject.workload.full_name(),
         size: subject
             .workload
-            .size(plan.sizing.class, plan.sizing.size.as_deref()),
+            .size(plan.sizing.class(), plan.sizing.data_set()),
         runs: runs.collect(),
         problem: subject.program.as_ref().err().cloned(),
     }
