@@ -46,6 +46,26 @@ void reference_add_long(long reps)
     }
 }
 
+static int counting;
+static long exclusive_delays;
+
+void exclusive_delay(void)
+{
+    delay(delay_length);
+    if (counting)
+        exclusive_delays++;
+}
+
+long intrusions(long (*run)(long reps))
+{
+    long reps = 2000L * threads;
+    exclusive_delays = 0;
+    counting = 1;
+    long wrong = run(reps);
+    counting = 0;
+    return wrong + reps - exclusive_delays;
+}
+
 void array_delay(double *array)
 {
     delay(delay_length);

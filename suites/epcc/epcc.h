@@ -30,6 +30,14 @@ void reference_add(long reps);         /* one addition each */
 void reference_add_long(long reps);    /* one long double addition each */
 void reference_array(long reps);       /* one array_delay each */
 
+/* A delay beside which no other thread may run one. */
+void exclusive_delay(void);
+
+/* How many such delays of `run` had company, as far as can be seen: none, if what
+ * it measures excludes other threads. A check of its own, because counting moves a
+ * cache line from thread to thread, which costs more than some locks. */
+long intrusions(long (*run)(long reps));
+
 /* A delay that uses an array, so that the compiler must provide it. */
 void array_delay(double *array);
 

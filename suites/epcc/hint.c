@@ -5,18 +5,17 @@
 /* One lock for all. */
 static long hinted_lock(omp_sync_hint_t hint, long reps)
 {
-    long count = 0;
+    long before = delays();
     omp_lock_t guard;
     omp_init_lock_with_hint(&guard, hint);
 #pragma omp parallel
     for (long j = 0; j < reps / threads; j++) {
         omp_set_lock(&guard);
-        delay(delay_length);
-        count++;
+        exclusive_delay();
         omp_unset_lock(&guard);
     }
     omp_destroy_lock(&guard);
-    return count != reps;
+    return delays() - before != reps;
 }
 
 static long lock_contended(long reps)
@@ -24,15 +23,21 @@ static long lock_contended(long reps)
     return hinted_lock(omp_sync_hint_contended, reps);
 }
 
+static long contended_excludes(void) { return intrusions(lock_contended); }
+
 static long lock_nonspeculative(long reps)
 {
     return hinted_lock(omp_sync_hint_nonspeculative, reps);
 }
 
+static long nonspeculative_excludes(void) { return intrusions(lock_nonspeculative); }
+
 static long lock_speculative(long reps)
 {
     return hinted_lock(omp_sync_hint_speculative, reps);
 }
+
+static long speculative_excludes(void) { return intrusions(lock_speculative); }
 
 /* Each thread has a lock of its own. */
 static long lock_uncontended(long reps)
@@ -55,11 +60,11 @@ static long lock_uncontended(long reps)
 static const struct row hint_rows[] = {
     {.name = "LOCK UNCONTENDED HINT", .reference = reference_delay, .run = lock_uncontended},
     {.name = "LOCK CONTENDED HINT", .reference = reference_delay, .run = lock_contended,
-     .shared_out = 1},
+     .check = contended_excludes, .shared_out = 1},
     {.name = "LOCK NONSPECULATIVE HINT", .reference = reference_delay, .run = lock_nonspeculative,
-     .shared_out = 1},
+     .check = nonspeculative_excludes, .shared_out = 1},
     {.name = "LOCK SPECULATIVE HINT", .reference = reference_delay, .run = lock_speculative,
-     .shared_out = 1},
+     .check = speculative_excludes, .shared_out = 1},
     {.name = NULL},
 };
 

@@ -126,47 +126,46 @@ static long master(long reps)
 
 static long critical(long reps)
 {
-    long count = 0;
+    long before = delays();
 #pragma omp parallel
     for (long j = 0; j < reps / threads; j++) {
 #pragma omp critical
-        {
-            delay(delay_length);
-            count++;
-        }
+        exclusive_delay();
     }
-    return count != reps;
+    return delays() - before != reps;
 }
+
+static long critical_excludes(void) { return intrusions(critical); }
 
 static long critical_name(long reps)
 {
-    long count = 0;
+    long before = delays();
 #pragma omp parallel
     for (long j = 0; j < reps / threads; j++) {
 #pragma omp critical(epcc)
-        {
-            delay(delay_length);
-            count++;
-        }
+        exclusive_delay();
     }
-    return count != reps;
+    return delays() - before != reps;
 }
+
+static long critical_name_excludes(void) { return intrusions(critical_name); }
 
 static long lock(long reps)
 {
-    long count = 0;
+    long before = delays();
     omp_lock_t guard;
     omp_init_lock(&guard);
 #pragma omp parallel
     for (long j = 0; j < reps / threads; j++) {
         omp_set_lock(&guard);
-        delay(delay_length);
-        count++;
+        exclusive_delay();
         omp_unset_lock(&guard);
     }
     omp_destroy_lock(&guard);
-    return count != reps;
+    return delays() - before != reps;
 }
+
+static long lock_excludes(void) { return intrusions(lock); }
 
 /* Each thread has a lock of its own. */
 static long lock_uncontended(long reps)
@@ -188,19 +187,20 @@ static long lock_uncontended(long reps)
 
 static long nest_lock(long reps)
 {
-    long count = 0;
+    long before = delays();
     omp_nest_lock_t guard;
     omp_init_nest_lock(&guard);
 #pragma omp parallel
     for (long j = 0; j < reps / threads; j++) {
         omp_set_nest_lock(&guard);
-        delay(delay_length);
-        count++;
+        exclusive_delay();
         omp_unset_nest_lock(&guard);
     }
     omp_destroy_nest_lock(&guard);
-    return count != reps;
+    return delays() - before != reps;
 }
+
+static long nest_lock_excludes(void) { return intrusions(nest_lock); }
 
 static long ordered(long reps)
 {
@@ -300,11 +300,15 @@ static const struct row sync_rows[] = {
     {.name = "SINGLE", .reference = reference_delay, .run = single},
     {.name = "COPYPRIVATE", .reference = reference_delay, .run = copyprivate},
     {.name = "MASTER", .reference = reference_delay, .run = master},
-    {.name = "CRITICAL", .reference = reference_delay, .run = critical, .shared_out = 1},
-    {.name = "CRITICAL NAME", .reference = reference_delay, .run = critical_name, .shared_out = 1},
-    {.name = "LOCK/UNLOCK", .reference = reference_delay, .run = lock, .shared_out = 1},
+    {.name = "CRITICAL", .reference = reference_delay, .run = critical,
+     .check = critical_excludes, .shared_out = 1},
+    {.name = "CRITICAL NAME", .reference = reference_delay, .run = critical_name,
+     .check = critical_name_excludes, .shared_out = 1},
+    {.name = "LOCK/UNLOCK", .reference = reference_delay, .run = lock,
+     .check = lock_excludes, .shared_out = 1},
     {.name = "LOCK UNCONTENDED", .reference = reference_delay, .run = lock_uncontended},
-    {.name = "NEST LOCK", .reference = reference_delay, .run = nest_lock, .shared_out = 1},
+    {.name = "NEST LOCK", .reference = reference_delay, .run = nest_lock,
+     .check = nest_lock_excludes, .shared_out = 1},
     {.name = "ORDERED", .reference = reference_delay, .run = ordered},
     {.name = "ATOMIC", .reference = reference_add, .run = atomic, .shared_out = 1},
     {.name = "ATOMIC SEQCST", .reference = reference_add, .run = atomic_seq_cst, .shared_out = 1},
