@@ -70,6 +70,11 @@ macro_rules! failure_from {
 failure_from!(
     crate::calibrate::ProbeError,
     crate::launch::LaunchError,
+    fathomp_bench::read::ReadError,
+    fathomp_bench::run::PlanError,
+    fathomp_bench::runtime::RuntimeError,
+    fathomp_bench::suite::BuildError,
+    fathomp_report::PageError,
     fathomp_runtime::UnpackError,
     fathomp_toolchain::BuildError,
     fathomp_toolchain::CompilerError,

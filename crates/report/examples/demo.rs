@@ -6,6 +6,7 @@ mod synthetic;
 
 use fathomp_analyse::testing::{Script, Work};
 use fathomp_analyse::{Analysis, SiteKind, State};
+use fathomp_bench::synthetic as bench;
 use fathomp_report::Input;
 use std::error::Error;
 use std::path::PathBuf;
@@ -82,6 +83,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, input) in pages {
         std::fs::write(directory.join(name), fathomp_report::page(&input)?)?;
     }
+    let documents = [bench::epcc(), bench::mcbench(), bench::access()];
+    let summary = fathomp_bench::summary::summarise(&documents, None);
+    std::fs::write(
+        directory.join("bench.html"),
+        fathomp_report::bench_page(&summary, &[])?,
+    )?;
     for analysis in [&runs[2], &many[0]] {
         let options = fathomp_report::text::RegionOptions {
             width: 100,

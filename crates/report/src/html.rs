@@ -1,12 +1,18 @@
-//! The page: templates filled, style and script put in.
+//! The pages: templates filled, style and script put in.
 
 use crate::{Input, view};
+use fathomp_bench::summary::Summary;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-const TEMPLATE: &str = include_str!("assets/page.html");
+const TEMPLATES: [(&str, &str); 3] = [
+    ("parts.html", include_str!("assets/parts.html")),
+    ("page.html", include_str!("assets/page.html")),
+    ("bench.html", include_str!("assets/bench.html")),
+];
 const STYLE: &str = include_str!("assets/style.css");
 const SCRIPT: &str = include_str!("assets/page.js");
 
@@ -26,14 +32,33 @@ pub enum PageError {
 /// # Errors
 /// If the template does not fit the data, which is a bug.
 pub fn page(input: &Input<'_>) -> Result<String, PageError> {
+    let (page, data) = view::build(input);
+    render("page.html", &page, Value::from(Serde(&data)))
+}
+
+/// One HTML page about benchmark results, likewise complete; `notes` are added
+/// to what makes it doubtful.
+///
+/// # Errors
+/// If the template does not fit the data, which is a bug.
+pub fn bench_page(summary: &Summary, notes: &[String]) -> Result<String, PageError> {
+    render(
+        "bench.html",
+        &view::bench::build(summary, notes),
+        Value::UNDEFINED,
+    )
+}
+
+fn render<T: Serialize>(template: &str, page: &T, data: Value) -> Result<String, PageError> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.add_template("page.html", TEMPLATE)?;
-    let (page, data) = view::build(input);
-    let html = environment.get_template("page.html")?.render(context! {
-        page => Value::from(Serde(&page)),
-        data => Value::from(Serde(&data)),
+    for (name, text) in TEMPLATES {
+        environment.add_template(name, text)?;
+    }
+    let html = environment.get_template(template)?.render(context! {
+        page => Value::from(Serde(page)),
+        data => data,
         version => env!("CARGO_PKG_VERSION"),
         style => STYLE,
         script => SCRIPT,

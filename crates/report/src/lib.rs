@@ -2,6 +2,7 @@
 //! other tools read.
 //!
 //! * [`page`]: one HTML page that needs nothing but a browser.
+//! * [`bench_page`]: likewise for results of benchmarks.
 //! * [`text`]: tables for a terminal.
 //! * [`export`]: Perfetto/Chrome trace JSON, CSV and JSON.
 //!
@@ -18,7 +19,7 @@ pub mod text;
 mod units;
 mod view;
 
-pub use html::{PageError, page};
+pub use html::{PageError, bench_page, page};
 
 use fathomp_analyse::Analysis;
 use fathomp_predict::Prediction;

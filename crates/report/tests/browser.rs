@@ -8,6 +8,7 @@ mod devtools;
 mod synthetic;
 
 use devtools::Browser;
+use fathomp_bench::synthetic as bench;
 use fathomp_report::Input;
 use std::error::Error;
 use std::io::Write;
@@ -250,6 +251,58 @@ fn names_out_of_hostile_binaries_stay_names() -> Outcome {
         serde_json::to_string(synthetic::HOSTILE[0])?
     ))?;
     assert_eq!(shown, true, "the name is shown as it is");
+    Ok(())
+}
+
+#[test]
+fn benchmark_results_are_shown_whole() -> Outcome {
+    let Some(mut browser) = browser(1400)? else {
+        return Ok(());
+    };
+    let directory = tempfile::tempdir()?;
+    let path = directory.path().join("bench.html");
+    let documents = [bench::epcc(), bench::mcbench(), bench::access()];
+    let summary = fathomp_bench::summary::summarise(&documents, None);
+    std::fs::write(&path, fathomp_report::bench_page(&summary, &[])?)?;
+    for (width, scheme) in [(1400, "light"), (700, "dark"), (360, "light")] {
+        browser.size(width, 900)?;
+        browser.colours(scheme)?;
+        browser.open(&path)?;
+        assert_quiet(&browser);
+        let overflow = browser.value("document.documentElement.scrollWidth - innerWidth")?;
+        assert!(
+            overflow.as_i64() <= Some(0),
+            "{overflow} px wider than {width}"
+        );
+    }
+    for (selector, least) in [
+        ("#summary .summary li", 4),
+        ("figure.wide circle.dot", 8),
+        ("#epcc-dynamic-chunk circle.dot", 12),
+        ("#mcbench-round-robin-chunk path.line", 2),
+        ("#access-chase-working-set text.word", 2),
+        ("#epcc-overhead-2 tbody tr", 9),
+        ("#epcc-statistics tbody tr", 60),
+    ] {
+        let count = browser.value(&format!("document.querySelectorAll('{selector}').length"))?;
+        assert!(count.as_u64() >= Some(least), "{selector}: {count}");
+    }
+    // Each title stays inside its drawing, and no label lies upon another.
+    let clipped = browser.value(
+        "[...document.querySelectorAll('svg.chart')].filter(s => { const o = s.getBoundingClientRect(); \
+         return o.width && [...s.querySelectorAll('text')].some(t => { const b = t.getBoundingClientRect(); \
+         return b.left < o.left - 1 || b.right > o.right + 1; }); }).length",
+    )?;
+    assert_eq!(clipped, 0, "words leave their drawing");
+    browser.value("[...document.querySelectorAll('#epcc-overhead-2 th button')][2].click()")?;
+    let values = "[...document.querySelectorAll('#epcc-overhead-2 tbody tr')].map(r => +r.cells[2].dataset.sort)";
+    let values: Vec<f64> = serde_json::from_value(browser.value(values)?)?;
+    assert!(
+        values.len() > 1 && values.is_sorted_by(|a, b| a >= b),
+        "{values:?}"
+    );
+    assert!(!browser.print()?.is_empty());
+    assert_quiet(&browser);
     Ok(())
 }
 

@@ -188,7 +188,7 @@ fn recipe(suite: SuiteName, files: &[Source]) -> Recipe<'static> {
 /// The line that matters among a compiler's and a linker's words.
 fn complaint(words: &str) -> &str {
     let lines = || words.lines().map(str::trim).filter(|line| !line.is_empty());
-    ["error:", "undefined reference"]
+    ["undefined reference", "error:"]
         .iter()
         .find_map(|mark| lines().find(|line| line.contains(mark)))
         .or_else(|| lines().next())
@@ -257,7 +257,8 @@ mod tests {
     #[test]
     fn the_error_is_quoted_and_not_the_noise_before_it() {
         let words = "/usr/bin/ld: a.o: in function `f':\na.c:(.text+0x1): undefined reference to `g'\nld: error: 1";
-        assert_eq!(complaint(words), "ld: error: 1");
+        assert!(complaint(words).ends_with("undefined reference to `g'"));
+        assert_eq!(complaint("x.c: In function f\nx.c:1: error: no\nerror: 1"), "x.c:1: error: no");
         assert!(complaint("x.c: undefined reference to `g'\nmore").contains("`g'"));
         assert_eq!(complaint(""), "it did not say why");
     }

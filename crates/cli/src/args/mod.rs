@@ -1,6 +1,7 @@
 //! What the user may type. Values are checked here, so that the commands get
 //! plain plans and no work starts on nonsense.
 
+mod bench;
 mod lists;
 pub(crate) mod workload;
 
@@ -8,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub(crate) use bench::Bench;
 pub(crate) use lists::{ThreadCount, ThreadList};
 pub(crate) use workload::Workload;
 
@@ -53,9 +55,16 @@ pub(crate) enum Command {
     /// Predict time and speedup at other numbers of threads.
     #[command(after_help = "Example:\n  fathomp predict recording-1 recording-4 --at 8,16")]
     Predict(Predict),
-    /// Write one offline HTML page about recordings.
+    /// Write one offline HTML page about recordings, or about results of
+    /// `fathomp bench`.
     #[command(after_help = "Example:\n  fathomp report recording -o report.html")]
     Report(Report),
+    /// Measure what OpenMP constructs, consistent memory and memory accesses
+    /// cost, with several compilers and runtimes side by side.
+    #[command(
+        after_help = "Example:\n  fathomp bench epcc --group sync --threads 1,2 --html bench.html"
+    )]
+    Bench(Bench),
     /// List, build, run and verify the OpenMP programs that fathomp brings.
     #[command(after_help = "Example:\n  fathomp workload run cg --class W --threads 2")]
     Workload(Workload),
@@ -189,8 +198,9 @@ pub(crate) struct Predict {
 /// `fathomp report`.
 #[derive(Args, Debug)]
 pub(crate) struct Report {
-    /// Recordings, or a directory written by `fathomp study`.
-    #[arg(value_name = "RECORDING|STUDY", required = true)]
+    /// Recordings, or a directory written by `fathomp study`; or results of
+    /// `fathomp bench`, of any number of runs and machines.
+    #[arg(value_name = "RECORDING|STUDY|RESULT", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     /// Predict as if the machine had so many processors like its own
     /// [default: twice as many as it has, at least 8].

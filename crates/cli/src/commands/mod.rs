@@ -1,5 +1,6 @@
 //! One module per command. Each takes its plan and the voice to speak with.
 
+mod bench;
 mod calibrate;
 mod doctor;
 mod predict;
@@ -26,6 +27,7 @@ pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
         Command::Regions(plan) => regions::regions(&plan, voice),
         Command::Predict(plan) => predict::predict(&plan, voice),
         Command::Report(plan) => report::report(&plan, voice),
+        Command::Bench(plan) => bench::bench(&plan, voice),
         Command::Doctor => doctor::doctor(voice),
         Command::Run(plan) => run::run(&plan, voice),
         Command::Record(plan) => record::record(&plan, voice),

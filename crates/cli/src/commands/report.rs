@@ -1,12 +1,15 @@
-//! `fathomp report`: one offline page from recordings that exist.
+//! `fathomp report`: one offline page from recordings or results that exist.
 
 use crate::args::Report;
 use crate::evidence::Target;
 use crate::failure::{Failure, Outcome};
 use crate::voice::Voice;
 use crate::{evidence, output, study};
+use fathomp_bench::summary::summarise;
 use fathomp_report::Input;
 use serde::Serialize;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 #[derive(Serialize)]
@@ -16,8 +19,24 @@ struct Answer<'a> {
     notes: &'a [String],
 }
 
+#[derive(Serialize)]
+struct BenchAnswer<'a> {
+    report: &'a Path,
+    results: usize,
+    notes: &'a [String],
+}
+
 pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     output::check_file(&plan.output, plan.force)?;
+    let results = plan.inputs.iter().filter(|input| is_json(input)).count();
+    if results == plan.inputs.len() {
+        return bench(plan, voice);
+    }
+    if results > 0 {
+        return Err(Failure::new(
+            "results of `fathomp bench` and recordings make pages of their own: give one kind at a time",
+        ));
+    }
     let mut notes = Vec::new();
     let mut machine = super::predict::machine(plan.machine.as_deref())?;
     for input in &plan.inputs {
@@ -39,8 +58,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         analyses: &analyses,
         prediction: prediction.as_ref(),
         notes: &notes,
-    })
-    .map_err(|error| Failure::of(&error))?;
+    })?;
     output::write_file(&plan.output, page.as_bytes())?;
     voice.say(format!("wrote {}", plan.output.display()));
     if voice.json {
@@ -52,4 +70,32 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         voice.result("fathomp.report", &answer, String::new)?;
     }
     Ok(0)
+}
+
+/// The page about benchmark results.
+fn bench(plan: &Report, voice: Voice) -> Outcome {
+    let joined = fathomp_bench::read::read(&plan.inputs)?;
+    for note in &joined.notes {
+        voice.warn(note);
+    }
+    let summary = summarise(&joined.documents, None);
+    let page = fathomp_report::bench_page(&summary, &joined.notes)?;
+    output::write_file(&plan.output, page.as_bytes())?;
+    voice.say(format!("wrote {}", plan.output.display()));
+    if voice.json {
+        let answer = BenchAnswer {
+            report: &plan.output,
+            results: joined.documents.len(),
+            notes: &joined.notes,
+        };
+        voice.result("fathomp.report.bench", &answer, String::new)?;
+    }
+    Ok(0)
+}
+
+/// True for a file that begins as JSON does: recordings do not.
+fn is_json(path: &Path) -> bool {
+    let mut first = [0; 1];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && first == *b"{"
 }

@@ -65,6 +65,8 @@ pub(crate) fn line_chart(label: String, y_title: &str, series: &[Series]) -> Cha
         plot: PLOT,
         x_ticks: x.ticks_at(x_values, 24.0, |value| format!("{value:.0}")),
         y_ticks: y.ticks(6, |value| tidy(value).to_string()),
+        right_ticks: Vec::new(),
+        right_title: String::new(),
         x_title: "threads".to_owned(),
         y_title: y_title.to_owned(),
         paths: Vec::new(),

@@ -4,10 +4,12 @@
 //! escaping and no markup is put together in Rust.
 
 mod lines;
+mod plot;
 mod scale;
 mod stacks;
 
 pub(crate) use lines::{Series, line_chart};
+pub(crate) use plot::{Mark, Plot, plot, short};
 pub(crate) use scale::Scale;
 pub(crate) use stacks::{Segment, Stack, column_chart, strips};
 
@@ -28,6 +30,10 @@ pub(crate) struct Chart {
     pub(crate) x_ticks: Vec<Tick>,
     /// Ticks of the vertical axis.
     pub(crate) y_ticks: Vec<Tick>,
+    /// Ticks of a second vertical axis at the right.
+    pub(crate) right_ticks: Vec<Tick>,
+    /// Its title; empty for none.
+    pub(crate) right_title: String,
     /// Title of the horizontal axis.
     pub(crate) x_title: String,
     /// Title of the vertical axis.

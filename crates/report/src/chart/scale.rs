@@ -47,6 +47,16 @@ impl Scale {
         super::tidy(self.start + share.clamp(0.0, 1.0) * (self.end - self.start))
     }
 
+    /// The value that lies at a coordinate: the inverse of [`Scale::at`].
+    pub(crate) fn value_at(&self, at: f64) -> f64 {
+        let share = (at - self.start) / (self.end - self.start);
+        if self.logarithmic {
+            self.from * (self.to / self.from).powf(share)
+        } else {
+            self.from + share * (self.to - self.from)
+        }
+    }
+
     /// The largest value it has a place for.
     pub(crate) fn largest(&self) -> f64 {
         self.to

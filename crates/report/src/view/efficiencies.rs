@@ -115,7 +115,7 @@ pub(crate) fn table(input: &Input<'_>) -> Option<Table> {
         })
         .collect();
     Some(Table {
-        id: "efficiency-table",
+        id: "efficiency-table".to_owned(),
         caption: String::new(),
         columns: std::iter::once(Column::text("", ""))
             .chain(

@@ -28,7 +28,7 @@ pub(crate) fn loops(analysis: &Analysis) -> Option<Table> {
         ],
     });
     Some(Table {
-        id: "loop-table",
+        id: "loop-table".to_owned(),
         caption: "Loops the compiler hands to the runtime. A compiler may divide a static loop itself; such loops are part of their region.".to_owned(),
         columns: vec![
             Column::text("Loop", "Where it is in the source"),
@@ -100,7 +100,7 @@ pub(crate) fn waits(analysis: &Analysis) -> Option<Table> {
         }
     });
     Some(Table {
-        id: "wait-table",
+        id: "wait-table".to_owned(),
         caption: "Waits long enough to be recorded one by one.".to_owned(),
         columns: vec![
             Column::text("Place", "The construct where threads waited"),
@@ -155,7 +155,7 @@ pub(crate) fn counters(analysis: &Analysis) -> Option<Table> {
         cells: counter_cells("all".to_owned(), &analysis.counts, total_ns, hardware),
     });
     Some(Table {
-        id: "counter-table",
+        id: "counter-table".to_owned(),
         caption: "One reading may cover several short regions; its counts are then shared out in proportion to time."
             .to_owned(),
         columns,

@@ -4,6 +4,7 @@
 //! they are. Nothing here computes what analysis or prediction has computed.
 
 mod advice;
+pub(crate) mod bench;
 mod curves;
 mod details;
 mod efficiencies;

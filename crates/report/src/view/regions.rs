@@ -95,7 +95,7 @@ pub(crate) fn table(analysis: &Analysis, outlook: &[Option<Outlook>]) -> Table {
         })
         .collect();
     Table {
-        id: "region-table",
+        id: "region-table".to_owned(),
         caption: String::new(),
         columns,
         rows,

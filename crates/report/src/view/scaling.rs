@@ -217,7 +217,7 @@ fn points_table(prediction: &Prediction) -> Table {
         }
     });
     Table {
-        id: "prediction-table",
+        id: "prediction-table".to_owned(),
         caption: String::new(),
         columns: vec![
             Column::number("Threads", ""),
@@ -288,7 +288,7 @@ fn regions_table(prediction: &Prediction) -> Option<Table> {
     ));
     columns.push(Column::text("Limited by", "The term that costs most there"));
     (rows.len() > 1).then_some(Table {
-        id: "region-prediction-table",
+        id: "region-prediction-table".to_owned(),
         caption: "Predicted time of each region by number of threads. Hovering shows the interval."
             .to_owned(),
         columns,

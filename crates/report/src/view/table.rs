@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub(crate) struct Table {
     /// Its name in links.
-    pub(crate) id: &'static str,
+    pub(crate) id: String,
     /// A line above it.
     pub(crate) caption: String,
     /// Headings.
