@@ -1,5 +1,6 @@
 /* What the rows are compared with, and what they are measured for. */
 #include "epcc.h"
+#include <sched.h>
 
 #define CHUNKS .name = "chunk", .symbol = "n", .unit = "iterations", .values = chunks
 
@@ -49,16 +50,29 @@ void reference_add_long(long reps)
 static int counting;
 static long exclusive_delays;
 
+/* A count that is read before the delay and written after it loses the delays of
+ * any thread that comes in between. */
+static void counted_delay(void)
+{
+    long before = exclusive_delays;
+    delay(20000);  /* long enough for all threads to have begun, in the end */
+    sched_yield(); /* for threads that share a processor */
+    exclusive_delays = before + 1;
+}
+
 void exclusive_delay(void)
 {
-    delay(delay_length);
     if (counting)
-        exclusive_delays++;
+        counted_delay();
+    else
+        delay(delay_length);
 }
 
 long intrusions(long (*run)(long reps))
 {
-    long reps = 2000L * threads;
+    /* Few, because a spinning team with too few processors needs a time slice for
+     * each. */
+    long reps = 50L * threads;
     exclusive_delays = 0;
     counting = 1;
     long wrong = run(reps);

@@ -132,7 +132,8 @@ static long nested_master_task(long reps)
     return delays() - before != reps * threads;
 }
 
-/* Each task waits for the one that its thread made before. */
+/* Each task waits for the one that its thread made before; if it did not, it would
+ * undo that one's count. */
 static long parallel_task_deps(long reps)
 {
     long wrong = 0;
@@ -142,8 +143,9 @@ static long parallel_task_deps(long reps)
         for (long j = 0; j < reps; j++) {
 #pragma omp task depend(inout : count) shared(count)
             {
+                long made = count;
                 delay(delay_length);
-                count++;
+                count = made + 1;
             }
         }
 #pragma omp taskwait
@@ -160,8 +162,9 @@ static long master_task_deps(long reps)
     for (long j = 0; j < reps * threads; j++) {
 #pragma omp task depend(inout : count)
         {
+            long made = count;
             delay(delay_length);
-            count++;
+            count = made + 1;
         }
     }
     return count != reps * threads;
