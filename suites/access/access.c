@@ -29,7 +29,7 @@ uint64_t *ones(size_t words)
 }
 
 /* Room for 4 KiB to 64 GiB; zeroes end the lists. */
-static long sizes[50], quick_sizes[16];
+static long sizes[50], quick_sizes[32];
 
 #define SIZES .name = "working_set", .symbol = "b", .unit = "bytes", .values = sizes
 
@@ -49,7 +49,7 @@ __attribute__((constructor)) static void list_sizes(void)
 #endif
     int count = 0, quick_count = 0;
     for (long size = 4 * kib; size <= 8 * last_cache && count + 2 < 50; size *= 2) {
-        if (count % 4 == 0 && quick_count + 1 < 16)
+        if (count % 2 == 0 && quick_count + 1 < 32)
             quick_sizes[quick_count++] = size;
         sizes[count++] = size;
         sizes[count++] = size / 2 * 3;
