@@ -1,16 +1,11 @@
 //! A node's pages, as its threads and its protocol see them.
 
 use fathomp_base::{PAGE_BYTES, PageId};
-use fathomp_dsm::{Access, Content, Diff, PageBytes, Protection};
+use fathomp_dsm::{Access, Content, Diff, PageBytes, PageRange, PageSet, Protection};
 
-/// Content that a message carries.
+/// Content that a message carries: the bytes of a page, or of a diff.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Blob {
-    /// A whole page.
-    Page(Box<PageBytes>),
-    /// What changed in one.
-    Diff(Diff),
-}
+pub struct Blob(pub(crate) Box<[u8]>);
 
 /// One page.
 #[derive(Clone)]
@@ -20,52 +15,77 @@ struct Page {
     protection: Protection,
     /// Made and not sent yet.
     diff: Option<Diff>,
+    /// Written while it was watched, and nobody told.
+    wrote: bool,
 }
 
 /// All pages of a node.
 #[derive(Clone)]
-pub(crate) struct Memory(Vec<Page>);
+pub(crate) struct Memory {
+    pages: Vec<Page>,
+    /// Writes to watched pages are no faults.
+    silent: bool,
+}
 
 impl Memory {
-    /// Zeroed pages, protected as `protection` says.
-    pub(crate) fn new(pages: u32, protection: impl Fn(PageId) -> Protection) -> Self {
-        let page = |id| Page {
+    /// Zeroed pages, open to everything.
+    pub(crate) fn new(pages: u32, silent: bool) -> Self {
+        let page = |_| Page {
             bytes: Box::new([0; PAGE_BYTES]),
             twin: None,
-            protection: protection(PageId(id)),
+            protection: Protection::ReadWrite,
             diff: None,
+            wrote: false,
         };
-        Self((0..pages).map(page).collect())
+        Self {
+            pages: (0..pages).map(page).collect(),
+            silent,
+        }
     }
 
     fn page(&mut self, id: PageId) -> Result<&mut Page, String> {
-        self.0
-            .get_mut(id.0 as usize)
-            .ok_or_else(|| format!("page {id} does not exist"))
+        let page = self.pages.get_mut(id.0 as usize);
+        page.ok_or_else(|| format!("page {id} does not exist"))
     }
 
     /// True if a thread may do that without a fault.
     pub(crate) fn permits(&self, id: PageId, access: Access) -> bool {
-        self.0.get(id.0 as usize).is_some_and(|page| match access {
-            Access::Read => page.protection != Protection::None,
-            Access::Write => page.protection == Protection::ReadWrite,
+        let page = self.pages.get(id.0 as usize);
+        page.is_some_and(|page| match (access, page.protection) {
+            (_, Protection::None) | (Access::Write, Protection::Read) => false,
+            (Access::Write, Protection::Watched) => self.silent,
+            (Access::Read, _) | (Access::Write, Protection::ReadWrite) => true,
         })
     }
 
     /// The content of a page that threads may read.
     pub(crate) fn readable(&self, id: PageId) -> Option<&PageBytes> {
-        let page = self.0.get(id.0 as usize)?;
+        let page = self.pages.get(id.0 as usize)?;
         (page.protection != Protection::None).then_some(&page.bytes)
     }
 
     pub(crate) fn write(&mut self, id: PageId, offset: usize, value: u8) -> Result<(), String> {
-        self.page(id)?.bytes[offset % PAGE_BYTES] = value;
+        let page = self.page(id)?;
+        page.bytes[offset % PAGE_BYTES] = value;
+        page.wrote |= page.protection == Protection::Watched;
         Ok(())
     }
 
-    pub(crate) fn protect(&mut self, id: PageId, protection: Protection) -> Result<(), String> {
-        self.page(id)?.protection = protection;
+    pub(crate) fn protect(&mut self, ids: PageRange, to: Protection) -> Result<(), String> {
+        for id in ids.iter() {
+            let page = self.page(id)?;
+            page.wrote &= to == Protection::Watched && page.protection == to;
+            page.protection = to;
+        }
         Ok(())
+    }
+
+    /// Pages written while they were watched, which nobody was told before.
+    pub(crate) fn take_wrote(&mut self) -> PageSet {
+        let pages = self.pages.iter_mut().zip(0..);
+        pages
+            .filter_map(|(page, id)| std::mem::take(&mut page.wrote).then_some(PageId(id)))
+            .collect()
     }
 
     pub(crate) fn twin(&mut self, id: PageId) -> Result<(), String> {
@@ -76,7 +96,11 @@ impl Memory {
         }
     }
 
-    pub(crate) fn diff(&mut self, id: PageId) -> Result<(), String> {
+    pub(crate) fn diff(&mut self, ids: PageRange) -> Result<(), String> {
+        ids.iter().try_for_each(|id| self.diff_page(id))
+    }
+
+    fn diff_page(&mut self, id: PageId) -> Result<(), String> {
         let page = self.page(id)?;
         let twin = page.twin.take();
         let twin = twin.ok_or_else(|| format!("page {id} has no twin to compare with"))?;
@@ -94,18 +118,14 @@ impl Memory {
         if page.protection != Protection::None {
             return Err(format!("page {id} is replaced under its threads' hands"));
         }
-        match content {
-            Blob::Page(bytes) => page.bytes.copy_from_slice(bytes.as_slice()),
-            Blob::Diff(_) => return Err(format!("a diff is installed as page {id}")),
-        }
+        let bytes = content.0.as_ref().try_into();
+        *page.bytes = bytes.map_err(|_| format!("page {id} is installed from a part of one"))?;
         Ok(())
     }
 
     pub(crate) fn apply(&mut self, id: PageId, content: &Blob) -> Result<(), String> {
         let page = self.page(id)?;
-        let Blob::Diff(diff) = content else {
-            return Err(format!("a whole page is applied to page {id}"));
-        };
+        let diff = Diff::from_bytes(&content.0).map_err(|error| error.to_string())?;
         diff.apply(&mut page.bytes);
         if let Some(twin) = &mut page.twin {
             diff.apply(twin);
@@ -113,14 +133,17 @@ impl Memory {
         Ok(())
     }
 
-    pub(crate) fn content(&mut self, content: Content) -> Result<Blob, String> {
+    /// Appends content that a message carries.
+    pub(crate) fn append(&mut self, content: Content, bytes: &mut Vec<u8>) -> Result<(), String> {
         match content {
-            Content::Page(id) => Ok(Blob::Page(self.page(id)?.bytes.clone())),
+            Content::Page(id) => bytes.extend_from_slice(self.page(id)?.bytes.as_slice()),
             Content::Diff(id) => {
                 let diff = self.page(id)?.diff.take();
-                diff.map(Blob::Diff)
-                    .ok_or_else(|| format!("a diff of page {id} is sent that was not made"))
+                let diff =
+                    diff.ok_or_else(|| format!("a diff of page {id} is sent that was not made"))?;
+                bytes.extend_from_slice(diff.as_bytes());
             }
         }
+        Ok(())
     }
 }

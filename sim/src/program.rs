@@ -40,6 +40,8 @@ pub enum Step {
     Flush,
     /// Takes a lock.
     Acquire(LockId),
+    /// Takes a lock if it is free; otherwise leaves out so many steps.
+    TryAcquire(LockId, usize),
     /// Gives it back.
     Release(LockId),
 }

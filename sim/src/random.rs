@@ -60,7 +60,7 @@ pub fn random_program(shape: Shape, random: &mut impl Rng) -> Program {
             .map(|byte| {
                 let fate = match random.random_range(0..8) {
                     0 => Fate::ReadOnly,
-                    1 | 2 => Fate::Under(LockId(random.random_range(0..locks))),
+                    1 | 2 => Fate::Under(LockId(u64::from(random.random_range(0..locks)))),
                     _ => Fate::OwnedBy(random.random_range(0..threads)),
                 };
                 (byte, fate)
@@ -103,7 +103,11 @@ fn stretch(
                     .collect();
                 inside.shuffle(random);
                 inside.truncate(random.random_range(1..=3));
-                steps.push(Step::Acquire(lock));
+                steps.push(if random.random_ratio(1, 4) {
+                    Step::TryAcquire(lock, inside.len() + 1)
+                } else {
+                    Step::Acquire(lock)
+                });
                 steps.extend(inside.into_iter().map(|byte| touch(byte, random)));
                 steps.push(Step::Release(lock));
             }

@@ -4,7 +4,7 @@
 use crate::memory::{Blob, Memory};
 use crate::program::{Address, Program, Step};
 use fathomp_base::{NodeId, PageId, ThreadId};
-use fathomp_dsm::{Access, Action, Input, Operation, Protection, Protocol, Violation};
+use fathomp_dsm::{Access, Action, Input, Operation, Protocol, Violation, WireError};
 use rand::{Rng, RngExt};
 use std::collections::BTreeMap;
 
@@ -17,6 +17,8 @@ pub struct Network {
     pub delay_max: u64,
     /// How many times slower than the others a node may be.
     pub slowness_max: u64,
+    /// Writes to watched pages are told by [`Input::Wrote`], not by faults.
+    pub silent_writes: bool,
     /// Events after which a program that has not ended is called hung.
     pub events_max: u64,
 }
@@ -60,6 +62,14 @@ pub enum Failure {
         /// Why.
         violation: Violation,
     },
+    /// A message did not survive its journey.
+    #[error("node {node} cannot read a message: {error}")]
+    Wire {
+        /// The receiver.
+        node: NodeId,
+        /// Why.
+        error: WireError,
+    },
     /// The protocol asked for something that makes no sense.
     #[error("node {node}: {what}")]
     Action {
@@ -91,20 +101,21 @@ pub struct Outcome {
 pub fn run<P: Protocol<Blob>>(
     program: &Program,
     protocol: impl Fn(NodeId) -> P,
-    protection: impl Fn(NodeId, PageId) -> Protection,
+
     network: Network,
     random: &mut impl Rng,
 ) -> Result<Outcome, Failure> {
-    let mut world = World::new(program, protocol, protection, network, random);
+    let mut world = World::new(program, protocol, network, random);
+    world.start(random)?;
     world.run(random)?;
     Ok(world.outcome)
 }
 
-enum Event<M> {
+enum Event {
     /// A thread takes its next step.
     Step(usize, usize),
     /// A message arrives.
-    Deliver(NodeId, usize, M),
+    Deliver(NodeId, usize, Vec<u8>),
 }
 
 struct Thread {
@@ -134,7 +145,7 @@ struct World<P: Protocol<Blob>> {
     /// The truth when the last node reached each barrier.
     at_barrier: Vec<BTreeMap<Address, u8>>,
     /// By time, then by order of creation.
-    events: BTreeMap<(u64, u64), Event<P::Incoming>>,
+    events: BTreeMap<(u64, u64), Event>,
     created: u64,
     now: u64,
     /// Arrival of the last message between two nodes.
@@ -147,7 +158,7 @@ impl<P: Protocol<Blob>> World<P> {
     fn new(
         program: &Program,
         protocol: impl Fn(NodeId) -> P,
-        protection: impl Fn(NodeId, PageId) -> Protection,
+
         network: Network,
         random: &mut impl Rng,
     ) -> Self {
@@ -162,7 +173,7 @@ impl<P: Protocol<Blob>> World<P> {
             });
             Node {
                 protocol: protocol(me),
-                memory: Memory::new(program.pages, |page| protection(me, page)),
+                memory: Memory::new(program.pages, network.silent_writes),
                 threads: threads.collect(),
                 reached: 0,
                 left: 0,
@@ -188,7 +199,16 @@ impl<P: Protocol<Blob>> World<P> {
         world
     }
 
-    fn schedule(&mut self, delay: u64, event: Event<P::Incoming>) {
+    fn start(&mut self, random: &mut impl Rng) -> Result<(), Failure> {
+        for node in 0..self.nodes.len() {
+            let mut actions = Vec::new();
+            self.nodes[node].protocol.start(&mut actions);
+            self.carry_out(node, actions, random)?;
+        }
+        Ok(())
+    }
+
+    fn schedule(&mut self, delay: u64, event: Event) {
         self.created += 1;
         self.events.insert((self.now + delay, self.created), event);
     }
@@ -203,7 +223,12 @@ impl<P: Protocol<Blob>> World<P> {
             }
             match event {
                 Event::Step(node, thread) => self.step(node, thread, random)?,
-                Event::Deliver(from, to, message) => {
+                Event::Deliver(from, to, bytes) => {
+                    let content = |range: std::ops::Range<usize>| Blob(bytes[range].into());
+                    let message = P::decode(&bytes, content).map_err(|error| Failure::Wire {
+                        node: node_id(to),
+                        error,
+                    })?;
                     self.input(to, Input::Message { from, message }, random)?;
                 }
             }
@@ -236,6 +261,7 @@ impl<P: Protocol<Blob>> World<P> {
             Step::Await(..) if state.flushing => Operation::Flush,
             Step::Flush => Operation::Flush,
             Step::Acquire(lock) => Operation::Acquire(lock),
+            Step::TryAcquire(lock, _) => Operation::TryAcquire(lock),
             Step::Release(lock) => Operation::Release(lock),
             Step::Barrier => return self.reach_barrier(node, thread, random),
             Step::Read(a) | Step::Observe(a) | Step::Await(a, _) => {
@@ -383,21 +409,38 @@ impl<P: Protocol<Blob>> World<P> {
         random: &mut impl Rng,
     ) -> Result<(), Failure> {
         let mut actions = Vec::new();
-        let stepped = self.nodes[node].protocol.step(input, &mut actions);
+        let Node {
+            protocol, memory, ..
+        } = &mut self.nodes[node];
+        let mut stepped = Ok(());
+        if matches!(input, Input::Operation { .. }) {
+            stepped = protocol.step(Input::Wrote(memory.take_wrote()), &mut actions);
+        }
+        let stepped = stepped.and_then(|()| protocol.step(input, &mut actions));
         stepped.map_err(|violation| Failure::Violation {
             node: node_id(node),
             violation,
         })?;
+        self.carry_out(node, actions, random)
+    }
+
+    fn carry_out(
+        &mut self,
+        node: usize,
+        actions: Vec<Action<P::Outgoing, Blob>>,
+        random: &mut impl Rng,
+    ) -> Result<(), Failure> {
         for next in actions {
             let memory = &mut self.nodes[node].memory;
             let done = match next {
-                Action::Protect(page, protection) => memory.protect(page, protection),
+                Action::Protect(pages, protection) => memory.protect(pages, protection),
                 Action::Twin(page) => memory.twin(page),
-                Action::Diff(page) => memory.diff(page),
+                Action::Diff(pages) => memory.diff(pages),
                 Action::Install(page, content) => memory.install(page, &content),
                 Action::Apply(page, content) => memory.apply(page, &content),
                 Action::Send(to, message) => self.send(node, to, message, random),
                 Action::Resume(thread) => self.resume(node, thread, random)?,
+                Action::Refuse(thread) => self.refuse(node, thread, random),
             };
             done.map_err(|what| action(node, what))?;
         }
@@ -426,6 +469,28 @@ impl<P: Protocol<Blob>> World<P> {
         Ok(Ok(()))
     }
 
+    /// The thread leaves out what it wanted the lock for.
+    fn refuse(&mut self, node: usize, id: ThreadId, random: &mut impl Rng) -> Result<(), String> {
+        let thread = id.0 as usize;
+        let state = self.nodes[node]
+            .threads
+            .get_mut(thread)
+            .filter(|t| t.waiting);
+        let state =
+            state.ok_or_else(|| format!("thread {id} is refused though it does not wait"))?;
+        let asked = state
+            .next
+            .checked_sub(1)
+            .and_then(|step| state.steps.get(step));
+        let Some(Step::TryAcquire(_, leave_out)) = asked else {
+            return Err(format!("thread {id} is refused what it did not try"));
+        };
+        state.next += leave_out;
+        state.waiting = false;
+        self.go_on(node, thread, random);
+        Ok(())
+    }
+
     fn send(
         &mut self,
         from: usize,
@@ -438,22 +503,19 @@ impl<P: Protocol<Blob>> World<P> {
             return Err(format!("a message to node {to}"));
         }
         let memory = &mut self.nodes[from].memory;
-        let mut missing = None;
-        let message = P::fill(message, |content| {
-            memory.content(content).unwrap_or_else(|what| {
-                missing = Some(what);
-                Blob::Page(Box::new([0; fathomp_base::PAGE_BYTES]))
-            })
+        let (mut bytes, mut appended) = (Vec::new(), Ok(()));
+        P::encode(&message, &mut bytes, |content, bytes| {
+            if let Err(what) = memory.append(content, bytes) {
+                appended = Err(what);
+            }
         });
-        if let Some(what) = missing {
-            return Err(what);
-        }
+        appended?;
         self.outcome.messages += 1;
         let last = self.last.entry((from, target)).or_default();
         let arrival = self.now + random.random_range(1..=self.network.delay_max);
         *last = arrival.max(*last);
         let delay = *last - self.now;
-        self.schedule(delay, Event::Deliver(node_id(from), target, message));
+        self.schedule(delay, Event::Deliver(node_id(from), target, bytes));
         Ok(())
     }
 }

@@ -2,9 +2,9 @@
 //! whatever the network does. `FATHOMP_SIM_SEEDS=FIRST..END` tries other seeds
 //! than the everyday ones.
 
-use fathomp_base::{NodeId, PageId};
-use fathomp_dsm::Protection;
-use fathomp_dsm::home::{Config, Home, Placement};
+use fathomp_base::NodeId;
+use fathomp_dsm::home::{Config, Home};
+use fathomp_dsm::{Area, Placement};
 use fathomp_sim::{Network, Program, Shape, random_program, run};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -31,29 +31,40 @@ fn network(random: &mut impl Rng) -> Network {
     Network {
         delay_max: [1, 4, 60][random.random_range(0..3)],
         slowness_max: [1, 20][random.random_range(0..2)],
+        silent_writes: random.random(),
         events_max: 2_000_000,
     }
 }
 
-fn home_config(program: &Program, random: &mut impl Rng) -> Config {
-    Config {
-        nodes: u16::try_from(program.threads.len()).unwrap(),
-        pages: program.pages,
-        placement: [Placement::Block, Placement::Cyclic(1)][random.random_range(0..2)],
-        migrate: random.random(),
-        fan_in: random.random_range(1..=3),
+/// Areas of all kinds that together have `pages` pages.
+fn areas(nodes: u16, mut pages: u32, random: &mut impl Rng) -> Vec<Area> {
+    let mut areas = Vec::new();
+    while pages > 0 {
+        let node = NodeId(random.random_range(0..nodes));
+        let area = Area {
+            pages: random.random_range(1..=pages),
+            home: match random.random_range(0..4) {
+                0 => Placement::Block,
+                1 => Placement::Cyclic(random.random_range(1..3)),
+                2 => Placement::At(node),
+                _ => Placement::Pinned(node),
+            },
+        };
+        pages -= area.pages;
+        areas.push(area);
     }
+    areas
 }
 
-/// What threads may do at the beginning.
-fn at_home(config: Config) -> impl Fn(NodeId, PageId) -> Protection {
-    move |node, page| {
-        let protocol: Home<()> = Home::new(node, config);
-        if protocol.home_of(page) == node {
-            Protection::ReadWrite
-        } else {
-            Protection::None
-        }
+fn home_config(program: &Program, network: Network, random: &mut impl Rng) -> Config {
+    let nodes = u16::try_from(program.threads.len()).unwrap();
+    Config {
+        nodes,
+        areas: areas(nodes, program.pages, random),
+        migrate: random.random(),
+        prefetch: random.random_range(0..5),
+        silent_writes: network.silent_writes,
+        fan_in: random.random_range(1..=3),
     }
 }
 
@@ -62,16 +73,10 @@ fn home_based() {
     for seed in seeds() {
         let mut random = StdRng::seed_from_u64(seed);
         let program = random_program(SHAPE, &mut random);
-        let config = home_config(&program, &mut random);
         let network = network(&mut random);
-        let outcome = run(
-            &program,
-            |me| Home::new(me, config),
-            at_home(config),
-            network,
-            &mut random,
-        );
-        if let Err(failure) = outcome {
+        let config = home_config(&program, network, &mut random);
+        let protocol = |me| Home::new(me, config.clone()).unwrap();
+        if let Err(failure) = run(&program, protocol, network, &mut random) {
             panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}");
         }
     }

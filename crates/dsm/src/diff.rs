@@ -8,6 +8,7 @@
 //! [`Diff::BYTES_MAX`] bytes, 24 for one changed double.
 
 use fathomp_base::PAGE_BYTES;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// Bytes that one bit of the outer mask stands for.
@@ -18,9 +19,10 @@ const MASK_BYTES: usize = size_of::<u64>();
 /// The content of one page.
 pub type PageBytes = [u8; PAGE_BYTES];
 
-/// Changed bytes of one page, in the form in which they travel.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Diff(Box<[u8]>);
+/// Changed bytes of one page, in the form in which they travel, owned or
+/// borrowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Diff<T = Box<[u8]>>(T);
 
 /// Bytes that came from elsewhere and are no diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,12 +51,18 @@ impl Diff {
     #[must_use]
     pub fn between(twin: &PageBytes, page: &PageBytes) -> Self {
         let mut bytes = Vec::with_capacity(4 * BLOCK_BYTES);
+        Self::append_between(twin, page, &mut bytes);
+        Self(bytes.into_boxed_slice())
+    }
+
+    /// Appends the diff between `twin` and `page` to `bytes`, as it travels.
+    pub fn append_between(twin: &PageBytes, page: &PageBytes, bytes: &mut Vec<u8>) {
+        let start = bytes.len();
         bytes.extend_from_slice(&[0; MASK_BYTES]);
         let mut blocks = 0_u64;
-        let pairs = twin
-            .chunks_exact(BLOCK_BYTES)
-            .zip(page.chunks_exact(BLOCK_BYTES));
-        for (index, (before, after)) in pairs.enumerate() {
+        let (before, _) = twin.as_chunks::<BLOCK_BYTES>();
+        let (after, _) = page.as_chunks::<BLOCK_BYTES>();
+        for (index, (before, after)) in before.iter().zip(after).enumerate() {
             // The common case, and one that compiles to a few vector compares.
             if before == after {
                 continue;
@@ -68,44 +76,53 @@ impl Diff {
                 bytes.extend(ones(mask).map(|byte| after[byte]));
             }
         }
-        bytes[..MASK_BYTES].copy_from_slice(&blocks.to_le_bytes());
-        Self(bytes.into_boxed_slice())
+        bytes[start..start + MASK_BYTES].copy_from_slice(&blocks.to_le_bytes());
     }
 
-    /// Takes over bytes that came from another node.
+    /// Whether bytes that came from another node are a diff.
     ///
     /// # Errors
-    /// If they are not exactly one diff. A diff that was accepted can be applied
-    /// to any page.
-    pub fn from_bytes(bytes: Box<[u8]>) -> Result<Self, DiffError> {
+    /// If they are not exactly one.
+    pub fn check(bytes: &[u8]) -> Result<(), DiffError> {
         let cut = DiffError::CutShort(bytes.len());
         let mut at = 0;
-        for block in ones(mask_at(&bytes, &mut at).ok_or(cut)?) {
-            match mask_at(&bytes, &mut at).ok_or(cut)? {
+        for block in ones(mask_at(bytes, &mut at).ok_or(cut)?) {
+            match mask_at(bytes, &mut at).ok_or(cut)? {
                 0 => return Err(DiffError::EmptyBlock(block)),
                 mask => at += mask.count_ones() as usize,
             }
         }
         match bytes.len().cmp(&at) {
-            std::cmp::Ordering::Less => Err(cut),
-            std::cmp::Ordering::Equal => Ok(Self(bytes)),
-            std::cmp::Ordering::Greater => Err(DiffError::TooLong {
+            Ordering::Less => Err(cut),
+            Ordering::Equal => Ok(()),
+            Ordering::Greater => Err(DiffError::TooLong {
                 announced: at,
                 surplus: bytes.len() - at,
             }),
         }
     }
+}
+
+impl<T: AsRef<[u8]>> Diff<T> {
+    /// Takes over bytes that came from another node.
+    ///
+    /// # Errors
+    /// If they are not exactly one diff. A diff that was accepted can be applied
+    /// to any page.
+    pub fn from_bytes(bytes: T) -> Result<Self, DiffError> {
+        Diff::check(bytes.as_ref()).map(|()| Self(bytes))
+    }
 
     /// The form in which it travels.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        self.0.as_ref()
     }
 
     /// True if no byte changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.len() <= MASK_BYTES
+        self.as_bytes().len() <= MASK_BYTES
     }
 
     /// Writes the changed bytes into `page` and leaves the others alone.
@@ -116,15 +133,16 @@ impl Diff {
     /// Calls `change` with each run of changed bytes: where it lies in the page
     /// and what is to be there.
     pub fn visit(&self, mut change: impl FnMut(Range<usize>, &[u8])) {
+        let bytes = self.as_bytes();
         let mut at = 0;
         // The constructors made sure that nothing is missing.
-        for block in ones(mask_at(&self.0, &mut at).unwrap_or(0)) {
-            let mut mask = mask_at(&self.0, &mut at).unwrap_or(0);
+        for block in ones(mask_at(bytes, &mut at).unwrap_or(0)) {
+            let mut mask = mask_at(bytes, &mut at).unwrap_or(0);
             let mut start = block * BLOCK_BYTES;
             while mask != 0 {
                 let gap = mask.trailing_zeros() as usize;
                 let run = (mask >> gap).trailing_ones() as usize;
-                change(start + gap..start + gap + run, &self.0[at..at + run]);
+                change(start + gap..start + gap + run, &bytes[at..at + run]);
                 at += run;
                 start += gap + run;
                 mask = mask.checked_shr((gap + run) as u32).unwrap_or(0);
@@ -134,12 +152,23 @@ impl Diff {
 }
 
 /// One bit per byte that differs.
-fn changed(before: &[u8], after: &[u8]) -> u64 {
-    before
-        .iter()
-        .zip(after)
-        .enumerate()
-        .fold(0, |mask, (index, (b, a))| mask | u64::from(b != a) << index)
+fn changed(before: &[u8; BLOCK_BYTES], after: &[u8; BLOCK_BYTES]) -> u64 {
+    let (before, _) = before.as_chunks::<8>();
+    let (after, _) = after.as_chunks::<8>();
+    let words = before.iter().zip(after).enumerate();
+    words.fold(0, |mask, (index, (before, after))| {
+        let differs = u64::from_le_bytes(*before) ^ u64::from_le_bytes(*after);
+        mask | nonzero_bytes(differs) << (8 * index)
+    })
+}
+
+/// Bit `i` says whether byte `i` of `word` is not zero.
+fn nonzero_bytes(word: u64) -> u64 {
+    const LOW_BITS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    // The sum carries into a byte's top bit if any of its low bits is set.
+    let tops = (((word & LOW_BITS) + LOW_BITS) | word) & !LOW_BITS;
+    // The product moves the top bit of byte i to bit 56 + i.
+    (tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
 /// Positions of the bits that are set, ascending.
@@ -200,13 +229,10 @@ mod tests {
         let good = Diff::between(&page(), &after);
         let bytes = good.as_bytes();
         for cut in 0..bytes.len() {
-            assert_eq!(
-                Diff::from_bytes(bytes[..cut].into()),
-                Err(DiffError::CutShort(cut))
-            );
+            assert_eq!(Diff::check(&bytes[..cut]), Err(DiffError::CutShort(cut)));
         }
         assert_eq!(
-            Diff::from_bytes([bytes, &[0]].concat().into()),
+            Diff::check(&[bytes, &[0]].concat()),
             Err(DiffError::TooLong {
                 announced: bytes.len(),
                 surplus: 1
@@ -214,10 +240,7 @@ mod tests {
         );
         let mut empty_block = vec![1, 0, 0, 0, 0, 0, 0, 0];
         empty_block.extend([0; 8]);
-        assert_eq!(
-            Diff::from_bytes(empty_block.into()),
-            Err(DiffError::EmptyBlock(0))
-        );
+        assert_eq!(Diff::check(&empty_block), Err(DiffError::EmptyBlock(0)));
     }
 
     proptest! {
@@ -236,8 +259,7 @@ mod tests {
             }
             for page in &pages {
                 let diff = Diff::between(&twin, page);
-                let travelled = Diff::from_bytes(diff.as_bytes().into());
-                prop_assert_eq!(travelled, Ok(diff.clone()));
+                prop_assert_eq!(Diff::check(diff.as_bytes()), Ok(()));
                 diff.apply(&mut merged);
             }
             prop_assert!(merged == expected);
@@ -245,7 +267,7 @@ mod tests {
 
         #[test]
         fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            if let Ok(diff) = Diff::from_bytes(bytes.into()) {
+            if let Ok(diff) = Diff::from_bytes(bytes) {
                 diff.apply(&mut page());
             }
         }

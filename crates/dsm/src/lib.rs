@@ -8,15 +8,19 @@
 //! model checker. What each protocol does is told in `docs/protocols`.
 #![forbid(unsafe_code)]
 
+mod area;
 mod diff;
 pub mod home;
 mod interval;
 mod pageset;
 mod protocol;
+mod wire;
 
+pub use area::{Area, AreaError, Placement};
 pub use diff::{Diff, DiffError, PageBytes};
 pub use interval::{Interval, Notice, Seen};
-pub use pageset::{PageSet, PageSetError};
+pub use pageset::{PageRange, PageSet, PageSetError};
 pub use protocol::{
     Access, Action, Content, Input, LockId, Operation, Protection, Protocol, Violation,
 };
+pub use wire::WireError;

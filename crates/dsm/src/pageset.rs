@@ -3,16 +3,67 @@
 
 use fathomp_base::PageId;
 
+/// Consecutive pages, at least one, none beyond the last [`PageId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PageRange {
+    first: PageId,
+    pages: u32,
+}
+
+impl PageRange {
+    /// `pages` pages from `first` on; nothing if that is none or too many.
+    #[must_use]
+    pub fn new(first: PageId, pages: u32) -> Option<Self> {
+        let fits = u64::from(first.0) + u64::from(pages) <= 1 << 32;
+        (pages > 0 && fits).then_some(Self { first, pages })
+    }
+
+    /// The first page.
+    #[must_use]
+    pub fn first(self) -> PageId {
+        self.first
+    }
+
+    /// Number of pages.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a range is never empty")]
+    pub fn len(self) -> u32 {
+        self.pages
+    }
+
+    /// Number of the page behind the last one.
+    #[must_use]
+    pub fn end(self) -> u64 {
+        u64::from(self.first.0) + u64::from(self.pages)
+    }
+
+    /// Its pages, ascending.
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = PageId> {
+        (0..self.pages).map(move |i| PageId(self.first.0 + i))
+    }
+
+    /// Takes one more page in if it is the next one.
+    #[must_use]
+    pub fn extend(&mut self, page: PageId) -> bool {
+        let next = u64::from(page.0) == self.end();
+        self.pages += u32::from(next);
+        next
+    }
+}
+
+impl From<PageId> for PageRange {
+    fn from(first: PageId) -> Self {
+        Self { first, pages: 1 }
+    }
+}
+
 /// Pages in ascending order, as ranges that neither touch nor overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct PageSet {
-    /// First page and number of pages (at least 1).
-    ranges: Vec<(PageId, u32)>,
-}
+pub struct PageSet(Vec<PageRange>);
 
 /// Ranges that came from elsewhere and are no [`PageSet`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("page range {index} is empty, out of order, or reaches beyond the last page")]
+#[error("page range {index} touches or overlaps the one before, or comes too late")]
 pub struct PageSetError {
     /// Number of the offending range, from 0.
     pub index: usize,
@@ -22,54 +73,61 @@ impl PageSet {
     /// Takes over ranges that came from another node.
     ///
     /// # Errors
-    /// If a range is empty, touches or overlaps the one before, or overflows.
-    pub fn from_ranges(ranges: Vec<(PageId, u32)>) -> Result<Self, PageSetError> {
-        let mut free = 0_u64;
-        for (index, &(first, length)) in ranges.iter().enumerate() {
-            let start = u64::from(first.0);
-            let end = start + u64::from(length);
-            // A gap of a page is kept between ranges, but not before the first.
-            if length == 0 || start < free || end > 1 << 32 {
-                return Err(PageSetError { index });
-            }
-            free = end + 1;
+    /// If a range touches or overlaps the one before.
+    pub fn from_ranges(ranges: Vec<PageRange>) -> Result<Self, PageSetError> {
+        let in_order = |pair: &[PageRange]| pair[0].end() < u64::from(pair[1].first.0);
+        match ranges.windows(2).position(|pair| !in_order(pair)) {
+            None => Ok(Self(ranges)),
+            Some(before) => Err(PageSetError { index: before + 1 }),
         }
-        Ok(Self { ranges })
     }
 
-    /// First page and length of each range.
+    /// Pages in ascending order, each once.
     #[must_use]
-    pub fn ranges(&self) -> &[(PageId, u32)] {
-        &self.ranges
+    pub fn from_sorted(pages: &[PageId]) -> Self {
+        let mut ranges: Vec<PageRange> = Vec::new();
+        for page in pages {
+            if !ranges.last_mut().is_some_and(|last| last.extend(*page)) {
+                ranges.push(PageRange::from(*page));
+            }
+        }
+        Self(ranges)
+    }
+
+    /// Its ranges, ascending.
+    #[must_use]
+    pub fn ranges(&self) -> &[PageRange] {
+        &self.0
     }
 
     /// True if no page is in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.0.is_empty()
     }
 
     /// Number of pages in it.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.ranges.iter().map(|(_, n)| u64::from(*n)).sum()
+        self.0.iter().map(|range| u64::from(range.pages)).sum()
+    }
+
+    /// Number of the page behind the last one, 0 if there is none.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.0.last().map_or(0, |range| range.end())
     }
 
     /// Its pages, ascending.
     pub fn iter(&self) -> impl Iterator<Item = PageId> + '_ {
-        self.ranges
-            .iter()
-            .flat_map(|(first, n)| (0..*n).map(|i| PageId(first.0 + i)))
+        self.0.iter().flat_map(|range| range.iter())
     }
 
     /// True if `page` is in it.
     #[must_use]
     pub fn contains(&self, page: PageId) -> bool {
-        let after = self.ranges.partition_point(|(first, _)| *first <= page);
-        after > 0 && {
-            let (first, length) = self.ranges[after - 1];
-            page.0 - first.0 < length
-        }
+        let after = self.0.partition_point(|range| range.first <= page);
+        after > 0 && u64::from(page.0) < self.0[after - 1].end()
     }
 }
 
@@ -79,14 +137,7 @@ impl FromIterator<PageId> for PageSet {
         let mut pages: Vec<_> = pages.into_iter().collect();
         pages.sort_unstable();
         pages.dedup();
-        let mut ranges: Vec<(PageId, u32)> = Vec::new();
-        for page in pages {
-            match ranges.last_mut() {
-                Some((first, length)) if page.0 - first.0 == *length => *length += 1,
-                _ => ranges.push((page, 1)),
-            }
-        }
-        Self { ranges }
+        Self::from_sorted(&pages)
     }
 }
 
@@ -96,8 +147,16 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    fn ranges(of: &[(u32, u32)]) -> Vec<(PageId, u32)> {
-        of.iter().map(|(first, n)| (PageId(*first), *n)).collect()
+    fn ranges(of: &[(u32, u32)]) -> Vec<PageRange> {
+        let range = |(first, n): &(u32, u32)| PageRange::new(PageId(*first), *n).unwrap();
+        of.iter().map(range).collect()
+    }
+
+    #[test]
+    fn a_range_is_neither_empty_nor_too_long() {
+        assert_eq!(PageRange::new(PageId(5), 0), None);
+        assert_eq!(PageRange::new(PageId(u32::MAX), 2), None);
+        assert_eq!(PageRange::new(PageId(u32::MAX), 1).unwrap().end(), 1 << 32);
     }
 
     #[test]
@@ -114,8 +173,6 @@ mod tests {
             (true, &[(u32::MAX, 1)]),
             (false, &[(0, 1), (1, 1)]),
             (false, &[(5, 1), (2, 1)]),
-            (false, &[(5, 0)]),
-            (false, &[(u32::MAX, 2)]),
         ] {
             assert_eq!(PageSet::from_ranges(ranges(of)).is_ok(), good, "{of:?}");
         }

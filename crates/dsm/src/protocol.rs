@@ -1,10 +1,13 @@
 //! What a protocol is told and what it answers.
 
+use crate::wire::WireError;
+use crate::{PageRange, PageSet};
 use fathomp_base::{NodeId, PageId, ThreadId};
+use std::ops::Range;
 
-/// A lock of the program, named alike on all nodes.
+/// A lock of the program: a number that all nodes give it, say its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LockId(pub u32);
+pub struct LockId(pub u64);
 
 /// How a thread touched a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +25,11 @@ pub enum Protection {
     None,
     /// Read.
     Read,
+    /// Read, and write if it is noticed: the first write after this was asked
+    /// for is either forbidden, and so becomes a fault, or allowed, and then the
+    /// page is in the next [`Input::Wrote`]. Asking for it again forgets no
+    /// write that has not been told yet.
+    Watched,
     /// Read and write.
     ReadWrite,
 }
@@ -30,14 +38,17 @@ pub enum Protection {
 /// node. Synchronisation inside a node needs no protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// All nodes meet; each asks once, when no other thread of it is inside an
-    /// operation or a fault.
+    /// All nodes meet; each asks once, when none of its threads stands still at
+    /// a fault. Operations of other threads end before.
     Barrier,
     /// What was written here before becomes visible to whoever flushes later,
     /// and what was flushed before becomes visible here.
     Flush,
     /// Waits for a lock.
     Acquire(LockId),
+    /// Takes a lock if nobody has it ([`Action::Resume`]); does not wait
+    /// ([`Action::Refuse`]) otherwise.
+    TryAcquire(LockId),
     /// Gives a lock back.
     Release(LockId),
 }
@@ -55,6 +66,10 @@ pub enum Input<M> {
         /// What it wanted.
         access: Access,
     },
+    /// Pages that are [`Protection::Watched`] were written without a fault. To
+    /// be told before each operation, where writes are noticed that way; pages
+    /// that are not watched any more do no harm.
+    Wrote(PageSet),
     /// A thread asks for an operation; it stands still until
     /// [`Action::Resume`].
     Operation {
@@ -88,13 +103,13 @@ pub enum Content {
 /// content as it arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Action<O, B> {
-    /// Changes what threads may do to a page.
-    Protect(PageId, Protection),
+    /// Changes what threads may do to pages.
+    Protect(PageRange, Protection),
     /// Keeps a copy of a page, to compare with later.
     Twin(PageId),
-    /// Compares a page with its twin, keeps the diff until it has been sent,
-    /// and forgets the twin.
-    Diff(PageId),
+    /// Compares each page with its twin, keeps the diffs until they have been
+    /// sent, and forgets the twins.
+    Diff(PageRange),
     /// Replaces a page that no thread may touch at the moment.
     Install(PageId, B),
     /// Writes another node's changes into a page. Threads may touch it
@@ -104,6 +119,31 @@ pub enum Action<O, B> {
     Send(NodeId, O),
     /// Lets a thread go on.
     Resume(ThreadId),
+    /// Lets a thread go on without the lock that it wanted.
+    Refuse(ThreadId),
+}
+
+impl<O, B> Action<O, B> {
+    /// Appends a change of protection, as one with the last action if it can be.
+    pub(crate) fn protect(actions: &mut Vec<Self>, page: PageId, protection: Protection) {
+        if let Some(Self::Protect(pages, same)) = actions.last_mut()
+            && *same == protection
+            && pages.extend(page)
+        {
+            return;
+        }
+        actions.push(Self::Protect(page.into(), protection));
+    }
+
+    /// Appends a comparison, as one with the last action if it can be.
+    pub(crate) fn diff(actions: &mut Vec<Self>, page: PageId) {
+        if let Some(Self::Diff(pages)) = actions.last_mut()
+            && pages.extend(page)
+        {
+            return;
+        }
+        actions.push(Self::Diff(page.into()));
+    }
 }
 
 /// An input that no correct peer or runtime can cause. Nothing was changed by
@@ -140,6 +180,28 @@ pub trait Protocol<B> {
         actions: &mut Vec<Action<Self::Outgoing, B>>,
     ) -> Result<(), Violation>;
 
+    /// What is to be done before anything else, on nodes whose pages are all
+    /// alike and may all be read and written.
+    fn start(&self, actions: &mut Vec<Action<Self::Outgoing, B>>);
+
     /// Puts content into a message.
     fn fill(message: Self::Outgoing, content: impl FnMut(Content) -> B) -> Self::Incoming;
+
+    /// Appends a message as it travels; `content` appends the bytes of content:
+    /// 4,096 for a page, [`Diff::as_bytes`](crate::Diff::as_bytes) for a diff.
+    fn encode(
+        message: &Self::Outgoing,
+        bytes: &mut Vec<u8>,
+        content: impl FnMut(Content, &mut Vec<u8>),
+    );
+
+    /// Reads what [`encode`](Self::encode) wrote; `content` is told where in
+    /// `bytes` content lies, which is a whole page or a valid diff.
+    ///
+    /// # Errors
+    /// If the bytes are not exactly one message.
+    fn decode(
+        bytes: &[u8],
+        content: impl FnMut(Range<usize>) -> B,
+    ) -> Result<Self::Incoming, WireError>;
 }

@@ -1,6 +1,6 @@
 //! What nodes of the home-based protocol tell each other.
 
-use crate::{Content, Interval, LockId, Notice};
+use crate::{Content, Interval, LockId, Notice, PageRange};
 use fathomp_base::{NodeId, PageId, ThreadId};
 
 /// An interval of a node.
@@ -12,13 +12,13 @@ pub enum Message<C> {
     /// A message without content.
     Control(Control),
     /// The answer to [`Control::Fetch`].
-    Page {
-        /// The page.
-        page: PageId,
-        /// Intervals of this epoch that are part of the content.
-        versions: Vec<Version>,
-        /// The page's bytes.
-        content: C,
+    Pages {
+        /// The epoch in which it was asked.
+        epoch: u32,
+        /// The first of the pages, which follow each other.
+        first: PageId,
+        /// The pages.
+        copies: Vec<PageCopy<C>>,
     },
     /// What the sender wrote in one interval into pages at home at the receiver.
     Diffs {
@@ -31,15 +31,24 @@ pub enum Message<C> {
     },
 }
 
+/// A page as it is at its home.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PageCopy<C> {
+    /// Intervals of this epoch that are part of the content.
+    pub versions: Vec<Version>,
+    /// The page's bytes.
+    pub content: C,
+}
+
 /// Messages without content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Control {
-    /// To a page's home: send it, once it contains what I know of.
+    /// To a home of pages: send them, once they contain what I know of.
     Fetch {
         /// The asker's epoch.
         epoch: u32,
-        /// The page.
-        page: PageId,
+        /// The pages.
+        pages: PageRange,
         /// Intervals whose diffs must have arrived at the home.
         need: Vec<Version>,
     },
@@ -49,24 +58,27 @@ pub enum Control {
         epoch: u32,
         /// What is wanted.
         request: Request,
-        /// Length of the log of this epoch that the asker knows.
-        position: u32,
-        /// The asker's intervals that have not been told yet.
-        notices: Vec<Notice>,
+        /// The asker's interval that has not been told yet.
+        notice: Option<Notice>,
     },
-    /// From the sequencer: the log from the asker's position on.
+    /// From the sequencer: what of the log has not been told to the receiver.
     Granted {
         /// The epoch in which it was asked.
         epoch: u32,
-        /// The thread whose operation is done; none after [`Request::Learn`].
+        /// The thread whose operation is done, if one asked.
         thread: Option<ThreadId>,
-        /// Length of the log.
-        position: u32,
         /// The others' intervals.
         notices: Vec<Notice>,
     },
-    /// From the sequencer: tell me your intervals now, somebody has already
-    /// seen their pages.
+    /// From the sequencer: the lock is not free.
+    Refused {
+        /// The epoch in which it was asked.
+        epoch: u32,
+        /// The thread that asked.
+        thread: ThreadId,
+    },
+    /// From the sequencer: tell me your last interval now, somebody has already
+    /// seen a page of it.
     Demand {
         /// The sequencer's epoch.
         epoch: u32,
@@ -75,14 +87,16 @@ pub enum Control {
     Arrive {
         /// The epoch that ends.
         epoch: u32,
-        /// All intervals of this epoch of the nodes below.
+        /// What the nodes below wrote in it; see [`Self::Depart`].
         notices: Vec<Notice>,
     },
     /// Down the barrier's tree: everybody has arrived.
     Depart {
         /// The epoch that ends.
         epoch: u32,
-        /// All intervals of this epoch.
+        /// What everybody wrote in it: for each writer and each home of pages
+        /// that it wrote, these pages and the last of its intervals in which it
+        /// wrote some of them.
         notices: Vec<Notice>,
     },
 }
@@ -94,6 +108,8 @@ pub enum Request {
     Flush(ThreadId),
     /// A lock, for a thread.
     Acquire(LockId, ThreadId),
+    /// A lock, for a thread that does not wait.
+    TryAcquire(LockId, ThreadId),
     /// Nothing: a lock is given back.
     Release(LockId),
     /// Nothing: an interval had to end outside any operation.
@@ -102,49 +118,52 @@ pub enum Request {
     Learn(Vec<Version>),
 }
 
-/// See [`Message::if_late`].
+/// What becomes of a message of an epoch that its receiver has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Late {
+pub(super) enum IfLate {
     Take,
     Drop,
     Refuse,
 }
 
 impl<C> Message<C> {
-    /// The sender's epoch, if it matters for what the message means.
-    pub(super) fn epoch(&self) -> Option<u32> {
+    /// The epoch to which it belongs.
+    pub(super) fn epoch(&self) -> u32 {
         match self {
-            Self::Diffs { epoch, .. }
+            Self::Pages { epoch, .. }
+            | Self::Diffs { epoch, .. }
             | Self::Control(
                 Control::Fetch { epoch, .. }
                 | Control::Exchange { epoch, .. }
                 | Control::Granted { epoch, .. }
+                | Control::Refused { epoch, .. }
                 | Control::Demand { epoch }
                 | Control::Arrive { epoch, .. }
                 | Control::Depart { epoch, .. },
-            ) => Some(*epoch),
-            Self::Page { .. } => None,
+            ) => *epoch,
         }
     }
 
-    /// What becomes of it if a barrier has overtaken it, which has told the
-    /// same intervals. Other messages cannot be overtaken: a thread of their
-    /// sender waits for the answer, and does not reach a barrier.
-    pub(super) fn if_late(&self) -> Late {
+    /// A barrier can overtake what nobody waits for; what it says of intervals
+    /// the barrier has told as well, and copies are made anew. Whoever waits for
+    /// an answer does not reach a barrier: that cannot be late.
+    pub(super) fn if_late(&self) -> IfLate {
         match self {
             Self::Control(Control::Exchange {
                 request: Request::Release(_),
                 ..
-            }) => Late::Take,
-            Self::Control(
-                Control::Exchange {
+            }) => IfLate::Take,
+            Self::Pages { .. }
+            | Self::Control(
+                Control::Fetch { .. }
+                | Control::Exchange {
                     request: Request::Publish | Request::Learn(_),
                     ..
                 }
                 | Control::Granted { thread: None, .. }
                 | Control::Demand { .. },
-            ) => Late::Drop,
-            _ => Late::Refuse,
+            ) => IfLate::Drop,
+            Self::Diffs { .. } | Self::Control(_) => IfLate::Refuse,
         }
     }
 }
@@ -154,14 +173,20 @@ impl Message<Content> {
     pub(super) fn fill<B>(self, mut content: impl FnMut(Content) -> B) -> Message<B> {
         match self {
             Self::Control(control) => Message::Control(control),
-            Self::Page {
-                page,
-                versions,
-                content: what,
-            } => Message::Page {
-                page,
-                versions,
-                content: content(what),
+            Self::Pages {
+                epoch,
+                first,
+                copies,
+            } => Message::Pages {
+                epoch,
+                first,
+                copies: copies
+                    .into_iter()
+                    .map(|copy| PageCopy {
+                        versions: copy.versions,
+                        content: content(copy.content),
+                    })
+                    .collect(),
             },
             Self::Diffs {
                 epoch,

@@ -6,39 +6,52 @@
 //! Ishikawa, 1999). States, messages and reasons: `docs/protocols/home.md`.
 
 mod barrier;
-mod homes;
 mod message;
-mod page;
+mod prefetch;
+mod release;
 mod sequencer;
 mod sharing;
+mod table;
+mod wire;
 
-pub use homes::Placement;
-pub use message::{Control, Message, Request, Version};
+pub use message::{Control, Message, PageCopy, Request, Version};
 
-use crate::{Action, Content, Input, Interval, Notice, Operation, Protocol, Seen, Violation};
+use crate::area::Layout;
+use crate::wire::WireError;
+use crate::{
+    Action, Area, AreaError, Content, Input, Interval, Notice, Operation, Protection, Protocol,
+    Seen, Violation,
+};
 use barrier::Barrier;
 use fathomp_base::{NodeId, PageId, ThreadId};
-use homes::Homes;
-use message::Late;
-use page::Page;
+use message::IfLate;
+use prefetch::Streams;
+use release::Own;
 use sequencer::Sequencer;
+use sharing::{Parked, Pending};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+use table::Table;
 
 /// The node that sequences intervals and is the root of the barrier's tree.
 const ROOT: NodeId = NodeId(0);
 
 /// What all nodes agree on before they start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
     /// Nodes in the cluster, at least 1.
     pub nodes: u16,
-    /// Pages in the shared range.
-    pub pages: u32,
-    /// Homes at the beginning.
-    pub placement: Placement,
+    /// What is shared.
+    pub areas: Vec<Area>,
     /// Whether a page moves to the node that alone wrote it between two
     /// barriers.
     pub migrate: bool,
+    /// Most pages that a fault fetches; with 0 or 1 never more than the page
+    /// that is missing.
+    pub prefetch: u32,
+    /// Whether writes to watched pages are told by [`Input::Wrote`] and not by
+    /// faults.
+    pub silent_writes: bool,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
 }
@@ -54,28 +67,30 @@ pub struct Home<B> {
     epoch: u32,
     /// My last interval that has ended.
     interval: Interval,
-    /// Whose intervals I have learned of.
+    /// Whose intervals I know of.
     seen: Seen,
+    /// Of those, what everybody has known since the last barrier.
+    start: Seen,
     /// Whose diffs for pages at home here have arrived.
     received: Seen,
-    /// Length of the log of this epoch that I have read.
-    position: u32,
     /// Homes, writers, and the last interval of this epoch in which that writer
     /// wrote a page at home there: what I may have to wait for.
     need: BTreeMap<NodeId, BTreeMap<NodeId, Interval>>,
-    /// My own intervals of this epoch.
-    own: Vec<Notice>,
-    homes: Homes,
-    pages: BTreeMap<PageId, Page<B>>,
+    /// What I wrote in this epoch, by the pages' home.
+    own: BTreeMap<NodeId, Own>,
+    table: Table,
     /// Pages written in the open interval.
-    dirty: BTreeSet<PageId>,
-    /// Fetches whose content has not all arrived here.
-    parked: Vec<(NodeId, PageId, Vec<Version>)>,
+    dirty: Vec<PageId>,
+    /// Further versions of pages at home here, see [`table::Entry::version`].
+    versions: BTreeMap<PageId, Vec<Version>>,
+    pending: BTreeMap<PageId, Pending<B>>,
+    parked: Vec<Parked>,
+    streams: Streams,
+    /// Threads that wait for the sequencer.
+    asking: BTreeSet<ThreadId>,
     /// Threads whose operation ends when all diffs for pages at home here that I
     /// know of have arrived.
     settling: Vec<ThreadId>,
-    /// Threads that wait for the sequencer.
-    asking: BTreeSet<ThreadId>,
     barrier: Barrier,
     /// Messages of nodes that have left a barrier which I have not left.
     early: Vec<(NodeId, Message<B>)>,
@@ -86,38 +101,42 @@ pub struct Home<B> {
 }
 
 impl<B: Clone> Home<B> {
-    /// The protocol at node `me` before anything happened. All pages are
-    /// zero everywhere; those at home here may be read and written, the others
-    /// must be protected against both.
-    #[must_use]
-    pub fn new(me: NodeId, config: Config) -> Self {
-        Self {
+    /// The protocol at node `me` before anything happened.
+    ///
+    /// # Errors
+    /// If the areas cannot be.
+    pub fn new(me: NodeId, config: Config) -> Result<Self, AreaError> {
+        let layout = Layout::new(config.nodes, &config.areas)?;
+        let nodes = config.nodes;
+        Ok(Self {
             me,
             config,
             epoch: 0,
             interval: Interval::default(),
-            seen: Seen::nothing(config.nodes),
-            received: Seen::nothing(config.nodes),
-            position: 0,
+            seen: Seen::nothing(nodes),
+            start: Seen::nothing(nodes),
+            received: Seen::nothing(nodes),
             need: BTreeMap::new(),
-            own: Vec::new(),
-            homes: Homes::new(config.nodes, config.pages, config.placement),
-            pages: BTreeMap::new(),
-            dirty: BTreeSet::new(),
+            own: BTreeMap::new(),
+            table: Table::new(layout),
+            dirty: Vec::new(),
+            versions: BTreeMap::new(),
+            pending: BTreeMap::new(),
             parked: Vec::new(),
-            settling: Vec::new(),
+            streams: Streams::default(),
             asking: BTreeSet::new(),
+            settling: Vec::new(),
             barrier: Barrier::default(),
             early: Vec::new(),
             loopback: VecDeque::new(),
-            sequencer: (me == ROOT).then(|| Sequencer::new(config.nodes)),
-        }
+            sequencer: (me == ROOT).then(|| Sequencer::new(nodes)),
+        })
     }
 
     /// The home of a page at the moment.
     #[must_use]
     pub fn home_of(&self, page: PageId) -> NodeId {
-        self.homes.of(page)
+        self.table.get(page).home
     }
 
     fn operation(
@@ -126,37 +145,32 @@ impl<B: Clone> Home<B> {
         operation: Operation,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        if operation == Operation::Barrier {
-            return self.enter_barrier(thread, actions);
-        }
-        let notices = self.end_interval(actions);
-        let request = match operation {
+        let (request, notice) = match operation {
+            Operation::Barrier => return self.come_to_barrier(thread, actions),
             Operation::Release(lock) => {
+                let notice = self.end_interval(actions);
                 // Nobody waits for this thread's news but who gets the lock next.
                 actions.push(Action::Resume(thread));
-                Request::Release(lock)
+                (Request::Release(lock), notice)
             }
-            Operation::Acquire(lock) => self.ask(thread, Request::Acquire(lock, thread))?,
-            Operation::Flush | Operation::Barrier => self.ask(thread, Request::Flush(thread))?,
+            Operation::Flush => (Request::Flush(thread), self.end_interval(actions)),
+            // What was written before has to be told at the next release only.
+            Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),
+            Operation::TryAcquire(lock) => (Request::TryAcquire(lock, thread), None),
         };
-        self.exchange(request, notices, actions);
+        let asks = !matches!(request, Request::Release(_));
+        if asks && !self.asking.insert(thread) {
+            return Err(Violation::Runtime("a thread asks twice at once"));
+        }
+        self.exchange(request, notice, actions);
         Ok(())
     }
 
-    fn ask(&mut self, thread: ThreadId, request: Request) -> Result<Request, Violation> {
-        if self.asking.insert(thread) {
-            Ok(request)
-        } else {
-            Err(Violation::Runtime("a thread asks twice at once"))
-        }
-    }
-
-    fn exchange(&mut self, request: Request, notices: Vec<Notice>, actions: &mut Actions<B>) {
+    fn exchange(&mut self, request: Request, notice: Option<Notice>, actions: &mut Actions<B>) {
         let exchange = Control::Exchange {
             epoch: self.epoch,
             request,
-            position: self.position,
-            notices,
+            notice,
         };
         self.send(ROOT, exchange, actions);
     }
@@ -180,17 +194,21 @@ impl<B: Clone> Home<B> {
                 "a message from a node that does not exist",
             ));
         }
-        match message.epoch() {
-            Some(epoch) if epoch == self.epoch + 1 => self.early.push((from, message)),
-            Some(epoch) if epoch < self.epoch => match message.if_late() {
-                Late::Take => self.take(from, message, actions)?,
-                Late::Drop => {}
-                Late::Refuse => return Err(peer(from, "is an epoch behind")),
-            },
-            Some(epoch) if epoch > self.epoch => return Err(peer(from, "is epochs ahead")),
-            _ => self.take(from, message, actions)?,
+        let epoch = message.epoch();
+        if epoch == self.epoch {
+            self.take(from, message, actions)
+        } else if epoch == self.epoch + 1 {
+            self.early.push((from, message));
+            Ok(())
+        } else if epoch > self.epoch {
+            Err(peer(from, "is barriers ahead"))
+        } else {
+            match message.if_late() {
+                IfLate::Take => self.take(from, message, actions),
+                IfLate::Drop => Ok(()),
+                IfLate::Refuse => Err(peer(from, "is a barrier behind")),
+            }
         }
-        Ok(())
     }
 
     fn take(
@@ -201,11 +219,7 @@ impl<B: Clone> Home<B> {
     ) -> Result<(), Violation> {
         match message {
             Message::Control(control) => self.control(from, control, actions),
-            Message::Page {
-                page,
-                versions,
-                content,
-            } => self.fetched(from, page, versions, content, actions),
+            Message::Pages { first, copies, .. } => self.fetched(from, first, copies, actions),
             Message::Diffs {
                 interval, diffs, ..
             } => self.diffs_arrived(from, interval, diffs, actions),
@@ -218,38 +232,37 @@ impl<B: Clone> Home<B> {
         control: Control,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
+        let for_sequencer = matches!(
+            control,
+            Control::Granted { .. } | Control::Refused { .. } | Control::Demand { .. }
+        );
+        if for_sequencer && from != ROOT {
+            return Err(peer(from, "answers for the sequencer"));
+        }
         match control {
-            Control::Fetch { page, need, .. } => self.fetch_asked(from, page, need, actions),
+            Control::Fetch { pages, need, .. } => self.fetch_asked(from, pages, need, actions),
             Control::Exchange {
-                request,
-                position,
-                notices,
-                ..
-            } => self.exchange_asked(from, request, position, notices, actions),
+                request, notice, ..
+            } => self.exchange_asked(from, request, notice, actions),
             Control::Granted {
-                thread,
-                position,
-                notices,
-                ..
+                thread, notices, ..
             } => {
-                if from != ROOT {
-                    return Err(peer(from, "answers for the sequencer"));
-                }
-                self.learn(from, notices, actions)?;
-                self.position = self.position.max(position);
+                self.learn(from, &notices, actions)?;
                 if let Some(thread) = thread {
-                    if !self.asking.remove(&thread) {
-                        return Err(peer(from, "answers a thread that did not ask"));
-                    }
+                    self.answered(from, thread)?;
                     self.settling.push(thread);
                 }
                 self.settle(actions);
                 Ok(())
             }
+            Control::Refused { thread, .. } => {
+                self.answered(from, thread)?;
+                actions.push(Action::Refuse(thread));
+                self.enter_barrier(actions);
+                Ok(())
+            }
             Control::Demand { .. } => {
-                if self.barrier.is_entered() {
-                    self.exchange(Request::Publish, self.own.clone(), actions);
-                }
+                self.demanded(actions);
                 Ok(())
             }
             Control::Arrive { notices, .. } => self.child_arrived(from, notices, actions),
@@ -257,19 +270,27 @@ impl<B: Clone> Home<B> {
         }
     }
 
+    fn answered(&mut self, from: NodeId, thread: ThreadId) -> Result<(), Violation> {
+        if self.asking.remove(&thread) {
+            Ok(())
+        } else {
+            Err(peer(from, "answers a thread that did not ask"))
+        }
+    }
+
     fn exchange_asked(
         &mut self,
         from: NodeId,
         request: Request,
-        position: u32,
-        notices: Vec<Notice>,
+        notice: Option<Notice>,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
+        self.check(from, notice.as_slice())?;
         let (me, loopback) = (self.me, &mut self.loopback);
         let Some(sequencer) = &mut self.sequencer else {
             return Err(peer(from, "takes this node for the sequencer"));
         };
-        sequencer.exchange(from, request, position, notices, |to, control| {
+        sequencer.exchange(from, request, notice, |to, control| {
             if to == me {
                 loopback.push_back(control);
             } else {
@@ -281,11 +302,12 @@ impl<B: Clone> Home<B> {
     /// Ends operations whose diffs have all arrived, and the barrier.
     fn settle(&mut self, actions: &mut Actions<B>) {
         let settled = self.need.get(&self.me).is_none_or(|need| {
-            need.iter()
-                .all(|(w, interval)| self.received.covers(*w, *interval))
+            let mut need = need.iter();
+            need.all(|(writer, interval)| self.received.covers(*writer, *interval))
         });
         if settled {
             actions.extend(self.settling.drain(..).map(Action::Resume));
+            self.enter_barrier(actions);
             self.leave_barrier_if_complete(actions);
         }
     }
@@ -306,27 +328,49 @@ impl<B: Clone> Protocol<B> for Home<B> {
                 page,
                 access,
             } => self.fault(thread, page, access, actions)?,
+            Input::Wrote(pages) => self.wrote(&pages)?,
             Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
             Input::Message { from, message } => self.message(from, message, actions)?,
         }
         loop {
             if let Some(control) = self.loopback.pop_front() {
                 self.message(self.me, Message::Control(control), actions)?;
-            } else if let Some(next) = self
-                .early
-                .iter()
-                .position(|(_, m)| m.epoch() == Some(self.epoch))
-            {
-                let (from, message) = self.early.remove(next);
-                self.message(from, message, actions)?;
-            } else {
+                continue;
+            }
+            let epoch = self.epoch;
+            let Some(next) = self.early.iter().position(|(_, m)| m.epoch() == epoch) else {
                 return Ok(());
+            };
+            let (from, message) = self.early.remove(next);
+            self.message(from, message, actions)?;
+        }
+    }
+
+    fn start(&self, actions: &mut Actions<B>) {
+        for (place, pages) in self.table.layout().stretches() {
+            if place.home != self.me {
+                actions.push(Action::Protect(pages, Protection::None));
             }
         }
     }
 
     fn fill(message: Message<Content>, content: impl FnMut(Content) -> B) -> Message<B> {
         message.fill(content)
+    }
+
+    fn encode(
+        message: &Message<Content>,
+        bytes: &mut Vec<u8>,
+        content: impl FnMut(Content, &mut Vec<u8>),
+    ) {
+        message.encode(bytes, content);
+    }
+
+    fn decode(
+        bytes: &[u8],
+        content: impl FnMut(Range<usize>) -> B,
+    ) -> Result<Message<B>, WireError> {
+        wire::decode(bytes, content)
     }
 }
 

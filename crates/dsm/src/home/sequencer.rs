@@ -1,128 +1,134 @@
 //! The one place where intervals are put in order.
 //!
 //! Node 0 appends every interval that ends at a flush or a lock to the log of
-//! the epoch. Whoever acquires gets the log from where it stopped reading. That
-//! orders all flushes (OpenMP 5.2, section 1.4.4, requires an order for flushes
-//! of common variables) and makes a lock carry at least what happened before.
+//! the epoch. Whoever acquires gets what of it has not been told to its node.
+//! That orders all flushes (OpenMP 5.2, section 1.4.4, requires an order for
+//! flushes of common variables) and makes a lock carry at least what happened
+//! before.
 
 use super::message::{Control, Request, Version};
 use crate::{LockId, Notice, Seen, Violation};
 use fathomp_base::{NodeId, ThreadId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Where a node stopped reading the log, and who waits for the rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Reader {
-    node: NodeId,
-    thread: Option<ThreadId>,
-    position: usize,
-}
+/// Notices in the log before everybody is told them, wanted or not.
+const LOG_MAX: usize = 1024;
 
 /// A lock and those who want it, first come, first served.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Lock {
-    holder: Option<NodeId>,
-    queue: VecDeque<Reader>,
+    holder: NodeId,
+    queue: VecDeque<(NodeId, ThreadId)>,
 }
 
 /// The sequencer's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Sequencer {
+    epoch: u32,
     log: Vec<Notice>,
+    /// How much of the log each node has been told.
+    told: Vec<usize>,
     /// What the log of this epoch and those before contain.
     contains: Seen,
     locks: BTreeMap<LockId, Lock>,
-    learners: Vec<(Reader, Vec<Version>)>,
-    epoch: u32,
+    learners: Vec<(NodeId, Vec<Version>)>,
 }
 
 impl Sequencer {
     pub(super) fn new(nodes: u16) -> Self {
         Self {
+            epoch: 0,
             log: Vec::new(),
+            told: vec![0; usize::from(nodes)],
             contains: Seen::nothing(nodes),
             locks: BTreeMap::new(),
             learners: Vec::new(),
-            epoch: 0,
         }
     }
 
-    /// Takes a node's intervals and its request in; `send` gets the answers.
+    /// Takes a node's interval and its request in; `send` gets the answers.
     pub(super) fn exchange(
         &mut self,
         from: NodeId,
         request: Request,
-        position: u32,
-        notices: Vec<Notice>,
+        notice: Option<Notice>,
         mut send: impl FnMut(NodeId, Control),
     ) -> Result<(), Violation> {
         let peer = |what| Violation::Peer { from, what };
-        for notice in notices {
+        if let Some(notice) = notice {
             if notice.writer != from {
-                return Err(peer("told of another node's interval"));
+                return Err(peer("tells of another node's interval"));
             }
-            // A lock's release can be overtaken by the barrier after it, which
-            // has told the same.
+            // A barrier may have overtaken it and told it.
             if self.contains.learn(notice.writer, notice.interval) {
                 self.log.push(notice);
             }
         }
-        let reader = |thread| Reader {
-            node: from,
-            thread,
-            position: position as usize,
-        };
         match request {
             Request::Publish => {}
-            Request::Flush(thread) => self.answer(reader(Some(thread)), &mut send)?,
+            Request::Flush(thread) => self.answer(from, Some(thread), &mut send),
             Request::Learn(versions) => {
                 for (writer, interval) in &versions {
-                    // It may have ended at a barrier, which somebody who waits
-                    // for the page has yet to reach.
+                    // It may have ended at a barrier, which the asker has yet to
+                    // reach.
                     if !self.contains.covers(*writer, *interval) {
-                        send(*writer, Control::Demand { epoch: self.epoch });
+                        let epoch = self.epoch;
+                        send(*writer, Control::Demand { epoch });
                     }
                 }
-                self.learners.push((reader(None), versions));
+                self.learners.push((from, versions));
             }
-            Request::Acquire(lock, thread) => {
-                let lock = self.locks.entry(lock).or_default();
-                if lock.holder.is_none() {
-                    lock.holder = Some(from);
-                    self.answer(reader(Some(thread)), &mut send)?;
+            Request::Acquire(lock, thread) => match self.locks.get_mut(&lock) {
+                Some(lock) => lock.queue.push_back((from, thread)),
+                None => self.grant(lock, from, thread, &mut send),
+            },
+            Request::TryAcquire(lock, thread) => {
+                if self.locks.contains_key(&lock) {
+                    let epoch = self.epoch;
+                    send(from, Control::Refused { epoch, thread });
                 } else {
-                    lock.queue.push_back(reader(Some(thread)));
+                    self.grant(lock, from, thread, &mut send);
                 }
             }
             Request::Release(id) => {
-                let held = self.locks.get_mut(&id).filter(|l| l.holder == Some(from));
-                let lock = held.ok_or_else(|| peer("gave back a lock that it does not hold"))?;
-                let next = lock.queue.pop_front();
-                lock.holder = next.map(|reader| reader.node);
-                match next {
-                    Some(reader) => self.answer(reader, &mut send)?,
-                    None => drop(self.locks.remove(&id)),
+                let held = self.locks.get_mut(&id).filter(|lock| lock.holder == from);
+                let lock = held.ok_or_else(|| peer("gives back a lock that it does not hold"))?;
+                if let Some((next, thread)) = lock.queue.pop_front() {
+                    lock.holder = next;
+                    self.answer(next, Some(thread), &mut send);
+                } else {
+                    self.locks.remove(&id);
                 }
             }
         }
-        self.answer_learners(&mut send)
+        self.answer_learners(&mut send);
+        self.trim(&mut send);
+        Ok(())
     }
 
     /// A barrier has told everybody everything: the next epoch's log is empty.
     pub(super) fn end_epoch(&mut self, epoch: u32, seen: &Seen) {
         self.epoch = epoch;
-        // They passed the barrier, so they need no answer any more.
-        self.learners.clear();
         self.log.clear();
+        self.told.fill(0);
         self.contains = seen.clone();
+        // They passed the barrier: they have learned what they wanted.
+        self.learners.clear();
     }
 
-    /// The log of this epoch.
-    pub(super) fn log(&self) -> &[Notice] {
-        &self.log
+    fn grant(
+        &mut self,
+        lock: LockId,
+        to: NodeId,
+        thread: ThreadId,
+        send: &mut impl FnMut(NodeId, Control),
+    ) {
+        let queue = VecDeque::new();
+        self.locks.insert(lock, Lock { holder: to, queue });
+        self.answer(to, Some(thread), send);
     }
 
-    fn answer_learners(&mut self, send: &mut impl FnMut(NodeId, Control)) -> Result<(), Violation> {
+    fn answer_learners(&mut self, send: &mut impl FnMut(NodeId, Control)) {
         let contains = &self.contains;
         let ready: Vec<_> = self
             .learners
@@ -132,28 +138,42 @@ impl Sequencer {
                     .all(|(node, interval)| contains.covers(*node, *interval))
             })
             .collect();
-        ready
-            .into_iter()
-            .try_for_each(|(reader, _)| self.answer(reader, send))
+        for (node, _) in ready {
+            self.answer(node, None, send);
+        }
     }
 
     fn answer(
-        &self,
-        reader: Reader,
+        &mut self,
+        to: NodeId,
+        thread: Option<ThreadId>,
         send: &mut impl FnMut(NodeId, Control),
-    ) -> Result<(), Violation> {
-        let unread = self.log.get(reader.position..).ok_or(Violation::Peer {
-            from: reader.node,
-            what: "claims to have read more of the log than there is",
-        })?;
-        let others = unread.iter().filter(|notice| notice.writer != reader.node);
+    ) {
+        let told = &mut self.told[usize::from(to.0)];
+        let untold = &self.log[std::mem::replace(told, self.log.len())..];
         let answer = Control::Granted {
             epoch: self.epoch,
-            thread: reader.thread,
-            position: u32::try_from(self.log.len()).unwrap_or(u32::MAX),
-            notices: others.cloned().collect(),
+            thread,
+            notices: untold
+                .iter()
+                .filter(|notice| notice.writer != to)
+                .cloned()
+                .collect(),
         };
-        send(reader.node, answer);
-        Ok(())
+        send(to, answer);
+    }
+
+    /// Keeps the log short in a program that has locks but no barriers.
+    fn trim(&mut self, send: &mut impl FnMut(NodeId, Control)) {
+        if self.log.len() < LOG_MAX {
+            return;
+        }
+        for node in (0..self.told.len()).filter_map(|node| u16::try_from(node).ok()) {
+            if self.told[usize::from(node)] < self.log.len() {
+                self.answer(NodeId(node), None, send);
+            }
+        }
+        self.log.clear();
+        self.told.fill(0);
     }
 }

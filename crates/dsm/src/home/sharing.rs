@@ -1,11 +1,32 @@
-//! Pages between nodes: faults, fetches, diffs, and what notices do.
+//! Pages between nodes: faults, fetches, and what homes answer.
 
-use super::message::{Control, Message, Request, Version};
-use super::page::{Here, Page, Waiters, includes, note};
+use super::message::{Control, Message, PageCopy, Request, Version};
+use super::table::State;
 use super::{Actions, Home, peer};
-use crate::{Access, Action, Content, Interval, Notice, PageSet, Protection, Violation};
+use crate::{Access, Action, Content, PageRange, Protection, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
-use std::collections::BTreeMap;
+
+/// A page on its way to this node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Pending<B> {
+    /// Threads that stand still at it; none if it was fetched in advance.
+    waiters: Vec<(ThreadId, Access)>,
+    /// Intervals that wrote it and that were learned of after it was asked for.
+    wanted: Vec<Version>,
+    /// What has arrived, but is newer than what this node knows of.
+    held: Option<PageCopy<B>>,
+}
+
+/// A fetch whose content has not all arrived at this home.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Parked {
+    pub(super) from: NodeId,
+    pub(super) pages: PageRange,
+    pub(super) need: Vec<Version>,
+}
+
+/// A page that threads can have now.
+type Ready<B> = (PageId, Vec<(ThreadId, Access)>, B);
 
 impl<B: Clone> Home<B> {
     pub(super) fn fault(
@@ -15,312 +36,323 @@ impl<B: Clone> Home<B> {
         access: Access,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        if page.0 >= self.config.pages {
-            return Err(Violation::Runtime("a fault outside the shared range"));
+        if page.0 >= self.table.layout().pages() {
+            return Err(Violation::Runtime("a fault outside the shared areas"));
         }
-        match (self.pages.get_mut(&page), access) {
-            (None, _) if self.homes.of(page) != self.me => {
-                self.fetch(page, vec![(thread, access)], actions);
+        let me = self.me;
+        let entry = self.table.entry(page);
+        match (entry.state, access) {
+            (State::Untouched, _) if entry.home != me => {
+                let pages = self.worth_fetching(page);
+                self.fetch(pages, actions);
+                self.wait_for(page, thread, access);
+                return Ok(());
             }
-            (Some(Page::Fetching { waiters, .. } | Page::Held { waiters, .. }), _) => {
-                waiters.push((thread, access));
+            (State::Pending, _) => {
+                self.wait_for(page, thread, access);
+                return Ok(());
             }
-            (Some(Page::Here(here)), Access::Write) if !here.written => {
-                here.written = true;
-                self.dirty.insert(page);
-                actions.push(Action::Protect(page, Protection::ReadWrite));
-                actions.push(Action::Resume(thread));
+            (State::Shared, Access::Write) => {
+                entry.state = State::Written;
+                self.dirty.push(page);
+                Action::protect(actions, page, Protection::ReadWrite);
             }
-            (Some(state @ Page::Clean), Access::Write) => {
-                *state = Page::Dirty;
-                self.make_writable(page, actions);
-                actions.push(Action::Resume(thread));
-            }
+            (State::Clean, Access::Write) => self.make_writable(page, actions),
             // Another thread's fault at the page was served in the meantime.
-            (None | Some(Page::Here(_) | Page::Clean | Page::Dirty), _) => {
-                actions.push(Action::Resume(thread));
-            }
+            (_, Access::Read) | (State::Untouched | State::Written | State::Dirty, _) => {}
         }
+        actions.push(Action::Resume(thread));
         Ok(())
     }
 
     fn make_writable(&mut self, page: PageId, actions: &mut Actions<B>) {
-        self.dirty.insert(page);
+        self.table.entry(page).state = State::Dirty;
+        self.dirty.push(page);
         actions.push(Action::Twin(page));
-        actions.push(Action::Protect(page, Protection::ReadWrite));
+        Action::protect(actions, page, Protection::ReadWrite);
     }
 
-    fn fetch(&mut self, page: PageId, waiters: Waiters, actions: &mut Actions<B>) {
-        let home = self.homes.of(page);
+    fn wait_for(&mut self, page: PageId, thread: ThreadId, access: Access) {
+        if let Some(pending) = self.pending.get_mut(&page) {
+            pending.waiters.push((thread, access));
+        }
+    }
+
+    /// `page` and those behind it that will be wanted too: because somebody
+    /// reads one after the other, or because copies were here before.
+    fn worth_fetching(&mut self, page: PageId) -> PageRange {
+        let mut pages = PageRange::from(page);
+        if self.config.prefetch <= 1 {
+            return pages;
+        }
+        let home = self.table.get(page).home;
+        let stream = self.streams.pages(page).min(self.config.prefetch);
+        let mut ahead = 1;
+        while pages.len() < self.config.prefetch
+            && pages.end() < u64::from(self.table.layout().pages())
+        {
+            let next = PageId(page.0 + pages.len());
+            let entry = self.table.get(next);
+            let there = entry.state == State::Untouched && entry.home == home && !entry.pinned;
+            if !there || !(entry.missed || pages.len() < stream) {
+                break;
+            }
+            ahead += u32::from(pages.len() < stream);
+            let _ = pages.extend(next);
+        }
+        self.streams.fetched(pages.end(), ahead);
+        pages
+    }
+
+    /// Asks the home of `pages` for them; it is the same for all.
+    fn fetch(&mut self, pages: PageRange, actions: &mut Actions<B>) {
+        let home = self.table.get(pages.first()).home;
         let need = self.need.get(&home).into_iter().flatten();
         let need = need.filter(|(writer, _)| **writer != home);
         let need = need
             .map(|(writer, interval)| (*writer, *interval))
             .collect();
-        let fetch = Control::Fetch {
-            epoch: self.epoch,
-            page,
-            need,
-        };
-        self.send(home, fetch, actions);
-        let wanted = Vec::new();
-        self.pages.insert(page, Page::Fetching { waiters, wanted });
+        for page in pages.iter() {
+            self.table.entry(page).state = State::Pending;
+            let pending = self.pending.entry(page).or_insert_with(|| Pending {
+                waiters: Vec::new(),
+                wanted: Vec::new(),
+                held: None,
+            });
+            pending.wanted.clear();
+            pending.held = None;
+        }
+        let epoch = self.epoch;
+        self.send(home, Control::Fetch { epoch, pages, need }, actions);
+    }
+
+    /// A page that was on its way is out of date.
+    fn fetch_again(&mut self, page: PageId, actions: &mut Actions<B>) {
+        if self
+            .pending
+            .get(&page)
+            .is_some_and(|pending| pending.waiters.is_empty())
+        {
+            self.pending.remove(&page);
+            self.table.entry(page).state = State::Untouched;
+        } else {
+            self.fetch(page.into(), actions);
+        }
     }
 
     pub(super) fn fetch_asked(
         &mut self,
         from: NodeId,
-        page: PageId,
+        pages: PageRange,
         need: Vec<Version>,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        if page.0 >= self.config.pages || self.homes.of(page) != self.me || from == self.me {
+        let exist = pages.end() <= u64::from(self.table.layout().pages());
+        let here = |page| self.table.get(page).home == self.me;
+        if !exist || from == self.me || !pages.iter().all(here) {
             return Err(peer(from, "fetches a page that is not at home here"));
         }
-        if need
-            .iter()
-            .all(|(w, interval)| self.received.covers(*w, *interval))
-        {
-            self.serve(from, page, actions);
+        if self.has_received(&need) {
+            self.serve(from, pages, actions);
         } else {
-            self.parked.push((from, page, need));
+            self.parked.push(Parked { from, pages, need });
         }
         Ok(())
     }
 
-    fn serve(&mut self, to: NodeId, page: PageId, actions: &mut Actions<B>) {
-        let state = self.pages.entry(page).or_insert_with(|| {
-            // From now on this node's writes have to be noticed.
-            actions.push(Action::Protect(page, Protection::Read));
-            Page::Here(Here::default())
-        });
-        let Some(here) = state.here() else { return };
-        here.copies.insert(to);
-        let mut versions = here.versions.clone();
-        if self.interval != Interval::default() {
-            // Whoever sees what this node writes after a release must know what
-            // it wrote before.
-            note(&mut versions, (self.me, self.interval));
+    /// Serves the fetches for which everything has arrived now.
+    pub(super) fn serve_parked(&mut self, actions: &mut Actions<B>) {
+        let (ready, parked) = std::mem::take(&mut self.parked)
+            .into_iter()
+            .partition(|parked| self.has_received(&parked.need));
+        self.parked = parked;
+        for Parked { from, pages, .. } in ready {
+            self.serve(from, pages, actions);
         }
-        let content = Content::Page(page);
-        actions.push(Action::Send(
-            to,
-            Message::Page {
-                page,
-                versions,
-                content,
-            },
-        ));
+    }
+
+    fn has_received(&self, need: &[Version]) -> bool {
+        need.iter()
+            .all(|(writer, interval)| self.received.covers(*writer, *interval))
+    }
+
+    fn serve(&mut self, to: NodeId, pages: PageRange, actions: &mut Actions<B>) {
+        for page in pages.iter() {
+            let entry = self.table.entry(page);
+            match (entry.state, entry.pinned) {
+                (State::Untouched, true) => {
+                    // Its home may write it at any time: its next notice says so.
+                    entry.state = State::Written;
+                    self.dirty.push(page);
+                }
+                (State::Untouched, false) => {
+                    // From now on this node's writes have to be noticed.
+                    entry.state = State::Shared;
+                    Action::protect(actions, page, Protection::Watched);
+                }
+                (State::Written, _) => {}
+                (_, _) if self.config.silent_writes => {}
+                _ => continue,
+            }
+            // It may have been written since the last interval ended, and whoever
+            // sees that must know what was written before.
+            self.note_version(page, (self.me, self.interval));
+        }
+        let copies = pages.iter().map(|page| PageCopy {
+            versions: self.versions_of(page),
+            content: Content::Page(page),
+        });
+        let answer = Message::Pages {
+            epoch: self.epoch,
+            first: pages.first(),
+            copies: copies.collect(),
+        };
+        actions.push(Action::Send(to, answer));
+    }
+
+    /// An interval is part of a page at home here.
+    pub(super) fn note_version(&mut self, page: PageId, version: Version) {
+        if self.knew_at_start(version) {
+            return;
+        }
+        let entry = self.table.entry(page);
+        if entry.version.0 == version.0 || self.start.covers(entry.version.0, entry.version.1) {
+            entry.version = version;
+        } else {
+            note(self.versions.entry(page).or_default(), version);
+        }
+    }
+
+    fn versions_of(&self, page: PageId) -> Vec<Version> {
+        let last = self.table.get(page).version;
+        let last = (!self.knew_at_start(last)).then_some(last);
+        let more = self.versions.get(&page).into_iter().flatten().copied();
+        last.into_iter().chain(more).collect()
+    }
+
+    /// True if everybody has known of an interval since the last barrier.
+    fn knew_at_start(&self, (writer, interval): Version) -> bool {
+        self.start.covers(writer, interval)
     }
 
     pub(super) fn fetched(
         &mut self,
         from: NodeId,
-        page: PageId,
-        versions: Vec<Version>,
-        content: B,
+        first: PageId,
+        copies: Vec<PageCopy<B>>,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        let Some(Page::Fetching { .. }) = self.pages.get(&page) else {
-            return Err(peer(from, "sends a page that was not asked for"));
-        };
-        if self.homes.of(page) != from {
-            return Err(peer(from, "sends a page that is not at home there"));
+        let number = u32::try_from(copies.len()).unwrap_or(u32::MAX);
+        let pages = PageRange::new(first, number)
+            .filter(|pages| pages.end() <= u64::from(self.table.layout().pages()))
+            .ok_or_else(|| peer(from, "sends pages that do not exist"))?;
+        let mut ready = Vec::new();
+        for (page, copy) in pages.iter().zip(copies) {
+            let pending = self
+                .pending
+                .get_mut(&page)
+                .filter(|pending| pending.held.is_none());
+            let asked = pending.filter(|_| self.table.get(page).home == from);
+            let pending =
+                asked.ok_or_else(|| peer(from, "sends a page that it was not asked for"))?;
+            if !pending
+                .wanted
+                .iter()
+                .all(|version| includes(&copy.versions, *version))
+            {
+                self.fetch_again(page, actions);
+            } else if knows(&self.seen, &copy.versions) {
+                let waiters = std::mem::take(&mut pending.waiters);
+                self.pending.remove(&page);
+                ready.push((page, waiters, copy.content));
+            } else {
+                let request = Request::Learn(copy.versions.clone());
+                pending.held = Some(copy);
+                self.exchange(request, None, actions);
+            }
         }
-        let Some(Page::Fetching { waiters, wanted }) = self.pages.remove(&page) else {
-            return Ok(());
-        };
-        if !wanted.iter().all(|version| includes(&versions, *version)) {
-            // Something was learned of since the fetch that the answer lacks.
-            self.fetch(page, waiters, actions);
-            return Ok(());
-        }
-        if self.knows(&versions) {
-            self.install(page, waiters, content, actions);
-        } else {
-            let request = Request::Learn(versions.clone());
-            let held = Page::Held {
-                waiters,
-                content,
-                versions,
-            };
-            self.pages.insert(page, held);
-            self.exchange(request, Vec::new(), actions);
-        }
+        self.install(ready, actions);
         Ok(())
-    }
-
-    fn knows(&self, versions: &[Version]) -> bool {
-        versions
-            .iter()
-            .all(|(w, interval)| *w == self.me || self.seen.covers(*w, *interval))
-    }
-
-    fn install(&mut self, page: PageId, waiters: Waiters, content: B, actions: &mut Actions<B>) {
-        actions.push(Action::Install(page, content));
-        if waiters.iter().any(|(_, access)| *access == Access::Write) {
-            self.pages.insert(page, Page::Dirty);
-            self.make_writable(page, actions);
-        } else {
-            self.pages.insert(page, Page::Clean);
-            actions.push(Action::Protect(page, Protection::Read));
-        }
-        actions.extend(
-            waiters
-                .into_iter()
-                .map(|(thread, _)| Action::Resume(thread)),
-        );
-    }
-
-    /// Ends the open interval if anything was written in it: diffs go to the
-    /// pages' homes. Returns the notice that others have to be told.
-    pub(super) fn end_interval(&mut self, actions: &mut Actions<B>) -> Vec<Notice> {
-        if self.dirty.is_empty() {
-            return Vec::new();
-        }
-        self.interval = self.interval.next();
-        self.seen.learn(self.me, self.interval);
-        let mut by_home: BTreeMap<NodeId, Vec<(PageId, Content)>> = BTreeMap::new();
-        let pages = std::mem::take(&mut self.dirty);
-        for &page in &pages {
-            actions.push(Action::Protect(page, Protection::Read));
-            match self.pages.get_mut(&page) {
-                Some(Page::Here(here)) => here.written = false,
-                Some(state) => {
-                    *state = Page::Clean;
-                    actions.push(Action::Diff(page));
-                    let home = self.homes.of(page);
-                    by_home
-                        .entry(home)
-                        .or_default()
-                        .push((page, Content::Diff(page)));
-                }
-                None => {}
-            }
-        }
-        for (home, diffs) in by_home {
-            let diffs = Message::Diffs {
-                epoch: self.epoch,
-                interval: self.interval,
-                diffs,
-            };
-            actions.push(Action::Send(home, diffs));
-        }
-        let notice = Notice {
-            writer: self.me,
-            interval: self.interval,
-            pages: pages.into_iter().collect::<PageSet>(),
-        };
-        self.own.push(notice.clone());
-        vec![notice]
-    }
-
-    pub(super) fn diffs_arrived(
-        &mut self,
-        from: NodeId,
-        interval: Interval,
-        diffs: Vec<(PageId, B)>,
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        if !self.received.learn(from, interval) {
-            return Err(peer(from, "sends the diffs of an interval twice"));
-        }
-        for (page, diff) in diffs {
-            if page.0 >= self.config.pages || self.homes.of(page) != self.me {
-                return Err(peer(
-                    from,
-                    "sends a diff of a page that is not at home here",
-                ));
-            }
-            let Some(here) = self.pages.get_mut(&page).and_then(Page::here) else {
-                return Err(peer(from, "sends a diff of a page of which it has no copy"));
-            };
-            note(&mut here.versions, (from, interval));
-            actions.push(Action::Apply(page, diff));
-        }
-        let received = &self.received;
-        let ready: Vec<_> = self
-            .parked
-            .extract_if(.., |(_, _, need)| {
-                need.iter()
-                    .all(|(w, interval)| received.covers(*w, *interval))
-            })
-            .collect();
-        for (to, page, _) in ready {
-            self.serve(to, page, actions);
-        }
-        self.settle(actions);
-        Ok(())
-    }
-
-    /// Learns of others' intervals: copies that lack them become invalid.
-    pub(super) fn learn(
-        &mut self,
-        from: NodeId,
-        notices: Vec<Notice>,
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        let end = u64::from(self.config.pages);
-        for notice in notices {
-            let last = notice.pages.ranges().last();
-            if last.is_some_and(|(first, n)| u64::from(first.0) + u64::from(*n) > end) {
-                return Err(peer(from, "tells of pages outside the shared range"));
-            }
-            if notice.writer == self.me || !self.seen.learn(notice.writer, notice.interval) {
-                continue;
-            }
-            for page in notice.pages.iter() {
-                self.invalidate(page, (notice.writer, notice.interval), actions);
-            }
-        }
-        self.release_held(actions);
-        Ok(())
-    }
-
-    fn invalidate(&mut self, page: PageId, version: Version, actions: &mut Actions<B>) {
-        let home = self.homes.of(page);
-        let need = self
-            .need
-            .entry(home)
-            .or_default()
-            .entry(version.0)
-            .or_default();
-        *need = version.1.max(*need);
-        if let Some(Page::Dirty) = self.pages.get(&page) {
-            // Another thread writes it meanwhile. Its writes must not get lost,
-            // and the others must hear of them although no release is near.
-            let notices = self.end_interval(actions);
-            self.exchange(Request::Publish, notices, actions);
-        }
-        match self.pages.get_mut(&page) {
-            Some(Page::Clean) => {
-                self.pages.remove(&page);
-                actions.push(Action::Protect(page, Protection::None));
-            }
-            Some(Page::Fetching { wanted, .. }) => note(wanted, version),
-            Some(Page::Held { versions, .. }) if !includes(versions, version) => {
-                if let Some(Page::Held { waiters, .. }) = self.pages.remove(&page) {
-                    self.fetch(page, waiters, actions);
-                }
-            }
-            Some(Page::Held { .. } | Page::Here(_) | Page::Dirty) | None => {}
-        }
     }
 
     /// Installs pages that came with news which is known now.
-    fn release_held(&mut self, actions: &mut Actions<B>) {
-        let known = |(page, state): (&PageId, &Page<B>)| match state {
-            Page::Held { versions, .. } if self.knows(versions) => Some(*page),
-            _ => None,
-        };
-        let ready: Vec<_> = self.pages.iter().filter_map(known).collect();
-        for page in ready {
-            if let Some(Page::Held {
-                waiters, content, ..
-            }) = self.pages.remove(&page)
-            {
-                self.install(page, waiters, content, actions);
+    pub(super) fn release_held(&mut self, actions: &mut Actions<B>) {
+        let known: Vec<_> = self
+            .pending
+            .extract_if(.., |_, pending| {
+                let held = pending.held.as_ref();
+                held.is_some_and(|copy| knows(&self.seen, &copy.versions))
+            })
+            .collect();
+        let ready = known
+            .into_iter()
+            .filter_map(|(page, pending)| Some((page, pending.waiters, pending.held?.content)));
+        self.install(ready.collect(), actions);
+    }
+
+    fn install(&mut self, ready: Vec<Ready<B>>, actions: &mut Actions<B>) {
+        let mut pages = Vec::with_capacity(ready.len());
+        for (page, waiters, content) in ready {
+            actions.push(Action::Install(page, content));
+            pages.push((page, waiters));
+        }
+        for (page, waiters) in &pages {
+            let entry = self.table.entry(*page);
+            entry.state = State::Clean;
+            entry.missed = false;
+            if !waiters.iter().any(|(_, access)| *access == Access::Write) {
+                Action::protect(actions, *page, Protection::Read);
             }
         }
+        for (page, waiters) in pages {
+            if waiters.iter().any(|(_, access)| *access == Access::Write) {
+                self.make_writable(page, actions);
+            }
+            actions.extend(
+                waiters
+                    .into_iter()
+                    .map(|(thread, _)| Action::Resume(thread)),
+            );
+        }
+    }
+
+    /// A page that is on its way was written in an interval learned of now.
+    pub(super) fn outdate(&mut self, page: PageId, version: Version, actions: &mut Actions<B>) {
+        let Some(pending) = self.pending.get_mut(&page) else {
+            return;
+        };
+        match &pending.held {
+            None => note(&mut pending.wanted, version),
+            Some(copy) if !includes(&copy.versions, version) => self.fetch_again(page, actions),
+            Some(_) => {}
+        }
+    }
+
+    /// True if a thread stands still at a page.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.pending
+            .values()
+            .any(|pending| !pending.waiters.is_empty())
+    }
+}
+
+fn knows(seen: &crate::Seen, versions: &[Version]) -> bool {
+    versions
+        .iter()
+        .all(|(writer, interval)| seen.covers(*writer, *interval))
+}
+
+/// True if one of `versions` is of `version`'s node and at least as new.
+fn includes(versions: &[Version], version: Version) -> bool {
+    versions
+        .iter()
+        .any(|(writer, interval)| *writer == version.0 && *interval >= version.1)
+}
+
+/// Adds a version, in place of an older one of the same node.
+fn note(versions: &mut Vec<Version>, version: Version) {
+    match versions.iter_mut().find(|(writer, _)| *writer == version.0) {
+        Some((_, interval)) => *interval = (*interval).max(version.1),
+        None => versions.push(version),
     }
 }

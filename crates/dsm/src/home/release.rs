@@ -1,0 +1,204 @@
+//! Intervals: what a node wrote goes home, and what others wrote is learned of.
+
+use super::message::{Message, Request, Version};
+use super::table::State;
+use super::{Actions, Home, peer};
+use crate::{Action, Content, Interval, Notice, PageRange, PageSet, Protection, Violation};
+use fathomp_base::{NodeId, PageId};
+use std::collections::BTreeMap;
+
+/// Pages of one home that this node wrote in this epoch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Own {
+    /// The last interval in which it wrote some of them.
+    pub(super) interval: Interval,
+    pub(super) pages: Vec<PageId>,
+}
+
+impl<B: Clone> Home<B> {
+    /// Pages at home here were written without a fault.
+    pub(super) fn wrote(&mut self, pages: &PageSet) -> Result<(), Violation> {
+        if pages.end() > u64::from(self.table.layout().pages()) {
+            return Err(Violation::Runtime("a write outside the shared areas"));
+        }
+        for page in pages.iter() {
+            if self.table.get(page).state == State::Shared {
+                self.table.entry(page).state = State::Written;
+                self.dirty.push(page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the open interval if anything was written in it: diffs go to the
+    /// pages' homes. Returns the notice that others have to be told.
+    pub(super) fn end_interval(&mut self, actions: &mut Actions<B>) -> Option<Notice> {
+        if self.dirty.is_empty() {
+            return None;
+        }
+        self.interval = self.interval.next();
+        self.seen.learn(self.me, self.interval);
+        let mut pages = std::mem::take(&mut self.dirty);
+        pages.sort_unstable();
+        // A pinned page is entered again when it is fetched again.
+        pages.dedup();
+        let mut away: BTreeMap<NodeId, Vec<(PageId, Content)>> = BTreeMap::new();
+        for &page in &pages {
+            let entry = self.table.entry(page);
+            let own = self.own.entry(entry.home).or_default();
+            own.interval = self.interval;
+            if !std::mem::replace(&mut entry.noted, true) {
+                own.pages.push(page);
+            }
+            if entry.state == State::Dirty {
+                entry.state = State::Clean;
+                away.entry(entry.home)
+                    .or_default()
+                    .push((page, Content::Diff(page)));
+                Action::protect(actions, page, Protection::Read);
+            } else if entry.pinned {
+                entry.state = State::Untouched;
+            } else {
+                entry.state = State::Shared;
+                Action::protect(actions, page, Protection::Watched);
+                self.note_version(page, (self.me, self.interval));
+            }
+        }
+        for (page, _) in away.values().flatten() {
+            Action::diff(actions, *page);
+        }
+        for (home, diffs) in away {
+            let diffs = Message::Diffs {
+                epoch: self.epoch,
+                interval: self.interval,
+                diffs,
+            };
+            actions.push(Action::Send(home, diffs));
+        }
+        Some(Notice {
+            writer: self.me,
+            interval: self.interval,
+            pages: PageSet::from_sorted(&pages),
+        })
+    }
+
+    pub(super) fn diffs_arrived(
+        &mut self,
+        from: NodeId,
+        interval: Interval,
+        diffs: Vec<(PageId, B)>,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
+        if !self.received.learn(from, interval) {
+            return Err(peer(from, "sends the diffs of an interval twice"));
+        }
+        for (page, diff) in diffs {
+            let exists = page.0 < self.table.layout().pages();
+            let entry = exists
+                .then(|| self.table.get(page))
+                .filter(|entry| entry.home == self.me);
+            match entry {
+                None => {
+                    return Err(peer(
+                        from,
+                        "sends a diff of a page that is not at home here",
+                    ));
+                }
+                Some(entry) if !entry.pinned && entry.state == State::Untouched => {
+                    return Err(peer(from, "sends a diff of a page of which it has no copy"));
+                }
+                Some(_) => {}
+            }
+            self.note_version(page, (from, interval));
+            actions.push(Action::Apply(page, diff));
+        }
+        self.serve_parked(actions);
+        self.settle(actions);
+        Ok(())
+    }
+
+    /// Refuses notices that speak of nodes or pages that do not exist.
+    pub(super) fn check(&self, from: NodeId, notices: &[Notice]) -> Result<(), Violation> {
+        let pages = u64::from(self.table.layout().pages());
+        let exists = |n: &Notice| n.writer.0 < self.config.nodes && n.pages.end() <= pages;
+        if notices.iter().all(exists) {
+            Ok(())
+        } else {
+            Err(peer(from, "tells of nodes or pages that do not exist"))
+        }
+    }
+
+    /// Learns of others' intervals: copies that lack them become invalid.
+    pub(super) fn learn(
+        &mut self,
+        from: NodeId,
+        notices: &[Notice],
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
+        self.check(from, notices)?;
+        for notice in notices {
+            let version = (notice.writer, notice.interval);
+            if notice.writer != self.me && self.seen.learn(version.0, version.1) {
+                for range in notice.pages.ranges() {
+                    self.invalidate(*range, version, actions);
+                }
+            }
+        }
+        self.release_held(actions);
+        Ok(())
+    }
+
+    fn invalidate(&mut self, pages: PageRange, version: Version, actions: &mut Actions<B>) {
+        let mut last_home = None;
+        let mut page = pages.first();
+        while u64::from(page.0) < pages.end() {
+            let (home, state, alike) = match self.table.unknown(page) {
+                Some((place, pages)) => (place.home, State::Untouched, pages),
+                None => {
+                    let entry = self.table.get(page);
+                    (entry.home, entry.state, 1)
+                }
+            };
+            if last_home != Some(home) {
+                last_home = Some(home);
+                self.require(home, version);
+            }
+            match state {
+                State::Dirty => {
+                    // Another thread writes it meanwhile. Its writes must not get
+                    // lost, and the others must hear of them although no release
+                    // is near.
+                    let notice = self.end_interval(actions);
+                    self.exchange(Request::Publish, notice, actions);
+                    self.drop_copy(page, actions);
+                }
+                State::Clean => self.drop_copy(page, actions),
+                State::Pending => self.outdate(page, version, actions),
+                State::Untouched | State::Shared | State::Written => {}
+            }
+            match page.0.checked_add(alike) {
+                Some(next) => page = PageId(next),
+                None => return,
+            }
+        }
+    }
+
+    /// Pages at home at `home` are up to date once the diffs of an interval have
+    /// arrived there.
+    pub(super) fn require(&mut self, home: NodeId, (writer, interval): Version) {
+        let need = self
+            .need
+            .entry(home)
+            .or_default()
+            .entry(writer)
+            .or_default();
+        *need = interval.max(*need);
+    }
+
+    pub(super) fn drop_copy(&mut self, page: PageId, actions: &mut Actions<B>) {
+        let entry = self.table.entry(page);
+        entry.state = State::Untouched;
+        entry.missed = true;
+        Action::protect(actions, page, Protection::None);
+    }
+}
