@@ -4,12 +4,16 @@ pub mod call_site;
 pub mod clock;
 pub mod cluster;
 pub mod counters;
+mod errno;
 pub mod futex;
 pub mod modules;
 pub mod outlined;
 pub mod own_cell;
 pub mod process;
 pub mod shm;
+pub mod signal_chain;
 pub mod static_ref;
 pub mod task_arguments;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub mod text_patch;
 pub mod thread_slot;

@@ -1,0 +1,99 @@
+//! Leads every inline atomic and fence of a program through a lock, and says
+//! on stderr how often each place in memory was worked on:
+//!
+//! ```text
+//! cargo build -p fathomp-patch --example atomic_sections
+//! LD_PRELOAD=target/debug/examples/libatomic_sections.so ./program
+//! ```
+//!
+//! The program must do what it does without. `FATHOMP_TRAP=1` gives all sites a
+//! breakpoint.
+
+use fathomp_sys::modules::program_bias;
+use fathomp_sys::text_patch::{Hooks, Section, install};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Held from the beginning of a section to its end.
+static BUSY: AtomicBool = AtomicBool::new(false);
+/// Sections by address and size in bytes.
+static SECTIONS: Mutex<BTreeMap<(usize, usize), u64>> = Mutex::new(BTreeMap::new());
+static FENCES: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs before the program's own initialisation.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = start;
+
+extern "C" fn start() {
+    let program = std::env::current_exe().expect("a name");
+    let mut analysis = fathomp_patch::analyse(&program, program_bias()).expect("an ELF program");
+    if std::env::var_os("FATHOMP_TRAP").is_some() {
+        for site in &mut analysis.sites {
+            site.entered_inside = true;
+        }
+    }
+    let hooks = Hooks {
+        enter,
+        leave,
+        fence,
+    };
+    // SAFETY: the sites are whole instructions of the program, whose code has
+    // not begun to run.
+    let patched = unsafe { install(&analysis.sites, hooks) }.expect("code to patch");
+    eprintln!(
+        "patched {} {} {} doubtful {}",
+        patched.jumps,
+        patched.tight_jumps,
+        patched.traps,
+        analysis.doubtful.len()
+    );
+    // SAFETY: `report` is a function of this library, which is never unloaded.
+    unsafe { libc::atexit(report) };
+}
+
+fn enter(section: &Section) {
+    assert!(!INSIDE.replace(true), "a section inside a section");
+    while BUSY.swap(true, Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+    let mut sections = SECTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    *sections
+        .entry((section.address, section.bytes))
+        .or_default() += 1;
+    disturb();
+}
+
+fn leave(_: &Section) {
+    disturb();
+    BUSY.store(false, Ordering::Release);
+    assert!(INSIDE.replace(false), "the end of no section");
+}
+
+fn fence() {
+    FENCES.fetch_add(1, Ordering::Relaxed);
+    disturb();
+}
+
+/// Changes whatever a function may change: `errno`, vector registers.
+fn disturb() {
+    let numbers: [f64; 16] = std::array::from_fn(|index| index as f64 + 0.5);
+    let sum: f64 = std::hint::black_box(numbers).iter().sum();
+    std::hint::black_box(sum);
+    // SAFETY: closes nothing: no descriptor has this number.
+    unsafe { libc::close(-1) };
+}
+
+extern "C" fn report() {
+    eprintln!("fences {}", FENCES.load(Ordering::Relaxed));
+    let sections = SECTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    for ((address, bytes), count) in &*sections {
+        eprintln!("section {address:#x} {bytes} {count}");
+    }
+}

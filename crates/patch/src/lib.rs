@@ -1,0 +1,101 @@
+//! Finds the instructions of a program by which its threads meet without
+//! calling the OpenMP runtime: atomics and fences that the compiler put inline.
+//!
+//! Reads the program's file, not its memory, and changes nothing; what it finds
+//! goes to [`fathomp_sys::text_patch::install`].
+#![forbid(unsafe_code)]
+
+mod functions;
+mod sweep;
+
+use fathomp_sys::text_patch::Site;
+use object::read::elf::{ElfFile64, FileHeader};
+use object::{Object, ObjectSection, ReadCache, SectionKind, elf};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What was found, at the addresses where the program runs.
+#[derive(Clone, Debug, Default)]
+pub struct Analysis {
+    /// Instructions found, in order of address.
+    pub sites: Vec<Site>,
+    /// Addresses of what looks like one and is left alone: in code that does not
+    /// decode from end to end, so that it may as well be data; or with an
+    /// operand that only kernels use (segment GS, addresses of 32 bits).
+    pub doubtful: Vec<usize>,
+    /// Instructions looked at.
+    pub instructions: u64,
+}
+
+/// Why a program could not be looked into.
+#[derive(Debug, thiserror::Error)]
+pub enum AnalyseError {
+    /// The file cannot be opened.
+    #[error("{}: cannot be read: {error}", path.display())]
+    Read {
+        /// The program.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        error: io::Error,
+    },
+    /// The file is not what it should be.
+    #[error("{}: is damaged or no ELF program: {error}", path.display())]
+    Parse {
+        /// The program.
+        path: PathBuf,
+        /// What is wrong.
+        #[source]
+        error: object::Error,
+    },
+    /// Another processor's program.
+    #[error("{}: is not a program for x86-64", .0.display())]
+    Architecture(PathBuf),
+    /// Stripped of even the table that says where its code is.
+    #[error(
+        "{}: has no section table, so its code cannot be told from its data; \
+         strip it with `strip`, not `sstrip`",
+        .0.display()
+    )]
+    NoSections(PathBuf),
+}
+
+/// A program's file, of which only what is needed is read.
+type Program<'a> = ElfFile64<'a, object::Endianness, &'a ReadCache<File>>;
+
+/// Looks through all code of the program or library in the file `path`, which
+/// is mapped `bias` bytes above the addresses in the file.
+///
+/// # Errors
+/// See [`AnalyseError`].
+pub fn analyse(path: &Path, bias: usize) -> Result<Analysis, AnalyseError> {
+    let read = |error| AnalyseError::Read {
+        path: path.to_owned(),
+        error,
+    };
+    let parse = |error| AnalyseError::Parse {
+        path: path.to_owned(),
+        error,
+    };
+    let content = ReadCache::new(File::open(path).map_err(read)?);
+    let file = Program::parse(&content).map_err(parse)?;
+    if file.elf_header().e_machine(file.endian()) != elf::EM_X86_64 {
+        return Err(AnalyseError::Architecture(path.to_owned()));
+    }
+    let functions = functions::ranges(&file);
+    let mut sweep = sweep::Sweep::new(bias as u64);
+    let mut has_code = false;
+    for section in file.sections() {
+        if section.kind() != SectionKind::Text {
+            continue;
+        }
+        has_code = true;
+        let code = section.data().map_err(parse)?;
+        sweep.section(section.address(), code, &functions);
+    }
+    if !has_code {
+        return Err(AnalyseError::NoSections(path.to_owned()));
+    }
+    Ok(sweep.finish())
+}

@@ -1,0 +1,236 @@
+//! C programs run the same with all their atomics led through a lock, whatever
+//! way the patcher found, and the analysis finds what a disassembler shows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Compilers with the flags that change which instructions they choose.
+const BUILDS: [(&str, &[&str]); 8] = [
+    ("gcc", &["-O2"]),
+    ("gcc", &["-O3", "-march=native"]),
+    ("gcc", &["-O0"]),
+    ("gcc", &["-O2", "-no-pie", "-fno-pie"]),
+    ("gcc", &["-O2", "-s"]),
+    ("gcc", &["-Os"]),
+    ("clang", &["-O2"]),
+    ("clang", &["-O3", "-no-pie", "-fno-pie", "-s"]),
+];
+
+struct Program {
+    path: PathBuf,
+    name: String,
+}
+
+/// Builds a test program in every way that this machine's compilers can.
+fn builds(source: &str, directory: &Path, extra: &[&str]) -> Vec<Program> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/programs")
+        .join(source);
+    let mut programs = vec![];
+    for (number, (compiler, flags)) in BUILDS.into_iter().enumerate() {
+        let path = directory.join(format!("program{number}"));
+        let built = Command::new(compiler)
+            .args(["-std=gnu11", "-pthread"])
+            .args(flags)
+            .args(extra)
+            .arg(&source)
+            .arg("-o")
+            .arg(&path)
+            .output();
+        let name = format!("{compiler} {}", flags.join(" "));
+        match built {
+            Ok(output) if output.status.success() => programs.push(Program { path, name }),
+            // Another compiler than ours may be missing or know less.
+            _ if compiler != "gcc" => eprintln!("skipped: {name}"),
+            Ok(output) => panic!("{name}: {}", text(&output.stderr)),
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+    programs
+}
+
+/// The library that patches what it is loaded into, built beside the tests.
+fn sections() -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let profile = tests.parent().and_then(Path::parent).unwrap();
+    let library = profile.join("examples/libatomic_sections.so");
+    assert!(
+        library.exists(),
+        "{} is missing: cargo builds it for `cargo test -p fathomp-patch`",
+        library.display()
+    );
+    library
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn run(program: &Program, argument: &str, environment: &[(&str, &str)]) -> Output {
+    let output = Command::new(&program.path)
+        .arg(argument)
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{} {argument} {environment:?}: {}: {}",
+        program.name,
+        output.status,
+        text(&output.stderr)
+    );
+    output
+}
+
+fn run_patched(program: &Program, argument: &str, trap: bool) -> Output {
+    let library = sections();
+    let mut environment = vec![("LD_PRELOAD", library.to_str().unwrap())];
+    if trap {
+        environment.push(("FATHOMP_TRAP", "1"));
+    }
+    run(program, argument, &environment)
+}
+
+/// "section ADDRESS BYTES COUNT" lines.
+fn section_counts(output: &str) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for line in output.lines() {
+        if let Some(rest) = line.strip_prefix("section ") {
+            let (place, count) = rest.rsplit_once(' ').unwrap();
+            *counts.entry(place.to_owned()).or_default() += count.parse::<u64>().unwrap();
+        }
+    }
+    counts
+}
+
+fn fences(output: &str) -> u64 {
+    let line = output.lines().find_map(|line| line.strip_prefix("fences "));
+    line.unwrap().parse().unwrap()
+}
+
+/// Lines whose contents do not depend on where things lie in memory.
+fn results(output: &str) -> Vec<&str> {
+    output
+        .lines()
+        .filter(|line| !line.starts_with("section "))
+        .collect()
+}
+
+#[test]
+fn one_thread_computes_the_same_and_passes_every_section() {
+    let directory = tempfile::tempdir().unwrap();
+    for program in builds("atomics.c", directory.path(), &[]) {
+        let plain = run(&program, "0", &[]);
+        for trap in [false, true] {
+            let patched = run_patched(&program, "0", trap);
+            let (said, seen) = (text(&patched.stdout), text(&patched.stderr));
+            assert_eq!(
+                results(&said),
+                results(&text(&plain.stdout)),
+                "{}",
+                program.name
+            );
+            let (said_counts, seen_counts) = (section_counts(&said), section_counts(&seen));
+            for (place, count) in &said_counts {
+                assert_eq!(
+                    seen_counts.get(place),
+                    Some(count),
+                    "{}: {place}\n{seen}",
+                    program.name
+                );
+            }
+            assert_eq!(fences(&seen), fences(&said), "{}", program.name);
+            let head = seen.lines().next().unwrap_or_default();
+            assert!(head.ends_with("doubtful 0"), "{}: {head}", program.name);
+            if trap {
+                assert!(head.starts_with("patched 0 0 "), "{}: {head}", program.name);
+            } else if !program.name.contains("-no-pie") {
+                // Only the instruction with a branch into it needs a trap.
+                assert!(head.contains(" 1 doubtful"), "{}: {head}", program.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn several_threads_compute_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    for program in builds("atomics.c", directory.path(), &[]) {
+        for threads in ["2", "5"] {
+            let plain = run(&program, threads, &[]);
+            for trap in [false, true] {
+                let patched = run_patched(&program, threads, trap);
+                assert_eq!(
+                    text(&patched.stdout),
+                    text(&plain.stdout),
+                    "{}",
+                    program.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn openmp_atomics_and_flushes_pass_the_sections() {
+    let directory = tempfile::tempdir().unwrap();
+    for program in builds("constructs.c", directory.path(), &["-fopenmp"]) {
+        for threads in ["1", "2", "4"] {
+            let size = ("OMP_NUM_THREADS", threads);
+            let plain = run(&program, "", &[size]);
+            let library = sections();
+            let preload = ("LD_PRELOAD", library.to_str().unwrap());
+            let patched = run(&program, "", &[size, preload]);
+            assert_eq!(
+                text(&patched.stdout),
+                text(&plain.stdout),
+                "{}",
+                program.name
+            );
+            let seen = text(&patched.stderr);
+            // Each of 500 rounds has a flush and at least six atomics.
+            let threads: u64 = threads.parse().unwrap();
+            assert!(fences(&seen) >= 500 * threads, "{}: {seen}", program.name);
+            let sections: u64 = section_counts(&seen).values().sum();
+            assert!(sections >= 6 * 500 * threads, "{}: {seen}", program.name);
+        }
+    }
+}
+
+/// Addresses of locked instructions, exchanges with memory and fences that
+/// `objdump` shows.
+fn disassembled(program: &Path) -> BTreeSet<usize> {
+    let output = Command::new("objdump")
+        .args(["-d", "--no-show-raw-insn"])
+        .arg(program)
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let listing = text(&output.stdout);
+    let mut found = BTreeSet::new();
+    for line in listing.lines() {
+        let Some((address, instruction)) = line.split_once(":\t") else {
+            continue;
+        };
+        let exchange = instruction.starts_with("xchg") && instruction.contains('(');
+        if instruction.starts_with("lock") || instruction.starts_with("mfence") || exchange {
+            found.insert(usize::from_str_radix(address.trim(), 16).unwrap());
+        }
+    }
+    found
+}
+
+#[test]
+fn the_analysis_finds_what_the_disassembler_shows() {
+    let directory = tempfile::tempdir().unwrap();
+    for (source, extra) in [("atomics.c", &[][..]), ("constructs.c", &["-fopenmp"])] {
+        for program in builds(source, directory.path(), extra) {
+            let shown = disassembled(&program.path);
+            let analysis = fathomp_patch::analyse(&program.path, 0).unwrap();
+            let found: BTreeSet<usize> = analysis.sites.iter().map(|site| site.address).collect();
+            assert_eq!(found, shown, "{}", program.name);
+            assert!(found.len() >= 7, "{}: {found:x?}", program.name);
+        }
+    }
+}

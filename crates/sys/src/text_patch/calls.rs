@@ -1,0 +1,297 @@
+//! From a trampoline into the runtime and back, without a trace.
+
+use super::operand::Registers;
+use super::trampoline::RED_ZONE;
+use super::{Hooks, Kind, Section, Site};
+use crate::errno;
+use std::arch::x86_64::{__cpuid, __cpuid_count};
+use std::arch::{asm, naked_asm};
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a trampoline tells about itself.
+#[derive(Debug)]
+pub(super) struct Record {
+    address: usize,
+    kind: Kind,
+    hooks: Hooks,
+}
+
+impl Record {
+    pub(super) fn new(site: &Site, hooks: Hooks) -> Self {
+        Self {
+            address: site.address,
+            kind: site.kind,
+            hooks,
+        }
+    }
+}
+
+/// The stack as the stubs leave it for Rust: what they pushed,
+/// then what the trampoline pushed. The red zone and the program's own stack
+/// lie behind.
+#[repr(C)]
+struct Frame {
+    /// But for the stack pointer's place, which holds no meaning.
+    registers: Registers,
+    flags: u64,
+    back: u64,
+    record: &'static Record,
+}
+
+/// The section that a thread is in, and the signals it had blocked before.
+#[derive(Clone, Copy)]
+struct Open {
+    section: Section,
+    blocked: u64,
+}
+
+thread_local! {
+    static OPEN: Cell<Open> = const {
+        Cell::new(Open {
+            section: Section { instruction: 0, address: 0, bytes: 0 },
+            blocked: 0,
+        })
+    };
+}
+
+/// What a stub calls before the instruction.
+extern "C" fn before(frame: &Frame) {
+    let errno = errno::Saved::new();
+    let record = frame.record;
+    match record.kind {
+        Kind::Fence => (record.hooks.fence)(),
+        Kind::Atomic(operand) => {
+            let mut registers = frame.registers;
+            let end = ptr::from_ref(frame) as usize + size_of::<Frame>();
+            registers[4] = (end + RED_ZONE) as u64;
+            let section = Section {
+                instruction: record.address,
+                address: operand.address(&registers, thread_pointer()),
+                bytes: usize::from(operand.bytes),
+            };
+            let blocked = set_blocked(ALL_BUT_FAULTS);
+            OPEN.set(Open { section, blocked });
+            (record.hooks.enter)(&section);
+        }
+    }
+    drop(errno);
+}
+
+/// What a stub calls after it.
+extern "C" fn after(frame: &Frame) {
+    let errno = errno::Saved::new();
+    let open = OPEN.get();
+    (frame.record.hooks.leave)(&open.section);
+    set_blocked(open.blocked);
+    drop(errno);
+}
+
+/// Where this thread's own storage begins: the word there holds its own
+/// address (ELF Handling for Thread-Local Storage, variant II).
+fn thread_pointer() -> u64 {
+    let pointer;
+    // SAFETY: reads the word that every thread's control block begins with.
+    unsafe {
+        asm!("mov {}, fs:[0]", out(reg) pointer, options(nostack, readonly, preserves_flags));
+    }
+    pointer
+}
+
+const fn bit(signal: libc::c_int) -> u64 {
+    1 << (signal - 1)
+}
+
+/// All signals but those that an instruction raises: blocked, they would kill.
+const ALL_BUT_FAULTS: u64 = !(bit(libc::SIGSEGV)
+    | bit(libc::SIGBUS)
+    | bit(libc::SIGFPE)
+    | bit(libc::SIGILL)
+    | bit(libc::SIGTRAP)
+    | bit(libc::SIGSYS));
+
+/// Exchanges the set of signals that this thread has blocked. Asks the kernel
+/// itself: the program may have put its own wrapper in front of the library's.
+fn set_blocked(signals: u64) -> u64 {
+    let mut before = 0_u64;
+    // SAFETY: both sets are valid for the call and of the size given.
+    unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &raw const signals,
+            &raw mut before,
+            size_of::<u64>(),
+        );
+    }
+    before
+}
+
+/// Vector registers, and what else of the processor's extended state Rust and C
+/// code may change: the components SSE, AVX, and the three of AVX-512 (Intel
+/// SDM volume 1, 13.1). x87 registers and AMX tiles are left alone.
+const COMPONENTS: u64 = 1 << 1 | 1 << 2 | 1 << 5 | 1 << 6 | 1 << 7;
+/// Size in bytes of XSAVE's legacy region and header.
+const XSAVE_FIXED: u64 = 512 + 64;
+
+/// Those of [`COMPONENTS`] that this machine has; 0 before it was asked.
+static SAVED_COMPONENTS: AtomicU64 = AtomicU64::new(0);
+/// Bytes they need.
+static SAVED_BYTES: AtomicU64 = AtomicU64::new(XSAVE_FIXED);
+
+/// Finds out which extended state there is. False on a processor (or under a
+/// system) without XSAVE.
+fn has_xsave() -> bool {
+    /// CPUID leaf 1, ECX: the system uses XSAVE.
+    const OSXSAVE: u32 = 1 << 27;
+    if __cpuid(1).ecx & OSXSAVE == 0 {
+        return false;
+    }
+    let (low, high): (u32, u32);
+    // SAFETY: allowed where OSXSAVE is set; reads a register.
+    unsafe {
+        asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high,
+            options(nomem, nostack, preserves_flags));
+    }
+    let components = (u64::from(high) << 32 | u64::from(low)) & COMPONENTS;
+    let end = (2..8)
+        .filter(|component| components >> component & 1 == 1)
+        .map(|component| {
+            // Size and offset in the standard format.
+            let leaf = __cpuid_count(0xd, component);
+            u64::from(leaf.eax) + u64::from(leaf.ebx)
+        })
+        .max()
+        .unwrap_or(0);
+    SAVED_BYTES.store(end.max(XSAVE_FIXED), Ordering::Relaxed);
+    SAVED_COMPONENTS.store(components, Ordering::Relaxed);
+    true
+}
+
+/// Addresses of what trampolines call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stubs {
+    /// Before the instruction.
+    pub(super) before: usize,
+    /// After it.
+    pub(super) after: usize,
+}
+
+impl Stubs {
+    /// Those for this machine.
+    pub(super) fn find() -> Self {
+        if has_xsave() {
+            Self {
+                before: xsave_before as *const () as usize,
+                after: xsave_after as *const () as usize,
+            }
+        } else {
+            Self {
+                before: fxsave_before as *const () as usize,
+                after: fxsave_after as *const () as usize,
+            }
+        }
+    }
+}
+
+/// A function for trampolines to call: makes a [`Frame`], saves the extended
+/// state below it in the way given, calls `$function` and undoes all of it.
+macro_rules! stub {
+    ($name:ident, $function:ident, $save:literal, $restore:literal) => {
+        #[unsafe(naked)]
+        extern "C" fn $name() {
+            naked_asm!(
+                "endbr64",
+                "pushfq",
+                "cld",
+                "push r15",
+                "push r14",
+                "push r13",
+                "push r12",
+                "push r11",
+                "push r10",
+                "push r9",
+                "push r8",
+                "push rdi",
+                "push rsi",
+                "push rbp",
+                "push rsp",
+                "push rbx",
+                "push rdx",
+                "push rcx",
+                "push rax",
+                "mov rbx, rsp",
+                "sub rsp, qword ptr [rip + {bytes}]",
+                "and rsp, -64",
+                $save,
+                "mov rdi, rbx",
+                "call {function}",
+                $restore,
+                "mov rsp, rbx",
+                "pop rax",
+                "pop rcx",
+                "pop rdx",
+                "pop rbx",
+                "lea rsp, [rsp + 8]",
+                "pop rbp",
+                "pop rsi",
+                "pop rdi",
+                "pop r8",
+                "pop r9",
+                "pop r10",
+                "pop r11",
+                "pop r12",
+                "pop r13",
+                "pop r14",
+                "pop r15",
+                "popfq",
+                "ret",
+                bytes = sym SAVED_BYTES,
+                components = sym SAVED_COMPONENTS,
+                function = sym $function,
+            )
+        }
+    };
+}
+
+/// XSAVE leaves most of its header as it finds it, and XRSTOR wants zeros.
+macro_rules! xsave_stub {
+    ($name:ident, $function:ident) => {
+        stub!(
+            $name,
+            $function,
+            "xor eax, eax
+             mov [rsp + 512], rax
+             mov [rsp + 520], rax
+             mov [rsp + 528], rax
+             mov [rsp + 536], rax
+             mov [rsp + 544], rax
+             mov [rsp + 552], rax
+             mov [rsp + 560], rax
+             mov [rsp + 568], rax
+             xor edx, edx
+             mov eax, dword ptr [rip + {components}]
+             xsave64 [rsp]",
+            "xor edx, edx
+             mov eax, dword ptr [rip + {components}]
+             xrstor64 [rsp]"
+        );
+    };
+}
+
+xsave_stub!(xsave_before, before);
+xsave_stub!(xsave_after, after);
+// The mention of {components} is a comment: every operand must be used.
+stub!(
+    fxsave_before,
+    before,
+    "fxsave64 [rsp] # {components}",
+    "fxrstor64 [rsp]"
+);
+stub!(
+    fxsave_after,
+    after,
+    "fxsave64 [rsp] # {components}",
+    "fxrstor64 [rsp]"
+);

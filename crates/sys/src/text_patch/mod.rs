@@ -1,0 +1,355 @@
+//! Inline atomic instructions and fences of a program, led through the runtime.
+//!
+//! Compilers emit `#pragma omp atomic`, `omp flush` and the atomics of C and
+//! C++ as plain instructions. Between processes that share no memory each of
+//! them must become a short section: begin, the instruction itself, end. The
+//! instruction is never emulated. A copy of it runs, between two calls of the
+//! runtime, in a trampoline (see `trampoline.rs`); the thread gets there in the cheapest
+//! of three ways that its place allows:
+//!
+//! 1. Five bytes or more: a jump takes the instruction's place.
+//! 2. Less: the jump's last bytes are the bytes that follow anyway, and the
+//!    trampoline lies where they make the jump go. (Duck, Gao, Roychoudhury:
+//!    Binary Rewriting without Control Flow Recovery, PLDI 2020, tactic B2.)
+//!    So no other instruction changes, and whoever jumps to it finds it.
+//! 3. Otherwise a breakpoint takes its first byte, and the handler of the trap
+//!    sends the thread to the trampoline.
+//!
+//! The runtime is called with all the program's registers, flags and `errno`
+//! put aside, outside of any signal handler, on the program's stack.
+
+mod arena;
+mod calls;
+mod operand;
+mod trampoline;
+
+pub use operand::Operand;
+
+use crate::shm::page_size;
+use crate::signal_chain::{self, Fault, Interruption};
+use crate::static_ref::AtomicRef;
+use arena::Arena;
+use calls::{Record, Stubs};
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+use trampoline::{BREAKPOINT, JUMP, Trampoline};
+
+/// What an instruction is to other nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Reads and writes memory in one step.
+    Atomic(Operand),
+    /// Orders all of the thread's accesses and changes nothing.
+    Fence,
+}
+
+/// An instruction to be led through the runtime.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Where it is mapped.
+    pub address: usize,
+    /// Its size in bytes.
+    pub length: usize,
+    /// The code from there on: the instruction and, if it is shorter than
+    /// five bytes and not the last of the code, what follows up to there.
+    pub code: Vec<u8>,
+    /// What it does.
+    pub kind: Kind,
+    /// Offset of the four bytes that give its operand's distance from the next
+    /// instruction, if they do.
+    pub relative: Option<usize>,
+    /// Whether some branch goes into the middle of it, past a prefix.
+    pub entered_inside: bool,
+}
+
+impl Site {
+    fn instruction(&self) -> &[u8] {
+        self.code.get(..self.length).unwrap_or(&self.code)
+    }
+
+    /// The next instruction's address.
+    fn end(&self) -> usize {
+        self.address + self.length
+    }
+}
+
+/// One execution of an atomic instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// The instruction in the program.
+    pub instruction: usize,
+    /// The first byte in memory that it reads and writes.
+    pub address: usize,
+    /// How many bytes.
+    pub bytes: usize,
+}
+
+/// What the runtime wants to be told. All are called by the thread that
+/// executes the instruction, at a point where it holds no lock of the C library
+/// or of the runtime; none may unwind.
+#[derive(Clone, Copy, Debug)]
+pub struct Hooks {
+    /// Before an atomic instruction. Signals are blocked from here to the end
+    /// of `leave`, except those that instructions raise: a handler of the
+    /// program that used the same variable would wait for itself.
+    pub enter: fn(&Section),
+    /// After it.
+    pub leave: fn(&Section),
+    /// Before a fence.
+    pub fence: fn(),
+}
+
+/// How many sites got which way into their trampoline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Patched {
+    /// By a jump.
+    pub jumps: usize,
+    /// By a jump that ends in bytes that were there.
+    pub tight_jumps: usize,
+    /// By a breakpoint.
+    pub traps: usize,
+}
+
+/// Why a program's instructions could not be patched. Those of the program are
+/// unchanged, unless [`PatchError::Protect`] says otherwise.
+#[derive(Debug, thiserror::Error)]
+pub enum PatchError {
+    /// Not the instruction that the analysis saw.
+    #[error("the code at {0:#x} is not what the program's file says: it was changed after loading")]
+    Changed(usize),
+    /// No memory to be had where the processor's jumps reach.
+    #[error("no free memory within 2 GiB of the instruction at {0:#x}: its code cannot be patched")]
+    OutOfReach(usize),
+    /// The kernel refuses to execute memory that was written.
+    #[error("the kernel does not let new code be executed ({0}); a security policy may forbid it")]
+    Trampolines(#[source] io::Error),
+    /// The handler of breakpoints could not be installed.
+    #[error("no handler for breakpoints (SIGTRAP): {0}")]
+    Handler(#[source] io::Error),
+    /// The kernel refuses to make code writable or executable.
+    #[error(
+        "the kernel does not let the program's code at {address:#x} be changed ({error}); \
+         a security policy (SELinux execmod) may forbid it"
+    )]
+    Protect {
+        /// First page.
+        address: usize,
+        /// What it said.
+        #[source]
+        error: io::Error,
+    },
+}
+
+/// Sites with breakpoints, and where their threads go on.
+struct Traps {
+    trampolines: BTreeMap<usize, usize>,
+    /// Those of an earlier [`install`].
+    earlier: Option<&'static Self>,
+}
+
+static TRAPS: AtomicRef<Traps> = AtomicRef::new(None);
+
+/// A site, where its trampoline lies, and what leads there.
+struct Planned<'a> {
+    site: &'a Site,
+    trampoline: usize,
+    entry: Vec<u8>,
+}
+
+/// Patches all `sites`, which stay patched for the rest of the process and in
+/// the children it forks.
+///
+/// Trampolines are mapped within 2 GiB of the code where nothing is mapped yet:
+/// map what must lie at fixed addresses before.
+///
+/// # Errors
+/// See [`PatchError`].
+///
+/// # Safety
+/// Every site is a whole instruction as described, in pages of code that can be
+/// read and executed, which nobody else changes and no other thread executes
+/// meanwhile. No two sites overlap.
+pub unsafe fn install(sites: &[Site], hooks: Hooks) -> Result<Patched, PatchError> {
+    for site in sites {
+        // SAFETY: the caller promised that this is readable code, and that
+        // nobody changes it.
+        let present =
+            unsafe { std::slice::from_raw_parts(site.address as *const u8, site.code.len()) };
+        if present != site.code || site.length == 0 || site.length > site.code.len() {
+            return Err(PatchError::Changed(site.address));
+        }
+    }
+    let mut sites: Vec<&Site> = sites.iter().collect();
+    sites.sort_by_key(|site| site.address);
+    let (Some(first), Some(last)) = (sites.first(), sites.last()) else {
+        return Ok(Patched::default());
+    };
+    let text = first.address..last.end();
+
+    let stubs = Stubs::find();
+    let mut arena = Arena::new();
+    let mut patched = Patched::default();
+    let mut planned: Vec<Planned> = Vec::with_capacity(sites.len());
+    // From the last to the first: a tight jump ends in the bytes that follow,
+    // and those may belong to a site as well.
+    for site in sites.into_iter().rev() {
+        let record = Box::leak(Box::new(Record::new(site, hooks)));
+        let trampoline = Trampoline::new(site, record, stubs);
+        let (size, build) = (trampoline.size(), |at| trampoline.at(at));
+        let jump = match () {
+            () if site.entered_inside => None,
+            () if site.length >= JUMP => arena.near(&text, size, build),
+            () => tight_window(site, &planned).and_then(|window| arena.within(window, size, build)),
+        };
+        let jump = jump.and_then(|place| Some((place, trampoline::jump(site.address, place)?)));
+        let (trampoline, entry) = if let Some((place, jump)) = jump {
+            let count = if site.length >= JUMP {
+                &mut patched.jumps
+            } else {
+                &mut patched.tight_jumps
+            };
+            *count += 1;
+            let mut entry = jump.to_vec();
+            entry.resize(site.length, BREAKPOINT);
+            (place, entry)
+        } else {
+            patched.traps += 1;
+            let place = arena
+                .near(&text, size, build)
+                .ok_or(PatchError::OutOfReach(site.address))?;
+            (place, vec![BREAKPOINT])
+        };
+        planned.push(Planned {
+            site,
+            trampoline,
+            entry,
+        });
+    }
+    arena.seal().map_err(PatchError::Trampolines)?;
+    set_traps(&planned)?;
+    planned.reverse();
+    write(&planned)?;
+    Ok(patched)
+}
+
+/// Where the trampoline of a site with less than [`JUMP`] bytes can be reached,
+/// given what is `planned` for the sites behind it.
+fn tight_window(site: &Site, planned: &[Planned<'_>]) -> Option<(usize, usize)> {
+    let mut bytes: [u8; JUMP] = site.code.get(..JUMP)?.try_into().ok()?;
+    for behind in planned.iter().rev() {
+        let offset = behind.site.address - site.address;
+        let Some(overlaid) = bytes.get_mut(offset..) else {
+            break;
+        };
+        for (byte, new) in overlaid.iter_mut().zip(&behind.entry) {
+            *byte = *new;
+        }
+    }
+    trampoline::reach(site.address, site.length, &bytes)
+}
+
+/// Tells the handler of breakpoints about those planned.
+fn set_traps(planned: &[Planned<'_>]) -> Result<(), PatchError> {
+    let trampolines: BTreeMap<usize, usize> = planned
+        .iter()
+        .filter(|plan| plan.entry == [BREAKPOINT])
+        .map(|plan| (plan.site.address, plan.trampoline))
+        .collect();
+    if trampolines.is_empty() {
+        return Ok(());
+    }
+    let earlier = TRAPS.load(Ordering::Acquire);
+    if earlier.is_none() {
+        signal_chain::install(Fault::Trap, to_trampoline).map_err(PatchError::Handler)?;
+    }
+    let traps = Box::leak(Box::new(Traps {
+        trampolines,
+        earlier,
+    }));
+    TRAPS.store(Some(traps), Ordering::Release);
+    Ok(())
+}
+
+/// Sends a thread that met one of our breakpoints to its trampoline.
+fn to_trampoline(interruption: &mut Interruption<'_>) -> bool {
+    let site = interruption.instruction() - 1;
+    let mut traps = TRAPS.load(Ordering::Acquire);
+    while let Some(table) = traps {
+        if let Some(&trampoline) = table.trampolines.get(&site) {
+            interruption.resume_at(trampoline);
+            return true;
+        }
+        traps = table.earlier;
+    }
+    false
+}
+
+/// Writes all entries, which come in order of address, into the code.
+fn write(planned: &[Planned<'_>]) -> Result<(), PatchError> {
+    let page = page_size();
+    let pages = |plan: &Planned| {
+        let start = plan.site.address / page * page;
+        start..(plan.site.address + plan.entry.len()).next_multiple_of(page)
+    };
+    for group in planned.chunk_by(|one, next| pages(one).end >= pages(next).start) {
+        let (Some(first), Some(last)) = (group.first(), group.last()) else {
+            continue;
+        };
+        let range = pages(first).start..pages(last).end;
+        protect(&range, libc::PROT_READ | libc::PROT_WRITE)?;
+        for plan in group {
+            // SAFETY: the bytes belong to a site in pages just made writable;
+            // `install`'s caller promised that nobody executes them now.
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    plan.entry.as_ptr(),
+                    plan.site.address as *mut u8,
+                    plan.entry.len(),
+                );
+            }
+        }
+        protect(&range, libc::PROT_READ | libc::PROT_EXEC)?;
+    }
+    Ok(())
+}
+
+fn protect(pages: &Range<usize>, protection: libc::c_int) -> Result<(), PatchError> {
+    let (address, length) = (pages.start, pages.len());
+    // SAFETY: pages of code that `install`'s caller gave us to change.
+    let done = unsafe { libc::mprotect(address as *mut libc::c_void, length, protection) };
+    if done == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    Err(PatchError::Protect { address, error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_that_is_not_as_described_is_refused() {
+        let hooks = Hooks {
+            enter: |_| {},
+            leave: |_| {},
+            fence: || {},
+        };
+        let code: &[u8] = &[0x0f, 0xae, 0xf0, 0xc3, 0x90];
+        let site = Site {
+            address: code.as_ptr() as usize,
+            length: 3,
+            code: vec![0x0f, 0xae, 0xf0, 0xc3, 0xcc],
+            kind: Kind::Fence,
+            relative: None,
+            entered_inside: false,
+        };
+        // SAFETY: refused before anything is changed.
+        let done = unsafe { install(std::slice::from_ref(&site), hooks) };
+        assert!(matches!(done, Err(PatchError::Changed(at)) if at == site.address));
+        // SAFETY: nothing to change.
+        assert_eq!(unsafe { install(&[], hooks) }.unwrap(), Patched::default());
+    }
+}

@@ -1,0 +1,172 @@
+//! The code that an atomic instruction or a fence becomes.
+//!
+//! Position-dependent machine code with its own three words of data behind it,
+//! so that it can lie anywhere within 2 GiB of the instruction:
+//!
+//! ```text
+//!     lea  rsp, [rsp - 128]       the red zone belongs to the program
+//!     push [record]
+//!     call [enter]
+//!     lea  rsp, [rsp + 136]       as it was, without touching flags
+//!     <the instruction>
+//!     ... the same with [leave], for an atomic instruction ...
+//!     jmp  <behind the instruction>
+//!     record, enter, leave        addresses
+//! ```
+
+use super::calls::{Record, Stubs};
+use super::{Kind, Site};
+
+/// Size of a jump with a 32-bit distance.
+pub(super) const JUMP: usize = 5;
+/// The one-byte breakpoint, INT3.
+pub(super) const BREAKPOINT: u8 = 0xcc;
+/// Size of one address in the data.
+const WORD: usize = 8;
+
+/// Bytes below the stack pointer that a function may use without moving it
+/// (System V ABI, AMD64 supplement, 3.2.2).
+pub(super) const RED_ZONE: usize = 128;
+
+/// What does not depend on where the trampoline will be.
+pub(super) struct Trampoline<'a> {
+    site: &'a Site,
+    record: &'static Record,
+    stubs: Stubs,
+}
+
+impl<'a> Trampoline<'a> {
+    pub(super) fn new(site: &'a Site, record: &'static Record, stubs: Stubs) -> Self {
+        Self {
+            site,
+            record,
+            stubs,
+        }
+    }
+
+    fn is_section(&self) -> bool {
+        matches!(self.site.kind, Kind::Atomic(_))
+    }
+
+    /// Size in bytes, wherever it is.
+    pub(super) fn size(&self) -> usize {
+        let calls = if self.is_section() { 2 } else { 1 };
+        calls * CALL + self.site.length + JUMP + 3 * WORD
+    }
+
+    /// Its bytes for the place `at`; `None` if something is out of reach.
+    pub(super) fn at(&self, at: usize) -> Option<Vec<u8>> {
+        let data = at.checked_add(self.size() - 3 * WORD)?;
+        let (record, enter, leave) = (data, data + WORD, data + 2 * WORD);
+        let mut code = Code { at, bytes: vec![] };
+        code.call(record, enter)?;
+        code.copy_of(self.site)?;
+        if self.is_section() {
+            code.call(record, leave)?;
+        }
+        code.distance(&[0xe9], self.site.end())?;
+        let words = [
+            std::ptr::from_ref(self.record) as usize,
+            self.stubs.before,
+            self.stubs.after,
+        ];
+        for word in words {
+            code.bytes.extend(word.to_le_bytes());
+        }
+        Some(code.bytes)
+    }
+}
+
+/// Size of what [`Code::call`] emits.
+const CALL: usize = 5 + 6 + 6 + 8;
+
+struct Code {
+    at: usize,
+    bytes: Vec<u8>,
+}
+
+impl Code {
+    /// A call of the runtime that leaves no trace in registers and memory.
+    fn call(&mut self, record: usize, function: usize) -> Option<()> {
+        self.bytes.extend([0x48, 0x8d, 0x64, 0x24, 0x80]);
+        self.distance(&[0xff, 0x35], record)?;
+        self.distance(&[0xff, 0x15], function)?;
+        self.bytes.extend([0x48, 0x8d, 0xa4, 0x24]);
+        let drop = i32::try_from(RED_ZONE + WORD).ok()?;
+        self.bytes.extend(drop.to_le_bytes());
+        Some(())
+    }
+
+    /// An instruction that ends in the distance from its end to `target`.
+    fn distance(&mut self, opcode: &[u8], target: usize) -> Option<()> {
+        self.bytes.extend(opcode);
+        let end = self.at + self.bytes.len() + 4;
+        self.bytes.extend(distance(end, target)?.to_le_bytes());
+        Some(())
+    }
+
+    /// The instruction itself, its operand as far from the copy as it takes.
+    fn copy_of(&mut self, site: &Site) -> Option<()> {
+        let start = self.bytes.len();
+        self.bytes.extend(site.instruction());
+        if let Some(offset) = site.relative {
+            let field = self.bytes.get_mut(start + offset..start + offset + 4)?;
+            let from_original = i32::from_le_bytes(field.try_into().ok()?);
+            let moved = distance(self.at + start + site.length, site.end())?;
+            field.copy_from_slice(&from_original.checked_add(moved)?.to_le_bytes());
+        }
+        Some(())
+    }
+}
+
+/// The jump that belongs at `from`.
+pub(super) fn jump(from: usize, to: usize) -> Option<[u8; JUMP]> {
+    let [a, b, c, d] = distance(from.checked_add(JUMP)?, to)?.to_le_bytes();
+    Some([0xe9, a, b, c, d])
+}
+
+/// Where a jump at `from` can go if all its bytes from `length` on, which is 2
+/// to 4, are as in `bytes`: first and last address.
+pub(super) fn reach(from: usize, length: usize, bytes: &[u8; JUMP]) -> Option<(usize, usize)> {
+    let mut low = [0; 4];
+    let free = length.checked_sub(1)?;
+    low.get_mut(free..)?.copy_from_slice(&bytes[length..]);
+    let first = from
+        .checked_add(JUMP)?
+        .checked_add_signed(i32::from_le_bytes(low) as isize)?;
+    Some((first, first.checked_add((1 << (8 * free)) - 1)?))
+}
+
+fn distance(from: usize, to: usize) -> Option<i32> {
+    i32::try_from(to.wrapping_sub(from).cast_signed()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tight_jump_goes_where_its_fixed_bytes_say() {
+        let bytes = [0xf0, 0x0f, 0xc1, 0x07, 0x48];
+        let (first, last) = reach(0x40_0000, 4, &bytes).unwrap();
+        assert_eq!(first, 0x40_0005 + 0x4800_0000);
+        assert_eq!(last - first, 0xff_ffff);
+        for to in [first, last] {
+            assert_eq!(jump(0x40_0000, to).unwrap()[4..], bytes[4..]);
+        }
+        let (first, last) = reach(0x5555_5555_4000, 2, &[0x87, 0x07, 1, 2, 0x83]).unwrap();
+        assert_eq!(last - first, 0xff);
+        assert_eq!(
+            jump(0x5555_5555_4000, first + 7).unwrap()[1..],
+            [7, 1, 2, 0x83]
+        );
+        // Below address 0.
+        assert_eq!(reach(0x40_0000, 4, &[0xf0, 0x0f, 0xc1, 0x07, 0x83]), None);
+    }
+
+    #[test]
+    fn what_is_out_of_reach_is_refused() {
+        assert_eq!(jump(0x1000, 0x1000 + JUMP + 0x7fff_ffff).unwrap()[4], 0x7f);
+        assert_eq!(jump(0x1000, 0x1000 + JUMP + 0x8000_0000), None);
+    }
+}
