@@ -10,6 +10,7 @@
 #ifndef FATHOMP_PATTERN_H
 #define FATHOMP_PATTERN_H
 
+#include "options.h"
 #include "workload.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,29 +18,17 @@
 /* Without -fopenmp compilers do not know `omp`. */
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 
-enum { PATTERN_OPTIONS = 2, PATTERN_WORDS = 8 };
-
-/* An option of one pattern: one of some words, the first being the default, or
- * a number. */
-struct pattern_option {
-    const char *name; /* NULL: no such option */
-    const char *about;
-    const char *word[PATTERN_WORDS]; /* none: a number */
-    long initial, least, most;       /* of a number */
-};
-
 /* What the command line asks for. */
 struct pattern_plan {
-    const char *size;
     size_t bytes; /* that the data shall take, about */
     long repeat;
-    long value[PATTERN_OPTIONS]; /* of the pattern's options: the number, or which word */
+    const long *value; /* of the pattern's options: the number, or which word */
 };
 
 struct pattern {
     const char *name;
     const char *about; /* one line: what it shows */
-    struct pattern_option option[PATTERN_OPTIONS];
+    struct own_option option[OWN_OPTIONS];
     const char *unit; /* of operations */
 
     /* Decides the extents; returns the bytes that `prepare` allocates. */

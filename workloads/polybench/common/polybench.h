@@ -11,6 +11,7 @@
 #ifndef FATHOMP_POLYBENCH_H
 #define FATHOMP_POLYBENCH_H
 
+#include "options.h"
 #include "workload.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +21,6 @@
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 
 enum {
-    POLYBENCH_SETS = 5, /* mini, small, medium, large, extralarge */
     POLYBENCH_PARAMETERS = 5,
     POLYBENCH_ARRAYS = 9,
     POLYBENCH_RANK = 3,
@@ -43,7 +43,7 @@ struct polybench_kernel {
     const char *name;
     const char *about; /* one line: what it computes */
     const char *parameter[POLYBENCH_PARAMETERS];
-    int set[POLYBENCH_SETS][POLYBENCH_PARAMETERS];
+    int set[DATA_SETS][POLYBENCH_PARAMETERS];
     struct polybench_array array[POLYBENCH_ARRAYS];
     const char *unit;                               /* of operations */
     double (*operations)(const int *n);             /* of one run */

@@ -1,15 +1,11 @@
 #include "size.h"
-#include "cache.h"
 #include "data.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum {
     MEDIUM = 2,
     EXTENT_MAX = 1 << 30, /* leaves room for sums of two indices in an int */
 };
-
-const char *const size_names[POLYBENCH_SETS] = {"mini", "small", "medium", "large", "extralarge"};
 
 static bool is_extent(const struct polybench_kernel *kernel, int parameter)
 {
@@ -55,29 +51,17 @@ static bool fit(const struct polybench_kernel *kernel, double bytes, int *n)
     return true;
 }
 
-const char *size_parameters(const struct polybench_kernel *kernel, const char *text,
-                            size_t cache_bytes, int *n)
+void size_parameters(const struct polybench_kernel *kernel, const struct program *program,
+                     const struct request *request, int *n)
 {
-    for (int s = 0; s < POLYBENCH_SETS; s++) {
-        if (strcmp(text, size_names[s]) == 0) {
-            memcpy(n, kernel->set[s], sizeof kernel->set[s]);
-            return NULL;
-        }
+    int set = options_data_set(request);
+    if (set >= 0) {
+        memcpy(n, kernel->set[set], sizeof kernel->set[set]);
+        return;
     }
-
-    size_t digits = strspn(text, "0123456789.");
-    char *end = NULL;
-    double times = strtod(text, &end);
-    if (digits == 0 || strcmp(text + digits, "x") != 0 || end != text + digits || times <= 0.0)
-        return "is none of mini, small, medium, large, extralarge, nor like 4x";
-
-    if (cache_bytes == 0)
-        cache_bytes = cache_last_level_bytes();
-    if (cache_bytes == 0)
-        return "needs the size of the last-level cache, which this machine does not tell: "
-               "give it with --llc BYTES";
-    double bytes = times * (double)cache_bytes;
+    double bytes = options_cache_multiple(program, request);
+    if (bytes <= 0.0)
+        options_refuse(program, "there is no size '%s'", request->size);
     if (bytes >= (double)SIZE_MAX || !fit(kernel, bytes, n))
-        return "is more than this kernel can be given: choose a smaller one";
-    return NULL;
+        options_refuse(program, "size '%s' is more than this kernel can be given", request->size);
 }

@@ -2,14 +2,12 @@
 #ifndef FATHOMP_POLYBENCH_SIZE_H
 #define FATHOMP_POLYBENCH_SIZE_H
 
+#include "options.h"
 #include "polybench.h"
 
-extern const char *const size_names[POLYBENCH_SETS];
-
-/* Writes the parameters for `text`: the name of a data set, or "4x" for data
- * of four times `cache_bytes` (0: ask the machine). Returns NULL, or the end
- * of a sentence that says why `text` is no size. */
-const char *size_parameters(const struct polybench_kernel *kernel, const char *text,
-                            size_t cache_bytes, int *n);
+/* Writes the parameters for the size that is asked for: a data set, or "4x" for
+ * data of four times the last-level cache. Exits with 2 if it is neither. */
+void size_parameters(const struct polybench_kernel *kernel, const struct program *program,
+                     const struct request *request, int *n);
 
 #endif
