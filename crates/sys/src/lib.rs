@@ -17,3 +17,4 @@ pub mod task_arguments;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub mod text_patch;
 pub mod thread_slot;
+pub mod userfault;
