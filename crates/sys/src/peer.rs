@@ -1,0 +1,69 @@
+//! Whether another process still runs.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Whether process `pid` has ended, even if nobody has waited for it yet.
+///
+/// No descriptor is kept between calls, because programs close descriptors
+/// they do not know. The answer is about the process meant as long as its
+/// number is not given to another: never before its parent waited for it.
+///
+/// # Errors
+/// If the kernel does not say (`pidfd_open` came with Linux 5.3, and sandboxes
+/// may forbid it).
+pub fn has_ended(pid: u32) -> io::Result<bool> {
+    let pid = libc::pid_t::try_from(pid).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: takes two numbers and returns a new descriptor or an error.
+    let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    if descriptor < 0 {
+        let error = io::Error::last_os_error();
+        return match error.raw_os_error() {
+            Some(libc::ESRCH) => Ok(true),
+            _ => Err(error),
+        };
+    }
+    let descriptor = i32::try_from(descriptor).map_err(io::Error::other)?;
+    // SAFETY: the descriptor is new, so nobody else owns it.
+    let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
+    let mut query = libc::pollfd {
+        fd: descriptor.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: `query` is one writable pollfd; the call does not wait.
+    let ready = unsafe { libc::poll(&raw mut query, 1, 0) };
+    match ready {
+        0 => Ok(false),
+        1 => Ok(query.revents & libc::POLLIN != 0),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_child_runs_until_it_ends_and_stays_ended_after_the_wait() {
+        let mut child = Command::new("cat")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        assert!(!has_ended(child.id()).unwrap());
+        drop(child.stdin.take());
+        while !has_ended(child.id()).unwrap() {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
+        assert!(has_ended(child.id()).unwrap());
+    }
+
+    #[test]
+    fn a_number_that_is_no_process_is_refused() {
+        assert!(has_ended(0).is_err());
+        assert!(has_ended(u32::MAX).is_err());
+    }
+}

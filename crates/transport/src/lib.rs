@@ -1,0 +1,17 @@
+//! Carries messages between the nodes of a cluster.
+//!
+//! [`Transport`] is what the rest sees: messages of bytes, never lost and in
+//! order between two nodes, with a sender who never waits. [`local`] joins the
+//! processes of one machine through shared memory.
+#![forbid(unsafe_code)]
+
+mod doorbell;
+pub mod local;
+mod primitive;
+mod ring;
+mod spin;
+mod transport;
+
+pub use doorbell::{Role, Wake};
+pub use spin::Spin;
+pub use transport::{Abort, Polling, ReceiveError, SendError, Transport};

@@ -1,0 +1,266 @@
+//! A node's end of the fabric.
+
+use super::fabric::Fabric;
+use super::inbox::Inbox;
+use super::net::Emulation;
+use super::outbox::Outbox;
+use crate::doorbell::{Role, Sleep, Wake};
+use crate::transport::{Abort, ReceiveError, SendError, Transport};
+use fathomp_base::NodeId;
+use fathomp_sys::clock::monotonic_ns;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A node's connection to the other nodes of its machine.
+#[derive(Debug)]
+pub struct LocalTransport {
+    fabric: Fabric,
+    me: NodeId,
+    links: Box<[Link]>,
+    /// Links whose outbox has a backlog.
+    backlogs: AtomicU32,
+    /// Where the next receive begins to look, so that all get their turn.
+    turn: AtomicU16,
+    /// Reports of this node must not overlap.
+    reporting: Mutex<()>,
+}
+
+/// Both ends here of the rings between this node and another.
+#[derive(Debug)]
+struct Link {
+    outbox: Mutex<Outbox>,
+    inbox: Mutex<Inbox>,
+    /// The incoming ring's head if there is nothing to be done for the inbox;
+    /// lets a look pass without locking.
+    idle_head: AtomicU64,
+    dead: AtomicBool,
+}
+
+impl Link {
+    fn new(emulation: Option<Emulation>) -> Self {
+        Self {
+            outbox: Mutex::new(Outbox::new(emulation)),
+            inbox: Mutex::default(),
+            idle_head: AtomicU64::new(0),
+            dead: AtomicBool::new(false),
+        }
+    }
+}
+
+/// Nothing under these locks is left half done by a panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl LocalTransport {
+    pub(super) fn new(fabric: Fabric, me: NodeId) -> Self {
+        let nodes = fabric.nodes();
+        let emulation = fabric.net().map(Emulation::new);
+        for peer in (0..nodes).map(NodeId).filter(|peer| *peer != me) {
+            fabric.populate(peer, me);
+            fabric.populate(me, peer);
+        }
+        Self {
+            fabric,
+            me,
+            links: (0..nodes).map(|_| Link::new(emulation)).collect(),
+            backlogs: AtomicU32::new(0),
+            turn: AtomicU16::new(0),
+            reporting: Mutex::new(()),
+        }
+    }
+
+    fn peers(&self) -> impl Iterator<Item = (NodeId, &Link)> {
+        (0..).map(NodeId).zip(&self.links)
+    }
+
+    /// Sends as much as there is room for of what had to wait.
+    fn flush(&self) {
+        if !self.has_backlog() {
+            return;
+        }
+        for (to, link) in self.peers() {
+            let mut outbox = lock(&link.outbox);
+            if outbox.backlog() == 0 {
+                continue;
+            }
+            let moved = outbox.drain(self.fabric.ring(self.me, to));
+            if outbox.backlog() == 0 {
+                self.backlogs.fetch_sub(1, Ordering::Relaxed);
+            }
+            drop(outbox);
+            if moved {
+                self.fabric.doorbell(to).ring();
+            }
+        }
+    }
+
+    /// The next message of one peer.
+    fn receive_from(
+        &self,
+        from: NodeId,
+        link: &Link,
+        message: &mut Vec<u8>,
+    ) -> Result<bool, ReceiveError> {
+        let ring = self.fabric.ring(from, self.me);
+        if ring.head() == link.idle_head.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let mut inbox = lock(&link.inbox);
+        let bytes_max = self.message_bytes_max();
+        let taken = inbox.take(ring, bytes_max, monotonic_ns, message);
+        link.idle_head.store(inbox.idle_head(), Ordering::Relaxed);
+        let fed = inbox.take_fed();
+        drop(inbox);
+        if fed {
+            self.fabric.doorbell(from).ring();
+        }
+        taken.map_err(|what| ReceiveError { from, what })
+    }
+
+    /// How long a thread may sleep as far as messages are concerned.
+    fn quiet(&self) -> Sleep {
+        let quiet = |(from, link): (NodeId, &Link)| {
+            lock(&link.inbox).sleep(self.fabric.ring(from, self.me), monotonic_ns)
+        };
+        self.peers()
+            .map(quiet)
+            .fold(Sleep::UntilWoken, Sleep::or_sooner)
+    }
+}
+
+impl Transport for LocalTransport {
+    fn me(&self) -> NodeId {
+        self.me
+    }
+
+    fn nodes(&self) -> u16 {
+        self.fabric.nodes()
+    }
+
+    fn message_bytes_max(&self) -> usize {
+        self.fabric.limits().message_bytes_max as usize
+    }
+
+    fn send(&self, to: NodeId, parts: &[&[u8]]) -> Result<Wake, SendError> {
+        let Some(link) = self.links.get(usize::from(to.0)) else {
+            return Err(SendError::Unknown(to));
+        };
+        let bytes = parts.iter().map(|part| part.len()).sum();
+        let bytes_max = self.message_bytes_max();
+        let length = u32::try_from(bytes).ok();
+        let Some(length) = length.filter(|_| bytes <= bytes_max) else {
+            return Err(SendError::TooLong { bytes, bytes_max });
+        };
+        if link.dead.load(Ordering::Relaxed) {
+            return Err(SendError::Lost(to));
+        }
+        let ring = self.fabric.ring(self.me, to);
+        let mut outbox = lock(&link.outbox);
+        let backlog = outbox.backlog();
+        if backlog > self.fabric.limits().backlog_bytes_max {
+            let (node, bytes) = (to, backlog);
+            return Err(SendError::Stalled { node, bytes });
+        }
+        let moved = outbox.push(ring, length, parts, monotonic_ns);
+        match (backlog, outbox.backlog()) {
+            (0, 1..) => self.backlogs.fetch_add(1, Ordering::Relaxed),
+            (1.., 0) => self.backlogs.fetch_sub(1, Ordering::Relaxed),
+            _ => 0,
+        };
+        drop(outbox);
+        // What is still queued is told when it moves.
+        Ok(if moved {
+            self.fabric.doorbell(to).ring()
+        } else {
+            Wake::Polling
+        })
+    }
+
+    fn has_backlog(&self) -> bool {
+        self.backlogs.load(Ordering::Relaxed) != 0
+    }
+
+    fn receive(&self, message: &mut Vec<u8>) -> Result<Option<NodeId>, ReceiveError> {
+        self.flush();
+        let nodes = self.nodes();
+        let turn = self.turn.load(Ordering::Relaxed).min(nodes);
+        for number in (turn..nodes).chain(0..turn) {
+            let from = NodeId(number);
+            if self.receive_from(from, &self.links[usize::from(number)], message)? {
+                self.turn.store(number + 1, Ordering::Relaxed);
+                return Ok(Some(from));
+            }
+        }
+        Ok(None)
+    }
+
+    fn enter(&self) {
+        self.fabric.doorbell(self.me).enter();
+    }
+
+    fn leave(&self) {
+        let left_over = || {
+            self.flush();
+            let waiting = |(from, link): (NodeId, &Link)| {
+                let idle_head = link.idle_head.load(Ordering::Relaxed);
+                self.fabric.ring(from, self.me).head() != idle_head
+            };
+            self.peers().any(waiting)
+        };
+        self.fabric.doorbell(self.me).leave(left_over);
+    }
+
+    fn sleep(&self, role: Role, timeout: Option<Duration>, ready: &mut dyn FnMut() -> bool) {
+        let limit = timeout.map_or(Sleep::UntilWoken, |timeout| {
+            let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+            Sleep::Until(monotonic_ns().saturating_add(timeout_ns))
+        });
+        self.fabric.doorbell(self.me).sleep(role, || {
+            // Here and not before: who makes room from now on wakes us.
+            self.flush();
+            if ready() || self.fabric.members().is_reported() {
+                return Sleep::Not;
+            }
+            self.quiet().or_sooner(limit)
+        });
+    }
+
+    fn rouse(&self) {
+        self.fabric.doorbell(self.me).rouse(&[Role::Application]);
+    }
+
+    fn dead(&self) -> Option<NodeId> {
+        let members = self.fabric.members();
+        let mut peers = self.peers().filter(|(peer, _)| *peer != self.me);
+        let (peer, link) = peers.find(|(peer, _)| members.is_dead(*peer))?;
+        link.dead.store(true, Ordering::Relaxed);
+        Some(peer)
+    }
+
+    fn abort(&self, node: NodeId, code: u32, text: &str) -> Abort {
+        let guard = lock(&self.reporting);
+        let members = self.fabric.members();
+        members.report(self.me, node, code, text);
+        drop(guard);
+        for (peer, _) in self.peers() {
+            let everybody = [Role::Application, Role::Service];
+            self.fabric.doorbell(peer).rouse(&everybody);
+        }
+        members.reported().unwrap_or_else(|| Abort {
+            by: self.me,
+            node,
+            code,
+            text: text.to_owned(),
+        })
+    }
+
+    fn aborted(&self) -> Option<Abort> {
+        self.fabric.members().reported()
+    }
+
+    fn depart(&self) {
+        self.fabric.members().depart(self.me);
+    }
+}

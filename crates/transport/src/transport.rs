@@ -1,0 +1,157 @@
+//! The interface every way of carrying messages offers.
+
+use crate::doorbell::{Role, Wake};
+use fathomp_base::NodeId;
+use std::time::Duration;
+
+/// One node's connection to all others.
+///
+/// Messages between two nodes arrive complete, once and in the order in which
+/// they were sent; between different pairs nothing is promised. Any thread may
+/// call anything at any time. Where several threads receive, what they received
+/// is ordered only by what they do about it (for instance by a lock held over
+/// receiving and handling).
+pub trait Transport: Send + Sync {
+    /// This node.
+    fn me(&self) -> NodeId;
+
+    /// Number of nodes.
+    fn nodes(&self) -> u16;
+
+    /// Longest message in bytes.
+    fn message_bytes_max(&self) -> usize;
+
+    /// Sends a message that consists of `parts` one after another. Never waits:
+    /// what cannot leave at once is kept, and leaves in later calls of this
+    /// node's threads.
+    ///
+    /// # Errors
+    /// See [`SendError`]; the message has not been sent.
+    fn send(&self, to: NodeId, parts: &[&[u8]]) -> Result<Wake, SendError>;
+
+    /// Whether messages sent are still kept here. They leave as this node's
+    /// threads send, receive or go to sleep; a node must not end before.
+    fn has_backlog(&self) -> bool;
+
+    /// Replaces `message` by the next message from anybody, and says from whom;
+    /// `None` if there is none at present.
+    ///
+    /// # Errors
+    /// If a peer sends what cannot be a message. Nothing it sends is received
+    /// any more.
+    fn receive(&self, message: &mut Vec<u8>) -> Result<Option<NodeId>, ReceiveError>;
+
+    /// The calling thread begins to look for messages; see [`Polling`].
+    fn enter(&self);
+
+    /// The calling thread stops looking for messages. If there are any, another
+    /// thread of this node is woken to handle them.
+    fn leave(&self);
+
+    /// Sleeps until there is a message, [`rouse`](Self::rouse) is called, or
+    /// `timeout` has passed, or for any other reason: callers look again at
+    /// everything. The calling thread must have [entered](Self::enter). `ready`
+    /// is asked once, after the thread has been registered as a sleeper: if it
+    /// says true, the thread does not sleep.
+    fn sleep(&self, role: Role, timeout: Option<Duration>, ready: &mut dyn FnMut() -> bool);
+
+    /// Wakes this node's sleeping application threads, because what one of them
+    /// waits for has happened (and been written) before.
+    fn rouse(&self);
+
+    /// A node whose process has ended without having [departed](Self::depart).
+    /// Asks the kernel about every peer: some microseconds.
+    fn dead(&self) -> Option<NodeId>;
+
+    /// Tells all nodes that the run has failed and wakes all their threads. Only
+    /// the first to tell is heard; its report is returned, be it ours or not.
+    fn abort(&self, node: NodeId, code: u32, text: &str) -> Abort;
+
+    /// The report of the first node that called [`abort`](Self::abort).
+    fn aborted(&self) -> Option<Abort>;
+
+    /// This node's process will end now, and that is as it should be.
+    fn depart(&self);
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Abort {
+    /// Who tells.
+    pub by: NodeId,
+    /// The node that failed.
+    pub node: NodeId,
+    /// The kind of failure, whose meaning is the caller's.
+    pub code: u32,
+    /// What happened, cut to [`Abort::TEXT_BYTES_MAX`] bytes.
+    pub text: String,
+}
+
+impl Abort {
+    /// Longest text in bytes.
+    pub const TEXT_BYTES_MAX: usize = 200;
+}
+
+/// A message was not sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// There is no such node.
+    #[error("there is no node {0} to send to")]
+    Unknown(NodeId),
+    /// The message is longer than peers accept.
+    #[error("a message of {bytes} bytes is longer than the {bytes_max} bytes allowed")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+        /// Longest allowed.
+        bytes_max: usize,
+    },
+    /// The node's process has ended.
+    #[error("node {0} has ended")]
+    Lost(NodeId),
+    /// The node takes nothing from us any more.
+    #[error("node {node} stands still: {bytes} bytes wait to be taken by it")]
+    Stalled {
+        /// The node.
+        node: NodeId,
+        /// What waits for it.
+        bytes: usize,
+    },
+}
+
+/// A peer sent what cannot be a message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("node {from} sent garbage: {what}")]
+pub struct ReceiveError {
+    /// The peer.
+    pub from: NodeId,
+    /// What is wrong with it.
+    pub what: &'static str,
+}
+
+/// While it lives, the thread that made it looks for messages again and again,
+/// so that senders need not wake anybody.
+#[derive(Debug)]
+#[must_use = "the thread counts as looking for messages only while this lives"]
+pub struct Polling<'a, T: Transport + ?Sized>(&'a T);
+
+impl<'a, T: Transport + ?Sized> Polling<'a, T> {
+    /// The calling thread begins to look for messages.
+    #[inline]
+    pub fn new(transport: &'a T) -> Self {
+        transport.enter();
+        Self(transport)
+    }
+
+    /// Sleeps as [`Transport::sleep`] does.
+    pub fn sleep(&self, role: Role, timeout: Option<Duration>, mut ready: impl FnMut() -> bool) {
+        self.0.sleep(role, timeout, &mut ready);
+    }
+}
+
+impl<T: Transport + ?Sized> Drop for Polling<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
