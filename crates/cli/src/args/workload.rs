@@ -148,7 +148,7 @@ impl Sizing {
 /// How programs are built.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Making {
-    /// The compiler.
+    /// The compiler: its name or path, without options.
     #[arg(long, value_name = "CC", default_value = "gcc")]
     pub(crate) cc: String,
     /// Its options, beside -fopenmp.

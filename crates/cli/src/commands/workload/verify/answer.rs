@@ -19,7 +19,7 @@ pub(super) struct Answer {
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) size: String,
-    /// Why nothing could be run.
+    /// Why nothing could be run, in a sentence that names it.
     pub(super) problem: Option<String>,
     pub(super) runs: Vec<RunRow>,
 }
@@ -92,7 +92,7 @@ impl Answer {
         text.push('\n');
         for row in &self.workloads {
             if let Some(problem) = &row.problem {
-                text.push_str(&format!("{}: {problem}\n", row.name));
+                text.push_str(&format!("{problem}\n"));
             }
             for run in &row.runs {
                 if let Some(problem) = &run.problem {
@@ -113,7 +113,8 @@ impl Answer {
         let right = self.workloads.iter().filter(|row| row.right()).count();
         let runs: usize = self.workloads.iter().map(|row| row.runs.len()).sum();
         if right == all {
-            format!("{} right, in {runs} runs.\n", workloads_are(all))
+            let plural = if runs == 1 { "" } else { "s" };
+            format!("{} right, in {runs} run{plural}.\n", workloads_are(all))
         } else {
             format!("{} of {} NOT right.\n", all - right, workloads_are(all))
         }
