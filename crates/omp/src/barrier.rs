@@ -52,15 +52,20 @@ pub(crate) fn wait_recorded(
 #[inline]
 fn meet(member: &'static Member, cancellable: bool) -> bool {
     let team = member.team();
-    let size = team.size();
+    let size = team.local_size();
+    let nodes = team.nodes();
     let phase = member.phase.get();
     let cancelled = || cancellable && team.cancelled.load(Ordering::SeqCst);
-    if size > 1 {
+    if size > 1 || nodes.is_some() {
         if cancelled() {
             return true;
         }
         let next = phase.wrapping_add(1);
-        if team.barrier.arrive(member.thread_num(), size) {
+        if team.barrier.arrive(member.index(), size) {
+            if let Some(nodes) = nodes {
+                task::complete_phase(member, phase);
+                nodes.meet(team);
+            }
             team.barrier.open(next);
         } else {
             team.barrier.wait(next, team.patience(), || {
@@ -81,7 +86,8 @@ fn meet(member: &'static Member, cancellable: bool) -> bool {
 #[inline]
 pub(crate) fn join(primary: &'static Member, order: Order) {
     let team = primary.team();
-    if order.size() == 1 && !team.tasks.is_used() {
+    let nodes = team.nodes();
+    if order.size() == 1 && !team.tasks.is_used() && nodes.is_none() {
         if let Some(recorder) = primary.worker().recorder() {
             recorder.end();
         }
@@ -95,6 +101,9 @@ pub(crate) fn join(primary: &'static Member, order: Order) {
             });
         }
         task::complete_phase(primary, primary.phase.get());
+        if let Some(nodes) = nodes {
+            nodes.end(team);
+        }
     });
     if let (Some(recorder), Some(ended)) = (primary.worker().recorder(), ended) {
         recorder.end_at(ended);
@@ -107,7 +116,7 @@ pub(crate) fn join(primary: &'static Member, order: Order) {
 pub(crate) fn leave(member: &'static Member, order: Order) {
     let team = member.team();
     let arrive = || {
-        if team.join.arrive(member.thread_num() - 1, order.size() - 1) {
+        if team.join.arrive(member.index() - 1, order.size() - 1) {
             team.join.open(order.number());
         }
     };

@@ -1,6 +1,7 @@
 //! Forking a team, running a region, joining.
 
-use crate::icv::ProcBind;
+use crate::cluster::{self, Part};
+use crate::icv::{Icvs, ProcBind};
 use crate::pool::Seat;
 use crate::runtime::runtime;
 use crate::team::{Member, Order, Team};
@@ -56,15 +57,37 @@ pub fn begin(fork: &Fork) -> Frame {
     let asked = worker.recorder().map(|_| now());
     let outer_team = outer.team();
     let icvs = outer.icvs();
-    let runtime = runtime();
 
-    let size = team_size(outer_team, &icvs, fork.threads);
-    let team = team_for(worker, size);
-    let size = if size > 1 {
-        hire(outer_team, team, size)
-    } else {
-        1
+    let mut size = team_size(outer_team, &icvs, fork.threads);
+    if size > 1 {
+        size = reserve(outer_team, &icvs, size);
+    }
+    let mut part = match cluster::installed() {
+        Some(nodes) => nodes.part(outer_team, size),
+        None => Part::local(size),
     };
+    let team = team_for(worker, part.here);
+    if part.here > 1 {
+        seat(outer_team, team, &mut part);
+    }
+    form(fork, outer, &icvs, part, team, asked)
+}
+
+/// Begins the region on this node with `team`, which has its workers. `icvs`
+/// are those of `outer`, which the caller plays.
+#[inline]
+pub(crate) fn form(
+    fork: &Fork,
+    outer: &'static Member,
+    icvs: &Icvs,
+    part: Part,
+    team: &'static Team,
+    asked: Option<Ticks>,
+) -> Frame {
+    let worker = outer.worker();
+    let outer_team = outer.team();
+    let runtime = runtime();
+    let (size, total) = (part.here, part.total);
 
     // Nobody else looks at the team now: its workers are docked.
     let dock = &team.dock;
@@ -84,10 +107,13 @@ pub fn begin(fork: &Fork) -> Frame {
     team.group.store(outer_team.group(), Ordering::Relaxed);
     dock.level.store(outer_team.level() + 1, Ordering::Relaxed);
     dock.active_level.store(
-        outer_team.active_level() + u32::from(size > 1),
+        outer_team.active_level() + u32::from(total > 1),
         Ordering::Relaxed,
     );
-    if size > 1 {
+    dock.first.store(part.first, Ordering::Relaxed);
+    dock.total.store(total, Ordering::Relaxed);
+    dock.nodes.store(part.nodes, Ordering::Relaxed);
+    if total > 1 {
         dock.patience
             .store(runtime.enter(size).word(), Ordering::Relaxed);
     }
@@ -103,11 +129,11 @@ pub fn begin(fork: &Fork) -> Frame {
     if let Some(preset) = fork.preset {
         team.shares.set_preset(preset);
     }
-    if places::wanted(&runtime.settings, &icvs) {
-        places::bind_team(team, outer, &icvs, fork.bind, size);
+    if places::wanted(&runtime.settings, icvs) {
+        places::bind_team(team, outer, icvs, fork.bind, size);
     }
     if let Some(prepare) = fork.prepare {
-        prepare(team, size);
+        prepare(team, total);
     }
     if let (Some(recorder), Some(asked)) = (runtime.recorder, asked) {
         let site = recorder.site(SiteKind::Parallel, fork.call, fork.function.address());
@@ -115,6 +141,9 @@ pub fn begin(fork: &Fork) -> Frame {
         dock.instance
             .store(recorder.next_instance().0, Ordering::Relaxed);
         dock.fork.store(asked.0, Ordering::Relaxed);
+    }
+    if let Some(nodes) = part.nodes {
+        nodes.begin(fork, team, icvs);
     }
 
     if size > 1 {
@@ -145,17 +174,17 @@ pub fn end(frame: Frame) {
     let worker = outer.worker();
     let primary = team.member(0);
     let order = team.order();
-    let size = order.size();
+    let total = team.size();
     worksharing::leave(primary);
 
     barrier::join(primary, order);
     team.tasks.close();
 
     worker.depth.set(worker.depth.get() - 1);
-    if size > 1 {
-        runtime().leave(size);
+    if total > 1 {
+        runtime().leave(order.size());
         if let Some(group) = team.group() {
-            group.employed.fetch_sub(size - 1, Ordering::Relaxed);
+            group.employed.fetch_sub(total - 1, Ordering::Relaxed);
         }
     }
     set_current(outer);
@@ -177,10 +206,10 @@ pub fn end_legacy() {
 
 /// No team is larger, whatever the program or the user asks for: a team's
 /// members are made before its threads, and machines stop at about as many.
-const LARGEST_TEAM: u32 = 1 << 15;
+pub(crate) const LARGEST_TEAM: u32 = 1 << 15;
 
 /// Threads a region may have (OpenMP 5.1, 2.6.1, algorithm 2.1).
-fn team_size(outer: &Team, icvs: &crate::icv::Icvs, clause: u32) -> u32 {
+fn team_size(outer: &Team, icvs: &Icvs, clause: u32) -> u32 {
     if clause == 1 || outer.active_level() >= u32::from(icvs.max_active_levels) {
         return 1;
     }
@@ -190,42 +219,55 @@ fn team_size(outer: &Team, icvs: &crate::icv::Icvs, clause: u32) -> u32 {
         clause
     };
     if icvs.dynamic {
-        size = size.min(runtime().processors);
+        size = size.min(runtime().threads);
     }
     size.clamp(1, LARGEST_TEAM)
 }
 
-/// Reserves threads within the contention group's limit and seats workers.
-fn hire(outer: &Team, team: &'static Team, size: u32) -> u32 {
-    let runtime = runtime();
+/// Reserves threads within the contention group's limit for a team of `size`;
+/// returns the size it may have.
+fn reserve(outer: &Team, icvs: &Icvs, size: u32) -> u32 {
     let Some(group) = outer.group() else { return 1 };
-    let limit = crate::worker::current().icvs().thread_limit;
-    let mut wanted = size - 1;
+    let wanted = size - 1;
+    let limit = icvs.thread_limit;
     if limit == u32::MAX {
         group.employed.fetch_add(wanted, Ordering::Relaxed);
-    } else {
-        let reserve = |employed: u32| {
-            let free = limit.saturating_sub(1).saturating_sub(employed);
-            Some(employed + free.min(size - 1))
-        };
-        let before = group
-            .employed
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve)
-            .unwrap_or(0);
-        wanted = limit.saturating_sub(1).saturating_sub(before).min(size - 1);
+        return size;
     }
-    let got = if team.seats.get() >= wanted {
-        wanted
-    } else {
-        runtime.pool.fill(team, wanted + 1) - 1
-    };
-    group.employed.fetch_sub(wanted - got, Ordering::Relaxed);
-    got + 1
+    let free = |employed: u32| limit.saturating_sub(1).saturating_sub(employed).min(wanted);
+    let before = group
+        .employed
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |employed| {
+            Some(employed + free(employed))
+        })
+        .unwrap_or(limit);
+    1 + free(before)
+}
+
+/// Seats workers for this node's part of a team, if the system lets us have
+/// them.
+#[inline]
+pub(crate) fn seat(outer: &Team, team: &'static Team, part: &mut Part) {
+    if team.seats.get() + 1 >= part.here {
+        return;
+    }
+    let got = runtime().pool.fill(team, part.here);
+    if got < part.here {
+        let missing = part.here - got;
+        if let Some(nodes) = part.nodes {
+            nodes.lack_threads(missing);
+        }
+        part.here = got;
+        part.total = got;
+        if let Some(group) = outer.group() {
+            group.employed.fetch_sub(missing, Ordering::Relaxed);
+        }
+    }
 }
 
 /// The team this thread used last at its depth, or a larger one.
 #[inline]
-fn team_for(worker: &Worker, size: u32) -> &'static Team {
+pub(crate) fn team_for(worker: &Worker, size: u32) -> &'static Team {
     let depth = worker.depth.get() as usize;
     worker.teams.with(|teams| {
         if let Some(&team) = teams.get(depth) {
@@ -263,7 +305,7 @@ pub(crate) fn dismiss(team: &'static Team) {
 pub(crate) fn serve(worker: &'static Worker, seat: Seat) {
     let Seat { member, mut seen } = seat;
     let team = member.team();
-    let num = member.thread_num();
+    let index = member.index();
     member.seat(worker);
     set_current(member);
     loop {
@@ -281,12 +323,12 @@ pub(crate) fn serve(worker: &'static Worker, seat: Seat) {
             // The seat is free once all have arrived, so leave nothing behind.
             let seats = team.seats.get();
             member.vacate();
-            if team.join.arrive(num - 1, seats) {
+            if team.join.arrive(index - 1, seats) {
                 team.join.open(order.number());
             }
             return;
         }
-        if num < size {
+        if index < size {
             run(member, team, order);
         }
     }
@@ -308,6 +350,7 @@ impl Member {
     #[inline]
     fn start(&'static self, team: &'static Team) {
         let dock = &team.dock;
+        self.take_number(team);
         self.inherit(team, dock.icv_stamp.load(Ordering::Relaxed));
         if self.place_stamp.get() != dock.place_stamp.load(Ordering::Relaxed) {
             places::move_to_place(self, team);

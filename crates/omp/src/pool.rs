@@ -1,6 +1,7 @@
 //! Threads and teams between two uses.
 
 use crate::bell::{Bell, Patience};
+use crate::cluster;
 use crate::message;
 use crate::parallel;
 use crate::runtime::runtime;
@@ -101,20 +102,26 @@ impl Pool {
         let stack = settings
             .stack_size
             .unwrap_or_else(process::default_thread_stack_bytes);
-        let started = std::thread::Builder::new()
-            .name(format!("omp-{number}"))
-            .stack_size(stack)
-            .spawn(move || {
-                let worker = Worker::leak();
-                worker.start_recording(runtime());
-                let bench: &'static Bench = Box::leak(Box::new(Bench {
-                    worker,
-                    seat: Mutex::new(None),
-                    called: AtomicBool::new(false),
-                    bell: Bell::new(),
-                }));
-                self.work(bench, seat);
-            });
+        let live = move || {
+            let worker = Worker::leak();
+            worker.start_recording(runtime());
+            let bench: &'static Bench = Box::leak(Box::new(Bench {
+                worker,
+                seat: Mutex::new(None),
+                called: AtomicBool::new(false),
+                bell: Bell::new(),
+            }));
+            self.work(bench, seat);
+        };
+        let name = format!("omp-{number}");
+        let started = match cluster::installed() {
+            Some(nodes) => nodes.cluster.spawn(name, stack, Box::new(live)),
+            None => std::thread::Builder::new()
+                .name(name)
+                .stack_size(stack)
+                .spawn(live)
+                .map(drop),
+        };
         if let Err(problem) = &started
             && !self.warned.swap(true, Ordering::Relaxed)
         {

@@ -1,8 +1,8 @@
 //! Questions about the calling thread's regions, as the `omp_get_*` routines
 //! ask them.
 
-use crate::current;
 use crate::team::Member;
+use crate::{cluster, current, places};
 
 /// The member that represents the calling thread at `level`: the ancestor
 /// whose team has that nesting level, or the thread itself at its own.
@@ -13,7 +13,12 @@ fn ancestor(level: i32) -> Option<&'static Member> {
         return None;
     }
     while member.team().level() > level {
-        member = member.team().parent()?;
+        match member.team().parent() {
+            Some(outer) => member = outer,
+            // The region came from another node. What encloses it is there,
+            // one thread each.
+            None => break,
+        }
     }
     Some(member)
 }
@@ -28,6 +33,15 @@ pub fn ancestor_thread_num(level: i32) -> i32 {
 #[must_use]
 pub fn team_size(level: i32) -> i32 {
     ancestor(level).map_or(-1, |member| member.team().size() as i32)
+}
+
+/// Processors available to the program.
+#[must_use]
+pub fn num_procs() -> u32 {
+    match cluster::installed() {
+        Some(nodes) => nodes.all_threads(),
+        None => places::places().num_procs(),
+    }
 }
 
 /// Whether the calling thread is inside a region of more than one thread.

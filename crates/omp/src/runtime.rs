@@ -26,7 +26,7 @@ pub struct Runtime {
     /// Processors that the threads of this process have for themselves.
     pub processors: u32,
     /// Threads of a region that asks for none, if the user does not either.
-    threads: u32,
+    pub(crate) threads: u32,
     pub(crate) pool: Pool,
     pub(crate) events: crate::task::Events,
     pub(crate) recorder: Option<&'static Recorder>,
@@ -102,6 +102,7 @@ extern "C" fn restart_in_child() {
         recorder,
     );
     RUNTIME.store(Some(child), Ordering::Release);
+    cluster::leave();
     crate::sync::restart_in_child();
     crate::worker::restart_in_child(child);
 }

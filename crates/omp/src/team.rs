@@ -5,6 +5,7 @@
 //! or member `'static`, and starting a region one store.
 
 use crate::bell::{Bell, Patience};
+use crate::cluster::Nodes;
 use crate::icv::Icvs;
 use crate::own::Own;
 use crate::places::{Spot, TeamBinding};
@@ -61,6 +62,12 @@ pub(crate) struct Dock {
     pub(crate) place_stamp: AtomicU32,
     pub(crate) level: AtomicU32,
     pub(crate) active_level: AtomicU32,
+    /// Thread number of the first member on this node.
+    pub(crate) first: AtomicU32,
+    /// Members on all nodes.
+    pub(crate) total: AtomicU32,
+    /// The cluster, if members are on several nodes.
+    pub(crate) nodes: AtomicRef<Nodes>,
     /// The region began with a worksharing construct (`GOMP_parallel_loop_*`).
     pub(crate) preset: AtomicBool,
     /// For the recording: this execution, its code, and when it was asked for.
@@ -124,7 +131,8 @@ pub struct Group {
 pub struct Member {
     team: AtomicRef<Team>,
     worker: AtomicRef<Worker>,
-    thread_num: u32,
+    index: u32,
+    thread_num: Own,
     /// Barrier phases this member has passed; equal in all members between
     /// barriers. Its parity names the set of tasks that the next barrier awaits.
     pub(crate) phase: Own,
@@ -162,10 +170,22 @@ impl Team {
         team
     }
 
-    /// Threads in the current region.
+    /// Threads in the current region, on all nodes.
     #[inline]
     pub fn size(&self) -> u32 {
+        self.dock.total.load(Ordering::Relaxed)
+    }
+
+    /// Threads in the current region in this process.
+    #[inline]
+    pub(crate) fn local_size(&self) -> u32 {
         self.order().size()
+    }
+
+    /// The cluster, if the current region has members on several nodes.
+    #[inline]
+    pub(crate) fn nodes(&self) -> Option<&'static Nodes> {
+        self.dock.nodes.load(Ordering::Relaxed)
     }
 
     /// Nesting level of the region; 0 for an initial thread's implicit region.
@@ -183,7 +203,9 @@ impl Team {
     /// Goes on with the primary thread alone: a fork has taken the others away.
     pub(crate) fn forget_workers(&self) {
         self.seats.set(0);
-        if self.size() > 1 {
+        self.dock.total.store(1, Ordering::Relaxed);
+        self.dock.nodes.store(None, Ordering::Relaxed);
+        if self.local_size() > 1 {
             self.dock
                 .order
                 .store(self.order().alone().0, Ordering::Relaxed);
@@ -212,8 +234,8 @@ impl Team {
     }
 
     #[inline]
-    pub(crate) fn member(&'static self, thread_num: u32) -> &'static Member {
-        &self.members[thread_num as usize]
+    pub(crate) fn member(&'static self, index: u32) -> &'static Member {
+        &self.members[index as usize]
     }
 
     pub(crate) fn capacity(&self) -> u32 {
@@ -248,6 +270,9 @@ impl Dock {
             place_stamp: AtomicU32::new(0),
             level: AtomicU32::new(0),
             active_level: AtomicU32::new(0),
+            first: AtomicU32::new(0),
+            total: AtomicU32::new(1),
+            nodes: AtomicRef::new(None),
             preset: AtomicBool::new(false),
             instance: AtomicU64::new(0),
             site: AtomicU32::new(0),
@@ -257,11 +282,12 @@ impl Dock {
 }
 
 impl Member {
-    fn new(thread_num: u32, icvs: Icvs) -> Self {
+    fn new(index: u32, icvs: Icvs) -> Self {
         Self {
             team: AtomicRef::new(None),
             worker: AtomicRef::new(None),
-            thread_num,
+            index,
+            thread_num: Own::new(index),
             phase: Own::new(0),
             icv_stamp: Own::new(0),
             place_stamp: Own::new(0),
@@ -293,7 +319,20 @@ impl Member {
     /// OpenMP thread number.
     #[inline]
     pub fn thread_num(&self) -> u32 {
-        self.thread_num
+        self.thread_num.get()
+    }
+
+    /// Number among the members in this process.
+    #[inline]
+    pub(crate) fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Takes the thread number that the region gives it.
+    #[inline]
+    pub(crate) fn take_number(&self, team: &Team) {
+        let first = team.dock.first.load(Ordering::Relaxed);
+        self.thread_num.set(first + self.index);
     }
 
     /// ICVs of the task this member runs at the moment.

@@ -16,6 +16,8 @@ pub struct Located {
 /// What the search wants and what it found.
 struct Search {
     wanted: u64,
+    /// `PF_*` bits that the segment must have.
+    flags: u32,
     found: Option<(Vec<u8>, u64)>,
 }
 
@@ -28,14 +30,7 @@ pub fn locate(address: usize) -> Option<Located> {
     if address == 0 {
         return None;
     }
-    let mut search = Search {
-        wanted: address as u64,
-        found: None,
-    };
-    // SAFETY: `visit` has the required signature and treats its last argument
-    // as the `Search` passed here, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
-    let (name, address) = search.found?;
+    let (name, address) = search(address, 0)?;
     let module = if name.is_empty() {
         // The program itself has no name for the loader.
         std::env::current_exe().unwrap_or_default()
@@ -45,24 +40,25 @@ pub fn locate(address: usize) -> Option<Located> {
     Some(Located { module, address })
 }
 
-/// How far above the addresses in its file the running program is mapped.
+/// Whether `address` lies in executable code that was mapped from a file. As
+/// slow as [`locate`].
 #[must_use]
-pub fn program_bias() -> usize {
-    unsafe extern "C" fn first(
-        info: *mut libc::dl_phdr_info,
-        _size: libc::size_t,
-        bias: *mut libc::c_void,
-    ) -> libc::c_int {
-        // SAFETY: the loader passes a valid description for the time of the
-        // call, and `bias` is the exclusive pointer handed over below.
-        unsafe { *bias.cast::<libc::Elf64_Addr>() = (*info).dlpi_addr };
-        1
-    }
-    let mut bias: libc::Elf64_Addr = 0;
-    // SAFETY: `first` has the required signature; the loader shows the program
-    // before its libraries, and `first` ends the walk there.
-    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut bias).cast()) };
-    usize::try_from(bias).unwrap_or_default()
+pub fn is_code(address: usize) -> bool {
+    search(address, libc::PF_X).is_some()
+}
+
+/// The module with a segment at `address` that has all of `flags`: its name
+/// and the address without the load bias.
+fn search(address: usize, flags: u32) -> Option<(Vec<u8>, u64)> {
+    let mut search = Search {
+        wanted: address as u64,
+        flags,
+        found: None,
+    };
+    // SAFETY: `visit` has the required signature and treats its last argument
+    // as the `Search` passed here, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
+    search.found
 }
 
 /// Called for each loaded module; a non-zero result ends the search.
@@ -72,7 +68,7 @@ unsafe extern "C" fn visit(
     search: *mut libc::c_void,
 ) -> libc::c_int {
     // SAFETY: the loader passes a valid description for the time of the call,
-    // and `search` is the exclusive pointer that `locate` handed over.
+    // and `search` is the exclusive pointer that the caller handed over.
     let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
     if info.dlpi_phdr.is_null() {
         return 0;
@@ -82,6 +78,7 @@ unsafe extern "C" fn visit(
         unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
     let inside = headers.iter().any(|header| {
         header.p_type == libc::PT_LOAD
+            && header.p_flags & search.flags == search.flags
             && search
                 .wanted
                 .wrapping_sub(info.dlpi_addr.wrapping_add(header.p_vaddr))
@@ -116,10 +113,11 @@ mod tests {
     }
 
     #[test]
-    fn the_program_is_mapped_where_the_bias_says() {
-        let here = program_bias as *const () as usize;
-        let located = locate(here).unwrap();
-        assert_eq!(located.address, (here - program_bias()) as u64);
+    fn data_is_no_code() {
+        static DATA: u64 = 7;
+        assert!(is_code(data_is_no_code as *const () as usize));
+        assert!(!is_code(std::ptr::from_ref(&DATA).addr()));
+        assert!(!is_code(0));
     }
 
     #[test]

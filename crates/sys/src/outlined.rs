@@ -24,6 +24,22 @@ impl Outlined {
         Self(function)
     }
 
+    /// The function at an address that another process of this program has
+    /// sent, where code lies at the same addresses. `None` if no code that was
+    /// loaded from a file is there. More cannot be checked: a peer that
+    /// decides what this process runs is trusted to name a function's begin.
+    #[must_use]
+    pub fn find(address: usize) -> Option<Self> {
+        if !crate::modules::is_code(address) {
+            return None;
+        }
+        // SAFETY: the address is that of executable code, not null, and all
+        // processes of a cluster run the same program at the same addresses;
+        // the process that sent it has it from `Outlined::address`.
+        let function = unsafe { std::mem::transmute::<usize, extern "C" fn(Opaque)>(address) };
+        Some(Self(function))
+    }
+
     /// Runs it.
     #[inline]
     pub fn call(self, data: Opaque) {

@@ -2,7 +2,7 @@
 
 use super::{ask, ask_with, count, saturated, update_icvs};
 use fathomp_omp::icv::Schedule;
-use fathomp_omp::{current, places, query, runtime};
+use fathomp_omp::{current, query, runtime};
 
 ask! {
     /// Threads in the current team.
@@ -12,7 +12,7 @@ ask! {
     /// Most threads a region without `num_threads` clause could have.
     omp_get_max_threads, omp_get_max_threads_ -> i32 = count(current().icvs().num_threads);
     /// Processors available to the program.
-    omp_get_num_procs, omp_get_num_procs_ -> i32 = count(places::places().num_procs());
+    omp_get_num_procs, omp_get_num_procs_ -> i32 = count(query::num_procs());
     /// Whether the caller is inside a region of more than one thread.
     omp_in_parallel, omp_in_parallel_ -> i32 = i32::from(query::in_parallel());
     /// `dyn-var`.

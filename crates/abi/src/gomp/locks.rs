@@ -6,7 +6,7 @@
 //! Hints are accepted; the lock adapts by itself.
 
 use fathomp_omp::current;
-use fathomp_omp::sync::{Lock, NestLock};
+use fathomp_omp::sync::{Lock, NamedNestLock, NestLock};
 use fathomp_trace::state::State;
 use std::ffi::{c_int, c_void};
 
@@ -111,6 +111,9 @@ routines! {
     }
     /// Fortran: allocates a nestable lock.
     fn omp_init_nest_lock_(lock: *mut *mut NestLock) {
+        if NamedNestLock::find(lock.addr()).is_some() {
+            return;
+        }
         let new = Box::into_raw(Box::new(NestLock::new()));
         // SAFETY: promised by our caller; the variable has room for a pointer.
         unsafe { lock.write(new) };
@@ -122,6 +125,9 @@ routines! {
     }
     /// Fortran: frees a nestable lock.
     fn omp_destroy_nest_lock_(lock: *mut *mut NestLock) {
+        if NamedNestLock::find(lock.addr()).is_some() {
+            return;
+        }
         // SAFETY: promised by our caller.
         let old = unsafe { lock.replace(std::ptr::null_mut()) };
         if !old.is_null() {
@@ -132,16 +138,25 @@ routines! {
     }
     /// Fortran: takes a nestable lock, perhaps once more.
     fn omp_set_nest_lock_(lock: *const *const NestLock) {
+        if let Some(named) = NamedNestLock::find(lock.addr()) {
+            return named.acquire(current());
+        }
         // SAFETY: promised by our caller: the variable is initialised.
         unsafe { &**lock }.acquire(current());
     }
     /// Fortran: gives a nestable lock back once.
     fn omp_unset_nest_lock_(lock: *const *const NestLock) {
+        if let Some(named) = NamedNestLock::find(lock.addr()) {
+            return named.release();
+        }
         // SAFETY: promised by our caller: the variable is initialised.
         unsafe { &**lock }.release();
     }
     /// Fortran: as `omp_test_nest_lock`.
     fn omp_test_nest_lock_(lock: *const *const NestLock) -> c_int {
+        if let Some(named) = NamedNestLock::find(lock.addr()) {
+            return depth(named.try_acquire(current()));
+        }
         // SAFETY: promised by our caller: the variable is initialised.
         depth(unsafe { &**lock }.try_acquire(current()))
     }

@@ -22,6 +22,7 @@
 use super::parallel::{Function, fork_of};
 use crate::entry::entry;
 use crate::fatal::fatal;
+use fathomp_omp::cluster;
 use fathomp_omp::current;
 use fathomp_omp::parallel::{self, Fork};
 use fathomp_omp::task::{self, reductions};
@@ -111,7 +112,11 @@ unsafe fn register(first: usize, outer: usize, threads: u32, shared: Option<&[[u
     while let Some(table) = next {
         let [begin, end] = match shared.and_then(|copies| copies.get(number)) {
             Some(copies) => *copies,
-            None => allocate(table, threads),
+            None => {
+                let (bytes, align) = size(table, threads);
+                let begin = allocate(bytes, align);
+                [begin, begin + bytes]
+            }
         };
         table.set(COPIES, begin);
         table.set(END, end);
@@ -124,12 +129,20 @@ unsafe fn register(first: usize, outer: usize, threads: u32, shared: Option<&[[u
     }
 }
 
-/// Zeroed memory for the copies of all threads: begin and end.
-fn allocate(table: Table, threads: u32) -> [usize; 2] {
+/// Bytes of the copies of all threads, and their alignment.
+fn size(table: Table, threads: u32) -> (usize, usize) {
     let align = table.get(COPIES).max(size_of::<usize>());
     let Some(bytes) = table.get(STRIDE).checked_mul(threads as usize) else {
         out_of_memory(usize::MAX)
     };
+    (bytes, align)
+}
+
+/// Zeroed memory.
+fn allocate(bytes: usize, align: usize) -> usize {
+    if let Some(begin) = cluster::allocate(bytes, align) {
+        return begin;
+    }
     let mut memory = std::ptr::null_mut();
     // SAFETY: plain C allocation into a local; checked below.
     let failed = unsafe { libc::posix_memalign(&raw mut memory, align, bytes.max(1)) };
@@ -138,8 +151,7 @@ fn allocate(table: Table, threads: u32) -> [usize; 2] {
     }
     // SAFETY: just allocated with that size.
     unsafe { memory.write_bytes(0, bytes) };
-    let begin = memory.expose_provenance();
-    [begin, begin + bytes]
+    memory.expose_provenance()
 }
 
 fn out_of_memory(bytes: usize) -> ! {
@@ -149,6 +161,9 @@ fn out_of_memory(bytes: usize) -> ! {
 }
 
 fn free(begin: usize) {
+    if cluster::free(begin) {
+        return;
+    }
     // SAFETY: `begin` came from `allocate` and is freed once: by the construct
     // that allocated it, at its end.
     unsafe { libc::free(std::ptr::with_exposed_provenance_mut(begin)) };
@@ -284,17 +299,14 @@ extern "C" fn gomp_parallel_reductions(
 pub(crate) unsafe fn begin_workshare(member: &'static Member, data: *mut usize) {
     let first = data.expose_provenance();
     let threads = member.team().size();
-    let copies = reductions::begin_workshare(member, || {
+    let sizes = || {
         // SAFETY: promised by our caller; the chain is not yet linked to any
         // other, so these are the construct's own tables.
         let tables = unsafe { Table::at(first) };
-        tables.map_or_else(Vec::new, |first| {
-            first
-                .chain()
-                .map(|table| allocate(table, threads))
-                .collect()
-        })
-    });
+        let chain = tables.into_iter().flat_map(Table::chain);
+        chain.map(|table| size(table, threads)).collect()
+    };
+    let copies = reductions::begin_workshare(member, sizes, allocate);
     let outer = reductions::table(member);
     // SAFETY: promised by our caller; `outer` as in `register_in_group`.
     unsafe { register(first, outer, threads, Some(&copies)) };

@@ -1,15 +1,31 @@
 //! Regions whose members are spread over several processes, the *nodes*.
 //!
-//! Every node runs this runtime. Node 0 runs the program; the others wait for
-//! regions. A region that is spread has a team on every node
-//! that has members of it, an ordinary team whose members' numbers begin at
-//! the node's first one. What the teams must agree on goes through a
-//! [`Cluster`], which somebody else provides: barriers, locks by name, and
-//! words that all nodes see. Without one, all this costs a test of a pointer.
+//! Every node runs this runtime. Node 0 runs the program; the others wait in
+//! [`serve`] for regions. A region that is spread has a team on every node
+//! that has members of it, an ordinary team whose thread numbers begin at the
+//! node's first one. What the teams must agree on goes through a [`Cluster`],
+//! which somebody else provides: barriers, locks by name, and words that all
+//! nodes see. Without one, all this costs a test of a pointer.
+//!
+//! `README.md` beside this file says who has which number, what happens at
+//! barriers, and what every construct asks of the cluster.
 
+mod cells;
+mod memory;
+mod order;
+mod region;
+
+pub(crate) use cells::{Of, of_construct, of_reductions};
+pub use memory::{allocate, free};
+pub(crate) use region::Part;
+pub use region::{dismiss, serve};
+
+use crate::parallel::LARGEST_TEAM;
+use crate::sync::Names;
 use fathomp_sys::static_ref::AtomicRef;
-use std::io;
-use std::sync::atomic::Ordering;
+use memory::Lent;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fmt, io};
 
 /// What connects the nodes. All of it may be called by several threads at a
 /// time unless it says otherwise.
@@ -95,33 +111,75 @@ pub trait Cluster: Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell(pub u64);
 
-/// What is kept about the cluster.
-pub(crate) struct Installed {
+/// This node's side of the cluster.
+pub(crate) struct Nodes {
     pub(crate) cluster: &'static dyn Cluster,
+    /// A region is spread at the moment; there can be one at a time.
+    busy: AtomicBool,
+    /// Locks that threads of this node hold or wait for.
+    pub(crate) locks: Names,
+    lent: Lent,
 }
 
-static INSTALLED: AtomicRef<Installed> = AtomicRef::new(None);
+impl fmt::Debug for Nodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Nodes({} of {})",
+            self.cluster.node(),
+            self.cluster.nodes()
+        )
+    }
+}
 
-impl Installed {
+impl Nodes {
     /// Threads that the user wants on all nodes together.
     pub(crate) fn all_threads(&self) -> u32 {
         self.cluster
             .nodes()
             .saturating_mul(self.cluster.threads_per_node())
+            .min(LARGEST_TEAM)
+    }
+
+    /// Ends the program because of `reason`.
+    fn fail(&self, reason: fmt::Arguments) -> ! {
+        self.cluster.fail(&reason.to_string())
+    }
+
+    /// The system has refused threads that other nodes count on.
+    #[cold]
+    pub(crate) fn lack_threads(&self, missing: u32) -> ! {
+        self.fail(format_args!(
+            "the system refuses {missing} of the threads that a region needs on node {}: \
+             ask for fewer threads or raise the limit (ulimit -u)",
+            self.cluster.node()
+        ))
     }
 }
+
+static INSTALLED: AtomicRef<Nodes> = AtomicRef::new(None);
 
 /// Makes this process a node. To be called before the program's first OpenMP
 /// construct, once. A cluster of one node changes nothing.
 pub fn install(cluster: &'static dyn Cluster) {
     if cluster.nodes() > 1 {
-        let installed = Box::leak(Box::new(Installed { cluster }));
-        INSTALLED.store(Some(installed), Ordering::Release);
+        let nodes = Box::leak(Box::new(Nodes {
+            cluster,
+            busy: AtomicBool::new(false),
+            locks: Names::default(),
+            lent: Lent::default(),
+        }));
+        INSTALLED.store(Some(nodes), Ordering::Release);
     }
 }
 
 /// The cluster, if this process is a node of one.
 #[inline]
-pub(crate) fn installed() -> Option<&'static Installed> {
+pub(crate) fn installed() -> Option<&'static Nodes> {
     INSTALLED.load(Ordering::Acquire)
+}
+
+/// Runs in a forked child: it is no node.
+pub(crate) fn leave() {
+    INSTALLED.store(None, Ordering::Release);
 }

@@ -95,7 +95,7 @@ pub(crate) fn move_to_place(member: &'static Member, team: &'static Team) {
     let stamp = team.dock.place_stamp.load(Ordering::Relaxed);
     let binding = *team.binding.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(binding) = binding {
-        settle(member, binding.thread(member.thread_num()));
+        settle(member, binding.thread(member.index()));
     }
     member.place_stamp.set(stamp);
     if runtime().settings.display_affinity {

@@ -2,6 +2,8 @@
 
 use super::word::Word;
 use crate::barrier::wait_recorded;
+use crate::cluster::{self, Nodes};
+use crate::team::Member;
 use crate::worker::current;
 use fathomp_trace::state::State;
 
@@ -30,36 +32,64 @@ impl Lock {
 
     /// Makes it a free lock, whatever it was.
     pub fn reset(&self) {
-        self.0.reset();
+        if cluster::installed().is_none() {
+            self.0.reset();
+        }
+    }
+
+    /// What it is known by among the nodes of a cluster.
+    fn name(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
     /// Takes it if it is free.
     #[inline]
     #[must_use]
     pub fn try_acquire(&self) -> bool {
-        self.0.try_acquire()
+        match cluster::installed() {
+            None => self.0.try_acquire(),
+            Some(nodes) => nodes.locks.try_acquire(nodes.cluster, self.name()),
+        }
     }
 
     /// Takes it; a wait is recorded as time in `state`.
     #[inline]
     pub fn acquire(&self, state: State) {
-        if !self.try_acquire() {
+        if let Some(nodes) = cluster::installed() {
+            self.acquire_named(nodes, state);
+        } else if !self.0.try_acquire() {
             self.acquire_contended(state);
         }
     }
 
     #[cold]
+    fn acquire_named(&self, nodes: &'static Nodes, state: State) {
+        let member = current();
+        wait_recorded(member, state, || {
+            let patience = patience(member);
+            nodes.locks.acquire(nodes.cluster, self.name(), patience);
+        });
+    }
+
+    #[cold]
     fn acquire_contended(&self, state: State) {
         let member = current();
-        let patience = member.team().patience().polls().min(PATIENCE_MAX);
-        wait_recorded(member, state, || self.0.wait(patience));
+        wait_recorded(member, state, || self.0.wait(patience(member)));
     }
 
     /// Gives it back. Giving back a free lock has no effect.
     #[inline]
     pub fn release(&self) {
-        self.0.release();
+        match cluster::installed() {
+            None => self.0.release(),
+            Some(nodes) => nodes.locks.release(nodes.cluster, self.name()),
+        }
     }
+}
+
+/// Pauses before `member` sleeps for want of a lock.
+pub(super) fn patience(member: &'static Member) -> u32 {
+    member.team().patience().polls().min(PATIENCE_MAX)
 }
 
 #[cfg(test)]

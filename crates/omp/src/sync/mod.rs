@@ -1,11 +1,13 @@
 //! Locks and critical sections.
 
 mod lock;
+mod names;
 mod nest;
 mod word;
 
 pub use lock::Lock;
-pub use nest::NestLock;
+pub(crate) use names::Names;
+pub use nest::{NamedNestLock, NestLock};
 
 /// A lock whose cache line holds nothing else.
 #[repr(align(128))]

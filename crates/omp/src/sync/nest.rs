@@ -1,6 +1,8 @@
 //! Nestable locks.
 
-use super::lock::Lock;
+use super::lock::{Lock, patience};
+use crate::barrier::wait_recorded;
+use crate::cluster::{self, Nodes};
 use crate::team::Member;
 use fathomp_trace::state::State;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -30,6 +32,9 @@ impl NestLock {
 
     /// Makes it a free lock, whatever it was.
     pub fn reset(&self) {
+        if cluster::installed().is_some() {
+            return;
+        }
         self.lock.reset();
         self.depth.store(0, Ordering::Relaxed);
         self.owner.store(0, Ordering::Relaxed);
@@ -38,6 +43,9 @@ impl NestLock {
     /// Takes it, waiting if another task holds it.
     #[inline]
     pub fn acquire(&self, member: &'static Member) {
+        if let Some(named) = self.named() {
+            return named.acquire(member);
+        }
         if !self.is_mine(member) {
             self.lock.acquire(State::Lock);
             self.owner.store(member.task.identity(), Ordering::Relaxed);
@@ -50,6 +58,9 @@ impl NestLock {
     #[inline]
     #[must_use]
     pub fn try_acquire(&self, member: &'static Member) -> u32 {
+        if let Some(named) = self.named() {
+            return named.try_acquire(member);
+        }
         if !self.is_mine(member) {
             if !self.lock.try_acquire() {
                 return 0;
@@ -62,12 +73,20 @@ impl NestLock {
     /// Gives it back once.
     #[inline]
     pub fn release(&self) {
+        if let Some(named) = self.named() {
+            return named.release();
+        }
         let depth = self.depth.load(Ordering::Relaxed).saturating_sub(1);
         self.depth.store(depth, Ordering::Relaxed);
         if depth == 0 {
             self.owner.store(0, Ordering::Relaxed);
             self.lock.release();
         }
+    }
+
+    #[inline]
+    fn named(&self) -> Option<NamedNestLock> {
+        NamedNestLock::find(std::ptr::from_ref(self).addr())
     }
 
     /// Another task may change the owner at any time, but never to or from
@@ -82,5 +101,48 @@ impl NestLock {
         let depth = self.depth.load(Ordering::Relaxed) + 1;
         self.depth.store(depth, Ordering::Relaxed);
         depth
+    }
+}
+
+/// A nestable lock that the nodes of a cluster know by its address.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedNestLock {
+    nodes: &'static Nodes,
+    name: usize,
+}
+
+impl NamedNestLock {
+    /// The lock at `address`; none if this process is no node of a cluster,
+    /// where a lock is what its memory says.
+    #[inline]
+    #[must_use]
+    pub fn find(address: usize) -> Option<Self> {
+        cluster::installed().map(|nodes| Self {
+            nodes,
+            name: address,
+        })
+    }
+
+    /// As [`NestLock::acquire`].
+    pub fn acquire(self, member: &'static Member) {
+        let task = member.task.identity();
+        wait_recorded(member, State::Lock, || {
+            self.nodes
+                .locks
+                .acquire_nest(self.nodes.cluster, self.name, task, patience(member));
+        });
+    }
+
+    /// As [`NestLock::try_acquire`].
+    #[must_use]
+    pub fn try_acquire(self, member: &'static Member) -> u32 {
+        let Self { nodes, name } = self;
+        let task = member.task.identity();
+        nodes.locks.try_acquire_nest(nodes.cluster, name, task)
+    }
+
+    /// As [`NestLock::release`].
+    pub fn release(self) {
+        self.nodes.locks.release_nest(self.nodes.cluster, self.name);
     }
 }

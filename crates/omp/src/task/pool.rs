@@ -134,6 +134,11 @@ impl Pool {
         self.reduces.store(table.is_some(), Ordering::Relaxed);
     }
 
+    /// The table they reduce into; 0 if there is none.
+    pub(crate) fn region_table(&'static self) -> usize {
+        self.region_group().map_or(0, Group::reductions)
+    }
+
     /// The taskgroup of the region's implicit tasks.
     #[inline]
     pub(super) fn region_group(&'static self) -> Option<&'static Group> {
@@ -214,7 +219,7 @@ fn invite_now_and_then(member: &'static Member, team: &'static Team, number: u64
 /// there are processors.
 #[cold]
 fn invite(team: &'static Team) {
-    let awake = team.size().saturating_sub(sleepers(team));
+    let awake = team.local_size().saturating_sub(sleepers(team));
     if awake >= runtime().processors {
         return;
     }
@@ -254,8 +259,8 @@ fn steal(
     team: &'static Team,
     wanted: impl Fn(&'static Task) -> bool,
 ) -> Option<&'static Task> {
-    let size = team.size();
-    let me = member.thread_num();
+    let size = team.local_size();
+    let me = member.index();
     // Whoever had tasks last time probably has more.
     let mut victim = member.task.victim.get();
     for _ in 0..size {
@@ -338,7 +343,7 @@ fn announce_now(member: &'static Member) {
 #[inline]
 pub(crate) fn help_from_dock(member: &'static Member, seen: Order) {
     let pool = &member.team().tasks;
-    if pool.is_used() && member.thread_num() < seen.size() {
+    if pool.is_used() && member.index() < seen.size() {
         help_if_open(member, pool, seen);
     }
 }
@@ -379,7 +384,7 @@ pub(crate) fn may_stay(member: &'static Member) -> bool {
     let runtime = runtime();
     team.tasks.is_used()
         || team.tasks.ever_used.load(Ordering::Relaxed)
-            && team.size() <= runtime.processors
+            && team.local_size() <= runtime.processors
             && runtime.settings.wait_policy != Some(WaitPolicy::Passive)
 }
 

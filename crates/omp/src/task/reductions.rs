@@ -7,6 +7,7 @@
 //! known by its address; 0 means none.
 
 use super::group;
+use crate::cluster::of_reductions;
 use crate::team::{Member, Team};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -69,11 +70,13 @@ impl Meetings {
 }
 
 /// Begins a worksharing construct with task reductions: opens its taskgroup
-/// and returns begin and end of the copies, which `allocate` makes for the
-/// team if this member is the first.
+/// and returns begin and end of the copies for each of its tables, which need
+/// `sizes` bytes, so aligned. `allocate` makes them, zeroed, if this member is
+/// the first of the team.
 pub fn begin_workshare(
     member: &'static Member,
-    allocate: impl FnOnce() -> Vec<[usize; 2]>,
+    sizes: impl FnOnce() -> Vec<(usize, usize)>,
+    allocate: impl Fn(usize, usize) -> usize,
 ) -> Vec<[usize; 2]> {
     let team = member.team();
     team.tasks.mark_used();
@@ -84,17 +87,28 @@ pub fn begin_workshare(
     if let Some(meeting) = meetings.iter().find(|meeting| meeting.round == round) {
         return meeting.copies.clone();
     }
-    let copies = allocate();
+    let sizes = sizes();
+    let begins = match team.nodes() {
+        None => sizes
+            .iter()
+            .map(|&(bytes, align)| allocate(bytes, align))
+            .collect(),
+        Some(nodes) => nodes.lend_to_all(&sizes, |of| of_reductions(round, of)),
+    };
+    let copies: Vec<_> = std::iter::zip(begins, sizes)
+        .map(|(begin, (bytes, _))| [begin, begin + bytes])
+        .collect();
     meetings.push(Meeting {
         round,
-        left: team.size(),
+        left: team.local_size(),
         copies: copies.clone(),
     });
     copies
 }
 
 /// Ends the innermost worksharing construct with task reductions: waits for
-/// its tasks. Returns what to free if this member is the last.
+/// its tasks. Returns what to free if this member is the last of a team that
+/// allocated its copies itself.
 pub fn end_workshare(member: &'static Member) -> Option<Vec<[usize; 2]>> {
     group::group_end(member);
     // Constructs of this kind do not nest in one implicit task: the last
@@ -103,5 +117,7 @@ pub fn end_workshare(member: &'static Member) -> Option<Vec<[usize; 2]>> {
     let mut meetings = member.team().tasks.meetings.lock();
     let place = meetings.iter().position(|meeting| meeting.round == round)?;
     meetings[place].left -= 1;
-    (meetings[place].left == 0).then(|| meetings.swap_remove(place).copies)
+    let last = meetings[place].left == 0;
+    let copies = last.then(|| meetings.swap_remove(place).copies);
+    copies.filter(|_| member.team().nodes().is_none())
 }

@@ -54,7 +54,7 @@ pub fn encounter(member: &'static Member, deferrable: bool, priority: u32) -> Op
     let at_once = !deferrable
         || parent.traits().has(Traits::FINAL)
         || is_crowded(member, team, priority)
-        || team.size() == 1;
+        || team.local_size() == 1;
     Some(Encounter {
         member,
         team,
@@ -67,7 +67,7 @@ pub fn encounter(member: &'static Member, deferrable: bool, priority: u32) -> Op
 #[inline]
 fn is_crowded(member: &'static Member, team: &'static Team, priority: u32) -> bool {
     member.task.deque.is_full()
-        || priority != 0 && team.tasks.commons.len() >= CAPACITY * team.size() as usize
+        || priority != 0 && team.tasks.commons.len() >= CAPACITY * team.local_size() as usize
 }
 
 /// Creates a task; runs it at once if it cannot be deferred or enough tasks
@@ -191,7 +191,7 @@ pub fn create_special(
     let included = !clauses.deferrable || parent.traits().has(Traits::FINAL);
     // With no brother to wait for, and none that could come before it is
     // complete, dependences mean nothing.
-    let alone = team.size() == 1 && !parent.children.is_outstanding();
+    let alone = team.local_size() == 1 && !parent.children.is_outstanding();
     if included {
         wait::wait_depend(member, dependences);
     }
@@ -233,7 +233,7 @@ pub fn create_special(
             return;
         }
     }
-    if team.size() == 1 || member.task.deque.is_full() {
+    if team.local_size() == 1 || member.task.deque.is_full() {
         run_now(member, task);
     } else {
         pool::enqueue(Some(member), team, task);

@@ -6,6 +6,7 @@
 //! that the compiler divides itself have no number of their own; the phase
 //! tells them apart.
 
+use super::{deal, ordered};
 use crate::runtime::runtime;
 use crate::task;
 use crate::team::Member;
@@ -50,8 +51,12 @@ pub fn cancel(member: &'static Member, what: Cancel) -> bool {
             team.cancelled.store(true, Ordering::SeqCst);
             team.ring_all();
             team.shares.ring_all();
+            ordered::give_up(member);
         }
-        Cancel::Worksharing => team.shares.cancelled.0.store(key(member), Ordering::SeqCst),
+        Cancel::Worksharing => {
+            team.shares.cancelled.0.store(key(member), Ordering::SeqCst);
+            deal::give_up(member);
+        }
         Cancel::Taskgroup => return task::cancel_taskgroup(member),
     }
     true

@@ -55,6 +55,10 @@ pub(crate) struct Cursor {
     pub(super) position_after: OwnWord,
     /// [`Turn`](super::ordered::Turns) of the current chunk.
     pub(super) turn: Own,
+    /// Whether the chunk before the current one may be another node's, and
+    /// whether the one after it may.
+    pub(super) after_other: Own,
+    pub(super) before_other: Own,
     pub(super) doacross: OwnCell<Option<Arc<Doacross>>>,
     pub(super) tally: Tally,
 
@@ -120,6 +124,8 @@ impl Cursor {
             position: OwnWord::new(),
             position_after: OwnWord::new(),
             turn: Own::new(0),
+            after_other: Own::new(0),
+            before_other: Own::new(0),
             doacross: OwnCell::new(None),
             tally: Tally::new(),
             range: Range::empty(),
@@ -180,7 +186,7 @@ impl Cursor {
             slot: team
                 .shares
                 .slots
-                .far(construct, self.base.get(), left, team.size()),
+                .far(construct, self.base.get(), left, team.local_size()),
             construct,
             far: true,
         }

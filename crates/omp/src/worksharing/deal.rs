@@ -13,15 +13,22 @@
 //!   iteration (`lastprivate`) by the last value of its loop variable, so
 //!   whoever runs it must not run anything after it.
 //!
+//! * Where members are on several nodes, all requests go to the node's
+//!   [`Batch`](super::batch::Batch).
+//!
 //! Claims count *units*. A unit is one chunk, or a power of two of them where
 //! the loop has more chunks than a word can count.
 
+use super::batch::{Batch, Cut, Sharers};
 use super::claim;
 use super::cursor::{Cursor, Place};
 use super::iterations::{Iterations, share};
+use super::ordered;
 use super::range;
+use crate::cluster::{Of, of_construct};
 use crate::icv::{Schedule, ScheduleKind};
 use crate::team::Member;
+use fathomp_trace::now;
 use std::sync::atomic::Ordering;
 
 /// The schedule of a loop, with everything about it known.
@@ -88,6 +95,10 @@ pub(super) mod kind {
     pub(super) const RANGE: u32 = 3;
     /// A share of what is left in the claim word.
     pub(super) const GUIDED: u32 = 4;
+    /// The next unit of the node's batch.
+    pub(in super::super) const BATCH: u32 = 5;
+    /// A share of the node's batch.
+    pub(in super::super) const GUIDED_BATCH: u32 = 6;
 }
 
 impl Cursor {
@@ -141,7 +152,12 @@ impl Cursor {
                 self.chunk.set(chunk);
                 // Ranges tell loops apart by few bits, which is enough only
                 // while members are close to each other.
-                if monotonic || place.far {
+                if member.team().nodes().is_some() {
+                    let (total, unit) = units(count, chunk, claim::UNITS_MAX);
+                    self.total.set(total);
+                    self.unit.set(unit);
+                    self.deal.set(kind::BATCH);
+                } else if monotonic || place.far {
                     let (total, unit) = units(count, chunk, claim::UNITS_MAX);
                     self.total.set(total);
                     self.unit.set(unit);
@@ -161,7 +177,10 @@ impl Cursor {
                 self.unit.set(unit);
                 self.amount.set(chunk.max(1).div_ceil(unit));
                 self.chunk.set(count);
-                self.deal.set(kind::GUIDED);
+                self.deal.set(match member.team().nodes() {
+                    Some(_) => kind::GUIDED_BATCH,
+                    None => kind::GUIDED,
+                });
             }
         }
     }
@@ -220,6 +239,7 @@ impl Cursor {
                 .is_some_and(|slot| self.open_unit(slot.claim.add_more(1))),
             kind::CHUNKS => self.next_static(),
             kind::GUIDED => self.next_guided(member),
+            kind::BATCH | kind::GUIDED_BATCH => self.next_of_batch(member),
             _ => false,
         };
         if !more {
@@ -280,8 +300,8 @@ impl Cursor {
             self.amount.set(0);
         }
         let team = member.team();
-        let size = team.size();
-        let own = member.thread_num();
+        let size = team.local_size();
+        let own = member.index();
         let stolen = (1..size).any(|offset| {
             let victim = team.member((own + offset) % size);
             victim
@@ -341,9 +361,55 @@ impl Cursor {
         }
     }
 
+    #[cold]
+    fn next_of_batch(&self, member: &'static Member) -> bool {
+        let team = member.team();
+        let (Some(slot), Some(nodes)) = (self.slot(), team.nodes()) else {
+            return false;
+        };
+        let construct = self.in_loop.get();
+        let mut extra = slot.extra(construct);
+        let batch = extra.batch.get_or_insert_with(|| {
+            let cut = if self.deal.get() == kind::GUIDED_BATCH {
+                Cut::Guided(self.amount.get())
+            } else if ordered::is_ordered(self) {
+                Cut::Ordered
+            } else {
+                Cut::Dynamic
+            };
+            let sharers = Sharers {
+                first: (member.thread_num() - member.index()).into(),
+                here: team.local_size().into(),
+                all: team.size().into(),
+                nodes: nodes.cluster.nodes().into(),
+            };
+            Batch::new(cut, sharers, self.total.get())
+        });
+        let cell = of_construct(member, construct, Of::Claim);
+        let chunk = batch.take(|amount| nodes.cluster.add(cell, amount), now);
+        drop(extra);
+        let Some(chunk) = chunk else { return false };
+        self.open(chunk.from, chunk.to);
+        self.after_other.set(chunk.after_other.into());
+        self.before_other.set(chunk.before_other.into());
+        true
+    }
+
     #[inline]
     fn count(&self) -> u64 {
         self.iterations().count()
+    }
+}
+
+/// The loop met last has been cancelled: other nodes draw no more of it.
+pub(super) fn give_up(member: &'static Member) {
+    let cursor = &member.share;
+    let Some(nodes) = member.team().nodes() else {
+        return;
+    };
+    if matches!(cursor.deal.get(), kind::BATCH | kind::GUIDED_BATCH) {
+        let cell = of_construct(member, cursor.in_loop.get(), Of::Claim);
+        nodes.cluster.add(cell, claim::UNITS_MAX);
     }
 }
 

@@ -13,6 +13,7 @@ use super::iterations::share;
 use super::ordered::wait_for_turn;
 use crate::barrier::wait_recorded;
 use crate::bell::Bell;
+use crate::cluster::{Cell, Of, of_construct};
 use crate::team::Member;
 use fathomp_trace::state::State;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,6 +58,18 @@ impl Layout {
             Self::Shares { count, size } => owner(outermost, count, size),
             Self::RoundRobin { chunk, size } => outermost / chunk % size,
             Self::Chunks { chunk } => outermost / chunk,
+        }
+    }
+
+    /// Whether only threads of this node post to the entry, as far as is known.
+    fn is_here(self, entry: u64, member: &'static Member) -> bool {
+        let first = member.thread_num() - member.index();
+        let here = first..first + member.team().local_size();
+        match self {
+            Self::Shares { .. } | Self::RoundRobin { .. } => {
+                u32::try_from(entry).is_ok_and(|thread_num| here.contains(&thread_num))
+            }
+            Self::Chunks { .. } => false,
         }
     }
 }
@@ -133,11 +146,15 @@ impl Doacross {
         self.bells.iter().for_each(Bell::ring);
     }
 
-    fn post(&self, index: impl FnMut(usize) -> u64) {
+    fn post(&self, member: &'static Member, index: impl FnMut(usize) -> u64) {
         let (number, entry) = self.locate(index);
         if let Some(progress) = self.progress(entry) {
-            progress.store(number.wrapping_add(1), Ordering::SeqCst);
+            let next = number.wrapping_add(1);
+            progress.store(next, Ordering::SeqCst);
             self.bells[entry as usize % BELLS].ring();
+            if let Some(nodes) = member.team().nodes() {
+                nodes.cluster.put(cell(member, entry), next);
+            }
         }
     }
 
@@ -151,10 +168,22 @@ impl Doacross {
             return;
         }
         let bell = &self.bells[entry as usize % BELLS];
-        wait_recorded(member, State::Ordered, || {
-            wait_for_turn(member.team(), bell, ready);
+        wait_recorded(member, State::Ordered, || match member.team().nodes() {
+            Some(nodes) if !self.layout.is_here(entry, member) => {
+                let next = nodes
+                    .cluster
+                    .wait(cell(member, entry), number.wrapping_add(1));
+                progress.fetch_max(next, Ordering::SeqCst);
+            }
+            _ => wait_for_turn(member.team(), bell, ready),
         });
     }
+}
+
+/// Where the progress of an entry is told to other nodes.
+fn cell(member: &'static Member, entry: u64) -> Cell {
+    let construct = member.share.in_loop.get();
+    of_construct(member, construct, Of::Progress(entry))
 }
 
 /// The loop being started has these trip counts, outermost first.
@@ -176,7 +205,7 @@ pub fn set_up(
 pub fn post(member: &'static Member, index: impl Fn(usize) -> u64) {
     member.share.doacross.with(|doacross| {
         if let Some(doacross) = doacross {
-            doacross.post(&index);
+            doacross.post(member, &index);
         }
     });
 }
@@ -237,7 +266,7 @@ mod tests {
             let (number, entry) = doacross.locate(|i| [outer, inner][i]);
             doacross.progress(entry).unwrap().load(Ordering::SeqCst) > number
         };
-        doacross.post(|i| [2, 1][i]);
+        doacross.post(crate::current(), |i| [2, 1][i]);
         assert!(ready(2, 0) && ready(2, 1));
         assert!(!ready(2, 2) && !ready(3, 0) && !ready(1, 2));
     }

@@ -6,6 +6,7 @@ use super::iterations::Iterations;
 use super::ordered;
 use super::slot::Extra;
 use crate::barrier;
+use crate::cluster::of_construct;
 use crate::team::Member;
 use fathomp_trace::record::LoopKind;
 use fathomp_trace::state::State;
@@ -82,6 +83,8 @@ pub fn start_with<R>(
     cursor.slot.store(Some(place.slot), Ordering::Relaxed);
     prepare(member, wanted, member.team().size(), Some(place));
     set_up(&mut SharedParts {
+        member,
+        construct: place.construct,
         extra: place.slot.extra(place.construct),
     })
 }
@@ -91,7 +94,7 @@ pub(super) fn prepare(member: &'static Member, wanted: &Loop, size: u32, place: 
     let cursor = &member.share;
     cursor.in_loop.set(cursor.construct());
     cursor.set_up(member, size, &wanted.iterations, wanted.dealing, place);
-    ordered::prepare(cursor, wanted.ordered && size > 1);
+    ordered::prepare(member, cursor, wanted.ordered && size > 1);
     cursor.recorded.set(0);
     if let Some(recorder) = member.worker().recorder() {
         super::recording::begin(member, recorder, wanted);
@@ -148,8 +151,13 @@ pub fn end_cancel(member: &'static Member) -> bool {
     barrier::cancellable(member, State::ImplicitBarrier)
 }
 
+/// As aligned as any compiled code expects, in bytes.
+const MEMORY_ALIGN: usize = 64;
+
 /// What the members of a loop share besides its iterations.
 pub struct SharedParts<'a> {
+    member: &'static Member,
+    construct: u32,
     pub(super) extra: MutexGuard<'a, Extra>,
 }
 
@@ -157,6 +165,12 @@ impl SharedParts<'_> {
     /// Address of `bytes` bytes of memory all members share, zero at first,
     /// until the loop's end.
     pub fn memory(&mut self, bytes: usize) -> usize {
-        self.extra.memory(bytes)
+        let Some(nodes) = self.member.team().nodes() else {
+            return self.extra.memory(bytes);
+        };
+        *self.extra.lent.get_or_insert_with(|| {
+            let cell = |of| of_construct(self.member, self.construct, of);
+            nodes.lend_to_all(&[(bytes, MEMORY_ALIGN)], cell)[0]
+        })
     }
 }

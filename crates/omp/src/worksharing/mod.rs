@@ -3,6 +3,7 @@
 //! Members compute everything about a construct themselves and share a few
 //! words per construct; `README.md` beside this file says how.
 
+mod batch;
 mod cancel;
 mod claim;
 mod cursor;

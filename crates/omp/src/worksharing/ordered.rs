@@ -10,6 +10,7 @@ use super::claim::Tag;
 use super::cursor::Cursor;
 use crate::barrier::wait_recorded;
 use crate::bell::{Bell, Patience};
+use crate::cluster::{Of, of_construct};
 use crate::runtime::runtime;
 use crate::team::{Member, Team};
 use fathomp_sys::process::yield_now;
@@ -31,12 +32,24 @@ mod state {
 
 /// The member meets a loop.
 #[inline]
-pub(super) fn prepare(cursor: &Cursor, ordered: bool) {
-    cursor.turn.set(if ordered {
-        state::NO_CHUNK
-    } else {
-        state::NOT_ORDERED
-    });
+pub(super) fn prepare(member: &Member, cursor: &Cursor, ordered: bool) {
+    if !ordered {
+        return cursor.turn.set(state::NOT_ORDERED);
+    }
+    cursor.turn.set(state::NO_CHUNK);
+    // As it is where chunks are dealt in advance: neighbours have neighbouring
+    // chunks. Dealing on request knows better.
+    let team = member.team();
+    let spread = team.nodes().is_some();
+    let first = spread && member.index() == 0;
+    let last = spread && member.index() + 1 == team.local_size();
+    cursor.after_other.set(first.into());
+    cursor.before_other.set(last.into());
+}
+
+/// Whether the loop met last is an ordered one.
+pub(super) fn is_ordered(cursor: &Cursor) -> bool {
+    cursor.turn.get() != state::NOT_ORDERED
 }
 
 #[inline]
@@ -69,8 +82,10 @@ pub(super) fn finish_chunk(member: &'static Member) {
     if turn == state::BEFORE {
         wait(member);
     }
-    if let Some(slot) = cursor.slot.load(Ordering::Relaxed) {
-        let after = cursor.position_after.get();
+    let after = cursor.position_after.get();
+    if cursor.before_other.get() != 0 {
+        pass_to_other(member, after);
+    } else if let Some(slot) = cursor.slot.load(Ordering::Relaxed) {
         let next = slot.order.at(after);
         next.turn.pass_to(Tag::of(cursor.in_loop.get()), after);
         next.bell.ring();
@@ -86,6 +101,9 @@ fn wait(member: &'static Member) {
     };
     let tag = Tag::of(cursor.in_loop.get());
     let position = cursor.position.get();
+    if cursor.after_other.get() != 0 {
+        return wait_for_other(member, position);
+    }
     let mine = slot.order.at(position);
     if mine.turn.is_at(tag, position) {
         return;
@@ -93,6 +111,35 @@ fn wait(member: &'static Member) {
     wait_recorded(member, State::Ordered, || {
         wait_for_turn(member.team(), &mine.bell, || mine.turn.is_at(tag, position));
     });
+}
+
+/// The chunk at this position may be another node's.
+#[cold]
+fn pass_to_other(member: &'static Member, position: u64) {
+    if let Some(nodes) = member.team().nodes() {
+        let cell = of_construct(member, member.share.in_loop.get(), Of::Turn);
+        nodes.cluster.put(cell, position);
+    }
+}
+
+/// The chunk before this position may be another node's.
+#[cold]
+fn wait_for_other(member: &'static Member, position: u64) {
+    if let Some(nodes) = member.team().nodes().filter(|_| position != 0) {
+        let cell = of_construct(member, member.share.in_loop.get(), Of::Turn);
+        wait_recorded(member, State::Ordered, || {
+            nodes.cluster.wait(cell, position);
+        });
+    }
+}
+
+/// The member leaves an ordered loop in the middle: nobody on other nodes
+/// shall wait for its turn.
+pub(super) fn give_up(member: &'static Member) {
+    if let Some(nodes) = member.team().nodes().filter(|_| is_ordered(&member.share)) {
+        let cell = of_construct(member, member.share.in_loop.get(), Of::Turn);
+        nodes.cluster.put(cell, u64::MAX);
+    }
 }
 
 /// Polls before the processor is offered to others, and from one offer to the
@@ -110,7 +157,7 @@ const PATIENCE: Patience = Patience::polling(2000);
 /// under all wait policies; but the thread whose turn it is may need this very
 /// processor, so it is offered early and often.
 pub(super) fn wait_for_turn(team: &Team, bell: &Bell, ready: impl Fn() -> bool) {
-    let (polls, between) = if team.size() <= runtime().processors {
+    let (polls, between) = if team.local_size() <= runtime().processors {
         (POLLS, BETWEEN)
     } else {
         (0, 1)

@@ -14,7 +14,7 @@ pub struct Preset(pub Loop);
 /// regions only: starting the region orders it before the members' reading.
 #[repr(align(128))]
 #[derive(Debug)]
-pub(super) struct Place([AtomicU64; 7]);
+pub(super) struct Place([AtomicU64; WORDS]);
 
 const STATIC: u64 = 0;
 const DYNAMIC: u64 = 1;
@@ -23,12 +23,12 @@ const MONOTONIC: u64 = 4;
 const ORDERED: u64 = 8;
 const SECTIONS: u64 = 16;
 
-impl Place {
-    pub(super) fn new() -> Self {
-        Self([const { AtomicU64::new(0) }; 7])
-    }
+/// Words that say all about a preset.
+const WORDS: usize = 7;
 
-    pub(super) fn put(&self, Preset(wanted): Preset) {
+impl Preset {
+    pub(crate) fn to_words(self) -> [u64; WORDS] {
+        let Self(wanted) = self;
         let flag = |set: bool, flag: u64| if set { flag } else { 0 };
         let dealing = match wanted.dealing {
             Dealing::Static { .. } => STATIC,
@@ -38,30 +38,50 @@ impl Place {
         let [start, step, end, count] = wanted.iterations.to_words();
         let flags = dealing | flag(wanted.ordered, ORDERED) | flag(wanted.sections, SECTIONS);
         let chunk = wanted.dealing.chunk();
-        let words = [start, step, end, count, chunk, flags, wanted.call as u64];
-        for (place, word) in self.0.iter().zip(words) {
+        [start, step, end, count, chunk, flags, wanted.call as u64]
+    }
+
+    /// `None` if no preset has these words.
+    pub(crate) fn from_words(words: [u64; WORDS]) -> Option<Self> {
+        let preset = Self(loop_of(words));
+        (preset.to_words() == words).then_some(preset)
+    }
+}
+
+#[inline]
+fn loop_of([start, step, end, count, chunk, flags, call]: [u64; WORDS]) -> Loop {
+    Loop {
+        iterations: Iterations::from_words([start, step, end, count]),
+        dealing: match flags & 3 {
+            DYNAMIC => Dealing::Dynamic {
+                chunk,
+                monotonic: flags & MONOTONIC != 0,
+            },
+            GUIDED => Dealing::Guided { chunk },
+            _ => Dealing::Static { chunk },
+        },
+        ordered: flags & ORDERED != 0,
+        sections: flags & SECTIONS != 0,
+        call: call as usize,
+    }
+}
+
+impl Place {
+    pub(super) fn new() -> Self {
+        Self([const { AtomicU64::new(0) }; WORDS])
+    }
+
+    pub(super) fn put(&self, preset: Preset) {
+        for (place, word) in self.0.iter().zip(preset.to_words()) {
             place.store(word, Ordering::Relaxed);
         }
     }
 
     #[inline]
     pub(super) fn get(&self) -> Loop {
-        let word = |index: usize| self.0[index].load(Ordering::Relaxed);
-        let (chunk, flags) = (word(4), word(5));
-        Loop {
-            iterations: Iterations::from_words([word(0), word(1), word(2), word(3)]),
-            dealing: match flags & 3 {
-                DYNAMIC => Dealing::Dynamic {
-                    chunk,
-                    monotonic: flags & MONOTONIC != 0,
-                },
-                GUIDED => Dealing::Guided { chunk },
-                _ => Dealing::Static { chunk },
-            },
-            ordered: flags & ORDERED != 0,
-            sections: flags & SECTIONS != 0,
-            call: word(6) as usize,
-        }
+        loop_of(std::array::from_fn(|index| {
+            self.0[index].load(Ordering::Relaxed)
+        }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `single`, with and without `copyprivate`.
 
 use crate::barrier;
+use crate::cluster::{Of, of_construct};
 use crate::team::Member;
 use fathomp_trace::state::State;
 use std::sync::atomic::Ordering;
@@ -12,7 +13,16 @@ pub fn start(member: &'static Member) -> bool {
         return true;
     }
     let place = member.share.advance(member);
-    place.slot.claim.win(place.tag())
+    place.slot.claim.win(place.tag()) && is_first_node(member, place.construct)
+}
+
+/// Whether no member on another node has been first.
+#[inline]
+fn is_first_node(member: &'static Member, construct: u32) -> bool {
+    member.team().nodes().is_none_or(|nodes| {
+        let cell = of_construct(member, construct, Of::Claim);
+        nodes.cluster.add(cell, 1) == 0
+    })
 }
 
 /// The same with a `copyprivate` clause: the member that runs the block gets
@@ -23,9 +33,15 @@ pub fn start_copy(member: &'static Member) -> Option<usize> {
         return None;
     }
     let place = member.share.advance(member);
-    if place.slot.claim.win(place.tag()) {
+    let first_here = place.slot.claim.win(place.tag());
+    if first_here && is_first_node(member, place.construct) {
         member.share.copy.store(Some(place.slot), Ordering::Relaxed);
         return None;
+    }
+    if let (true, Some(nodes)) = (first_here, member.team().nodes()) {
+        let cell = of_construct(member, place.construct, Of::Copy);
+        let data = nodes.cluster.wait(cell, 1) as usize;
+        place.slot.copy.store(data, Ordering::Relaxed);
     }
     barrier::barrier(member, State::ImplicitBarrier);
     // Written before its writer came to the barrier. The slot is not reused
@@ -40,6 +56,10 @@ pub fn finish_copy(member: &'static Member, data: usize) {
     }
     if let Some(slot) = member.share.copy.load(Ordering::Relaxed) {
         slot.copy.store(data, Ordering::Relaxed);
+    }
+    if let Some(nodes) = member.team().nodes() {
+        let cell = of_construct(member, member.share.construct(), Of::Copy);
+        nodes.cluster.put(cell, data as u64);
     }
     barrier::barrier(member, State::ImplicitBarrier);
 }

@@ -9,6 +9,7 @@
 //! mutex instead. How far a construct is from the last barrier is the same for
 //! all members, so they agree where to look without talking.
 
+use super::batch::Batch;
 use super::claim::{Claim, RING, Tag, Turn};
 use super::doacross::Doacross;
 use crate::bell::Bell;
@@ -52,6 +53,10 @@ pub(crate) struct Extra {
     construct: Option<u32>,
     /// Progress of a doacross loop.
     pub(crate) doacross: Option<Arc<Doacross>>,
+    /// What this node has of a loop dealt to several nodes on request.
+    pub(super) batch: Option<Batch>,
+    /// Where the compiled code's memory is, if all nodes share it.
+    pub(super) lent: Option<usize>,
     /// Zeroed memory the compiled code shares.
     memory: Box<[Line]>,
 }

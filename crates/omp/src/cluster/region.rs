@@ -1,0 +1,216 @@
+//! A spread region's life: forming it, its barriers, its end.
+
+use super::order::{Order, Region};
+use super::{Nodes, installed};
+use crate::icv::Icvs;
+use crate::parallel::{self, Fork};
+use crate::task;
+use crate::team::Team;
+use crate::worker::current;
+use fathomp_trace::now;
+use std::sync::atomic::Ordering;
+
+/// In a barrier's word: this node is not at the end of the region.
+const MIDWAY: u64 = 1;
+/// In a barrier's word: the region has been cancelled.
+const CANCELLED: u64 = 2;
+
+/// One node's part in a region.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    /// Thread number of the node's first member.
+    pub(crate) first: u32,
+    /// Members on the node.
+    pub(crate) here: u32,
+    /// Members on all nodes.
+    pub(crate) total: u32,
+    /// None if all are on this one.
+    pub(crate) nodes: Option<&'static Nodes>,
+}
+
+impl Part {
+    /// All of a team of `size`.
+    #[inline]
+    pub(crate) fn local(size: u32) -> Self {
+        Self {
+            first: 0,
+            here: size,
+            total: size,
+            nodes: None,
+        }
+    }
+}
+
+/// First thread number on `node` and how many there are, of `total`: as many
+/// as the user wants on a node, on each but the last, or more if all of them
+/// together would be too few.
+fn divide(total: u32, node: u32, nodes: u32, wanted: u32) -> (u32, u32) {
+    let each = wanted.max(total.div_ceil(nodes));
+    let first = node.saturating_mul(each).min(total);
+    (first, each.min(total - first))
+}
+
+impl Nodes {
+    /// How a region of `total` that is met inside `outer` is divided.
+    #[cold]
+    pub(crate) fn part(&'static self, outer: &Team, total: u32) -> Part {
+        let fits = total <= self.cluster.threads_per_node();
+        let inside = outer.active_level() > 0;
+        if fits || inside || self.cluster.node() != 0 || self.busy.swap(true, Ordering::Acquire) {
+            return Part::local(total);
+        }
+        self.mine(total)
+    }
+
+    fn mine(&'static self, total: u32) -> Part {
+        let cluster = self.cluster;
+        let wanted = cluster.threads_per_node();
+        let (first, here) = divide(total, cluster.node(), cluster.nodes(), wanted);
+        Part {
+            first,
+            here,
+            total,
+            nodes: Some(self),
+        }
+    }
+
+    /// The region that `fork` asks for begins with `team` on this node. Node 0
+    /// tells the others; they know already.
+    #[cold]
+    pub(crate) fn begin(&self, fork: &Fork, team: &'static Team, icvs: &Icvs) {
+        if self.cluster.node() != 0 {
+            return;
+        }
+        let order = Order::Region(Region::new(fork, team, icvs)).encode();
+        self.cluster.fork(&order, fork.data.0);
+        self.cluster.barrier(0);
+    }
+
+    /// A barrier inside the region: all members on this node have come, and
+    /// their tasks are complete.
+    #[cold]
+    pub(crate) fn meet(&self, team: &'static Team) {
+        if self.barrier(team, MIDWAY) & CANCELLED != 0 {
+            team.cancelled.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// The end of the region on this node. If it was cancelled, others may
+    /// still be at a barrier inside; they learn it there.
+    #[cold]
+    pub(crate) fn end(&self, team: &'static Team) {
+        while self.barrier(team, 0) & MIDWAY != 0 {}
+        if self.cluster.node() == 0 {
+            self.busy.store(false, Ordering::Release);
+        }
+    }
+
+    fn barrier(&self, team: &'static Team, word: u64) -> u64 {
+        let cancelled = if team.cancelled.load(Ordering::SeqCst) {
+            CANCELLED
+        } else {
+            0
+        };
+        let words = self.cluster.barrier(word | cancelled);
+        self.take_back();
+        words
+    }
+
+    /// Runs this node's part of a region.
+    fn run(&'static self, region: &Region) {
+        let part = self.mine(region.total);
+        if part.here == 0 {
+            return;
+        }
+        let asked = now();
+        let home = current();
+        let worker = home.worker();
+        home.set_icvs(region.icvs);
+        home.team()
+            .dock
+            .level
+            .store(region.level, Ordering::Relaxed);
+        if let Some(group) = home.team().group() {
+            group.team_num.store(region.team_num, Ordering::Relaxed);
+            group.num_teams.store(region.num_teams, Ordering::Relaxed);
+            group.employed.store(region.total - 1, Ordering::Relaxed);
+        }
+        let team = parallel::team_for(worker, part.here);
+        let mut seated = part;
+        parallel::seat(home.team(), team, &mut seated);
+        let reduce = |team: &'static Team, _| task::reductions::begin_region(team, region.table);
+        let fork = Fork {
+            function: region.function,
+            data: region.data,
+            threads: 0,
+            bind: region.bind,
+            call: region.call,
+            preset: region.preset,
+            prepare: (region.table != 0).then_some(&reduce),
+        };
+        let asked = worker.recorder().map(|_| asked);
+        let frame = parallel::form(&fork, home, &region.icvs, part, team, asked);
+        fork.function.call(fork.data);
+        parallel::end(frame);
+        if region.table != 0 {
+            task::reductions::end_region(team);
+        }
+    }
+}
+
+/// Life of the thread that runs the program's code on a node other than 0:
+/// takes part in regions until node 0 calls [`dismiss`].
+pub fn serve() {
+    let Some(nodes) = installed() else { return };
+    loop {
+        // Between regions, and during those in which this node has no part.
+        nodes.cluster.barrier(0);
+        nodes.take_back();
+        let Some(order) = nodes.cluster.next_order() else {
+            continue;
+        };
+        match Order::decode(&order) {
+            Ok(Order::Region(region)) => nodes.run(&region),
+            Ok(Order::Leave) => return,
+            Err(problem) => nodes.fail(format_args!(
+                "node 0 has sent an order that makes no sense: {problem}"
+            )),
+        }
+    }
+}
+
+/// Node 0, outside of all regions: the other nodes return from [`serve`].
+pub fn dismiss() {
+    if let Some(nodes) = installed().filter(|nodes| nodes.cluster.node() == 0) {
+        nodes.cluster.fork(&Order::Leave.encode(), 0);
+        nodes.cluster.barrier(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn each_number_is_on_one_node(total in 1_u32..2000, nodes in 2_u32..70, wanted in 1_u32..40) {
+            let mut next = 0;
+            for node in 0..nodes {
+                let (first, here) = divide(total, node, nodes, wanted);
+                prop_assert_eq!(first, next);
+                next += here;
+                prop_assert!(here <= wanted.max(total.div_ceil(nodes)));
+            }
+            prop_assert_eq!(next, total);
+        }
+    }
+
+    #[test]
+    fn nodes_are_filled_one_after_the_other() {
+        let all = |total| [0, 1, 2].map(|node| divide(total, node, 3, 2).1);
+        assert_eq!(all(6), [2, 2, 2]);
+        assert_eq!(all(3), [2, 1, 0]);
+        assert_eq!(all(10), [4, 4, 2]);
+    }
+}

@@ -1,0 +1,284 @@
+//! Chunks on request for members on several nodes.
+//!
+//! A node draws *batches* of units from a counter that all nodes see, and its
+//! members take their chunks from the node's batch, so that one message pays
+//! for several chunks. The first batches need no message: units are dealt in
+//! advance to the members in the order of their numbers, as they would come in
+//! the first round anyway.
+//!
+//! How large is a batch?
+//! * Dynamic schedules: as large as makes the message a small part of the time
+//!   that the batch takes, and never more than half of what an even division
+//!   of the rest would give the node, so that nodes end together.
+//! * Guided schedules: a chunk for each member of the node; chunks halve from
+//!   round to round (factoring: Hummel, Schonberg and Flynn, CACM 35(8), 1992).
+//! * Ordered loops: a unit for each member. With more, other nodes would wait
+//!   for their turn while this one works alone.
+
+use fathomp_base::Ticks;
+
+/// How chunks are cut from a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// A unit each, drawn as the time they take suggests.
+    Dynamic,
+    /// A unit each, drawn for one round.
+    Ordered,
+    /// Decreasing numbers of units, not less than this.
+    Guided(u64),
+}
+
+/// Who shares a loop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sharers {
+    /// Thread number of this node's first member.
+    pub(super) first: u64,
+    /// Members on this node.
+    pub(super) here: u64,
+    /// Members on all nodes.
+    pub(super) all: u64,
+    /// Nodes.
+    pub(super) nodes: u64,
+}
+
+/// A chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Chunk {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// The units before it may be another node's.
+    pub(super) after_other: bool,
+    /// The units after it may be another node's.
+    pub(super) before_other: bool,
+}
+
+/// What a node has of a loop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Batch {
+    cut: Cut,
+    sharers: Sharers,
+    /// Units of the loop.
+    total: u64,
+    /// Units dealt in advance on all nodes; the counter counts those after.
+    dealt: u64,
+    /// The batch, and the units of it that are left.
+    begin: u64,
+    next: u64,
+    end: u64,
+    /// Units per chunk.
+    each: u64,
+    /// Units that are known to be in some node's hands: no less are.
+    known: u64,
+    /// Dynamic: units to draw next time.
+    wish: u64,
+    /// When the last batch was there, and how long it took to draw.
+    drawn: Option<(Ticks, u64)>,
+}
+
+/// A batch should take this many times as long as drawing it.
+const WORTH: u64 = 64;
+
+impl Batch {
+    pub(super) fn new(cut: Cut, sharers: Sharers, total: u64) -> Self {
+        let each = cut.chunk(total, sharers.all);
+        let number = |member: u64| member.saturating_mul(each).min(total);
+        let (begin, end) = (number(sharers.first), number(sharers.first + sharers.here));
+        let dealt = number(sharers.all);
+        Self {
+            cut,
+            sharers,
+            total,
+            dealt,
+            begin,
+            next: begin,
+            end,
+            each,
+            known: dealt,
+            wish: sharers.here,
+            drawn: None,
+        }
+    }
+
+    /// The next chunk. `draw` adds to the counter and returns what it was.
+    pub(super) fn take(
+        &mut self,
+        draw: impl FnOnce(u64) -> u64,
+        clock: impl Fn() -> Ticks,
+    ) -> Option<Chunk> {
+        if self.next == self.end && !self.refill(draw, clock) {
+            return None;
+        }
+        let from = self.next;
+        let to = (from + self.each).min(self.end);
+        self.next = to;
+        Some(Chunk {
+            from,
+            to,
+            after_other: from == self.begin,
+            before_other: to == self.end,
+        })
+    }
+
+    fn refill(&mut self, draw: impl FnOnce(u64) -> u64, clock: impl Fn() -> Ticks) -> bool {
+        if self.known >= self.total {
+            return false;
+        }
+        let asked = clock();
+        let amount = self.amount(asked);
+        let first = self.dealt + draw(amount);
+        let there = clock();
+        self.drawn = Some((there, (there - asked).0));
+        self.begin = first.min(self.total);
+        self.next = self.begin;
+        self.end = first.saturating_add(amount).min(self.total);
+        self.known = self.end;
+        self.begin < self.end
+    }
+
+    /// Units to draw now.
+    fn amount(&mut self, now: Ticks) -> u64 {
+        let Sharers {
+            here, all, nodes, ..
+        } = self.sharers;
+        let left = self.total - self.known;
+        match self.cut {
+            Cut::Ordered => here,
+            Cut::Guided(_) => {
+                self.each = self.cut.chunk(left, all);
+                self.each * here
+            }
+            Cut::Dynamic => {
+                if let Some((there, cost)) = self.drawn {
+                    let took = (now - there).0;
+                    if took < cost.saturating_mul(WORTH) {
+                        self.wish = self.wish.saturating_mul(2);
+                    } else if took / 4 > cost.saturating_mul(WORTH) {
+                        self.wish /= 2;
+                    }
+                }
+                let most = (left / (2 * nodes)).max(1);
+                self.wish = self.wish.clamp(1, most);
+                self.wish
+            }
+        }
+    }
+}
+
+impl Cut {
+    /// Units per chunk while `left` are left for `all` members.
+    fn chunk(self, left: u64, all: u64) -> u64 {
+        match self {
+            Self::Dynamic | Self::Ordered => 1,
+            Self::Guided(least) => left.div_ceil(2 * all).max(least).clamp(1, left.max(1)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::cell::Cell;
+
+    fn cuts() -> impl Strategy<Value = Cut> {
+        prop_oneof![
+            Just(Cut::Dynamic),
+            Just(Cut::Ordered),
+            (1_u64..50).prop_map(Cut::Guided),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn each_unit_is_taken_once(
+            cut in cuts(),
+            total in 0_u64..3000,
+            members in proptest::collection::vec(1_u64..4, 1..5),
+            order in proptest::collection::vec(0_usize..5, 0..3000),
+        ) {
+            let all = members.iter().sum();
+            let nodes = members.len() as u64;
+            let mut first = 0;
+            let mut batches: Vec<Batch> = members.iter().map(|&here| {
+                let batch = Batch::new(cut, Sharers { first, here, all, nodes }, total);
+                first += here;
+                batch
+            }).collect();
+            let (counter, time) = (Cell::new(0), Cell::new(0));
+            let clock = || {
+                time.set(time.get() + 7);
+                Ticks(time.get())
+            };
+            let mut seen = vec![false; total as usize];
+            let rest = (0..batches.len()).flat_map(|node| vec![node; 3001]);
+            for node in order.into_iter().chain(rest) {
+                let Some(batch) = batches.get_mut(node) else { continue };
+                let draw = |amount| counter.replace(counter.get() + amount);
+                if let Some(chunk) = batch.take(draw, clock) {
+                    prop_assert!(chunk.from < chunk.to && chunk.to <= total);
+                    for unit in chunk.from..chunk.to {
+                        prop_assert!(!std::mem::replace(&mut seen[unit as usize], true));
+                    }
+                }
+            }
+            prop_assert!(seen.iter().all(|seen| *seen));
+        }
+    }
+
+    const TWO_NODES: Sharers = Sharers {
+        first: 2,
+        here: 2,
+        all: 4,
+        nodes: 2,
+    };
+
+    #[test]
+    fn small_loops_need_no_message() {
+        let mut batch = Batch::new(Cut::Dynamic, TWO_NODES, 4);
+        let mut take = || batch.take(|_| unreachable!(), || Ticks(0));
+        assert_eq!(take().map(|chunk| chunk.from), Some(2));
+        assert_eq!(take().map(|chunk| chunk.from), Some(3));
+        assert_eq!(take(), None);
+    }
+
+    #[test]
+    fn batches_grow_while_messages_cost_much_and_shrink_when_units_do() {
+        let (counter, time) = (Cell::new(0), Cell::new(0));
+        let mut batch = Batch::new(Cut::Dynamic, TWO_NODES, 1 << 30);
+        let mut largest = |unit_ticks: u64| {
+            let sizes = (0..20).map(|_| {
+                let mut units = 0;
+                loop {
+                    let chunk = batch.take(
+                        |amount| {
+                            time.set(time.get() + 10);
+                            counter.replace(counter.get() + amount)
+                        },
+                        || Ticks(time.get()),
+                    );
+                    units += 1;
+                    time.set(time.get() + unit_ticks);
+                    if chunk.unwrap().before_other {
+                        return units;
+                    }
+                }
+            });
+            sizes.last().unwrap()
+        };
+        assert!(largest(1) >= 320);
+        assert_eq!(largest(100_000), 1);
+    }
+
+    #[test]
+    fn guided_chunks_decrease() {
+        let counter = Cell::new(0);
+        let mut batch = Batch::new(Cut::Guided(3), TWO_NODES, 1000);
+        let draw = |amount| counter.replace(counter.get() + amount);
+        let sizes: Vec<u64> =
+            std::iter::from_fn(|| batch.take(draw, || Ticks(0)).map(|c| c.to - c.from)).collect();
+        assert_eq!(sizes[..2], [125, 125]);
+        assert!(sizes.is_sorted_by(|a, b| a >= b));
+        let (_, others) = sizes.split_last().unwrap();
+        assert!(others.iter().all(|&size| size >= 3));
+    }
+}
