@@ -61,6 +61,26 @@ fn search(address: usize, flags: u32) -> Option<(Vec<u8>, u64)> {
     search.found
 }
 
+/// How far above the addresses in its file the running program is mapped.
+#[must_use]
+pub fn program_bias() -> usize {
+    unsafe extern "C" fn first(
+        info: *mut libc::dl_phdr_info,
+        _size: libc::size_t,
+        bias: *mut libc::c_void,
+    ) -> libc::c_int {
+        // SAFETY: the loader passes a valid description for the time of the
+        // call, and `bias` is the exclusive pointer handed over below.
+        unsafe { *bias.cast::<libc::Elf64_Addr>() = (*info).dlpi_addr };
+        1
+    }
+    let mut bias: libc::Elf64_Addr = 0;
+    // SAFETY: `first` has the required signature; the loader shows the program
+    // before its libraries, and `first` ends the walk there.
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut bias).cast()) };
+    usize::try_from(bias).unwrap_or_default()
+}
+
 /// Called for each loaded module; a non-zero result ends the search.
 unsafe extern "C" fn visit(
     info: *mut libc::dl_phdr_info,
@@ -110,6 +130,13 @@ mod tests {
         let located = locate(here).unwrap();
         assert_eq!(located.module, std::env::current_exe().unwrap());
         assert!(located.address > 0 && located.address <= here as u64);
+    }
+
+    #[test]
+    fn the_program_is_mapped_where_the_bias_says() {
+        let here = program_bias as *const () as usize;
+        let located = locate(here).unwrap();
+        assert_eq!(located.address, (here - program_bias()) as u64);
     }
 
     #[test]
