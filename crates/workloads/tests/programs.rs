@@ -235,36 +235,29 @@ fn main() -> ExitCode {
         eprintln!("WARNING: the race tests are {how}: {why}");
     }
 
-    let mut tests = Vec::new();
-    let mut add = |name: String,
-                   ignored: bool,
-                   test: Box<dyn FnOnce(&Shared) -> Result<(), Failed> + Send>| {
-        let shared = Arc::clone(&shared);
-        tests.push(Test::test(name, move || test(&shared)).with_ignored_flag(ignored));
-    };
-    add(
-        "a_fault_is_found".to_owned(),
-        false,
-        Box::new(a_fault_is_found),
-    );
-    add(
-        "a_race_is_found".to_owned(),
-        skip_races,
-        Box::new(a_race_is_found),
-    );
+    let mut tests = vec![
+        test(&shared, "a_fault_is_found".to_owned(), a_fault_is_found),
+        test(&shared, "a_race_is_found".to_owned(), a_race_is_found).with_ignored_flag(skip_races),
+    ];
     for workload in catalogue() {
         let name = workload.full_name();
         let same = workload.clone();
-        add(
-            format!("{name}::results"),
-            false,
-            Box::new(move |shared| results(&workload, shared)),
-        );
-        add(
-            format!("{name}::races"),
-            skip_races,
-            Box::new(move |shared| races(&same, shared)),
-        );
+        tests.push(test(&shared, format!("{name}::results"), move |shared| {
+            results(&workload, shared)
+        }));
+        let races = test(&shared, format!("{name}::races"), move |shared| {
+            races(&same, shared)
+        });
+        tests.push(races.with_ignored_flag(skip_races));
     }
     libtest_mimic::run(&arguments, tests).exit_code()
+}
+
+fn test(
+    shared: &Arc<Shared>,
+    name: String,
+    check: impl FnOnce(&Shared) -> Result<(), Failed> + Send + 'static,
+) -> Test {
+    let shared = Arc::clone(shared);
+    Test::test(name, move || check(&shared))
 }
