@@ -6,15 +6,17 @@
 static long hinted_lock(omp_sync_hint_t hint, long reps)
 {
     long before = delays();
-    omp_lock_t guard;
-    omp_init_lock_with_hint(&guard, hint);
+    static struct {
+        OWN_LINE omp_lock_t lock;
+    } guard;
+    omp_init_lock_with_hint(&guard.lock, hint);
 #pragma omp parallel
     for (long j = 0; j < reps / threads; j++) {
-        omp_set_lock(&guard);
+        omp_set_lock(&guard.lock);
         exclusive_delay();
-        omp_unset_lock(&guard);
+        omp_unset_lock(&guard.lock);
     }
-    omp_destroy_lock(&guard);
+    omp_destroy_lock(&guard.lock);
     return delays() - before != reps;
 }
 

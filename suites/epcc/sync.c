@@ -153,15 +153,17 @@ static long critical_name_excludes(void) { return intrusions(critical_name); }
 static long lock(long reps)
 {
     long before = delays();
-    omp_lock_t guard;
-    omp_init_lock(&guard);
+    static struct {
+        OWN_LINE omp_lock_t lock;
+    } guard;
+    omp_init_lock(&guard.lock);
 #pragma omp parallel
     for (long j = 0; j < reps / threads; j++) {
-        omp_set_lock(&guard);
+        omp_set_lock(&guard.lock);
         exclusive_delay();
-        omp_unset_lock(&guard);
+        omp_unset_lock(&guard.lock);
     }
-    omp_destroy_lock(&guard);
+    omp_destroy_lock(&guard.lock);
     return delays() - before != reps;
 }
 
@@ -188,15 +190,17 @@ static long lock_uncontended(long reps)
 static long nest_lock(long reps)
 {
     long before = delays();
-    omp_nest_lock_t guard;
-    omp_init_nest_lock(&guard);
+    static struct {
+        OWN_LINE omp_nest_lock_t lock;
+    } guard;
+    omp_init_nest_lock(&guard.lock);
 #pragma omp parallel
     for (long j = 0; j < reps / threads; j++) {
-        omp_set_nest_lock(&guard);
+        omp_set_nest_lock(&guard.lock);
         exclusive_delay();
-        omp_unset_nest_lock(&guard);
+        omp_unset_nest_lock(&guard.lock);
     }
-    omp_destroy_nest_lock(&guard);
+    omp_destroy_nest_lock(&guard.lock);
     return delays() - before != reps;
 }
 
