@@ -170,7 +170,7 @@ static const struct parameter array_bytes = {
     .symbol = "a",
     .unit = "bytes",
     .values = (const long[]){MIB, 2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 32 * MIB, 0},
-    .quick = (const long[]){MIB, 4 * MIB, 16 * MIB, 0},
+    .quick = (const long[]){MIB, 4 * MIB, 0},
 };
 
 static const struct row mcbench_rows[] = {
