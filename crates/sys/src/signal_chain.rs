@@ -189,11 +189,10 @@ fn forward(
         // The kernel does not let a raised signal be ignored.
         libc::SIG_IGN if !raised => {}
         libc::SIG_DFL | libc::SIG_IGN => {
-            let default = blank();
-            // SAFETY: `default` is valid; a signal sent to this thread stays
-            // pending until this handler returns, then ends the process.
+            restore_default(signal);
+            // SAFETY: a signal sent to this thread stays pending until this
+            // handler returns, then ends the process.
             unsafe {
-                libc::sigaction(signal, &raw const default, ptr::null_mut());
                 // A faulting instruction runs again by itself, and so keeps
                 // its address in a core dump; a breakpoint does not.
                 if fault == Fault::Trap || !raised {
@@ -235,6 +234,35 @@ fn forward(
                 }
             }
         }
+    }
+}
+
+/// Gives a signal its default action, past whoever stands in front of the C
+/// library's `sigaction`.
+fn restore_default(signal: libc::c_int) {
+    /// The kernel's `struct sigaction`; all zero is the default action.
+    #[repr(C)]
+    struct Action {
+        handler: usize,
+        flags: u64,
+        restorer: usize,
+        mask: u64,
+    }
+    let default = Action {
+        handler: libc::SIG_DFL,
+        flags: 0,
+        restorer: 0,
+        mask: 0,
+    };
+    // SAFETY: the kernel reads a valid action and its mask of eight bytes.
+    unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigaction,
+            signal,
+            &raw const default,
+            ptr::null_mut::<Action>(),
+            size_of::<u64>(),
+        );
     }
 }
 

@@ -1,7 +1,6 @@
-//! What a process needs to be a node: pages it can watch, faults it can serve,
-//! threads on stacks of its choice, and its place in the cluster's life.
+//! What a process needs to be a node: pages it can watch, threads on stacks of
+//! its choice, and its place in the cluster's life.
 
-pub mod fault;
 pub mod image;
 pub mod pages;
 pub mod private_heap;

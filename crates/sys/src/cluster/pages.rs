@@ -57,6 +57,36 @@ unsafe impl Send for Pages {}
 // SAFETY: as above.
 unsafe impl Sync for Pages {}
 
+/// Takes an address range that nothing uses, as zeroed memory that costs
+/// nothing until it is touched.
+///
+/// # Errors
+/// If something is mapped there, or the system refuses.
+pub fn reserve(range: &Range<usize>) -> io::Result<()> {
+    // SAFETY: replaces nothing.
+    let mapped = unsafe {
+        libc::mmap(
+            std::ptr::with_exposed_provenance_mut(range.start),
+            range.len(),
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE
+                | libc::MAP_ANONYMOUS
+                | libc::MAP_NORESERVE
+                | libc::MAP_FIXED_NOREPLACE,
+            -1,
+            0,
+        )
+    };
+    if mapped == libc::MAP_FAILED {
+        return failed();
+    }
+    if mapped.addr() != range.start {
+        // A kernel before 4.17 takes the flag for a hint.
+        return Err(io::ErrorKind::AddrInUse.into());
+    }
+    Ok(())
+}
+
 /// The kernel did not give what watching pages needs.
 fn failed<T>() -> io::Result<T> {
     Err(io::Error::last_os_error())
@@ -262,6 +292,37 @@ impl Pages {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
         }
         Ok(())
+    }
+
+    /// Touches every page of a range as the program would, so that the kernel
+    /// can use the range for it afterwards. Addresses elsewhere are left alone.
+    pub fn touch(&self, range: Range<usize>, write: bool) {
+        let mut address = range.start;
+        while address < range.end && self.page_of(address).is_some() {
+            let byte = std::ptr::with_exposed_provenance_mut::<u8>(address);
+            // SAFETY: a byte of a mapped page; if the page is not permitted, the
+            // access is served as one of the program's. An atomic addition of
+            // nothing does not undo what other threads write.
+            unsafe {
+                if write {
+                    (*byte.cast::<std::sync::atomic::AtomicU8>())
+                        .fetch_add(0, std::sync::atomic::Ordering::Relaxed);
+                } else {
+                    byte.read_volatile();
+                }
+            }
+            address = (address / PAGE_BYTES + 1) * PAGE_BYTES;
+        }
+    }
+
+    /// Zeroes a block of the program's heap as the program would.
+    pub fn clear(&self, address: usize, bytes: usize) {
+        let end = address.saturating_add(bytes).saturating_sub(1);
+        if bytes > 0 && self.page_of(address).is_some() && self.page_of(end).is_some() {
+            let block = std::ptr::with_exposed_provenance_mut::<u8>(address);
+            // SAFETY: watched memory; accesses that are not permitted are served.
+            unsafe { block.write_bytes(0, bytes) };
+        }
     }
 
     /// A page's content, for comparing it in place.

@@ -1,6 +1,7 @@
 //! A process that becomes several, and their ends.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 /// What [`fork`] made of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,13 +67,64 @@ pub fn exit(code: i32) -> ! {
     unsafe { libc::exit(code) }
 }
 
-/// Waits until a child has ended.
-pub fn wait_for(child: u32) {
-    let Ok(child) = libc::pid_t::try_from(child) else {
-        return;
-    };
-    // SAFETY: a null status is allowed.
-    while unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) } == -1
-        && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
-    {}
+/// How a child has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With an exit code.
+    Exited(i32),
+    /// By a signal.
+    Signalled(i32),
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "ended with exit code {code}"),
+            Self::Signalled(signal) => write!(f, "was killed by signal {signal}"),
+        }
+    }
+}
+
+/// How a child has ended, if it has. It can be asked again.
+#[must_use]
+pub fn ended(child: u32) -> Option<Ended> {
+    // SAFETY: all fields of a siginfo may be zero.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: fills in `info`.
+    let waited = unsafe { libc::waitid(libc::P_PID, child, &raw mut info, flags) };
+    // SAFETY: filled in by the kernel, or zero.
+    let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
+    if waited != 0 || pid == 0 {
+        return None;
+    }
+    Some(match info.si_code {
+        libc::CLD_EXITED => Ended::Exited(status),
+        _ => Ended::Signalled(status),
+    })
+}
+
+/// Waits until children have ended; those that have not after `longest` are
+/// killed.
+pub fn reap(children: &[u32], longest: Duration) {
+    let deadline = Instant::now() + longest;
+    for child in children {
+        let Ok(child) = libc::pid_t::try_from(*child) else {
+            continue;
+        };
+        loop {
+            let late = Instant::now() >= deadline;
+            if late {
+                // SAFETY: a child of ours that has not been waited for.
+                unsafe { libc::kill(child, libc::SIGKILL) };
+            }
+            let flags = if late { 0 } else { libc::WNOHANG };
+            // SAFETY: a null status is allowed.
+            let waited = unsafe { libc::waitpid(child, std::ptr::null_mut(), flags) };
+            if waited != 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
 }

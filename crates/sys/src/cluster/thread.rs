@@ -5,10 +5,40 @@ use std::io;
 use std::ops::Range;
 
 /// A thread's code and what it keeps.
-type Body = Box<dyn FnOnce() + Send>;
+pub type Body = Box<dyn FnOnce() + Send>;
 
 /// Bytes of the stack on which faults are served.
 const SIGNAL_STACK: usize = 256 << 10;
+
+/// Memory that is there for threads' stacks and nothing else.
+#[derive(Debug)]
+pub struct Stacks(Range<usize>);
+
+impl Stacks {
+    /// Takes memory for stacks.
+    ///
+    /// # Safety
+    /// Nobody else uses that memory as long as the process lives, and it can be
+    /// read and written.
+    #[must_use]
+    pub unsafe fn new(range: Range<usize>) -> Self {
+        Self(range)
+    }
+
+    /// Starts a thread whose stack, thread-local variables included, is `stack`,
+    /// which no other thread was started on.
+    ///
+    /// # Errors
+    /// If it is not one of these stacks, or the system refuses.
+    pub fn spawn(&self, stack: Range<usize>, body: Body) -> io::Result<()> {
+        if stack.start < self.0.start || stack.end > self.0.end {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // SAFETY: memory for stacks, promised to `new`. A range handed out twice
+        // would be an error of the one caller, who counts its stacks.
+        unsafe { spawn(stack, body) }
+    }
+}
 
 /// Starts a thread whose stack, thread-local variables included, lies in
 /// `stack`.
@@ -19,7 +49,7 @@ const SIGNAL_STACK: usize = 256 << 10;
 /// # Safety
 /// `stack` is page-aligned memory that may be read and written, which the
 /// thread has for itself until the process ends.
-pub unsafe fn spawn(stack: Range<usize>, body: Body) -> io::Result<()> {
+unsafe fn spawn(stack: Range<usize>, body: Body) -> io::Result<()> {
     let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
     let check = |code| match code {
         0 => Ok(()),
