@@ -6,6 +6,7 @@
 //!
 //! * [`gomp`]: what gcc and gfortran emit.
 //! * [`api`]: the `omp_*` routines; [`allocator`]: those about memory.
+//! * [`cluster`]: what stands in front of the C library on several nodes.
 //! * [`device`]: `target` constructs and routines, on the host.
 //! * [`entry`]: entry points that remember where they were called from.
 
@@ -13,6 +14,7 @@
 
 pub mod allocator;
 pub mod api;
+pub mod cluster;
 pub mod device;
 mod entry;
 pub mod error_directive;

@@ -1,0 +1,100 @@
+//! Calls that make the kernel read or write the program's memory. The kernel
+//! does not wait for pages to come from other nodes, it fails; so they are made
+//! accessible first.
+
+use super::next::Next;
+use fathomp_node::start;
+use std::ffi::{c_int, c_void};
+
+/// The kernel will write there.
+fn fill(buffer: *const c_void, bytes: usize) {
+    if let Some(node) = start::node() {
+        node.touch(buffer.addr(), bytes, true);
+    }
+}
+
+/// The kernel will read there.
+fn drain(buffer: *const c_void, bytes: usize) {
+    if let Some(node) = start::node() {
+        node.touch(buffer.addr(), bytes, false);
+    }
+}
+
+/// Defines functions that prepare memory and go on in the C library's function
+/// `$real` with the same arguments.
+macro_rules! before {
+    ($($name:ident => $real:literal($($argument:ident: $type:ty),*) -> $result:ty, $failed:expr, $prepare:expr;)+) => {$(
+        #[doc = concat!("As `", $real, "`.")]
+        ///
+        /// # Safety
+        /// As of the C library's function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            static NEXT: Next = Next::new(
+                match std::ffi::CStr::from_bytes_with_nul(concat!($real, "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => c"",
+                },
+            );
+            let next = NEXT.address();
+            if next.is_null() {
+                return $failed;
+            }
+            $prepare;
+            // SAFETY: the C library's function of this name has this type.
+            let next = unsafe {
+                std::mem::transmute::<
+                    *mut c_void,
+                    unsafe extern "C" fn($($type),*) -> $result,
+                >(next)
+            };
+            // SAFETY: promised by our caller.
+            unsafe { next($($argument),*) }
+        }
+    )+};
+}
+
+/// What `readv` and its relatives use.
+unsafe fn each(vectors: *const libc::iovec, count: c_int, prepare: fn(*const c_void, usize)) {
+    for index in 0..usize::try_from(count).unwrap_or(0) {
+        // SAFETY: the caller passes so many vectors.
+        let vector = unsafe { &*vectors.add(index) };
+        prepare(vector.iov_base, vector.iov_len);
+    }
+}
+
+before! {
+    fathomp_read => "read"(file: c_int, buffer: *mut c_void, bytes: usize) -> isize, -1,
+        fill(buffer, bytes);
+    fathomp_pread => "pread"(file: c_int, buffer: *mut c_void, bytes: usize, at: i64) -> isize, -1,
+        fill(buffer, bytes);
+    fathomp_write => "write"(file: c_int, buffer: *const c_void, bytes: usize) -> isize, -1,
+        drain(buffer, bytes);
+    fathomp_pwrite => "pwrite"(file: c_int, buffer: *const c_void, bytes: usize, at: i64) -> isize, -1,
+        drain(buffer, bytes);
+    fathomp_readv => "readv"(file: c_int, vectors: *const libc::iovec, count: c_int) -> isize, -1,
+        // SAFETY: promised by our caller.
+        unsafe { each(vectors, count, fill) };
+    fathomp_writev => "writev"(file: c_int, vectors: *const libc::iovec, count: c_int) -> isize, -1,
+        // SAFETY: promised by our caller.
+        unsafe { each(vectors, count, drain) };
+    fathomp_recv => "recv"(socket: c_int, buffer: *mut c_void, bytes: usize, flags: c_int) -> isize, -1,
+        fill(buffer, bytes);
+    fathomp_send => "send"(socket: c_int, buffer: *const c_void, bytes: usize, flags: c_int) -> isize, -1,
+        drain(buffer, bytes);
+    fathomp_fread => "fread"(buffer: *mut c_void, size: usize, count: usize, file: *mut libc::FILE) -> usize, 0,
+        fill(buffer, size.saturating_mul(count));
+    fathomp_fwrite => "fwrite"(buffer: *const c_void, size: usize, count: usize, file: *mut libc::FILE) -> usize, 0,
+        drain(buffer, size.saturating_mul(count));
+}
+
+/// As `sched_yield`. Whoever calls it often waits for a variable to change, so
+/// it flushes.
+#[unsafe(no_mangle)]
+pub extern "C" fn fathomp_sched_yield() -> c_int {
+    if let Some(node) = start::node() {
+        node.flush();
+    }
+    fathomp_sys::process::yield_now();
+    0
+}

@@ -1,0 +1,213 @@
+//! `__libc_start_main`: where a program that runs on several nodes becomes
+//! several processes.
+
+use super::next::Next;
+use crate::fatal::fatal;
+use fathomp_node::start::{self, Forming, Plan};
+use fathomp_node::{Node, start::NODES_VARIABLE};
+use fathomp_omp::{cluster, runtime};
+use fathomp_patch::AnalyseError;
+use fathomp_sys::cluster::pages::Pages;
+use fathomp_sys::cluster::process;
+use fathomp_sys::cluster::thread::{self, Stacks};
+use fathomp_sys::modules::program_bias;
+use fathomp_sys::process::default_thread_stack_bytes;
+use fathomp_sys::signal_chain::{self, Fault, Interruption};
+use fathomp_sys::text_patch::{self, Hooks, PatchError};
+use std::ffi::{c_char, c_int, c_void};
+use std::fmt;
+use std::sync::OnceLock;
+
+/// C's `int main(int, char **, char **)`.
+type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+
+/// C's `__libc_start_main`.
+type StartMain = unsafe extern "C" fn(
+    Main,
+    c_int,
+    *mut *mut c_char,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+) -> c_int;
+
+static PROGRAM: OnceLock<(Main, Plan)> = OnceLock::new();
+static NEXT: Next = Next::new(c"__libc_start_main");
+
+/// What the program's start-up code calls. The C library goes on as always, but
+/// calls our `main`.
+///
+/// # Safety
+/// As of the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathomp_start_main(
+    main: Main,
+    argc: c_int,
+    argv: *mut *mut c_char,
+    init: *mut c_void,
+    fini: *mut c_void,
+    rtld_fini: *mut c_void,
+    stack_end: *mut c_void,
+) -> c_int {
+    let next = NEXT.address();
+    if next.is_null() {
+        fatal(format_args!("the C library has no __libc_start_main"));
+    }
+    // SAFETY: the C library's function of this name has this type.
+    let next = unsafe { std::mem::transmute::<*mut c_void, StartMain>(next) };
+    let main = match planned() {
+        Some(plan) => {
+            PROGRAM.get_or_init(|| (main, plan));
+            clustered_main
+        }
+        None => main,
+    };
+    // SAFETY: promised by our caller.
+    unsafe { next(main, argc, argv, init, fini, rtld_fini, stack_end) }
+}
+
+/// Prepares the heap before the program's constructors use it.
+fn planned() -> Option<Plan> {
+    let variable = std::env::var(NODES_VARIABLE).ok();
+    let plan = start::plan(variable.as_deref()).and_then(|plan| {
+        if let Some(plan) = plan {
+            start::prepare(plan)?;
+        }
+        Ok(plan)
+    });
+    plan.unwrap_or_else(|error| fatal(format_args!("{error}")))
+}
+
+/// A `main` whose arguments other threads may use: the C library keeps them as
+/// long as the process lives.
+struct Arguments(c_int, usize, usize);
+
+/// Runs in the initial thread after all constructors. Becomes the service thread
+/// of each node.
+extern "C" fn clustered_main(
+    argc: c_int,
+    argv: *mut *mut c_char,
+    environment: *mut *mut c_char,
+) -> c_int {
+    let Some((main, plan)) = PROGRAM.get() else {
+        return 1;
+    };
+    if let Err(error) = lead_atomics() {
+        fatal(format_args!("{error}"));
+    }
+    let (settings, _) = runtime::read_environment();
+    // Without a wish, one for each node: they are usually as many as there are
+    // processors.
+    let total = settings.num_threads.first().copied().unwrap_or(1);
+    let threads = total.div_ceil(plan.nodes().into());
+    let stack_bytes = settings
+        .stack_size
+        .unwrap_or_else(default_thread_stack_bytes);
+    let forming = start::fork(*plan, threads, stack_bytes);
+    let node = match forming.and_then(share) {
+        Ok(node) => node,
+        Err(error) => fatal(format_args!("{error}")),
+    };
+    let arguments = Arguments(
+        argc,
+        argv.expose_provenance(),
+        environment.expose_provenance(),
+    );
+    let begun = node.begin(Box::new(move || life(node, *main, &arguments)));
+    if let Err(error) = begun {
+        fatal(format_args!("cannot start the program's thread: {error}"));
+    }
+    node.serve_others()
+}
+
+/// The program cannot run on several nodes because of its inline atomics.
+#[derive(Debug)]
+enum AtomicsError {
+    Program(std::io::Error),
+    Analyse(AnalyseError),
+    Patch(PatchError),
+}
+
+impl fmt::Display for AtomicsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program(error) => write!(f, "cannot find the program's file: {error}"),
+            Self::Analyse(error) => error.fmt(f),
+            Self::Patch(error) => error.fmt(f),
+        }
+    }
+}
+
+/// Leads atomics and fences that the compiler put inline through the cluster.
+/// To be called while there is one thread.
+fn lead_atomics() -> Result<(), AtomicsError> {
+    let program = std::env::current_exe().map_err(AtomicsError::Program)?;
+    let found = fathomp_patch::analyse(&program, program_bias());
+    let sites = found.map_err(AtomicsError::Analyse)?.sites;
+    let hooks = Hooks {
+        enter: |_| with_node(Node::begin_atomic),
+        leave: |_| with_node(Node::end_atomic),
+        fence: || with_node(Node::flush),
+    };
+    // SAFETY: the sites are whole instructions of the program, as its file says,
+    // and the only thread is here.
+    unsafe { text_patch::install(&sites, hooks) }.map_err(AtomicsError::Patch)?;
+    Ok(())
+}
+
+fn with_node(action: fn(&Node)) {
+    if let Some(node) = start::node() {
+        action(node);
+    }
+}
+
+fn share(forming: Forming) -> Result<&'static Node, start::StartError> {
+    // SAFETY: the process has one thread; the areas are the program's variables
+    // and ranges that were reserved for this.
+    let pages = unsafe { Pages::take_over(&forming.areas()) };
+    let pages = pages.map_err(start::StartError::Share)?;
+    // SAFETY: reserved for stacks, and reached by nobody else.
+    let stacks = unsafe { Stacks::new(forming.stacks()) };
+    thread::use_signal_stack().map_err(start::StartError::Share)?;
+    signal_chain::install(Fault::Segment, serve_fault).map_err(start::StartError::Share)?;
+    forming.join(pages, stacks)
+}
+
+/// An access that the protection of a page forbids. The interrupted code is the
+/// program's (or the C library's, on the program's memory), never our own under
+/// a lock: that does not touch watched pages. So a lock may be taken here, as in
+/// a function that the program had called.
+fn serve_fault(interruption: &mut Interruption<'_>) -> bool {
+    start::node()
+        .is_some_and(|node| node.serve_fault(interruption.address(), interruption.is_write()))
+}
+
+extern "C" fn on_exit(code: c_int, _: *mut c_void) {
+    if let Some(node) = start::node() {
+        node.exiting(code);
+    }
+}
+
+unsafe extern "C" {
+    #[link_name = "on_exit"]
+    fn register_on_exit(function: extern "C" fn(c_int, *mut c_void), data: *mut c_void) -> c_int;
+}
+
+/// Life of a node's first thread.
+fn life(node: &'static Node, main: Main, arguments: &Arguments) {
+    // SAFETY: a function of this type, which stays loaded.
+    unsafe { register_on_exit(on_exit, std::ptr::null_mut()) };
+    if node.me().0 == 0 {
+        let Arguments(argc, argv, environment) = *arguments;
+        let code = main(
+            argc,
+            std::ptr::with_exposed_provenance_mut(argv),
+            std::ptr::with_exposed_provenance_mut(environment),
+        );
+        process::exit(code);
+    }
+    cluster::serve();
+    process::flush_streams();
+    process::leave(0);
+}

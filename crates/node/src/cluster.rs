@@ -1,0 +1,88 @@
+//! The node as the OpenMP runtime sees it.
+
+use crate::memory;
+use crate::node::Node;
+use fathomp_base::NodeId;
+use fathomp_omp::cluster::{Cell, Cluster};
+use std::io;
+
+impl Cluster for Node {
+    fn node(&self) -> u32 {
+        self.me().0.into()
+    }
+
+    fn nodes(&self) -> u32 {
+        self.size.nodes.into()
+    }
+
+    fn threads_per_node(&self) -> u32 {
+        self.size.threads
+    }
+
+    fn processors(&self) -> u32 {
+        (self.size.processors / u32::from(self.size.nodes)).max(1)
+    }
+
+    fn barrier(&self, word: u64) -> u64 {
+        Self::barrier(self, word)
+    }
+
+    fn fork(&self, order: &[u8], _data: usize) {
+        self.give_order(order);
+    }
+
+    fn next_order(&self) -> Option<Vec<u8>> {
+        Self::next_order(self)
+    }
+
+    fn acquire(&self, lock: u64) {
+        Self::acquire(self, lock);
+    }
+
+    fn try_acquire(&self, lock: u64) -> bool {
+        Self::try_acquire(self, lock)
+    }
+
+    fn release(&self, lock: u64) {
+        Self::release(self, lock);
+    }
+
+    fn add(&self, cell: Cell, amount: u64) -> u64 {
+        Self::add(self, cell.0, amount)
+    }
+
+    fn put(&self, cell: Cell, value: u64) {
+        Self::put(self, cell.0, value);
+    }
+
+    fn wait(&self, cell: Cell, at_least: u64) -> u64 {
+        self.wait_for(cell.0, at_least)
+    }
+
+    fn allocate(&self, bytes: usize, align: usize) -> Option<usize> {
+        let address = memory::memory()?.allocate(bytes, align)?;
+        self.pages().clear(address, bytes);
+        Some(address)
+    }
+
+    fn free(&self, address: usize) {
+        Self::free(self, address);
+    }
+
+    fn spawn(
+        &self,
+        _name: String,
+        _stack_bytes: usize,
+        run: Box<dyn FnOnce() + Send>,
+    ) -> io::Result<()> {
+        self.begin(run)
+    }
+
+    fn fail(&self, reason: &str) -> ! {
+        Self::fail(
+            self,
+            NodeId(u16::try_from(self.node()).unwrap_or(0)),
+            reason,
+        )
+    }
+}

@@ -1,0 +1,273 @@
+//! Carries out what a protocol asks for: on pages, on messages, on threads.
+
+use crate::frame::Frame;
+use crate::slots::Slots;
+use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
+use fathomp_dsm::{
+    Access, Action, Content, Diff, DiffError, Input, Operation, PageBytes, PageRange, Protection,
+    Protocol, Violation, WireError,
+};
+use fathomp_sys::cluster::pages::{Pages, Permission};
+use fathomp_transport::{SendError, Transport, Wake};
+use std::collections::HashMap;
+use std::io;
+
+/// What an engine works with.
+pub(crate) struct Hands<'a> {
+    pub(crate) pages: &'a Pages,
+    pub(crate) transport: &'a dyn Transport,
+    pub(crate) slots: &'a Slots,
+}
+
+/// Why a node cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    #[error(transparent)]
+    Violation(#[from] Violation),
+    #[error("node {from} sent a message that makes no sense: {what}")]
+    Garbage { from: NodeId, what: WireError },
+    #[error("a diff arrived damaged: {0}")]
+    Diff(#[from] DiffError),
+    #[error(transparent)]
+    Send(#[from] SendError),
+    #[error("cannot change what the program may do to a page: {0}")]
+    Permit(#[source] io::Error),
+    #[error("the protocol asked for something impossible: {0}")]
+    Action(&'static str),
+}
+
+/// What a thread is told that was refused what it tried to get.
+pub(crate) const REFUSED: u64 = 0;
+/// What a thread is told that may go on.
+pub(crate) const GRANTED: u64 = 1;
+
+/// A protocol at work, whichever it is. Each call returns whether somebody had
+/// to be woken for it: then an answer takes a while.
+pub(crate) trait Engine: Send {
+    fn fault(
+        &mut self,
+        hands: &Hands,
+        thread: ThreadId,
+        page: PageId,
+        access: Access,
+    ) -> Result<Wake, Trouble>;
+
+    fn operation(
+        &mut self,
+        hands: &Hands,
+        thread: ThreadId,
+        operation: Operation,
+    ) -> Result<Wake, Trouble>;
+
+    fn message(&mut self, hands: &Hands, from: NodeId, bytes: &[u8]) -> Result<(), Trouble>;
+}
+
+/// Content as it arrived: a whole page or a diff.
+pub(crate) type Blob = Box<[u8]>;
+
+/// An [`Engine`] around a protocol.
+pub(crate) struct Driver<P: Protocol<Blob>> {
+    protocol: P,
+    twins: HashMap<PageId, Box<PageBytes>>,
+    /// Made and not sent yet.
+    diffs: HashMap<PageId, Diff>,
+    actions: Vec<Action<P::Outgoing, Blob>>,
+    /// Twins not in use.
+    spare: Vec<Box<PageBytes>>,
+    outgoing: Vec<u8>,
+}
+
+/// Twins kept for the next time.
+const SPARE: usize = 1024;
+
+impl<P: Protocol<Blob>> Driver<P> {
+    /// Starts a protocol. All pages may be read and written before.
+    ///
+    /// # Errors
+    /// If it cannot be done.
+    pub(crate) fn start(protocol: P, hands: &Hands) -> Result<Self, Trouble> {
+        let mut driver = Self {
+            actions: Vec::new(),
+            twins: HashMap::new(),
+            diffs: HashMap::new(),
+            spare: Vec::new(),
+            outgoing: Vec::new(),
+            protocol,
+        };
+        let mut actions = Vec::new();
+        driver.protocol.start(&mut actions);
+        driver.carry_out(hands, actions)?;
+        Ok(driver)
+    }
+
+    fn step(&mut self, hands: &Hands, input: Input<P::Incoming>) -> Result<Wake, Trouble> {
+        let mut actions = std::mem::take(&mut self.actions);
+        self.protocol.step(input, &mut actions)?;
+        self.carry_out(hands, actions)
+    }
+
+    fn carry_out(
+        &mut self,
+        hands: &Hands,
+        mut actions: Vec<Action<P::Outgoing, Blob>>,
+    ) -> Result<Wake, Trouble> {
+        let mut wake = Wake::Polling;
+        for action in actions.drain(..) {
+            match action {
+                Action::Protect(pages, what) => permit(hands, pages, what)?,
+                Action::Twin(page) => self.twin(hands, page)?,
+                Action::Diff(pages) => pages.iter().try_for_each(|p| self.compare(hands, p))?,
+                Action::Install(page, content) => put(hands, page, 0, &content)?,
+                Action::Apply(page, content) => {
+                    self.apply(hands, page, &Diff::from_bytes(content)?)?;
+                }
+                Action::Send(to, message) => {
+                    if self.send(hands, to, &message)? == Wake::Woken {
+                        wake = Wake::Woken;
+                    }
+                }
+                Action::Resume(thread) => answer(hands, thread, GRANTED)?,
+                Action::Refuse(thread) => answer(hands, thread, REFUSED)?,
+            }
+        }
+        self.actions = actions;
+        Ok(wake)
+    }
+
+    fn compare(&mut self, hands: &Hands, page: PageId) -> Result<(), Trouble> {
+        let twin = self.twins.remove(&page);
+        let twin = twin.ok_or(Trouble::Action("a diff without a twin"))?;
+        // The program may not write the page now, and others' diffs come in
+        // under the same lock as this.
+        let mut now = self.page();
+        hands.pages.read(page, &mut now).map_err(Trouble::Permit)?;
+        self.diffs.insert(page, Diff::between(&twin, &now));
+        self.keep(twin);
+        self.keep(now);
+        Ok(())
+    }
+
+    fn page(&mut self) -> Box<PageBytes> {
+        self.spare
+            .pop()
+            .unwrap_or_else(|| Box::new([0; PAGE_BYTES]))
+    }
+
+    fn keep(&mut self, page: Box<PageBytes>) {
+        if self.spare.len() < SPARE {
+            self.spare.push(page);
+        }
+    }
+
+    fn twin(&mut self, hands: &Hands, page: PageId) -> Result<(), Trouble> {
+        let mut twin = self.page();
+        hands.pages.read(page, &mut twin).map_err(Trouble::Permit)?;
+        self.twins.insert(page, twin);
+        Ok(())
+    }
+
+    fn apply(&mut self, hands: &Hands, page: PageId, diff: &Diff) -> Result<(), Trouble> {
+        let mut failed = None;
+        diff.visit(|target, bytes| {
+            if let Err(error) = hands.pages.write(page, target.start, bytes) {
+                failed = Some(error);
+            }
+        });
+        if let Some(twin) = self.twins.get_mut(&page) {
+            diff.apply(twin);
+        }
+        failed.map_or(Ok(()), |error| Err(Trouble::Permit(error)))
+    }
+
+    fn send(&mut self, hands: &Hands, to: NodeId, message: &P::Outgoing) -> Result<Wake, Trouble> {
+        let Self {
+            diffs, outgoing, ..
+        } = self;
+        let mut missing = false;
+        outgoing.clear();
+        P::encode(message, outgoing, |content, bytes| match content {
+            Content::Page(page) => {
+                let at = bytes.len();
+                bytes.resize(at + PAGE_BYTES, 0);
+                let target = bytes.last_chunk_mut();
+                missing |= target.is_none_or(|t| hands.pages.read(page, t).is_err());
+            }
+            Content::Diff(page) => match diffs.remove(&page) {
+                Some(diff) => bytes.extend_from_slice(diff.as_bytes()),
+                None => missing = true,
+            },
+        });
+        if missing {
+            return Err(Trouble::Action("sending content that is not there"));
+        }
+        let (head, body) = Frame::Protocol(outgoing).parts();
+        Ok(hands.transport.send(to, &[head.bytes(), body])?)
+    }
+}
+
+impl<P> Engine for Driver<P>
+where
+    P: Protocol<Blob> + Send,
+    P::Outgoing: Send,
+{
+    fn fault(
+        &mut self,
+        hands: &Hands,
+        thread: ThreadId,
+        page: PageId,
+        access: Access,
+    ) -> Result<Wake, Trouble> {
+        self.step(
+            hands,
+            Input::Fault {
+                thread,
+                page,
+                access,
+            },
+        )
+    }
+
+    fn operation(
+        &mut self,
+        hands: &Hands,
+        thread: ThreadId,
+        operation: Operation,
+    ) -> Result<Wake, Trouble> {
+        self.step(hands, Input::Operation { thread, operation })
+    }
+
+    fn message(&mut self, hands: &Hands, from: NodeId, bytes: &[u8]) -> Result<(), Trouble> {
+        let message = P::decode(bytes, |range| bytes.get(range).unwrap_or_default().into());
+        let message = message.map_err(|what| Trouble::Garbage { from, what })?;
+        self.step(hands, Input::Message { from, message })?;
+        Ok(())
+    }
+}
+
+fn permit(hands: &Hands, pages: PageRange, what: Protection) -> Result<(), Trouble> {
+    let what = match what {
+        Protection::None => Permission::None,
+        // A write is noticed because it is not permitted.
+        Protection::Read | Protection::Watched => Permission::Read,
+        Protection::ReadWrite => Permission::ReadWrite,
+    };
+    let permitted = hands.pages.permit(pages.first(), pages.len(), what);
+    permitted.map_err(Trouble::Permit)
+}
+
+fn put(hands: &Hands, page: PageId, offset: usize, bytes: &[u8]) -> Result<(), Trouble> {
+    hands
+        .pages
+        .write(page, offset, bytes)
+        .map_err(Trouble::Permit)
+}
+
+/// Lets a thread of this node go on.
+pub(crate) fn answer(hands: &Hands, thread: ThreadId, what: u64) -> Result<(), Trouble> {
+    match hands.slots.answer(thread, what) {
+        Some(true) => hands.transport.rouse(),
+        Some(false) => {}
+        None => return Err(Trouble::Action("a thread goes on that does not exist")),
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! The program's heap, as `malloc` and its relatives need it. Addresses stand
+//! for pointers: what lies there is not looked at here.
+
+use crate::memory::{self, memory};
+use crate::start;
+
+/// Alignment that `malloc` promises.
+pub const ALIGNMENT: usize = 16;
+
+/// A block for code at address `caller`; `None` if that code gets private
+/// memory, or this process is no node.
+#[inline]
+#[must_use]
+pub fn allocate(bytes: usize, align: usize, caller: usize) -> Option<Block> {
+    let memory = memory()?;
+    if memory.is_private(caller) {
+        return None;
+    }
+    Some(match memory.allocate(bytes.max(1), align.max(ALIGNMENT)) {
+        Some(address) => Block::At(address),
+        None => Block::Exhausted,
+    })
+}
+
+/// What became of a wish for a shared block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// It lies there.
+    At(usize),
+    /// There is no room for it.
+    Exhausted,
+}
+
+/// Whether a block is shared, so that the functions below are to be used.
+#[inline]
+#[must_use]
+pub fn is_shared(address: usize) -> bool {
+    memory().is_some_and(|memory| memory.contains(address))
+}
+
+/// Gives a shared block back.
+pub fn free(address: usize) {
+    match start::node() {
+        Some(node) => node.free(address),
+        None => {
+            if let Some(memory) = memory() {
+                memory.release(address);
+            }
+        }
+    }
+}
+
+/// Bytes in a shared block.
+#[must_use]
+pub fn size_of(address: usize) -> usize {
+    match start::node() {
+        Some(node) => node.size_of(address),
+        None => memory::memory()
+            .and_then(|memory| memory.size_of(address).ok().flatten())
+            .unwrap_or(0),
+    }
+}

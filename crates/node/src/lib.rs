@@ -1,0 +1,26 @@
+//! A node of a cluster at work: processes that share no memory run one program
+//! as if they did.
+//!
+//! * [`start`]: how a process becomes a node; `layout`: which memory is shared.
+//! * `engine`: carries out what a protocol of `fathomp-dsm` asks for.
+//! * [`Node`]: what threads ask for, and what comes from other nodes; `frame`:
+//!   the messages; `slots`: threads that wait; `cells`: words at node 0;
+//!   `meeting`: what barriers bring;
+//!   `quiet`: when to flush for threads that only look.
+//! * [`heap`]: the program's blocks, at the same address everywhere.
+#![forbid(unsafe_code)]
+
+mod cells;
+mod cluster;
+mod engine;
+mod frame;
+pub mod heap;
+mod layout;
+mod meeting;
+mod memory;
+mod node;
+mod quiet;
+mod slots;
+pub mod start;
+
+pub use node::{Node, Size};

@@ -1,0 +1,620 @@
+//! A node at work: what its threads ask of the cluster, and what comes in from
+//! the others.
+//!
+//! There is no thread through which everything goes. Whoever waits for an
+//! answer looks for messages meanwhile and handles what it finds; the service
+//! thread handles messages when all others compute.
+
+use crate::cells::{Asker, Cells};
+use crate::engine::{Engine, GRANTED, Hands, REFUSED, Trouble, answer};
+use crate::frame::Frame;
+use crate::layout::Layout;
+use crate::meeting::{Meetings, Outcome, Outcomes};
+use crate::memory::{self, Released};
+use crate::quiet::Quiet;
+use crate::slots::{Slot, Slots};
+use fathomp_base::{NodeId, PageId, ThreadId};
+use fathomp_dsm::{Access, LockId, Operation};
+use fathomp_sys::cluster::pages::{Pages, Permission};
+use fathomp_sys::cluster::process;
+use fathomp_sys::cluster::thread::Stacks;
+use fathomp_transport::{Abort, Polling, Role, Spin, Transport, Wake};
+use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Exit code of a program whose cluster failed (`EX_SOFTWARE`).
+const FAILED: i32 = 70;
+/// How long a thread sleeps at most before it looks whether all nodes live.
+const LOOK_AFTER: Duration = Duration::from_millis(100);
+/// How long the other nodes may take to write out what they hold at the end.
+const LEAVING: Duration = Duration::from_secs(2);
+/// How long a thread looks for messages before it sleeps.
+const SPIN: Duration = Duration::from_micros(50);
+/// The lock that all atomic instructions take: no address of a lock.
+const ATOMIC: u64 = u64::MAX;
+/// No exit code has been asked for.
+const NO_EXIT: i64 = i64::MIN;
+
+/// What the nodes were told at the start; the same for all.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// Nodes.
+    pub nodes: u16,
+    /// Threads per node, unless the program asks for others.
+    pub threads: u32,
+    /// Processors of the machine.
+    pub processors: u32,
+}
+
+/// What a node is put together from.
+pub(crate) struct Parts {
+    pub(crate) size: Size,
+    pub(crate) layout: Layout,
+    /// Processes of the other nodes, in their order; at node 0.
+    pub(crate) children: Vec<u32>,
+    pub(crate) stacks: Stacks,
+    pub(crate) transport: Box<dyn Transport>,
+    pub(crate) pages: Pages,
+    pub(crate) slots: Slots,
+    pub(crate) engine: Box<dyn Engine>,
+}
+
+/// This process as a node.
+pub struct Node {
+    pub(crate) size: Size,
+    layout: Layout,
+    children: Vec<u32>,
+    stacks: Stacks,
+    stacks_used: AtomicUsize,
+    transport: Box<dyn Transport>,
+    pages: Pages,
+    slots: Slots,
+    engine: Mutex<Box<dyn Engine>>,
+    /// Whoever holds it receives; what it received last.
+    inbox: Mutex<Vec<u8>>,
+    /// At node 0.
+    cells: Mutex<Cells>,
+    /// At node 0.
+    meetings: Mutex<Meetings>,
+    outcomes: Mutex<Outcomes>,
+    /// The order that the last barrier brought.
+    order: Mutex<Option<Vec<u8>>>,
+    /// Blocks of other nodes that were given back here since the last barrier.
+    freed: Mutex<Vec<(NodeId, u64)>>,
+    /// Barriers passed.
+    epoch: AtomicU32,
+    /// Operations that threads of the program have asked for.
+    activity: AtomicU64,
+    /// This node is in a barrier; changed under the engine's lock.
+    in_barrier: AtomicBool,
+    /// Exit code that another node wants the program to end with.
+    exit: AtomicI64,
+    /// The program has ended: pages are no longer shared.
+    ended: AtomicBool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Node {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts {
+            size,
+            layout,
+            children,
+            stacks,
+            transport,
+            pages,
+            slots,
+            engine,
+        } = parts;
+        Self {
+            size,
+            layout,
+            children,
+            stacks,
+            stacks_used: AtomicUsize::new(0),
+            transport,
+            pages,
+            slots,
+            engine: Mutex::new(engine),
+            inbox: Mutex::new(Vec::new()),
+            cells: Mutex::new(Cells::default()),
+            meetings: Mutex::new(Meetings::default()),
+            outcomes: Mutex::new(Outcomes::default()),
+            order: Mutex::new(None),
+            freed: Mutex::new(Vec::new()),
+            epoch: AtomicU32::new(0),
+            activity: AtomicU64::new(0),
+            in_barrier: AtomicBool::new(false),
+            exit: AtomicI64::new(NO_EXIT),
+            ended: AtomicBool::new(false),
+        }
+    }
+
+    /// This node's number.
+    pub fn me(&self) -> NodeId {
+        self.transport.me()
+    }
+
+    fn others(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let me = self.me();
+        (0..self.size.nodes)
+            .map(NodeId)
+            .filter(move |node| *node != me)
+    }
+
+    fn hands(&self) -> Hands<'_> {
+        Hands {
+            pages: &self.pages,
+            transport: &*self.transport,
+            slots: &self.slots,
+        }
+    }
+
+    /// Ends the cluster because of something this node met.
+    pub(crate) fn fail(&self, node: NodeId, what: &str) -> ! {
+        let abort = self.transport.abort(node, 0, what);
+        self.give_up(&abort)
+    }
+
+    fn give_up(&self, abort: &Abort) -> ! {
+        if abort.by == self.me() {
+            let line = format!("fathomp: node {}: {}\n", abort.node, abort.text);
+            // Not `eprint!`, which panics if stderr is closed.
+            let _ = std::io::stderr().write_all(line.as_bytes());
+        }
+        process::leave(FAILED)
+    }
+
+    /// Unwraps what must not fail; if it does, all nodes end.
+    fn must<T>(&self, result: Result<T, Trouble>) -> T {
+        match result {
+            Ok(value) => value,
+            Err(trouble @ Trouble::Garbage { from, .. }) => self.fail(from, &trouble.to_string()),
+            Err(trouble) => self.fail(self.me(), &trouble.to_string()),
+        }
+    }
+
+    /// Ends this process if the cluster has failed or a node is gone.
+    fn look_after_peers(&self) {
+        if let Some(abort) = self.transport.aborted() {
+            self.give_up(&abort);
+        }
+        if self.ended.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(dead) = self.transport.dead() {
+            self.mourn(dead);
+        }
+    }
+
+    /// Says how a node's process has ended, and ends the others.
+    fn mourn(&self, dead: NodeId) -> ! {
+        let child = usize::from(dead.0)
+            .checked_sub(1)
+            .and_then(|i| self.children.get(i));
+        match child.and_then(|child| process::ended(*child)) {
+            Some(how) => self.fail(dead, &format!("its process {how}")),
+            None => {
+                // Node 0 knows more, if it lives.
+                std::thread::sleep(LOOK_AFTER);
+                if let Some(abort) = self.transport.aborted() {
+                    self.give_up(&abort);
+                }
+                self.fail(dead, "its process has ended")
+            }
+        }
+    }
+
+    /// The calling thread's number and slot.
+    fn mine(&self) -> (ThreadId, &Slot) {
+        match self.slots.mine() {
+            Some(mine) => mine,
+            None => self.fail(self.me(), "the program uses too many threads on a node"),
+        }
+    }
+
+    /// Asks something by `ask`, and stands still until it is answered.
+    fn ask(&self, ask: impl FnOnce(ThreadId) -> Wake) -> u64 {
+        let (thread, slot) = self.mine();
+        slot.begin();
+        let wake = ask(thread);
+        self.wait(wake, slot, Slot::answer)
+    }
+
+    /// Handles messages until `done` of `slot`.
+    fn wait<T>(&self, wake: Wake, slot: &Slot, done: impl Fn(&Slot) -> Option<T>) -> T {
+        let threads = u32::from(self.size.nodes) * self.size.threads;
+        // Whoever had to be woken needs a processor first: perhaps this one.
+        let crowded = wake == Wake::Woken || threads > self.size.processors;
+        loop {
+            if let Some(found) = done(slot) {
+                return found;
+            }
+            let mut spin = Spin::new(SPIN, crowded);
+            let polling = Polling::new(&*self.transport);
+            loop {
+                if let Some(found) = done(slot) {
+                    return found;
+                }
+                if self.handle_one() {
+                    spin.reset();
+                } else if !spin.again() {
+                    break;
+                }
+            }
+            slot.lie_down();
+            polling.sleep(Role::Application, Some(LOOK_AFTER), || done(slot).is_some());
+            drop(polling);
+            self.look_after_peers();
+        }
+    }
+
+    /// Starts a thread of the program.
+    ///
+    /// # Errors
+    /// If the system refuses, or the node has no stack left.
+    pub fn begin(&self, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        let number = self.stacks_used.fetch_add(1, Ordering::Relaxed);
+        let stack = self.layout.stack(self.me(), number);
+        let stack = stack.ok_or(io::ErrorKind::OutOfMemory)?;
+        if let Some(guard) = self.pages.page_of(stack.start - 1) {
+            self.pages.permit(guard, 1, Permission::None)?;
+        }
+        self.stacks.spawn(stack, run)
+    }
+
+    /// Life of the service thread.
+    pub fn serve_others(&self) -> ! {
+        let mut quiet = Quiet::new();
+        loop {
+            {
+                let polling = Polling::new(&*self.transport);
+                while self.handle_one() {}
+                polling.sleep(Role::Service, Some(quiet.rest()), || false);
+            }
+            self.look_after_peers();
+            if quiet.lasts(self.activity.load(Ordering::Relaxed)) {
+                self.flush_for_others();
+            }
+            let code = self.exit.load(Ordering::Relaxed);
+            if let Ok(code) = i32::try_from(code) {
+                process::exit(code);
+            }
+        }
+    }
+
+    /// Handles a message, if there is one and nobody else does.
+    fn handle_one(&self) -> bool {
+        let Ok(mut message) = self.inbox.try_lock() else {
+            return false;
+        };
+        match self.transport.receive(&mut message) {
+            Ok(Some(from)) => {
+                self.handle(from, &message);
+                true
+            }
+            Ok(None) => false,
+            Err(error) => self.fail(error.from, &error.to_string()),
+        }
+    }
+
+    fn handle(&self, from: NodeId, message: &[u8]) {
+        let frame = match Frame::read(message) {
+            Ok(frame) => frame,
+            Err(bad) => self.fail(from, &bad.to_string()),
+        };
+        match frame {
+            Frame::Protocol(bytes) => {
+                let handled = lock(&self.engine).message(&self.hands(), from, bytes);
+                self.must(handled);
+            }
+            Frame::Add {
+                thread,
+                epoch,
+                cell,
+                amount,
+            } => {
+                let (before, served) = lock(&self.cells).add(epoch, cell, amount);
+                self.tell(Asker { node: from, thread }, before);
+                self.tell_all(served);
+            }
+            Frame::Put { epoch, cell, value } => {
+                let served = lock(&self.cells).put(epoch, cell, value);
+                self.tell_all(served);
+            }
+            Frame::Await {
+                thread,
+                epoch,
+                cell,
+                at_least,
+            } => {
+                let asker = Asker { node: from, thread };
+                let found = lock(&self.cells).wait(epoch, cell, at_least, asker);
+                if let Some(value) = found {
+                    self.tell(asker, value);
+                }
+            }
+            Frame::SizeOf { thread, address } => {
+                let address = usize::try_from(address).unwrap_or(0);
+                let size = memory::memory().and_then(|m| m.size_of(address).ok().flatten());
+                self.tell(Asker { node: from, thread }, size.unwrap_or(0) as u64);
+            }
+            Frame::Free { address } => {
+                if let Some(memory) = memory::memory() {
+                    memory.release(usize::try_from(address).unwrap_or(0));
+                }
+            }
+            Frame::Answer { thread, value } => self.must(answer(&self.hands(), thread, value)),
+            Frame::Arrived { epoch, word } => self.arrived(epoch, word),
+            Frame::Passed { word, order } => {
+                let order = (!order.is_empty()).then(|| order.to_vec());
+                lock(&self.outcomes).tell(Outcome { word, order });
+            }
+            Frame::Exit { code } => self.exit.store(i64::from(code), Ordering::Relaxed),
+            Frame::Leave => self.leave_quietly(),
+        }
+    }
+
+    fn send(&self, to: NodeId, frame: Frame) -> Wake {
+        let (head, body) = frame.parts();
+        let sent = self.transport.send(to, &[head.bytes(), body]);
+        self.must(sent.map_err(Trouble::from))
+    }
+
+    fn tell(&self, asker: Asker, value: u64) {
+        if asker.node == self.me() {
+            self.must(answer(&self.hands(), asker.thread, value));
+        } else {
+            let thread = asker.thread;
+            self.send(asker.node, Frame::Answer { thread, value });
+        }
+    }
+
+    fn tell_all(&self, served: Vec<(Asker, u64)>) {
+        for (asker, value) in served {
+            self.tell(asker, value);
+        }
+    }
+
+    /// Sends a frame to a node, which may be this one.
+    fn send_or_handle(&self, to: NodeId, frame: Frame) -> Wake {
+        if to == self.me() {
+            let (head, body) = frame.parts();
+            self.handle(to, &[head.bytes(), body].concat());
+            Wake::Polling
+        } else {
+            self.send(to, frame)
+        }
+    }
+
+    /// Serves an access to a page that the program was not permitted. `false`
+    /// if it is not a page of ours.
+    pub fn serve_fault(&self, address: usize, write: bool) -> bool {
+        let Some(page) = self.pages.page_of(address) else {
+            return false;
+        };
+        if self.layout.is_guard(address) {
+            return false;
+        }
+        if self.ended.load(Ordering::Relaxed) {
+            return self.pages.permit(page, 1, Permission::ReadWrite).is_ok();
+        }
+        self.fetch(page, if write { Access::Write } else { Access::Read });
+        true
+    }
+
+    fn fetch(&self, page: PageId, access: Access) {
+        self.ask(|thread| {
+            let asked = lock(&self.engine).fault(&self.hands(), thread, page, access);
+            self.must(asked)
+        });
+    }
+
+    /// Makes sure that the kernel can read or write a range of memory for the
+    /// program.
+    pub fn touch(&self, address: usize, bytes: usize, write: bool) {
+        if bytes > 0 {
+            self.pages
+                .touch(address..address.saturating_add(bytes), write);
+        }
+    }
+
+    /// The pages.
+    pub(crate) fn pages(&self) -> &Pages {
+        &self.pages
+    }
+
+    fn operation(&self, operation: Operation) -> u64 {
+        self.activity.fetch_add(1, Ordering::Relaxed);
+        self.ask(|thread| {
+            let mut engine = lock(&self.engine);
+            if operation == Operation::Barrier {
+                self.in_barrier.store(true, Ordering::Relaxed);
+            }
+            let asked = engine.operation(&self.hands(), thread, operation);
+            self.must(asked)
+        })
+    }
+
+    /// Flushes for threads of the program that do not: one may be waiting for a
+    /// plain variable to change, or have changed one for which another node
+    /// waits.
+    fn flush_for_others(&self) {
+        self.ask(|thread| {
+            let mut engine = lock(&self.engine);
+            if self.in_barrier.load(Ordering::Relaxed) {
+                self.must(answer(&self.hands(), thread, REFUSED));
+                return Wake::Polling;
+            }
+            let asked = engine.operation(&self.hands(), thread, Operation::Flush);
+            self.must(asked)
+        });
+    }
+
+    /// What this thread's node wrote becomes visible, and what others flushed
+    /// becomes visible here.
+    pub fn flush(&self) {
+        self.operation(Operation::Flush);
+    }
+
+    /// An atomic instruction of the program follows.
+    pub fn begin_atomic(&self) {
+        self.acquire(ATOMIC);
+    }
+
+    /// The atomic instruction is done.
+    pub fn end_atomic(&self) {
+        self.release(ATOMIC);
+    }
+
+    pub(crate) fn acquire(&self, lock: u64) {
+        self.operation(Operation::Acquire(LockId(lock)));
+    }
+
+    pub(crate) fn try_acquire(&self, lock: u64) -> bool {
+        self.operation(Operation::TryAcquire(LockId(lock))) == GRANTED
+    }
+
+    pub(crate) fn release(&self, lock: u64) {
+        self.operation(Operation::Release(LockId(lock)));
+    }
+
+    pub(crate) fn barrier(&self, word: u64) -> u64 {
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        self.send_or_handle(NodeId(0), Frame::Arrived { epoch, word });
+        self.operation(Operation::Barrier);
+        let (_, slot) = self.mine();
+        slot.begin();
+        let outcome = self.wait(Wake::Polling, slot, |_| lock(&self.outcomes).next());
+        self.in_barrier.store(false, Ordering::Relaxed);
+        self.epoch.store(epoch.wrapping_add(1), Ordering::Relaxed);
+        if self.me() == NodeId(0) {
+            lock(&self.cells).pass_barrier();
+        }
+        self.return_blocks();
+        *lock(&self.order) = outcome.order;
+        outcome.word
+    }
+
+    /// A node has come to a barrier. Tells everybody if it was the last.
+    fn arrived(&self, epoch: u32, word: u64) {
+        let outcome = lock(&self.meetings).arrive(epoch, word, self.size.nodes);
+        let Some(outcome) = outcome else { return };
+        let order = outcome.order.as_deref().unwrap_or_default();
+        for node in self.others() {
+            let word = outcome.word;
+            self.send(node, Frame::Passed { word, order });
+        }
+        lock(&self.outcomes).tell(outcome);
+    }
+
+    pub(crate) fn add(&self, cell: u64, amount: u64) -> u64 {
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        self.ask(|thread| {
+            let add = Frame::Add {
+                thread,
+                epoch,
+                cell,
+                amount,
+            };
+            self.send_or_handle(NodeId(0), add)
+        })
+    }
+
+    pub(crate) fn put(&self, cell: u64, value: u64) {
+        self.flush();
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        self.send_or_handle(NodeId(0), Frame::Put { epoch, cell, value });
+    }
+
+    pub(crate) fn wait_for(&self, cell: u64, at_least: u64) -> u64 {
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        let value = self.ask(|thread| {
+            let wait = Frame::Await {
+                thread,
+                epoch,
+                cell,
+                at_least,
+            };
+            self.send_or_handle(NodeId(0), wait)
+        });
+        self.flush();
+        value
+    }
+
+    pub(crate) fn give_order(&self, order: &[u8]) {
+        lock(&self.meetings).give_order(order);
+    }
+
+    pub(crate) fn next_order(&self) -> Option<Vec<u8>> {
+        lock(&self.order).take()
+    }
+
+    /// Gives a block of the shared heap back, wherever it was allocated.
+    pub(crate) fn free(&self, address: usize) {
+        let Some(memory) = memory::memory() else {
+            return;
+        };
+        if let Released::Elsewhere(owner) = memory.release(address)
+            && owner.0 < self.size.nodes
+        {
+            // What was written here into the block is on its way until the next
+            // barrier, and must not arrive in what the owner makes of it.
+            lock(&self.freed).push((owner, address as u64));
+        }
+    }
+
+    /// Tells owners of blocks that were given back before the last barrier.
+    fn return_blocks(&self) {
+        for (owner, address) in std::mem::take(&mut *lock(&self.freed)) {
+            self.send(owner, Frame::Free { address });
+        }
+    }
+
+    /// Size of a block of the shared heap, 0 if there is none.
+    pub(crate) fn size_of(&self, address: usize) -> usize {
+        let owner = match memory::memory().map(|memory| memory.size_of(address)) {
+            Some(Ok(size)) => return size.unwrap_or(0),
+            Some(Err(owner)) if owner.0 < self.size.nodes => owner,
+            _ => return 0,
+        };
+        let address = address as u64;
+        let size = self.ask(|thread| self.send(owner, Frame::SizeOf { thread, address }));
+        usize::try_from(size).unwrap_or(0)
+    }
+
+    /// The program calls `exit` on this node. Node 0 ends the cluster; others
+    /// ask it to, and do not return.
+    pub fn exiting(&self, code: i32) {
+        if self.me() != NodeId(0) && !self.ended.load(Ordering::Relaxed) {
+            process::flush_streams();
+            self.send(NodeId(0), Frame::Exit { code });
+            self.serve_others()
+        }
+    }
+
+    /// Node 0's process ends: the others do so too.
+    pub fn finish(&self) {
+        if self.me() != NodeId(0) || self.ended.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        for node in self.others() {
+            // A node that is gone already need not be told.
+            let (head, body) = Frame::Leave.parts();
+            let _ = self.transport.send(node, &[head.bytes(), body]);
+        }
+        self.transport.depart();
+        process::reap(&self.children, LEAVING);
+    }
+
+    fn leave_quietly(&self) -> ! {
+        self.transport.depart();
+        process::flush_streams();
+        process::leave(0)
+    }
+}

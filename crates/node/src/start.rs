@@ -1,0 +1,222 @@
+//! How a process becomes several nodes.
+//!
+//! The process forks after its libraries and its own constructors have run and
+//! before `main`, so that code, variables, libraries and environment agree on
+//! all nodes by construction. Each node then replaces the memory behind the
+//! shared range by its own.
+
+use crate::engine::{Driver, Engine, Hands};
+use crate::layout::{Layout, NODES_MAX};
+use crate::memory;
+use crate::node::{Node, Parts, Size};
+use crate::slots::Slots;
+use fathomp_base::NodeId;
+use fathomp_dsm::AreaError;
+use fathomp_dsm::home::{Config, Home};
+use fathomp_sys::affinity;
+use fathomp_sys::cluster::image;
+use fathomp_sys::cluster::pages::{self, Area, Pages};
+use fathomp_sys::cluster::process::{self, Forked};
+use fathomp_sys::cluster::thread::Stacks;
+use fathomp_sys::static_ref::AtomicRef;
+use fathomp_transport::local::{Fabric, Limits};
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+/// Number of nodes, in the environment of a program that is to become a cluster.
+pub const NODES_VARIABLE: &str = "FATHOMP_NODES";
+
+/// The library that a program must have been linked with to become a cluster.
+const OPENMP: &str = "libgomp.so.1";
+
+/// Pages fetched at once where a program goes through memory in order.
+const PREFETCH: u32 = 16;
+/// Nodes below a node in the tree of a barrier.
+const FAN_IN: u16 = 4;
+
+static NODE: AtomicRef<Node> = AtomicRef::new(None);
+
+/// This process as a node, once it is one.
+#[inline]
+#[must_use]
+pub fn node() -> Option<&'static Node> {
+    NODE.load(Ordering::Acquire)
+}
+
+/// What the user asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    nodes: u16,
+}
+
+impl Plan {
+    /// How many nodes.
+    #[must_use]
+    pub fn nodes(&self) -> u16 {
+        self.nodes
+    }
+}
+
+/// A process could not become a cluster.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The number of nodes makes no sense.
+    #[error("{NODES_VARIABLE} is {0:?}, not a number from 1 to {NODES_MAX}")]
+    Nodes(String),
+    /// An address range is taken.
+    #[error("cannot reserve addresses for what the nodes share: {0}")]
+    Reserve(#[source] io::Error),
+    /// No memory for messages.
+    #[error("cannot connect the nodes: {0}")]
+    Connect(#[source] io::Error),
+    /// A process is missing.
+    #[error("cannot start a node's process: {0}")]
+    Fork(#[source] io::Error),
+    /// Memory cannot be watched.
+    #[error("cannot share the program's memory: {0}")]
+    Share(#[source] io::Error),
+    /// There is more than pages can be numbered.
+    #[error("cannot share so much memory among so many nodes: {0}")]
+    Areas(#[from] AreaError),
+    /// The protocol cannot start.
+    #[error("cannot start sharing: {0}")]
+    Protocol(#[from] crate::engine::Trouble),
+}
+
+/// What the environment asks for: a cluster, if this is a program that can
+/// become one.
+///
+/// # Errors
+/// If it asks for something impossible.
+pub fn plan(variable: Option<&str>) -> Result<Option<Plan>, StartError> {
+    let Some(text) = variable else {
+        return Ok(None);
+    };
+    let nodes = text.parse().ok().filter(|n| (1..=NODES_MAX).contains(n));
+    let nodes = nodes.ok_or_else(|| StartError::Nodes(text.to_owned()))?;
+    let wanted = nodes > 1 && image::program_needs(OPENMP);
+    Ok(wanted.then_some(Plan { nodes }))
+}
+
+/// Prepares for it: from now on the program's blocks come from the shared heap.
+/// To be called before the program's constructors run.
+///
+/// # Errors
+/// If an address range is taken.
+pub fn prepare(plan: Plan) -> Result<(), StartError> {
+    memory::set_up(plan.nodes).map_err(StartError::Reserve)?;
+    Ok(())
+}
+
+/// A process that has become a node and does not share memory yet.
+pub struct Forming {
+    me: NodeId,
+    size: Size,
+    layout: Layout,
+    fabric: Fabric,
+    /// Processes of the other nodes, at node 0.
+    children: Vec<u32>,
+}
+
+/// Makes the other nodes. Returns in each of them; only to be called while
+/// there is one thread. `threads` per node, `stack_bytes` for each.
+///
+/// # Errors
+/// If the system refuses.
+pub fn fork(plan: Plan, threads: u32, stack_bytes: usize) -> Result<Forming, StartError> {
+    let size = Size {
+        nodes: plan.nodes,
+        threads,
+        processors: affinity::allowed_count(),
+    };
+    let layout = Layout::new(image::program_segments(), plan.nodes, stack_bytes);
+    pages::reserve(&layout.stacks()).map_err(StartError::Reserve)?;
+    let fabric = Fabric::new(plan.nodes, Limits::for_nodes(plan.nodes), None)
+        .map_err(StartError::Connect)?;
+    let mut me = NodeId(0);
+    let mut children = Vec::new();
+    for node in 1..plan.nodes {
+        match process::fork().map_err(StartError::Fork)? {
+            Forked::Parent(child) => children.push(child),
+            Forked::Child => {
+                me = NodeId(node);
+                children.clear();
+                break;
+            }
+        }
+    }
+    if let Some(memory) = memory::memory() {
+        memory.become_node(me);
+    }
+    if me != NodeId(0) {
+        process::write_stdout_by_lines();
+    }
+    Ok(Forming {
+        me,
+        size,
+        layout,
+        fabric,
+        children,
+    })
+}
+
+impl Forming {
+    /// Memory to be shared, for [`Pages::take_over`].
+    #[must_use]
+    pub fn areas(&self) -> Vec<Area> {
+        let used = memory::memory().map_or(0, |memory| memory.used_end());
+        self.layout.memory(used)
+    }
+
+    /// Memory for stacks, part of the above.
+    #[must_use]
+    pub fn stacks(&self) -> Range<usize> {
+        self.layout.stacks()
+    }
+
+    /// Joins the others.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn join(self, pages: Pages, stacks: Stacks) -> Result<&'static Node, StartError> {
+        let Self {
+            me,
+            size,
+            layout,
+            fabric,
+            children,
+        } = self;
+        let config = Config {
+            nodes: size.nodes,
+            areas: layout.homes(),
+            migrate: true,
+            prefetch: PREFETCH,
+            silent_writes: false,
+            fan_in: FAN_IN,
+        };
+        let transport = fabric.join(me).map_err(StartError::Connect)?;
+        let protocol = Home::new(me, config)?;
+        let slots = Slots::new();
+        let hands = Hands {
+            pages: &pages,
+            transport: &transport,
+            slots: &slots,
+        };
+        let engine: Box<dyn Engine> = Box::new(Driver::start(protocol, &hands)?);
+        let node = Node::new(Parts {
+            size,
+            layout,
+            children,
+            stacks,
+            transport: Box::new(transport),
+            pages,
+            slots,
+            engine,
+        });
+        let node = Box::leak(Box::new(node));
+        NODE.store(Some(node), Ordering::Release);
+        fathomp_omp::cluster::install(node);
+        Ok(node)
+    }
+}
