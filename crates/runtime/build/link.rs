@@ -10,8 +10,52 @@ use std::process::Command;
 /// The name programs ask for, so that a preloaded copy satisfies them all.
 const SONAME: &str = "libgomp.so.1";
 
+/// Functions of the C library that the cluster edition stands in front of, and
+/// what they are called in the archive.
+const IN_FRONT: [(&str, &str); 25] = [
+    ("__libc_start_main", "fathomp_start_main"),
+    ("malloc", "fathomp_malloc"),
+    ("calloc", "fathomp_calloc"),
+    ("realloc", "fathomp_realloc"),
+    ("memalign", "fathomp_memalign"),
+    ("aligned_alloc", "fathomp_memalign"),
+    ("posix_memalign", "fathomp_posix_memalign"),
+    ("malloc_usable_size", "fathomp_malloc_usable_size"),
+    ("strdup", "fathomp_strdup"),
+    ("free", "fathomp_free"),
+    ("read", "fathomp_read"),
+    ("pread", "fathomp_pread"),
+    ("pread64", "fathomp_pread"),
+    ("write", "fathomp_write"),
+    ("pwrite", "fathomp_pwrite"),
+    ("pwrite64", "fathomp_pwrite"),
+    ("readv", "fathomp_readv"),
+    ("writev", "fathomp_writev"),
+    ("recv", "fathomp_recv"),
+    ("send", "fathomp_send"),
+    ("fread", "fathomp_fread"),
+    ("fwrite", "fathomp_fwrite"),
+    ("sched_yield", "fathomp_sched_yield"),
+    ("sigaction", "fathomp_sigaction"),
+    ("signal", "fathomp_signal"),
+];
+
+/// What a library is there for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Edition {
+    /// One process.
+    Plain,
+    /// Several nodes: it also stands in front of the C library.
+    Cluster,
+}
+
 /// Links the archive into a shared library that exports what `map` names.
-pub(crate) fn library(archive: &Path, map: &Path, output: &Path) -> Result<(), Box<dyn Error>> {
+pub(crate) fn library(
+    archive: &Path,
+    map: &Path,
+    edition: Edition,
+    output: &Path,
+) -> Result<(), Box<dyn Error>> {
     let mut version_script = OsString::from("-Wl,--version-script=");
     version_script.push(map);
     let mut command = compiler();
@@ -30,6 +74,12 @@ pub(crate) fn library(archive: &Path, map: &Path, output: &Path) -> Result<(), B
         .args(["-static-libgcc", "-lgcc_eh", "-lpthread", "-ldl", "-lm"])
         .arg("-o")
         .arg(output);
+    if edition == Edition::Cluster {
+        for (name, ours) in IN_FRONT {
+            command.arg(format!("-Wl,--undefined={ours}"));
+            command.arg(format!("-Wl,--defsym={name}={ours}"));
+        }
+    }
     run(command, "the runtime library")
 }
 

@@ -7,6 +7,7 @@
 mod cargo;
 mod link;
 
+use link::Edition;
 use sha2::{Digest, Sha256};
 use std::env;
 use std::error::Error;
@@ -14,7 +15,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates whose code ends up in the runtime library.
-const PARTS: [&str; 5] = ["abi", "omp", "trace", "sys", "base"];
+const PARTS: [&str; 9] = [
+    "abi",
+    "node",
+    "dsm",
+    "transport",
+    "heap",
+    "omp",
+    "trace",
+    "sys",
+    "base",
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
@@ -26,6 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     declare_inputs(workspace);
 
     let library = out.join("libgomp.so.1");
+    let cluster = out.join("cluster.so");
     if let Some(ready) = env::var_os("FATHOMP_RUNTIME_LIBRARY") {
         // For packagers and cross builds: a library that is already linked.
         println!(
@@ -33,19 +45,26 @@ fn main() -> Result<(), Box<dyn Error>> {
             PathBuf::from(&ready).display()
         );
         fs::copy(&ready, &library)?;
+        let ready = env::var_os("FATHOMP_CLUSTER_LIBRARY")
+            .ok_or("with FATHOMP_RUNTIME_LIBRARY, FATHOMP_CLUSTER_LIBRARY must be set too")?;
+        fs::copy(ready, &cluster)?;
     } else {
         let archive = cargo::build_archive(workspace, &out)?;
-        link::library(
-            &archive,
-            &workspace.join("crates/abi/libgomp.map"),
-            &library,
+        let plain = workspace.join("crates/abi/libgomp.map");
+        link::library(&archive, &plain, Edition::Plain, &library)?;
+        let map = out.join("cluster.map");
+        let front = workspace.join("crates/abi/cluster.map");
+        fs::write(
+            &map,
+            fs::read_to_string(&plain)? + &fs::read_to_string(front)?,
         )?;
+        link::library(&archive, &map, Edition::Cluster, &cluster)?;
     }
     let probe = out.join("probe");
     link::probe(&manifest.join("probe"), &library, &probe)?;
 
     let mut hash = Sha256::new();
-    for file in [&library, &probe] {
+    for file in [&library, &cluster, &probe] {
         hash.update(fs::read(file)?);
     }
     let hex: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
@@ -63,13 +82,14 @@ fn declare_inputs(workspace: &Path) {
     for input in [
         "Cargo.toml",
         "crates/abi/libgomp.map",
+        "crates/abi/cluster.map",
         "crates/runtime/probe",
         "crates/runtime/build",
     ] {
         let path = workspace.join(input);
         println!("cargo::rerun-if-changed={}", path.display());
     }
-    for variable in ["CC", "FATHOMP_RUNTIME_LIBRARY"] {
+    for variable in ["CC", "FATHOMP_RUNTIME_LIBRARY", "FATHOMP_CLUSTER_LIBRARY"] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
 }

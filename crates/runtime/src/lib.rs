@@ -15,8 +15,12 @@ pub use unpack::{UnpackError, Unpacked, unpack, unpack_at};
 /// The shared library, `libgomp.so.1` by name.
 pub const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libgomp.so.1"));
 
+/// The same library for programs that run on several nodes: it also stands in
+/// front of the C library's heap, its start-up code and its system calls.
+pub const CLUSTER_LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cluster.so"));
+
 /// The program that measures what the library's constructs cost.
 pub const PROBE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe"));
 
-/// SHA-256 over [`LIBRARY`] and [`PROBE`], in hexadecimal.
+/// SHA-256 over [`LIBRARY`], [`CLUSTER_LIBRARY`] and [`PROBE`], in hexadecimal.
 pub const SHA256: &str = env!("FATHOMP_RUNTIME_SHA256");

@@ -1,7 +1,7 @@
 //! Writing the embedded files to a directory the loader can use.
 
 use crate::place::{Candidate, candidates};
-use crate::{LIBRARY, PROBE, SHA256};
+use crate::{CLUSTER_LIBRARY, LIBRARY, PROBE, SHA256};
 use nix::sys::statvfs::{FsFlags, statvfs};
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -16,6 +16,8 @@ pub struct Unpacked {
     pub cache: PathBuf,
     /// The runtime library, for `LD_PRELOAD`.
     pub library: PathBuf,
+    /// The runtime library for several nodes, for `LD_PRELOAD`.
+    pub cluster_library: PathBuf,
     /// The calibration probe.
     pub probe: PathBuf,
 }
@@ -68,10 +70,16 @@ fn unpack_to(candidate: &Candidate) -> io::Result<Unpacked> {
     let library = directory.join("libgomp.so.1");
     let probe = directory.join("probe");
     ensure(&library, LIBRARY)?;
+    // Under the name that programs ask for, hence in a directory of its own.
+    let cluster = directory.join("cluster");
+    fs::create_dir_all(&cluster)?;
+    let cluster_library = cluster.join("libgomp.so.1");
+    ensure(&cluster_library, CLUSTER_LIBRARY)?;
     ensure(&probe, PROBE)?;
     Ok(Unpacked {
         cache: candidate.path.clone(),
         library,
+        cluster_library,
         probe,
     })
 }
@@ -168,7 +176,7 @@ mod tests {
             }
         });
         let leftovers = fs::read_dir(directory.path().join(SHA256)).unwrap().count();
-        assert_eq!(leftovers, 2);
+        assert_eq!(leftovers, 3);
     }
 
     #[test]

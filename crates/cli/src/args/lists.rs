@@ -11,6 +11,13 @@ const LONGEST: usize = 1000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ThreadCount(pub(crate) u32);
 
+impl ThreadCount {
+    /// So many times as many.
+    pub(crate) fn times(self, factor: u32) -> Self {
+        Self(self.0.saturating_mul(factor))
+    }
+}
+
 /// Numbers of threads, ascending, each once, at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ThreadList(pub(crate) Vec<u32>);

@@ -115,7 +115,27 @@ pub(crate) struct Run {
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<ThreadCount>,
     #[command(flatten)]
+    pub(crate) cluster: Cluster,
+    #[command(flatten)]
     pub(crate) program: Program,
+}
+
+/// On how many processes, and how they share memory.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Cluster {
+    /// Processes that share no memory but what the program writes and reads.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) nodes: u16,
+    /// Protocol by which pages get from one process to another.
+    #[arg(long, value_enum, default_value_t = Dsm::Home, value_name = "PROTOCOL")]
+    pub(crate) dsm: Dsm,
+}
+
+/// Protocols of distributed shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Dsm {
+    /// Every page has a home, where writers send what they changed.
+    Home,
 }
 
 /// `fathomp record`.

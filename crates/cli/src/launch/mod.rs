@@ -5,7 +5,7 @@
 mod signals;
 mod streams;
 
-use crate::args::ThreadCount;
+use crate::args::{Cluster, Dsm, ThreadCount};
 use crate::failure::exit;
 use crate::program::Program;
 use fathomp_trace::model::Outcome;
@@ -23,12 +23,27 @@ use std::time::{Duration, Instant};
 
 pub(crate) use streams::{Repeatable, Stderr, Stdin, Stdout};
 
-/// The environment that asks the program for a number of threads.
+/// The environment that asks the program for a number of threads in all.
 pub(crate) fn thread_variables(threads: Option<ThreadCount>) -> Vec<(&'static str, OsString)> {
     threads
         .map(|ThreadCount(count)| ("OMP_NUM_THREADS", count.to_string().into()))
         .into_iter()
         .collect()
+}
+
+/// The environment that asks the runtime to run the program on several nodes.
+pub(crate) fn cluster_variables(cluster: Cluster) -> Vec<(&'static str, OsString)> {
+    let Cluster { nodes, dsm } = cluster;
+    if nodes == 1 {
+        return Vec::new();
+    }
+    let dsm = match dsm {
+        Dsm::Home => "home",
+    };
+    vec![
+        ("FATHOMP_NODES", nodes.to_string().into()),
+        ("FATHOMP_DSM", dsm.into()),
+    ]
 }
 
 /// A program, ready to be started.
