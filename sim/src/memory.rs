@@ -2,10 +2,17 @@
 
 use fathomp_base::{PAGE_BYTES, PageId};
 use fathomp_dsm::{Access, Content, Diff, PageBytes, PageRange, PageSet, Protection};
+use std::fmt;
 
 /// Content that a message carries: the bytes of a page, or of a diff.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Blob(pub(crate) Box<[u8]>);
+
+impl fmt::Debug for Blob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.0.len())
+    }
+}
 
 /// One page.
 #[derive(Clone)]

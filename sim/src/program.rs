@@ -34,6 +34,8 @@ pub enum Step {
     Observe(Address),
     /// Reads a byte until it has this value, with a flush between two looks.
     Await(Address, u8),
+    /// Reads a byte until it has this value, and does nothing else.
+    Spin(Address, u8),
     /// All threads of all nodes meet.
     Barrier,
     /// See [`fathomp_dsm::Operation::Flush`].

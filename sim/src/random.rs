@@ -33,6 +33,66 @@ enum Fate {
     OwnedBy(usize),
     ReadOnly,
     Under(LockId),
+    /// Part of a message.
+    Passed,
+}
+
+/// Data that one thread writes and another reads after it has seen a flag. No
+/// thread waits before it has written its own messages.
+struct Message {
+    writer: usize,
+    reader: usize,
+    data: Vec<Address>,
+    flag: Address,
+}
+
+impl Message {
+    fn random(
+        threads: usize,
+        flag: Address,
+        fates: &mut [(Address, Fate)],
+        random: &mut impl Rng,
+    ) -> Self {
+        let writer = random.random_range(0..threads);
+        let number = random.random_range(1..=4);
+        let mut own: Vec<_> = fates
+            .iter_mut()
+            .filter(|(_, fate)| matches!(fate, Fate::OwnedBy(owner) if *owner == writer))
+            .collect();
+        own.shuffle(random);
+        own.truncate(number);
+        let data = own.into_iter().map(|(byte, fate)| {
+            *fate = Fate::Passed;
+            *byte
+        });
+        Self {
+            writer,
+            reader: (writer + random.random_range(1..threads)) % threads,
+            data: data.collect(),
+            flag,
+        }
+    }
+
+    fn write(&self, steps: &mut Vec<Step>, random: &mut impl Rng) {
+        for byte in &self.data {
+            steps.push(Step::Write(*byte, random.random()));
+            if random.random_ratio(1, 5) {
+                steps.push(Step::Flush);
+            }
+        }
+        steps.push(Step::Write(self.flag, 1));
+    }
+
+    fn read(&self, steps: &mut Vec<Step>, random: &mut impl Rng) {
+        // Copies that are out of date later.
+        steps.splice(0..0, self.data.iter().map(|byte| Step::Observe(*byte)));
+        steps.push(if random.random() {
+            Step::Spin(self.flag, 1)
+        } else {
+            Step::Await(self.flag, 1)
+        });
+        steps.extend(self.data.iter().map(|byte| Step::Read(*byte)));
+    }
 }
 
 /// A program of at most that shape.
@@ -55,7 +115,7 @@ pub fn random_program(shape: Shape, random: &mut impl Rng) -> Program {
         let mut bytes = bytes.clone();
         bytes.sort_unstable();
         bytes.dedup();
-        let fates: Vec<_> = bytes
+        let mut fates: Vec<_> = bytes
             .into_iter()
             .map(|byte| {
                 let fate = match random.random_range(0..8) {
@@ -66,10 +126,23 @@ pub fn random_program(shape: Shape, random: &mut impl Rng) -> Program {
                 (byte, fate)
             })
             .collect();
+        let flag = Address::at(random.random_range(0..pages), 3000 + phase);
+        let passes = threads > 1 && random.random_ratio(1, 3);
+        let message = passes.then(|| Message::random(threads, flag, &mut fates, random));
+        if let Some(message) = &message {
+            message.write(&mut steps[message.writer], random);
+        }
         for (number, thread) in steps.iter_mut().enumerate() {
             stretch(number, &fates, shape, random, thread);
         }
+        if let Some(message) = message {
+            message.read(&mut steps[message.reader], random);
+        }
     }
+    // Otherwise a node that has ended would tell nobody what it wrote.
+    steps
+        .iter_mut()
+        .for_each(|thread| thread.push(Step::Barrier));
     let mut steps = steps.into_iter();
     Program {
         pages,
@@ -93,6 +166,7 @@ fn stretch(
         };
         match fate {
             Fate::OwnedBy(owner) if owner != thread => {}
+            Fate::Passed => {}
             Fate::ReadOnly => steps.push(Step::Read(byte)),
             Fate::OwnedBy(_) => steps.push(touch(byte, random)),
             Fate::Under(lock) => {

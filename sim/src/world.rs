@@ -19,6 +19,8 @@ pub struct Network {
     pub slowness_max: u64,
     /// Writes to watched pages are told by [`Input::Wrote`], not by faults.
     pub silent_writes: bool,
+    /// Whether to keep what happened.
+    pub trace: bool,
     /// Events after which a program that has not ended is called hung.
     pub events_max: u64,
 }
@@ -92,28 +94,38 @@ pub struct Outcome {
     pub messages: u64,
     /// Faults taken.
     pub faults: u64,
+    /// What happened, in order, if that was asked for.
+    pub trace: Vec<String>,
 }
 
 /// Runs `program` with a protocol at each node.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// The first thing that is wrong, and what happened before.
 pub fn run<P: Protocol<Blob>>(
     program: &Program,
     protocol: impl Fn(NodeId) -> P,
 
     network: Network,
     random: &mut impl Rng,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome, (Failure, Vec<String>)> {
     let mut world = World::new(program, protocol, network, random);
-    world.start(random)?;
-    world.run(random)?;
-    Ok(world.outcome)
+    match world.start(random).and_then(|()| world.run(random)) {
+        Ok(()) => Ok(world.outcome),
+        Err(failure) => Err((failure, world.outcome.trace)),
+    }
 }
+
+/// The thread that flushes for a node whose threads do not.
+const SERVICE: ThreadId = ThreadId(u32::MAX);
+/// Time between two of its flushes.
+const FLUSH_EVERY: u64 = 300;
 
 enum Event {
     /// A thread takes its next step.
     Step(usize, usize),
+    /// A node has not flushed for a while.
+    Timer(usize),
     /// A message arrives.
     Deliver(NodeId, usize, Vec<u8>),
 }
@@ -133,6 +145,8 @@ struct Node<P> {
     memory: Memory,
     threads: Vec<Thread>,
     slowness: u64,
+    /// A flush that no thread asked for is on its way.
+    flushing: bool,
     /// Barriers that all its threads have reached, and those that it has left.
     reached: usize,
     left: usize,
@@ -175,6 +189,7 @@ impl<P: Protocol<Blob>> World<P> {
                 protocol: protocol(me),
                 memory: Memory::new(program.pages, network.silent_writes),
                 threads: threads.collect(),
+                flushing: false,
                 reached: 0,
                 left: 0,
                 slowness: random.random_range(1..=network.slowness_max),
@@ -205,7 +220,41 @@ impl<P: Protocol<Blob>> World<P> {
             self.nodes[node].protocol.start(&mut actions);
             self.carry_out(node, actions, random)?;
         }
+        if self.spins() {
+            for node in 0..self.nodes.len() {
+                self.schedule(random.random_range(1..FLUSH_EVERY), Event::Timer(node));
+            }
+        }
         Ok(())
+    }
+
+    /// True if a thread has yet to spin.
+    fn spins(&self) -> bool {
+        let mut threads = self.nodes.iter().flat_map(|node| &node.threads);
+        threads.any(|t| {
+            t.steps[t.next..]
+                .iter()
+                .any(|step| matches!(step, Step::Spin(..)))
+        })
+    }
+
+    /// Flushes for a node whose threads may be waiting for each other by ordinary
+    /// reads and writes.
+    fn timer(&mut self, node: usize, random: &mut impl Rng) -> Result<(), Failure> {
+        if !self.spins() {
+            return Ok(());
+        }
+        self.schedule(FLUSH_EVERY, Event::Timer(node));
+        let state = &mut self.nodes[node];
+        if state.flushing || state.threads.iter().all(|t| t.at_barrier) {
+            return Ok(());
+        }
+        state.flushing = true;
+        let flush = Input::Operation {
+            thread: SERVICE,
+            operation: Operation::Flush,
+        };
+        self.input(node, flush, random)
     }
 
     fn schedule(&mut self, delay: u64, event: Event) {
@@ -223,6 +272,7 @@ impl<P: Protocol<Blob>> World<P> {
             }
             match event {
                 Event::Step(node, thread) => self.step(node, thread, random)?,
+                Event::Timer(node) => self.timer(node, random)?,
                 Event::Deliver(from, to, bytes) => {
                     let content = |range: std::ops::Range<usize>| Blob(bytes[range].into());
                     let message = P::decode(&bytes, content).map_err(|error| Failure::Wire {
@@ -264,7 +314,7 @@ impl<P: Protocol<Blob>> World<P> {
             Step::TryAcquire(lock, _) => Operation::TryAcquire(lock),
             Step::Release(lock) => Operation::Release(lock),
             Step::Barrier => return self.reach_barrier(node, thread, random),
-            Step::Read(a) | Step::Observe(a) | Step::Await(a, _) => {
+            Step::Read(a) | Step::Observe(a) | Step::Await(a, _) | Step::Spin(a, _) => {
                 return self.access(node, thread, a, Access::Read, step, random);
             }
             Step::Write(a, _) => return self.access(node, thread, a, Access::Write, step, random),
@@ -319,7 +369,8 @@ impl<P: Protocol<Blob>> World<P> {
                 state.threads[thread].flushing = true;
                 done = false;
             }
-            Step::Await(..) => {}
+            Step::Spin(_, value) if seen != value => done = false,
+            Step::Await(..) | Step::Spin(..) => {}
             _ => {
                 let expected = self.truth.get(&address).copied().unwrap_or(0);
                 if seen != expected {
@@ -409,11 +460,12 @@ impl<P: Protocol<Blob>> World<P> {
         random: &mut impl Rng,
     ) -> Result<(), Failure> {
         let mut actions = Vec::new();
+        self.note(node, "in", &input);
         let Node {
             protocol, memory, ..
         } = &mut self.nodes[node];
         let mut stepped = Ok(());
-        if matches!(input, Input::Operation { .. }) {
+        if protocol.wants_writes(&input) {
             stepped = protocol.step(Input::Wrote(memory.take_wrote()), &mut actions);
         }
         let stepped = stepped.and_then(|()| protocol.step(input, &mut actions));
@@ -424,6 +476,13 @@ impl<P: Protocol<Blob>> World<P> {
         self.carry_out(node, actions, random)
     }
 
+    fn note(&mut self, node: usize, way: &str, what: &impl std::fmt::Debug) {
+        if self.network.trace {
+            let line = format!("{:>6} node {node} {way:>3}: {what:?}", self.now);
+            self.outcome.trace.push(line);
+        }
+    }
+
     fn carry_out(
         &mut self,
         node: usize,
@@ -431,6 +490,7 @@ impl<P: Protocol<Blob>> World<P> {
         random: &mut impl Rng,
     ) -> Result<(), Failure> {
         for next in actions {
+            self.note(node, "out", &next);
             let memory = &mut self.nodes[node].memory;
             let done = match next {
                 Action::Protect(pages, protection) => memory.protect(pages, protection),
@@ -453,6 +513,9 @@ impl<P: Protocol<Blob>> World<P> {
         thread: ThreadId,
         random: &mut impl Rng,
     ) -> Result<Result<(), String>, Failure> {
+        if thread == SERVICE && std::mem::take(&mut self.nodes[node].flushing) {
+            return Ok(Ok(()));
+        }
         let number = thread.0 as usize;
         let threads = &mut self.nodes[node].threads;
         let Some(state) = threads.get_mut(number).filter(|t| t.waiting) else {

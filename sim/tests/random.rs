@@ -1,6 +1,7 @@
 //! Random programs without data races give every read what was last written,
 //! whatever the network does. `FATHOMP_SIM_SEEDS=FIRST..END` tries other seeds
-//! than the everyday ones.
+//! than the everyday ones;
+//! `FATHOMP_SIM_TRACE=1` tells what happened before a failure.
 
 use fathomp_base::NodeId;
 use fathomp_dsm::home::{Config, Home};
@@ -32,6 +33,7 @@ fn network(random: &mut impl Rng) -> Network {
         delay_max: [1, 4, 60][random.random_range(0..3)],
         slowness_max: [1, 20][random.random_range(0..2)],
         silent_writes: random.random(),
+        trace: std::env::var_os("FATHOMP_SIM_TRACE").is_some(),
         events_max: 2_000_000,
     }
 }
@@ -76,8 +78,9 @@ fn home_based() {
         let network = network(&mut random);
         let config = home_config(&program, network, &mut random);
         let protocol = |me| Home::new(me, config.clone()).unwrap();
-        if let Err(failure) = run(&program, protocol, network, &mut random) {
-            panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}");
+        if let Err((failure, trace)) = run(&program, protocol, network, &mut random) {
+            let trace = trace.join("\n");
+            panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}\n{trace}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::wire::WireError;
 use crate::{PageRange, PageSet};
 use fathomp_base::{NodeId, PageId, ThreadId};
+use std::fmt::Debug;
 use std::ops::Range;
 
 /// A lock of the program: a number that all nodes give it, say its address.
@@ -67,8 +68,8 @@ pub enum Input<M> {
         access: Access,
     },
     /// Pages that are [`Protection::Watched`] were written without a fault. To
-    /// be told before each operation, where writes are noticed that way; pages
-    /// that are not watched any more do no harm.
+    /// be told before [certain inputs](Protocol::wants_writes), where writes are
+    /// noticed that way; pages that are not watched any more do no harm.
     Wrote(PageSet),
     /// A thread asks for an operation; it stands still until
     /// [`Action::Resume`].
@@ -166,9 +167,9 @@ pub enum Violation {
 /// A protocol's side at one node.
 pub trait Protocol<B> {
     /// What nodes send each other: `Outgoing` with `B` in place of [`Content`].
-    type Incoming;
+    type Incoming: Debug;
     /// A message whose content has yet to be put in.
-    type Outgoing;
+    type Outgoing: Debug;
 
     /// Takes one input in and appends what is to be done.
     ///
@@ -179,6 +180,9 @@ pub trait Protocol<B> {
         input: Input<Self::Incoming>,
         actions: &mut Vec<Action<Self::Outgoing, B>>,
     ) -> Result<(), Violation>;
+
+    /// True if writes without a fault have to be told before this input.
+    fn wants_writes(&self, input: &Input<Self::Incoming>) -> bool;
 
     /// What is to be done before anything else, on nodes whose pages are all
     /// alike and may all be read and written.

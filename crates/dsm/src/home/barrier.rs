@@ -3,7 +3,7 @@
 use super::message::{Control, Request};
 use super::table::State;
 use super::{Actions, Home, ROOT, peer};
-use crate::{Action, Notice, PageRange, PageSet, Protection, Violation};
+use crate::{Action, Interval, Notice, PageRange, PageSet, Protection, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::BTreeSet;
 
@@ -21,6 +21,13 @@ pub(super) struct Barrier {
     notices: Vec<Notice>,
     /// What everybody wrote, once everybody has arrived.
     complete: Option<Vec<Notice>>,
+}
+
+impl Barrier {
+    /// True if this node has arrived: none of its threads runs.
+    pub(super) fn is_entered(&self) -> bool {
+        self.thread.is_some()
+    }
 }
 
 /// Who wrote a page between two barriers.
@@ -69,14 +76,27 @@ impl<B: Clone> Home<B> {
             }
         });
         self.barrier.notices.extend(own);
-        self.pass_arrival_on(actions);
+        self.apply_arrived(actions);
+        self.tell_sequencer_of_arrival(me, self.interval);
+        let passed_on = self.pass_arrival_on(actions);
+        if me != ROOT && !(passed_on && self.parent() == Some(ROOT)) {
+            // The sequencer hears of this arrival late. Somebody may be waiting
+            // for what was written last, and not reach the barrier without it.
+            self.demanded(actions);
+        }
     }
 
     /// Somebody has seen a page of this node's last interval before the barrier
     /// could tell of it.
     pub(super) fn demanded(&mut self, actions: &mut Actions<B>) {
-        if let Some(last) = self.barrier.last.clone() {
+        if let Some(last) = self.barrier.last.take() {
             self.exchange(Request::Publish, Some(last), actions);
+        }
+    }
+
+    fn tell_sequencer_of_arrival(&mut self, node: NodeId, interval: Interval) {
+        if let Some(sequencer) = &mut self.sequencer {
+            sequencer.arrived(node, interval);
         }
     }
 
@@ -93,14 +113,18 @@ impl<B: Clone> Home<B> {
                 "arrives at a barrier in the wrong place or twice",
             ));
         }
+        let own = notices.iter().filter(|notice| notice.writer == from);
+        let last = own.map(|notice| notice.interval).max();
+        self.tell_sequencer_of_arrival(from, last.unwrap_or_default());
         self.barrier.notices.extend(notices);
         self.pass_arrival_on(actions);
         Ok(())
     }
 
-    fn pass_arrival_on(&mut self, actions: &mut Actions<B>) {
+    /// True if everybody below has arrived.
+    fn pass_arrival_on(&mut self, actions: &mut Actions<B>) -> bool {
         if self.barrier.thread.is_none() || self.barrier.children.len() != self.children().count() {
-            return;
+            return false;
         }
         let epoch = self.epoch;
         let notices = std::mem::take(&mut self.barrier.notices);
@@ -108,6 +132,7 @@ impl<B: Clone> Home<B> {
             Some(parent) => self.send(parent, Control::Arrive { epoch, notices }, actions),
             None => self.send(ROOT, Control::Depart { epoch, notices }, actions),
         }
+        true
     }
 
     pub(super) fn all_arrived(
@@ -270,7 +295,6 @@ fn written(notices: &[Notice]) -> Vec<(PageRange, Writers)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Interval;
 
     fn notice(writer: u16, pages: &[u32]) -> Notice {
         Notice {

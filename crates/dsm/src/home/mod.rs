@@ -26,10 +26,11 @@ use barrier::Barrier;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use message::IfLate;
 use prefetch::Streams;
-use release::Own;
+use release::{Arrived, Own};
 use sequencer::Sequencer;
 use sharing::{Parked, Pending};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Debug;
 use std::ops::Range;
 use table::Table;
 
@@ -71,8 +72,9 @@ pub struct Home<B> {
     seen: Seen,
     /// Of those, what everybody has known since the last barrier.
     start: Seen,
-    /// Whose diffs for pages at home here have arrived.
+    /// Whose diffs for pages at home here have been applied.
     received: Seen,
+    arrived: Vec<Arrived<B>>,
     /// Homes, writers, and the last interval of this epoch in which that writer
     /// wrote a page at home there: what I may have to wait for.
     need: BTreeMap<NodeId, BTreeMap<NodeId, Interval>>,
@@ -116,6 +118,7 @@ impl<B: Clone> Home<B> {
             seen: Seen::nothing(nodes),
             start: Seen::nothing(nodes),
             received: Seen::nothing(nodes),
+            arrived: Vec::new(),
             need: BTreeMap::new(),
             own: BTreeMap::new(),
             table: Table::new(layout),
@@ -299,13 +302,19 @@ impl<B: Clone> Home<B> {
         })
     }
 
-    /// Ends operations whose diffs have all arrived, and the barrier.
-    fn settle(&mut self, actions: &mut Actions<B>) {
-        let settled = self.need.get(&self.me).is_none_or(|need| {
+    /// True if all diffs for pages at home here that I know of have arrived.
+    fn is_settled(&self) -> bool {
+        self.need.get(&self.me).is_none_or(|need| {
             let mut need = need.iter();
             need.all(|(writer, interval)| self.received.covers(*writer, *interval))
-        });
-        if settled {
+        })
+    }
+
+    /// Ends what waits for diffs to arrive if they all have: pages that came with
+    /// news, operations, the barrier.
+    fn settle(&mut self, actions: &mut Actions<B>) {
+        if self.is_settled() {
+            self.release_held(actions);
             actions.extend(self.settling.drain(..).map(Action::Resume));
             self.enter_barrier(actions);
             self.leave_barrier_if_complete(actions);
@@ -313,7 +322,7 @@ impl<B: Clone> Home<B> {
     }
 }
 
-impl<B: Clone> Protocol<B> for Home<B> {
+impl<B: Clone + Debug> Protocol<B> for Home<B> {
     type Incoming = Message<B>;
     type Outgoing = Message<Content>;
 
@@ -343,6 +352,23 @@ impl<B: Clone> Protocol<B> for Home<B> {
             };
             let (from, message) = self.early.remove(next);
             self.message(from, message, actions)?;
+        }
+    }
+
+    fn wants_writes(&self, input: &Input<Message<B>>) -> bool {
+        match input {
+            Input::Operation { .. } => true,
+            Input::Fault { .. } | Input::Wrote(_) => false,
+            Input::Message { message, .. } => match message {
+                Message::Control(Control::Fetch { .. }) => true,
+                // What is learned may end the open interval, as may answers that
+                // the sequencer gives to its own node.
+                Message::Control(Control::Granted { .. }) => !self.dirty.is_empty(),
+                Message::Control(Control::Exchange { .. }) | Message::Pages { .. } => {
+                    self.sequencer.is_some() && !self.dirty.is_empty()
+                }
+                Message::Control(_) | Message::Diffs { .. } => false,
+            },
         }
     }
 

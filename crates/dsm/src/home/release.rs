@@ -15,6 +15,13 @@ pub(super) struct Own {
     pub(super) pages: Vec<PageId>,
 }
 
+/// Diffs that have arrived and are not applied yet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Arrived<B> {
+    version: Version,
+    diffs: Vec<(PageId, B)>,
+}
+
 impl<B: Clone> Home<B> {
     /// Pages at home here were written without a fault.
     pub(super) fn wrote(&mut self, pages: &PageSet) -> Result<(), Violation> {
@@ -89,15 +96,10 @@ impl<B: Clone> Home<B> {
         diffs: Vec<(PageId, B)>,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        if !self.received.learn(from, interval) {
-            return Err(peer(from, "sends the diffs of an interval twice"));
-        }
-        for (page, diff) in diffs {
+        for (page, _) in &diffs {
             let exists = page.0 < self.table.layout().pages();
-            let entry = exists
-                .then(|| self.table.get(page))
-                .filter(|entry| entry.home == self.me);
-            match entry {
+            let entry = exists.then(|| self.table.get(*page));
+            match entry.filter(|entry| entry.home == self.me) {
                 None => {
                     return Err(peer(
                         from,
@@ -109,12 +111,37 @@ impl<B: Clone> Home<B> {
                 }
                 Some(_) => {}
             }
-            self.note_version(page, (from, interval));
-            actions.push(Action::Apply(page, diff));
+        }
+        if self.received.of(from) >= interval {
+            return Err(peer(from, "sends the diffs of an interval twice"));
+        }
+        let version = (from, interval);
+        self.arrived.push(Arrived { version, diffs });
+        if self.apply_arrived(actions) {
+            self.settle(actions);
+        }
+        Ok(())
+    }
+
+    /// Applies diffs of intervals that this node knows of: its threads see them
+    /// at once, and must not see them without those before. If its threads are
+    /// at a barrier, all can be applied. True if some were.
+    pub(super) fn apply_arrived(&mut self, actions: &mut Actions<B>) -> bool {
+        let at_barrier = self.barrier.is_entered();
+        let (ready, arrived): (Vec<_>, Vec<_>) = std::mem::take(&mut self.arrived)
+            .into_iter()
+            .partition(|a| at_barrier || self.seen.covers(a.version.0, a.version.1));
+        self.arrived = arrived;
+        let some = !ready.is_empty();
+        for Arrived { version, diffs } in ready {
+            self.received.learn(version.0, version.1);
+            for (page, diff) in diffs {
+                self.note_version(page, version);
+                actions.push(Action::Apply(page, diff));
+            }
         }
         self.serve_parked(actions);
-        self.settle(actions);
-        Ok(())
+        some
     }
 
     /// Refuses notices that speak of nodes or pages that do not exist.
@@ -144,7 +171,7 @@ impl<B: Clone> Home<B> {
                 }
             }
         }
-        self.release_held(actions);
+        self.apply_arrived(actions);
         Ok(())
     }
 

@@ -7,7 +7,7 @@
 //! before.
 
 use super::message::{Control, Request, Version};
-use crate::{LockId, Notice, Seen, Violation};
+use crate::{Interval, LockId, Notice, Seen, Violation};
 use fathomp_base::{NodeId, ThreadId};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,6 +32,8 @@ pub(super) struct Sequencer {
     contains: Seen,
     locks: BTreeMap<LockId, Lock>,
     learners: Vec<(NodeId, Vec<Version>)>,
+    /// Nodes at a barrier whose last interval is not in the log.
+    arrived: Vec<NodeId>,
 }
 
 impl Sequencer {
@@ -43,6 +45,7 @@ impl Sequencer {
             contains: Seen::nothing(nodes),
             locks: BTreeMap::new(),
             learners: Vec::new(),
+            arrived: Vec::new(),
         }
     }
 
@@ -66,8 +69,23 @@ impl Sequencer {
         }
         match request {
             Request::Publish => {}
-            Request::Flush(thread) => self.answer(from, Some(thread), &mut send),
+            Request::Flush(thread) => {
+                self.answer(from, Some(thread), &mut send);
+                // Whoever flushes may be waiting for what somebody wrote just
+                // before a barrier, and does not reach that barrier without it.
+                let epoch = self.epoch;
+                for node in std::mem::take(&mut self.arrived) {
+                    send(node, Control::Demand { epoch });
+                }
+            }
             Request::Learn(versions) => {
+                let nodes = self.told.len();
+                if versions
+                    .iter()
+                    .any(|(writer, _)| usize::from(writer.0) >= nodes)
+                {
+                    return Err(peer("asks about a node that does not exist"));
+                }
                 for (writer, interval) in &versions {
                     // It may have ended at a barrier, which the asker has yet to
                     // reach.
@@ -114,6 +132,14 @@ impl Sequencer {
         self.contains = seen.clone();
         // They passed the barrier: they have learned what they wanted.
         self.learners.clear();
+        self.arrived.clear();
+    }
+
+    /// A node has come to a barrier; its last interval was `interval`.
+    pub(super) fn arrived(&mut self, node: NodeId, interval: Interval) {
+        if !self.contains.covers(node, interval) {
+            self.arrived.push(node);
+        }
     }
 
     fn grant(

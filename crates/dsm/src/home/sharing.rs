@@ -107,11 +107,12 @@ impl<B: Clone> Home<B> {
     /// Asks the home of `pages` for them; it is the same for all.
     fn fetch(&mut self, pages: PageRange, actions: &mut Actions<B>) {
         let home = self.table.get(pages.first()).home;
-        let need = self.need.get(&home).into_iter().flatten();
-        let need = need.filter(|(writer, _)| **writer != home);
-        let need = need
-            .map(|(writer, interval)| (*writer, *interval))
-            .collect();
+        let others = self.need.get(&home).into_iter().flatten();
+        let others = others.filter(|(writer, _)| **writer != home);
+        let others = others.map(|(writer, interval)| (*writer, *interval));
+        // What went home from here may not be part of the page yet.
+        let own = self.own.get(&home).map(|own| (self.me, own.interval));
+        let need = others.chain(own).collect();
         for page in pages.iter() {
             self.table.entry(page).state = State::Pending;
             let pending = self.pending.entry(page).or_insert_with(|| Pending {
@@ -155,9 +156,18 @@ impl<B: Clone> Home<B> {
         if self.has_received(&need) {
             self.serve(from, pages, actions);
         } else {
+            self.learn_soon(need.clone(), actions);
             self.parked.push(Parked { from, pages, need });
         }
         Ok(())
+    }
+
+    /// Makes sure that this node learns of intervals that others know of.
+    fn learn_soon(&mut self, mut versions: Vec<Version>, actions: &mut Actions<B>) {
+        versions.retain(|(writer, interval)| !self.seen.covers(*writer, *interval));
+        if !versions.is_empty() {
+            self.exchange(Request::Learn(versions), None, actions);
+        }
     }
 
     /// Serves the fetches for which everything has arrived now.
@@ -177,6 +187,13 @@ impl<B: Clone> Home<B> {
     }
 
     fn serve(&mut self, to: NodeId, pages: PageRange, actions: &mut Actions<B>) {
+        let writing = !self.dirty.is_empty() && !self.barrier.is_entered();
+        if writing && pages.iter().any(|page| self.is_uncommitted(page)) {
+            // Whoever sees what this node wrote last must know what it wrote
+            // before: an atomic read that acquires is an ordinary load.
+            let notice = self.end_interval(actions);
+            self.exchange(Request::Publish, notice, actions);
+        }
         for page in pages.iter() {
             let entry = self.table.entry(page);
             match (entry.state, entry.pinned) {
@@ -190,12 +207,9 @@ impl<B: Clone> Home<B> {
                     entry.state = State::Shared;
                     Action::protect(actions, page, Protection::Watched);
                 }
-                (State::Written, _) => {}
-                (_, _) if self.config.silent_writes => {}
                 _ => continue,
             }
-            // It may have been written since the last interval ended, and whoever
-            // sees that must know what was written before.
+            // Until now nobody watched in which interval it was written.
             self.note_version(page, (self.me, self.interval));
         }
         let copies = pages.iter().map(|page| PageCopy {
@@ -208,6 +222,14 @@ impl<B: Clone> Home<B> {
             copies: copies.collect(),
         };
         actions.push(Action::Send(to, answer));
+    }
+
+    /// True if a page at home here may have been written in the open interval.
+    fn is_uncommitted(&self, page: PageId) -> bool {
+        matches!(
+            self.table.get(page).state,
+            State::Untouched | State::Written
+        )
     }
 
     /// An interval is part of a page at home here.
@@ -246,6 +268,7 @@ impl<B: Clone> Home<B> {
         let pages = PageRange::new(first, number)
             .filter(|pages| pages.end() <= u64::from(self.table.layout().pages()))
             .ok_or_else(|| peer(from, "sends pages that do not exist"))?;
+        let settled = self.is_settled();
         let mut ready = Vec::new();
         for (page, copy) in pages.iter().zip(copies) {
             let pending = self
@@ -261,33 +284,39 @@ impl<B: Clone> Home<B> {
                 .all(|version| includes(&copy.versions, *version))
             {
                 self.fetch_again(page, actions);
-            } else if knows(&self.seen, &copy.versions) {
+            } else if settled && knows(&self.seen, &copy.versions) {
                 let waiters = std::mem::take(&mut pending.waiters);
                 self.pending.remove(&page);
                 ready.push((page, waiters, copy.content));
             } else {
-                let request = Request::Learn(copy.versions.clone());
+                let versions = copy.versions.clone();
                 pending.held = Some(copy);
-                self.exchange(request, None, actions);
+                self.learn_soon(versions, actions);
             }
         }
         self.install(ready, actions);
         Ok(())
     }
 
-    /// Installs pages that came with news which is known now.
+    /// Installs pages that came with news which is known now. To be called when
+    /// all diffs that this node knows of have arrived: whoever sees one write has
+    /// to see those before it, here too.
     pub(super) fn release_held(&mut self, actions: &mut Actions<B>) {
-        let known: Vec<_> = self
-            .pending
-            .extract_if(.., |_, pending| {
-                let held = pending.held.as_ref();
-                held.is_some_and(|copy| knows(&self.seen, &copy.versions))
-            })
-            .collect();
-        let ready = known
-            .into_iter()
-            .filter_map(|(page, pending)| Some((page, pending.waiters, pending.held?.content)));
-        self.install(ready.collect(), actions);
+        let mut ready = Vec::new();
+        self.pending.retain(|page, pending| {
+            match pending
+                .held
+                .take_if(|copy| knows(&self.seen, &copy.versions))
+            {
+                Some(copy) => {
+                    let waiters = std::mem::take(&mut pending.waiters);
+                    ready.push((*page, waiters, copy.content));
+                    false
+                }
+                None => true,
+            }
+        });
+        self.install(ready, actions);
     }
 
     fn install(&mut self, ready: Vec<Ready<B>>, actions: &mut Actions<B>) {
