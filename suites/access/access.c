@@ -29,11 +29,12 @@ uint64_t *ones(size_t words)
 }
 
 /* Room for 4 KiB to 64 GiB; zeroes end the lists. */
-static long sizes[50], quick_sizes[32];
+static long sizes[50], octaves[26], double_octaves[14];
 
 #define SIZES .name = "working_set", .symbol = "b", .unit = "bytes", .values = sizes
 
-const struct parameter working_set = {SIZES, .quick = quick_sizes};
+const struct parameter working_set = {SIZES, .quick = octaves};
+const struct parameter read_set = {SIZES, .quick = double_octaves};
 const struct parameter stream_set = {
     SIZES, .quick = (const long[]){16L << 10, 1L << 20, 256L << 20, 0}};
 
@@ -47,11 +48,12 @@ __attribute__((constructor)) static void list_sizes(void)
     if (sysconf(_SC_LEVEL3_CACHE_SIZE) > last_cache)
         last_cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
 #endif
-    int count = 0, quick_count = 0;
-    for (long size = 4 * kib; size <= 8 * last_cache && count + 2 < 50; size *= 2) {
-        if (count % 2 == 0 && quick_count + 1 < 32)
-            quick_sizes[quick_count++] = size;
-        sizes[count++] = size;
-        sizes[count++] = size / 2 * 3;
+    int count = 0;
+    for (long size = 4 * kib; size <= 8 * last_cache && 2 * count + 2 < 50; size *= 2, count++) {
+        sizes[2 * count] = size;
+        sizes[2 * count + 1] = size / 2 * 3;
+        octaves[count] = size;
+        if (count % 2 == 0)
+            double_octaves[count / 2] = size;
     }
 }

@@ -16,6 +16,7 @@ uint64_t *ones(size_t words);
 /* Working sets in bytes, two to an octave, from 4 KiB to 8 times what the
  * machine says its last cache holds. */
 extern const struct parameter working_set;
+extern const struct parameter read_set;
 /* The same with fewer for a short run: one per level of the memory. */
 extern const struct parameter stream_set;
 

@@ -135,7 +135,7 @@ static double bytes_two(void) { return 2.0 * bytes_one(); }
 static double bytes_three(void) { return 3.0 * bytes_one(); }
 
 static const struct row bandwidth_rows[] = {
-    {.name = "READ", .parameters = {&working_set}, .prepare = provide_one, .run = read_all,
+    {.name = "READ", .parameters = {&read_set}, .prepare = provide_one, .run = read_all,
      .bytes = bytes_one},
     {.name = "WRITE", .parameters = {&stream_set}, .prepare = provide_one, .run = write_all,
      .bytes = bytes_one},
