@@ -233,17 +233,37 @@ impl Plan {
     /// Steps of [`Plan::measure`].
     #[must_use]
     pub fn steps(&self) -> usize {
-        let per_team: usize = self
-            .cases
-            .iter()
-            .map(|case| {
-                self.columns
-                    .iter()
-                    .filter(|lane| lane.program.find(&case.row).is_some())
-                    .count()
-            })
-            .sum();
-        per_team * self.settings.threads.len() * self.settings.runs as usize
+        let steps = |case: &Case| self.lanes(case).len() * self.teams(case).len();
+        self.cases.iter().map(steps).sum::<usize>() * self.settings.runs as usize
+    }
+
+    /// Sizes of the teams that a case is measured with.
+    fn teams(&self, case: &Case) -> &[u32] {
+        if self.is_serial(case) {
+            &[1]
+        } else {
+            &self.settings.threads
+        }
+    }
+
+    /// Indices of the columns that a case is measured in: those that have it,
+    /// of which one per compiler is enough if no runtime takes part.
+    fn lanes(&self, case: &Case) -> Vec<usize> {
+        let serial = self.is_serial(case);
+        let mut chosen: Vec<usize> = Vec::new();
+        for (index, lane) in self.columns.iter().enumerate() {
+            let compiler = &lane.column.compiler;
+            let again = |at: &usize| self.columns[*at].column.compiler == *compiler;
+            if lane.program.find(&case.row).is_some() && !(serial && chosen.iter().any(again)) {
+                chosen.push(index);
+            }
+        }
+        chosen
+    }
+
+    fn is_serial(&self, case: &Case) -> bool {
+        let row = self.rows.iter().find(|row| row.row == case.row);
+        row.is_some_and(Row::is_serial)
     }
 
     /// Measures; `progress` hears of every step.
@@ -268,30 +288,32 @@ impl Plan {
             closed: BTreeMap::new(),
         };
         let mut done = 0;
-        for threads in &self.settings.threads {
-            for run in 0..self.settings.runs {
-                for (index, case) in self.cases.iter().enumerate() {
-                    for turn in 0..self.columns.len() {
-                        let at = (turn + run as usize) % self.columns.len();
-                        let Some((_, row)) = self.columns[at].program.find(&case.row) else {
-                            continue;
-                        };
-                        progress(Step {
-                            done,
-                            case: &row.case_name(&case.values),
-                            column: &self.columns[at].column.name(),
-                        });
-                        done += 1;
-                        bench.step(
-                            At {
-                                threads: *threads,
-                                case: index,
-                                column: at,
-                            },
-                            run,
-                            row,
-                        );
-                    }
+        let sizes = self.cases.iter().flat_map(|case| self.teams(case));
+        let sizes: BTreeSet<u32> = sizes.copied().collect();
+        for (threads, run) in sizes
+            .into_iter()
+            .flat_map(|threads| (0..self.settings.runs).map(move |run| (threads, run)))
+        {
+            let cases = self.cases.iter().enumerate();
+            for (index, case) in cases.filter(|(_, case)| self.teams(case).contains(&threads)) {
+                let lanes = self.lanes(case);
+                for turn in 0..lanes.len() {
+                    let at = lanes[(turn + run as usize) % lanes.len()];
+                    let Some((_, row)) = self.columns[at].program.find(&case.row) else {
+                        continue;
+                    };
+                    progress(Step {
+                        done,
+                        case: &row.case_name(&case.values),
+                        column: &self.columns[at].column.name(),
+                    });
+                    done += 1;
+                    let at = At {
+                        threads,
+                        case: index,
+                        column: at,
+                    };
+                    bench.step(at, run, row);
                 }
             }
         }

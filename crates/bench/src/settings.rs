@@ -69,6 +69,9 @@ pub struct Settings {
     pub delay_ns: f64,
     /// Time after which a process takes no further sample, milliseconds.
     pub limit_ms: f64,
+    /// Time that a process may take beyond ten times that before it counts as
+    /// hung, seconds.
+    pub patience_s: u32,
     /// `OMP_PROC_BIND`.
     pub affinity: Affinity,
     /// `OMP_WAIT_POLICY`.
@@ -86,7 +89,8 @@ impl Default for Settings {
             target_us: 200.0,
             delay_ns: 100.0,
             limit_ms: 250.0,
-            affinity: Affinity::None,
+            patience_s: 60,
+            affinity: Affinity::Close,
             wait_policy: WaitPolicy::Default,
             quick: false,
         }
@@ -94,12 +98,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What a measuring process may use. A process that is far slower than its
-    /// own limit allows has hung.
+    /// What a measuring process may use.
     pub(crate) fn limits(&self) -> Limits {
+        let own = Duration::from_secs_f64(self.limit_ms.clamp(0.0, 1e7) * 1e-3);
         Limits {
-            time: Duration::from_secs(60)
-                + Duration::from_secs_f64(self.limit_ms.clamp(0.0, 1e7) / 100.0),
+            time: Duration::from_secs(self.patience_s.into()) + 10 * own,
             bytes: 4 << 20,
         }
     }
@@ -148,6 +151,13 @@ mod tests {
         assert_eq!(value(&command, "OMP_NUM_THREADS").as_deref(), Some("3"));
         assert_eq!(value(&command, "LD_PRELOAD").as_deref(), Some("/lib/x.so"));
         assert_eq!(value(&command, "OMP_WAIT_POLICY"), None);
+        assert_eq!(value(&command, "OMP_PROC_BIND").as_deref(), Some("close"));
+        let free = Settings {
+            affinity: Affinity::None,
+            ..Settings::default()
+        };
+        let mut command = Command::new("true");
+        free.environment(3, None, &mut command);
         assert_eq!(value(&command, "OMP_PROC_BIND"), None);
         let bound = Settings {
             affinity: Affinity::Spread,

@@ -19,7 +19,8 @@ fn all() -> [Document; 3] {
 fn every_set_of_suites_makes_a_page() {
     let documents = all();
     let notes = ["The result counts once.".to_owned()];
-    for chosen in 0..8usize {
+    // None, each alone, all.
+    for chosen in [0, 1, 2, 4, 7] {
         let some: Vec<Document> = documents
             .iter()
             .enumerate()

@@ -1,6 +1,8 @@
 //! The summary as text for a terminal.
 
-use crate::summary::{ColumnFacts, Estimate, LIMIT, Point, Quantity, Ratio, Summary, Verdict};
+use crate::summary::{
+    ColumnFacts, Estimate, LIMIT, Point, Quantity, Ratio, Summary, Verdict, size,
+};
 use std::fmt::Write as _;
 
 /// Widest name of a case; longer ones push their line.
@@ -54,7 +56,7 @@ pub fn table(summary: &Summary) -> String {
                 out,
                 "  {:>8.2} ns per access up to {}{}",
                 level.access_ns,
-                bytes(level.bytes),
+                size(level.bytes),
                 if level.open {
                     " and beyond (where the sweep ended)"
                 } else {
@@ -132,7 +134,11 @@ fn set(out: &mut String, summary: &Summary, points: &[&Point]) {
     }
     let compared = points.iter().any(|point| point.against_best().is_some());
     if compared {
-        let _ = write!(out, "{:>7}  {:<11}{:>7}  against", "ratio", "95 %", "quiet");
+        let _ = write!(
+            out,
+            " {:>7}  {:<11} {:>7}  against",
+            "ratio", "95 %", "quiet"
+        );
     }
     out.push('\n');
     for point in points {
@@ -176,15 +182,17 @@ fn value(estimate: &Estimate) -> String {
 
 fn comparison(ratio: Option<&Ratio>, columns: &[ColumnFacts]) -> String {
     let Some(ratio) = ratio else {
-        return format!("{:>7}", "-");
+        return format!(" {:>7}", "-");
     };
-    let interval = format!("{:.2}-{:.2}", ratio.interval.low, ratio.interval.high);
-    let quiet = ratio
-        .quiet
-        .map_or("-".to_owned(), |quiet| format!("{quiet:.2}"));
+    let interval = format!(
+        "{}-{}",
+        factor(ratio.interval.low),
+        factor(ratio.interval.high)
+    );
+    let quiet = ratio.quiet.map_or("-".to_owned(), factor);
     format!(
-        "{:>7.2}  {interval:<11}{quiet:>7}  {}{}",
-        ratio.value,
+        " {:>7}  {interval:<11} {quiet:>7}  {}{}",
+        factor(ratio.value),
         columns[ratio.against].name,
         if ratio.at_floor {
             " (too small to see)"
@@ -259,6 +267,15 @@ fn remarks(out: &mut String, summary: &Summary) {
     );
 }
 
+/// A ratio, with as many digits as say something.
+fn factor(value: f64) -> String {
+    if value < 99.5 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.0}")
+    }
+}
+
 /// Three significant digits, or all before the point.
 fn number(value: Option<f64>) -> String {
     match value {
@@ -266,15 +283,6 @@ fn number(value: Option<f64>) -> String {
         Some(v) if v.is_finite() && v.abs() < 99.5 => format!("{v:.1}"),
         Some(v) if v.is_finite() => format!("{v:.0}"),
         _ => "-".to_owned(),
-    }
-}
-
-/// A size as people read it.
-fn bytes(value: u64) -> String {
-    match value {
-        0..0x400 => format!("{value} B"),
-        0x400..0x10_0000 => format!("{} KiB", value >> 10),
-        _ => format!("{:.1} MiB", value as f64 / f64::from(1 << 20)),
     }
 }
 
@@ -291,7 +299,8 @@ mod tests {
         assert_eq!(number(Some(123_456.7)), "123457");
         assert_eq!(number(Some(f64::NAN)), "-");
         assert_eq!(number(None), "-");
-        assert_eq!(bytes(49_152), "48 KiB");
+        assert_eq!(factor(0.987), "0.99");
+        assert_eq!(factor(77410.8), "77411");
     }
 
     #[test]

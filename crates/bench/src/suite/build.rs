@@ -258,7 +258,10 @@ mod tests {
     fn the_error_is_quoted_and_not_the_noise_before_it() {
         let words = "/usr/bin/ld: a.o: in function `f':\na.c:(.text+0x1): undefined reference to `g'\nld: error: 1";
         assert!(complaint(words).ends_with("undefined reference to `g'"));
-        assert_eq!(complaint("x.c: In function f\nx.c:1: error: no\nerror: 1"), "x.c:1: error: no");
+        assert_eq!(
+            complaint("x.c: In function f\nx.c:1: error: no\nerror: 1"),
+            "x.c:1: error: no"
+        );
         assert!(complaint("x.c: undefined reference to `g'\nmore").contains("`g'"));
         assert_eq!(complaint(""), "it did not say why");
     }

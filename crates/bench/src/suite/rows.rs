@@ -52,7 +52,16 @@ pub struct Case {
     pub values: Vec<u64>,
 }
 
+/// Groups that the initial thread measures alone: the team does not matter.
+const SERIAL: [&str; 2] = ["latency", "order"];
+
 impl Row {
+    /// True if only the initial thread works.
+    #[must_use]
+    pub fn is_serial(&self) -> bool {
+        SERIAL.contains(&self.group.as_str())
+    }
+
     /// The row's name without the words for its parameters.
     #[must_use]
     pub fn stem(&self) -> String {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// No floor of an overhead below this: the clock's step and call.
-const LEAST_FLOOR_NS: f64 = 1.0;
+const LEAST_FLOOR: f64 = 1.0;
 /// A single row may cost this much of the best other column's overhead.
 pub const LIMIT: f64 = 1.3;
 /// Rows shown for completeness: compilers make these without (or almost
@@ -92,7 +92,7 @@ impl Compared {
         let peers: Vec<(usize, &Evidence)> = evidence
             .iter()
             .enumerate()
-            .filter(|(index, _)| *index != subject && is_peer(&columns[subject], &columns[*index]))
+            .filter(|(index, _)| is_peer(columns, subject, *index))
             .filter_map(|(index, one)| Some((index, one.as_ref()?)))
             .filter(|(_, one)| one.quantity == own.quantity)
             .collect();
@@ -139,16 +139,24 @@ impl Compared {
     }
 }
 
-/// Measured on the same machine in the same environment.
-fn is_peer(subject: &ColumnFacts, other: &ColumnFacts) -> bool {
-    (&subject.host, &subject.processor, subject.processors)
-        == (&other.host, &other.processor, other.processors)
-        && (subject.affinity, subject.wait_policy) == (other.affinity, other.wait_policy)
+/// True for a column of another runtime (of another compiler, if there is only
+/// one runtime), measured on the same machine in the same environment.
+fn is_peer(columns: &[ColumnFacts], subject: usize, other: usize) -> bool {
+    let place = |index: usize| {
+        let one = &columns[index];
+        let machine = (&one.host, &one.processor, one.processors);
+        (machine, one.affinity, one.wait_policy)
+    };
+    let runtime = |index: usize| &columns[index].column.runtime;
+    let one_runtime = (0..columns.len()).all(|index| runtime(index) == runtime(subject));
+    subject != other
+        && place(subject) == place(other)
+        && (one_runtime || runtime(subject) != runtime(other))
 }
 
 /// Overheads below this cannot be told from nothing.
 fn floor(own: &Evidence, peers: &[(usize, &Evidence)]) -> f64 {
-    if own.quantity != Quantity::OverheadNs {
+    if !own.quantity.is_overhead() {
         return f64::MIN_POSITIVE;
     }
     let references: Vec<f64> = std::iter::once(own)
@@ -156,7 +164,7 @@ fn floor(own: &Evidence, peers: &[(usize, &Evidence)]) -> f64 {
         .flat_map(|one| one.references.iter().copied())
         .collect();
     let quartile = |q| quantile(&references, q).unwrap_or(0.0);
-    ((quartile(0.75) - quartile(0.25)) / 2.0).max(LEAST_FLOOR_NS)
+    ((quartile(0.75) - quartile(0.25)) / 2.0).max(LEAST_FLOOR)
 }
 
 /// The ratios of one row.
@@ -247,9 +255,6 @@ fn fails_alone(point: &Point, subject: usize, columns: &[ColumnFacts]) -> bool {
     };
     failed(subject)
         && (0..columns.len()).any(|index| {
-            index != subject
-                && is_peer(&columns[subject], &columns[index])
-                && point.entries[index].is_some()
-                && !failed(index)
+            is_peer(columns, subject, index) && point.entries[index].is_some() && !failed(index)
         })
 }

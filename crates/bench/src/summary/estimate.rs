@@ -42,7 +42,7 @@ pub(super) struct Evidence {
     pub(super) estimate: Estimate,
     /// Bootstrap replicates of the value.
     pub(super) replicates: Vec<f64>,
-    /// Median reference time of each process.
+    /// Median reference time of each process, in the quantity's unit.
     pub(super) references: Vec<f64>,
 }
 
@@ -94,7 +94,10 @@ impl Evidence {
                 rejected,
             },
             replicates,
-            references,
+            references: references
+                .iter()
+                .map(|ns| ns / Quantity::megabytes(row, case))
+                .collect(),
         })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A figure is data; pages and gnuplot files draw the same figures.
 
-use super::{Point, Quantity, Summary};
+use super::{Point, Quantity, Summary, size};
 use crate::suite::SuiteName;
 use std::collections::BTreeMap;
 
@@ -135,12 +135,12 @@ fn over_parameter(summary: &Summary, points: &[&Point], parameter: usize) -> Opt
     let mut fixed = vec![plural(first.threads)];
     fixed.extend(others.iter().map(|(at, value)| {
         let (name, unit) = &first.parameters[*at];
-        format!("{name} {value} {unit}")
+        setting(name, *value, unit)
     }));
     let x = |point: &Point| point.case.values[parameter] as f64;
     let mut figure = figure(summary, &chosen, x)?;
-    figure.id = format!("{}-{name}", figure.id).replace(' ', "-");
-    figure.x = name;
+    figure.id = slug(&format!("{} {} {name}", first.suite.name(), first.stem));
+    figure.x = name.replace('_', " ");
     figure.x_unit = unit;
     figure.fixed = fixed.join(", ");
     if first.group == "latency" {
@@ -162,9 +162,14 @@ fn over_threads(summary: &Summary, points: &[&Point]) -> Option<Figure> {
     let mut figure = figure(summary, &chosen, |point| f64::from(point.threads))?;
     let values = first.parameters.iter().zip(&held);
     let fixed: Vec<String> = values
-        .map(|((name, unit), value)| format!("{name} {value} {unit}"))
+        .map(|((name, unit), value)| setting(name, *value, unit))
         .collect();
-    figure.id = format!("{}-threads", figure.id);
+    // By the whole name: REDUCTION and REDUCTION n are two rows.
+    figure.id = slug(&format!(
+        "{} {} threads",
+        first.suite.name(),
+        first.case.row
+    ));
     figure.x = "threads".to_owned();
     figure.fixed = fixed.join(", ");
     Some(figure)
@@ -211,10 +216,10 @@ fn figure(summary: &Summary, points: &[&Point], x: impl Fn(&Point) -> f64) -> Op
         first.quantity.is_time() && rates.iter().all(agrees)
     });
     Some(Figure {
-        id: slug(&format!("{} {}", first.suite.name(), first.stem)),
+        id: String::new(),
         suite: first.suite,
         group: first.group.clone(),
-        title: first.stem.clone(),
+        title: first.case.row.clone(),
         fixed: String::new(),
         x: String::new(),
         x_unit: String::new(),
@@ -239,6 +244,15 @@ fn marks(summary: &Summary, row: &str) -> Vec<(f64, String)> {
         .into_iter()
         .map(|(bytes, words)| (bytes as f64, words))
         .collect()
+}
+
+/// What a parameter is held at.
+fn setting(name: &str, value: u64, unit: &str) -> String {
+    if unit == "bytes" {
+        format!("{name} {}", size(value))
+    } else {
+        format!("{name} {value} {unit}")
+    }
 }
 
 fn plural(threads: u32) -> String {
@@ -280,7 +294,7 @@ mod tests {
             "mcbench-round-robin-array",
             "mcbench-blocked-array",
             "access-chase-working-set",
-            "access-copy-threads",
+            "access-copy-w-threads",
         ] {
             assert_eq!(
                 ids.iter().filter(|found| **found == id).count(),
@@ -288,6 +302,8 @@ mod tests {
                 "{id}: {ids:?}"
             );
         }
+        let unique: std::collections::BTreeSet<&&str> = ids.iter().collect();
+        assert_eq!(unique.len(), ids.len());
         let chase = figures
             .iter()
             .find(|f| f.id == "access-chase-working-set")
@@ -298,7 +314,7 @@ mod tests {
             .iter()
             .find(|f| f.id == "mcbench-round-robin-chunk")
             .unwrap();
-        assert_eq!(chunk.fixed, "4 threads, array 8388608 bytes");
+        assert_eq!(chunk.fixed, "4 threads, array 8 MiB");
         assert_eq!(chunk.series.len(), 2);
         assert!((chunk.cycles_per_ns.unwrap() - 3.0).abs() < 1e-9);
     }

@@ -11,7 +11,7 @@ pub use caches::{Plateau, plateaus};
 pub use compare::{LIMIT, Ratio, Verdict};
 pub use estimate::Estimate;
 pub use figures::{Figure, Series, figures};
-pub use quantity::Quantity;
+pub use quantity::{Quantity, size};
 
 use crate::result::{Column, Document};
 use crate::settings::{Affinity, WaitPolicy};

@@ -79,9 +79,7 @@ impl Quantity {
         process: &Process,
         kept: &[usize],
     ) -> Vec<f64> {
-        let megabytes = array(row)
-            .and_then(|index| case.values.get(index))
-            .map_or(1.0, |bytes| *bytes as f64 / 1e6);
+        let megabytes = Self::megabytes(row, case);
         let value = |index: &usize| {
             let construct = process.construct_ns.get(*index)?;
             let difference = || Some(construct - process.reference_ns.get(*index)?);
@@ -97,6 +95,14 @@ impl Quantity {
             .filter_map(value)
             .filter(|v| v.is_finite())
             .collect()
+    }
+
+    /// Size of the array that overheads are divided by, in million bytes; 1
+    /// where there is none.
+    pub(crate) fn megabytes(row: &Row, case: &Case) -> f64 {
+        array(row)
+            .and_then(|index| case.values.get(index))
+            .map_or(1.0, |bytes| *bytes as f64 / 1e6)
     }
 
     /// What a machine without other load would give: from the fastest tenth of
@@ -131,4 +137,32 @@ fn array(row: &Row) -> Option<usize> {
     row.parameters
         .iter()
         .position(|parameter| row.group == "consistency" && parameter.name == ARRAY)
+}
+
+/// A size as people read it.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..0x400 => format!("{bytes} B"),
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        0x400..0x10_0000 => format!("{} KiB", bytes >> 10),
+        _ => format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_have_no_needless_digits() {
+        for (bytes, text) in [
+            (64, "64 B"),
+            (49_152, "48 KiB"),
+            (256 << 20, "256 MiB"),
+            (3 << 19, "1.5 MiB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+    }
 }

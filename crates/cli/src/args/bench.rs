@@ -24,8 +24,9 @@ pub(crate) struct Bench {
     /// process may use, and that number itself].
     #[arg(long, value_name = "LIST")]
     pub(crate) threads: Option<ThreadList>,
-    /// Where threads run (sets OMP_PROC_BIND and OMP_PLACES=cores).
-    #[arg(long, value_name = "WHERE", default_value = "none")]
+    /// Where threads run (sets OMP_PROC_BIND and OMP_PLACES=cores): left alone,
+    /// two threads of a team can land on one processor.
+    #[arg(long, value_name = "WHERE", default_value = "close")]
     pub(crate) affinity: AffinityArg,
     /// How threads wait (sets OMP_WAIT_POLICY).
     #[arg(long, value_name = "HOW", default_value = "default")]

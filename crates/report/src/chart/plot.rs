@@ -105,9 +105,14 @@ pub(crate) fn plot(plot: &Plot<'_>) -> Chart {
 /// the grid serves both.
 fn right_ticks(y: &Scale, left: &[Tick], rate: f64) -> Vec<Tick> {
     left.iter()
-        .map(|tick| Tick {
-            at: tick.at,
-            label: short(y.value_at(tick.at) * rate),
+        .map(|tick| {
+            let value = y.value_at(tick.at) * rate;
+            // Places are rounded; zero is to be zero all the same.
+            let none = value.abs() < 1e-3 * (y.largest() * rate).abs() && !y.is_logarithmic();
+            Tick {
+                at: tick.at,
+                label: short(if none { 0.0 } else { value }),
+            }
         })
         .collect()
 }

@@ -57,6 +57,11 @@ impl Scale {
         }
     }
 
+    /// True if equal factors are equally far apart.
+    pub(crate) fn is_logarithmic(&self) -> bool {
+        self.logarithmic
+    }
+
     /// The largest value it has a place for.
     pub(crate) fn largest(&self) -> f64 {
         self.to

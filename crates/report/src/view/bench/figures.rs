@@ -104,7 +104,10 @@ fn size(bytes: f64) -> String {
 /// at the largest team that had a processor for each thread.
 pub(super) fn comparison(summary: &Summary, suite: SuiteName) -> Option<Comparison> {
     let subject = &summary.columns[summary.subject?];
-    let of_suite = || summary.points.iter().filter(|point| point.suite == suite);
+    let of_suite = || {
+        let points = summary.points.iter();
+        points.filter(|point| point.suite == suite && point.quantity.is_overhead())
+    };
     let fits = |threads: &u32| *threads as usize <= subject.processors;
     let threads = of_suite()
         .map(|point| point.threads)

@@ -72,6 +72,15 @@ fn sharing(summary: &Summary) -> Option<Finding> {
     })?;
     let series = figure.series.first()?;
     let (first, last) = (series.points.first()?, series.points.last()?);
+    if first[2] <= 0.0 {
+        return Some(Finding {
+            kind: "Sharing",
+            text: format!(
+                "{}: what keeping shared memory consistent costs is too small to be seen here ({}).",
+                series.name, figure.fixed
+            ),
+        });
+    }
     let factor = first[1] / last[1];
     let compared = if last[1] > 0.0 && factor.is_finite() {
         format!(
