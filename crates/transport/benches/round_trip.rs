@@ -2,12 +2,15 @@
 //! `cargo bench -p fathomp-transport`.
 //!
 //! With a processor each and on one processor, looking for messages in several
-//! ways. Prints microseconds per round trip: the median, and the best and worst
-//! of several rounds.
+//! ways, and once by hand, which is what the machine itself takes. Prints
+//! microseconds per round trip: the median, and the best and worst of several
+//! rounds.
 
 use fathomp_base::NodeId;
+use fathomp_sys::shared_memory::{Sections, SharedMemory, append, copy_in};
 use fathomp_transport::local::{Fabric, Limits};
-use fathomp_transport::{Polling, Role, Spin, Transport, Wake};
+use fathomp_transport::{Polling, Role, Spin, Transport};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 15;
@@ -63,58 +66,95 @@ impl Waiting {
 
 fn main() {
     println!(
-        "{:44} {:>8} {:>8} {:>8}   woken",
+        "{:44} {:>8} {:>8} {:>8}",
         "round trip, us", "median", "best", "worst"
     );
+    by_hand();
     for (place, processors) in [("2 processors", [0, 1]), ("1 processor", [0, 0])] {
         for (name, waiting) in Waiting::ALL {
             let one_spins = processors == [0, 0] && matches!(waiting, Waiting::Spin);
             let trips = if one_spins { 20 } else { 5_000 };
-            measure(&format!("{place}, {name}"), processors, waiting, trips);
+            through_transport(&format!("{place}, {name}"), processors, waiting, trips);
         }
     }
 }
 
-fn measure(name: &str, processors: [usize; 2], waiting: Waiting, trips: u32) {
+/// What the machine itself takes: two words that the other side spins on, and
+/// a copy of the page in and out.
+fn by_hand() {
+    const APART: usize = 16;
+    let sections = Sections {
+        halves: 0,
+        words: 2 * APART,
+        bytes: PAGE.len(),
+    };
+    let memory = SharedMemory::new(sections).expect("memory");
+    let (question, answer) = (&memory.words()[0], &memory.words()[APART]);
+    let await_value = |word: &AtomicU64, value| {
+        while word.load(Ordering::Acquire) != value {}
+    };
+    let trips = 5_000;
+    let end = u64::MAX;
+    let child = fork(|| {
+        pin(1);
+        for trip in 1.. {
+            while ![trip, end].contains(&question.load(Ordering::Acquire)) {}
+            if question.load(Ordering::Acquire) == end {
+                return;
+            }
+            copy_in(memory.bytes(), &PAGE);
+            answer.store(trip, Ordering::Release);
+        }
+    });
+    pin(0);
+    let (mut trip, mut page) = (0, Vec::new());
+    measure("2 processors, by hand: spin and copy", trips, || {
+        trip += 1;
+        question.store(trip, Ordering::Release);
+        await_value(answer, trip);
+        page.clear();
+        append(memory.bytes(), &mut page);
+    });
+    question.store(end, Ordering::Release);
+    reap(child);
+}
+
+fn through_transport(name: &str, processors: [usize; 2], waiting: Waiting, trips: u32) {
     let fabric = Fabric::new(2, Limits::for_nodes(2), None).expect("a fabric");
-    // SAFETY: this process has one thread, so the child is complete.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
+    let child = fork(|| {
         pin(processors[1]);
         let node = fabric.join(NodeId(1)).expect("node 1");
         answer(&node, waiting);
-        std::process::exit(0);
-    }
+    });
     pin(processors[0]);
     let node = fabric.join(NodeId(0)).expect("node 0");
     let polling = Polling::<dyn Transport>::new(&node);
-    let mut message = Vec::new();
-    let mut woken = 0;
+    let (mut trip, mut message) = (0_u64, Vec::new());
+    measure(name, trips, || {
+        trip += 1;
+        let sent = node.send(NodeId(1), &[&trip.to_le_bytes()]);
+        sent.expect("sent");
+        waiting.receive(&node, &polling, &mut message);
+        assert_eq!(message.len(), PAGE.len());
+    });
+    node.send(NodeId(1), &[b"end"]).expect("sent");
+    reap(child);
+}
+
+/// Prints what a round trip takes, over rounds of `trips`; the first is not
+/// counted.
+fn measure(name: &str, trips: u32, mut trip: impl FnMut()) {
     let mut times: Vec<f64> = (0..=ROUNDS)
         .map(|_| {
             let begin = Instant::now();
-            for trip in 0..u64::from(trips) {
-                let wake = node.send(NodeId(1), &[&trip.to_le_bytes()]).expect("sent");
-                woken += u64::from(wake == Wake::Woken);
-                waiting.receive(&node, &polling, &mut message);
-                assert_eq!(message.len(), PAGE.len());
-            }
+            (0..trips).for_each(|_| trip());
             begin.elapsed().as_secs_f64() * 1e6 / f64::from(trips)
         })
         .skip(1)
         .collect();
-    node.send(NodeId(1), &[b"end"]).expect("sent");
-    // SAFETY: a null status is allowed; the child is ours.
-    unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
     times.sort_by(f64::total_cmp);
-    let share = woken as f64 / f64::from(trips) / (ROUNDS + 1) as f64;
-    println!(
-        "{name:44} {:8.2} {:8.2} {:8.2}   {:.0} %",
-        times[ROUNDS / 2],
-        times[0],
-        times[ROUNDS - 1],
-        100.0 * share
-    );
+    let [median, best, worst] = [ROUNDS / 2, 0, ROUNDS - 1].map(|place| times[place]);
+    println!("{name:44} {median:8.2} {best:8.2} {worst:8.2}");
 }
 
 fn answer(node: &dyn Transport, waiting: Waiting) {
@@ -127,6 +167,23 @@ fn answer(node: &dyn Transport, waiting: Waiting) {
         }
         node.send(from, &[&PAGE]).expect("sent");
     }
+}
+
+/// Runs `life` in a child of this process.
+fn fork(life: impl FnOnce()) -> libc::pid_t {
+    // SAFETY: this process has one thread, so the child is complete.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        life();
+        std::process::exit(0);
+    }
+    assert!(child > 0, "fork");
+    child
+}
+
+fn reap(child: libc::pid_t) {
+    // SAFETY: a null status is allowed; the child is ours.
+    unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
 }
 
 fn pin(processor: usize) {

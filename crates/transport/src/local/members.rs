@@ -102,7 +102,11 @@ impl<'a> Members<'a> {
             return;
         }
         let subject = u64::from(node.0) | u64::from(code) << 32;
-        let text = &text.as_bytes()[..text.floor_char_boundary(Abort::TEXT_BYTES_MAX)];
+        let mut end = text.len().min(Abort::TEXT_BYTES_MAX);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let text = &text.as_bytes()[..end];
         member.subject.store(subject, Ordering::Relaxed);
         member
             .text_bytes
