@@ -2,12 +2,13 @@
  *
  * The program is described in ../lu_common/ssor.c; this file walks through a
  * sweep as the published OpenMP version does (Jin, Frumkin and Yan,
- * NAS-99-011). Each thread owns the same range of lines in every plane. A lower sweep may
- * do its part of plane k as soon as the thread before has done its own of
- * plane k, so that the team works on as many planes as it has threads, one
+ * NAS-99-011). Each thread owns the same range of lines in every plane. A lower
+ * sweep may do its part of plane k as soon as the thread before has done its own
+ * of plane k, so that the team works on as many planes as it has threads, one
  * thread a plane behind the other; the upper sweep runs the other way round.
  * Neighbours meet point to point: each thread counts the planes it has done,
- * and the next one waits for the count. There is no barrier until the end.
+ * and the next one waits for the count. Flushes on both sides carry the lines
+ * across. There is no barrier until the end.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "../lu_common/lu.h"
@@ -29,25 +30,46 @@ static struct {
     _Alignas(128) int planes;
 } done[LU_LAST];
 
+/* ThreadSanitizer does not know what flushes order, so it is told. */
+#ifdef __has_feature
+#define THREADS_ARE_CHECKED __has_feature(thread_sanitizer)
+#elif defined(__SANITIZE_THREAD__)
+#define THREADS_ARE_CHECKED 1
+#else
+#define THREADS_ARE_CHECKED 0
+#endif
+#if THREADS_ARE_CHECKED
+#include <sanitizer/tsan_interface.h>
+#define flushed_by(thread) __tsan_acquire(&done[thread])
+#define flushed_for_others(me) __tsan_release(&done[me])
+#else
+#define flushed_by(thread) ((void)(thread))
+#define flushed_for_others(me) ((void)(me))
+#endif
+
 /* Waits until `thread` has done `planes`, and sees what it has written. */
 static void wait_for(int thread, int planes)
 {
     for (int looks = 0;; looks++) {
         int seen;
-#pragma omp atomic read acquire
+#pragma omp atomic read
         seen = done[thread].planes;
         if (seen >= planes)
-            return;
+            break;
         /* More threads than processors: the neighbour may need this one. */
         if (looks >= LOOKS_MAX)
             sched_yield();
     }
+#pragma omp flush
+    flushed_by(thread);
 }
 
-/* Counts one more plane, and lets those who wait for it see what was written. */
+/* Lets others see what was written, and then that one more plane is done. */
 static void count_plane(int thread)
 {
-#pragma omp atomic update release
+    flushed_for_others(thread);
+#pragma omp flush
+#pragma omp atomic update
     done[thread].planes++;
 }
 

@@ -114,8 +114,8 @@ static inline void lu_add_change(const struct lu_cell *c, const double v[5], int
     sum[0] += convection * v[1 + axis] + linear * v[0];
     for (int a = 0; a < 3; a++) {
         double k = a == axis ? LU_COMPRESSION : 1.0;
-        sum[1 + a] += convection * (c->velocity[a] * v[1 + axis] + c->momentum[axis] * velocity[a]) +
-                      diffusion * k * velocity[a] + linear * v[1 + a];
+        double carried = c->velocity[a] * v[1 + axis] + c->momentum[axis] * velocity[a];
+        sum[1 + a] += convection * carried + diffusion * k * velocity[a] + linear * v[1 + a];
     }
     sum[1 + axis] += convection * pressure;
     sum[4] += convection * (c->enthalpy * velocity[axis] + c->velocity[axis] * (v[4] + pressure)) +

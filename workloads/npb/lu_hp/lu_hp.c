@@ -1,12 +1,13 @@
 /* LU: a lower-upper symmetric Gauss-Seidel solver whose sweeps go by wavefronts.
  *
  * The program is described in ../lu_common/ssor.c; this file walks through a
- * sweep by hyperplanes, projected on the plane of y and z. Lines whose numbers j + k are equal do not need each other, so the team
- * shares out the lines of one such front after the other, with a barrier
- * between them. Fronts grow from one line to a plane's worth and shrink again:
- * parallelism is uneven, barriers are many (four for each plane and step), and
- * neighbours in a front lie a plane apart in memory, on different pages. Compare
- * with the pipeline of lu, which does the same arithmetic.
+ * sweep by hyperplanes, projected on the plane of y and z. Lines whose numbers
+ * j + k are equal do not need each other, so the team shares out the lines of
+ * one such front after the other, with a barrier between them. Fronts grow from
+ * one line to a plane's worth and shrink again: parallelism is uneven, barriers
+ * are many (four for each plane and step), and neighbours in a front lie a plane
+ * apart in memory, on different pages. Compare with the pipeline of lu, which
+ * does the same arithmetic.
  */
 #include "../lu_common/lu.h"
 
