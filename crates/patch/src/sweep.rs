@@ -57,12 +57,13 @@ impl Sweep {
         let mut found = Found::default();
         self.decode(address, code, range, &mut found);
         if found.damaged {
-            let sites = found.sites.iter().map(|site| site.address);
-            self.analysis.doubtful.extend(sites);
-            self.analysis.doubtful.append(&mut found.doubtful);
-        } else {
-            self.analysis.sites.append(&mut found.sites);
+            let sites = found.sites.drain(..);
+            self.analysis
+                .doubtful
+                .extend(sites.map(|site| site.address));
         }
+        self.analysis.sites.append(&mut found.sites);
+        self.analysis.doubtful.append(&mut found.doubtful);
     }
 
     fn decode(&mut self, address: u64, code: &[u8], range: Range<u64>, found: &mut Found) {
@@ -80,6 +81,11 @@ impl Sweep {
             self.analysis.instructions += 1;
             if instruction.is_invalid() {
                 found.damaged = true;
+                // The next one may begin at any byte.
+                if decoder.set_position(position + 1).is_err() {
+                    break;
+                }
+                decoder.set_ip(at.wrapping_add(position as u64 + 1));
                 continue;
             }
             if is_branch(&instruction) {
@@ -117,14 +123,14 @@ impl Sweep {
     pub(crate) fn finish(mut self) -> Analysis {
         self.targets.sort_unstable();
         for site in &mut self.analysis.sites {
-            let inside = site.address as u64 + 1;
-            let next = self.targets.partition_point(|target| *target < inside);
-            site.entered_inside = self
-                .targets
-                .get(next)
-                .is_some_and(|target| *target < (site.address + site.length) as u64);
+            let inside =
+                site.address as u64..(site.address as u64).saturating_add(site.length as u64);
+            let next = self.targets.partition_point(|to| *to <= inside.start);
+            let next = self.targets.get(next);
+            site.entered_inside = next.is_some_and(|target| inside.contains(target));
         }
         self.analysis.sites.sort_by_key(|site| site.address);
+        self.analysis.doubtful.sort_unstable();
         self.analysis
     }
 }
@@ -234,4 +240,126 @@ fn number(register: Register) -> Option<u8> {
         .is_gpr64()
         .then(|| u8::try_from(register.number()).ok())
         .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `lock inc dword ptr [rdi]`
+    const INCREMENT: [u8; 3] = [0xf0, 0xff, 0x07];
+    const RETURN: u8 = 0xc3;
+    /// No instruction of 64-bit code.
+    const NONSENSE: u8 = 0x06;
+
+    /// What is found in code at 0x1000 of the file.
+    fn analysis(code: &[u8], functions: &[Range<u64>]) -> Analysis {
+        let mut sweep = Sweep::new(0x10_0000);
+        sweep.section(0x1000, code, functions);
+        sweep.finish()
+    }
+
+    /// The only site in code that is one function.
+    fn only(code: &[u8]) -> Site {
+        let whole = 0x1000..0x1000 + code.len() as u64;
+        analysis(code, std::slice::from_ref(&whole)).sites.remove(0)
+    }
+
+    /// Offsets of sites and of doubtful ones.
+    fn found(code: &[u8], functions: &[Range<u64>]) -> (Vec<usize>, Vec<usize>) {
+        let analysis = analysis(code, functions);
+        let offset = |address: usize| address - 0x10_1000;
+        let sites = analysis.sites.iter().map(|site| offset(site.address));
+        let doubtful = analysis.doubtful.iter().map(|at| offset(*at));
+        (sites.collect(), doubtful.collect())
+    }
+
+    #[test]
+    fn a_function_is_trusted_up_to_what_is_no_instruction() {
+        let code = [&INCREMENT[..], &[NONSENSE], &INCREMENT, &[RETURN]].concat();
+        assert_eq!(
+            found(&code, &[0x1000..0x1004, 0x1004..0x1008]),
+            (vec![0, 4], vec![])
+        );
+        assert_eq!(
+            found(&code, &[0x1000..0x1007, 0x1007..0x1008]),
+            (vec![0], vec![4])
+        );
+    }
+
+    #[test]
+    fn what_has_no_name_is_trusted_as_a_whole_or_not() {
+        let code = [&INCREMENT[..], &[NONSENSE], &INCREMENT, &[RETURN]].concat();
+        assert_eq!(found(&code, &[]), (vec![], vec![0, 4]));
+        assert_eq!(found(&code[4..], &[]), (vec![0], vec![]));
+    }
+
+    #[test]
+    fn data_between_functions_does_not_shift_what_follows() {
+        // The data's last byte would swallow the function's first four.
+        let data = [NONSENSE, 0xf0, 0xff, 0x07, 0x68];
+        let code = [&data[..], &INCREMENT, &[0x90, RETURN]].concat();
+        let functions = [0x1005..0x1009, 0x1009..0x100a];
+        assert_eq!(found(&code, &functions), (vec![5], vec![1]));
+    }
+
+    #[test]
+    fn functions_may_reach_beyond_the_section_on_both_sides() {
+        let code = [&INCREMENT[..], &[RETURN], &INCREMENT[..]].concat();
+        let functions = [0x800..0x900, 0xff0..0x1004, 0x1004..0x2000, 0x3000..0x3001];
+        assert_eq!(found(&code, &functions), (vec![0, 4], vec![]));
+    }
+
+    #[test]
+    fn kernel_style_operands_are_left_alone() {
+        // With segment GS, and with an address of 32 bits.
+        let code = [0x65, 0xf0, 0xff, 0x07, 0x67, 0xf0, 0xff, 0x07, RETURN];
+        assert_eq!(found(&code, &[]), (vec![], vec![0, 4]));
+    }
+
+    #[test]
+    fn idle_operations_on_the_stack_are_fences() {
+        let cases: [(&[u8], bool); 7] = [
+            (&[0xf0, 0x83, 0x0c, 0x24, 0x00], true),
+            (&[0xf0, 0x48, 0x83, 0x0c, 0x24, 0x00], true),
+            (&[0xf0, 0x83, 0x4c, 0x24, 0xc0, 0x00], true),
+            (&[0xf0, 0x83, 0x24, 0x24, 0xff], true),
+            (&[0x0f, 0xae, 0xf0], true),
+            // Something is added; not the stack.
+            (&[0xf0, 0x83, 0x04, 0x24, 0x01], false),
+            (&[0xf0, 0x83, 0x0f, 0x00], false),
+        ];
+        for (code, is_fence) in cases {
+            let kind = only(code).kind;
+            assert_eq!(kind == Kind::Fence, is_fence, "{code:x?}");
+        }
+    }
+
+    #[test]
+    fn operands_are_told_by_registers_and_distances() {
+        let operand = |code: &[u8]| {
+            let site = only(code);
+            match site.kind {
+                Kind::Atomic(operand) => (operand, site.relative),
+                Kind::Fence => panic!("a fence"),
+            }
+        };
+        // lock xadd [r13 + r12 * 8 - 8], rax
+        let (indexed, _) = operand(&[0xf0, 0x4b, 0x0f, 0xc1, 0x44, 0xe5, 0xf8]);
+        let expected = Operand {
+            base: Some(13),
+            index: Some((12, 8)),
+            displacement: (-8_i64).cast_unsigned(),
+            bytes: 8,
+            ..Operand::default()
+        };
+        assert_eq!(indexed, expected);
+        // lock add word ptr [rip + 0x100], 3
+        let (relative, offset) = operand(&[0x66, 0xf0, 0x83, 0x05, 0, 1, 0, 0, 3]);
+        assert_eq!(relative.displacement, 0x10_1000 + 9 + 0x100);
+        assert_eq!((relative.bytes, offset), (2, Some(4)));
+        // xchg dword ptr fs:[0x1c], eax
+        let (own, _) = operand(&[0x64, 0x87, 0x04, 0x25, 0x1c, 0, 0, 0]);
+        assert_eq!((own.thread_local, own.displacement), (true, 0x1c));
+    }
 }

@@ -189,11 +189,14 @@ fn openmp_atomics_and_flushes_pass_the_sections() {
                 program.name
             );
             let seen = text(&patched.stderr);
-            // Each of 500 rounds has a flush and at least six atomics.
-            let threads: u64 = threads.parse().unwrap();
-            assert!(fences(&seen) >= 500 * threads, "{}: {seen}", program.name);
+            // Each of 500 rounds has at least six atomics, and a flush, which
+            // clang leaves to its runtime.
+            let rounds = 500 * threads.parse::<u64>().unwrap();
+            let flushes = fences(&seen);
+            let inline = program.name.starts_with("gcc");
+            assert!(!inline || flushes >= rounds, "{}: {seen}", program.name);
             let sections: u64 = section_counts(&seen).values().sum();
-            assert!(sections >= 6 * 500 * threads, "{}: {seen}", program.name);
+            assert!(sections >= 6 * rounds, "{}: {seen}", program.name);
         }
     }
 }
@@ -233,4 +236,38 @@ fn the_analysis_finds_what_the_disassembler_shows() {
             assert!(found.len() >= 7, "{}: {found:x?}", program.name);
         }
     }
+}
+
+#[test]
+fn a_damaged_program_is_refused_or_read_but_never_a_panic() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = builds("atomics.c", directory.path(), &[]).remove(0);
+    let whole = std::fs::read(&program.path).unwrap();
+    let path = directory.path().join("damaged");
+    let look = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        fathomp_patch::analyse(&path, usize::MAX - 0x1000)
+    };
+    let short = look(&whole[..100]).unwrap_err().to_string();
+    assert!(short.contains("is damaged or no ELF program"), "{short}");
+    for length in (0..whole.len()).step_by(whole.len() / 200) {
+        let _ = look(&whole[..length]);
+    }
+    // A small generator: the same damage each time.
+    let mut state = 1_u64;
+    for _ in 0..400 {
+        let mut bytes = whole.clone();
+        for _ in 0..4 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            // Headers and tables more often than the rest.
+            let within = if state & 1 == 0 { 1024 } else { bytes.len() };
+            let at = usize::try_from(state >> 33).unwrap() % within;
+            bytes[at] = (state >> 20) as u8;
+        }
+        let _ = look(&bytes);
+    }
+    let missing = fathomp_patch::analyse(&directory.path().join("missing"), 0);
+    assert!(missing.unwrap_err().to_string().contains("cannot be read"));
 }
