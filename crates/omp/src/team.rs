@@ -42,8 +42,9 @@ pub struct Team {
 }
 
 /// Where a team's workers wait for the next region, and what they need to know
-/// to begin it. One line of memory, so that one transfer brings all of it.
-#[repr(align(128))]
+/// to begin it: half a line, 64 bytes, so that one transfer brings all of it.
+/// The other half is read by those who ask, or record.
+#[repr(C, align(128))]
 pub(crate) struct Dock {
     /// [`Order`]: bumped to start a region.
     pub(crate) order: AtomicU64,
@@ -60,21 +61,24 @@ pub(crate) struct Dock {
     pub(crate) icv_stamp: AtomicU32,
     /// Changes when the members' places do.
     pub(crate) place_stamp: AtomicU32,
-    pub(crate) level: AtomicU32,
-    pub(crate) active_level: AtomicU32,
     /// Thread number of the first member on this node.
     pub(crate) first: AtomicU32,
     /// Members on all nodes.
     pub(crate) total: AtomicU32,
-    /// The cluster, if members are on several nodes.
-    pub(crate) nodes: AtomicRef<Nodes>,
     /// The region began with a worksharing construct (`GOMP_parallel_loop_*`).
     pub(crate) preset: AtomicBool,
+
+    /// The cluster, if members are on several nodes.
+    pub(crate) nodes: AtomicRef<Nodes>,
+    pub(crate) level: AtomicU32,
+    pub(crate) active_level: AtomicU32,
     /// For the recording: this execution, its code, and when it was asked for.
     pub(crate) instance: AtomicU64,
     pub(crate) site: AtomicU32,
     pub(crate) fork: AtomicU64,
 }
+
+const _: () = assert!(std::mem::offset_of!(Dock, nodes) == 64);
 
 /// What [`Dock::order`] holds: the number of the region and the size of its
 /// team, in one word so that a late worker cannot mix up two regions.

@@ -15,7 +15,7 @@ pub mod traits;
 
 use crate::fatal::fatal;
 use fathomp_omp::env::{AllocatorChoice, ENVIRONMENT_ALLOCATOR};
-use fathomp_omp::{current, runtime};
+use fathomp_omp::{cluster, current, runtime};
 use heap::{Block, Request};
 use std::ffi::c_void;
 use std::ptr;
@@ -47,8 +47,8 @@ fn lookup(handle: Handle) -> Option<&'static Allocator> {
             .as_ref(),
         address if address < 4096 || !address.is_multiple_of(align_of::<Allocator>()) => None,
         address => {
-            // SAFETY: other handles come from `omp_init_allocator`, which made
-            // them from a leaked box; the program may not use one after
+            // SAFETY: other handles come from `omp_init_allocator`, which keeps
+            // the allocator there; the program may not use one after
             // `omp_destroy_allocator` (OpenMP 5.1, 3.13.3).
             unsafe { ptr::with_exposed_provenance::<Allocator>(address).as_ref() }
         }
@@ -79,7 +79,8 @@ fn allocate(mut handle: Handle, request: Request) -> *mut c_void {
         if allocator.reserve(request.bytes) {
             let request = Request {
                 alignment: request.alignment.max(allocator.alignment),
-                pinned: allocator.pinned,
+                // Memory that all nodes share stays where their heap is.
+                pinned: allocator.pinned && !cluster::is_node(),
                 ..request
             };
             if let Some(block) = Block::new(request, handle) {
@@ -133,8 +134,22 @@ pub unsafe extern "C" fn omp_init_allocator(
         _ => &[],
     };
     match Allocator::new(memspace, traits.iter().copied()) {
-        Some(allocator) => Box::into_raw(Box::new(allocator)).expose_provenance(),
+        Some(allocator) => keep(allocator),
         None => NULL_ALLOCATOR,
+    }
+}
+
+/// Puts an allocator where all nodes of a cluster find it, if there is one.
+/// They share what it is; how much of its pool is used is then an estimate.
+fn keep(allocator: Allocator) -> Handle {
+    let (bytes, align) = (size_of::<Allocator>(), align_of::<Allocator>());
+    match cluster::allocate(bytes, align) {
+        None => Box::into_raw(Box::new(allocator)).expose_provenance(),
+        Some(address) => {
+            // SAFETY: fresh memory of the allocator's size and alignment.
+            unsafe { ptr::with_exposed_provenance_mut::<Allocator>(address).write(allocator) };
+            address
+        }
     }
 }
 
@@ -174,7 +189,7 @@ pub unsafe extern "C" fn omp_init_allocator_8_(
 /// memory of it is left; or it is a predefined or the null allocator.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_destroy_allocator(handle: Handle) {
-    if handle > ENVIRONMENT_ALLOCATOR && lookup(handle).is_some() {
+    if handle > ENVIRONMENT_ALLOCATOR && lookup(handle).is_some() && !cluster::free(handle) {
         let allocator = ptr::with_exposed_provenance_mut::<Allocator>(handle);
         // SAFETY: by the caller's promise this is the box that
         // `omp_init_allocator` leaked, and nobody else uses it.

@@ -22,8 +22,11 @@ pub use region::{dismiss, serve};
 
 use crate::parallel::LARGEST_TEAM;
 use crate::sync::Names;
+use fathomp_sys::outlined::Outlined;
 use fathomp_sys::static_ref::AtomicRef;
 use memory::Lent;
+use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fmt, io};
 
@@ -119,6 +122,8 @@ pub(crate) struct Nodes {
     /// Locks that threads of this node hold or wait for.
     pub(crate) locks: Names,
     lent: Lent,
+    /// Functions that regions have run.
+    code: Mutex<HashMap<usize, Outlined>>,
 }
 
 impl fmt::Debug for Nodes {
@@ -157,7 +162,11 @@ impl Nodes {
     }
 }
 
-static INSTALLED: AtomicRef<Nodes> = AtomicRef::new(None);
+/// On a line of its own, since every lock looks at it.
+#[repr(align(128))]
+struct Apart(AtomicRef<Nodes>);
+
+static INSTALLED: Apart = Apart(AtomicRef::new(None));
 
 /// Makes this process a node. To be called before the program's first OpenMP
 /// construct, once. A cluster of one node changes nothing.
@@ -168,18 +177,26 @@ pub fn install(cluster: &'static dyn Cluster) {
             busy: AtomicBool::new(false),
             locks: Names::default(),
             lent: Lent::default(),
+            code: Mutex::default(),
         }));
-        INSTALLED.store(Some(nodes), Ordering::Release);
+        INSTALLED.0.store(Some(nodes), Ordering::Release);
     }
+}
+
+/// Whether this process is a node of a cluster.
+#[inline]
+#[must_use]
+pub fn is_node() -> bool {
+    installed().is_some()
 }
 
 /// The cluster, if this process is a node of one.
 #[inline]
 pub(crate) fn installed() -> Option<&'static Nodes> {
-    INSTALLED.load(Ordering::Acquire)
+    INSTALLED.0.load(Ordering::Acquire)
 }
 
 /// Runs in a forked child: it is no node.
 pub(crate) fn leave() {
-    INSTALLED.store(None, Ordering::Release);
+    INSTALLED.0.store(None, Ordering::Release);
 }

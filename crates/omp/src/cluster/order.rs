@@ -131,7 +131,10 @@ impl Region {
         words
     }
 
-    fn from_words(words: &[u64; WORDS]) -> Result<Self, Nonsense> {
+    fn from_words(
+        words: &[u64; WORDS],
+        find: impl FnOnce(usize) -> Option<Outlined>,
+    ) -> Result<Self, Nonsense> {
         let (total, level) = (low(words[4]), high(words[4]));
         let (team_num, num_teams) = (low(words[5]), high(words[5]));
         let address = words[1] as usize;
@@ -143,18 +146,15 @@ impl Region {
         check("level", level, 0..=u32::MAX - 1)?;
         check("number of teams", num_teams, 1..=u32::MAX)?;
         check("team", team_num, 0..=num_teams - 1)?;
+        let mut own = [0; 7];
+        own.copy_from_slice(&words[PRESET + 1..]);
         let preset = match has_preset {
-            0 => None,
-            1 => {
-                let mut own = [0; 7];
-                own.copy_from_slice(&words[PRESET + 1..]);
-                let preset = Preset::from_words(own);
-                Some(preset.ok_or(Nonsense::Field("loop", own[5]))?)
-            }
+            0 if own == [0; 7] => None,
+            1 => Some(Preset::from_words(own).ok_or(Nonsense::Field("loop", own[5]))?),
             other => return Err(Nonsense::Field("loop's presence", *other)),
         };
         Ok(Self {
-            function: Outlined::find(address).ok_or(Nonsense::Code(address))?,
+            function: find(address).ok_or(Nonsense::Code(address))?,
             data: Opaque(words[2] as usize),
             total,
             level,
@@ -272,7 +272,11 @@ impl Order {
         }
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, Nonsense> {
+    /// `find` tells which function is at an address.
+    pub(super) fn decode(
+        bytes: &[u8],
+        find: impl FnOnce(usize) -> Option<Outlined>,
+    ) -> Result<Self, Nonsense> {
         let (words, rest) = bytes.as_chunks::<8>();
         let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
         let length = Nonsense::Length(bytes.len());
@@ -283,7 +287,7 @@ impl Order {
             Some(&LEAVE) if words.len() == 1 => Ok(Self::Leave),
             Some(&REGION) => {
                 let words = <&[u64; WORDS]>::try_from(&words[..]).map_err(|_| length)?;
-                Region::from_words(words).map(Self::Region)
+                Region::from_words(words, find).map(Self::Region)
             }
             Some(&LEAVE) | None => Err(length),
             Some(&kind) => Err(Nonsense::Kind(kind)),
@@ -298,6 +302,10 @@ mod tests {
     use proptest::prelude::*;
 
     extern "C" fn body(_data: Opaque) {}
+
+    fn decode(bytes: &[u8]) -> Result<Order, Nonsense> {
+        Order::decode(bytes, Outlined::find)
+    }
 
     fn region() -> Region {
         let icvs = Icvs {
@@ -335,14 +343,11 @@ mod tests {
                     bind,
                     ..region()
                 });
-                let received = Order::decode(&sent.encode()).unwrap();
+                let received = decode(&sent.encode()).unwrap();
                 assert_eq!(format!("{received:?}"), format!("{sent:?}"));
             }
         }
-        assert!(matches!(
-            Order::decode(&Order::Leave.encode()),
-            Ok(Order::Leave)
-        ));
+        assert!(matches!(decode(&Order::Leave.encode()), Ok(Order::Leave)));
     }
 
     #[test]
@@ -351,7 +356,7 @@ mod tests {
         for address in [0, 8, u64::MAX, std::ptr::from_ref(&words) as u64] {
             words[1] = address;
             let bytes = words.map(u64::to_le_bytes).concat();
-            let refused = Order::decode(&bytes).unwrap_err();
+            let refused = decode(&bytes).unwrap_err();
             assert_eq!(refused, Nonsense::Code(address as usize));
         }
     }
@@ -359,7 +364,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_received_or_refused(bytes: Vec<u8>) {
-            let _ = Order::decode(&bytes);
+            let _ = decode(&bytes);
         }
 
         #[test]
@@ -369,11 +374,11 @@ mod tests {
             let mut words = region().words();
             words[word] = value;
             let mut bytes = words.map(u64::to_le_bytes).concat();
-            if let Ok(order) = Order::decode(&bytes) {
+            if let Ok(order) = decode(&bytes) {
                 prop_assert_eq!(order.encode(), bytes.clone());
             }
             bytes.truncate(cut);
-            prop_assert!(cut == WORDS * 8 || Order::decode(&bytes).is_err());
+            prop_assert!(cut == WORDS * 8 || decode(&bytes).is_err());
         }
     }
 }

@@ -7,7 +7,9 @@ use crate::parallel::{self, Fork};
 use crate::task;
 use crate::team::Team;
 use crate::worker::current;
+use fathomp_sys::outlined::Outlined;
 use fathomp_trace::now;
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 /// In a barrier's word: this node is not at the end of the region.
@@ -116,6 +118,18 @@ impl Nodes {
         words
     }
 
+    /// The program's function at an address. Finding out takes longer than all
+    /// the rest of an order, so it is done once.
+    fn code(&self, address: usize) -> Option<Outlined> {
+        let mut known = self.code.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.get(&address) {
+            return Some(*found);
+        }
+        let found = Outlined::find(address)?;
+        known.insert(address, found);
+        Some(found)
+    }
+
     /// Runs this node's part of a region.
     fn run(&'static self, region: &Region) {
         let part = self.mine(region.total);
@@ -169,7 +183,7 @@ pub fn serve() {
         let Some(order) = nodes.cluster.next_order() else {
             continue;
         };
-        match Order::decode(&order) {
+        match Order::decode(&order, |address| nodes.code(address)) {
             Ok(Order::Region(region)) => nodes.run(&region),
             Ok(Order::Leave) => return,
             Err(problem) => nodes.fail(format_args!(
