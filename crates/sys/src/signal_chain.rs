@@ -70,6 +70,15 @@ impl Link {
 
 static LINKS: [Link; 3] = [const { Link::empty() }; 3];
 
+unsafe extern "C" {
+    /// The C library's `sigaction` under the name that nobody stands in front of.
+    fn __sigaction(
+        signal: libc::c_int,
+        new: *const libc::sigaction,
+        old: *mut libc::sigaction,
+    ) -> libc::c_int;
+}
+
 /// Puts `handler` in front of whatever handles `fault` now. Runs on the
 /// thread's alternate signal stack where it has one; the signal is blocked
 /// meanwhile, others are not.
@@ -96,7 +105,7 @@ pub fn install(fault: Fault, handler: Handler) -> io::Result<()> {
     let mut before = MaybeUninit::uninit();
     // SAFETY: `ours` is complete and `entry` has the signature that SA_SIGINFO
     // asks for; the kernel writes `before` if it succeeds.
-    if unsafe { libc::sigaction(fault.number(), &raw const ours, before.as_mut_ptr()) } != 0 {
+    if unsafe { __sigaction(fault.number(), &raw const ours, before.as_mut_ptr()) } != 0 {
         let error = io::Error::last_os_error();
         link.handler.store(ptr::null_mut(), Ordering::Release);
         return Err(error);
@@ -189,10 +198,11 @@ fn forward(
         // The kernel does not let a raised signal be ignored.
         libc::SIG_IGN if !raised => {}
         libc::SIG_DFL | libc::SIG_IGN => {
-            restore_default(signal);
-            // SAFETY: a signal sent to this thread stays pending until this
-            // handler returns, then ends the process.
+            let default = blank();
+            // SAFETY: `default` is valid; a signal sent to this thread stays
+            // pending until this handler returns, then ends the process.
             unsafe {
+                __sigaction(signal, &raw const default, ptr::null_mut());
                 // A faulting instruction runs again by itself, and so keeps
                 // its address in a core dump; a breakpoint does not.
                 if fault == Fault::Trap || !raised {
@@ -234,35 +244,6 @@ fn forward(
                 }
             }
         }
-    }
-}
-
-/// Gives a signal its default action, past whoever stands in front of the C
-/// library's `sigaction`.
-fn restore_default(signal: libc::c_int) {
-    /// The kernel's `struct sigaction`; all zero is the default action.
-    #[repr(C)]
-    struct Action {
-        handler: usize,
-        flags: u64,
-        restorer: usize,
-        mask: u64,
-    }
-    let default = Action {
-        handler: libc::SIG_DFL,
-        flags: 0,
-        restorer: 0,
-        mask: 0,
-    };
-    // SAFETY: the kernel reads a valid action and its mask of eight bytes.
-    unsafe {
-        libc::syscall(
-            libc::SYS_rt_sigaction,
-            signal,
-            &raw const default,
-            ptr::null_mut::<Action>(),
-            size_of::<u64>(),
-        );
     }
 }
 
