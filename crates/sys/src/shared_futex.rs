@@ -30,13 +30,13 @@ pub fn wait(word: &AtomicU32, expected: u32, mask: u32, until_ns: Option<u64>) {
 }
 
 /// Wakes at most `count` threads sleeping on `word` with a mask that has a bit
-/// in common with `mask`.
+/// in common with `mask`, and says how many.
 #[inline]
-pub fn wake(word: &AtomicU32, count: u32, mask: u32) {
+pub fn wake(word: &AtomicU32, count: u32, mask: u32) -> u32 {
     let count = i32::try_from(count).unwrap_or(i32::MAX);
     // SAFETY: the kernel uses the address of `word` only to find the page
     // behind it as a key.
-    unsafe {
+    let woken = unsafe {
         libc::syscall(
             libc::SYS_futex,
             word.as_ptr(),
@@ -45,8 +45,9 @@ pub fn wake(word: &AtomicU32, count: u32, mask: u32) {
             std::ptr::null::<libc::timespec>(),
             std::ptr::null::<u32>(),
             mask,
-        );
-    }
+        )
+    };
+    u32::try_from(woken).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_group_that_is_meant_wakes() {
+    fn a_wake_reaches_the_group_that_is_meant() {
         let word = Arc::new(AtomicU32::new(0));
         let sleeper = {
             let word = Arc::clone(&word);

@@ -12,7 +12,8 @@
 //! `called` says that a thread is on its way and will look. Sleepers clear it
 //! *after* reading the word they will sleep on and before looking; senders raise
 //! it *before* they change the word. So a call that a sleeper cleared without
-//! noticing has changed the word it sleeps on, and it will not stay asleep.
+//! noticing has changed the word it sleeps on, and it will not stay asleep. A
+//! sender whose call reached nobody takes it back and calls anybody.
 
 use crate::primitive::{AtomicU32, Ordering, fence, futex};
 
@@ -152,7 +153,14 @@ impl<'a> Doorbell<'a> {
             return Wake::Woken;
         }
         self.word.fetch_add(1, Ordering::Release);
-        futex::wake(self.word, 1, role.mask());
+        if futex::wake(self.word, 1, role.mask()) == 0 {
+            // The sleeper was leaving, or was just about to sleep and will not.
+            // If it left, nobody will clear the call, and others may have relied
+            // on it meanwhile: call whoever else is asleep.
+            self.called.swap(0, Ordering::AcqRel);
+            let anybody = Role::Service.mask() | Role::Application.mask();
+            futex::wake(self.word, 1, anybody);
+        }
         Wake::Woken
     }
 

@@ -20,31 +20,35 @@ mod primitive {
         use super::{AtomicU32, Ordering};
         use loom::sync::{Condvar, Mutex};
 
-        loom::lazy_static! {
-            static ref KERNEL: Mutex<()> = Mutex::new(());
-            static ref SERVICES: Condvar = Condvar::new();
-            static ref APPLICATIONS: Condvar = Condvar::new();
-        }
+        const GROUPS: [u32; 2] = [1, 2];
 
-        fn queue(mask: u32) -> &'static Condvar {
-            if mask == 1 { &SERVICES } else { &APPLICATIONS }
+        loom::lazy_static! {
+            /// How many sleep in each group.
+            static ref SLEEPING: Mutex<[u32; 2]> = Mutex::new([0, 0]);
+            static ref QUEUES: [Condvar; 2] = [Condvar::new(), Condvar::new()];
         }
 
         /// Moments never come here: who sleeps has to be woken.
         pub(crate) fn wait(word: &AtomicU32, expected: u32, mask: u32, _until_ns: Option<u64>) {
-            let kernel = KERNEL.lock().unwrap();
+            let mut sleeping = SLEEPING.lock().unwrap();
             if word.load(Ordering::Relaxed) == expected {
-                drop(queue(mask).wait(kernel).unwrap());
+                let group = usize::from(mask == GROUPS[1]);
+                sleeping[group] += 1;
+                drop(QUEUES[group].wait(sleeping).unwrap());
             }
         }
 
-        pub(crate) fn wake(_word: &AtomicU32, count: u32, mask: u32) {
-            let _kernel = KERNEL.lock().unwrap();
-            if count == 1 {
-                queue(mask).notify_one();
-            } else {
-                queue(mask).notify_all();
+        pub(crate) fn wake(_word: &AtomicU32, count: u32, mask: u32) -> u32 {
+            let mut sleeping = SLEEPING.lock().unwrap();
+            let mut woken = 0;
+            for group in [0, 1] {
+                while mask & GROUPS[group] != 0 && sleeping[group] > 0 && woken < count {
+                    sleeping[group] -= 1;
+                    woken += 1;
+                    QUEUES[group].notify_one();
+                }
             }
+            woken
         }
     }
 }
@@ -180,11 +184,12 @@ impl Node {
         self.waiting(0) || self.waiting(1)
     }
 
-    /// Takes all there is.
+    /// Takes all there is, also what another thread waits for.
     fn receive(&self) {
         for sender in [0, 1] {
             if self.waiting(sender) {
                 self.taken[sender].swap(1, Ordering::AcqRel);
+                self.bell().rouse(&[Role::Application, Role::Service]);
             }
         }
     }
@@ -224,6 +229,25 @@ fn a_sleeper_hears_every_sender() {
         senders
             .into_iter()
             .for_each(|sender| sender.join().unwrap());
+    });
+}
+
+/// Who was called and leaves with its answer has to make room for the next call,
+/// which is the service thread's.
+#[test]
+fn after_a_call_another_can_be_called() {
+    explore(2, || {
+        let node = Node::new();
+        let served = Arc::clone(&node);
+        let service = thread::spawn(move || served.handle(Role::Service, &[1]));
+        let sending = Arc::clone(&node);
+        let sender = thread::spawn(move || {
+            sending.send(0);
+            sending.send(1);
+        });
+        node.handle(Role::Application, &[0]);
+        sender.join().unwrap();
+        service.join().unwrap();
     });
 }
 
