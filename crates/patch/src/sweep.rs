@@ -1,13 +1,9 @@
 //! Decodes code and picks out what threads meet by.
 
 use crate::Analysis;
-use fathomp_sys::text_patch::{Kind, Operand, Site};
+use fathomp_sys::text_patch::{CODE_BYTES, Kind, Operand, Site};
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 use std::ops::Range;
-
-/// Bytes of a site and of what follows that the patcher wants to know: those
-/// of a jump.
-const JUMP: usize = 5;
 
 /// A pass over all code of a program.
 pub(crate) struct Sweep {
@@ -107,7 +103,7 @@ impl Sweep {
             });
             let length = instruction.len();
             let from = start + position;
-            let to = (from + length.max(JUMP)).min(code.len());
+            let to = (from + length.max(CODE_BYTES)).min(code.len());
             found.sites.push(Site {
                 address,
                 length,

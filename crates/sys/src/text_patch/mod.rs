@@ -9,9 +9,10 @@
 //!
 //! 1. Five bytes or more: a jump takes the instruction's place.
 //! 2. Less: the jump's last bytes are the bytes that follow anyway, and the
-//!    trampoline lies where they make the jump go. (Duck, Gao, Roychoudhury:
-//!    Binary Rewriting without Control Flow Recovery, PLDI 2020, tactic B2.)
-//!    So no other instruction changes, and whoever jumps to it finds it.
+//!    trampoline lies where they make the jump go; prefixes without a meaning
+//!    give more to choose from. (Duck, Gao, Roychoudhury: Binary Rewriting
+//!    without Control Flow Recovery, PLDI 2020, tactics B2 and T1.) So no other
+//!    instruction changes, and whoever jumps to it finds it.
 //! 3. Otherwise a breakpoint takes its first byte, and the handler of the trap
 //!    sends the thread to the trampoline.
 //!
@@ -36,6 +37,10 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use trampoline::{BREAKPOINT, JUMP, Trampoline};
 
+/// How much code a way into a trampoline can be made of: a jump of five bytes
+/// with three prefixes.
+pub const CODE_BYTES: usize = 8;
+
 /// What an instruction is to other nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -53,7 +58,7 @@ pub struct Site {
     /// Its size in bytes.
     pub length: usize,
     /// The code from there on: the instruction and, if it is shorter than
-    /// five bytes and not the last of the code, what follows up to there.
+    /// [`CODE_BYTES`], as much of what follows as there is up to that.
     pub code: Vec<u8>,
     /// What it does.
     pub kind: Kind,
@@ -197,30 +202,24 @@ pub unsafe fn install(sites: &[Site], hooks: Hooks) -> Result<Patched, PatchErro
     for site in sites.into_iter().rev() {
         let record = Box::leak(Box::new(Record::new(site, hooks)));
         let trampoline = Trampoline::new(site, record, stubs);
-        let (size, build) = (trampoline.size(), |at| trampoline.at(at));
-        let jump = match () {
-            () if site.entered_inside => None,
-            () if site.length >= JUMP => arena.near(&text, size, build),
-            () => tight_window(site, &planned).and_then(|window| arena.within(window, size, build)),
-        };
-        let jump = jump.and_then(|place| Some((place, trampoline::jump(site.address, place)?)));
-        let (trampoline, entry) = if let Some((place, jump)) = jump {
-            let count = if site.length >= JUMP {
-                &mut patched.jumps
+        let jump = by_jump(site, &planned, &trampoline, &text, &mut arena);
+        let (trampoline, mut entry) = if let Some(found) = jump {
+            if site.length >= JUMP {
+                patched.jumps += 1;
             } else {
-                &mut patched.tight_jumps
-            };
-            *count += 1;
-            let mut entry = jump.to_vec();
-            entry.resize(site.length, BREAKPOINT);
-            (place, entry)
+                patched.tight_jumps += 1;
+            }
+            found
         } else {
             patched.traps += 1;
             let place = arena
-                .near(&text, size, build)
+                .near(&text, trampoline.size(), |at| trampoline.at(at))
                 .ok_or(PatchError::OutOfReach(site.address))?;
             (place, vec![BREAKPOINT])
         };
+        if entry.len() > 1 {
+            entry.resize(site.length, BREAKPOINT);
+        }
         planned.push(Planned {
             site,
             trampoline,
@@ -234,20 +233,44 @@ pub unsafe fn install(sites: &[Site], hooks: Hooks) -> Result<Patched, PatchErro
     Ok(patched)
 }
 
-/// Where the trampoline of a site with less than [`JUMP`] bytes can be reached,
-/// given what is `planned` for the sites behind it.
-fn tight_window(site: &Site, planned: &[Planned<'_>]) -> Option<(usize, usize)> {
-    let mut bytes: [u8; JUMP] = site.code.get(..JUMP)?.try_into().ok()?;
+/// Finds a place for the trampoline that a jump at the site can reach, and the
+/// jump, given what is `planned` for the sites behind.
+fn by_jump(
+    site: &Site,
+    planned: &[Planned<'_>],
+    trampoline: &Trampoline<'_>,
+    text: &Range<usize>,
+    arena: &mut Arena,
+) -> Option<(usize, Vec<u8>)> {
+    if site.entered_inside {
+        return None;
+    }
+    let (size, build) = (trampoline.size(), |at| trampoline.at(at));
+    if site.length >= JUMP {
+        let place = arena.near(text, size, build)?;
+        return Some((place, trampoline::jump(site.address, 0, place)?));
+    }
+    let code = code_to_be(site, planned);
+    // Each prefix before the jump lets other bytes decide where it goes.
+    (0..site.length).find_map(|prefixes| {
+        let window = trampoline::reach(site.address, site.length, prefixes, &code)?;
+        let place = arena.within(window, size, build)?;
+        Some((place, trampoline::jump(site.address, prefixes, place)?))
+    })
+}
+
+/// The code from the site on as it will be.
+fn code_to_be(site: &Site, planned: &[Planned<'_>]) -> Vec<u8> {
+    let mut code = site.code.clone();
     for behind in planned.iter().rev() {
-        let offset = behind.site.address - site.address;
-        let Some(overlaid) = bytes.get_mut(offset..) else {
+        let Some(overlaid) = code.get_mut(behind.site.address - site.address..) else {
             break;
         };
         for (byte, new) in overlaid.iter_mut().zip(&behind.entry) {
             *byte = *new;
         }
     }
-    trampoline::reach(site.address, site.length, &bytes)
+    code
 }
 
 /// Tells the handler of breakpoints about those planned.

@@ -64,7 +64,7 @@ impl<'a> Trampoline<'a> {
         if self.is_section() {
             code.call(record, leave)?;
         }
-        code.distance(&[0xe9], self.site.end())?;
+        code.distance(&[JUMP_OPCODE], self.site.end())?;
         let words = [
             std::ptr::from_ref(self.record) as usize,
             self.stubs.before,
@@ -119,20 +119,35 @@ impl Code {
     }
 }
 
-/// The jump that belongs at `from`.
-pub(super) fn jump(from: usize, to: usize) -> Option<[u8; JUMP]> {
-    let [a, b, c, d] = distance(from.checked_add(JUMP)?, to)?.to_le_bytes();
-    Some([0xe9, a, b, c, d])
+/// A prefix (REX.W) that changes nothing about a jump.
+const PREFIX: u8 = 0x48;
+/// The jump's first byte.
+const JUMP_OPCODE: u8 = 0xe9;
+
+/// The jump that belongs at `from`, behind some prefixes.
+pub(super) fn jump(from: usize, prefixes: usize, to: usize) -> Option<Vec<u8>> {
+    let end = from.checked_add(prefixes + JUMP)?;
+    let mut code = vec![PREFIX; prefixes];
+    code.push(JUMP_OPCODE);
+    code.extend(distance(end, to)?.to_le_bytes());
+    Some(code)
 }
 
-/// Where a jump at `from` can go if all its bytes from `length` on, which is 2
-/// to 4, are as in `bytes`: first and last address.
-pub(super) fn reach(from: usize, length: usize, bytes: &[u8; JUMP]) -> Option<(usize, usize)> {
+/// Where such a jump can go if only the first `length` bytes, up to four, may
+/// differ from `code`: first and last address.
+pub(super) fn reach(
+    from: usize,
+    length: usize,
+    prefixes: usize,
+    code: &[u8],
+) -> Option<(usize, usize)> {
+    // Bytes of the distance, the low ones, that we choose.
+    let free = length.checked_sub(prefixes + 1)?;
+    let end = prefixes + JUMP;
     let mut low = [0; 4];
-    let free = length.checked_sub(1)?;
-    low.get_mut(free..)?.copy_from_slice(&bytes[length..]);
+    low.get_mut(free..)?.copy_from_slice(code.get(length..end)?);
     let first = from
-        .checked_add(JUMP)?
+        .checked_add(end)?
         .checked_add_signed(i32::from_le_bytes(low) as isize)?;
     Some((first, first.checked_add((1 << (8 * free)) - 1)?))
 }
@@ -147,26 +162,44 @@ mod tests {
 
     #[test]
     fn a_tight_jump_goes_where_its_fixed_bytes_say() {
-        let bytes = [0xf0, 0x0f, 0xc1, 0x07, 0x48];
-        let (first, last) = reach(0x40_0000, 4, &bytes).unwrap();
+        let code = [0xf0, 0x0f, 0xc1, 0x07, 0x48, 0x83];
+        let (first, last) = reach(0x40_0000, 4, 0, &code).unwrap();
         assert_eq!(first, 0x40_0005 + 0x4800_0000);
         assert_eq!(last - first, 0xff_ffff);
         for to in [first, last] {
-            assert_eq!(jump(0x40_0000, to).unwrap()[4..], bytes[4..]);
+            assert_eq!(jump(0x40_0000, 0, to).unwrap()[4..], code[4..5]);
         }
-        let (first, last) = reach(0x5555_5555_4000, 2, &[0x87, 0x07, 1, 2, 0x83]).unwrap();
+        let (first, last) = reach(0x5555_5555_4000, 2, 0, &[0x87, 0x07, 1, 2, 0x83]).unwrap();
         assert_eq!(last - first, 0xff);
-        assert_eq!(
-            jump(0x5555_5555_4000, first + 7).unwrap()[1..],
-            [7, 1, 2, 0x83]
-        );
+        let code = jump(0x5555_5555_4000, 0, first + 7).unwrap();
+        assert_eq!(code[1..], [7, 1, 2, 0x83]);
         // Below address 0.
-        assert_eq!(reach(0x40_0000, 4, &[0xf0, 0x0f, 0xc1, 0x07, 0x83]), None);
+        assert_eq!(
+            reach(0x40_0000, 3, 0, &[0xf0, 0xff, 0x07, 0x48, 0x83]),
+            None
+        );
+        // The code ends.
+        assert_eq!(reach(0x40_0000, 3, 0, &[0xf0, 0xff, 0x07, 0x48]), None);
+    }
+
+    #[test]
+    fn a_prefix_lets_other_bytes_decide() {
+        let code = [0xf0, 0xff, 0x07, 0x48, 0x83, 0x10];
+        let (first, last) = reach(0x40_0000, 3, 1, &code).unwrap();
+        assert_eq!(first, 0x40_0006 + 0x1083_4800);
+        assert_eq!(last - first, 0xff);
+        let entry = jump(0x40_0000, 1, first + 9).unwrap();
+        assert_eq!(entry, [0x48, 0xe9, 9, 0x48, 0x83, 0x10]);
+        // All bytes of the distance are given, then there are no more.
+        let (first, last) = reach(0x40_0000, 2, 1, &code).unwrap();
+        assert_eq!(first, last);
+        assert_eq!(reach(0x40_0000, 2, 2, &code), None);
     }
 
     #[test]
     fn what_is_out_of_reach_is_refused() {
-        assert_eq!(jump(0x1000, 0x1000 + JUMP + 0x7fff_ffff).unwrap()[4], 0x7f);
-        assert_eq!(jump(0x1000, 0x1000 + JUMP + 0x8000_0000), None);
+        let far = |distance| jump(0x1000, 0, 0x1000 + JUMP + distance);
+        assert_eq!(far(0x7fff_ffff).unwrap()[4], 0x7f);
+        assert_eq!(far(0x8000_0000), None);
     }
 }
