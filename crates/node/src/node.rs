@@ -22,7 +22,7 @@ use fathomp_transport::{Abort, Polling, Role, Spin, Transport, Wake};
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Exit code of a program whose cluster failed (`EX_SOFTWARE`).
 const FAILED: i32 = 70;
@@ -608,12 +608,21 @@ impl Node {
             let (head, body) = Frame::Leave.parts();
             let _ = self.transport.send(node, &[head.bytes(), body]);
         }
-        self.transport.depart();
+        self.depart();
         process::reap(&self.children, LEAVING);
     }
 
-    fn leave_quietly(&self) -> ! {
+    /// Lets everything leave that has been sent, and goes.
+    fn depart(&self) {
+        let deadline = Instant::now() + LEAVING;
+        while self.transport.has_backlog() && Instant::now() < deadline {
+            self.handle_one();
+        }
         self.transport.depart();
+    }
+
+    fn leave_quietly(&self) -> ! {
+        self.depart();
         process::flush_streams();
         process::leave(0)
     }
