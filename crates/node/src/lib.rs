@@ -6,7 +6,7 @@
 //! * [`Node`]: what threads ask for, and what comes from other nodes; `frame`:
 //!   the messages; `slots`: threads that wait; `cells`: words at node 0;
 //!   `meeting`: what barriers bring;
-//!   `quiet`: when to flush for threads that only look.
+//!   `quiet`, `look`: when to flush for threads that only look.
 //! * [`heap`]: the program's blocks, at the same address everywhere.
 #![forbid(unsafe_code)]
 
@@ -16,6 +16,7 @@ mod engine;
 mod frame;
 pub mod heap;
 mod layout;
+mod look;
 mod meeting;
 mod memory;
 mod node;

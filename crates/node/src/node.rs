@@ -9,6 +9,7 @@ use crate::cells::{Asker, Cells};
 use crate::engine::{Engine, GRANTED, Hands, REFUSED, Trouble, answer};
 use crate::frame::Frame;
 use crate::layout::Layout;
+use crate::look;
 use crate::meeting::{Meetings, Outcome, Outcomes};
 use crate::memory::{self, Released};
 use crate::quiet::Quiet;
@@ -460,6 +461,14 @@ impl Node {
     /// becomes visible here.
     pub fn flush(&self) {
         self.operation(Operation::Flush);
+    }
+
+    /// A thread of the program yields: it may be waiting for a plain variable to
+    /// change. Flushes now and then, so that it sees it.
+    pub fn yielding(&self) {
+        if look::is_due(self.activity.load(Ordering::Relaxed)) {
+            self.flush();
+        }
     }
 
     /// An atomic instruction of the program follows.

@@ -27,10 +27,6 @@ use std::sync::atomic::Ordering;
 /// Number of nodes, in the environment of a program that is to become a cluster.
 pub const NODES_VARIABLE: &str = "FATHOMP_NODES";
 
-/// Set if the program synchronises by atomic reads and writes that the compiler
-/// made ordinary ones.
-pub const STRICT_VARIABLE: &str = "FATHOMP_DSM_STRICT";
-
 /// The library that a program must have been linked with to become a cluster.
 const OPENMP: &str = "libgomp.so.1";
 
@@ -200,7 +196,6 @@ impl Forming {
             migrate: true,
             prefetch: PREFETCH,
             silent_writes: false,
-            loads_acquire: std::env::var_os(STRICT_VARIABLE).is_some(),
             fan_in: FAN_IN,
         };
         let transport = fabric.join(me).map_err(StartError::Connect)?;

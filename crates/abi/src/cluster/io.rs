@@ -88,12 +88,11 @@ before! {
         drain(buffer, size.saturating_mul(count));
 }
 
-/// As `sched_yield`. Whoever calls it often waits for a variable to change, so
-/// it flushes.
+/// As `sched_yield`. Whoever calls it often waits for a variable to change.
 #[unsafe(no_mangle)]
 pub extern "C" fn fathomp_sched_yield() -> c_int {
     if let Some(node) = start::node() {
-        node.flush();
+        node.yielding();
     }
     fathomp_sys::process::yield_now();
     0
