@@ -3,6 +3,7 @@
 //! * [`machine`]: what things cost on a machine (`machine.json`).
 //! * [`predict()`]: from recordings with a few thread counts to a
 //!   [`Prediction`]: how the program will scale, with intervals and in words.
+//! * [`sdp`]: from counts of page faults to speedup on a cluster, as published.
 //!
 //! A program's time is the sum of its serial part and its outermost regions,
 //! and a region's time the sum of [`Term`]s (the shapes are in `model`). An
@@ -33,6 +34,7 @@ mod outcome;
 mod predict;
 mod program;
 mod runs;
+pub mod sdp;
 mod terms;
 mod words;
 
