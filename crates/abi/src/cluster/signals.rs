@@ -1,7 +1,9 @@
-//! `sigaction` and `signal`: the signals by which pages are shared stay ours;
-//! the program's handlers for them get what we do not want.
+//! `sigaction`, `signal` and the signal masks: the signals by which pages are
+//! shared stay ours and are never blocked; the program's handlers for them get
+//! what we do not want.
 
 use super::next::Next;
+use fathomp_node::start;
 use fathomp_sys::signal_chain;
 use std::ffi::{c_int, c_void};
 
@@ -57,4 +59,76 @@ pub unsafe extern "C" fn fathomp_signal(signal: c_int, handler: usize) -> usize 
         0 => old.sa_sigaction,
         _ => libc::SIG_ERR,
     }
+}
+
+/// Signals that a node's own work raises.
+const OURS: [c_int; 3] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGTRAP];
+
+/// C's `int sigprocmask(int, const sigset_t *, sigset_t *)`.
+type SetMask = unsafe extern "C" fn(c_int, *const libc::sigset_t, *mut libc::sigset_t) -> c_int;
+
+/// Changes the mask by the C library's function, without our signals: if one of
+/// them were raised while it is blocked, the kernel would end the program.
+///
+/// # Safety
+/// `next` is a function of that type; `set` and `old` are null or valid.
+unsafe fn set_mask(
+    next: &Next,
+    how: c_int,
+    set: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+) -> c_int {
+    let next = next.address();
+    if next.is_null() {
+        return libc::ENOSYS;
+    }
+    // SAFETY: promised by our caller.
+    let (next, wanted) = unsafe {
+        (
+            std::mem::transmute::<*mut c_void, SetMask>(next),
+            set.as_ref(),
+        )
+    };
+    let Some(mut set) = wanted.copied() else {
+        // SAFETY: promised by our caller.
+        return unsafe { next(how, set, old) };
+    };
+    if how != libc::SIG_UNBLOCK && start::node().is_some() {
+        for signal in OURS {
+            // SAFETY: a valid set and a valid signal.
+            unsafe { libc::sigdelset(&raw mut set, signal) };
+        }
+    }
+    // SAFETY: a valid set; `old` as promised by our caller.
+    unsafe { next(how, &raw const set, old) }
+}
+
+/// As `pthread_sigmask`.
+///
+/// # Safety
+/// As of the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathomp_pthread_sigmask(
+    how: c_int,
+    set: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+) -> c_int {
+    static NEXT: Next = Next::new(c"pthread_sigmask");
+    // SAFETY: promised by our caller; the function has this type.
+    unsafe { set_mask(&NEXT, how, set, old) }
+}
+
+/// As `sigprocmask`.
+///
+/// # Safety
+/// As of the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathomp_sigprocmask(
+    how: c_int,
+    set: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+) -> c_int {
+    static NEXT: Next = Next::new(c"sigprocmask");
+    // SAFETY: promised by our caller; the function has this type.
+    unsafe { set_mask(&NEXT, how, set, old) }
 }
