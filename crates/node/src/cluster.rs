@@ -23,6 +23,18 @@ impl Cluster for Node {
         (self.size.processors / u32::from(self.size.nodes)).max(1)
     }
 
+    fn reaches(&self, code: usize, stack: usize) -> bool {
+        self.is_program_code(code) && self.pages().page_of(stack).is_some()
+    }
+
+    fn cancel(&self, region: u64) {
+        Self::cancel(self, region);
+    }
+
+    fn cancelled(&self) -> u64 {
+        Self::cancelled(self)
+    }
+
     fn barrier(&self, word: u64) -> u64 {
         Self::barrier(self, word)
     }

@@ -34,6 +34,8 @@ pub(crate) enum Frame<'a> {
     /// From node 0: all have come; their words, or-ed, and the order for the
     /// next region, if there is one.
     Passed { word: u64, order: &'a [u8] },
+    /// That region is cancelled.
+    Cancel { region: u64 },
     /// To node 0: the program called `exit` here.
     Exit { code: i32 },
     /// From node 0: the program has ended.
@@ -92,6 +94,7 @@ impl<'a> Frame<'a> {
             Self::SizeOf { thread, address } => (of(6, &[thread.0.into(), address]), none),
             Self::Put { epoch, cell, value } => (of(7, &[epoch.into(), cell, value]), none),
             Self::Arrived { epoch, word } => (of(10, &[epoch.into(), word]), none),
+            Self::Cancel { region } => (of(11, &[region]), none),
             Self::Add {
                 thread,
                 epoch,
@@ -192,6 +195,9 @@ impl<'a> Frame<'a> {
                     word,
                 }
             }
+            11 => Self::Cancel {
+                region: words(1)?[0],
+            },
             _ => return Err(bad),
         })
     }
@@ -218,6 +224,7 @@ mod tests {
                 Frame::Protocol(&body),
                 Frame::Passed { word: c, order: &body },
                 Frame::Leave,
+                Frame::Cancel { region: d },
                 Frame::Exit { code: a.cast_signed() },
                 Frame::Free { address: c },
                 Frame::Answer { thread, value: c },

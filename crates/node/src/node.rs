@@ -13,14 +13,16 @@ use crate::look;
 use crate::meeting::{Meetings, Outcome, Outcomes};
 use crate::memory::{self, Released};
 use crate::quiet::Quiet;
-use crate::slots::{Slot, Slots};
+use crate::slots::{Place, Slot, Slots};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::{Access, LockId, Operation};
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_sys::cluster::process;
 use fathomp_sys::cluster::thread::Stacks;
+use fathomp_sys::cluster::{deferral, image};
 use fathomp_transport::{Abort, Polling, Role, Spin, Transport, Wake};
 use std::io::{self, Write as _};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -69,6 +71,8 @@ pub struct Node {
     children: Vec<u32>,
     stacks: Stacks,
     stacks_used: AtomicUsize,
+    /// The program's own code.
+    text: Vec<Range<usize>>,
     transport: Box<dyn Transport>,
     pages: Pages,
     slots: Slots,
@@ -90,6 +94,8 @@ pub struct Node {
     activity: AtomicU64,
     /// This node is in a barrier; changed under the engine's lock.
     in_barrier: AtomicBool,
+    /// The last region that another node has cancelled.
+    cancelled: AtomicU64,
     /// Exit code that another node wants the program to end with.
     exit: AtomicI64,
     /// The program has ended: pages are no longer shared.
@@ -118,6 +124,7 @@ impl Node {
             children,
             stacks,
             stacks_used: AtomicUsize::new(0),
+            text: image::program_text(),
             transport,
             pages,
             slots,
@@ -131,6 +138,7 @@ impl Node {
             epoch: AtomicU32::new(0),
             activity: AtomicU64::new(0),
             in_barrier: AtomicBool::new(false),
+            cancelled: AtomicU64::new(0),
             exit: AtomicI64::new(NO_EXIT),
             ended: AtomicBool::new(false),
         }
@@ -211,20 +219,21 @@ impl Node {
         }
     }
 
-    /// The calling thread's number and slot.
-    fn mine(&self) -> (ThreadId, &Slot) {
-        match self.slots.mine() {
-            Some(mine) => mine,
+    /// A place for the calling thread to wait.
+    fn place(&self) -> Place<'_> {
+        match self.slots.place() {
+            Some(place) => place,
             None => self.fail(self.me(), "the program uses too many threads on a node"),
         }
     }
 
     /// Asks something by `ask`, and stands still until it is answered.
     fn ask(&self, ask: impl FnOnce(ThreadId) -> Wake) -> u64 {
-        let (thread, slot) = self.mine();
-        slot.begin();
-        let wake = ask(thread);
-        self.wait(wake, slot, Slot::answer)
+        let _inside = deferral::enter();
+        let place = self.place();
+        place.slot.begin();
+        let wake = ask(place.thread);
+        self.wait(wake, place.slot, Slot::answer)
     }
 
     /// Handles messages until `done` of `slot`.
@@ -251,8 +260,13 @@ impl Node {
             slot.lie_down();
             polling.sleep(Role::Application, Some(LOOK_AFTER), || done(slot).is_some());
             drop(polling);
+            deferral::allow();
             self.look_after_peers();
         }
+    }
+
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.slots
     }
 
     /// Starts a thread of the program.
@@ -271,6 +285,7 @@ impl Node {
 
     /// Life of the service thread.
     pub fn serve_others(&self) -> ! {
+        let _inside = deferral::enter();
         let mut quiet = Quiet::new();
         loop {
             {
@@ -355,6 +370,9 @@ impl Node {
             Frame::Passed { word, order } => {
                 let order = (!order.is_empty()).then(|| order.to_vec());
                 lock(&self.outcomes).tell(Outcome { word, order });
+            }
+            Frame::Cancel { region } => {
+                self.cancelled.fetch_max(region, Ordering::Relaxed);
             }
             Frame::Exit { code } => self.exit.store(i64::from(code), Ordering::Relaxed),
             Frame::Leave => self.leave_quietly(),
@@ -494,12 +512,13 @@ impl Node {
     }
 
     pub(crate) fn barrier(&self, word: u64) -> u64 {
+        let _inside = deferral::enter();
         let epoch = self.epoch.load(Ordering::Relaxed);
         self.send_or_handle(NodeId(0), Frame::Arrived { epoch, word });
         self.operation(Operation::Barrier);
-        let (_, slot) = self.mine();
-        slot.begin();
-        let outcome = self.wait(Wake::Polling, slot, |_| lock(&self.outcomes).next());
+        let place = self.place();
+        place.slot.begin();
+        let outcome = self.wait(Wake::Polling, place.slot, |_| lock(&self.outcomes).next());
         self.in_barrier.store(false, Ordering::Relaxed);
         self.epoch.store(epoch.wrapping_add(1), Ordering::Relaxed);
         if self.me() == NodeId(0) {
@@ -537,6 +556,7 @@ impl Node {
 
     pub(crate) fn put(&self, cell: u64, value: u64) {
         self.flush();
+        let _inside = deferral::enter();
         let epoch = self.epoch.load(Ordering::Relaxed);
         self.send_or_handle(NodeId(0), Frame::Put { epoch, cell, value });
     }
@@ -556,7 +576,24 @@ impl Node {
         value
     }
 
+    pub(crate) fn cancel(&self, region: u64) {
+        let _inside = deferral::enter();
+        for node in self.others() {
+            self.send(node, Frame::Cancel { region });
+        }
+    }
+
+    pub(crate) fn cancelled(&self) -> u64 {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Whether all nodes had that code from the start.
+    pub(crate) fn is_program_code(&self, address: usize) -> bool {
+        self.text.iter().any(|range| range.contains(&address))
+    }
+
     pub(crate) fn give_order(&self, order: &[u8]) {
+        let _inside = deferral::enter();
         lock(&self.meetings).give_order(order);
     }
 

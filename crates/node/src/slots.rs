@@ -1,8 +1,10 @@
 //! Threads that stand still until somebody lets them go on.
 
+use crate::start;
 use fathomp_base::ThreadId;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Threads of one node at most.
 const THREADS: usize = 1024;
@@ -47,15 +49,56 @@ impl Slot {
     }
 }
 
-/// All threads of the node that have ever waited.
+/// All places of the node.
 #[derive(Debug)]
 pub(crate) struct Slots {
     slots: Box<[Slot]>,
-    taken: AtomicU32,
+    /// Those that were ever used.
+    used: AtomicU32,
+    free: Mutex<Vec<ThreadId>>,
+}
+
+/// The calling thread's place, until it ends.
+struct Mine {
+    thread: Cell<Option<ThreadId>>,
+    /// The thread has asked and is not answered yet.
+    asking: Cell<bool>,
 }
 
 thread_local! {
-    static MINE: Cell<Option<ThreadId>> = const { Cell::new(None) };
+    static MINE: Mine = const {
+        Mine {
+            thread: Cell::new(None),
+            asking: Cell::new(false),
+        }
+    };
+}
+
+impl Drop for Mine {
+    fn drop(&mut self) {
+        if let (Some(thread), Some(node)) = (self.thread.take(), start::node()) {
+            node.slots().put_back(thread);
+        }
+    }
+}
+
+/// A place, for the time of one question.
+#[derive(Debug)]
+pub(crate) struct Place<'a> {
+    slots: &'a Slots,
+    pub(crate) thread: ThreadId,
+    pub(crate) slot: &'a Slot,
+    own: bool,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if self.own {
+            let _ = MINE.try_with(|mine| mine.asking.set(false));
+        } else {
+            self.slots.put_back(self.thread);
+        }
+    }
 }
 
 impl Slots {
@@ -66,19 +109,50 @@ impl Slots {
         };
         Self {
             slots: std::iter::repeat_with(slot).take(THREADS).collect(),
-            taken: AtomicU32::new(0),
+            used: AtomicU32::new(0),
+            free: Mutex::default(),
         }
     }
 
     /// The calling thread's number and place; none if there are too many
     /// threads.
     pub(crate) fn mine(&self) -> Option<(ThreadId, &Slot)> {
-        let thread = MINE.get().unwrap_or_else(|| {
-            let thread = ThreadId(self.taken.fetch_add(1, Ordering::Relaxed));
-            MINE.set(Some(thread));
+        let known = MINE.try_with(|mine| mine.thread.get()).ok().flatten();
+        let thread = known.unwrap_or_else(|| {
+            let thread = self.unused();
+            // A thread that is about to end, and has given its place back
+            // already, loses this one.
+            let _ = MINE.try_with(|mine| mine.thread.set(Some(thread)));
             thread
         });
         Some((thread, self.slots.get(thread.0 as usize)?))
+    }
+
+    /// A place to ask from: the thread's own, or another one if it asks inside
+    /// of a question, in a signal handler that has interrupted its wait.
+    pub(crate) fn place(&self) -> Option<Place<'_>> {
+        let own = MINE.try_with(|mine| !mine.asking.replace(true)) == Ok(true);
+        let (thread, slot) = if own {
+            self.mine()?
+        } else {
+            let thread = self.unused();
+            (thread, self.slots.get(thread.0 as usize)?)
+        };
+        Some(Place {
+            slots: self,
+            thread,
+            slot,
+            own,
+        })
+    }
+
+    fn unused(&self) -> ThreadId {
+        let free = lock(&self.free).pop();
+        free.unwrap_or_else(|| ThreadId(self.used.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    fn put_back(&self, thread: ThreadId) {
+        lock(&self.free).push(thread);
     }
 
     /// Lets a thread go on; whether it has to be woken for it. `None` if there
@@ -88,5 +162,26 @@ impl Slots {
         self.slots
             .get(thread.0 as usize)
             .map(|slot| slot.give(answer))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_inside_another_has_its_own_place() {
+        let slots = Slots::new();
+        let outer = slots.place().unwrap();
+        let inner = slots.place().unwrap();
+        assert_eq!(Some(outer.thread), slots.mine().map(|mine| mine.0));
+        assert_ne!(outer.thread, inner.thread);
+        drop((inner, outer));
+        let again = [slots.place().unwrap(), slots.place().unwrap()];
+        assert!(again.iter().all(|place| place.thread.0 < 2));
     }
 }

@@ -63,7 +63,7 @@ pub fn begin(fork: &Fork) -> Frame {
         size = reserve(outer_team, &icvs, size);
     }
     let mut part = match cluster::installed() {
-        Some(nodes) => nodes.part(outer_team, size),
+        Some(nodes) => nodes.part(outer_team, fork, size),
         None => Part::local(size),
     };
     let team = team_for(worker, part.here);

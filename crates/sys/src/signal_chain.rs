@@ -79,9 +79,19 @@ unsafe extern "C" {
     ) -> libc::c_int;
 }
 
+/// The C library's own `sigaction`. `new` is null or a complete action.
+pub(crate) fn raw_sigaction(
+    signal: libc::c_int,
+    new: *const libc::sigaction,
+    old: &mut MaybeUninit<libc::sigaction>,
+) -> libc::c_int {
+    // SAFETY: promised by our callers in this crate; `old` may be written.
+    unsafe { __sigaction(signal, new, old.as_mut_ptr()) }
+}
+
 /// Puts `handler` in front of whatever handles `fault` now. Runs on the
-/// thread's alternate signal stack where it has one; the signal is blocked
-/// meanwhile, others are not.
+/// thread's alternate signal stack where it has one. No signal is blocked
+/// meanwhile: the program's handler for another one may fault.
 ///
 /// # Errors
 /// If we have a handler for it already, or the kernel refuses.
@@ -101,7 +111,7 @@ pub fn install(fault: Fault, handler: Handler) -> io::Result<()> {
     // that has run out, and the program's handler may count on its other stack.
     // SA_RESTART: synchronous signals interrupt no system call, but the same
     // signal sent by `kill` would.
-    ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+    ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART | libc::SA_NODEFER;
     let mut before = MaybeUninit::uninit();
     // SAFETY: `ours` is complete and `entry` has the signature that SA_SIGINFO
     // asks for; the kernel writes `before` if it succeeds.
@@ -215,34 +225,55 @@ fn forward(
                 }
             }
         }
-        handler => {
+        _ => {
             if action.sa_flags & libc::SA_RESETHAND != 0 {
                 set_program(link, blank());
             }
-            // SAFETY: the mask is the one that the kernel would have applied;
-            // it puts the interrupted mask back when `entry` returns. A
-            // program's handler takes three arguments if it asked for them by
-            // SA_SIGINFO, else one; ours are the kernel's own.
+            // SAFETY: the mask is the one that the kernel would have applied,
+            // but for our signals: the handler may need us. The kernel puts the
+            // interrupted mask back when `entry` returns.
             unsafe {
-                libc::pthread_sigmask(libc::SIG_BLOCK, &raw const action.sa_mask, ptr::null_mut());
-                if action.sa_flags & libc::SA_NODEFER != 0 {
-                    let mut own = MaybeUninit::uninit();
-                    libc::sigemptyset(own.as_mut_ptr());
-                    libc::sigaddset(own.as_mut_ptr(), signal);
-                    libc::pthread_sigmask(libc::SIG_UNBLOCK, own.as_ptr(), ptr::null_mut());
-                }
-                if action.sa_flags & libc::SA_SIGINFO != 0 {
-                    let handler: extern "C" fn(
-                        libc::c_int,
-                        *mut libc::siginfo_t,
-                        *mut libc::c_void,
-                    ) = std::mem::transmute(handler);
-                    handler(signal, info, context);
-                } else {
-                    let handler: extern "C" fn(libc::c_int) = std::mem::transmute(handler);
-                    handler(signal);
-                }
+                let mut mask = action.sa_mask;
+                unmask_faults(&mut mask);
+                libc::pthread_sigmask(libc::SIG_BLOCK, &raw const mask, ptr::null_mut());
             }
+            call(&action, signal, info, context);
+        }
+    }
+}
+
+/// Takes signals that we may have to serve out of a mask: while one of them is
+/// blocked, raising it ends the process.
+pub(crate) fn unmask_faults(mask: &mut libc::sigset_t) {
+    for fault in [Fault::Trap, Fault::Segment, Fault::Bus] {
+        if !LINKS[fault as usize]
+            .handler
+            .load(Ordering::Relaxed)
+            .is_null()
+        {
+            // SAFETY: a valid set and a signal that exists.
+            unsafe { libc::sigdelset(mask, fault.number()) };
+        }
+    }
+}
+
+/// Calls the program's handler with what the kernel has passed to ours.
+pub(crate) fn call(
+    action: &libc::sigaction,
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
+    // SAFETY: the action has a handler, which takes three arguments if it asked
+    // for them by SA_SIGINFO, else one; they are the kernel's own.
+    unsafe {
+        if action.sa_flags & libc::SA_SIGINFO != 0 {
+            let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
+                std::mem::transmute(action.sa_sigaction);
+            handler(signal, info, context);
+        } else {
+            let handler: extern "C" fn(libc::c_int) = std::mem::transmute(action.sa_sigaction);
+            handler(signal);
         }
     }
 }

@@ -1,9 +1,10 @@
 //! `sigaction`, `signal` and the signal masks: the signals by which pages are
 //! shared stay ours and are never blocked; the program's handlers for them get
-//! what we do not want.
+//! what we do not want. Its handlers for others do not interrupt us.
 
 use super::next::Next;
 use fathomp_node::start;
+use fathomp_sys::cluster::deferral;
 use fathomp_sys::signal_chain;
 use std::ffi::{c_int, c_void};
 
@@ -26,6 +27,9 @@ pub unsafe extern "C" fn fathomp_sigaction(
             *earlier = present;
         }
         return 0;
+    }
+    if start::node().is_some() {
+        return deferral::exchange(signal, wanted, earlier);
     }
     let next = SIGACTION.address();
     if next.is_null() {

@@ -7,6 +7,7 @@ use fathomp_node::start::{self, Forming, Plan};
 use fathomp_node::{Node, start::NODES_VARIABLE};
 use fathomp_omp::{cluster, runtime};
 use fathomp_patch::AnalyseError;
+use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::Pages;
 use fathomp_sys::cluster::process;
 use fathomp_sys::cluster::thread::{self, Stacks};
@@ -118,6 +119,8 @@ extern "C" fn clustered_main(
     if let Err(error) = begun {
         fatal(format_args!("cannot start the program's thread: {error}"));
     }
+    // The program's threads have its signals.
+    deferral::block_all();
     node.serve_others()
 }
 

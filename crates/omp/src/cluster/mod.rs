@@ -27,7 +27,7 @@ use fathomp_sys::static_ref::AtomicRef;
 use memory::Lent;
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::{fmt, io};
 
 /// What connects the nodes. All of it may be called by several threads at a
@@ -49,6 +49,11 @@ pub trait Cluster: Sync {
     /// Processors that this node's threads have for themselves, at least 1:
     /// tells how long it makes sense to poll.
     fn processors(&self) -> u32;
+
+    /// Whether the other nodes have the code at `code`, and reach the memory of
+    /// a thread whose stack has the address `stack`: not if the code was loaded
+    /// later, nor if the program has started the thread by itself.
+    fn reaches(&self, code: usize, stack: usize) -> bool;
 
     /// All nodes meet; called by one thread of each, while no other thread of
     /// the node's team runs code of the program. What any node wrote before is
@@ -86,6 +91,13 @@ pub trait Cluster: Sync {
     /// written before it was put there is visible afterwards.
     fn wait(&self, cell: Cell, at_least: u64) -> u64;
 
+    /// Tells the other nodes soon that the region with this number is cancelled.
+    /// Numbers grow.
+    fn cancel(&self, region: u64);
+
+    /// Number of the last region that another node has cancelled; 0 if none.
+    fn cancelled(&self) -> u64;
+
     /// Zeroed memory at the same address on all nodes, as aligned as asked (a
     /// power of two). Others see the zeroes as they would see a write of this
     /// node.
@@ -119,6 +131,8 @@ pub(crate) struct Nodes {
     pub(crate) cluster: &'static dyn Cluster,
     /// A region is spread at the moment; there can be one at a time.
     busy: AtomicBool,
+    /// Regions that were spread until now, the present one included.
+    regions: AtomicU64,
     /// Locks that threads of this node hold or wait for.
     pub(crate) locks: Names,
     lent: Lent,
@@ -175,6 +189,7 @@ pub fn install(cluster: &'static dyn Cluster) {
         let nodes = Box::leak(Box::new(Nodes {
             cluster,
             busy: AtomicBool::new(false),
+            regions: AtomicU64::new(0),
             locks: Names::default(),
             lent: Lent::default(),
             code: Mutex::default(),

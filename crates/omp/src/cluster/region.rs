@@ -55,13 +55,29 @@ fn divide(total: u32, node: u32, nodes: u32, wanted: u32) -> (u32, u32) {
 impl Nodes {
     /// How a region of `total` that is met inside `outer` is divided.
     #[cold]
-    pub(crate) fn part(&'static self, outer: &Team, total: u32) -> Part {
+    pub(crate) fn part(&'static self, outer: &Team, fork: &Fork, total: u32) -> Part {
         let fits = total <= self.cluster.threads_per_node();
         let inside = outer.active_level() > 0;
-        if fits || inside || self.cluster.node() != 0 || self.busy.swap(true, Ordering::Acquire) {
+        let here = fits || inside || self.cluster.node() != 0;
+        let stack = std::ptr::from_ref(&here).addr();
+        if here
+            || !self.cluster.reaches(fork.function.address(), stack)
+            || self.busy.swap(true, Ordering::Acquire)
+        {
             return Part::local(total);
         }
         self.mine(total)
+    }
+
+    /// The region that is spread now is cancelled: tells the other nodes.
+    #[cold]
+    pub(crate) fn cancel(&self) {
+        self.cluster.cancel(self.regions.load(Ordering::Relaxed));
+    }
+
+    /// Whether another node has cancelled the region that is spread now.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cluster.cancelled() == self.regions.load(Ordering::Relaxed)
     }
 
     fn mine(&'static self, total: u32) -> Part {
@@ -80,6 +96,7 @@ impl Nodes {
     /// tells the others; they know already.
     #[cold]
     pub(crate) fn begin(&self, fork: &Fork, team: &'static Team, icvs: &Icvs) {
+        self.regions.fetch_add(1, Ordering::Relaxed);
         if self.cluster.node() != 0 {
             return;
         }
@@ -134,6 +151,7 @@ impl Nodes {
     fn run(&'static self, region: &Region) {
         let part = self.mine(region.total);
         if part.here == 0 {
+            self.regions.fetch_add(1, Ordering::Relaxed);
             return;
         }
         let asked = now();

@@ -7,6 +7,7 @@
 //! tells them apart.
 
 use super::{deal, ordered};
+use crate::cluster::Nodes;
 use crate::runtime::runtime;
 use crate::task;
 use crate::team::Member;
@@ -48,10 +49,10 @@ pub fn cancel(member: &'static Member, what: Cancel) -> bool {
     let team = member.team();
     match what {
         Cancel::Parallel => {
-            team.cancelled.store(true, Ordering::SeqCst);
-            team.ring_all();
-            team.shares.ring_all();
-            ordered::give_up(member);
+            cancel_region(member);
+            if let Some(nodes) = team.nodes() {
+                nodes.cancel();
+            }
         }
         Cancel::Worksharing => {
             team.shares.cancelled.0.store(key(member), Ordering::SeqCst);
@@ -62,6 +63,15 @@ pub fn cancel(member: &'static Member, what: Cancel) -> bool {
     true
 }
 
+/// The members on this node leave the region.
+fn cancel_region(member: &'static Member) {
+    let team = member.team();
+    team.cancelled.store(true, Ordering::SeqCst);
+    team.ring_all();
+    team.shares.ring_all();
+    ordered::give_up(member);
+}
+
 /// Whether what the caller is in has been cancelled.
 pub fn is_cancelled(member: &'static Member, what: Cancel) -> bool {
     if !runtime().settings.cancellation {
@@ -69,7 +79,14 @@ pub fn is_cancelled(member: &'static Member, what: Cancel) -> bool {
     }
     let team = member.team();
     match what {
-        Cancel::Parallel => team.cancelled.load(Ordering::SeqCst),
+        Cancel::Parallel => {
+            let here = team.cancelled.load(Ordering::SeqCst);
+            let elsewhere = !here && team.nodes().is_some_and(Nodes::is_cancelled);
+            if elsewhere {
+                cancel_region(member);
+            }
+            here || elsewhere
+        }
         Cancel::Worksharing => team.shares.cancelled.0.load(Ordering::SeqCst) == key(member),
         Cancel::Taskgroup => task::taskgroup_cancelled(member),
     }

@@ -23,6 +23,7 @@ struct Shared {
     order: [AtomicU64; 64],
     order_bytes: AtomicU64,
     guard: AtomicBool,
+    cancelled: AtomicU64,
     cells: [[AtomicU64; 2]; PAIRS],
     locks: [[AtomicU64; 2]; PAIRS],
     messages: AtomicU64,
@@ -160,6 +161,18 @@ impl Cluster for Mock {
 
     fn processors(&self) -> u32 {
         1
+    }
+
+    fn reaches(&self, _code: usize, _stack: usize) -> bool {
+        true
+    }
+
+    fn cancel(&self, region: u64) {
+        self.shared.cancelled.fetch_max(region, SeqCst);
+    }
+
+    fn cancelled(&self) -> u64 {
+        self.shared.cancelled.load(SeqCst)
     }
 
     fn barrier(&self, word: u64) -> u64 {

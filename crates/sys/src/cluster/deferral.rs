@@ -1,0 +1,220 @@
+//! The program's signal handlers, kept out of the runtime's way.
+//!
+//! A handler may touch memory that has to be fetched from another node. It must
+//! not interrupt a thread that is at work for that very purpose: holding a lock,
+//! or waiting for an answer. So a handler that comes while its thread is inside
+//! the runtime is put off until the thread leaves, or allows it: the signal goes
+//! back to the kernel, blocked.
+
+use crate::signal_chain;
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// Numbers of signals are below.
+const SIGNALS: usize = 65;
+
+/// The program's actions for signals that we relay. Leaked when replaced: a
+/// handler may be reading them.
+static ACTIONS: [AtomicPtr<libc::sigaction>; SIGNALS] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; SIGNALS];
+
+thread_local! {
+    /// How often the thread has entered the runtime without leaving it.
+    static INSIDE: Cell<u32> = const { Cell::new(0) };
+    /// Signals put off, by number.
+    static HELD: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The calling thread is inside the runtime as long as this lives.
+#[derive(Debug)]
+pub struct Inside(());
+
+/// The calling thread enters the runtime.
+#[inline]
+#[must_use]
+pub fn enter() -> Inside {
+    INSIDE.set(INSIDE.get() + 1);
+    Inside(())
+}
+
+impl Drop for Inside {
+    #[inline]
+    fn drop(&mut self) {
+        let depth = INSIDE.get() - 1;
+        INSIDE.set(depth);
+        if depth == 0 && HELD.get() != 0 {
+            deliver();
+        }
+    }
+}
+
+/// Runs what was put off: the calling thread is inside, but holds nothing that
+/// a handler may need.
+#[inline]
+pub fn allow() {
+    if HELD.get() != 0 {
+        let depth = INSIDE.replace(0);
+        deliver();
+        INSIDE.set(depth);
+    }
+}
+
+#[cold]
+fn deliver() {
+    let held = HELD.take();
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: initialises the set, adds signals that exist, unblocks them: they
+    // are pending at this thread and delivered before the call returns.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in (1..SIGNALS).filter(|signal| held & (1 << (signal - 1)) != 0) {
+            libc::sigaddset(set.as_mut_ptr(), signal as c_int);
+        }
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), ptr::null_mut());
+    }
+}
+
+/// Keeps all signals but those that instructions raise away from the calling
+/// thread: others handle them.
+pub fn block_all() {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: initialises the set; the signals exist.
+    unsafe {
+        libc::sigfillset(set.as_mut_ptr());
+        for raised in [
+            libc::SIGSEGV,
+            libc::SIGBUS,
+            libc::SIGTRAP,
+            libc::SIGILL,
+            libc::SIGFPE,
+            libc::SIGABRT,
+        ] {
+            libc::sigdelset(set.as_mut_ptr(), raised);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, set.as_ptr(), ptr::null_mut());
+    }
+}
+
+/// As `sigaction`, with the program's handlers relayed. -1 and `errno` if the
+/// kernel refuses.
+#[must_use]
+pub fn exchange(
+    signal: c_int,
+    new: Option<&libc::sigaction>,
+    old: Option<&mut libc::sigaction>,
+) -> c_int {
+    let known = usize::try_from(signal).ok().and_then(|s| ACTIONS.get(s));
+    let relayed = known.and_then(|action| {
+        // SAFETY: null or leaked below, hence valid for ever and never written.
+        unsafe { action.load(Ordering::Acquire).as_ref() }.copied()
+    });
+    let mut ours = new.copied();
+    if let (Some(ours), Some(new), Some(known)) = (&mut ours, new, known)
+        && !matches!(new.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN)
+    {
+        known.store(ptr::from_mut(Box::leak(Box::new(*new))), Ordering::Release);
+        ours.sa_sigaction = relay as *const () as usize;
+        ours.sa_flags = new.sa_flags & !libc::SA_RESETHAND | libc::SA_SIGINFO;
+        signal_chain::unmask_faults(&mut ours.sa_mask);
+    }
+    let mut before = MaybeUninit::uninit();
+    let ours = ours.as_ref().map_or(ptr::null(), ptr::from_ref);
+    let done = signal_chain::raw_sigaction(signal, ours, &mut before);
+    if done == 0
+        && let Some(old) = old
+    {
+        // SAFETY: written by the successful call.
+        let before = unsafe { before.assume_init() };
+        let relaying = before.sa_sigaction == relay as *const () as usize;
+        *old = relayed.filter(|_| relaying).unwrap_or(before);
+    }
+    done
+}
+
+/// What the kernel calls for the program's handlers.
+extern "C" fn relay(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    if INSIDE.get() != 0 {
+        put_off(signal, info, context);
+        return;
+    }
+    let action = usize::try_from(signal).ok().and_then(|s| ACTIONS.get(s));
+    // SAFETY: leaked by `exchange` before `relay` was installed.
+    let action = action.and_then(|a| unsafe { a.load(Ordering::Acquire).as_ref() });
+    let Some(action) = action else { return };
+    if action.sa_flags & libc::SA_RESETHAND != 0 {
+        // SAFETY: all-zero bytes are a valid sigaction: SIG_DFL, an empty set.
+        let default = unsafe { std::mem::zeroed() };
+        let _ = signal_chain::raw_sigaction(signal, &raw const default, &mut MaybeUninit::uninit());
+    }
+    signal_chain::call(action, signal, info, context);
+}
+
+fn put_off(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    HELD.set(HELD.get() | 1 << (signal - 1));
+    // SAFETY: the kernel passes valid pointers. The signal is blocked until this
+    // handler returns, by the mask, and from then on by the context that it puts
+    // in force; sent to this thread again, it stays pending.
+    unsafe {
+        let context = &mut *context.cast::<libc::ucontext_t>();
+        libc::sigaddset(&raw mut context.uc_sigmask, signal);
+        let mut own = MaybeUninit::uninit();
+        libc::sigemptyset(own.as_mut_ptr());
+        libc::sigaddset(own.as_mut_ptr(), signal);
+        libc::pthread_sigmask(libc::SIG_BLOCK, own.as_ptr(), ptr::null_mut());
+        libc::syscall(
+            libc::SYS_rt_tgsigqueueinfo,
+            libc::getpid(),
+            libc::syscall(libc::SYS_gettid),
+            signal,
+            info,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicI32;
+
+    static SEEN: AtomicI32 = AtomicI32::new(0);
+
+    extern "C" fn handler(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
+        // SAFETY: asked for by SA_SIGINFO.
+        SEEN.store(unsafe { (*info).si_signo }, Ordering::SeqCst);
+    }
+
+    fn raise() -> i32 {
+        // SAFETY: a signal with a handler, to this thread.
+        unsafe { libc::raise(libc::SIGUSR2) };
+        SEEN.swap(0, Ordering::SeqCst)
+    }
+
+    #[test]
+    fn handlers_wait_until_their_thread_leaves() {
+        // SAFETY: all fields of a sigaction may be zero.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = handler as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO;
+        assert_eq!(exchange(libc::SIGUSR2, Some(&action), None), 0);
+        // SAFETY: as above.
+        let mut old: libc::sigaction = unsafe { std::mem::zeroed() };
+        assert_eq!(exchange(libc::SIGUSR2, None, Some(&mut old)), 0);
+        assert_eq!(old.sa_sigaction, action.sa_sigaction);
+
+        assert_eq!(raise(), libc::SIGUSR2);
+        let outer = enter();
+        assert_eq!(raise(), 0);
+        allow();
+        assert_eq!(SEEN.swap(0, Ordering::SeqCst), libc::SIGUSR2);
+        assert_eq!(raise(), 0);
+        let inner = enter();
+        drop(inner);
+        assert_eq!(SEEN.load(Ordering::SeqCst), 0);
+        drop(outer);
+        assert_eq!(SEEN.swap(0, Ordering::SeqCst), libc::SIGUSR2);
+        assert_eq!(raise(), libc::SIGUSR2);
+    }
+}
