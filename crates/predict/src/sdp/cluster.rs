@@ -16,6 +16,10 @@ pub const CLUSTER_SCHEMA: &str = "fathomp.cluster";
 /// The version accepted.
 pub const CLUSTER_VERSION: u32 = 1;
 
+/// Numbers of a cluster that can be, in their units; they bound what follows
+/// from them.
+const POSSIBLE: std::ops::RangeInclusive<f64> = 1e-9..=1e12;
+
 /// Names and files of the clusters that prices or networks are published of.
 const BUNDLED: [(&str, &str); 3] = [
     ("gige_amd", include_str!("clusters/gige_amd.json")),
@@ -291,7 +295,7 @@ impl Cluster {
                 return wrong("home.diffs_to_home does not ascend".to_owned());
             }
         }
-        match numbers.iter().find(|(_, us)| !us.is_finite() || *us <= 0.0) {
+        match numbers.iter().find(|(_, value)| !POSSIBLE.contains(value)) {
             Some((field, value)) => wrong(format!("{field} is {value}")),
             None => Ok(()),
         }

@@ -22,6 +22,10 @@ use thiserror::Error;
 
 /// More threads than any cluster has.
 const THREADS_MAX: u32 = 1 << 20;
+/// More events than any program has: their costs stay finite.
+const COUNT_MAX: f64 = 1e18;
+/// Seconds, or times as fast, that a run can be said to take or be.
+const POSITIVE: std::ops::RangeInclusive<f64> = 1e-9..=1e12;
 
 /// What a CSV file holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -298,15 +302,15 @@ impl Line<'_> {
     fn count(&self, column: &'static str) -> Result<f64, CountsError> {
         let number = self.cell(column).parse().ok();
         number
-            .filter(|count: &f64| count.is_finite() && *count >= 0.0)
-            .ok_or_else(|| self.wrong(column, "a number from 0 up"))
+            .filter(|count: &f64| (0.0..=COUNT_MAX).contains(count))
+            .ok_or_else(|| self.wrong(column, "a number from 0 to 1e18"))
     }
 
     fn positive(&self, column: &'static str) -> Result<f64, CountsError> {
         let number = self.cell(column).parse().ok();
         number
-            .filter(|value: &f64| value.is_finite() && *value > 0.0)
-            .ok_or_else(|| self.wrong(column, "a number above 0"))
+            .filter(|value: &f64| POSITIVE.contains(value))
+            .ok_or_else(|| self.wrong(column, "a number above 0, from 1e-9 to 1e12"))
     }
 
     fn program(&self) -> String {
