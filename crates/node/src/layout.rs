@@ -73,9 +73,19 @@ impl Layout {
         self.stacks().contains(&address) && (address - STACKS_BASE) % self.stack_bytes < PAGE_BYTES
     }
 
-    /// The areas as memory. `heap_used` is the end of what has been allocated
-    /// until now.
-    pub(crate) fn memory(&self, heap_used: usize) -> Vec<Area> {
+    /// A node's stacks.
+    fn stacks_of(&self, node: NodeId) -> Range<usize> {
+        let bytes = STACKS * self.stack_bytes;
+        let base = STACKS_BASE + usize::from(node.0) * bytes;
+        base..base + bytes
+    }
+
+    /// The areas as node `me` sees them in memory. `heap_used` is the end of what
+    /// has been allocated until now.
+    ///
+    /// What is a node's own is an area of its own: nothing is forbidden there
+    /// until others write it, and in the stacks, where the kernel writes, never.
+    pub(crate) fn memory(&self, me: NodeId, heap_used: usize) -> Vec<Area> {
         let mut areas: Vec<_> = self
             .segments
             .iter()
@@ -85,18 +95,20 @@ impl Layout {
                 used_end: segment.range.end,
             })
             .collect();
+        let around = |all: Range<usize>, own: Range<usize>, used_end: usize| {
+            [all.start..own.start, own.clone(), own.end..all.end]
+                .into_iter()
+                .filter(|range| !range.is_empty())
+                .map(move |range| Area {
+                    file_end: range.start,
+                    used_end: used_end.clamp(range.start, range.end),
+                    range,
+                })
+        };
         let heap = Self::heap(self.nodes);
+        areas.extend(around(heap, Self::heap_of(me), heap_used));
         let stacks = self.stacks();
-        areas.push(Area {
-            file_end: heap.start,
-            used_end: heap_used,
-            range: heap,
-        });
-        areas.push(Area {
-            file_end: stacks.start,
-            used_end: stacks.start,
-            range: stacks,
-        });
+        areas.extend(around(stacks, self.stacks_of(me), STACKS_BASE));
         areas
     }
 
@@ -133,9 +145,17 @@ mod tests {
             file_end: 0x6000,
         };
         let layout = Layout::new(vec![segment], 3, 1 << 20);
-        let memory: usize = layout.memory(HEAP_BASE).iter().map(|a| a.range.len()).sum();
         let homes: u64 = layout.homes().iter().map(|a| u64::from(a.pages)).sum();
-        assert_eq!(memory as u64, homes * PAGE_BYTES as u64);
+        for me in 0..3 {
+            let areas = layout.memory(NodeId(me), HEAP_BASE);
+            let memory: usize = areas.iter().map(|a| a.range.len()).sum();
+            assert_eq!(memory as u64, homes * PAGE_BYTES as u64);
+            let (_, joined) = areas.split_first().unwrap();
+            let gaps = joined
+                .windows(2)
+                .filter(|w| w[0].range.end != w[1].range.start);
+            assert_eq!(gaps.count(), 1, "between the heap and the stacks");
+        }
     }
 
     #[test]

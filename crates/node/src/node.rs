@@ -278,7 +278,7 @@ impl Node {
         let stack = self.layout.stack(self.me(), number);
         let stack = stack.ok_or(io::ErrorKind::OutOfMemory)?;
         if let Some(guard) = self.pages.page_of(stack.start - 1) {
-            self.pages.permit(guard, 1, Permission::None)?;
+            self.pages.guard(guard)?;
         }
         self.stacks.spawn(stack, run)
     }
@@ -419,6 +419,10 @@ impl Node {
         };
         if self.layout.is_guard(address) {
             return false;
+        }
+        let served = self.pages.serve(page, write).map_err(Trouble::Permit);
+        if self.must(served) {
+            return true;
         }
         if self.ended.load(Ordering::Relaxed) {
             return self.pages.permit(page, 1, Permission::ReadWrite).is_ok();

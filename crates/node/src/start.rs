@@ -15,7 +15,7 @@ use fathomp_dsm::AreaError;
 use fathomp_dsm::home::{Config, Home};
 use fathomp_sys::affinity;
 use fathomp_sys::cluster::image;
-use fathomp_sys::cluster::pages::{self, Area, Pages};
+use fathomp_sys::cluster::pages::{self, Area, Pages, Scheme};
 use fathomp_sys::cluster::process::{self, Forked};
 use fathomp_sys::cluster::thread::Stacks;
 use fathomp_sys::static_ref::AtomicRef;
@@ -26,6 +26,10 @@ use std::sync::atomic::Ordering;
 
 /// Number of nodes, in the environment of a program that is to become a cluster.
 pub const NODES_VARIABLE: &str = "FATHOMP_NODES";
+
+/// How accesses to pages are noticed: `userfault` or `mprotect`, instead of the
+/// faster one that the kernel has.
+pub const FAULTS_VARIABLE: &str = "FATHOMP_DSM_FAULTS";
 
 /// The library that a program must have been linked with to become a cluster.
 const OPENMP: &str = "libgomp.so.1";
@@ -48,6 +52,7 @@ pub fn node() -> Option<&'static Node> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     nodes: u16,
+    scheme: Scheme,
 }
 
 impl Plan {
@@ -55,6 +60,12 @@ impl Plan {
     #[must_use]
     pub fn nodes(&self) -> u16 {
         self.nodes
+    }
+
+    /// How accesses to pages are noticed, for [`Pages::take_over`].
+    #[must_use]
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
     }
 }
 
@@ -64,6 +75,9 @@ pub enum StartError {
     /// The number of nodes makes no sense.
     #[error("{NODES_VARIABLE} is {0:?}, not a number from 1 to {NODES_MAX}")]
     Nodes(String),
+    /// There is no such way to notice accesses.
+    #[error("{FAULTS_VARIABLE} is {0:?}, not userfault or mprotect")]
+    Faults(std::ffi::OsString),
     /// An address range is taken.
     #[error("cannot reserve addresses for what the nodes share: {0}")]
     Reserve(#[source] io::Error),
@@ -96,7 +110,21 @@ pub fn plan(variable: Option<&str>) -> Result<Option<Plan>, StartError> {
     let nodes = text.parse().ok().filter(|n| (1..=NODES_MAX).contains(n));
     let nodes = nodes.ok_or_else(|| StartError::Nodes(text.to_owned()))?;
     let wanted = nodes > 1 && image::program_needs(OPENMP);
-    Ok(wanted.then_some(Plan { nodes }))
+    if !wanted {
+        return Ok(None);
+    }
+    let scheme = scheme(std::env::var_os(FAULTS_VARIABLE))?;
+    Ok(Some(Plan { nodes, scheme }))
+}
+
+/// How accesses are to be noticed.
+fn scheme(variable: Option<std::ffi::OsString>) -> Result<Scheme, StartError> {
+    match variable {
+        None => Ok(Scheme::best()),
+        Some(name) if name == "userfault" => Ok(Scheme::Userfaults),
+        Some(name) if name == "mprotect" => Ok(Scheme::Protections),
+        Some(name) => Err(StartError::Faults(name)),
+    }
 }
 
 /// Prepares for it: from now on the program's blocks come from the shared heap.
@@ -169,7 +197,7 @@ impl Forming {
     #[must_use]
     pub fn areas(&self) -> Vec<Area> {
         let used = memory::memory().map_or(0, |memory| memory.used_end());
-        self.layout.memory(used)
+        self.layout.memory(self.me, used)
     }
 
     /// Memory for stacks, part of the above.

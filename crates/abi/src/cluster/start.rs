@@ -8,12 +8,12 @@ use fathomp_node::{Node, start::NODES_VARIABLE};
 use fathomp_omp::{cluster, runtime};
 use fathomp_patch::AnalyseError;
 use fathomp_sys::cluster::deferral;
-use fathomp_sys::cluster::pages::Pages;
+use fathomp_sys::cluster::pages::{Pages, Scheme};
 use fathomp_sys::cluster::process;
 use fathomp_sys::cluster::thread::{self, Stacks};
 use fathomp_sys::modules::program_bias;
 use fathomp_sys::process::default_thread_stack_bytes;
-use fathomp_sys::signal_chain::{self, Fault, Interruption};
+use fathomp_sys::signal_chain::{self, Interruption};
 use fathomp_sys::text_patch::{self, Hooks, PatchError};
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
@@ -106,7 +106,8 @@ extern "C" fn clustered_main(
         .stack_size
         .unwrap_or_else(default_thread_stack_bytes);
     let forming = start::fork(*plan, threads, stack_bytes);
-    let node = match forming.and_then(share) {
+    let shared = forming.and_then(|forming| share(forming, plan.scheme()));
+    let node = match shared {
         Ok(node) => node,
         Err(error) => fatal(format_args!("{error}")),
     };
@@ -165,22 +166,23 @@ fn with_node(action: fn(&Node)) {
     }
 }
 
-fn share(forming: Forming) -> Result<&'static Node, start::StartError> {
+fn share(forming: Forming, scheme: Scheme) -> Result<&'static Node, start::StartError> {
     // SAFETY: the process has one thread; the areas are the program's variables
-    // and ranges that were reserved for this.
-    let pages = unsafe { Pages::take_over(&forming.areas()) };
+    // and ranges that were reserved for this. The handler comes before `join`,
+    // which is the first to permit less.
+    let pages = unsafe { Pages::take_over(&forming.areas(), scheme) };
     let pages = pages.map_err(start::StartError::Share)?;
     // SAFETY: reserved for stacks, and reached by nobody else.
     let stacks = unsafe { Stacks::new(forming.stacks()) };
     thread::use_signal_stack().map_err(start::StartError::Share)?;
-    signal_chain::install(Fault::Segment, serve_fault).map_err(start::StartError::Share)?;
+    signal_chain::install(scheme.fault(), serve_fault).map_err(start::StartError::Share)?;
     forming.join(pages, stacks)
 }
 
-/// An access that the protection of a page forbids. The interrupted code is the
-/// program's (or the C library's, on the program's memory), never our own under
-/// a lock: that does not touch watched pages. So a lock may be taken here, as in
-/// a function that the program had called.
+/// An access that was not permitted, or not yet known to be. The interrupted
+/// code is the program's (or the C library's, on the program's memory), never
+/// our own under a lock: that does not touch watched pages. So a lock may be
+/// taken here, as in a function that the program had called.
 fn serve_fault(interruption: &mut Interruption<'_>) -> bool {
     start::node()
         .is_some_and(|node| node.serve_fault(interruption.address(), interruption.is_write()))
@@ -212,5 +214,6 @@ fn life(node: &'static Node, main: Main, arguments: &Arguments) {
     }
     cluster::serve();
     process::flush_streams();
+    runtime::finish();
     process::leave(0);
 }

@@ -4,6 +4,8 @@
 pub mod deferral;
 pub mod image;
 pub mod pages;
+mod permits;
 pub mod private_heap;
 pub mod process;
 pub mod thread;
+mod watched;

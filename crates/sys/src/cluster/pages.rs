@@ -2,6 +2,9 @@
 //! mapped twice, once where the program uses it, protected as somebody says,
 //! and once where only the runtime reaches it, always readable and writable.
 
+use super::watched::Watcher;
+use crate::signal_chain::Fault;
+use crate::userfault::Support;
 use fathomp_base::{PAGE_BYTES, PageId};
 use std::fs::File;
 use std::io;
@@ -30,6 +33,37 @@ impl Permission {
     }
 }
 
+/// How accesses that are not permitted are noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Protections of mappings; SIGSEGV.
+    Protections,
+    /// Linux's userfaultfd; SIGBUS. Accesses that are permitted may raise it,
+    /// too: [`Pages::serve`].
+    Userfaults,
+}
+
+impl Scheme {
+    /// The fastest that this kernel has.
+    #[must_use]
+    pub fn best() -> Self {
+        if Support::probe().raises {
+            Self::Userfaults
+        } else {
+            Self::Protections
+        }
+    }
+
+    /// The signal of an access that is not permitted.
+    #[must_use]
+    pub fn fault(self) -> Fault {
+        match self {
+            Self::Protections => Fault::Segment,
+            Self::Userfaults => Fault::Bus,
+        }
+    }
+}
+
 /// A range of memory to be watched.
 #[derive(Clone, Debug)]
 pub struct Area {
@@ -48,7 +82,8 @@ pub struct Pages {
     areas: Vec<(Range<usize>, u32)>,
     alias: NonNull<u8>,
     count: u32,
-    _memory: File,
+    memory: File,
+    watcher: Option<Watcher>,
 }
 
 // SAFETY: the mappings belong to the process; what is done with the bytes is
@@ -92,6 +127,21 @@ fn failed<T>() -> io::Result<T> {
     Err(io::Error::last_os_error())
 }
 
+/// Changes what the program may do to mapped pages. Private: any address would
+/// do.
+fn protect(address: usize, pages: usize, what: Permission) -> io::Result<()> {
+    // SAFETY: only called for pages of ours; the program's accesses to them
+    // fault or not, which is what it is for.
+    let done = unsafe {
+        libc::mprotect(
+            std::ptr::with_exposed_provenance_mut(address),
+            pages * PAGE_BYTES,
+            what.bits(),
+        )
+    };
+    if done == 0 { Ok(()) } else { failed() }
+}
+
 impl Pages {
     /// Takes areas over: what they contain is copied, and the memory behind
     /// them replaced by memory of our own, all of it permitted to be read and
@@ -102,8 +152,13 @@ impl Pages {
     ///
     /// # Safety
     /// The areas are page-aligned, do not overlap, are readable and belong to
-    /// the program; no other thread runs.
-    pub unsafe fn take_over(areas: &[Area]) -> io::Result<Self> {
+    /// the program; no other thread runs. Before less is permitted, there is a
+    /// handler for [`Scheme::fault`] that serves accesses.
+    pub unsafe fn take_over(areas: &[Area], scheme: Scheme) -> io::Result<Self> {
+        let watcher = match scheme {
+            Scheme::Protections => None,
+            Scheme::Userfaults => Some(Watcher::new()?),
+        };
         let mut numbered = Vec::new();
         let mut count = 0_usize;
         let too_many = || io::Error::from(io::ErrorKind::InvalidInput);
@@ -141,7 +196,8 @@ impl Pages {
             areas: numbered,
             alias: NonNull::new(alias.cast()).ok_or(io::ErrorKind::OutOfMemory)?,
             count: number,
-            _memory: memory,
+            memory,
+            watcher,
         };
         let present = Present::open()?;
         for (area, (_, first)) in areas.iter().zip(&pages.areas) {
@@ -155,12 +211,16 @@ impl Pages {
                     area.range.len(),
                     libc::PROT_READ | libc::PROT_WRITE,
                     libc::MAP_SHARED | libc::MAP_FIXED | libc::MAP_NORESERVE,
-                    pages._memory.as_raw_fd(),
+                    pages.memory.as_raw_fd(),
                     offset,
                 )
             };
             if mapped == libc::MAP_FAILED {
                 return failed();
+            }
+            if let Some(watcher) = &pages.watcher {
+                // SAFETY: promised by our caller.
+                unsafe { watcher.add(area.range.clone(), *first as usize * PAGE_BYTES) }?;
             }
         }
         Ok(pages)
@@ -214,10 +274,17 @@ impl Pages {
     /// page.
     #[must_use]
     pub fn address_of(&self, page: PageId) -> Option<usize> {
+        let (area, index) = self.place_of(page)?;
+        Some(self.areas[area].0.start + index * PAGE_BYTES)
+    }
+
+    /// Number of a page's area, and the page's number in it.
+    fn place_of(&self, page: PageId) -> Option<(usize, usize)> {
         let after = self.areas.partition_point(|(_, first)| *first <= page.0);
-        let (range, first) = self.areas.get(after.checked_sub(1)?)?;
-        let address = range.start + (page.0 - first) as usize * PAGE_BYTES;
-        range.contains(&address).then_some(address)
+        let area = after.checked_sub(1)?;
+        let (range, first) = self.areas.get(area)?;
+        let index = (page.0 - first) as usize;
+        (index < range.len() / PAGE_BYTES).then_some((area, index))
     }
 
     /// Permits so much for `count` pages from `first` on.
@@ -228,28 +295,45 @@ impl Pages {
         let mut page = first;
         let mut left = count;
         while left > 0 {
-            let start = self.address_of(page).ok_or(io::ErrorKind::InvalidInput)?;
-            let area = self.areas.iter().find(|(range, _)| range.contains(&start));
-            let end = area.map_or(start, |(range, _)| range.end);
-            let here = u32::try_from((end - start) / PAGE_BYTES)
-                .unwrap_or(u32::MAX)
-                .min(left);
-            // SAFETY: only pages of this mapping; the program's accesses to
-            // them fault or not, which is what it is for.
-            let done = unsafe {
-                libc::mprotect(
-                    std::ptr::with_exposed_provenance_mut(start),
-                    here as usize * PAGE_BYTES,
-                    what.bits(),
-                )
-            };
-            if done != 0 {
-                return failed();
+            let place = self.place_of(page);
+            let (area, index) = place.ok_or(io::ErrorKind::InvalidInput)?;
+            let range = &self.areas[area].0;
+            let behind = range.len() / PAGE_BYTES - index;
+            let here = behind.min(left as usize);
+            match &self.watcher {
+                Some(watcher) => watcher.permit(area, index..index + here, what)?,
+                None => protect(range.start + index * PAGE_BYTES, here, what)?,
             }
+            // Not more than `left`.
+            let here = u32::try_from(here).unwrap_or(left);
             page = PageId(page.0 + here);
             left -= here;
         }
         Ok(())
+    }
+
+    /// Makes every access to a page fail for good, whatever is permitted: the
+    /// signal is SIGSEGV, as at any address where nothing is.
+    ///
+    /// # Errors
+    /// If there is no such page or the kernel is out of mappings.
+    pub fn guard(&self, page: PageId) -> io::Result<()> {
+        let address = self.address_of(page).ok_or(io::ErrorKind::InvalidInput)?;
+        protect(address, 1, Permission::None)
+    }
+
+    /// Serves an access that faulted although it is permitted, as first accesses
+    /// do under [`Scheme::Userfaults`]. `false` if it is not permitted.
+    ///
+    /// # Errors
+    /// If there is no such page or no memory for it.
+    pub fn serve(&self, page: PageId, write: bool) -> io::Result<bool> {
+        let Some(watcher) = &self.watcher else {
+            return Ok(false);
+        };
+        let place = self.place_of(page);
+        let (area, index) = place.ok_or(io::ErrorKind::InvalidInput)?;
+        watcher.serve(area, index, write, &self.memory)
     }
 
     fn alias_of(&self, page: PageId) -> *mut u8 {
@@ -405,7 +489,7 @@ mod tests {
             used_end: range.end,
         };
         // SAFETY: nobody else knows this memory.
-        let pages = unsafe { Pages::take_over(&[area]) }.unwrap();
+        let pages = unsafe { Pages::take_over(&[area], Scheme::Protections) }.unwrap();
         let mut copy = [0; PAGE_BYTES];
         pages.read(PageId(3), &mut copy).unwrap();
         assert_eq!(copy[0], 33);
