@@ -84,8 +84,8 @@ fn point<'a>(predicted: &'a Predicted, row: &BTreeMap<&str, &str>) -> &'a Point 
 /// 859000 x 21.6 us + 1030000 x 320.1 us + 197.2 s / 4 is 397.6 s, a speedup of
 /// 0.50, where 0.52 is printed.
 const DISAGREES: [&str; 1] = ["A LU 4"];
-/// Printed with the third decimal cut off instead of rounded, or computed from
-/// counts with more digits than are printed.
+/// Printed with the third decimal cut off instead of rounded; but for BT 8 and
+/// LU 2 of class C, inputs with more digits than are printed explain it as well.
 const CUT_OFF: [&str; 7] = [
     "A BT 4", "A BT 8", "A IS 8", "C BT 8", "C LU 2", "C IS 2", "C IS 4",
 ];
@@ -193,6 +193,9 @@ fn one_sum_of_costs_explains_the_aggregate_columns_of_table_3() {
     aggregate_columns_agree(TABLE_3, Protocol::Home);
 }
 
+/// From speedups with two decimals, such as 0.22 and 0.31, this is 0.21.
+const ROUNDED_TWICE: [&str; 1] = ["SCLIB C aggregate_f0 4"];
+
 #[test]
 fn the_errors_of_table_4_follow_from_tables_2_and_3() {
     for row in table(TABLE_4) {
@@ -218,8 +221,14 @@ fn the_errors_of_table_4_follow_from_tables_2_and_3() {
                 .map(|one| (number(one, column), number(one, "speedup_observed")))
                 .collect();
             let error = mean_relative_error(&pairs).unwrap();
-            let printed = number(&row, &format!("threads{threads}"));
-            assert!((error - printed).abs() < 0.0065, "{error} for {row:?}");
+            let name = [row["system"], row["class"], row["model"], threads].join(" ");
+            let printed = row[format!("threads{threads}").as_str()];
+            let rounded = format!("{error:.2}");
+            if ROUNDED_TWICE.contains(&name.as_str()) {
+                assert_eq!((printed, rounded.as_str()), ("0.22", "0.21"));
+            } else {
+                assert_eq!(printed, rounded, "{error} for {row:?}");
+            }
         }
     }
 }

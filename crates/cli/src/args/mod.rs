@@ -3,6 +3,7 @@
 
 mod bench;
 mod lists;
+mod predict;
 pub(crate) mod workload;
 
 use clap::{Args, Parser, Subcommand};
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 
 pub(crate) use bench::Bench;
 pub(crate) use lists::{ThreadCount, ThreadList};
+pub(crate) use predict::{Fractions, Predict, Sdp, SdpModel};
 pub(crate) use workload::Workload;
 
 /// Tells what an OpenMP program costs and how far it will scale, from the
@@ -52,8 +54,10 @@ pub(crate) enum Command {
     /// Show the time, waiting and efficiency of each region of a recording.
     #[command(after_help = "Example:\n  fathomp regions recording")]
     Regions(Regions),
-    /// Predict time and speedup at other numbers of threads.
-    #[command(after_help = "Example:\n  fathomp predict recording-1 recording-4 --at 8,16")]
+    /// Predict time and speedup at other numbers of threads, and on clusters.
+    #[command(
+        after_help = "Example:\n  fathomp predict recording-1 recording-4 --at 8,16\n  fathomp predict --model sdp-crit --counts faults.csv --cluster gige_amd"
+    )]
     Predict(Predict),
     /// Write one offline HTML page about recordings, or about results of
     /// `fathomp bench`.
@@ -193,26 +197,6 @@ pub(crate) struct Regions {
     /// Replace existing files.
     #[arg(long)]
     pub(crate) force: bool,
-}
-
-/// `fathomp predict`.
-#[derive(Args, Debug)]
-pub(crate) struct Predict {
-    /// Recordings of one program, best at 1 and several threads.
-    #[arg(value_name = "RECORDING", required = true)]
-    pub(crate) recordings: Vec<PathBuf>,
-    /// Machine facts written by `fathomp calibrate` [default: prices of
-    /// constructs are extrapolated from the recordings alone].
-    #[arg(long, value_name = "FILE")]
-    pub(crate) machine: Option<PathBuf>,
-    /// Predict as if the machine had so many processors like its own
-    /// [default: twice as many as it has, at least 8].
-    #[arg(long, value_name = "N")]
-    pub(crate) cores: Option<ThreadCount>,
-    /// Numbers of threads to predict for [default: powers of two up
-    /// to the processors predicted for, and what was recorded].
-    #[arg(long, value_name = "LIST")]
-    pub(crate) at: Option<ThreadList>,
 }
 
 /// `fathomp report`.

@@ -1,26 +1,63 @@
-//! `fathomp predict`: time and speedup at other numbers of threads.
+//! `fathomp predict`: time and speedup at other numbers of threads, and on
+//! clusters.
 
-use crate::args::Predict;
+use crate::args::{Fractions, Predict, Sdp, SdpModel};
 use crate::evidence::{self, Target};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, exit};
 use crate::voice::{Voice, print};
 use fathomp_predict::machine::Machine;
+use fathomp_predict::sdp::{self, Cluster, CountsFile, F, Question};
 use fathomp_report::text;
+use serde::Serialize;
 use std::path::Path;
 
 pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
+    let at = plan.at.clone().map(|list| list.0).unwrap_or_default();
+    if let Sdp {
+        counts: Some(counts),
+        model: Some(model),
+        cluster: Some(cluster),
+        ..
+    } = &plan.sdp
+    {
+        let question = question(&plan.sdp, *model, at)?;
+        let counts = CountsFile::read(counts).map_err(|error| Failure::of(&error))?;
+        let cluster = Cluster::find(cluster).map_err(|error| Failure::of(&error))?;
+        let predicted =
+            sdp::predict(&counts, &cluster, &question).map_err(|error| Failure::of(&error))?;
+        return answer(&predicted, voice, text::sdp);
+    }
     let target = Target {
         machine: machine(plan.machine.as_deref())?,
         cores: plan.cores,
     };
     let analyses = evidence::analyses(&plan.recordings)?;
-    let at = plan.at.clone().map(|list| list.0).unwrap_or_default();
     let prediction = evidence::predict(&analyses, target, at)?;
+    answer(&prediction, voice, text::prediction)
+}
+
+fn question(plan: &Sdp, model: SdpModel, at: Vec<u32>) -> Result<Question, Failure> {
+    if model == SdpModel::SdpCrit && plan.f.is_some() {
+        return Err(Failure::new(
+            "the critical-path model has no f: leave --f out, or ask for --model sdp-agg",
+        )
+        .with_code(exit::USAGE));
+    }
+    Ok(Question {
+        model: model.into(),
+        protocol: plan.dsm.map(Into::into),
+        f: plan.f.clone().map_or(F::Published, |Fractions(f)| f),
+        at,
+        diff_bytes: plan.diff_bytes,
+    })
+}
+
+/// Answers carry their own schema and version.
+fn answer<T: Serialize>(answer: &T, voice: Voice, words: fn(&T, usize) -> String) -> Outcome {
     if voice.json {
-        // It carries its own schema and version.
-        print(&(serde_json::to_string_pretty(&prediction)? + "\n"))?;
+        print(&(serde_json::to_string_pretty(answer)? + "\n"))?;
     } else {
-        print(&text::prediction(&prediction, voice.width()))?;
+        print(&words(answer, voice.width()))?;
     }
     Ok(0)
 }

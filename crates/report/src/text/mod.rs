@@ -4,11 +4,13 @@
 mod grid;
 mod prediction;
 mod regions;
+mod sdp;
 
 pub use crate::units::duration;
 pub use grid::Grid;
 pub use prediction::prediction;
 pub use regions::{RegionOptions, regions};
+pub use sdp::sdp;
 
 use crate::view::words;
 

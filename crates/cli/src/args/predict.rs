@@ -1,0 +1,135 @@
+//! `fathomp predict`.
+
+use super::{ThreadCount, ThreadList};
+use clap::{Args, ValueEnum};
+use fathomp_predict::sdp::{F, Model, Protocol};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// `fathomp predict`.
+#[derive(Args, Debug)]
+pub(crate) struct Predict {
+    /// Recordings of one program, best at 1 and several threads.
+    #[arg(value_name = "RECORDING", required_unless_present = "counts")]
+    pub(crate) recordings: Vec<PathBuf>,
+    /// Machine facts written by `fathomp calibrate` [default: prices of
+    /// constructs are extrapolated from the recordings alone].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<PathBuf>,
+    /// Predict as if the machine had so many processors like its own
+    /// [default: twice as many as it has, at least 8].
+    #[arg(long, value_name = "N")]
+    pub(crate) cores: Option<ThreadCount>,
+    /// Numbers of threads to predict for [default: powers of two up
+    /// to the processors predicted for, and what was recorded; with --counts,
+    /// those that were counted].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) at: Option<ThreadList>,
+    #[command(flatten)]
+    pub(crate) sdp: Sdp,
+}
+
+/// Options of the published models.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "On a cluster, from counts of page faults")]
+pub(crate) struct Sdp {
+    /// CSV file of counts, instead of recordings.
+    #[arg(long, value_name = "FILE", requires_all = ["model", "cluster"], conflicts_with_all = ["recordings", "machine", "cores"])]
+    pub(crate) counts: Option<PathBuf>,
+    /// Published model: of the critical path, or of all threads' faults.
+    #[arg(long, value_enum, requires = "counts")]
+    pub(crate) model: Option<SdpModel>,
+    /// Cluster to predict for: gige_amd, gige_amd_mcbench, infiniband_ddr4x, or
+    /// a JSON file.
+    #[arg(long, value_name = "NAME|FILE", requires = "counts")]
+    pub(crate) cluster: Option<PathBuf>,
+    /// Protocol whose prices count [default: that of the counts].
+    #[arg(long, value_enum, value_name = "PROTOCOL", requires = "counts")]
+    pub(crate) dsm: Option<SdpProtocol>,
+    /// For sdp-agg: fractions of faults that nothing overlaps, such as 0,0.25;
+    /// or "fit", to fit it to observed speedups [default: 0,0.25,0.5,0.75,1].
+    #[arg(long, value_name = "LIST", requires = "counts")]
+    pub(crate) f: Option<Fractions>,
+    /// Bytes that a diff sent to its home stands for [default: a page].
+    #[arg(long, value_name = "BYTES", requires = "counts", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) diff_bytes: Option<u32>,
+}
+
+/// The published models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SdpModel {
+    /// In each region, the thread whose faults cost most.
+    SdpCrit,
+    /// All threads' faults, a fraction f of them one after the other.
+    SdpAgg,
+}
+
+impl From<SdpModel> for Model {
+    fn from(model: SdpModel) -> Self {
+        match model {
+            SdpModel::SdpCrit => Self::Critical,
+            SdpModel::SdpAgg => Self::Aggregate,
+        }
+    }
+}
+
+/// Protocols that prices are known of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SdpProtocol {
+    /// Every page has a home, where writers send what they changed.
+    Home,
+    /// Writers keep what they changed until somebody asks.
+    Homeless,
+}
+
+impl From<SdpProtocol> for Protocol {
+    fn from(protocol: SdpProtocol) -> Self {
+        match protocol {
+            SdpProtocol::Home => Self::Home,
+            SdpProtocol::Homeless => Self::Homeless,
+        }
+    }
+}
+
+/// Fractions of faults that nothing overlaps, or how to find one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fractions(pub(crate) F);
+
+/// The text names no fractions.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("\"{0}\" is no fraction: give numbers from 0 to 1, or \"fit\"")]
+pub(crate) struct FractionError(String);
+
+impl FromStr for Fractions {
+    type Err = FractionError;
+
+    fn from_str(text: &str) -> Result<Self, FractionError> {
+        if text == "fit" {
+            return Ok(Self(F::Fit));
+        }
+        let mut values = Vec::new();
+        for part in text.split(',') {
+            let value = part.trim().parse().ok();
+            let value = value.filter(|f: &f64| (0.0..=1.0).contains(f));
+            values.push(value.ok_or_else(|| FractionError(part.to_owned()))?);
+        }
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        Ok(Self(F::Values(values)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_are_sorted_and_nonsense_is_named() {
+        let fractions = |text: &str| text.parse::<Fractions>().map(|fractions| fractions.0);
+        assert_eq!(fractions("fit"), Ok(F::Fit));
+        assert_eq!(fractions("1, 0,1"), Ok(F::Values(vec![0.0, 1.0])));
+        for text in ["", ",", "0,", "-0.1", "1.1", "NaN", "inf", "fits", "0;1"] {
+            assert!(fractions(text).is_err(), "{text}");
+        }
+    }
+}
