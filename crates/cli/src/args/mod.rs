@@ -133,6 +133,10 @@ pub(crate) struct Cluster {
     /// Protocol by which pages get from one process to another.
     #[arg(long, value_enum, default_value_t = Dsm::Home, value_name = "PROTOCOL")]
     pub(crate) dsm: Dsm,
+    /// How accesses to pages that are not there are noticed [default:
+    /// userfault, where the kernel has it].
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) faults: Option<Faults>,
 }
 
 /// Protocols of distributed shared memory.
@@ -140,6 +144,15 @@ pub(crate) struct Cluster {
 pub(crate) enum Dsm {
     /// Every page has a home, where writers send what they changed.
     Home,
+}
+
+/// How accesses to pages that are not there are noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Faults {
+    /// By userfaultfd (Linux 6.4 or later).
+    Userfault,
+    /// By protections of the program's mappings.
+    Mprotect,
 }
 
 /// `fathomp record`.

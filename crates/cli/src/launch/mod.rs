@@ -5,7 +5,7 @@
 mod signals;
 mod streams;
 
-use crate::args::{Cluster, Dsm, ThreadCount};
+use crate::args::{Cluster, Dsm, Faults, ThreadCount};
 use crate::failure::exit;
 use crate::program::Program;
 use fathomp_trace::model::Outcome;
@@ -33,17 +33,25 @@ pub(crate) fn thread_variables(threads: Option<ThreadCount>) -> Vec<(&'static st
 
 /// The environment that asks the runtime to run the program on several nodes.
 pub(crate) fn cluster_variables(cluster: Cluster) -> Vec<(&'static str, OsString)> {
-    let Cluster { nodes, dsm } = cluster;
+    let Cluster { nodes, dsm, faults } = cluster;
     if nodes == 1 {
         return Vec::new();
     }
     let dsm = match dsm {
         Dsm::Home => "home",
     };
-    vec![
+    let mut variables = vec![
         ("FATHOMP_NODES", nodes.to_string().into()),
         ("FATHOMP_DSM", dsm.into()),
-    ]
+    ];
+    variables.extend(faults.map(|faults| {
+        let name = match faults {
+            Faults::Userfault => "userfault",
+            Faults::Mprotect => "mprotect",
+        };
+        ("FATHOMP_DSM_FAULTS", name.into())
+    }));
+    variables
 }
 
 /// A program, ready to be started.

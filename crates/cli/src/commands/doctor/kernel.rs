@@ -2,6 +2,7 @@
 
 use super::{Check, Status};
 use crate::host;
+use fathomp_sys::userfault::Support;
 use nix::sys::statvfs::statvfs;
 use std::path::Path;
 
@@ -172,16 +173,20 @@ fn randomisation() -> Check {
 }
 
 fn userfaultfd() -> Check {
-    let unprivileged = host::line("/proc/sys/vm/unprivileged_userfaultfd");
-    let device = Path::new("/dev/userfaultfd").exists();
-    Check::good(
-        "userfaultfd",
-        match (unprivileged.as_deref(), device) {
-            (Some("1"), _) => "allowed for everybody",
-            (Some(_), true) => "for those who may open /dev/userfaultfd",
-            (Some(_), false) => "for privileged users",
-            (None, _) => "not in this kernel (not needed by anything yet)",
-        },
+    let support = Support::probe();
+    let found = match (support.raises, support.records) {
+        (true, true) => "with SIGBUS and recorded writes",
+        (true, false) => "with SIGBUS",
+        (false, _) => "without SIGBUS, or not for this user",
+    };
+    let check = Check::good("userfaultfd", found);
+    if support.raises {
+        return check;
+    }
+    check.but(
+        Status::Limited,
+        "run --nodes watches pages by mprotect, which is slower (Linux 6.4 has it)",
+        None,
     )
 }
 
