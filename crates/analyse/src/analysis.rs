@@ -1,6 +1,7 @@
 //! The whole analysis, step by step.
 
 use crate::constructs;
+use crate::dsm::Dsm;
 use crate::efficiency::Share;
 use crate::facts::{
     Analysis, Counts, Efficiency, ProcessRow, ProgramFacts, Region, SCHEMA, ThreadRow, VERSION,
@@ -52,9 +53,13 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
 
     let mut states = Times::default();
     let mut counts = Counts::default();
+    let mut dsm: Option<Dsm> = None;
     for thread in &rows.threads {
         states += &thread.states;
         counts.add(&thread.counts);
+        if let Some(own) = &thread.dsm {
+            *dsm.get_or_insert_default() += own;
+        }
     }
     let threads = threads_had(&rows.threads, recording, wall_ns);
     let timeline = timeline::build(
@@ -82,6 +87,7 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         parallel_time_fraction: parallel_time(&ledgers, &offsets, wall_ns),
         parallel_work_fraction: parallel_work(&rows.regions, &states),
         counts,
+        dsm,
         processes: processes(&ledgers, &offsets),
         threads_seen: rows.threads,
         regions: rows.regions,
@@ -204,7 +210,9 @@ fn threads_given(recording: &Recording) -> Option<u32> {
         let first = value.split(',').next()?;
         first.trim().parse().ok().filter(|given| *given > 0)
     };
-    recording.meta.threads.filter(|n| *n > 0).or_else(listed)
+    let per_node = recording.meta.threads.filter(|n| *n > 0);
+    let all = per_node.map(|threads| threads.saturating_mul(recording.meta.nodes.max(1)));
+    all.or_else(listed)
 }
 
 fn whole_program(

@@ -28,9 +28,6 @@ impl Counts {
         };
         add_some(&mut self.cycles, reading.cycles);
         add_some(&mut self.instructions, reading.instructions);
-        add_some(&mut self.write_faults_local, reading.write_faults_local);
-        add_some(&mut self.write_faults_remote, reading.write_faults_remote);
-        add_some(&mut self.fetch_faults, reading.fetch_faults);
     }
 
     /// Adds `other`.
@@ -46,9 +43,6 @@ impl Counts {
         };
         add_some(&mut self.cycles, other.cycles);
         add_some(&mut self.instructions, other.instructions);
-        add_some(&mut self.write_faults_local, other.write_faults_local);
-        add_some(&mut self.write_faults_remote, other.write_faults_remote);
-        add_some(&mut self.fetch_faults, other.fetch_faults);
     }
 }
 

@@ -4,6 +4,7 @@
 //! first process where it is a moment. Fractions are 0 to 1. Fields are only
 //! ever added; a change of meaning raises [`VERSION`].
 
+use crate::dsm::{Dsm, RegionDsm};
 use crate::times::Times;
 use fathomp_trace::model::{Machine, Outcome, SiteKind};
 use fathomp_trace::record::LoopKind;
@@ -44,6 +45,9 @@ pub struct Analysis {
     pub parallel_work_fraction: f64,
     /// Counters of all threads.
     pub counts: Counts,
+    /// Sharing memory between nodes, of all threads; none if there was one
+    /// node.
+    pub dsm: Option<Dsm>,
     /// Processes, in order of their start.
     pub processes: Vec<ProcessRow>,
     /// Threads, by process and number.
@@ -133,6 +137,10 @@ pub struct ThreadRow {
     pub states: Times,
     /// Counters over its life.
     pub counts: Counts,
+    /// Node of a cluster run that it was on; 0 otherwise.
+    pub node: u16,
+    /// Sharing memory between nodes, over its life.
+    pub dsm: Option<Dsm>,
     /// Records lost because its ring was full.
     pub dropped: u64,
 }
@@ -199,6 +207,8 @@ pub struct Region {
     /// Counters, attributed in proportion to time where one reading covers
     /// several regions.
     pub counts: Counts,
+    /// Sharing memory between nodes; none if there was one node.
+    pub dsm: Option<RegionDsm>,
     /// How far times can be trusted.
     pub confidence: Confidence,
     /// Per thread, by process and number.
@@ -244,6 +254,10 @@ pub struct ThreadShare {
     pub tasks_run: u64,
     /// Counters, attributed as in [`Region::counts`].
     pub counts: Counts,
+    /// Node of a cluster run that it was on; 0 otherwise.
+    pub node: u16,
+    /// Sharing memory between nodes.
+    pub dsm: Option<Dsm>,
 }
 
 /// Where something is in the source, as far as that could be found out.
@@ -360,12 +374,6 @@ pub struct Counts {
     pub cycles: Option<f64>,
     /// Instructions retired in user mode.
     pub instructions: Option<f64>,
-    /// Write faults served by the DSM at this node's own pages.
-    pub write_faults_local: Option<f64>,
-    /// Write faults served by the DSM at other nodes' pages.
-    pub write_faults_remote: Option<f64>,
-    /// Fetch faults served by the DSM.
-    pub fetch_faults: Option<f64>,
 }
 
 /// A worksharing loop (or `sections`, or taskloop).

@@ -18,6 +18,7 @@
 mod analysis;
 mod constructs;
 mod counters;
+mod dsm;
 mod efficiency;
 mod facts;
 mod ledger;
@@ -32,6 +33,7 @@ mod timeline;
 mod times;
 
 pub use analysis::{Options, analyse};
+pub use dsm::{Dsm, RegionDsm};
 pub use facts::{
     Analysis, Confidence, Counts, Efficiency, Intrusion, LoopRow, LoopShareRow, Place, Problem,
     ProcessRow, ProgramFacts, Region, SCHEMA, Segment, Severity, Spread, ThreadRow, ThreadShare,

@@ -1,6 +1,7 @@
 //! Regions: the ledgers of all processes added up by place in the source.
 
 use crate::counters;
+use crate::dsm::{self, Dsm, RegionDsm};
 use crate::efficiency::Share;
 use crate::facts::{
     Confidence, Counts, Efficiency, Region, Spread, ThreadRow, ThreadShare, Unevenness,
@@ -10,6 +11,8 @@ use crate::pieces;
 use crate::sites::Sites;
 use crate::times::Times;
 use fathomp_base::{Clock, InstanceId, Ticks};
+use fathomp_trace::dsm::DsmCounts;
+use fathomp_trace::model::Process;
 use fathomp_trace::state::{PerState, State};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -36,6 +39,8 @@ struct Sum {
     merged: bool,
     incomplete: bool,
     total_ns: f64,
+    /// Along the critical path.
+    dsm: Dsm,
 }
 
 /// What [`Unevenness`] is made of.
@@ -94,6 +99,7 @@ struct ThreadSum {
     tasks_created: u64,
     tasks_run: u64,
     counts: Counts,
+    dsm: DsmCounts,
 }
 
 /// Regions and threads of a recording.
@@ -123,6 +129,9 @@ pub(crate) fn add_up(
         add_executions(&mut sums, ledger, process);
         add_inclusive(&mut sums, ledger, clock);
         add_gaps(&mut sums, ledger, process);
+        for (region, counts) in dsm::critical(ledger) {
+            sums.entry(region).or_default().dsm += &Dsm::new(&counts, clock);
+        }
         threads.extend(add_threads(
             &mut sums,
             ledger,
@@ -192,6 +201,7 @@ fn add_parts(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usiz
         thread.iterations = thread.iterations.saturating_add(record.iterations);
         thread.tasks_created = thread.tasks_created.saturating_add(record.tasks_created);
         thread.tasks_run = thread.tasks_run.saturating_add(record.tasks_run);
+        thread.dsm += &record.dsm_counts();
     }
 }
 
@@ -325,6 +335,7 @@ fn add_gaps(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usize
         thread.instances = gap.stretches.len() as u64;
         thread.tasks_created = thread.tasks_created.saturating_add(gap.tasks_created);
         thread.tasks_run = thread.tasks_run.saturating_add(gap.tasks_run);
+        thread.dsm += &gap.dsm;
         let times = to_times(&gap.states, clock);
         sum.inclusive += &times;
         sum.total_ns += times.total_ns() as f64;
@@ -366,8 +377,10 @@ fn add_threads(
             thread.counts.add(&part);
         }
         let mut states = ledger.gaps[index].states;
+        let mut dsm = ledger.gaps[index].dsm;
         for part in ledger.of_thread(index) {
             add_states(&mut states, &part.states);
+            dsm += &part.record.dsm_counts();
         }
         rows.push(ThreadRow {
             process,
@@ -378,10 +391,17 @@ fn add_threads(
             end_ns: relative(clock, ledger.begin, life.end).saturating_add(offset_ns),
             states: to_times(&states, clock),
             counts,
+            node: stream.node.0,
+            dsm: in_cluster(ledger.process).then(|| Dsm::new(&dsm, clock)),
             dropped: stream.dropped,
         });
     }
     rows
+}
+
+/// Whether a process stands for the nodes of a cluster.
+fn in_cluster(process: &Process) -> bool {
+    process.cluster != 0
 }
 
 /// Nanoseconds from the start of the process to `at`.
@@ -405,6 +425,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
     let site = &sites.entries[entry];
     let mut states = Times::default();
     let mut counts = Counts::default();
+    let mut shared: Option<RegionDsm> = None;
     let mut threads = Vec::with_capacity(sum.threads.len());
     let (mut loops, mut chunks, mut iterations) = (0_u64, 0_u64, 0_u64);
     let (mut tasks_created, mut tasks_run) = (0_u64, 0_u64);
@@ -418,6 +439,13 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         iterations = thread.iterations.saturating_add(iterations);
         tasks_created = thread.tasks_created.saturating_add(tasks_created);
         tasks_run = thread.tasks_run.saturating_add(tasks_run);
+        let node = source.threads[index].node.0;
+        let own = in_cluster(source).then(|| Dsm::new(&thread.dsm, &source.clock));
+        if let Some(own) = &own {
+            let shared = shared.get_or_insert_default();
+            shared.all += own;
+            *shared.nodes.entry(node).or_default() += own;
+        }
         threads.push(ThreadShare {
             process,
             thread: source.threads[index].id.0,
@@ -430,7 +458,12 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
             tasks_created: thread.tasks_created,
             tasks_run: thread.tasks_run,
             counts: thread.counts,
+            node,
+            dsm: own,
         });
+    }
+    if let Some(shared) = &mut shared {
+        shared.critical = sum.dsm;
     }
     let wall = spread.sum_ns;
     let efficiency = if entry == 0 {
@@ -477,6 +510,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         tasks_run,
         wait_counts: sum.waits,
         counts,
+        dsm: shared,
         confidence: match (sum.merged, sum.incomplete) {
             (true, _) => Confidence::Merged,
             (false, true) => Confidence::Incomplete,

@@ -228,6 +228,7 @@ impl Script {
             .enumerate()
             .map(|(index, records)| Thread {
                 id: ThreadId(index as u32),
+                node: NodeId(0),
                 os_id: 4_000 + index as u32,
                 begin: Ticks(START),
                 end: Ticks(end),
@@ -274,6 +275,7 @@ pub fn recording(
         },
         processes: vec![Process {
             node: NodeId(0),
+            cluster: 0,
             pid: 4_000,
             executable: PathBuf::from("/nonexistent/made-up"),
             clock: Clock {

@@ -2,7 +2,8 @@
 
 use fathomp_analyse::testing::{Script, Work, demo, recording};
 use fathomp_analyse::{Analysis, Options, SiteKind, State, TimelineBudget, analyse};
-use fathomp_base::{InstanceId, SiteId, ThreadId, Ticks};
+use fathomp_base::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
+use fathomp_trace::dsm::{DsmCount, DsmCounts};
 use fathomp_trace::model::{Recording, Site, Thread};
 use fathomp_trace::record::{
     CounterReading, Counters, Instance, Interval, LoopKind, LoopShare, Record,
@@ -38,6 +39,7 @@ fn sites() -> Vec<Site> {
 fn thread(id: u32, begin: u64, end: u64, records: Vec<Record>) -> Thread {
     Thread {
         id: ThreadId(id),
+        node: NodeId(0),
         os_id: 100 + id,
         begin: Ticks(START + begin),
         end: Ticks(START + end),
@@ -274,6 +276,7 @@ fn any_record() -> impl Strategy<Value = Record> {
                 tasks_created: chunks,
                 tasks_run: iterations,
                 waits: PerState([merged; 11]),
+                dsm: Some(Box::new(DsmCounts([chunks; DsmCount::COUNT]))),
             })
         });
     let interval = (tick(), tick(), 0..6_u32, 0..11_u8).prop_map(|(begin, end, site, state)| {
@@ -329,6 +332,7 @@ proptest! {
             .enumerate()
             .map(|(id, (begin, end, records))| Thread {
                 id: ThreadId(id as u32 / 2),
+                node: NodeId(0),
                 os_id: 1,
                 begin: Ticks(begin),
                 end: Ticks(end),

@@ -1,6 +1,7 @@
 //! Carries out what a protocol asks for: on pages, on messages, on threads.
 
 use crate::frame::Frame;
+use crate::profile::{Profile, Tally};
 use crate::slots::Slots;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_dsm::{
@@ -8,6 +9,7 @@ use fathomp_dsm::{
     Protocol, Violation, WireError,
 };
 use fathomp_sys::cluster::pages::{Pages, Permission};
+use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::{SendError, Transport, Wake};
 use std::collections::HashMap;
 use std::io;
@@ -17,6 +19,7 @@ pub(crate) struct Hands<'a> {
     pub(crate) pages: &'a Pages,
     pub(crate) transport: &'a dyn Transport,
     pub(crate) slots: &'a Slots,
+    pub(crate) profile: &'a Profile,
 }
 
 /// Why a node cannot go on.
@@ -96,38 +99,67 @@ impl<P: Protocol<Blob>> Driver<P> {
         };
         let mut actions = Vec::new();
         driver.protocol.start(&mut actions);
-        driver.carry_out(hands, actions)?;
+        driver.carry_out(hands, actions, &mut Tally::default())?;
         Ok(driver)
     }
 
-    fn step(&mut self, hands: &Hands, input: Input<P::Incoming>) -> Result<Wake, Trouble> {
+    fn step(
+        &mut self,
+        hands: &Hands,
+        input: Input<P::Incoming>,
+        tally: &mut Tally,
+    ) -> Result<Wake, Trouble> {
         let mut actions = std::mem::take(&mut self.actions);
         self.protocol.step(input, &mut actions)?;
-        self.carry_out(hands, actions)
+        self.carry_out(hands, actions, tally)
     }
 
     fn carry_out(
         &mut self,
         hands: &Hands,
         mut actions: Vec<Action<P::Outgoing, Blob>>,
+        tally: &mut Tally,
     ) -> Result<Wake, Trouble> {
         let mut wake = Wake::Polling;
         for action in actions.drain(..) {
             match action {
-                Action::Protect(pages, what) => permit(hands, pages, what)?,
-                Action::Twin(page) => self.twin(hands, page)?,
-                Action::Diff(pages) => pages.iter().try_for_each(|p| self.compare(hands, p))?,
-                Action::Install(page, content) => put(hands, page, 0, &content)?,
+                Action::Protect(pages, what) => {
+                    tally.writable |= what == Protection::ReadWrite;
+                    if what == Protection::None {
+                        tally.add(DsmCount::Invalidations, pages.len() as usize);
+                    }
+                    permit(hands, pages, what)?;
+                }
+                Action::Twin(page) => {
+                    tally.twinned = true;
+                    tally.add(DsmCount::WriteFaultsRemote, 1);
+                    self.twin(hands, page)?;
+                }
+                Action::Diff(pages) => {
+                    tally.add(DsmCount::DiffsMade, pages.len() as usize);
+                    pages.iter().try_for_each(|p| self.compare(hands, p))?;
+                }
+                Action::Install(page, content) => {
+                    tally.add(DsmCount::PagesFetched, 1);
+                    put(hands, page, 0, &content)?;
+                }
                 Action::Apply(page, content) => {
+                    tally.others[DsmCount::DiffsApplied] += 1;
                     self.apply(hands, page, &Diff::from_bytes(content)?)?;
                 }
                 Action::Send(to, message) => {
-                    if self.send(hands, to, &message)? == Wake::Woken {
+                    if self.send(hands, to, &message, tally)? == Wake::Woken {
                         wake = Wake::Woken;
                     }
                 }
-                Action::Resume(thread) => answer(hands, thread, GRANTED)?,
-                Action::Refuse(thread) => answer(hands, thread, REFUSED)?,
+                Action::Resume(thread) => {
+                    tally.resume(hands.profile, thread);
+                    answer(hands, thread, GRANTED)?;
+                }
+                Action::Refuse(thread) => {
+                    tally.resume(hands.profile, thread);
+                    answer(hands, thread, REFUSED)?;
+                }
             }
         }
         self.actions = actions;
@@ -179,7 +211,13 @@ impl<P: Protocol<Blob>> Driver<P> {
         failed.map_or(Ok(()), |error| Err(Trouble::Permit(error)))
     }
 
-    fn send(&mut self, hands: &Hands, to: NodeId, message: &P::Outgoing) -> Result<Wake, Trouble> {
+    fn send(
+        &mut self,
+        hands: &Hands,
+        to: NodeId,
+        message: &P::Outgoing,
+        tally: &mut Tally,
+    ) -> Result<Wake, Trouble> {
         let Self {
             diffs, outgoing, ..
         } = self;
@@ -187,13 +225,17 @@ impl<P: Protocol<Blob>> Driver<P> {
         outgoing.clear();
         P::encode(message, outgoing, |content, bytes| match content {
             Content::Page(page) => {
+                tally.others[DsmCount::PagesServed] += 1;
                 let at = bytes.len();
                 bytes.resize(at + PAGE_BYTES, 0);
                 let target = bytes.last_chunk_mut();
                 missing |= target.is_none_or(|t| hands.pages.read(page, t).is_err());
             }
             Content::Diff(page) => match diffs.remove(&page) {
-                Some(diff) => bytes.extend_from_slice(diff.as_bytes()),
+                Some(diff) => {
+                    tally.add(DsmCount::DiffsSent, 1);
+                    bytes.extend_from_slice(diff.as_bytes());
+                }
                 None => missing = true,
             },
         });
@@ -201,6 +243,7 @@ impl<P: Protocol<Blob>> Driver<P> {
             return Err(Trouble::Action("sending content that is not there"));
         }
         let (head, body) = Frame::Protocol(outgoing).parts();
+        tally.others[DsmCount::BytesSent] += (head.bytes().len() + body.len()) as u64;
         Ok(hands.transport.send(to, &[head.bytes(), body])?)
     }
 }
@@ -217,14 +260,20 @@ where
         page: PageId,
         access: Access,
     ) -> Result<Wake, Trouble> {
-        self.step(
-            hands,
-            Input::Fault {
-                thread,
-                page,
-                access,
-            },
-        )
+        let fault = Input::Fault {
+            thread,
+            page,
+            access,
+        };
+        let mut tally = Tally::default();
+        let wake = self.step(hands, fault, &mut tally)?;
+        if !tally.resumed {
+            tally.add(DsmCount::FetchFaults, 1);
+        } else if tally.writable && !tally.twinned {
+            tally.add(DsmCount::WriteFaultsLocal, 1);
+        }
+        tally.close(hands.profile, Some(thread));
+        Ok(wake)
     }
 
     fn operation(
@@ -233,13 +282,18 @@ where
         thread: ThreadId,
         operation: Operation,
     ) -> Result<Wake, Trouble> {
-        self.step(hands, Input::Operation { thread, operation })
+        let mut tally = Tally::default();
+        let wake = self.step(hands, Input::Operation { thread, operation }, &mut tally)?;
+        tally.close(hands.profile, Some(thread));
+        Ok(wake)
     }
 
     fn message(&mut self, hands: &Hands, from: NodeId, bytes: &[u8]) -> Result<(), Trouble> {
         let message = P::decode(bytes, |range| bytes.get(range).unwrap_or_default().into());
         let message = message.map_err(|what| Trouble::Garbage { from, what })?;
-        self.step(hands, Input::Message { from, message })?;
+        let mut tally = Tally::default();
+        self.step(hands, Input::Message { from, message }, &mut tally)?;
+        tally.close(hands.profile, None);
         Ok(())
     }
 }

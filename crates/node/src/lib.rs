@@ -6,7 +6,8 @@
 //! * [`Node`]: what threads ask for, and what comes from other nodes; `frame`:
 //!   the messages; `slots`: threads that wait; `cells`: words at node 0;
 //!   `meeting`: what barriers bring;
-//!   `quiet`, `look`: when to flush for threads that only look.
+//!   `quiet`, `look`: when to flush for threads that only look; `profile`: what
+//!   it costs.
 //! * [`heap`]: the program's blocks, at the same address everywhere.
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,7 @@ mod look;
 mod meeting;
 mod memory;
 mod node;
+mod profile;
 mod quiet;
 mod slots;
 pub mod start;

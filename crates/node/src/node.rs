@@ -12,6 +12,7 @@ use crate::layout::Layout;
 use crate::look;
 use crate::meeting::{Meetings, Outcome, Outcomes};
 use crate::memory::{self, Released};
+use crate::profile::{Profile, Since};
 use crate::quiet::Quiet;
 use crate::slots::{Place, Slot, Slots};
 use fathomp_base::{NodeId, PageId, ThreadId};
@@ -20,6 +21,7 @@ use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_sys::cluster::process;
 use fathomp_sys::cluster::thread::Stacks;
 use fathomp_sys::cluster::{deferral, image};
+use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::{Abort, Polling, Role, Spin, Transport, Wake};
 use std::io::{self, Write as _};
 use std::ops::Range;
@@ -61,6 +63,7 @@ pub(crate) struct Parts {
     pub(crate) transport: Box<dyn Transport>,
     pub(crate) pages: Pages,
     pub(crate) slots: Slots,
+    pub(crate) profile: Profile,
     pub(crate) engine: Box<dyn Engine>,
 }
 
@@ -76,6 +79,7 @@ pub struct Node {
     transport: Box<dyn Transport>,
     pages: Pages,
     slots: Slots,
+    profile: Profile,
     engine: Mutex<Box<dyn Engine>>,
     /// Whoever holds it receives; what it received last.
     inbox: Mutex<Vec<u8>>,
@@ -116,6 +120,7 @@ impl Node {
             transport,
             pages,
             slots,
+            profile,
             engine,
         } = parts;
         Self {
@@ -128,6 +133,7 @@ impl Node {
             transport,
             pages,
             slots,
+            profile,
             engine: Mutex::new(engine),
             inbox: Mutex::new(Vec::new()),
             cells: Mutex::new(Cells::default()),
@@ -161,6 +167,7 @@ impl Node {
             pages: &self.pages,
             transport: &*self.transport,
             slots: &self.slots,
+            profile: &self.profile,
         }
     }
 
@@ -381,6 +388,7 @@ impl Node {
 
     fn send(&self, to: NodeId, frame: Frame) -> Wake {
         let (head, body) = frame.parts();
+        self.profile.sent(head.bytes().len() + body.len());
         let sent = self.transport.send(to, &[head.bytes(), body]);
         self.must(sent.map_err(Trouble::from))
     }
@@ -432,10 +440,12 @@ impl Node {
     }
 
     fn fetch(&self, page: PageId, access: Access) {
+        let since = self.profile.begin();
         self.ask(|thread| {
             let asked = lock(&self.engine).fault(&self.hands(), thread, page, access);
             self.must(asked)
         });
+        self.account(since, DsmCount::FaultTicks, None);
     }
 
     /// Makes sure that the kernel can read or write a range of memory for the
@@ -450,6 +460,12 @@ impl Node {
     /// The pages.
     pub(crate) fn pages(&self) -> &Pages {
         &self.pages
+    }
+
+    fn account(&self, since: Since, time: DsmCount, count: Option<DsmCount>) {
+        if let Some((thread, _)) = self.slots.mine() {
+            self.profile.end(thread, since, time, count);
+        }
     }
 
     fn operation(&self, operation: Operation) -> u64 {
@@ -477,12 +493,17 @@ impl Node {
             let asked = engine.operation(&self.hands(), thread, Operation::Flush);
             self.must(asked)
         });
+        if let Some((thread, _)) = self.slots.mine() {
+            self.profile.give_to_node(thread);
+        }
     }
 
     /// What this thread's node wrote becomes visible, and what others flushed
     /// becomes visible here.
     pub fn flush(&self) {
+        let since = self.profile.begin();
         self.operation(Operation::Flush);
+        self.account(since, DsmCount::FlushTicks, Some(DsmCount::Flushes));
     }
 
     /// A thread of the program yields: it may be waiting for a plain variable to
@@ -504,18 +525,26 @@ impl Node {
     }
 
     pub(crate) fn acquire(&self, lock: u64) {
+        let since = self.profile.begin();
         self.operation(Operation::Acquire(LockId(lock)));
+        self.account(since, DsmCount::LockTicks, Some(DsmCount::Locks));
     }
 
     pub(crate) fn try_acquire(&self, lock: u64) -> bool {
-        self.operation(Operation::TryAcquire(LockId(lock))) == GRANTED
+        let since = self.profile.begin();
+        let granted = self.operation(Operation::TryAcquire(LockId(lock))) == GRANTED;
+        self.account(since, DsmCount::LockTicks, Some(DsmCount::Locks));
+        granted
     }
 
     pub(crate) fn release(&self, lock: u64) {
+        let since = self.profile.begin();
         self.operation(Operation::Release(LockId(lock)));
+        self.account(since, DsmCount::LockTicks, None);
     }
 
     pub(crate) fn barrier(&self, word: u64) -> u64 {
+        let since = self.profile.begin();
         let _inside = deferral::enter();
         let epoch = self.epoch.load(Ordering::Relaxed);
         self.send_or_handle(NodeId(0), Frame::Arrived { epoch, word });
@@ -530,6 +559,7 @@ impl Node {
         }
         self.return_blocks();
         *lock(&self.order) = outcome.order;
+        self.account(since, DsmCount::BarrierTicks, Some(DsmCount::Barriers));
         outcome.word
     }
 
@@ -671,9 +701,22 @@ impl Node {
         self.transport.depart();
     }
 
+    /// Waits until the thread that was in the last region has recorded its end
+    /// and waits for the next.
+    fn let_regions_end(&self) {
+        let deadline = Instant::now() + LOOK_AFTER;
+        while !self.in_barrier.load(Ordering::Relaxed) && Instant::now() < deadline {
+            std::thread::sleep(SPIN);
+        }
+    }
+
     fn leave_quietly(&self) -> ! {
         self.depart();
         process::flush_streams();
+        if self.profile.is_on() {
+            self.let_regions_end();
+        }
+        fathomp_omp::runtime::finish();
         process::leave(0)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Threads of one node at most.
-const THREADS: usize = 1024;
+pub(crate) const THREADS: usize = 1024;
 
 /// Nobody has answered yet; nobody has answered and the thread sleeps; the
 /// answer is there.

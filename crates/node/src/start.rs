@@ -9,7 +9,8 @@ use crate::engine::{Driver, Engine, Hands};
 use crate::layout::{Layout, NODES_MAX};
 use crate::memory;
 use crate::node::{Node, Parts, Size};
-use crate::slots::Slots;
+use crate::profile::Profile;
+use crate::slots::{Slots, THREADS};
 use fathomp_base::NodeId;
 use fathomp_dsm::AreaError;
 use fathomp_dsm::home::{Config, Home};
@@ -26,6 +27,10 @@ use std::sync::atomic::Ordering;
 
 /// Number of nodes, in the environment of a program that is to become a cluster.
 pub const NODES_VARIABLE: &str = "FATHOMP_NODES";
+
+/// Set if every write to a page is to trap and every page to be fetched by
+/// itself, so that counts mean what the SDP papers mean.
+pub const PLAIN_VARIABLE: &str = "FATHOMP_DSM_PLAIN";
 
 /// How accesses to pages are noticed: `userfault` or `mprotect`, instead of the
 /// faster one that the kernel has.
@@ -218,21 +223,24 @@ impl Forming {
             fabric,
             children,
         } = self;
+        let plain = std::env::var_os(PLAIN_VARIABLE).is_some();
         let config = Config {
             nodes: size.nodes,
             areas: layout.homes(),
-            migrate: true,
-            prefetch: PREFETCH,
+            migrate: !plain,
+            prefetch: if plain { 0 } else { PREFETCH },
             silent_writes: false,
             fan_in: FAN_IN,
         };
         let transport = fabric.join(me).map_err(StartError::Connect)?;
         let protocol = Home::new(me, config)?;
         let slots = Slots::new();
+        let profile = Profile::new(THREADS);
         let hands = Hands {
             pages: &pages,
             transport: &transport,
             slots: &slots,
+            profile: &profile,
         };
         let engine: Box<dyn Engine> = Box::new(Driver::start(protocol, &hands)?);
         let node = Node::new(Parts {
@@ -243,6 +251,7 @@ impl Forming {
             transport: Box::new(transport),
             pages,
             slots,
+            profile,
             engine,
         });
         let node = Box::leak(Box::new(node));

@@ -138,8 +138,11 @@ pub(crate) fn form(
     if let (Some(recorder), Some(asked)) = (runtime.recorder, asked) {
         let site = recorder.site(SiteKind::Parallel, fork.call, fork.function.address());
         dock.site.store(site.0, Ordering::Relaxed);
-        dock.instance
-            .store(recorder.next_instance().0, Ordering::Relaxed);
+        let instance = match part.instance {
+            0 => recorder.next_instance().0,
+            given => given,
+        };
+        dock.instance.store(instance, Ordering::Relaxed);
         dock.fork.store(asked.0, Ordering::Relaxed);
     }
     if let Some(nodes) = part.nodes {

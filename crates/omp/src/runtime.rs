@@ -78,7 +78,7 @@ fn start() -> &'static Runtime {
             settings.clone(),
             settings.device_icvs(),
             [processors, threads],
-            Recorder::from_environment(NAME, *LOADED.get_or_init(clock::pair)),
+            Recorder::from_environment(NAME, *LOADED.get_or_init(clock::pair), cluster::identity()),
         );
         RUNTIME.store(Some(runtime), Ordering::Release);
         fathomp_sys::process::on_fork_in_child(restart_in_child);

@@ -45,6 +45,13 @@ pub fn current() -> &'static Member {
     }
 }
 
+/// The calling thread's recorder, if it is recorded. Does not make the thread
+/// known to the runtime, so it may be called wherever the thread stands.
+#[must_use]
+pub fn recorder() -> Option<&'static ThreadRecorder> {
+    CURRENT.get()?.worker().recorder()
+}
+
 /// The calling thread plays `member` from now on.
 #[inline]
 pub(crate) fn set_current(member: &'static Member) {

@@ -11,7 +11,7 @@
 /// `"FTHRING\0"`, little endian.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"FTHRING\0");
 /// Version of this layout.
-pub(crate) const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 2;
 
 /// Header words.
 pub(crate) mod header {
@@ -56,6 +56,8 @@ pub(crate) mod header {
     pub(crate) const TOO_DEEP: usize = 18;
     /// Name space of the process number, as the kernel numbers it.
     pub(crate) const PID_NAMESPACE: usize = 19;
+    /// Process number of node 0 if the process is a node of a cluster, else 0.
+    pub(crate) const CLUSTER: usize = 20;
     /// Name of the OpenMP runtime: length in bytes, then bytes.
     pub(crate) const RUNTIME: usize = 64;
     /// Words for the name, with its length.
@@ -110,7 +112,7 @@ pub(crate) mod slot {
     /// Accumulators: the serial part and this many levels but one.
     pub(crate) const FRAME_COUNT: usize = 9;
     /// Sums of executions that found the ring full.
-    pub(crate) const CARRIES: usize = 512;
+    pub(crate) const CARRIES: usize = 576;
     /// Regions that can be carried at a time.
     pub(crate) const CARRY_COUNT: usize = 8;
     /// Words of a slot.
@@ -159,11 +161,16 @@ pub(crate) mod frame {
     pub(crate) const BUSY: usize = MERGED + 1;
     /// Of a carry: end of the last.
     pub(crate) const END: usize = MERGED + 2;
-    /// Words of a frame.
-    pub(crate) const WORDS: usize = 40;
+    /// Counts of [`DSM`] that are not zero, one bit each. The words of the
+    /// others are stale.
+    pub(crate) const DSM_MASK: usize = END + 1;
+    /// [`DsmCount`](crate::dsm::DsmCount)s.
+    pub(crate) const DSM: usize = DSM_MASK + 1;
+    /// Words of a frame, whole cache lines.
+    pub(crate) const WORDS: usize = 56;
 }
 
-const _: () = assert!(frame::END < frame::WORDS);
+const _: () = assert!(frame::DSM + crate::dsm::DsmCount::COUNT <= frame::WORDS);
 const _: () = assert!(slot::FRAMES + slot::FRAME_COUNT * frame::WORDS <= slot::CARRIES);
 const _: () = assert!(slot::CARRIES + slot::CARRY_COUNT * frame::WORDS <= slot::WORDS);
 const _: () = assert!(header::EXECUTABLE + header::EXECUTABLE_WORDS <= header::WORDS);

@@ -1,6 +1,6 @@
 //! The schema between a run and its analysis, and both ends of it.
 //!
-//! * [`state`], [`record`]: what a thread can say about itself.
+//! * [`state`], [`dsm`], [`record`]: what a thread can say about itself.
 //! * [`recorder`]: how it says so, inside the running program.
 //! * [`live`]: where running programs and the drainer meet.
 //! * [`drain`]: moves records from running programs to the recording.
@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod drain;
+pub mod dsm;
 pub mod live;
 pub mod model;
 pub mod reader;

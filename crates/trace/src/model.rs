@@ -87,8 +87,11 @@ pub struct Machine {
 /// One process of a recording.
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// Node of a cluster run; 0 otherwise.
+    /// Node of a cluster run; 0 otherwise. The processes of a cluster are one
+    /// here: node 0's, with the threads of all.
     pub node: NodeId,
+    /// Process number of node 0 if it is part of a cluster, else 0.
+    pub cluster: u32,
     /// Operating-system process number.
     pub pid: u32,
     /// Program, as the kernel names it.
@@ -153,6 +156,8 @@ pub struct Site {
 pub struct Thread {
     /// Its number in this process.
     pub id: ThreadId,
+    /// Node of a cluster run that it was on; 0 otherwise.
+    pub node: NodeId,
     /// Operating-system thread number.
     pub os_id: u32,
     /// First and last sign of life.

@@ -1,5 +1,6 @@
 //! What one thread says: the records of its stream, decoded.
 
+use crate::dsm::DsmCounts;
 use crate::state::{PerState, State};
 use fathomp_base::{InstanceId, SiteId, Ticks};
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,16 @@ pub struct Instance {
     pub tasks_run: u64,
     /// Times this thread waited, per state.
     pub waits: PerState<u32>,
+    /// What sharing memory between nodes cost, if anything.
+    pub dsm: Option<Box<DsmCounts>>,
+}
+
+impl Instance {
+    /// What sharing memory between nodes cost.
+    #[must_use]
+    pub fn dsm_counts(&self) -> DsmCounts {
+        self.dsm.as_deref().copied().unwrap_or_default()
+    }
 }
 
 /// A span of time in one state.
@@ -148,10 +159,4 @@ pub struct Counters {
     pub cycles: Option<u64>,
     /// Instructions retired in user mode.
     pub instructions: Option<u64>,
-    /// Write faults served by the DSM at this node's own pages.
-    pub write_faults_local: Option<u64>,
-    /// Write faults served by the DSM at other nodes' pages.
-    pub write_faults_remote: Option<u64>,
-    /// Fetch faults served by the DSM.
-    pub fetch_faults: Option<u64>,
 }

@@ -60,6 +60,8 @@ pub(crate) struct Origin {
 pub(crate) struct ProcessNote {
     pub(crate) pid: u32,
     pub(crate) node: NodeId,
+    /// Process number of node 0 of the cluster it belongs to; 0 for none.
+    pub(crate) cluster: u32,
     pub(crate) executable: String,
     pub(crate) runtime: String,
     pub(crate) zero: Ticks,

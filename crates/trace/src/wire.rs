@@ -5,6 +5,7 @@
 //! including this one (bits 8-15). A reader skips kinds it does not know, and
 //! words at the end of a record that it does not know.
 
+use crate::dsm::{DsmCount, DsmCounts};
 use crate::record::{CounterReading, Counters, Instance, Interval, LoopKind, LoopShare, Record};
 use crate::state::{PerState, State};
 use fathomp_base::{InstanceId, SiteId, ThreadId, Ticks};
@@ -21,7 +22,7 @@ pub(crate) const INTERVAL_WORDS: usize = 3;
 /// Words of a loop.
 pub(crate) const LOOP_WORDS: usize = 7;
 /// Most words of a counter reading.
-pub(crate) const COUNTERS_WORDS: usize = 3 + 9;
+pub(crate) const COUNTERS_WORDS: usize = 3 + 6;
 /// Words of the mark that a thread begins.
 pub(crate) const THREAD_BEGIN_WORDS: usize = 3;
 /// Words of the mark that a thread ends.
@@ -99,12 +100,15 @@ pub(crate) struct InstanceHead {
     pub(crate) mask: u16,
     /// Executions and their time, if more than one.
     pub(crate) merged: Option<(u32, u64)>,
+    /// Counts of sharing between nodes that follow, one bit each.
+    pub(crate) dsm: u64,
 }
 
 const HAS_PARENT: u64 = 1;
 const HAS_WORK: u64 = 2;
 const HAS_TASKS: u64 = 4;
 const HAS_MERGED: u64 = 8;
+const HAS_DSM: u64 = 16;
 
 impl InstanceHead {
     #[inline(always)]
@@ -114,25 +118,33 @@ impl InstanceHead {
             | flag(self.chunks | self.iterations != 0, HAS_WORK)
             | flag(self.tasks_created | self.tasks_run != 0, HAS_TASKS)
             | flag(self.merged.is_some(), HAS_MERGED)
+            | flag(self.dsm != 0, HAS_DSM)
     }
 
     #[inline(always)]
-    fn words_with(flags: u64, mask: u16) -> usize {
-        let optional = (flags & HAS_PARENT) + (flags >> 1 & 7).count_ones() as u64 * 2;
-        7 + optional as usize + mask.count_ones() as usize * 2
+    fn words_with(&self, flags: u64) -> usize {
+        let optional = (flags & HAS_PARENT) as usize + (flags >> 1 & 7).count_ones() as usize * 2;
+        let dsm = (flags & HAS_DSM) as usize / HAS_DSM as usize + self.dsm.count_ones() as usize;
+        7 + optional + self.mask.count_ones() as usize * 2 + dsm
     }
 
     /// Words this instance takes.
     #[inline(always)]
     pub(crate) fn words(&self) -> usize {
-        Self::words_with(self.flags(), self.mask)
+        self.words_with(self.flags())
     }
 
-    /// Writes it; `state` gives ticks and waits of a state by its number.
+    /// Writes it; `state` gives ticks and waits of a state by its number, `dsm`
+    /// a count of sharing by its number.
     #[inline(always)]
-    pub(crate) fn write(&self, sink: &mut impl Sink, state: impl Fn(usize) -> (u64, u64)) {
+    pub(crate) fn write(
+        &self,
+        sink: &mut impl Sink,
+        state: impl Fn(usize) -> (u64, u64),
+        dsm: impl Fn(usize) -> u64,
+    ) {
         let flags = self.flags();
-        let length = Self::words_with(flags, self.mask) as u64;
+        let length = self.words_with(flags) as u64;
         let level = u64::from(high(self.site_and_level)).min(0xffff);
         sink.put(INSTANCE | length << 8 | u64::from(self.mask) << 16 | flags << 32 | level << 48);
         sink.put(pair(low(self.site_and_level), low(self.team)));
@@ -166,6 +178,14 @@ impl InstanceHead {
             sink.put(waits);
             mask &= mask - 1;
         }
+        if flags & HAS_DSM != 0 {
+            sink.put(self.dsm);
+            let mut mask = self.dsm;
+            while mask != 0 {
+                sink.put(dsm(mask.trailing_zeros() as usize));
+                mask &= mask - 1;
+            }
+        }
     }
 }
 
@@ -191,13 +211,16 @@ pub(crate) fn write_instance(sink: &mut impl Sink, instance: &Instance) {
         tasks_run: instance.tasks_run,
         mask,
         merged: (instance.merged > 1).then_some((instance.merged, instance.busy.0)),
+        dsm: instance.dsm_counts().mask(),
     };
-    head.write(sink, |state| {
+    let state = |state: usize| {
         (
             instance.states.0[state].0,
             u64::from(instance.waits.0[state]),
         )
-    });
+    };
+    let dsm = instance.dsm_counts();
+    head.write(sink, state, |count| dsm.0[count]);
 }
 
 /// Writes an interval.
@@ -235,9 +258,6 @@ pub(crate) fn write_counters(sink: &mut impl Sink, reading: &CounterReading) {
         some(counts.involuntary_switches),
         counts.cycles,
         counts.instructions,
-        counts.write_faults_local,
-        counts.write_faults_remote,
-        counts.fetch_faults,
     ];
     let mask = (0..values.len()).fold(0_u64, |mask, i| mask | u64::from(values[i].is_some()) << i);
     let length = 3 + u64::from(mask.count_ones());
@@ -367,6 +387,10 @@ impl Body<'_> {
             }
         }
         decoded.states = states;
+        if flags & HAS_DSM != 0 {
+            let counts = dsm_counts(next()?, next)?;
+            decoded.dsm = (!counts.is_zero()).then(|| Box::new(counts));
+        }
         Ok(decoded)
     }
 
@@ -397,7 +421,7 @@ impl Body<'_> {
 
     fn counters(&self) -> Result<CounterReading, Malformed> {
         let mask = self.first >> 16 & 0xffff;
-        let mut values = [None; 9];
+        let mut values = [None; 6];
         let mut words = self.rest.iter().skip(2);
         for (number, value) in values.iter_mut().enumerate() {
             if mask & 1 << number != 0 {
@@ -416,12 +440,24 @@ impl Body<'_> {
                 involuntary_switches: values[3].unwrap_or(0),
                 cycles: values[4],
                 instructions: values[5],
-                write_faults_local: values[6],
-                write_faults_remote: values[7],
-                fetch_faults: values[8],
             },
         })
     }
+}
+
+/// Counts of sharing; those from a later version are passed over.
+fn dsm_counts(
+    mask: u64,
+    mut next: impl FnMut() -> Result<u64, Malformed>,
+) -> Result<DsmCounts, Malformed> {
+    let mut counts = DsmCounts::default();
+    for number in (0..u64::BITS as usize).filter(|number| mask >> number & 1 != 0) {
+        let value = next()?;
+        if number < DsmCount::COUNT {
+            counts.0[number] = value;
+        }
+    }
+    Ok(counts)
 }
 
 fn loop_kind(number: u8) -> Option<LoopKind> {
@@ -448,6 +484,7 @@ mod tests {
             parent in proptest::option::of(any::<u64>()),
             merged in prop_oneof![Just(1_u32), 2..u32::MAX],
             states in proptest::array::uniform11((any::<bool>(), any::<u64>(), any::<u32>())),
+            dsm in proptest::array::uniform17(prop_oneof![Just(0), any::<u64>()]),
         ) -> Instance {
             let mut instance = Instance {
                 site: SiteId(numbers[0]),
@@ -466,6 +503,7 @@ mod tests {
                 iterations: u64::from(numbers[7] % 3) << 40,
                 tasks_created: u64::from(numbers[8] % 2),
                 tasks_run: u64::from(numbers[9] % 2),
+                dsm: Some(Box::new(DsmCounts(dsm))).filter(|counts| !counts.is_zero()),
                 ..Instance::default()
             };
             for (number, (present, ticks, waits)) in states.into_iter().enumerate().skip(1) {
@@ -510,7 +548,6 @@ mod tests {
                         involuntary_switches: number % 2,
                         cycles: (kind > 2).then_some(number),
                         instructions: (kind > 3).then_some(0),
-                        fetch_faults: (kind > 4).then_some(number % 9),
                         ..Counters::default()
                     },
                 });

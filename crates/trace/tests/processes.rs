@@ -13,7 +13,7 @@ use std::time::Duration;
 #[test]
 fn as_a_child() {
     let Some(role) = role() else { return };
-    let recorder = Recorder::from_environment("child", fathomp_sys::clock::pair()).unwrap();
+    let recorder = Recorder::from_environment("child", fathomp_sys::clock::pair(), None).unwrap();
     let thread = recorder.attach().unwrap();
     let site = region(recorder, 0);
     match role.as_str() {

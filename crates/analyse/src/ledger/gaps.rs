@@ -2,6 +2,7 @@
 
 use super::{Part, take, total};
 use fathomp_base::{SiteId, Ticks};
+use fathomp_trace::dsm::DsmCounts;
 use fathomp_trace::model::Process;
 use fathomp_trace::record::Record;
 use fathomp_trace::state::{PerState, State};
@@ -33,6 +34,8 @@ pub(crate) struct Gap {
     pub(crate) tasks_created: u64,
     /// See `tasks_created`.
     pub(crate) tasks_run: u64,
+    /// Sharing memory outside regions.
+    pub(crate) dsm: DsmCounts,
 }
 
 /// First and last moment of a process: as recorded, widened to hold every
@@ -175,6 +178,7 @@ fn gap(process: &Process, index: usize, parts: &[Part<'_>], life: &Life) -> Gap 
         }
         gap.tasks_created = gap.tasks_created.saturating_add(instance.tasks_created);
         gap.tasks_run = gap.tasks_run.saturating_add(instance.tasks_run);
+        gap.dsm += &instance.dsm_counts();
         for state in State::ALL {
             if state != State::Compute {
                 gap.states[state] += instance.states[state];

@@ -22,6 +22,7 @@ pub use region::{dismiss, serve};
 
 use crate::parallel::LARGEST_TEAM;
 use crate::sync::Names;
+use fathomp_base::NodeId;
 use fathomp_sys::outlined::Outlined;
 use fathomp_sys::static_ref::AtomicRef;
 use memory::Lent;
@@ -209,6 +210,17 @@ pub fn is_node() -> bool {
 #[inline]
 pub(crate) fn installed() -> Option<&'static Nodes> {
     INSTALLED.0.load(Ordering::Acquire)
+}
+
+/// This node's number and the process number of node 0, whose children the
+/// others are, if this process is a node.
+pub(crate) fn identity() -> Option<(NodeId, u32)> {
+    let node = installed()?.cluster.node();
+    let first = match node {
+        0 => std::process::id(),
+        _ => std::os::unix::process::parent_id(),
+    };
+    Some((NodeId(u16::try_from(node).unwrap_or(0)), first))
 }
 
 /// Runs in a forked child: it is no node.

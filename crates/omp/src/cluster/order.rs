@@ -12,6 +12,7 @@ use crate::worksharing::Preset;
 use fathomp_sys::outlined::{Opaque, Outlined};
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::sync::atomic::Ordering;
 
 /// An order.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +39,8 @@ pub(super) struct Region {
     pub(super) call: usize,
     /// Table of the region's task reductions; 0 if none.
     pub(super) table: usize,
+    /// Number of this execution in recordings; 0 if it has none.
+    pub(super) instance: u64,
     /// ICVs of the task that met the region.
     pub(super) icvs: Icvs,
     pub(super) preset: Option<Preset>,
@@ -71,7 +74,7 @@ impl fmt::Display for Nonsense {
 const LEAVE: u64 = u64::from_le_bytes(*b"fathoml\x01");
 const REGION: u64 = u64::from_le_bytes(*b"fathomr\x01");
 
-const ICVS: usize = 7;
+const ICVS: usize = 8;
 const PRESET: usize = ICVS + 5;
 const WORDS: usize = PRESET + 8;
 
@@ -89,6 +92,7 @@ impl Region {
             bind: fork.bind,
             call: fork.call,
             table: team.tasks.region_table(),
+            instance: team.dock.instance.load(Ordering::Relaxed),
             icvs: *icvs,
             preset: fork.preset,
         }
@@ -122,6 +126,7 @@ impl Region {
             pair(self.total, self.level),
             pair(self.team_num, self.num_teams),
             self.table as u64,
+            self.instance,
         ]);
         words[ICVS..PRESET].copy_from_slice(&icvs_to_words(&self.icvs, self.bind));
         if let Some(preset) = self.preset {
@@ -163,6 +168,7 @@ impl Region {
             bind,
             call: words[3] as usize,
             table: words[6] as usize,
+            instance: words[7],
             icvs,
             preset,
         })
@@ -323,6 +329,7 @@ mod tests {
             bind: Some(ProcBind::Spread),
             call: 77,
             table: 0x1000,
+            instance: 1 << 40,
             icvs,
             preset: Some(Preset(Loop {
                 iterations: Iterations::signed(9, -100, -7),

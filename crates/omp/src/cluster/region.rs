@@ -26,6 +26,8 @@ pub(crate) struct Part {
     pub(crate) here: u32,
     /// Members on all nodes.
     pub(crate) total: u32,
+    /// Number of this execution, if another node has given it one; else 0.
+    pub(crate) instance: u64,
     /// None if all are on this one.
     pub(crate) nodes: Option<&'static Nodes>,
 }
@@ -38,6 +40,7 @@ impl Part {
             first: 0,
             here: size,
             total: size,
+            instance: 0,
             nodes: None,
         }
     }
@@ -88,6 +91,7 @@ impl Nodes {
             first,
             here,
             total,
+            instance: 0,
             nodes: Some(self),
         }
     }
@@ -149,7 +153,10 @@ impl Nodes {
 
     /// Runs this node's part of a region.
     fn run(&'static self, region: &Region) {
-        let part = self.mine(region.total);
+        let part = Part {
+            instance: region.instance,
+            ..self.mine(region.total)
+        };
         if part.here == 0 {
             self.regions.fetch_add(1, Ordering::Relaxed);
             return;
@@ -194,6 +201,8 @@ impl Nodes {
 /// takes part in regions until node 0 calls [`dismiss`].
 pub fn serve() {
     let Some(nodes) = installed() else { return };
+    // Its waiting is recorded from the first region on.
+    current();
     loop {
         // Between regions, and during those in which this node has no part.
         nodes.cluster.barrier(0);

@@ -1,6 +1,7 @@
 //! Tables for a terminal: aligned, no wider than asked for, and free of
 //! control characters whatever a binary calls its functions.
 
+mod dsm;
 mod grid;
 mod prediction;
 mod regions;

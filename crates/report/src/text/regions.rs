@@ -60,6 +60,10 @@ pub fn regions(analysis: &Analysis, options: RegionOptions) -> String {
     text.push('\n');
     let explanation = "Share: of the wall time. Eff: parallel efficiency. Bal: load balance. Wait, Ovh: waiting and runtime overhead, of the threads' time.";
     text.push_str(&wrapped(explanation, width, ""));
+    if let Some(shared) = super::dsm::table(analysis, width, options.threads) {
+        text.push('\n');
+        text.push_str(&shared);
+    }
     let problems: Vec<String> = analysis
         .problems
         .iter()
@@ -145,7 +149,10 @@ fn thread_row(grid: &mut Grid, name: &str, thread: &ThreadShare) {
 }
 
 /// The rows of a region's threads and what to call them.
-fn chosen<'a>(analysis: &Analysis, region: &'a Region) -> Vec<(String, &'a ThreadShare)> {
+pub(super) fn chosen<'a>(
+    analysis: &Analysis,
+    region: &'a Region,
+) -> Vec<(String, &'a ThreadShare)> {
     let called = |thread: &ThreadShare| {
         if analysis.processes.len() > 1 {
             format!("thread {}:{}", thread.process, thread.thread)

@@ -7,6 +7,7 @@ mod advice;
 pub(crate) mod bench;
 mod curves;
 mod details;
+mod dsm;
 mod efficiencies;
 mod environment;
 mod listings;
@@ -47,6 +48,7 @@ pub(crate) struct Page {
     loops: Option<table::Table>,
     waits: Option<table::Table>,
     counters: Option<table::Table>,
+    dsm: Option<dsm::Sharing>,
     environment: Vec<Fact>,
 }
 
@@ -122,6 +124,7 @@ pub(crate) fn build(input: &Input<'_>) -> (Page, TimelineData) {
         loops: main.and_then(listings::loops),
         waits: main.and_then(listings::waits),
         counters: main.and_then(listings::counters),
+        dsm: main.and_then(dsm::build),
         environment: environment::facts(input),
     };
     page.title = format!("{} – fathomp", page.program);
@@ -183,6 +186,7 @@ fn sections(page: &Page) -> Vec<Link> {
         (page.regions.is_some(), "regions", "Regions"),
         (!page.timelines.is_empty(), "timeline", "Timeline"),
         (!page.details.is_empty(), "details", "Region by region"),
+        (page.dsm.is_some(), "dsm", "DSM"),
         (page.loops.is_some(), "loops", "Loops"),
         (page.waits.is_some(), "waits", "Waits"),
         (page.counters.is_some(), "counters", "Counters"),

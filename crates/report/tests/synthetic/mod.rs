@@ -160,6 +160,8 @@ impl Model {
                     tasks_created: 0,
                     tasks_run: 0,
                     counts: counts(self.work_ms / f64::from(threads) * 0.4),
+                    node: 0,
+                    dsm: None,
                 }
             })
             .collect();
@@ -208,6 +210,7 @@ impl Model {
                 self.instances * u64::from(threads),
             )]),
             counts: counts(self.work_ms * 0.4),
+            dsm: None,
             confidence: if self.instances > 1000 {
                 Confidence::Merged
             } else {
@@ -240,7 +243,6 @@ fn counts(faults: f64) -> Counts {
         involuntary_switches: (faults / 40.0).round(),
         cycles: Some(faults * 6.1e6),
         instructions: Some(faults * 9.3e6),
-        ..Counts::default()
     }
 }
 
@@ -292,6 +294,7 @@ pub(crate) fn analysis(threads: u32) -> Analysis {
         parallel_time_fraction: 1.0 - SERIAL_MS * 1e6 / wall,
         parallel_work_fraction: 1.0 - SERIAL_MS * 1e6 / useful,
         counts: counts(3600.0),
+        dsm: None,
         processes: vec![ProcessRow {
             node: 0,
             pid: 4711,
@@ -313,6 +316,8 @@ pub(crate) fn analysis(threads: u32) -> Analysis {
                 end_ns: wall as u64,
                 states: Times::default(),
                 counts: Counts::default(),
+                node: 0,
+                dsm: None,
                 dropped: 0,
             })
             .collect(),
@@ -364,6 +369,8 @@ fn serial(threads: u32, wall: f64) -> Region {
                 tasks_created: 0,
                 tasks_run: 0,
                 counts: counts(if thread == 0 { 210.0 } else { 0.0 }),
+                node: 0,
+                dsm: None,
             }
         })
         .collect();
@@ -396,6 +403,7 @@ fn serial(threads: u32, wall: f64) -> Region {
         confidence: Confidence::Complete,
         threads: shares,
         counts: counts(210.0),
+        dsm: None,
         ..MODELS[0].region(threads, wall)
     }
 }

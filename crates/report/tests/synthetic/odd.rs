@@ -55,7 +55,6 @@ pub(crate) fn extreme(fraction: f64) -> Analysis {
         involuntary_switches: fraction,
         cycles: Some(fraction),
         instructions: Some(fraction),
-        ..Counts::default()
     };
     let efficiency = Efficiency {
         parallel: fraction,

@@ -116,6 +116,9 @@ fn absorb(sum: &mut Instance, other: &Instance) {
     sum.iterations = sum.iterations.saturating_add(other.iterations);
     sum.tasks_created = sum.tasks_created.saturating_add(other.tasks_created);
     sum.tasks_run = sum.tasks_run.saturating_add(other.tasks_run);
+    if let Some(more) = &other.dsm {
+        *sum.dsm.get_or_insert_default().as_mut() += more;
+    }
 }
 
 fn add_counters(a: &Counters, b: &Counters) -> Counters {
@@ -133,15 +136,13 @@ fn add_counters(a: &Counters, b: &Counters) -> Counters {
             .saturating_add(b.involuntary_switches),
         cycles: both(a.cycles, b.cycles),
         instructions: both(a.instructions, b.instructions),
-        write_faults_local: both(a.write_faults_local, b.write_faults_local),
-        write_faults_remote: both(a.write_faults_remote, b.write_faults_remote),
-        fetch_faults: both(a.fetch_faults, b.fetch_faults),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dsm::DsmCount;
     use fathomp_base::{InstanceId, Ticks};
 
     fn execution(number: u64) -> Instance {
@@ -157,6 +158,7 @@ mod tests {
         };
         instance.states[State::Lock] = Ticks(7);
         instance.waits[State::Lock] = 2;
+        instance.dsm.get_or_insert_default()[DsmCount::FetchFaults] = 4;
         instance
     }
 
@@ -176,6 +178,7 @@ mod tests {
             assert_eq!(sum.instance, InstanceId(1));
             assert_eq!(sum.states[State::Lock], Ticks(21));
             assert_eq!(sum.waits[State::Lock], 6);
+            assert_eq!(sum.dsm_counts()[DsmCount::FetchFaults], 12);
             assert!(sums.is_empty());
         }
     }

@@ -150,6 +150,7 @@ impl Source {
         ProcessNote {
             pid: self.pid,
             node: NodeId((self.read(header::PROCESS) >> 32) as u16),
+            cluster: u32::try_from(self.read(header::CLUSTER)).unwrap_or(0),
             executable: self.string(header::EXECUTABLE, header::EXECUTABLE_WORDS),
             runtime: self.string(header::RUNTIME, header::RUNTIME_WORDS),
             zero: self.began.ticks,
@@ -287,6 +288,15 @@ impl Source {
                     u32::try_from(read(frame::WAITS + state as usize)).unwrap_or(u32::MAX);
             }
         }
+        let mask = read(frame::DSM_MASK);
+        if mask != 0 {
+            let counts = instance.dsm.get_or_insert_default();
+            for (number, count) in counts.0.iter_mut().enumerate() {
+                if mask >> number & 1 != 0 {
+                    *count = read(frame::DSM + number);
+                }
+            }
+        }
         instance
     }
 
@@ -314,5 +324,8 @@ fn says_something(serial: &Instance) -> bool {
     let worked = State::ALL
         .into_iter()
         .any(|state| state != State::Idle && serial.waits[state] != 0);
-    worked || serial.loops != 0 || serial.chunks + serial.tasks_created + serial.tasks_run != 0
+    worked
+        || serial.dsm.is_some()
+        || serial.loops != 0
+        || serial.chunks + serial.tasks_created + serial.tasks_run != 0
 }

@@ -4,6 +4,7 @@
 //! is said in [`Recording::problems`]. No content makes the reader panic.
 
 mod check;
+mod cluster;
 mod parse;
 mod salvage;
 
@@ -84,6 +85,7 @@ pub fn open(directory: &Path) -> Result<Recording, OpenError> {
         .collect();
     processes.sort_by_key(|process| (process.clock.zero_unix_ns, process.pid));
     check::check_whole(&meta, &processes, &mut problems);
+    let processes = cluster::unite(processes);
     Ok(Recording {
         meta,
         processes,

@@ -243,6 +243,7 @@ impl Parser {
             .sum();
         let threads = self.threads.into_iter().map(|(id, thread)| Thread {
             id,
+            node: note.node,
             os_id: thread.note.os_id,
             begin: thread.note.begin,
             end: thread.note.end,
@@ -251,6 +252,7 @@ impl Parser {
         });
         let process = Process {
             node: note.node,
+            cluster: note.cluster,
             pid: note.pid,
             executable: PathBuf::from(&note.executable),
             clock: note.clock(),

@@ -4,6 +4,7 @@
 
 use super::cells::Own;
 use super::thread::{ThreadRecorder, head_of, words};
+use crate::dsm::DsmCount;
 use crate::layout::{frame, slot};
 use crate::state::State;
 use fathomp_base::Ticks;
@@ -56,6 +57,17 @@ pub(super) fn add(thread: &ThreadRecorder, from: &Frame, end: Ticks) -> bool {
             }
         }
         to[frame::MASK].write(have | new);
+        let (have, new) = (to[frame::DSM_MASK].read(), from[frame::DSM_MASK].read());
+        for count in (0..DsmCount::COUNT).filter(|count| new >> count & 1 != 0) {
+            let word = frame::DSM + count;
+            let before = if have >> count & 1 != 0 {
+                to[word].read()
+            } else {
+                0
+            };
+            to[word].write(before.wrapping_add(from[word].read()));
+        }
+        to[frame::DSM_MASK].write(have | new);
         return true;
     }
     if used == slot::CARRY_COUNT {

@@ -42,6 +42,8 @@ pub struct Settings {
     pub interval_ns: u64,
     /// This process's node (`FATHOMP_NODE`).
     pub node: NodeId,
+    /// Process number of node 0, if this is a node of a cluster.
+    pub cluster: Option<u32>,
 }
 
 impl Settings {
@@ -54,6 +56,7 @@ impl Settings {
             threads: 256,
             interval_ns: 1000,
             node: NodeId(0),
+            cluster: None,
         }
     }
 
@@ -134,9 +137,20 @@ impl Recorder {
     /// that only starts other programs need not be recorded. `started` is when
     /// the process did start: what its initial thread did until now is serial
     /// time too.
+    ///
+    /// `node` is this process's number if it is a node of a cluster, with the
+    /// process number of node 0. The program's first thread is the first that
+    /// attaches there, and instances are numbered apart from other nodes'.
     #[must_use]
-    pub fn from_environment(runtime: &str, started: Pair) -> Option<&'static Self> {
-        let settings = Settings::from_variables(|name| std::env::var_os(name))?;
+    pub fn from_environment(
+        runtime: &str,
+        started: Pair,
+        node: Option<(NodeId, u32)>,
+    ) -> Option<&'static Self> {
+        let mut settings = Settings::from_variables(|name| std::env::var_os(name))?;
+        if let Some((node, first)) = node {
+            (settings.node, settings.cluster) = (node, Some(first));
+        }
         Self::or_sentence(settings, runtime, Some(started))
     }
 
@@ -204,6 +218,8 @@ impl Recorder {
         let start_time = live::start_time(std::process::id());
         head(header::START_TIME, start_time.unwrap_or(0));
         head(header::PID_NAMESPACE, live::pid_namespace());
+        head(header::CLUSTER, settings.cluster.unwrap_or(0).into());
+        let first_instance = 1 | u64::from(settings.node.0) << 48;
         let strings = |at: usize, length: usize| &words[at..at + length];
         let executable = std::env::current_exe().unwrap_or_default();
         sites::put_string(
@@ -224,7 +240,7 @@ impl Recorder {
             settings,
             runtime: runtime.to_owned(),
             sites,
-            instances: Apart(AtomicU64::new(1)),
+            instances: Apart(AtomicU64::new(first_instance)),
             claimed: (0..geometry.slots)
                 .map(|_| AtomicBool::new(false))
                 .collect(),
@@ -287,7 +303,8 @@ impl Recorder {
     /// When the calling thread, which attaches, began: the initial thread with
     /// the process, others now.
     fn begin_of_thread(&self) -> Option<Ticks> {
-        if !process::is_initial_thread() {
+        let of_cluster = self.settings.cluster.is_some();
+        if !of_cluster && !process::is_initial_thread() {
             return None;
         }
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);

@@ -48,7 +48,6 @@ impl Sampler {
             cycles: hardware.map(|(now, before)| now.cycles.saturating_sub(before.cycles)),
             instructions: hardware
                 .map(|(now, before)| now.instructions.saturating_sub(before.instructions)),
-            ..Counters::default()
         }
     }
 

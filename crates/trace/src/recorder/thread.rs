@@ -4,6 +4,7 @@ use super::Recorder;
 use super::carry;
 use super::cells::{Apart, Own};
 use super::sampler::Sampler;
+use crate::dsm::{DsmCount, DsmCounts};
 use crate::layout::{frame, slot};
 use crate::record::{CounterReading, Interval, LoopShare};
 use crate::ring::{Cursor, Ring};
@@ -262,6 +263,35 @@ impl ThreadRecorder {
         self.innermost()[frame::TASKS_RUN].add(1);
     }
 
+    /// Sharing memory between nodes has cost the thread this. Time in faults is
+    /// time it communicates; locks, flushes and barriers are part of waits that
+    /// are told by themselves.
+    pub fn dsm(&self, counts: &DsmCounts) {
+        let frame = self.innermost();
+        let (have, mut more) = (frame[frame::DSM_MASK].read(), counts.mask());
+        frame[frame::DSM_MASK].write(have | more);
+        while more != 0 {
+            let number = more.trailing_zeros() as usize;
+            let word = &frame[frame::DSM + number];
+            if have >> number & 1 != 0 {
+                word.add(counts.0[number]);
+            } else {
+                word.write(counts.0[number]);
+            }
+            more &= more - 1;
+        }
+        let faults = counts.fault_time().0;
+        if faults != 0 {
+            let number = [
+                DsmCount::WriteFaultsLocal,
+                DsmCount::WriteFaultsRemote,
+                DsmCount::FetchFaults,
+            ];
+            let number = number.iter().map(|count| counts[*count]).sum::<u64>();
+            self.accumulate(frame, State::Communication, faults, number.max(1));
+        }
+    }
+
     /// The thread has no more iterations of a worksharing loop. The region's
     /// sums of chunks and iterations come from [`chunk`](Self::chunk) alone,
     /// the loop's own from `share`.
@@ -380,13 +410,15 @@ impl ThreadRecorder {
     #[inline(always)]
     pub(super) fn put_instance(&self, head: &InstanceHead, frame: &[AtomicU64; frame::WORDS]) {
         let mut record = self.ring.append();
-        head.write(&mut record, |state| {
+        let state = |state: usize| {
             let state = state.min(State::COUNT - 1);
             (
                 frame[frame::TICKS + state].read(),
                 frame[frame::WAITS + state].read(),
             )
-        });
+        };
+        let dsm = |count: usize| frame[frame::DSM + count.min(DsmCount::COUNT - 1)].read();
+        head.write(&mut record, state, dsm);
         record.commit();
         self.ring.prefetch();
     }
@@ -499,6 +531,7 @@ pub(super) fn words(slot: &[AtomicU64; slot::WORDS], at: usize) -> &[AtomicU64; 
 #[inline(always)]
 fn clear(frame: &[AtomicU64; frame::WORDS]) {
     frame[frame::MASK].write(0);
+    frame[frame::DSM_MASK].write(0);
     frame[frame::LOOPS].write(0);
     frame[frame::CHUNKS].write(0);
     frame[frame::ITERATIONS].write(0);
@@ -510,6 +543,7 @@ fn clear(frame: &[AtomicU64; frame::WORDS]) {
 #[inline(always)]
 pub(crate) fn is_quiet(frame: &[AtomicU64; frame::WORDS]) -> bool {
     let work = frame[frame::MASK].read() & !(1 << State::Idle as u64)
+        | frame[frame::DSM_MASK].read()
         | frame[frame::LOOPS].read()
         | frame[frame::CHUNKS].read()
         | frame[frame::TASKS_CREATED].read()
@@ -526,6 +560,7 @@ pub(crate) fn head_of(
 ) -> InstanceHead {
     /// Known states but the remainder.
     const STATES: u16 = ((1 << State::COUNT) - 1) & !1;
+    const COUNTS: u64 = (1 << DsmCount::COUNT) - 1;
     InstanceHead {
         site_and_level: frame[frame::SITE].read(),
         instance: frame[frame::INSTANCE].read(),
@@ -541,5 +576,6 @@ pub(crate) fn head_of(
         tasks_run: frame[frame::TASKS_RUN].read(),
         mask: frame[frame::MASK].read() as u16 & STATES,
         merged,
+        dsm: frame[frame::DSM_MASK].read() & COUNTS,
     }
 }

@@ -1,0 +1,189 @@
+//! What sharing memory between nodes cost: the recorder's counts, added up.
+
+use crate::ledger::{Ledger, Part, Team};
+use fathomp_base::{Clock, Ticks};
+use fathomp_trace::dsm::{DsmCount, DsmCounts};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+/// Counts and times of sharing memory between nodes.
+///
+/// A thread's own are those that its faults, locks, flushes and barriers caused.
+/// What a node did for others (`diffs_applied`, `pages_served`, `bytes_sent`) is
+/// with whichever of its threads went on next, so only sums over a node's
+/// threads mean something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Dsm {
+    /// Write faults at pages whose home is the thread's node (Nwl).
+    pub write_faults_local: u64,
+    /// Write faults at copies of other nodes' pages (Nwr): each makes a twin.
+    pub write_faults_remote: u64,
+    /// Faults that waited for a page's content (Nf).
+    pub fetch_faults: u64,
+    /// Pages that came in for them, those fetched in advance included.
+    pub pages_fetched: u64,
+    /// Diffs made (of pages that other nodes are home of).
+    pub diffs_made: u64,
+    /// Diffs sent (Ndt).
+    pub diffs_sent: u64,
+    /// Copies that became invalid because write notices named them.
+    pub invalidations: u64,
+    /// Locks of the cluster asked for, atomics between nodes included.
+    pub locks: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Barriers of the nodes.
+    pub barriers: u64,
+    /// Other nodes' diffs written into pages at home here.
+    pub diffs_applied: u64,
+    /// Pages sent to other nodes.
+    pub pages_served: u64,
+    /// Bytes given to the transport.
+    pub bytes_sent: u64,
+    /// Time in faults.
+    pub fault_ns: u64,
+    /// Time getting and giving back locks.
+    pub lock_ns: u64,
+    /// Time in flushes.
+    pub flush_ns: u64,
+    /// Time in barriers of the nodes.
+    pub barrier_ns: u64,
+}
+
+impl Dsm {
+    pub(crate) fn new(counts: &DsmCounts, clock: &Clock) -> Self {
+        let ns = |count: DsmCount| clock.span(Ticks(counts[count])).0;
+        Self {
+            write_faults_local: counts[DsmCount::WriteFaultsLocal],
+            write_faults_remote: counts[DsmCount::WriteFaultsRemote],
+            fetch_faults: counts[DsmCount::FetchFaults],
+            pages_fetched: counts[DsmCount::PagesFetched],
+            diffs_made: counts[DsmCount::DiffsMade],
+            diffs_sent: counts[DsmCount::DiffsSent],
+            invalidations: counts[DsmCount::Invalidations],
+            locks: counts[DsmCount::Locks],
+            flushes: counts[DsmCount::Flushes],
+            barriers: counts[DsmCount::Barriers],
+            diffs_applied: counts[DsmCount::DiffsApplied],
+            pages_served: counts[DsmCount::PagesServed],
+            bytes_sent: counts[DsmCount::BytesSent],
+            fault_ns: ns(DsmCount::FaultTicks),
+            lock_ns: ns(DsmCount::LockTicks),
+            flush_ns: ns(DsmCount::FlushTicks),
+            barrier_ns: ns(DsmCount::BarrierTicks),
+        }
+    }
+
+    /// Faults of all kinds.
+    #[must_use]
+    pub fn faults(&self) -> u64 {
+        [self.write_faults_local, self.write_faults_remote]
+            .iter()
+            .fold(self.fetch_faults, |sum, more| sum.saturating_add(*more))
+    }
+
+    /// Time in faults, locks, flushes and barriers of the nodes.
+    #[must_use]
+    pub fn total_ns(&self) -> u64 {
+        [self.lock_ns, self.flush_ns, self.barrier_ns]
+            .iter()
+            .fold(self.fault_ns, |sum, more| sum.saturating_add(*more))
+    }
+}
+
+impl AddAssign<&Self> for Dsm {
+    fn add_assign(&mut self, more: &Self) {
+        let pairs = [
+            (&mut self.write_faults_local, more.write_faults_local),
+            (&mut self.write_faults_remote, more.write_faults_remote),
+            (&mut self.fetch_faults, more.fetch_faults),
+            (&mut self.pages_fetched, more.pages_fetched),
+            (&mut self.diffs_made, more.diffs_made),
+            (&mut self.diffs_sent, more.diffs_sent),
+            (&mut self.invalidations, more.invalidations),
+            (&mut self.locks, more.locks),
+            (&mut self.flushes, more.flushes),
+            (&mut self.barriers, more.barriers),
+            (&mut self.diffs_applied, more.diffs_applied),
+            (&mut self.pages_served, more.pages_served),
+            (&mut self.bytes_sent, more.bytes_sent),
+            (&mut self.fault_ns, more.fault_ns),
+            (&mut self.lock_ns, more.lock_ns),
+            (&mut self.flush_ns, more.flush_ns),
+            (&mut self.barrier_ns, more.barrier_ns),
+        ];
+        for (sum, more) in pairs {
+            *sum = sum.saturating_add(more);
+        }
+    }
+}
+
+/// A region's [`Dsm`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RegionDsm {
+    /// Sum over all threads.
+    pub all: Dsm,
+    /// Along the critical path: of each execution, the thread with the most
+    /// faults and diffs sent, the longer in faults of equal ones; summed over
+    /// executions. Of executions recorded as sums, the thread with the most in
+    /// sum. Of the serial part, the program's first thread.
+    pub critical: Dsm,
+    /// Sum over the threads of each node, by node.
+    pub nodes: BTreeMap<u16, Dsm>,
+}
+
+/// What a thread's counts weigh on the critical path.
+fn weight(counts: &DsmCounts) -> (u64, u64) {
+    let events = [
+        DsmCount::WriteFaultsLocal,
+        DsmCount::WriteFaultsRemote,
+        DsmCount::FetchFaults,
+        DsmCount::DiffsSent,
+    ];
+    let events = events
+        .iter()
+        .fold(0_u64, |sum, count| sum.saturating_add(counts[*count]));
+    (events, counts.fault_time().0)
+}
+
+/// Counts along the critical path, by region.
+pub(crate) fn critical(ledger: &Ledger<'_>) -> BTreeMap<usize, DsmCounts> {
+    let mut sums: BTreeMap<usize, DsmCounts> = BTreeMap::new();
+    if ledger.parts.iter().all(|part| part.record.dsm.is_none())
+        && ledger.gaps.iter().all(|gap| gap.dsm.is_zero())
+    {
+        return sums;
+    }
+    let heaviest = |team: &Team| {
+        let members = team.members.iter().map(|member| &ledger.parts[*member]);
+        members
+            .map(|part| part.record.dsm_counts())
+            .max_by_key(weight)
+    };
+    for team in &ledger.teams {
+        if let Some(counts) = heaviest(team) {
+            *sums.entry(team.region).or_default() += &counts;
+        }
+    }
+    let mut merged: BTreeMap<(usize, usize), DsmCounts> = BTreeMap::new();
+    for part in ledger.parts.iter().filter(|part| Part::merged(part)) {
+        *merged.entry((part.region, part.thread)).or_default() += &part.record.dsm_counts();
+    }
+    let mut most: BTreeMap<usize, DsmCounts> = BTreeMap::new();
+    for ((region, _), counts) in merged {
+        let best = most.entry(region).or_default();
+        if weight(&counts) > weight(best) {
+            *best = counts;
+        }
+    }
+    for (region, counts) in most {
+        *sums.entry(region).or_default() += &counts;
+    }
+    for (life, gap) in ledger.lives.iter().zip(&ledger.gaps) {
+        if life.first {
+            *sums.entry(0).or_default() += &gap.dsm;
+        }
+    }
+    sums
+}

@@ -1,0 +1,140 @@
+//! What sharing memory between nodes costs a thread: the counts of the
+//! SIGSEGV-driven performance models (Cai, Rendell, Strazdins, Wong:
+//! "Performance Models for Cluster-Enabled OpenMP Implementations", ACSAC
+//! 2008), others that go with them, and times.
+
+use fathomp_base::Ticks;
+use std::ops::{AddAssign, Index, IndexMut};
+
+/// One thing that is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum DsmCount {
+    /// Write faults at a page whose home is this node: noticed, nothing copied.
+    WriteFaultsLocal = 0,
+    /// Write faults at a copy of another node's page: it is twinned.
+    WriteFaultsRemote = 1,
+    /// Faults at a page whose content was not here: the thread waited for it.
+    FetchFaults = 2,
+    /// Pages that came in for those faults, those fetched in advance included.
+    PagesFetched = 3,
+    /// Diffs made of pages whose home is elsewhere.
+    DiffsMade = 4,
+    /// Diffs sent to where they are wanted.
+    DiffsSent = 5,
+    /// Copies that became invalid because others' write notices named them.
+    Invalidations = 6,
+    /// Locks of the cluster taken (or tried), atomics between nodes included.
+    Locks = 7,
+    /// Flushes.
+    Flushes = 8,
+    /// Barriers of the nodes.
+    Barriers = 9,
+    /// For other nodes: diffs of theirs written into pages whose home is here.
+    DiffsApplied = 10,
+    /// For other nodes: pages sent to them.
+    PagesServed = 11,
+    /// Bytes this node gave to the transport.
+    BytesSent = 12,
+    /// Ticks spent in faults.
+    FaultTicks = 13,
+    /// Ticks spent getting locks.
+    LockTicks = 14,
+    /// Ticks spent in flushes.
+    FlushTicks = 15,
+    /// Ticks spent in barriers of the nodes.
+    BarrierTicks = 16,
+}
+
+impl DsmCount {
+    /// How many there are.
+    pub const COUNT: usize = 17;
+
+    /// All, in order of their numbers.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::WriteFaultsLocal,
+        Self::WriteFaultsRemote,
+        Self::FetchFaults,
+        Self::PagesFetched,
+        Self::DiffsMade,
+        Self::DiffsSent,
+        Self::Invalidations,
+        Self::Locks,
+        Self::Flushes,
+        Self::Barriers,
+        Self::DiffsApplied,
+        Self::PagesServed,
+        Self::BytesSent,
+        Self::FaultTicks,
+        Self::LockTicks,
+        Self::FlushTicks,
+        Self::BarrierTicks,
+    ];
+}
+
+/// One value per [`DsmCount`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DsmCounts(pub [u64; DsmCount::COUNT]);
+
+impl DsmCounts {
+    /// Nothing was counted.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.0 == [0; DsmCount::COUNT]
+    }
+
+    /// What is not zero, one bit each.
+    #[must_use]
+    pub fn mask(&self) -> u64 {
+        let bits = self.0.iter().zip(0..);
+        bits.fold(0, |mask, (count, bit)| mask | u64::from(*count != 0) << bit)
+    }
+
+    /// Time spent in faults.
+    #[must_use]
+    pub fn fault_time(&self) -> Ticks {
+        Ticks(self[DsmCount::FaultTicks])
+    }
+}
+
+impl Index<DsmCount> for DsmCounts {
+    type Output = u64;
+    fn index(&self, count: DsmCount) -> &u64 {
+        &self.0[count as usize]
+    }
+}
+
+impl IndexMut<DsmCount> for DsmCounts {
+    fn index_mut(&mut self, count: DsmCount) -> &mut u64 {
+        &mut self.0[count as usize]
+    }
+}
+
+impl AddAssign<&Self> for DsmCounts {
+    fn add_assign(&mut self, more: &Self) {
+        for (sum, more) in self.0.iter_mut().zip(more.0) {
+            *sum = sum.saturating_add(more);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_order_agree() {
+        for (number, count) in DsmCount::ALL.into_iter().enumerate() {
+            assert_eq!(count as usize, number);
+        }
+    }
+
+    #[test]
+    fn a_mask_names_what_was_counted() {
+        let mut counts = DsmCounts::default();
+        assert!(counts.is_zero());
+        counts[DsmCount::FetchFaults] = 3;
+        counts += &counts.clone();
+        assert_eq!((counts.mask(), counts.0[2]), (4, 6));
+    }
+}
