@@ -69,6 +69,8 @@ macro_rules! on_all_shapes {
     )+};
 }
 
+mod regions;
+
 fn add(word: &AtomicU64) -> u64 {
     word.fetch_add(1, SeqCst)
 }
