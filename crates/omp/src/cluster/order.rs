@@ -99,9 +99,14 @@ impl Region {
     }
 }
 
-/// Handles above this one belong to allocators that the program has made on
-/// node 0.
+/// Handles above this one are addresses of allocators that the program has made,
+/// in memory that all nodes share.
 const PREDEFINED_ALLOCATORS: u64 = 9;
+
+/// Whether a number may be an allocator's handle: no more can be told here.
+fn is_allocator(handle: u64) -> bool {
+    handle <= PREDEFINED_ALLOCATORS || (4096..1 << 47).contains(&handle) && handle % 8 == 0
+}
 
 const fn pair(low: u32, high: u32) -> u64 {
     low as u64 | (high as u64) << 32
@@ -201,10 +206,6 @@ fn icvs_to_words(icvs: &Icvs, clause: Option<ProcBind>) -> [u64; 5] {
         0,
         0,
     ];
-    let allocator = match icvs.default_allocator as u64 {
-        handle @ ..=PREDEFINED_ALLOCATORS => handle,
-        _ => runtime().initial_icvs().default_allocator as u64,
-    };
     [
         pair(icvs.num_threads, icvs.thread_limit),
         pair(
@@ -213,7 +214,7 @@ fn icvs_to_words(icvs: &Icvs, clause: Option<ProcBind>) -> [u64; 5] {
         ),
         pair(chunk, icvs.default_device.cast_unsigned()),
         u64::from_le_bytes(bytes),
-        allocator,
+        icvs.default_allocator as u64,
     ]
 }
 
@@ -234,7 +235,7 @@ fn icvs_from_words(words: &[u64]) -> Result<(Icvs, Option<ProcBind>), Nonsense> 
     };
     check("number of threads", low(threads), 1..=u32::MAX)?;
     check("thread limit", high(threads), 1..=u32::MAX)?;
-    if allocator > PREDEFINED_ALLOCATORS {
+    if !is_allocator(allocator) {
         return Err(Nonsense::Field("allocator", allocator));
     }
     let settings = &runtime().settings;
