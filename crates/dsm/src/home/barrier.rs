@@ -69,6 +69,9 @@ impl<B: Clone> Home<B> {
         let me = self.me;
         let own = std::mem::take(&mut self.own).into_values().map(|mut own| {
             own.pages.sort_unstable();
+            // Threads that take no part in barriers may write while the others
+            // are at one; such pages are entered twice.
+            own.pages.dedup();
             Notice {
                 writer: me,
                 interval: own.interval,
