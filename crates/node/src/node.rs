@@ -423,6 +423,7 @@ impl Node {
     /// if it is not a page of ours.
     pub fn serve_fault(&self, address: usize, write: bool) -> bool {
         let Some(page) = self.pages.page_of(address) else {
+            self.say_stray(address);
             return false;
         };
         if self.layout.is_guard(address) {
@@ -437,6 +438,19 @@ impl Node {
         }
         self.fetch(page, if write { Access::Write } else { Access::Read });
         true
+    }
+
+    /// What works in one process may fail on another node than 0: what the
+    /// program does there with a library's or a thread's own memory.
+    fn say_stray(&self, address: usize) {
+        if self.me() != NodeId(0) {
+            let line = format!(
+                "fathomp: node {}: the program uses address {address:#x} here, which is nobody's or node 0's alone: \
+                 nodes do not share what belongs to libraries, to threads that the program starts by itself, or to mmap\n",
+                self.me()
+            );
+            let _ = io::stderr().write_all(line.as_bytes());
+        }
     }
 
     fn fetch(&self, page: PageId, access: Access) {
