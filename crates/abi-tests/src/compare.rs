@@ -1,7 +1,7 @@
 //! One program under libgomp and under our runtime.
 
 use crate::build::{BuildError, build, build_library};
-use crate::program::Program;
+use crate::program::{OnNodes, Program};
 use crate::run::{self, Ended, Limits};
 use std::fmt::Write;
 use std::io;
@@ -20,6 +20,8 @@ pub enum Way {
     Preloaded,
     /// Our library found by libgomp's name in `LD_LIBRARY_PATH`.
     Replaced,
+    /// The cluster edition through `LD_PRELOAD`, on so many nodes.
+    Nodes(usize),
 }
 
 impl Way {
@@ -28,6 +30,7 @@ impl Way {
             Self::Linked => "libgomp",
             Self::Preloaded => "fathomp, preloaded",
             Self::Replaced => "fathomp in libgomp's place",
+            Self::Nodes(_) => "fathomp on nodes",
         }
     }
 }
@@ -92,6 +95,60 @@ pub fn check(
     }
 }
 
+/// Exit code of a program that nodes cannot run (`EX_SOFTWARE`).
+const REFUSED: i32 = 70;
+
+/// Builds `program` and runs it on every one of `sizes`: nodes and threads per
+/// node. `runtime` is the cluster edition.
+///
+/// # Errors
+/// With all that went wrong, not only the first.
+pub fn check_on_nodes(
+    program: &Program,
+    libraries: &[PathBuf],
+    runtime: &Path,
+    directory: &Path,
+    sizes: &[(usize, usize)],
+) -> Result<(), Failure> {
+    for library in libraries {
+        build_library(library, directory)?;
+    }
+    // The first level: what differs between levels is not how nodes work.
+    let executable = build(program, &program.variants[0], directory)?;
+    let mut wrong = String::new();
+    for &(nodes, threads) in sizes {
+        let start = |way| {
+            run_one(
+                program,
+                &executable,
+                runtime,
+                directory,
+                nodes * threads,
+                way,
+            )
+        };
+        let label = format!("{nodes} nodes with {threads} thread(s)");
+        let ended = start(Way::Nodes(nodes))?;
+        if let OnNodes::Refused(words) = &program.on_nodes {
+            if ended.code != Some(REFUSED) || !ended.stderr.contains(words) {
+                judge(&mut wrong, &format!("{label}, not refused"), &ended, None);
+                let _ = writeln!(wrong, "{label}: not refused with {words:?}");
+            }
+            continue;
+        }
+        let reference = match program.libgomp_fails {
+            None => Some(start(Way::Linked)?),
+            Some(_) => None,
+        };
+        judge(&mut wrong, &label, &ended, reference.as_ref());
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Differs(wrong))
+    }
+}
+
 /// Appends to `wrong` if a run failed or printed something else than libgomp's.
 fn judge(wrong: &mut String, label: &str, ended: &Ended, reference: Option<&Ended>) {
     let differs = reference.is_some_and(|r| r.stdout != ended.stdout);
@@ -148,6 +205,11 @@ fn run_one(
         Way::Linked => {}
         Way::Preloaded => {
             command.env("LD_PRELOAD", runtime);
+        }
+        Way::Nodes(nodes) => {
+            command
+                .env("LD_PRELOAD", runtime)
+                .env("FATHOMP_NODES", nodes.to_string());
         }
         Way::Replaced => {
             command.env(

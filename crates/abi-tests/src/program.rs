@@ -11,6 +11,8 @@
 //! | `flags`    | options | added when it is built |
 //! | `timeout`  | seconds | longest run, instead of 30 |
 //! | `libgomp`  | reason  | libgomp fails this program, so only ours must pass |
+//! | `nodes`    | `refused` words | on several nodes it ends with a sentence that has them |
+//! | `nodes`    | `skipped` reason | what it checks has no meaning on several nodes |
 
 use std::fs;
 use std::io;
@@ -52,6 +54,18 @@ impl Language {
     }
 }
 
+/// What becomes of a program on several nodes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum OnNodes {
+    /// It passes as in one process.
+    #[default]
+    Passes,
+    /// It is ended with a sentence that contains these words.
+    Refused(String),
+    /// It is not run.
+    Skipped,
+}
+
 /// One test program.
 #[derive(Debug, Clone)]
 pub struct Program {
@@ -73,6 +87,8 @@ pub struct Program {
     pub timeout: Duration,
     /// Why libgomp fails this program, if it does.
     pub libgomp_fails: Option<String>,
+    /// What becomes of it on several nodes.
+    pub on_nodes: OnNodes,
 }
 
 /// A program whose directives cannot be followed.
@@ -100,6 +116,7 @@ impl Program {
             flags: Vec::new(),
             timeout: Duration::from_secs(30),
             libgomp_fails: None,
+            on_nodes: OnNodes::default(),
         };
         for line in text.lines().take(HEADER_LINES) {
             let Some((comment, directive)) = line.split_once("fathomp: ") else {
@@ -133,6 +150,13 @@ impl Program {
                     program.timeout = Duration::from_secs(seconds);
                 }
                 "libgomp" => program.libgomp_fails = Some(format!("libgomp {}", rest.trim())),
+                "nodes" => {
+                    program.on_nodes = match rest.trim().split_once(' ') {
+                        Some(("refused", words)) => OnNodes::Refused(words.to_owned()),
+                        Some(("skipped", _)) => OnNodes::Skipped,
+                        _ => return Err(error(format!("'nodes {rest}' is not understood"))),
+                    };
+                }
                 _ => return Err(error(format!("unknown directive '{keyword}'"))),
             }
         }
@@ -226,6 +250,8 @@ mod tests {
             "threads two",
             "threads",
             "timeout soon",
+            "nodes perhaps",
+            "nodes refused",
             "colour blue",
         ] {
             assert!(parse(&format!("// fathomp: {bad}\n")).is_err(), "{bad}");

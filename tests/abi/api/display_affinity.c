@@ -1,3 +1,4 @@
+// fathomp: nodes refused calls fork
 // fathomp: threads 2
 // omp_display_affinity writes a line to stdout or stderr, by its format.
 #include "env/again.h"

@@ -1,3 +1,4 @@
+// fathomp: nodes skipped each node has an environment of its own
 // Variables set by the program itself after the start change nothing, and
 // reading the environment from regions is safe.
 #include "check.h"

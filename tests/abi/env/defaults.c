@@ -1,3 +1,4 @@
+// fathomp: nodes refused calls fork
 // Without variables: as many threads as processors, the specification's ICVs.
 #include "check.h"
 #include <omp.h>

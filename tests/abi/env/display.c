@@ -1,3 +1,4 @@
+// fathomp: nodes refused calls fork
 // fathomp: threads 2
 // OMP_DISPLAY_ENV and omp_display_env name the ICVs on stderr.
 #include "env/again.h"

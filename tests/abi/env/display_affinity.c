@@ -1,3 +1,4 @@
+// fathomp: nodes refused calls fork
 // fathomp: threads 2
 // OMP_DISPLAY_AFFINITY prints one line per thread of a new team.
 #include "env/again.h"

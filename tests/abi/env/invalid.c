@@ -1,3 +1,4 @@
+// fathomp: nodes refused calls fork
 // fathomp: threads 2
 // A bad value is named once on stderr, and the default is used.
 #include "env/again.h"

@@ -1,3 +1,4 @@
+// fathomp: nodes refused calls fork
 // fathomp: threads 2
 // The forms of OMP_PLACES on the processors that there are.
 #include "env/again.h"

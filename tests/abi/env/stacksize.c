@@ -1,3 +1,4 @@
+// fathomp: nodes refused calls fork
 // fathomp: threads 2
 // OMP_STACKSIZE in all its units, and GOMP_STACKSIZE in kilobytes.
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+// fathomp: nodes refused calls fork
 // fathomp: threads 3
 // Active and passive waiting, short and long spins: the same results.
 #include "env/again.h"

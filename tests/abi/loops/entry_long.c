@@ -1,3 +1,4 @@
+// fathomp: nodes skipped counts with atomic instructions for minutes
 // fathomp: variants -O0 -O2
 // Every GOMP_loop_*_start/_next with long bounds: each iteration is handed out
 // exactly once, up and down, with steps, chunks, empty and single ranges.

@@ -1,3 +1,4 @@
+// fathomp: nodes skipped counts with atomic instructions for minutes
 // fathomp: variants -O0 -O2
 // The same for unsigned long long: the direction is an argument, and ranges
 // may lie above LONG_MAX.

@@ -1,3 +1,4 @@
+// fathomp: nodes skipped counts with atomic instructions for minutes
 // fathomp: timeout 60
 // A long random walk through the constructs, the same for all threads of a
 // team; every step's result is known. The seed is printed when a step fails.

@@ -1,3 +1,4 @@
+// fathomp: nodes refused calls fork
 // A fatal signal inside a region ends the program by that signal.
 #include "check.h"
 #include <omp.h>

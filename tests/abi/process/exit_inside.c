@@ -1,3 +1,4 @@
+// fathomp: nodes refused calls fork
 // exit called by a thread inside a region ends the program with its code and
 // flushes what was written.
 #include "check.h"

@@ -1,3 +1,4 @@
+// fathomp: nodes refused calls fork
 // A child forked before the first region uses OpenMP, as its parent does.
 #include "check.h"
 #include <omp.h>

@@ -1,3 +1,4 @@
+// fathomp: nodes refused calls fork
 // fathomp: libgomp hangs in a child that was forked after a region
 // A child of fork may use OpenMP again, also when the parent has done so.
 #include "check.h"

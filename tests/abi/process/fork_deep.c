@@ -1,3 +1,4 @@
+// fathomp: nodes refused calls fork
 // fathomp: libgomp its child waits for threads that the fork has not copied
 // A child forked by the primary thread inside a region goes on alone: it forms
 // inner teams, passes the region's barriers, leaves it, and forms new teams.

@@ -1,3 +1,4 @@
+// fathomp: nodes refused calls fork
 // fork inside a region, the child calls exec; the parent goes on.
 #include "check.h"
 #include <omp.h>

@@ -1,0 +1,101 @@
+//! One test per program of `tests/abi`, on several nodes.
+//!
+//! The runtime under test is the cluster edition embedded in the product, or the
+//! library that `FATHOMP_CLUSTER_UNDER_TEST` names. To stay short each program
+//! runs on one of three sizes; with `FATHOMP_ALL_SIZES=1` on all of them. With
+//! `FATHOMP_REQUIRE_ALL=1` a missing compiler fails its programs instead of
+//! skipping them.
+#![forbid(unsafe_code)]
+
+use fathomp_abi_tests::program::OnNodes;
+use fathomp_abi_tests::{build, compare, program};
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// What all trials share.
+struct Shared {
+    runtime: Result<PathBuf, String>,
+    libraries: Vec<PathBuf>,
+}
+
+fn runtime() -> Result<PathBuf, String> {
+    if let Some(path) = std::env::var_os("FATHOMP_CLUSTER_UNDER_TEST") {
+        return PathBuf::from(&path)
+            .canonicalize()
+            .map_err(|e| format!("FATHOMP_CLUSTER_UNDER_TEST={}: {e}", path.display()));
+    }
+    fathomp_runtime::unpack()
+        .map(|u| u.cluster_library)
+        .map_err(|e| e.to_string())
+}
+
+/// Nodes and threads per node.
+const SIZES: [(usize, usize); 3] = [(2, 1), (3, 1), (2, 2)];
+
+fn check(
+    program: &program::Program,
+    shared: &Shared,
+    sizes: &[(usize, usize)],
+) -> Result<(), Failed> {
+    let runtime = shared.runtime.as_ref().map_err(Failed::from)?;
+    let directory = tempfile::Builder::new()
+        .prefix("fathomp-abi-")
+        .tempdir()
+        .map_err(|e| format!("no temporary directory: {e}"))?;
+    let directory = directory.path();
+    compare::check_on_nodes(program, &shared.libraries, runtime, directory, sizes)
+        .map_err(|failure| Failed::from(failure.to_string()))
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let (programs, libraries) = match program::discover(&program::directory()) {
+        Ok(found) => found,
+        Err(error) => {
+            eprintln!("the programs of tests/abi cannot be read: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let require_all = std::env::var_os("FATHOMP_REQUIRE_ALL").is_some_and(|v| v == "1");
+    let mut available = BTreeMap::new();
+    for language in programs.iter().map(|p| p.language) {
+        available.entry(language).or_insert_with(|| {
+            let there = build::available(language.compiler());
+            if !there && !arguments.list {
+                eprintln!(
+                    "WARNING: {0} is missing, so its programs are {1}; install {0} to run them",
+                    language.compiler(),
+                    if require_all { "FAILED" } else { "SKIPPED" }
+                );
+            }
+            there
+        });
+    }
+    let shared = Arc::new(Shared {
+        runtime: runtime(),
+        libraries,
+    });
+    let all_sizes = std::env::var_os("FATHOMP_ALL_SIZES").is_some_and(|v| v == "1");
+    let trials = programs
+        .into_iter()
+        .filter(|program| program.on_nodes != OnNodes::Skipped)
+        .zip(SIZES.into_iter().cycle())
+        .map(|(program, size)| {
+            let missing = !available.get(&program.language).copied().unwrap_or(false);
+            let shared = Arc::clone(&shared);
+            let compiler = program.language.compiler();
+            Trial::test(program.name.clone(), move || {
+                if missing {
+                    return Err(format!("{compiler} is missing").into());
+                }
+                let one = [size];
+                check(&program, &shared, if all_sizes { &SIZES } else { &one })
+            })
+            .with_ignored_flag(missing && !require_all)
+        })
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
