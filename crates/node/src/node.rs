@@ -6,17 +6,16 @@
 //! thread handles messages when all others compute.
 
 use crate::cells::{Asker, Cells};
-use crate::engine::{Engine, GRANTED, Hands, REFUSED, Trouble, answer};
+use crate::engine::{Engine, Hands, Trouble, answer};
 use crate::frame::Frame;
 use crate::layout::Layout;
-use crate::look;
 use crate::meeting::{Meetings, Outcome, Outcomes};
-use crate::memory::{self, Released};
-use crate::profile::{Profile, Since};
+use crate::memory;
+use crate::profile::Profile;
 use crate::quiet::Quiet;
 use crate::slots::{Place, Slot, Slots};
 use fathomp_base::{NodeId, PageId, ThreadId};
-use fathomp_dsm::{Access, LockId, Operation};
+use fathomp_dsm::Access;
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_sys::cluster::process;
 use fathomp_sys::cluster::thread::Stacks;
@@ -28,6 +27,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+mod asks;
 
 /// Exit code of a program whose cluster failed (`EX_SOFTWARE`).
 const FAILED: i32 = 70;
@@ -474,212 +475,6 @@ impl Node {
     /// The pages.
     pub(crate) fn pages(&self) -> &Pages {
         &self.pages
-    }
-
-    fn account(&self, since: Since, time: DsmCount, count: Option<DsmCount>) {
-        if let Some((thread, _)) = self.slots.mine() {
-            self.profile.end(thread, since, time, count);
-        }
-    }
-
-    fn operation(&self, operation: Operation) -> u64 {
-        self.activity.fetch_add(1, Ordering::Relaxed);
-        self.ask(|thread| {
-            let mut engine = lock(&self.engine);
-            if operation == Operation::Barrier {
-                self.in_barrier.store(true, Ordering::Relaxed);
-            }
-            let asked = engine.operation(&self.hands(), thread, operation);
-            self.must(asked)
-        })
-    }
-
-    /// Flushes for threads of the program that do not: one may be waiting for a
-    /// plain variable to change, or have changed one for which another node
-    /// waits.
-    fn flush_for_others(&self) {
-        self.ask(|thread| {
-            let mut engine = lock(&self.engine);
-            if self.in_barrier.load(Ordering::Relaxed) {
-                self.must(answer(&self.hands(), thread, REFUSED));
-                return Wake::Polling;
-            }
-            let asked = engine.operation(&self.hands(), thread, Operation::Flush);
-            self.must(asked)
-        });
-        if let Some((thread, _)) = self.slots.mine() {
-            self.profile.give_to_node(thread);
-        }
-    }
-
-    /// What this thread's node wrote becomes visible, and what others flushed
-    /// becomes visible here.
-    pub fn flush(&self) {
-        let since = self.profile.begin();
-        self.operation(Operation::Flush);
-        self.account(since, DsmCount::FlushTicks, Some(DsmCount::Flushes));
-    }
-
-    /// A thread of the program yields: it may be waiting for a plain variable to
-    /// change. Flushes now and then, so that it sees it.
-    pub fn yielding(&self) {
-        if look::is_due(self.activity.load(Ordering::Relaxed)) {
-            self.flush();
-        }
-    }
-
-    /// An atomic instruction of the program follows.
-    pub fn begin_atomic(&self) {
-        self.acquire(ATOMIC);
-    }
-
-    /// The atomic instruction is done.
-    pub fn end_atomic(&self) {
-        self.release(ATOMIC);
-    }
-
-    pub(crate) fn acquire(&self, lock: u64) {
-        let since = self.profile.begin();
-        self.operation(Operation::Acquire(LockId(lock)));
-        self.account(since, DsmCount::LockTicks, Some(DsmCount::Locks));
-    }
-
-    pub(crate) fn try_acquire(&self, lock: u64) -> bool {
-        let since = self.profile.begin();
-        let granted = self.operation(Operation::TryAcquire(LockId(lock))) == GRANTED;
-        self.account(since, DsmCount::LockTicks, Some(DsmCount::Locks));
-        granted
-    }
-
-    pub(crate) fn release(&self, lock: u64) {
-        let since = self.profile.begin();
-        self.operation(Operation::Release(LockId(lock)));
-        self.account(since, DsmCount::LockTicks, None);
-    }
-
-    pub(crate) fn barrier(&self, word: u64) -> u64 {
-        let since = self.profile.begin();
-        let _inside = deferral::enter();
-        let epoch = self.epoch.load(Ordering::Relaxed);
-        self.send_or_handle(NodeId(0), Frame::Arrived { epoch, word });
-        self.operation(Operation::Barrier);
-        let place = self.place();
-        place.slot.begin();
-        let outcome = self.wait(Wake::Polling, place.slot, |_| lock(&self.outcomes).next());
-        self.in_barrier.store(false, Ordering::Relaxed);
-        self.epoch.store(epoch.wrapping_add(1), Ordering::Relaxed);
-        if self.me() == NodeId(0) {
-            lock(&self.cells).pass_barrier();
-        }
-        self.return_blocks();
-        *lock(&self.order) = outcome.order;
-        self.account(since, DsmCount::BarrierTicks, Some(DsmCount::Barriers));
-        outcome.word
-    }
-
-    /// A node has come to a barrier. Tells everybody if it was the last.
-    fn arrived(&self, epoch: u32, word: u64) {
-        let outcome = lock(&self.meetings).arrive(epoch, word, self.size.nodes);
-        let Some(outcome) = outcome else { return };
-        let order = outcome.order.as_deref().unwrap_or_default();
-        for node in self.others() {
-            let word = outcome.word;
-            self.send(node, Frame::Passed { word, order });
-        }
-        lock(&self.outcomes).tell(outcome);
-    }
-
-    pub(crate) fn add(&self, cell: u64, amount: u64) -> u64 {
-        let epoch = self.epoch.load(Ordering::Relaxed);
-        self.ask(|thread| {
-            let add = Frame::Add {
-                thread,
-                epoch,
-                cell,
-                amount,
-            };
-            self.send_or_handle(NodeId(0), add)
-        })
-    }
-
-    pub(crate) fn put(&self, cell: u64, value: u64) {
-        self.flush();
-        let _inside = deferral::enter();
-        let epoch = self.epoch.load(Ordering::Relaxed);
-        self.send_or_handle(NodeId(0), Frame::Put { epoch, cell, value });
-    }
-
-    pub(crate) fn wait_for(&self, cell: u64, at_least: u64) -> u64 {
-        let epoch = self.epoch.load(Ordering::Relaxed);
-        let value = self.ask(|thread| {
-            let wait = Frame::Await {
-                thread,
-                epoch,
-                cell,
-                at_least,
-            };
-            self.send_or_handle(NodeId(0), wait)
-        });
-        self.flush();
-        value
-    }
-
-    pub(crate) fn cancel(&self, region: u64) {
-        let _inside = deferral::enter();
-        for node in self.others() {
-            self.send(node, Frame::Cancel { region });
-        }
-    }
-
-    pub(crate) fn cancelled(&self) -> u64 {
-        self.cancelled.load(Ordering::Relaxed)
-    }
-
-    /// Whether all nodes had that code from the start.
-    pub(crate) fn is_program_code(&self, address: usize) -> bool {
-        self.text.iter().any(|range| range.contains(&address))
-    }
-
-    pub(crate) fn give_order(&self, order: &[u8]) {
-        let _inside = deferral::enter();
-        lock(&self.meetings).give_order(order);
-    }
-
-    pub(crate) fn next_order(&self) -> Option<Vec<u8>> {
-        lock(&self.order).take()
-    }
-
-    /// Gives a block of the shared heap back, wherever it was allocated.
-    pub(crate) fn free(&self, address: usize) {
-        let Some(memory) = memory::memory() else {
-            return;
-        };
-        if let Released::Elsewhere(owner) = memory.release(address)
-            && owner.0 < self.size.nodes
-        {
-            // What was written here into the block is on its way until the next
-            // barrier, and must not arrive in what the owner makes of it.
-            lock(&self.freed).push((owner, address as u64));
-        }
-    }
-
-    /// Tells owners of blocks that were given back before the last barrier.
-    fn return_blocks(&self) {
-        for (owner, address) in std::mem::take(&mut *lock(&self.freed)) {
-            self.send(owner, Frame::Free { address });
-        }
-    }
-
-    /// Size of a block of the shared heap, 0 if there is none.
-    pub(crate) fn size_of(&self, address: usize) -> usize {
-        let owner = match memory::memory().map(|memory| memory.size_of(address)) {
-            Some(Ok(size)) => return size.unwrap_or(0),
-            Some(Err(owner)) if owner.0 < self.size.nodes => owner,
-            _ => return 0,
-        };
-        let address = address as u64;
-        let size = self.ask(|thread| self.send(owner, Frame::SizeOf { thread, address }));
-        usize::try_from(size).unwrap_or(0)
     }
 
     /// The program calls `exit` on this node. Node 0 ends the cluster; others
