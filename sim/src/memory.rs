@@ -1,7 +1,8 @@
 //! A node's pages, as its threads and its protocol see them.
 
 use fathomp_base::{PAGE_BYTES, PageId};
-use fathomp_dsm::{Access, Content, Diff, PageBytes, PageRange, PageSet, Protection};
+use fathomp_dsm::{Access, Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Content that a message carries: the bytes of a page, or of a diff.
@@ -30,6 +31,8 @@ struct Page {
 #[derive(Clone)]
 pub(crate) struct Memory {
     pages: Vec<Page>,
+    /// Diffs of intervals.
+    kept: BTreeMap<(PageId, Interval), Diff>,
     /// Writes to watched pages are no faults.
     silent: bool,
 }
@@ -46,6 +49,7 @@ impl Memory {
         };
         Self {
             pages: (0..pages).map(page).collect(),
+            kept: BTreeMap::new(),
             silent,
         }
     }
@@ -107,17 +111,58 @@ impl Memory {
         ids.iter().try_for_each(|id| self.diff_page(id))
     }
 
-    fn diff_page(&mut self, id: PageId) -> Result<(), String> {
+    /// What changed in a page since its twin was made, which is forgotten.
+    fn compare(&mut self, id: PageId) -> Result<Diff, String> {
         let page = self.page(id)?;
         let twin = page.twin.take();
         let twin = twin.ok_or_else(|| format!("page {id} has no twin to compare with"))?;
         if page.protection == Protection::ReadWrite {
             return Err(format!("page {id} can change while it is compared"));
         }
-        match page.diff.replace(Diff::between(&twin, &page.bytes)) {
+        Ok(Diff::between(&twin, &page.bytes))
+    }
+
+    pub(crate) fn keep(&mut self, id: PageId, interval: Interval) -> Result<(), String> {
+        let diff = self.compare(id)?;
+        match self.kept.insert((id, interval), diff) {
+            None => Ok(()),
+            Some(_) => Err(format!("the diff of page {id} is kept twice")),
+        }
+    }
+
+    fn kept(&self, id: PageId, interval: Interval) -> Result<&Diff, String> {
+        let diff = self.kept.get(&(id, interval));
+        diff.ok_or_else(|| format!("no diff of page {id} is kept for interval {interval:?}"))
+    }
+
+    pub(crate) fn reapply(&mut self, id: PageId, interval: Interval) -> Result<(), String> {
+        let diff = self.kept(id, interval)?.clone();
+        self.change(id, &diff)
+    }
+
+    pub(crate) fn forget(&mut self) -> Result<(), String> {
+        self.kept.clear();
+        for page in &mut self.pages {
+            page.twin = None;
+            if page.diff.is_some() {
+                return Err("a diff is forgotten that was not sent".into());
+            }
+        }
+        Ok(())
+    }
+
+    fn diff_page(&mut self, id: PageId) -> Result<(), String> {
+        let diff = self.compare(id)?;
+        match self.page(id)?.diff.replace(diff) {
             None => Ok(()),
             Some(_) => Err(format!("the diff of page {id} was made and never sent")),
         }
+    }
+
+    pub(crate) fn drop_twin(&mut self, id: PageId) -> Result<(), String> {
+        let twin = self.page(id)?.twin.take();
+        twin.map(drop)
+            .ok_or_else(|| format!("page {id} has no twin to forget"))
     }
 
     pub(crate) fn install(&mut self, id: PageId, content: &Blob) -> Result<(), String> {
@@ -131,8 +176,12 @@ impl Memory {
     }
 
     pub(crate) fn apply(&mut self, id: PageId, content: &Blob) -> Result<(), String> {
+        let diff = Diff::from_bytes(content.0.clone()).map_err(|error| error.to_string())?;
+        self.change(id, &diff)
+    }
+
+    fn change(&mut self, id: PageId, diff: &Diff) -> Result<(), String> {
         let page = self.page(id)?;
-        let diff = Diff::from_bytes(&content.0).map_err(|error| error.to_string())?;
         diff.apply(&mut page.bytes);
         if let Some(twin) = &mut page.twin {
             diff.apply(twin);
@@ -144,6 +193,14 @@ impl Memory {
     pub(crate) fn append(&mut self, content: Content, bytes: &mut Vec<u8>) -> Result<(), String> {
         match content {
             Content::Page(id) => bytes.extend_from_slice(self.page(id)?.bytes.as_slice()),
+            Content::Twin(id) => {
+                let twin = self.page(id)?.twin.as_ref();
+                let twin = twin.ok_or_else(|| format!("page {id} has no twin to be sent"))?;
+                bytes.extend_from_slice(twin.as_slice());
+            }
+            Content::Kept(id, interval) => {
+                bytes.extend_from_slice(self.kept(id, interval)?.as_bytes());
+            }
             Content::Diff(id) => {
                 let diff = self.page(id)?.diff.take();
                 let diff =

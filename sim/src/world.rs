@@ -494,8 +494,12 @@ impl<P: Protocol<Blob>> World<P> {
             let memory = &mut self.nodes[node].memory;
             let done = match next {
                 Action::Protect(pages, protection) => memory.protect(pages, protection),
+                Action::DropTwin(page) => memory.drop_twin(page),
                 Action::Twin(page) => memory.twin(page),
                 Action::Diff(pages) => memory.diff(pages),
+                Action::Keep(page, interval) => memory.keep(page, interval),
+                Action::Reapply(page, interval) => memory.reapply(page, interval),
+                Action::Forget => memory.forget(),
                 Action::Install(page, content) => memory.install(page, &content),
                 Action::Apply(page, content) => memory.apply(page, &content),
                 Action::Send(to, message) => self.send(node, to, message, random),

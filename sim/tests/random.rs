@@ -5,10 +5,12 @@
 
 use fathomp_base::NodeId;
 use fathomp_dsm::home::{Config, Home};
-use fathomp_dsm::{Area, Placement};
-use fathomp_sim::{Network, Program, Shape, random_program, run};
+use fathomp_dsm::homeless::{self, Homeless};
+use fathomp_dsm::{Area, Placement, Protocol};
+use fathomp_sim::{Blob, Network, Program, Shape, random_program, run};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
+use std::fmt::Debug;
 use std::ops::Range;
 
 const SHAPE: Shape = Shape {
@@ -66,21 +68,51 @@ fn home_config(program: &Program, network: Network, random: &mut impl Rng) -> Co
         migrate: random.random(),
         prefetch: random.random_range(0..5),
         silent_writes: network.silent_writes,
+        loads_acquire: true,
         fan_in: random.random_range(1..=3),
+    }
+}
+
+fn homeless_config(program: &Program, random: &mut impl Rng) -> homeless::Config {
+    let nodes = u16::try_from(program.threads.len()).unwrap();
+    homeless::Config {
+        nodes,
+        areas: areas(nodes, program.pages, random),
+        diffs_max: random.random_range(0..20),
+        fan_in: random.random_range(1..=3),
+    }
+}
+
+/// Runs the random programs of all seeds.
+fn all_seeds<C: Debug, P: Protocol<Blob>>(
+    config: impl Fn(&Program, Network, &mut StdRng) -> C,
+    protocol: impl Fn(NodeId, &C) -> P,
+) {
+    for seed in seeds() {
+        let mut random = StdRng::seed_from_u64(seed);
+        let program = random_program(SHAPE, &mut random);
+        let network = network(&mut random);
+        let config = config(&program, network, &mut random);
+        let run = run(&program, |me| protocol(me, &config), network, &mut random);
+        if let Err((failure, trace)) = run {
+            let trace = trace.join("\n");
+            panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}\n{trace}");
+        }
     }
 }
 
 #[test]
 fn home_based() {
-    for seed in seeds() {
-        let mut random = StdRng::seed_from_u64(seed);
-        let program = random_program(SHAPE, &mut random);
-        let network = network(&mut random);
-        let config = home_config(&program, network, &mut random);
-        let protocol = |me| Home::new(me, config.clone()).unwrap();
-        if let Err((failure, trace)) = run(&program, protocol, network, &mut random) {
-            let trace = trace.join("\n");
-            panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}\n{trace}");
-        }
-    }
+    all_seeds(home_config, |me, config| {
+        Home::new(me, config.clone()).unwrap()
+    });
+}
+
+#[test]
+fn homeless() {
+    let config =
+        |program: &Program, _: Network, random: &mut StdRng| homeless_config(program, random);
+    all_seeds(config, |me, config| {
+        Homeless::new(me, config.clone()).unwrap()
+    });
 }

@@ -11,9 +11,12 @@
 mod area;
 mod diff;
 pub mod home;
+pub mod homeless;
 mod interval;
+pub mod order;
 mod pageset;
 mod protocol;
+mod table;
 mod wire;
 
 pub use area::{Area, AreaError, Placement};

@@ -1,7 +1,7 @@
 //! What a protocol is told and what it answers.
 
 use crate::wire::WireError;
-use crate::{PageRange, PageSet};
+use crate::{Interval, PageRange, PageSet};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::fmt::Debug;
 use std::ops::Range;
@@ -95,8 +95,12 @@ pub enum Input<M> {
 pub enum Content {
     /// The page as it is now.
     Page(PageId),
-    /// The diff of the page that an [`Action::Diff`] made before.
+    /// The page's twin as it is now.
+    Twin(PageId),
+    /// The diff of the page that an [`Action::Diff`] made before. It is sent once.
     Diff(PageId),
+    /// The diff that an [`Action::Keep`] made.
+    Kept(PageId, Interval),
 }
 
 /// What is to be done at a node. Actions are carried out in order and before
@@ -111,6 +115,15 @@ pub enum Action<O, B> {
     /// Compares each page with its twin, keeps the diffs until they have been
     /// sent, and forgets the twins.
     Diff(PageRange),
+    /// Compares a page with its twin, keeps the diff until [`Action::Forget`], and
+    /// forgets the twin.
+    Keep(PageId, Interval),
+    /// Writes a kept diff into a page and its twin, if there is one.
+    Reapply(PageId, Interval),
+    /// Forgets all diffs that are kept, and all twins.
+    Forget,
+    /// Forgets the twin of a page: it will not be compared.
+    DropTwin(PageId),
     /// Replaces a page that no thread may touch at the moment.
     Install(PageId, B),
     /// Writes another node's changes into a page. Threads may touch it

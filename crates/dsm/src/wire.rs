@@ -193,6 +193,16 @@ impl<'a> Reader<'a> {
         PageSet::from_ranges(ranges).map_err(|_| WireError::Pages { at: start })
     }
 
+    /// 0 or 1.
+    pub(crate) fn flag(&mut self) -> Result<bool, WireError> {
+        let at = self.at;
+        match self.byte()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(WireError::Number { at }),
+        }
+    }
+
     pub(crate) fn version(&mut self) -> Result<(NodeId, Interval), WireError> {
         Ok((NodeId(self.number()?), Interval(self.number()?)))
     }

@@ -1,7 +1,9 @@
 //! Messages survive their journey, and nothing else is taken for one.
 
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
-use fathomp_dsm::home::{Control, Home, Message, PageCopy, Request, Version};
+use fathomp_dsm::home::{Home, Message, PageCopy};
+use fathomp_dsm::homeless::{self, Homeless};
+use fathomp_dsm::order::{Control, Request, Version};
 use fathomp_dsm::{Content, Diff, Interval, LockId, Notice, PageRange, Protocol};
 use proptest::prelude::*;
 
@@ -11,11 +13,11 @@ type Bytes = Vec<u8>;
 fn content(what: Content) -> Bytes {
     let mut page = [0; PAGE_BYTES];
     match what {
-        Content::Page(PageId(id)) => {
+        Content::Page(PageId(id)) | Content::Twin(PageId(id)) => {
             page[..4].copy_from_slice(&id.to_le_bytes());
             page.to_vec()
         }
-        Content::Diff(PageId(id)) => {
+        Content::Diff(PageId(id)) | Content::Kept(PageId(id), _) => {
             let twin = page;
             page[id as usize % PAGE_BYTES] = 1;
             page[id as usize / 7 % PAGE_BYTES] = 2;
@@ -24,16 +26,16 @@ fn content(what: Content) -> Bytes {
     }
 }
 
-fn encode(message: &Message<Content>) -> Bytes {
+fn encode<P: Protocol<Bytes>>(message: &P::Outgoing) -> Bytes {
     let mut bytes = Vec::new();
-    Home::<Bytes>::encode(message, &mut bytes, |what, bytes| {
+    P::encode(message, &mut bytes, |what, bytes| {
         bytes.extend(content(what))
     });
     bytes
 }
 
-fn decode(bytes: &[u8]) -> Option<Message<Bytes>> {
-    Home::decode(bytes, |range| bytes[range].to_vec()).ok()
+fn decode<P: Protocol<Bytes>>(bytes: &[u8]) -> Option<P::Incoming> {
+    P::decode(bytes, |range| bytes[range].to_vec()).ok()
 }
 
 fn version() -> impl Strategy<Value = Version> {
@@ -74,15 +76,7 @@ fn request() -> impl Strategy<Value = Request> {
 }
 
 fn control() -> impl Strategy<Value = Control> {
-    let pages = (any::<u32>(), 1..9_u32).prop_filter_map("beyond the last page", |(first, n)| {
-        PageRange::new(PageId(first), n)
-    });
     prop_oneof![
-        (any::<u32>(), pages, versions()).prop_map(|(epoch, pages, need)| Control::Fetch {
-            epoch,
-            pages,
-            need
-        }),
         (any::<u32>(), request(), prop::option::of(notice())).prop_map(
             |(epoch, request, notice)| Control::Exchange {
                 epoch,
@@ -99,13 +93,28 @@ fn control() -> impl Strategy<Value = Control> {
         ),
         (any::<u32>(), thread()).prop_map(|(epoch, thread)| Control::Refused { epoch, thread }),
         any::<u32>().prop_map(|epoch| Control::Demand { epoch }),
-        (any::<u32>(), notices()).prop_map(|(epoch, notices)| Control::Arrive { epoch, notices }),
-        (any::<u32>(), notices()).prop_map(|(epoch, notices)| Control::Depart { epoch, notices }),
+        (any::<u32>(), notices(), any::<bool>()).prop_map(|(epoch, notices, full)| {
+            Control::Arrive {
+                epoch,
+                notices,
+                full,
+            }
+        }),
+        (any::<u32>(), notices(), any::<bool>()).prop_map(|(epoch, notices, full)| {
+            Control::Depart {
+                epoch,
+                notices,
+                full,
+            }
+        }),
     ]
 }
 
 fn message() -> impl Strategy<Value = Message<Content>> {
     let page = || any::<u32>().prop_map(PageId);
+    let pages = (any::<u32>(), 1..9_u32).prop_filter_map("beyond the last page", |(first, n)| {
+        PageRange::new(PageId(first), n)
+    });
     let copy = (versions(), page()).prop_map(|(versions, page)| PageCopy {
         versions,
         content: Content::Page(page),
@@ -113,6 +122,9 @@ fn message() -> impl Strategy<Value = Message<Content>> {
     let diff = page().prop_map(|page| (page, Content::Diff(page)));
     prop_oneof![
         4 => control().prop_map(Message::Control),
+        1 => (any::<u32>(), pages, versions()).prop_map(
+            |(epoch, pages, need)| Message::Fetch { epoch, pages, need }
+        ),
         1 => (any::<u32>(), page(), prop::collection::vec(copy, 0..3)).prop_map(
             |(epoch, first, copies)| Message::Pages { epoch, first, copies }
         ),
@@ -126,31 +138,84 @@ fn message() -> impl Strategy<Value = Message<Content>> {
     ]
 }
 
+fn homeless_message() -> impl Strategy<Value = homeless::Message<Content>> {
+    let page = || any::<u32>().prop_map(PageId);
+    let interval = || any::<u32>().prop_map(Interval);
+    let intervals = prop::collection::vec(interval(), 0..4);
+    prop_oneof![
+        control().prop_map(homeless::Message::Control),
+        (any::<u32>(), page(), intervals).prop_map(|(epoch, page, intervals)| {
+            homeless::Message::DiffsWanted {
+                epoch,
+                page,
+                intervals,
+            }
+        }),
+        (
+            any::<u32>(),
+            page(),
+            prop::collection::vec(interval(), 0..4)
+        )
+            .prop_map(|(epoch, page, intervals)| {
+                let diffs = intervals.into_iter().map(|i| (i, Content::Kept(page, i)));
+                homeless::Message::Diffs {
+                    epoch,
+                    page,
+                    diffs: diffs.collect(),
+                }
+            }),
+        (any::<u32>(), page())
+            .prop_map(|(epoch, page)| homeless::Message::PageWanted { epoch, page }),
+        (any::<u32>(), page(), versions()).prop_map(|(epoch, page, applied)| {
+            let content = Content::Twin(page);
+            homeless::Message::Page {
+                epoch,
+                page,
+                applied,
+                content,
+            }
+        }),
+    ]
+}
+
+/// Whole messages arrive as they were sent, others do not arrive.
+fn journey<P: Protocol<Bytes>>(
+    message: P::Outgoing,
+    cut: &prop::sample::Index,
+    noise: &[u8],
+) -> Result<(), TestCaseError>
+where
+    P::Incoming: PartialEq,
+{
+    let mut bytes = encode::<P>(&message);
+    prop_assert_eq!(decode::<P>(&bytes), Some(P::fill(message, content)));
+    let cut = cut.index(bytes.len());
+    prop_assert_eq!(decode::<P>(&bytes[..cut]), None);
+    prop_assert_eq!(decode::<P>(&[&bytes[..], &[0]].concat()), None);
+    // Whatever comes of these, it is no panic.
+    let _ = decode::<P>(noise);
+    let end = bytes.len().min(cut + noise.len());
+    bytes[cut..end].copy_from_slice(&noise[..end - cut]);
+    let _ = decode::<P>(&bytes);
+    Ok(())
+}
+
 proptest! {
     #[test]
-    fn messages_arrive_as_they_were_sent(message in message()) {
-        let bytes = encode(&message);
-        prop_assert_eq!(decode(&bytes), Some(Home::<Bytes>::fill(message, content)));
-    }
-
-    #[test]
-    fn parts_of_messages_are_refused(message in message(), cut in any::<prop::sample::Index>()) {
-        let bytes = encode(&message);
-        prop_assert_eq!(decode(&bytes[..cut.index(bytes.len())]), None);
-        prop_assert_eq!(decode(&[&bytes[..], &[0]].concat()), None);
-    }
-
-    #[test]
-    fn no_bytes_make_it_panic(
+    fn of_the_home_based_protocol(
         message in message(),
-        at in any::<prop::sample::Index>(),
+        cut in any::<prop::sample::Index>(),
         noise in prop::collection::vec(any::<u8>(), 1..40),
     ) {
-        let _ = decode(&noise);
-        let mut bytes = encode(&message);
-        let at = at.index(bytes.len());
-        let end = bytes.len().min(at + noise.len());
-        bytes[at..end].copy_from_slice(&noise[..end - at]);
-        let _ = decode(&bytes);
+        journey::<Home<Bytes>>(message, &cut, &noise)?;
+    }
+
+    #[test]
+    fn of_the_homeless_protocol(
+        message in homeless_message(),
+        cut in any::<prop::sample::Index>(),
+        noise in prop::collection::vec(any::<u8>(), 1..40),
+    ) {
+        journey::<Homeless<Bytes>>(message, &cut, &noise)?;
     }
 }

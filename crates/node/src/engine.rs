@@ -5,7 +5,7 @@ use crate::profile::{Profile, Tally};
 use crate::slots::Slots;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_dsm::{
-    Access, Action, Content, Diff, DiffError, Input, Operation, PageBytes, PageRange, Protection,
+    Access, Action, Content, Diff, DiffError, Input, Interval, Operation, PageBytes, PageRange, Protection,
     Protocol, Violation, WireError,
 };
 use fathomp_sys::cluster::pages::{Pages, Permission};
@@ -74,6 +74,8 @@ pub(crate) struct Driver<P: Protocol<Blob>> {
     twins: HashMap<PageId, Box<PageBytes>>,
     /// Made and not sent yet.
     diffs: HashMap<PageId, Diff>,
+    /// Made and to be sent whenever they are asked for.
+    kept: HashMap<(PageId, Interval), Diff>,
     actions: Vec<Action<P::Outgoing, Blob>>,
     /// Twins not in use.
     spare: Vec<Box<PageBytes>>,
@@ -93,6 +95,7 @@ impl<P: Protocol<Blob>> Driver<P> {
             actions: Vec::new(),
             twins: HashMap::new(),
             diffs: HashMap::new(),
+            kept: HashMap::new(),
             spare: Vec::new(),
             outgoing: Vec::new(),
             protocol,
@@ -137,7 +140,29 @@ impl<P: Protocol<Blob>> Driver<P> {
                 }
                 Action::Diff(pages) => {
                     tally.add(DsmCount::DiffsMade, pages.len() as usize);
-                    pages.iter().try_for_each(|p| self.compare(hands, p))?;
+                    for page in pages.iter() {
+                        let diff = self.compare(hands, page)?;
+                        self.diffs.insert(page, diff);
+                    }
+                }
+                Action::Keep(page, interval) => {
+                    tally.add(DsmCount::DiffsMade, 1);
+                    let diff = self.compare(hands, page)?;
+                    self.kept.insert((page, interval), diff);
+                }
+                Action::Reapply(page, interval) => {
+                    let diff = self.kept.get(&(page, interval)).cloned();
+                    let diff = diff.ok_or(Trouble::Action("a diff that was not kept"))?;
+                    self.apply(hands, page, &diff)?;
+                }
+                Action::Forget => {
+                    self.kept.clear();
+                    self.twins.clear();
+                }
+                Action::DropTwin(page) => {
+                    if let Some(twin) = self.twins.remove(&page) {
+                        self.keep(twin);
+                    }
                 }
                 Action::Install(page, content) => {
                     tally.add(DsmCount::PagesFetched, 1);
@@ -166,17 +191,18 @@ impl<P: Protocol<Blob>> Driver<P> {
         Ok(wake)
     }
 
-    fn compare(&mut self, hands: &Hands, page: PageId) -> Result<(), Trouble> {
+    /// What changed in a page since its twin was made, which is forgotten.
+    fn compare(&mut self, hands: &Hands, page: PageId) -> Result<Diff, Trouble> {
         let twin = self.twins.remove(&page);
         let twin = twin.ok_or(Trouble::Action("a diff without a twin"))?;
         // The program may not write the page now, and others' diffs come in
         // under the same lock as this.
         let mut now = self.page();
         hands.pages.read(page, &mut now).map_err(Trouble::Permit)?;
-        self.diffs.insert(page, Diff::between(&twin, &now));
+        let diff = Diff::between(&twin, &now);
         self.keep(twin);
         self.keep(now);
-        Ok(())
+        Ok(diff)
     }
 
     fn page(&mut self) -> Box<PageBytes> {
@@ -219,7 +245,11 @@ impl<P: Protocol<Blob>> Driver<P> {
         tally: &mut Tally,
     ) -> Result<Wake, Trouble> {
         let Self {
-            diffs, outgoing, ..
+            diffs,
+            kept,
+            twins,
+            outgoing,
+            ..
         } = self;
         let mut missing = false;
         outgoing.clear();
@@ -231,6 +261,14 @@ impl<P: Protocol<Blob>> Driver<P> {
                 let target = bytes.last_chunk_mut();
                 missing |= target.is_none_or(|t| hands.pages.read(page, t).is_err());
             }
+            Content::Twin(page) => match twins.get(&page) {
+                Some(twin) => bytes.extend_from_slice(twin.as_slice()),
+                None => missing = true,
+            },
+            Content::Kept(page, interval) => match kept.get(&(page, interval)) {
+                Some(diff) => bytes.extend_from_slice(diff.as_bytes()),
+                None => missing = true,
+            },
             Content::Diff(page) => match diffs.remove(&page) {
                 Some(diff) => {
                     tally.add(DsmCount::DiffsSent, 1);

@@ -230,6 +230,7 @@ impl Forming {
             migrate: !plain,
             prefetch: if plain { 0 } else { PREFETCH },
             silent_writes: false,
+            loads_acquire: true,
             fan_in: FAN_IN,
         };
         let transport = fabric.join(me).map_err(StartError::Connect)?;

@@ -1,34 +1,11 @@
-//! Barriers: everybody learns of everything, and the books are balanced.
+//! What a barrier means for pages: everybody learns of everything, and the books
+//! are balanced.
 
-use super::message::{Control, Request};
-use super::table::State;
-use super::{Actions, Home, ROOT, peer};
-use crate::{Action, Interval, Notice, PageRange, PageSet, Protection, Violation};
-use fathomp_base::{NodeId, PageId, ThreadId};
-use std::collections::BTreeSet;
-
-/// A barrier that this node or one below it has reached.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Barrier {
-    /// The thread that came for this node while others were inside operations.
-    early: Option<ThreadId>,
-    /// The thread that came for this node.
-    thread: Option<ThreadId>,
-    /// The interval that ended with that, which the sequencer does not know.
-    last: Option<Notice>,
-    children: BTreeSet<NodeId>,
-    /// What the nodes that have arrived wrote in this epoch.
-    notices: Vec<Notice>,
-    /// What everybody wrote, once everybody has arrived.
-    complete: Option<Vec<Notice>>,
-}
-
-impl Barrier {
-    /// True if this node has arrived: none of its threads runs.
-    pub(super) fn is_entered(&self) -> bool {
-        self.thread.is_some()
-    }
-}
+use super::page::State;
+use super::{Actions, Home};
+use crate::{Action, Interval, Notice, PageRange, PageSet, Protection};
+use fathomp_base::{NodeId, PageId};
+use std::collections::BTreeMap;
 
 /// Who wrote a page between two barriers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,35 +14,28 @@ enum Writers {
     Many,
 }
 
-impl<B: Clone> Home<B> {
-    pub(super) fn come_to_barrier(
-        &mut self,
-        thread: ThreadId,
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        if self.barrier.thread.is_some() || self.barrier.early.is_some() {
-            return Err(Violation::Runtime("a node comes to a barrier twice"));
-        }
-        if self.is_awaited() {
-            return Err(Violation::Runtime(
-                "a node comes to a barrier while a thread of it stands still at a fault",
-            ));
-        }
-        self.barrier.early = Some(thread);
-        self.enter_barrier(actions);
-        Ok(())
-    }
+/// What was written right before a barrier into pages at home elsewhere. It stays
+/// here until everybody has arrived: a page that nobody else wrote moves here, and
+/// its diff is never made.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Kept {
+    interval: Interval,
+    /// By home.
+    pages: BTreeMap<NodeId, Vec<PageId>>,
+}
 
+impl<B: Clone> Home<B> {
     /// To be called when an operation has ended.
     pub(super) fn enter_barrier(&mut self, actions: &mut Actions<B>) {
-        if !self.asking.is_empty() || !self.settling.is_empty() {
-            return;
-        }
-        let Some(thread) = self.barrier.early.take() else {
+        let Some(thread) = self.order.enters_barrier() else {
             return;
         };
-        self.barrier.thread = Some(thread);
-        self.barrier.last = self.end_interval(actions);
+        let closed = self.close_interval(actions);
+        let (last, kept) = closed.map_or((None, None), |(notice, pages)| {
+            let interval = notice.interval;
+            (Some(notice), Some(Kept { interval, pages }))
+        });
+        self.kept = kept;
         let me = self.me;
         let own = std::mem::take(&mut self.own).into_values().map(|mut own| {
             own.pages.sort_unstable();
@@ -78,83 +48,43 @@ impl<B: Clone> Home<B> {
                 pages: PageSet::from_sorted(&own.pages),
             }
         });
-        self.barrier.notices.extend(own);
+        let own = own.collect();
+        self.order.arrive(thread, last, own, false, actions);
+        self.send_kept_if_told(actions);
         self.apply_arrived(actions);
-        self.tell_sequencer_of_arrival(me, self.interval);
-        let passed_on = self.pass_arrival_on(actions);
-        if me != ROOT && !(passed_on && self.parent() == Some(ROOT)) {
-            // The sequencer hears of this arrival late. Somebody may be waiting
-            // for what was written last, and not reach the barrier without it.
-            self.demanded(actions);
+    }
+
+    /// Others have been told of the last interval before the barrier ends: they
+    /// may fetch pages of it.
+    pub(super) fn send_kept_if_told(&mut self, actions: &mut Actions<B>) {
+        if !self.order.keeps_last_to_itself() {
+            self.send_kept(&[], actions);
         }
     }
 
-    /// Somebody has seen a page of this node's last interval before the barrier
-    /// could tell of it.
-    pub(super) fn demanded(&mut self, actions: &mut Actions<B>) {
-        if let Some(last) = self.barrier.last.take() {
-            self.exchange(Request::Publish, Some(last), actions);
+    /// Sends what was kept, but not of pages which only this node wrote. Homes
+    /// wait for a message in any case.
+    fn send_kept(&mut self, written: &[(PageRange, Writers)], actions: &mut Actions<B>) {
+        let Some(Kept { interval, pages }) = self.kept.take() else {
+            return;
+        };
+        for (home, mut pages) in pages {
+            pages.retain(|page| {
+                let moves = self.config.migrate
+                    && !self.table.get(*page).pinned
+                    && writers_of(written, *page) == Some(Writers::One(self.me));
+                if moves {
+                    actions.push(Action::DropTwin(*page));
+                }
+                !moves
+            });
+            self.send_diffs(home, interval, &pages, actions);
         }
     }
 
-    fn tell_sequencer_of_arrival(&mut self, node: NodeId, interval: Interval) {
-        if let Some(sequencer) = &mut self.sequencer {
-            sequencer.arrived(node, interval);
-        }
-    }
-
-    pub(super) fn child_arrived(
-        &mut self,
-        from: NodeId,
-        notices: Vec<Notice>,
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        self.check(from, &notices)?;
-        if !self.children().any(|child| child == from) || !self.barrier.children.insert(from) {
-            return Err(peer(
-                from,
-                "arrives at a barrier in the wrong place or twice",
-            ));
-        }
-        let own = notices.iter().filter(|notice| notice.writer == from);
-        let last = own.map(|notice| notice.interval).max();
-        self.tell_sequencer_of_arrival(from, last.unwrap_or_default());
-        self.barrier.notices.extend(notices);
-        self.pass_arrival_on(actions);
-        Ok(())
-    }
-
-    /// True if everybody below has arrived.
-    fn pass_arrival_on(&mut self, actions: &mut Actions<B>) -> bool {
-        if self.barrier.thread.is_none() || self.barrier.children.len() != self.children().count() {
-            return false;
-        }
-        let epoch = self.epoch;
-        let notices = std::mem::take(&mut self.barrier.notices);
-        match self.parent() {
-            Some(parent) => self.send(parent, Control::Arrive { epoch, notices }, actions),
-            None => self.send(ROOT, Control::Depart { epoch, notices }, actions),
-        }
-        true
-    }
-
-    pub(super) fn all_arrived(
-        &mut self,
-        from: NodeId,
-        notices: Vec<Notice>,
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        self.check(from, &notices)?;
-        let opens = from == self.parent().unwrap_or(ROOT);
-        if !opens || self.barrier.thread.is_none() || self.barrier.complete.is_some() {
-            return Err(peer(from, "opens a barrier that it may not open"));
-        }
-        for child in self.children().collect::<Vec<_>>() {
-            let depart = Control::Depart {
-                epoch: self.epoch,
-                notices: notices.clone(),
-            };
-            self.send(child, depart, actions);
+    pub(super) fn everybody_arrived(&mut self, notices: Vec<Notice>, actions: &mut Actions<B>) {
+        if self.kept.is_some() {
+            self.send_kept(&written(&notices), actions);
         }
         // Each notice is about pages of one home.
         let me = self.me;
@@ -164,15 +94,14 @@ impl<B: Clone> Home<B> {
                 self.require(me, (notice.writer, notice.interval));
             }
         }
-        self.barrier.complete = Some(notices);
+        self.written = Some(notices);
         self.settle(actions);
-        Ok(())
     }
 
     /// To be called when all diffs for pages at home here that this node knows
     /// of have arrived.
     pub(super) fn leave_barrier_if_complete(&mut self, actions: &mut Actions<B>) {
-        let Some(notices) = self.barrier.complete.take() else {
+        let Some(notices) = self.written.take() else {
             return;
         };
         for (page, _) in std::mem::take(&mut self.pending) {
@@ -182,18 +111,10 @@ impl<B: Clone> Home<B> {
         for (pages, writers) in written(&notices) {
             self.balance(pages, writers, actions);
         }
-        for notice in &notices {
-            self.seen.learn(notice.writer, notice.interval);
-        }
-        self.epoch += 1;
-        self.start = self.seen.clone();
+        let thread = self.order.leave_barrier(&notices);
+        self.start = self.order.seen.clone();
         self.need.clear();
         self.versions.clear();
-        if let Some(sequencer) = &mut self.sequencer {
-            sequencer.end_epoch(self.epoch, &self.seen);
-        }
-
-        let thread = std::mem::take(&mut self.barrier).thread;
         actions.extend(thread.map(Action::Resume));
     }
 
@@ -245,19 +166,13 @@ impl<B: Clone> Home<B> {
             self.drop_copy(page, actions);
         }
     }
+}
 
-    fn parent(&self) -> Option<NodeId> {
-        let above = self.me.0.checked_sub(1)?;
-        Some(NodeId(above / self.config.fan_in.max(1)))
-    }
-
-    fn children(&self) -> impl Iterator<Item = NodeId> + use<B> {
-        let fan_in = u32::from(self.config.fan_in.max(1));
-        let first = u32::from(self.me.0) * fan_in + 1;
-        let nodes = u32::from(self.config.nodes);
-        (first..(first + fan_in).min(nodes.max(first)))
-            .filter_map(|child| u16::try_from(child).ok().map(NodeId))
-    }
+/// Who wrote a page, given all pages written.
+fn writers_of(written: &[(PageRange, Writers)], page: PageId) -> Option<Writers> {
+    let after = written.partition_point(|(range, _)| range.first() <= page);
+    let (range, writers) = written.get(after.checked_sub(1)?)?;
+    (u64::from(page.0) < range.end()).then_some(*writers)
 }
 
 /// All pages that notices name, as stretches with the same writers. A writer

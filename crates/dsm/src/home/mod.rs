@@ -7,35 +7,30 @@
 
 mod barrier;
 mod message;
+mod page;
 mod prefetch;
 mod release;
-mod sequencer;
 mod sharing;
-mod table;
 mod wire;
 
-pub use message::{Control, Message, PageCopy, Request, Version};
+pub use message::{Message, PageCopy};
 
 use crate::area::Layout;
+use crate::order::{Control, IfLate, News, Order, Request, Version, When, peer};
+use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
     Action, Area, AreaError, Content, Input, Interval, Notice, Operation, Protection, Protocol,
     Seen, Violation,
 };
-use barrier::Barrier;
 use fathomp_base::{NodeId, PageId, ThreadId};
-use message::IfLate;
+use page::Entry;
 use prefetch::Streams;
 use release::{Arrived, Own};
-use sequencer::Sequencer;
 use sharing::{Parked, Pending};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
-use table::Table;
-
-/// The node that sequences intervals and is the root of the barrier's tree.
-const ROOT: NodeId = NodeId(0);
 
 /// What all nodes agree on before they start.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +48,11 @@ pub struct Config {
     /// Whether writes to watched pages are told by [`Input::Wrote`] and not by
     /// faults.
     pub silent_writes: bool,
+    /// Whether programs may rely on an ordinary load that sees an ordinary store
+    /// to see what was stored before it, as compilers make it of atomic reads
+    /// that acquire and writes that release. It costs: whoever serves a page that
+    /// it is writing ends its interval first.
+    pub loads_acquire: bool,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
 }
@@ -64,13 +64,8 @@ type Actions<B> = Vec<Action<Message<Content>, B>>;
 pub struct Home<B> {
     me: NodeId,
     config: Config,
-    /// Barriers passed.
-    epoch: u32,
-    /// My last interval that has ended.
-    interval: Interval,
-    /// Whose intervals I know of.
-    seen: Seen,
-    /// Of those, what everybody has known since the last barrier.
+    order: Order,
+    /// What everybody has known of since the last barrier.
     start: Seen,
     /// Whose diffs for pages at home here have been applied.
     received: Seen,
@@ -80,26 +75,20 @@ pub struct Home<B> {
     need: BTreeMap<NodeId, BTreeMap<NodeId, Interval>>,
     /// What I wrote in this epoch, by the pages' home.
     own: BTreeMap<NodeId, Own>,
-    table: Table,
+    table: Table<Entry>,
     /// Pages written in the open interval.
     dirty: Vec<PageId>,
-    /// Further versions of pages at home here, see [`table::Entry::version`].
+    /// Further versions of pages at home here, see [`Entry::version`].
     versions: BTreeMap<PageId, Vec<Version>>,
     pending: BTreeMap<PageId, Pending<B>>,
     parked: Vec<Parked>,
     streams: Streams,
-    /// Threads that wait for the sequencer.
-    asking: BTreeSet<ThreadId>,
-    /// Threads whose operation ends when all diffs for pages at home here that I
-    /// know of have arrived.
-    settling: Vec<ThreadId>,
-    barrier: Barrier,
+    /// What everybody wrote in this epoch, once everybody is at the barrier.
+    written: Option<Vec<Notice>>,
+    /// What was written right before the barrier that this node has come to.
+    kept: Option<barrier::Kept>,
     /// Messages of nodes that have left a barrier which I have not left.
     early: Vec<(NodeId, Message<B>)>,
-    /// Messages to myself.
-    loopback: VecDeque<Control>,
-    /// At the root only.
-    sequencer: Option<Sequencer>,
 }
 
 impl<B: Clone> Home<B> {
@@ -110,12 +99,11 @@ impl<B: Clone> Home<B> {
     pub fn new(me: NodeId, config: Config) -> Result<Self, AreaError> {
         let layout = Layout::new(config.nodes, &config.areas)?;
         let nodes = config.nodes;
+        let order = Order::new(me, nodes, layout.pages(), config.fan_in, false);
         Ok(Self {
             me,
             config,
-            epoch: 0,
-            interval: Interval::default(),
-            seen: Seen::nothing(nodes),
+            order,
             start: Seen::nothing(nodes),
             received: Seen::nothing(nodes),
             arrived: Vec::new(),
@@ -127,12 +115,9 @@ impl<B: Clone> Home<B> {
             pending: BTreeMap::new(),
             parked: Vec::new(),
             streams: Streams::default(),
-            asking: BTreeSet::new(),
-            settling: Vec::new(),
-            barrier: Barrier::default(),
+            written: None,
+            kept: None,
             early: Vec::new(),
-            loopback: VecDeque::new(),
-            sequencer: (me == ROOT).then(|| Sequencer::new(nodes)),
         })
     }
 
@@ -149,41 +134,30 @@ impl<B: Clone> Home<B> {
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
         let (request, notice) = match operation {
-            Operation::Barrier => return self.come_to_barrier(thread, actions),
+            Operation::Barrier => {
+                if self.is_awaited() {
+                    return Err(Violation::Runtime(
+                        "a node comes to a barrier while a thread of it stands still at a fault",
+                    ));
+                }
+                self.order.come_to_barrier(thread)?;
+                self.enter_barrier(actions);
+                return Ok(());
+            }
             Operation::Release(lock) => {
                 let notice = self.end_interval(actions);
                 // Nobody waits for this thread's news but who gets the lock next.
                 actions.push(Action::Resume(thread));
-                (Request::Release(lock), notice)
+                let request = Request::Release(lock);
+                self.order.exchange(request, notice, actions);
+                return Ok(());
             }
             Operation::Flush => (Request::Flush(thread), self.end_interval(actions)),
             // What was written before has to be told at the next release only.
             Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),
             Operation::TryAcquire(lock) => (Request::TryAcquire(lock, thread), None),
         };
-        let asks = !matches!(request, Request::Release(_));
-        if asks && !self.asking.insert(thread) {
-            return Err(Violation::Runtime("a thread asks twice at once"));
-        }
-        self.exchange(request, notice, actions);
-        Ok(())
-    }
-
-    fn exchange(&mut self, request: Request, notice: Option<Notice>, actions: &mut Actions<B>) {
-        let exchange = Control::Exchange {
-            epoch: self.epoch,
-            request,
-            notice,
-        };
-        self.send(ROOT, exchange, actions);
-    }
-
-    fn send(&mut self, to: NodeId, control: Control, actions: &mut Actions<B>) {
-        if to == self.me {
-            self.loopback.push_back(control);
-        } else {
-            actions.push(Action::Send(to, Message::Control(control)));
-        }
+        self.order.ask(thread, request, notice, actions)
     }
 
     fn message(
@@ -192,25 +166,17 @@ impl<B: Clone> Home<B> {
         message: Message<B>,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        if from.0 >= self.config.nodes {
-            return Err(Violation::Runtime(
-                "a message from a node that does not exist",
-            ));
-        }
-        let epoch = message.epoch();
-        if epoch == self.epoch {
-            self.take(from, message, actions)
-        } else if epoch == self.epoch + 1 {
-            self.early.push((from, message));
-            Ok(())
-        } else if epoch > self.epoch {
-            Err(peer(from, "is barriers ahead"))
-        } else {
-            match message.if_late() {
+        match self.order.when(from, message.epoch())? {
+            When::Now => self.take(from, message, actions),
+            When::Early => {
+                self.early.push((from, message));
+                Ok(())
+            }
+            When::Late => match message.if_late() {
                 IfLate::Take => self.take(from, message, actions),
                 IfLate::Drop => Ok(()),
                 IfLate::Refuse => Err(peer(from, "is a barrier behind")),
-            }
+            },
         }
     }
 
@@ -221,85 +187,26 @@ impl<B: Clone> Home<B> {
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
         match message {
-            Message::Control(control) => self.control(from, control, actions),
+            Message::Control(control) => {
+                match self.order.control(from, control, actions)? {
+                    News::None => {
+                        self.enter_barrier(actions);
+                        self.send_kept_if_told(actions);
+                    }
+                    News::Learned(notices) => {
+                        self.learn(&notices, actions);
+                        self.settle(actions);
+                    }
+                    News::Everybody(notices, _) => self.everybody_arrived(notices, actions),
+                }
+                Ok(())
+            }
+            Message::Fetch { pages, need, .. } => self.fetch_asked(from, pages, need, actions),
             Message::Pages { first, copies, .. } => self.fetched(from, first, copies, actions),
             Message::Diffs {
                 interval, diffs, ..
             } => self.diffs_arrived(from, interval, diffs, actions),
         }
-    }
-
-    fn control(
-        &mut self,
-        from: NodeId,
-        control: Control,
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        let for_sequencer = matches!(
-            control,
-            Control::Granted { .. } | Control::Refused { .. } | Control::Demand { .. }
-        );
-        if for_sequencer && from != ROOT {
-            return Err(peer(from, "answers for the sequencer"));
-        }
-        match control {
-            Control::Fetch { pages, need, .. } => self.fetch_asked(from, pages, need, actions),
-            Control::Exchange {
-                request, notice, ..
-            } => self.exchange_asked(from, request, notice, actions),
-            Control::Granted {
-                thread, notices, ..
-            } => {
-                self.learn(from, &notices, actions)?;
-                if let Some(thread) = thread {
-                    self.answered(from, thread)?;
-                    self.settling.push(thread);
-                }
-                self.settle(actions);
-                Ok(())
-            }
-            Control::Refused { thread, .. } => {
-                self.answered(from, thread)?;
-                actions.push(Action::Refuse(thread));
-                self.enter_barrier(actions);
-                Ok(())
-            }
-            Control::Demand { .. } => {
-                self.demanded(actions);
-                Ok(())
-            }
-            Control::Arrive { notices, .. } => self.child_arrived(from, notices, actions),
-            Control::Depart { notices, .. } => self.all_arrived(from, notices, actions),
-        }
-    }
-
-    fn answered(&mut self, from: NodeId, thread: ThreadId) -> Result<(), Violation> {
-        if self.asking.remove(&thread) {
-            Ok(())
-        } else {
-            Err(peer(from, "answers a thread that did not ask"))
-        }
-    }
-
-    fn exchange_asked(
-        &mut self,
-        from: NodeId,
-        request: Request,
-        notice: Option<Notice>,
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        self.check(from, notice.as_slice())?;
-        let (me, loopback) = (self.me, &mut self.loopback);
-        let Some(sequencer) = &mut self.sequencer else {
-            return Err(peer(from, "takes this node for the sequencer"));
-        };
-        sequencer.exchange(from, request, notice, |to, control| {
-            if to == me {
-                loopback.push_back(control);
-            } else {
-                actions.push(Action::Send(to, Message::Control(control)));
-            }
-        })
     }
 
     /// True if all diffs for pages at home here that I know of have arrived.
@@ -315,7 +222,7 @@ impl<B: Clone> Home<B> {
     fn settle(&mut self, actions: &mut Actions<B>) {
         if self.is_settled() {
             self.release_held(actions);
-            actions.extend(self.settling.drain(..).map(Action::Resume));
+            self.order.settle(actions);
             self.enter_barrier(actions);
             self.leave_barrier_if_complete(actions);
         }
@@ -342,11 +249,11 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
             Input::Message { from, message } => self.message(from, message, actions)?,
         }
         loop {
-            if let Some(control) = self.loopback.pop_front() {
+            if let Some(control) = self.order.next_own() {
                 self.message(self.me, Message::Control(control), actions)?;
                 continue;
             }
-            let epoch = self.epoch;
+            let epoch = self.order.epoch;
             let Some(next) = self.early.iter().position(|(_, m)| m.epoch() == epoch) else {
                 return Ok(());
             };
@@ -360,12 +267,12 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
             Input::Operation { .. } => true,
             Input::Fault { .. } | Input::Wrote(_) => false,
             Input::Message { message, .. } => match message {
-                Message::Control(Control::Fetch { .. }) => true,
+                Message::Fetch { .. } => true,
                 // What is learned may end the open interval, as may answers that
                 // the sequencer gives to its own node.
                 Message::Control(Control::Granted { .. }) => !self.dirty.is_empty(),
                 Message::Control(Control::Exchange { .. }) | Message::Pages { .. } => {
-                    self.sequencer.is_some() && !self.dirty.is_empty()
+                    self.order.is_root() && !self.dirty.is_empty()
                 }
                 Message::Control(_) | Message::Diffs { .. } => false,
             },
@@ -398,8 +305,4 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
     ) -> Result<Message<B>, WireError> {
         wire::decode(bytes, content)
     }
-}
-
-fn peer(from: NodeId, what: &'static str) -> Violation {
-    Violation::Peer { from, what }
 }

@@ -1,8 +1,9 @@
 //! Intervals: what a node wrote goes home, and what others wrote is learned of.
 
-use super::message::{Message, Request, Version};
-use super::table::State;
-use super::{Actions, Home, peer};
+use super::message::Message;
+use super::page::State;
+use super::{Actions, Home};
+use crate::order::{Request, Version, peer};
 use crate::{Action, Content, Interval, Notice, PageRange, PageSet, Protection, Violation};
 use fathomp_base::{NodeId, PageId};
 use std::collections::BTreeMap;
@@ -40,53 +41,73 @@ impl<B: Clone> Home<B> {
     /// Ends the open interval if anything was written in it: diffs go to the
     /// pages' homes. Returns the notice that others have to be told.
     pub(super) fn end_interval(&mut self, actions: &mut Actions<B>) -> Option<Notice> {
+        let (notice, away) = self.close_interval(actions)?;
+        for (home, pages) in away {
+            self.send_diffs(home, notice.interval, &pages, actions);
+        }
+        Some(notice)
+    }
+
+    /// The same, but nothing is sent: returns the pages that are at home
+    /// elsewhere, by their homes.
+    pub(super) fn close_interval(
+        &mut self,
+        actions: &mut Actions<B>,
+    ) -> Option<(Notice, BTreeMap<NodeId, Vec<PageId>>)> {
         if self.dirty.is_empty() {
             return None;
         }
-        self.interval = self.interval.next();
-        self.seen.learn(self.me, self.interval);
+        let interval = self.order.end_interval();
         let mut pages = std::mem::take(&mut self.dirty);
         pages.sort_unstable();
         // A pinned page is entered again when it is fetched again.
         pages.dedup();
-        let mut away: BTreeMap<NodeId, Vec<(PageId, Content)>> = BTreeMap::new();
+        let mut away: BTreeMap<NodeId, Vec<PageId>> = BTreeMap::new();
         for &page in &pages {
             let entry = self.table.entry(page);
             let own = self.own.entry(entry.home).or_default();
-            own.interval = self.interval;
+            own.interval = interval;
             if !std::mem::replace(&mut entry.noted, true) {
                 own.pages.push(page);
             }
             if entry.state == State::Dirty {
                 entry.state = State::Clean;
-                away.entry(entry.home)
-                    .or_default()
-                    .push((page, Content::Diff(page)));
+                away.entry(entry.home).or_default().push(page);
                 Action::protect(actions, page, Protection::Read);
             } else if entry.pinned {
                 entry.state = State::Untouched;
             } else {
                 entry.state = State::Shared;
                 Action::protect(actions, page, Protection::Watched);
-                self.note_version(page, (self.me, self.interval));
+                self.note_version(page, (self.me, interval));
             }
         }
-        for (page, _) in away.values().flatten() {
+        let notice = Notice {
+            writer: self.me,
+            interval,
+            pages: PageSet::from_sorted(&pages),
+        };
+        Some((notice, away))
+    }
+
+    /// Sends what was written in an interval into pages at home at `home`.
+    pub(super) fn send_diffs(
+        &self,
+        home: NodeId,
+        interval: Interval,
+        pages: &[PageId],
+        actions: &mut Actions<B>,
+    ) {
+        for page in pages {
             Action::diff(actions, *page);
         }
-        for (home, diffs) in away {
-            let diffs = Message::Diffs {
-                epoch: self.epoch,
-                interval: self.interval,
-                diffs,
-            };
-            actions.push(Action::Send(home, diffs));
-        }
-        Some(Notice {
-            writer: self.me,
-            interval: self.interval,
-            pages: PageSet::from_sorted(&pages),
-        })
+        let diffs = pages.iter().map(|page| (*page, Content::Diff(*page)));
+        let diffs = Message::Diffs {
+            epoch: self.order.epoch,
+            interval,
+            diffs: diffs.collect(),
+        };
+        actions.push(Action::Send(home, diffs));
     }
 
     pub(super) fn diffs_arrived(
@@ -127,10 +148,10 @@ impl<B: Clone> Home<B> {
     /// at once, and must not see them without those before. If its threads are
     /// at a barrier, all can be applied. True if some were.
     pub(super) fn apply_arrived(&mut self, actions: &mut Actions<B>) -> bool {
-        let at_barrier = self.barrier.is_entered();
+        let at_barrier = self.order.is_at_barrier();
         let (ready, arrived): (Vec<_>, Vec<_>) = std::mem::take(&mut self.arrived)
             .into_iter()
-            .partition(|a| at_barrier || self.seen.covers(a.version.0, a.version.1));
+            .partition(|a| at_barrier || self.order.seen.covers(a.version.0, a.version.1));
         self.arrived = arrived;
         let some = !ready.is_empty();
         for Arrived { version, diffs } in ready {
@@ -144,35 +165,17 @@ impl<B: Clone> Home<B> {
         some
     }
 
-    /// Refuses notices that speak of nodes or pages that do not exist.
-    pub(super) fn check(&self, from: NodeId, notices: &[Notice]) -> Result<(), Violation> {
-        let pages = u64::from(self.table.layout().pages());
-        let exists = |n: &Notice| n.writer.0 < self.config.nodes && n.pages.end() <= pages;
-        if notices.iter().all(exists) {
-            Ok(())
-        } else {
-            Err(peer(from, "tells of nodes or pages that do not exist"))
-        }
-    }
-
     /// Learns of others' intervals: copies that lack them become invalid.
-    pub(super) fn learn(
-        &mut self,
-        from: NodeId,
-        notices: &[Notice],
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        self.check(from, notices)?;
+    pub(super) fn learn(&mut self, notices: &[Notice], actions: &mut Actions<B>) {
         for notice in notices {
             let version = (notice.writer, notice.interval);
-            if notice.writer != self.me && self.seen.learn(version.0, version.1) {
+            if notice.writer != self.me && self.order.seen.learn(version.0, version.1) {
                 for range in notice.pages.ranges() {
                     self.invalidate(*range, version, actions);
                 }
             }
         }
         self.apply_arrived(actions);
-        Ok(())
     }
 
     fn invalidate(&mut self, pages: PageRange, version: Version, actions: &mut Actions<B>) {
@@ -196,7 +199,7 @@ impl<B: Clone> Home<B> {
                     // lost, and the others must hear of them although no release
                     // is near.
                     let notice = self.end_interval(actions);
-                    self.exchange(Request::Publish, notice, actions);
+                    self.order.exchange(Request::Publish, notice, actions);
                     self.drop_copy(page, actions);
                 }
                 State::Clean => self.drop_copy(page, actions),

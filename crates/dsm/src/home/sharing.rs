@@ -1,8 +1,9 @@
 //! Pages between nodes: faults, fetches, and what homes answer.
 
-use super::message::{Control, Message, PageCopy, Request, Version};
-use super::table::State;
-use super::{Actions, Home, peer};
+use super::message::{Message, PageCopy};
+use super::page::State;
+use super::{Actions, Home};
+use crate::order::{Request, Version, peer};
 use crate::{Access, Action, Content, PageRange, Protection, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 
@@ -123,8 +124,8 @@ impl<B: Clone> Home<B> {
             pending.wanted.clear();
             pending.held = None;
         }
-        let epoch = self.epoch;
-        self.send(home, Control::Fetch { epoch, pages, need }, actions);
+        let epoch = self.order.epoch;
+        actions.push(Action::Send(home, Message::Fetch { epoch, pages, need }));
     }
 
     /// A page that was on its way is out of date.
@@ -156,18 +157,10 @@ impl<B: Clone> Home<B> {
         if self.has_received(&need) {
             self.serve(from, pages, actions);
         } else {
-            self.learn_soon(need.clone(), actions);
+            self.order.learn_soon(need.clone(), actions);
             self.parked.push(Parked { from, pages, need });
         }
         Ok(())
-    }
-
-    /// Makes sure that this node learns of intervals that others know of.
-    fn learn_soon(&mut self, mut versions: Vec<Version>, actions: &mut Actions<B>) {
-        versions.retain(|(writer, interval)| !self.seen.covers(*writer, *interval));
-        if !versions.is_empty() {
-            self.exchange(Request::Learn(versions), None, actions);
-        }
     }
 
     /// Serves the fetches for which everything has arrived now.
@@ -187,12 +180,13 @@ impl<B: Clone> Home<B> {
     }
 
     fn serve(&mut self, to: NodeId, pages: PageRange, actions: &mut Actions<B>) {
-        let writing = !self.dirty.is_empty() && !self.barrier.is_entered();
+        let writing =
+            self.config.loads_acquire && !self.dirty.is_empty() && !self.order.is_at_barrier();
         if writing && pages.iter().any(|page| self.is_uncommitted(page)) {
             // Whoever sees what this node wrote last must know what it wrote
             // before: an atomic read that acquires is an ordinary load.
             let notice = self.end_interval(actions);
-            self.exchange(Request::Publish, notice, actions);
+            self.order.exchange(Request::Publish, notice, actions);
         }
         for page in pages.iter() {
             let entry = self.table.entry(page);
@@ -210,14 +204,14 @@ impl<B: Clone> Home<B> {
                 _ => continue,
             }
             // Until now nobody watched in which interval it was written.
-            self.note_version(page, (self.me, self.interval));
+            self.note_version(page, (self.me, self.order.interval));
         }
         let copies = pages.iter().map(|page| PageCopy {
             versions: self.versions_of(page),
             content: Content::Page(page),
         });
         let answer = Message::Pages {
-            epoch: self.epoch,
+            epoch: self.order.epoch,
             first: pages.first(),
             copies: copies.collect(),
         };
@@ -284,14 +278,14 @@ impl<B: Clone> Home<B> {
                 .all(|version| includes(&copy.versions, *version))
             {
                 self.fetch_again(page, actions);
-            } else if settled && knows(&self.seen, &copy.versions) {
+            } else if settled && self.order.knows(&copy.versions) {
                 let waiters = std::mem::take(&mut pending.waiters);
                 self.pending.remove(&page);
                 ready.push((page, waiters, copy.content));
             } else {
                 let versions = copy.versions.clone();
                 pending.held = Some(copy);
-                self.learn_soon(versions, actions);
+                self.order.learn_soon(versions, actions);
             }
         }
         self.install(ready, actions);
@@ -306,7 +300,7 @@ impl<B: Clone> Home<B> {
         self.pending.retain(|page, pending| {
             match pending
                 .held
-                .take_if(|copy| knows(&self.seen, &copy.versions))
+                .take_if(|copy| self.order.knows(&copy.versions))
             {
                 Some(copy) => {
                     let waiters = std::mem::take(&mut pending.waiters);
@@ -363,12 +357,6 @@ impl<B: Clone> Home<B> {
             .values()
             .any(|pending| !pending.waiters.is_empty())
     }
-}
-
-fn knows(seen: &crate::Seen, versions: &[Version]) -> bool {
-    versions
-        .iter()
-        .all(|(writer, interval)| seen.covers(*writer, *interval))
 }
 
 /// True if one of `versions` is of `version`'s node and at least as new.

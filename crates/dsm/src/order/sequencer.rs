@@ -23,7 +23,7 @@ struct Lock {
 
 /// The sequencer's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Sequencer {
+pub(crate) struct Sequencer {
     epoch: u32,
     log: Vec<Notice>,
     /// How much of the log each node has been told.
@@ -140,6 +140,13 @@ impl Sequencer {
         if !self.contains.covers(node, interval) {
             self.arrived.push(node);
         }
+    }
+
+    /// The log of this epoch, and behind it what it does not contain yet.
+    pub(super) fn all(&self, notices: Vec<Notice>) -> Vec<Notice> {
+        let new = |notice: &Notice| !self.contains.covers(notice.writer, notice.interval);
+        let new = notices.into_iter().filter(new);
+        self.log.iter().cloned().chain(new).collect()
     }
 
     fn grant(

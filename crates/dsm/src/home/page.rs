@@ -1,0 +1,55 @@
+//! What a node of the home-based protocol knows of a page.
+
+use crate::area::Place;
+use crate::order::Version;
+use fathomp_base::NodeId;
+
+/// A page as its node sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum State {
+    /// At its home: nobody else has it. Elsewhere: it is not there.
+    #[default]
+    Untouched,
+    /// At home here, others may have copies, and not known to be written in the
+    /// open interval.
+    Shared,
+    /// At home here, others may have copies, and written in the open interval.
+    Written,
+    /// At home elsewhere; asked for.
+    Pending,
+    /// A valid copy of a page that is at home elsewhere.
+    Clean,
+    /// A copy with writes that the home does not have.
+    Dirty,
+}
+
+/// What is known of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Entry {
+    /// Its home, known alike at all nodes: it changes at barriers only, by a
+    /// rule that all nodes apply to the same notices.
+    pub(super) home: NodeId,
+    pub(super) state: State,
+    /// Its home neither changes nor watches its own writes.
+    pub(super) pinned: bool,
+    /// This node wrote it in this epoch, and the epoch's notices name it.
+    pub(super) noted: bool,
+    /// A copy was here and became invalid: it is likely to be read again.
+    pub(super) missed: bool,
+    /// An interval that is part of the content at home here. Others, if there
+    /// are any, are in [`super::Home::versions`].
+    pub(super) version: Version,
+}
+
+impl From<Place> for Entry {
+    fn from(place: Place) -> Self {
+        Self {
+            home: place.home,
+            state: State::Untouched,
+            pinned: place.pinned,
+            noted: false,
+            missed: false,
+            version: Version::default(),
+        }
+    }
+}

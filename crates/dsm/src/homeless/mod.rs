@@ -1,0 +1,323 @@
+//! The homeless protocol: writers keep what they changed, and whoever touches a
+//! page fetches it from each of them and puts it together in causal order
+//! (Keleher, Cox, Zwaenepoel: "Lazy Release Consistency for Software Distributed
+//! Shared Memory", ISCA 1992; Keleher, Dwarkadas, Cox, Zwaenepoel: "TreadMarks",
+//! USENIX 1994). States, messages and reasons: `docs/protocols/homeless.md`.
+
+mod fetch;
+mod message;
+mod tidy;
+mod write;
+
+pub use message::Message;
+
+use crate::area::{Layout, Place};
+use crate::order::{IfLate, News, Order, Request, Version, When, peer};
+use crate::table::Table;
+use crate::wire::WireError;
+use crate::{
+    Action, Area, AreaError, Content, Input, Interval, Notice, Operation, Protection, Protocol,
+    Violation,
+};
+use fathomp_base::{NodeId, PageId, ThreadId};
+use fetch::Pending;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::ops::Range;
+use tidy::Tidying;
+
+/// What all nodes agree on before they start.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// Nodes in the cluster, at least 1.
+    pub nodes: u16,
+    /// What is shared. Only pinned areas have a home here.
+    pub areas: Vec<Area>,
+    /// Diffs and twins that a node keeps before it asks for a tidying at the next
+    /// barrier. Each takes 4,616 bytes at most.
+    pub diffs_max: u32,
+    /// Children of a node in the barrier's tree, at least 1.
+    pub fan_in: u16,
+}
+
+type Actions<B> = Vec<Action<Message<Content>, B>>;
+
+/// A page as its node sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum State {
+    /// Readable; nothing that is known of is missing.
+    Valid,
+    /// Writable, with a twin.
+    Dirty,
+    /// Of an earlier time; what is missing is known.
+    Invalid,
+    /// Not there; its owner has all of it.
+    Absent,
+    /// On its way.
+    Pending,
+}
+
+/// What is known of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Entry {
+    state: State,
+    /// Who has all of it as of the last tidying.
+    owner: NodeId,
+    /// The owner's threads write it without being watched.
+    pinned: bool,
+    /// Pinned, and fetched from here since the last interval that names it.
+    served: bool,
+    /// The interval whose diff has not been made: the twin is still there.
+    twin: Option<Interval>,
+}
+
+impl From<Place> for Entry {
+    fn from(place: Place) -> Self {
+        Self {
+            state: State::Valid,
+            owner: place.home,
+            pinned: place.pinned,
+            served: false,
+            twin: None,
+        }
+    }
+}
+
+/// The protocol at one node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Homeless<B> {
+    me: NodeId,
+    config: Config,
+    order: Order,
+    table: Table<Entry>,
+    /// Pages written in the open interval, perhaps.
+    dirty: Vec<PageId>,
+    /// My intervals of this epoch.
+    own: Vec<Notice>,
+    /// Who wrote each page since the last tidying, in an order in which no
+    /// interval comes before one that its writer knew of.
+    history: BTreeMap<PageId, Vec<Version>>,
+    /// What of that is not part of my copy.
+    missing: BTreeMap<PageId, Vec<Version>>,
+    pending: BTreeMap<PageId, Pending<B>>,
+    /// Diffs and twins kept since the last tidying.
+    kept: u32,
+    /// The thread that came to a barrier which everybody has reached.
+    leaving: Option<ThreadId>,
+    tidying: Tidying,
+    /// Messages of nodes that have left a barrier which I have not left.
+    early: Vec<(NodeId, Message<B>)>,
+}
+
+impl<B: Clone> Homeless<B> {
+    /// The protocol at node `me` before anything happened.
+    ///
+    /// # Errors
+    /// If the areas cannot be.
+    pub fn new(me: NodeId, config: Config) -> Result<Self, AreaError> {
+        let layout = Layout::new(config.nodes, &config.areas)?;
+        let order = Order::new(me, config.nodes, layout.pages(), config.fan_in, true);
+        let mut table: Table<Entry> = Table::new(layout.clone());
+        for (place, pages) in layout.stretches() {
+            if place.pinned && place.home != me {
+                for page in pages.iter() {
+                    table.entry(page).state = State::Absent;
+                }
+            }
+        }
+        Ok(Self {
+            me,
+            config,
+            order,
+            table,
+            dirty: Vec::new(),
+            own: Vec::new(),
+            history: BTreeMap::new(),
+            missing: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            kept: 0,
+            leaving: None,
+            tidying: Tidying::No,
+            early: Vec::new(),
+        })
+    }
+
+    fn operation(
+        &mut self,
+        thread: ThreadId,
+        operation: Operation,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
+        let (request, notice) = match operation {
+            Operation::Barrier => {
+                if self.pending.values().any(Pending::is_awaited) {
+                    return Err(Violation::Runtime(
+                        "a node comes to a barrier while a thread of it stands still at a fault",
+                    ));
+                }
+                self.order.come_to_barrier(thread)?;
+                self.enter_barrier(actions);
+                return Ok(());
+            }
+            Operation::Release(lock) => {
+                let notice = self.end_interval(actions);
+                actions.push(Action::Resume(thread));
+                let request = Request::Release(lock);
+                self.order.exchange(request, notice, actions);
+                return Ok(());
+            }
+            Operation::Flush => (Request::Flush(thread), self.end_interval(actions)),
+            Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),
+            Operation::TryAcquire(lock) => (Request::TryAcquire(lock, thread), None),
+        };
+        self.order.ask(thread, request, notice, actions)
+    }
+
+    fn enter_barrier(&mut self, actions: &mut Actions<B>) {
+        // Nothing asked for in this epoch may be answered in the next one.
+        if self.leaving.is_some() || !self.pending.is_empty() {
+            return;
+        }
+        if let Some(thread) = self.order.enters_barrier() {
+            let last = self.end_interval(actions);
+            let own = std::mem::take(&mut self.own);
+            let full = self.is_full();
+            self.order.arrive(thread, last, own, full, actions);
+        }
+    }
+
+    fn message(
+        &mut self,
+        from: NodeId,
+        message: Message<B>,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
+        match self.order.when(from, message.epoch())? {
+            When::Now => self.take(from, message, actions),
+            When::Early => {
+                self.early.push((from, message));
+                Ok(())
+            }
+            When::Late => match message.if_late() {
+                IfLate::Take => self.take(from, message, actions),
+                IfLate::Drop => Ok(()),
+                IfLate::Refuse => Err(peer(from, "is a barrier behind")),
+            },
+        }
+    }
+
+    fn take(
+        &mut self,
+        from: NodeId,
+        message: Message<B>,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
+        match message {
+            Message::Control(control) => match self.order.control(from, control, actions)? {
+                News::None => self.enter_barrier(actions),
+                News::Learned(notices) => {
+                    self.learn(&notices, actions);
+                    self.settle(actions);
+                }
+                News::Everybody(notices, full) => self.everybody_arrived(&notices, full, actions),
+            },
+            Message::DiffsWanted {
+                page, intervals, ..
+            } => self.diffs_wanted(from, page, &intervals, actions)?,
+            Message::PageWanted { page, .. } => self.page_wanted(from, page, actions)?,
+            Message::Diffs { page, diffs, .. } => self.diffs_arrived(from, page, diffs, actions)?,
+            Message::Page {
+                page,
+                applied,
+                content,
+                ..
+            } => self.page_arrived(from, page, applied, content, actions)?,
+        }
+        Ok(())
+    }
+
+    /// Ends what waits for pinned pages of mine to be up to date.
+    fn settle(&mut self, actions: &mut Actions<B>) {
+        if self.is_pulling() {
+            return;
+        }
+        self.complete_all(actions);
+        self.order.settle(actions);
+        self.leave_barrier(actions);
+        self.enter_barrier(actions);
+    }
+
+    /// True if this node's threads write `page` without being watched.
+    fn is_mine(&self, page: PageId) -> bool {
+        let entry = self.table.get(page);
+        entry.pinned && entry.owner == self.me
+    }
+}
+
+impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
+    type Incoming = Message<B>;
+    type Outgoing = Message<Content>;
+
+    fn step(
+        &mut self,
+        input: Input<Message<B>>,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
+        match input {
+            Input::Fault {
+                thread,
+                page,
+                access,
+            } => self.fault(thread, page, access, actions)?,
+            // No page is watched.
+            Input::Wrote(_) => {}
+            Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
+            Input::Message { from, message } => self.message(from, message, actions)?,
+        }
+        loop {
+            if let Some(control) = self.order.next_own() {
+                self.message(self.me, Message::Control(control), actions)?;
+                continue;
+            }
+            let epoch = self.order.epoch;
+            let Some(next) = self.early.iter().position(|(_, m)| m.epoch() == epoch) else {
+                return Ok(());
+            };
+            let (from, message) = self.early.remove(next);
+            self.message(from, message, actions)?;
+        }
+    }
+
+    fn wants_writes(&self, _: &Input<Message<B>>) -> bool {
+        false
+    }
+
+    fn start(&self, actions: &mut Actions<B>) {
+        for (place, pages) in self.table.layout().stretches() {
+            match place.pinned {
+                false => actions.push(Action::Protect(pages, Protection::Read)),
+                true if place.home == self.me => {}
+                true => actions.push(Action::Protect(pages, Protection::None)),
+            }
+        }
+    }
+
+    fn fill(message: Message<Content>, content: impl FnMut(Content) -> B) -> Message<B> {
+        message.fill(content)
+    }
+
+    fn encode(
+        message: &Message<Content>,
+        bytes: &mut Vec<u8>,
+        content: impl FnMut(Content, &mut Vec<u8>),
+    ) {
+        message.encode(bytes, content);
+    }
+
+    fn decode(
+        bytes: &[u8],
+        content: impl FnMut(Range<usize>) -> B,
+    ) -> Result<Message<B>, WireError> {
+        message::decode(bytes, content)
+    }
+}

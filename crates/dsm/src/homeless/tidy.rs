@@ -1,0 +1,108 @@
+//! Leaving a barrier, and tidying up at one: every page written since the last
+//! time gets an owner who has all of it, then nobody needs old diffs.
+
+use super::{Actions, Homeless, State};
+use crate::{Action, Notice};
+use fathomp_base::{NodeId, PageId};
+
+/// Notices of single pages that weigh as much as a diff.
+const NOTICES_PER_DIFF: u32 = 64;
+
+/// How far a tidying is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Tidying {
+    No,
+    /// Owners bring their pages up to date.
+    Fetching,
+    /// All my pages are; at a second barrier, until everybody's are.
+    Waiting,
+}
+
+impl<B: Clone> Homeless<B> {
+    pub(super) fn is_full(&self) -> bool {
+        let notices: usize = self.history.values().map(Vec::len).sum();
+        let most = self.config.diffs_max.saturating_mul(NOTICES_PER_DIFF);
+        self.kept > self.config.diffs_max || notices > most as usize
+    }
+
+    pub(super) fn everybody_arrived(
+        &mut self,
+        notices: &[Notice],
+        full: bool,
+        actions: &mut Actions<B>,
+    ) {
+        let tidied = self.tidying == Tidying::Waiting;
+        // What is fetched now belongs to the next epoch: others may be there.
+        let news: Vec<_> = notices
+            .iter()
+            .filter(|n| !self.order.seen.covers(n.writer, n.interval))
+            .cloned()
+            .collect();
+        self.leaving = self.order.leave_barrier(notices);
+        self.take_in(&news, actions);
+        if tidied {
+            self.forget(actions);
+        } else if full {
+            self.tidying = Tidying::Fetching;
+            for page in self.owned_and_incomplete() {
+                self.fetch(page, actions);
+            }
+        }
+        self.settle(actions);
+    }
+
+    /// Lets the program go on after a barrier, if nothing is left to be done.
+    pub(super) fn leave_barrier(&mut self, actions: &mut Actions<B>) {
+        if self.tidying == Tidying::Waiting || !self.pending.is_empty() {
+            return;
+        }
+        let Some(thread) = self.leaving.take() else {
+            return;
+        };
+        if self.tidying == Tidying::Fetching {
+            self.tidying = Tidying::Waiting;
+            self.order.arrive(thread, None, Vec::new(), false, actions);
+        } else {
+            actions.push(Action::Resume(thread));
+        }
+    }
+
+    fn owned_and_incomplete(&self) -> Vec<PageId> {
+        let pages = self.history.keys().copied();
+        pages
+            .filter(|page| {
+                let incomplete = self.table.get(*page).state == State::Invalid;
+                incomplete && self.next_owner(*page) == self.me
+            })
+            .collect()
+    }
+
+    /// The same at all nodes, since they know of the same intervals.
+    fn next_owner(&self, page: PageId) -> NodeId {
+        let entry = self.table.get(page);
+        let history = self.history.get(&page).into_iter().flatten();
+        let last = history.map(|(writer, interval)| (*interval, *writer)).max();
+        match last {
+            Some((_, writer)) if !entry.pinned => writer,
+            _ => entry.owner,
+        }
+    }
+
+    /// Everybody's pages are up to date: diffs and history are of no use.
+    fn forget(&mut self, actions: &mut Actions<B>) {
+        for page in self.history.keys().copied().collect::<Vec<_>>() {
+            let owner = self.next_owner(page);
+            let entry = self.table.entry(page);
+            entry.owner = owner;
+            entry.twin = None;
+            if entry.state == State::Invalid {
+                entry.state = State::Absent;
+            }
+        }
+        self.history.clear();
+        self.missing.clear();
+        self.kept = 0;
+        self.tidying = Tidying::No;
+        actions.push(Action::Forget);
+    }
+}

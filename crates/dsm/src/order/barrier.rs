@@ -1,0 +1,183 @@
+//! Barriers: a tree that all nodes go up and down.
+
+use super::message::{Control, Request};
+use super::{Order, ROOT, peer};
+use crate::{Action, Interval, Notice, Violation};
+use fathomp_base::{NodeId, ThreadId};
+use std::collections::BTreeSet;
+
+/// A barrier that this node or one below it has reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Barrier {
+    /// The thread that came for this node while others were inside operations.
+    early: Option<ThreadId>,
+    /// The thread that came for this node.
+    thread: Option<ThreadId>,
+    /// The interval that ended with that, which the sequencer does not know.
+    last: Option<Notice>,
+    children: BTreeSet<NodeId>,
+    /// What the nodes that have arrived wrote in this epoch.
+    notices: Vec<Notice>,
+    full: bool,
+    open: bool,
+}
+
+impl Order {
+    /// True if this node has arrived: none of its threads runs.
+    pub(crate) fn is_at_barrier(&self) -> bool {
+        self.barrier.thread.is_some()
+    }
+
+    pub(crate) fn come_to_barrier(&mut self, thread: ThreadId) -> Result<(), Violation> {
+        if self.barrier.thread.is_some() || self.barrier.early.is_some() {
+            return Err(Violation::Runtime("a node comes to a barrier twice"));
+        }
+        self.barrier.early = Some(thread);
+        Ok(())
+    }
+
+    /// The thread that came to a barrier, once no operation is under way.
+    pub(crate) fn enters_barrier(&mut self) -> Option<ThreadId> {
+        let idle = self.asking.is_empty() && self.settling.is_empty();
+        self.barrier.early.take_if(|_| idle)
+    }
+
+    /// Arrives: `last` is the interval that ended now, `own` everything written
+    /// in this epoch.
+    pub(crate) fn arrive<O: From<Control>, B>(
+        &mut self,
+        thread: ThreadId,
+        last: Option<Notice>,
+        own: Vec<Notice>,
+        full: bool,
+        actions: &mut Vec<Action<O, B>>,
+    ) {
+        self.barrier.thread = Some(thread);
+        self.barrier.last = last;
+        self.barrier.notices.extend(own);
+        self.barrier.full |= full;
+        self.tell_sequencer_of_arrival(self.me, self.interval);
+        let passed_on = self.pass_arrival_on(actions);
+        if self.me != ROOT && !(passed_on && self.parent() == Some(ROOT)) {
+            // The sequencer hears of this arrival late. Somebody may be waiting
+            // for what was written last, and not reach the barrier without it.
+            self.demanded(actions);
+        }
+    }
+
+    /// True if others learn of the interval that ended with the arrival when
+    /// everybody has arrived, and not before.
+    pub(crate) fn keeps_last_to_itself(&self) -> bool {
+        self.barrier.last.is_some()
+    }
+
+    /// Somebody has seen a page of this node's last interval before the barrier
+    /// could tell of it.
+    pub(super) fn demanded<O: From<Control>, B>(&mut self, actions: &mut Vec<Action<O, B>>) {
+        if let Some(last) = self.barrier.last.take() {
+            self.exchange(Request::Publish, Some(last), actions);
+        }
+    }
+
+    fn tell_sequencer_of_arrival(&mut self, node: NodeId, interval: Interval) {
+        if let Some(sequencer) = &mut self.sequencer {
+            sequencer.arrived(node, interval);
+        }
+    }
+
+    pub(super) fn child_arrived<O: From<Control>, B>(
+        &mut self,
+        from: NodeId,
+        notices: Vec<Notice>,
+        full: bool,
+        actions: &mut Vec<Action<O, B>>,
+    ) -> Result<(), Violation> {
+        if !self.children().any(|child| child == from) || !self.barrier.children.insert(from) {
+            let what = "arrives at a barrier in the wrong place or twice";
+            return Err(peer(from, what));
+        }
+        let own = notices.iter().filter(|notice| notice.writer == from);
+        let last = own.map(|notice| notice.interval).max();
+        self.tell_sequencer_of_arrival(from, last.unwrap_or_default());
+        self.barrier.notices.extend(notices);
+        self.barrier.full |= full;
+        self.pass_arrival_on(actions);
+        Ok(())
+    }
+
+    /// True if everybody below has arrived.
+    fn pass_arrival_on<O: From<Control>, B>(&mut self, actions: &mut Vec<Action<O, B>>) -> bool {
+        if self.barrier.thread.is_none() || self.barrier.children.len() != self.children().count() {
+            return false;
+        }
+        let (epoch, full) = (self.epoch, self.barrier.full);
+        let mut notices = std::mem::take(&mut self.barrier.notices);
+        let control = match &self.sequencer {
+            None => Control::Arrive {
+                epoch,
+                notices,
+                full,
+            },
+            Some(sequencer) => {
+                if self.in_order {
+                    notices = sequencer.all(notices);
+                }
+                Control::Depart {
+                    epoch,
+                    notices,
+                    full,
+                }
+            }
+        };
+        self.send(self.parent().unwrap_or(ROOT), control, actions);
+        true
+    }
+
+    pub(super) fn all_arrived<O: From<Control>, B>(
+        &mut self,
+        from: NodeId,
+        notices: &[Notice],
+        full: bool,
+        actions: &mut Vec<Action<O, B>>,
+    ) -> Result<(), Violation> {
+        let opens = from == self.parent().unwrap_or(ROOT);
+        if !opens || self.barrier.thread.is_none() || self.barrier.open {
+            return Err(peer(from, "opens a barrier that it may not open"));
+        }
+        self.barrier.open = true;
+        for child in self.children().collect::<Vec<_>>() {
+            let depart = Control::Depart {
+                epoch: self.epoch,
+                notices: notices.to_vec(),
+                full,
+            };
+            self.send(child, depart, actions);
+        }
+        Ok(())
+    }
+
+    /// The next epoch begins; the thread that came to the barrier is returned.
+    pub(crate) fn leave_barrier(&mut self, notices: &[Notice]) -> Option<ThreadId> {
+        for notice in notices {
+            self.seen.learn(notice.writer, notice.interval);
+        }
+        self.epoch += 1;
+        if let Some(sequencer) = &mut self.sequencer {
+            sequencer.end_epoch(self.epoch, &self.seen);
+        }
+        std::mem::take(&mut self.barrier).thread
+    }
+
+    fn parent(&self) -> Option<NodeId> {
+        let above = self.me.0.checked_sub(1)?;
+        Some(NodeId(above / self.fan_in))
+    }
+
+    fn children(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let fan_in = u32::from(self.fan_in);
+        let first = u32::from(self.me.0) * fan_in + 1;
+        let nodes = u32::from(self.nodes);
+        (first..(first + fan_in).min(nodes.max(first)))
+            .filter_map(|child| u16::try_from(child).ok().map(NodeId))
+    }
+}

@@ -1,0 +1,119 @@
+//! What nodes tell each other to synchronise.
+
+use crate::{Interval, LockId, Notice};
+use fathomp_base::{NodeId, ThreadId};
+
+/// An interval of a node.
+pub type Version = (NodeId, Interval);
+
+/// A message that carries no content of pages.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Control {
+    /// To the sequencer: what I wrote, and what I want.
+    Exchange {
+        /// The asker's epoch.
+        epoch: u32,
+        /// What is wanted.
+        request: Request,
+        /// The asker's interval that has not been told yet.
+        notice: Option<Notice>,
+    },
+    /// From the sequencer: what of the log has not been told to the receiver.
+    Granted {
+        /// The epoch in which it was asked.
+        epoch: u32,
+        /// The thread whose operation is done, if one asked.
+        thread: Option<ThreadId>,
+        /// The others' intervals.
+        notices: Vec<Notice>,
+    },
+    /// From the sequencer: the lock is not free.
+    Refused {
+        /// The epoch in which it was asked.
+        epoch: u32,
+        /// The thread that asked.
+        thread: ThreadId,
+    },
+    /// From the sequencer: tell me your last interval now, somebody has already
+    /// seen a page of it.
+    Demand {
+        /// The sequencer's epoch.
+        epoch: u32,
+    },
+    /// Up the barrier's tree: everybody below has arrived.
+    Arrive {
+        /// The epoch that ends.
+        epoch: u32,
+        /// What the nodes below wrote in it.
+        notices: Vec<Notice>,
+        /// Somebody below keeps so much that it is time to tidy up.
+        full: bool,
+    },
+    /// Down the barrier's tree: everybody has arrived.
+    Depart {
+        /// The epoch that ends.
+        epoch: u32,
+        /// What everybody wrote in it.
+        notices: Vec<Notice>,
+        /// It is time to tidy up.
+        full: bool,
+    },
+}
+
+/// What a node wants from the sequencer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Request {
+    /// The log, for a thread that flushes.
+    Flush(ThreadId),
+    /// A lock, for a thread.
+    Acquire(LockId, ThreadId),
+    /// A lock, for a thread that does not wait.
+    TryAcquire(LockId, ThreadId),
+    /// Nothing: a lock is given back.
+    Release(LockId),
+    /// Nothing: an interval had to end outside any operation.
+    Publish,
+    /// The log, as soon as it contains these intervals.
+    Learn(Vec<Version>),
+}
+
+/// What becomes of a message of an epoch that its receiver has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IfLate {
+    Take,
+    Drop,
+    Refuse,
+}
+
+impl Control {
+    /// The epoch to which it belongs.
+    pub(crate) fn epoch(&self) -> u32 {
+        match self {
+            Self::Exchange { epoch, .. }
+            | Self::Granted { epoch, .. }
+            | Self::Refused { epoch, .. }
+            | Self::Demand { epoch }
+            | Self::Arrive { epoch, .. }
+            | Self::Depart { epoch, .. } => *epoch,
+        }
+    }
+
+    /// A barrier can overtake what nobody waits for; what it says of intervals
+    /// the barrier has told as well. Whoever waits for an answer does not reach a
+    /// barrier: that cannot be late.
+    pub(crate) fn if_late(&self) -> IfLate {
+        match self {
+            Self::Exchange {
+                request: Request::Release(_),
+                ..
+            } => IfLate::Take,
+            Self::Exchange {
+                request: Request::Publish | Request::Learn(_),
+                ..
+            }
+            | Self::Granted { thread: None, .. }
+            | Self::Demand { .. } => IfLate::Drop,
+            _ => IfLate::Refuse,
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! What both protocols share: intervals in one order, locks, barriers.
+//!
+//! A protocol says what it wrote (notices) and asks; it is told what others wrote
+//! ([`News`]). What that means for pages is its own business.
+
+mod barrier;
+mod message;
+mod sequencer;
+mod wire;
+
+pub(crate) use message::IfLate;
+pub use message::{Control, Request, Version};
+pub(crate) use wire::{control, kind};
+
+use crate::{Action, Interval, Notice, Seen, Violation};
+use barrier::Barrier;
+use fathomp_base::{NodeId, ThreadId};
+use sequencer::Sequencer;
+use std::collections::{BTreeSet, VecDeque};
+
+/// The node that sequences intervals and is the root of the barrier's tree.
+const ROOT: NodeId = NodeId(0);
+
+/// A node's place in the order of things.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Order {
+    pub(crate) me: NodeId,
+    nodes: u16,
+    pages: u32,
+    fan_in: u16,
+    /// Whether barriers tell single intervals in the log's order.
+    in_order: bool,
+    /// Barriers passed.
+    pub(crate) epoch: u32,
+    /// My last interval that has ended.
+    pub(crate) interval: Interval,
+    /// Whose intervals I know of.
+    pub(crate) seen: Seen,
+    /// Threads that wait for the sequencer.
+    asking: BTreeSet<ThreadId>,
+    /// Threads that have its answer, and wait for what it says to be done here.
+    settling: Vec<ThreadId>,
+    barrier: Barrier,
+    /// Messages to myself.
+    loopback: VecDeque<Control>,
+    /// At the root only.
+    sequencer: Option<Sequencer>,
+}
+
+/// What a message means for pages.
+#[derive(Debug)]
+pub(crate) enum News {
+    /// Nothing.
+    None,
+    /// Others' intervals.
+    Learned(Vec<Notice>),
+    /// Everybody is at the barrier: what they wrote, and whether to tidy up.
+    Everybody(Vec<Notice>, bool),
+}
+
+/// When a message belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    Now,
+    Early,
+    Late,
+}
+
+impl Order {
+    pub(crate) fn new(me: NodeId, nodes: u16, pages: u32, fan_in: u16, in_order: bool) -> Self {
+        Self {
+            me,
+            nodes,
+            pages,
+            fan_in: fan_in.max(1),
+            in_order,
+            epoch: 0,
+            interval: Interval::default(),
+            seen: Seen::nothing(nodes),
+            asking: BTreeSet::new(),
+            settling: Vec::new(),
+            barrier: Barrier::default(),
+            loopback: VecDeque::new(),
+            sequencer: (me == ROOT).then(|| Sequencer::new(nodes)),
+        }
+    }
+
+    /// My open interval ends; its number.
+    pub(crate) fn end_interval(&mut self) -> Interval {
+        self.interval = self.interval.next();
+        self.seen.learn(self.me, self.interval);
+        self.interval
+    }
+
+    /// A thread asks for something, and stands still until it has it.
+    pub(crate) fn ask<O: From<Control>, B>(
+        &mut self,
+        thread: ThreadId,
+        request: Request,
+        notice: Option<Notice>,
+        actions: &mut Vec<Action<O, B>>,
+    ) -> Result<(), Violation> {
+        if !self.asking.insert(thread) {
+            return Err(Violation::Runtime("a thread asks twice at once"));
+        }
+        self.exchange(request, notice, actions);
+        Ok(())
+    }
+
+    pub(crate) fn exchange<O: From<Control>, B>(
+        &mut self,
+        request: Request,
+        notice: Option<Notice>,
+        actions: &mut Vec<Action<O, B>>,
+    ) {
+        let exchange = Control::Exchange {
+            epoch: self.epoch,
+            request,
+            notice,
+        };
+        self.send(ROOT, exchange, actions);
+    }
+
+    /// Makes sure that this node learns of intervals that others know of.
+    pub(crate) fn learn_soon<O: From<Control>, B>(
+        &mut self,
+        mut versions: Vec<Version>,
+        actions: &mut Vec<Action<O, B>>,
+    ) {
+        versions.retain(|version| !self.knows(&[*version]));
+        if !versions.is_empty() {
+            self.exchange(Request::Learn(versions), None, actions);
+        }
+    }
+
+    pub(crate) fn knows(&self, versions: &[Version]) -> bool {
+        versions
+            .iter()
+            .all(|(writer, interval)| self.seen.covers(*writer, *interval))
+    }
+
+    fn send<O: From<Control>, B>(
+        &mut self,
+        to: NodeId,
+        control: Control,
+        actions: &mut Vec<Action<O, B>>,
+    ) {
+        if to == self.me {
+            self.loopback.push_back(control);
+        } else {
+            actions.push(Action::Send(to, control.into()));
+        }
+    }
+
+    /// The next message to myself.
+    pub(crate) fn next_own(&mut self) -> Option<Control> {
+        self.loopback.pop_front()
+    }
+
+    /// Whether a message of `epoch` from `from` is to be taken now.
+    pub(crate) fn when(&self, from: NodeId, epoch: u32) -> Result<When, Violation> {
+        if from.0 >= self.nodes {
+            let what = "a message from a node that does not exist";
+            Err(Violation::Runtime(what))
+        } else if epoch == self.epoch {
+            Ok(When::Now)
+        } else if epoch < self.epoch {
+            Ok(When::Late)
+        } else if epoch == self.epoch + 1 {
+            Ok(When::Early)
+        } else {
+            Err(peer(from, "is barriers ahead"))
+        }
+    }
+
+    pub(crate) fn control<O: From<Control>, B>(
+        &mut self,
+        from: NodeId,
+        control: Control,
+        actions: &mut Vec<Action<O, B>>,
+    ) -> Result<News, Violation> {
+        let for_sequencer = matches!(
+            control,
+            Control::Granted { .. } | Control::Refused { .. } | Control::Demand { .. }
+        );
+        if for_sequencer && from != ROOT {
+            return Err(peer(from, "answers for the sequencer"));
+        }
+        match control {
+            Control::Exchange {
+                request, notice, ..
+            } => self.exchange_asked(from, request, notice, actions)?,
+            Control::Granted {
+                thread, notices, ..
+            } => {
+                self.check(from, &notices)?;
+                if let Some(thread) = thread {
+                    self.answered(from, thread)?;
+                    self.settling.push(thread);
+                }
+                return Ok(News::Learned(notices));
+            }
+            Control::Refused { thread, .. } => {
+                self.answered(from, thread)?;
+                actions.push(Action::Refuse(thread));
+            }
+            Control::Demand { .. } => self.demanded(actions),
+            Control::Arrive { notices, full, .. } => {
+                self.check(from, &notices)?;
+                self.child_arrived(from, notices, full, actions)?;
+            }
+            Control::Depart { notices, full, .. } => {
+                self.check(from, &notices)?;
+                self.all_arrived(from, &notices, full, actions)?;
+                return Ok(News::Everybody(notices, full));
+            }
+        }
+        Ok(News::None)
+    }
+
+    fn answered(&mut self, from: NodeId, thread: ThreadId) -> Result<(), Violation> {
+        if self.asking.remove(&thread) {
+            Ok(())
+        } else {
+            Err(peer(from, "answers a thread that did not ask"))
+        }
+    }
+
+    fn exchange_asked<O: From<Control>, B>(
+        &mut self,
+        from: NodeId,
+        request: Request,
+        notice: Option<Notice>,
+        actions: &mut Vec<Action<O, B>>,
+    ) -> Result<(), Violation> {
+        self.check(from, notice.as_slice())?;
+        let (me, loopback) = (self.me, &mut self.loopback);
+        let Some(sequencer) = &mut self.sequencer else {
+            return Err(peer(from, "takes this node for the sequencer"));
+        };
+        sequencer.exchange(from, request, notice, |to, control| {
+            if to == me {
+                loopback.push_back(control);
+            } else {
+                actions.push(Action::Send(to, control.into()));
+            }
+        })
+    }
+
+    /// Refuses notices that speak of nodes or pages that do not exist.
+    fn check(&self, from: NodeId, notices: &[Notice]) -> Result<(), Violation> {
+        let pages = u64::from(self.pages);
+        let exists = |n: &Notice| n.writer.0 < self.nodes && n.pages.end() <= pages;
+        if notices.iter().all(exists) {
+            Ok(())
+        } else {
+            Err(peer(from, "tells of nodes or pages that do not exist"))
+        }
+    }
+
+    /// Everything is done that the sequencer's answers said.
+    pub(crate) fn settle<O, B>(&mut self, actions: &mut Vec<Action<O, B>>) {
+        actions.extend(self.settling.drain(..).map(Action::Resume));
+    }
+
+    /// True at the sequencer's node.
+    pub(crate) fn is_root(&self) -> bool {
+        self.sequencer.is_some()
+    }
+}
+
+pub(crate) fn peer(from: NodeId, what: &'static str) -> Violation {
+    Violation::Peer { from, what }
+}
