@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::run;
+use common::{run, two_regions};
 use std::fs;
 use std::path::Path;
 
@@ -95,6 +95,10 @@ fn what_makes_no_sense_is_refused() {
         "predict --counts c.csv",
         "predict --counts c.csv --model sdp-crit",
         "predict r --cluster gige_amd",
+        "predict r --model sdp-crit",
+        "predict r --model sdp-crit --cluster gige_amd --machine m.json",
+        "predict r --model sdp-crit --cluster gige_amd --sequential 0",
+        "predict r --sequential 1",
         "predict --counts c.csv --model sdp --cluster gige_amd",
         "predict --counts c.csv --model sdp-agg --cluster gige_amd --f 2",
         "predict --counts c.csv --model sdp-agg --cluster gige_amd --f NaN",
@@ -164,4 +168,14 @@ fn a_cluster_can_be_described_by_hand() {
     ask(&ours.replace("\"fault_us\": 5", "\"fault_us\": 0")).refused(1, "fault_us is 0");
     ask(&ours.replace(", \"fault_us\": 5", "")).refused(1, "fault_us to derive");
     ask("{").refused(1, "no description of a cluster");
+}
+
+#[test]
+fn recordings_of_one_node_have_no_faults_to_count() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    run(here, &format!("record -o r -- {}", two_regions().display())).succeeded();
+    let line = "predict r --model sdp-crit --cluster gige_amd";
+    run(here, line).refused(1, "--nodes");
+    run(here, &format!("{line} --sequential 1")).refused(1, "--nodes");
 }

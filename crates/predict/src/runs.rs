@@ -199,7 +199,7 @@ impl<'a> Runs<'a> {
 
 /// Threads a recording stands for: those the program was given, which some of
 /// its regions may not follow; if unknown, the largest team.
-fn threads_of(analysis: &Analysis) -> u32 {
+pub(crate) fn threads_of(analysis: &Analysis) -> u32 {
     analysis
         .program
         .threads_asked

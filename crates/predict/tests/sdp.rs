@@ -1,7 +1,9 @@
 //! The published models: what always holds, and what is refused.
 
+use fathomp_analyse::testing::demo;
+use fathomp_analyse::{Analysis, Dsm, Options as AnalyseOptions, analyse};
 use fathomp_predict::sdp::{
-    Cluster, ClusterError, Counts, CountsError, CountsFile, Event, F, Model, Predicted, Prices,
+    Cluster, ClusterError, Counted, Counts, CountsError, Event, F, Model, Predicted, Prices,
     Protocol, Question, Row, Run, Scope, SdpError, aggregate, critical, fit_f, predict,
 };
 use proptest::prelude::*;
@@ -69,14 +71,14 @@ proptest! {
 
     #[test]
     fn no_text_makes_reading_panic(text in "(threads|sequential_s|write_faults|fetch_faults|thread|[0-9a\",\n#.-]){0,60}") {
-        let _ = CountsFile::from_csv(&text);
+        let _ = Counted::from_csv(&text);
     }
 }
 
 const HEAD: &str = "threads,sequential_s,region,thread,write_faults,fetch_faults\n";
 
 fn refused(csv: &str) -> String {
-    CountsFile::from_csv(csv).unwrap_err().to_string()
+    Counted::from_csv(csv).unwrap_err().to_string()
 }
 
 #[test]
@@ -139,7 +141,7 @@ fn ask_of(
         diff_bytes,
     };
     let cluster = Cluster::find(Path::new(cluster))?;
-    predict(&CountsFile::from_csv(csv).unwrap(), &cluster, &question)
+    predict(&Counted::from_csv(csv).unwrap(), &cluster, &question)
 }
 
 #[test]
@@ -171,7 +173,7 @@ fn files_that_hold_no_counts_are_refused_in_a_sentence() {
     ];
     let said: Vec<String> = cases.iter().map(|csv| refused(csv)).collect();
     insta::assert_snapshot!(said.join("\n"));
-    assert_eq!(CountsFile::from_csv(""), Err(CountsError::Empty));
+    assert_eq!(Counted::from_csv(""), Err(CountsError::Empty));
 }
 
 #[test]
@@ -186,7 +188,7 @@ fn questions_without_an_answer_are_refused_in_a_sentence() {
         diff_bytes: None,
     };
     let cluster = Cluster::find(Path::new("gige_amd")).unwrap();
-    let counts = CountsFile::from_csv(path).unwrap();
+    let counts = Counted::from_csv(path).unwrap();
     let home = "threads,sequential_s,local_write_faults,remote_write_faults,fetch_faults,diffs_to_home\n\
         2,1,1,1,1,1\n";
     let said = [
@@ -289,4 +291,47 @@ fn prices_of_diffs_are_linear_between_measured_sizes() {
     assert_eq!(price(8192), 190.0);
     assert_eq!(price(12288), 231.0);
     assert_eq!(price(20480), 312.0);
+}
+
+/// A recording with the counts of a run on several nodes: in each region but
+/// the serial part, thread i has i + 1 fetch faults.
+fn on_nodes(threads: u32) -> Analysis {
+    let mut analysis = analyse(&demo(threads), &AnalyseOptions::default());
+    for region in &mut analysis.regions[1..] {
+        for (number, share) in region.threads.iter_mut().enumerate() {
+            share.dsm = Some(Dsm {
+                fetch_faults: number as u64 + 1,
+                ..Dsm::default()
+            });
+        }
+    }
+    analysis
+}
+
+#[test]
+fn recordings_on_nodes_are_counts_too() {
+    let alone = analyse(&demo(1), &AnalyseOptions::default());
+    let (two, four) = (on_nodes(2), on_nodes(4));
+    let counted = Counted::from_analyses(&[&four, &alone, &two], None).unwrap();
+    assert_eq!(counted.protocol, Protocol::Home);
+    let runs = &counted.programs[0].runs;
+    let threads: Vec<u32> = runs.iter().map(|run| run.threads).collect();
+    assert_eq!(threads, [2, 4]);
+    let regions = two.regions.len() as f64 - 1.0;
+    for run in runs {
+        assert_eq!(run.sequential_ns, alone.wall_ns as f64);
+        let (path, costs) = critical(run, &GIGE).unwrap();
+        let most = f64::from(run.threads) * regions * 295.3e3;
+        assert!((path.events_ns[Event::Fetch as usize] - most).abs() < 1.0);
+        assert!(costs.iter().all(|region| region.thread.is_some()));
+    }
+    let given = Counted::from_analyses(&[&two], Some(5e9)).unwrap();
+    assert_eq!(given.programs[0].runs[0].sequential_ns, 5e9);
+    let said = [
+        Counted::from_analyses(&[&alone], None),
+        Counted::from_analyses(&[&two], None),
+        Counted::from_analyses(&[&two, &alone, &two], None),
+    ]
+    .map(|answer| answer.unwrap_err().to_string());
+    insta::assert_snapshot!(said.join("\n"));
 }

@@ -1,7 +1,7 @@
 //! The models recompute the published tables.
 
 use fathomp_predict::sdp::{
-    Cluster, Counts, CountsFile, F, Model, Point, Predicted, Prices, Protocol, Question, Row, Run,
+    Cluster, Counted, Counts, F, Model, Point, Predicted, Prices, Protocol, Question, Row, Run,
     Scope, aggregate, bundled, mean_relative_error, predict,
 };
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ fn number(row: &BTreeMap<&str, &str>, column: &str) -> f64 {
 }
 
 /// The counts of table 1 with the sequential times and speedups of table 2.
-fn counts() -> CountsFile {
+fn counts() -> Counted {
     let mut csv = String::from(
         "class,benchmark,threads,sequential_s,speedup_observed,write_faults,fetch_faults\n",
     );
@@ -54,7 +54,7 @@ fn counts() -> CountsFile {
         ];
         csv.push_str(&(cells.join(",") + "\n"));
     }
-    CountsFile::from_csv(&csv).unwrap()
+    Counted::from_csv(&csv).unwrap()
 }
 
 fn question(model: Model) -> Question {

@@ -1,6 +1,6 @@
 //! What the terminal shows of the published models.
 
-use fathomp_predict::sdp::{Cluster, CountsFile, F, Model, Question, predict};
+use fathomp_predict::sdp::{Cluster, Counted, F, Model, Question, predict};
 use fathomp_report::text;
 use std::path::Path;
 
@@ -25,7 +25,7 @@ fn shown(csv: &str, model: Model, f: F, width: usize) -> String {
         diff_bytes: None,
     };
     let cluster = Cluster::find(Path::new("gige_amd")).unwrap();
-    let counts = CountsFile::from_csv(csv).unwrap();
+    let counts = Counted::from_csv(csv).unwrap();
     text::sdp(&predict(&counts, &cluster, &question).unwrap(), width)
 }
 

@@ -1,5 +1,6 @@
 //! `fathomp predict`.
 
+use super::workload::Seconds;
 use super::{ThreadCount, ThreadList};
 use clap::{Args, ValueEnum};
 use fathomp_predict::sdp::{F, Model, Protocol};
@@ -34,24 +35,38 @@ pub(crate) struct Predict {
 #[command(next_help_heading = "On a cluster, from counts of page faults")]
 pub(crate) struct Sdp {
     /// CSV file of counts, instead of recordings.
-    #[arg(long, value_name = "FILE", requires_all = ["model", "cluster"], conflicts_with_all = ["recordings", "machine", "cores"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "model",
+        conflicts_with = "recordings"
+    )]
     pub(crate) counts: Option<PathBuf>,
     /// Published model: of the critical path, or of all threads' faults.
-    #[arg(long, value_enum, requires = "counts")]
+    #[arg(long, value_enum, requires = "cluster", conflicts_with_all = ["machine", "cores"])]
     pub(crate) model: Option<SdpModel>,
     /// Cluster to predict for: gige_amd, gige_amd_mcbench, infiniband_ddr4x, or
     /// a JSON file.
-    #[arg(long, value_name = "NAME|FILE", requires = "counts")]
+    #[arg(long, value_name = "NAME|FILE", requires = "model")]
     pub(crate) cluster: Option<PathBuf>,
+    /// Time of the sequential program there [default: that of the recording
+    /// with 1 thread].
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        requires = "model",
+        conflicts_with = "counts"
+    )]
+    pub(crate) sequential: Option<Seconds>,
     /// Protocol whose prices count [default: that of the counts].
-    #[arg(long, value_enum, value_name = "PROTOCOL", requires = "counts")]
+    #[arg(long, value_enum, value_name = "PROTOCOL", requires = "model")]
     pub(crate) dsm: Option<SdpProtocol>,
     /// For sdp-agg: fractions of faults that nothing overlaps, such as 0,0.25;
     /// or "fit", to fit it to observed speedups [default: 0,0.25,0.5,0.75,1].
-    #[arg(long, value_name = "LIST", requires = "counts")]
+    #[arg(long, value_name = "LIST", requires = "model")]
     pub(crate) f: Option<Fractions>,
     /// Bytes that a diff sent to its home stands for [default: a page].
-    #[arg(long, value_name = "BYTES", requires = "counts", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "BYTES", requires = "model", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) diff_bytes: Option<u32>,
 }
 

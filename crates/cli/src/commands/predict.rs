@@ -6,25 +6,19 @@ use crate::evidence::{self, Target};
 use crate::failure::{Failure, Outcome, exit};
 use crate::voice::{Voice, print};
 use fathomp_predict::machine::Machine;
-use fathomp_predict::sdp::{self, Cluster, CountsFile, F, Question};
+use fathomp_predict::sdp::{self, Cluster, Counted, F, Question};
 use fathomp_report::text;
 use serde::Serialize;
 use std::path::Path;
 
 pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
     let at = plan.at.clone().map(|list| list.0).unwrap_or_default();
-    if let Sdp {
-        counts: Some(counts),
-        model: Some(model),
-        cluster: Some(cluster),
-        ..
-    } = &plan.sdp
-    {
-        let question = question(&plan.sdp, *model, at)?;
-        let counts = CountsFile::read(counts).map_err(|error| Failure::of(&error))?;
+    if let (Some(model), Some(cluster)) = (plan.sdp.model, &plan.sdp.cluster) {
+        let question = question(&plan.sdp, model, at)?;
+        let counted = counted(plan)?;
         let cluster = Cluster::find(cluster).map_err(|error| Failure::of(&error))?;
         let predicted =
-            sdp::predict(&counts, &cluster, &question).map_err(|error| Failure::of(&error))?;
+            sdp::predict(&counted, &cluster, &question).map_err(|error| Failure::of(&error))?;
         return answer(&predicted, voice, text::sdp);
     }
     let target = Target {
@@ -34,6 +28,17 @@ pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
     let analyses = evidence::analyses(&plan.recordings)?;
     let prediction = evidence::predict(&analyses, target, at)?;
     answer(&prediction, voice, text::prediction)
+}
+
+/// The counts of a file or of recordings.
+fn counted(plan: &Predict) -> Result<Counted, Failure> {
+    if let Some(file) = &plan.sdp.counts {
+        return Counted::read(file).map_err(|error| Failure::of(&error));
+    }
+    let analyses = evidence::analyses(&plan.recordings)?;
+    let analyses: Vec<_> = analyses.iter().collect();
+    let sequential_ns = plan.sdp.sequential.map(|time| time.0.as_secs_f64() * 1e9);
+    Counted::from_analyses(&analyses, sequential_ns).map_err(|error| Failure::of(&error))
 }
 
 fn question(plan: &Sdp, model: SdpModel, at: Vec<u32>) -> Result<Question, Failure> {

@@ -164,3 +164,12 @@ pub struct Program {
     /// By number of threads, ascending, each once.
     pub runs: Vec<Run>,
 }
+
+/// What a file or recordings hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counted {
+    /// Which protocol was counted.
+    pub protocol: Protocol,
+    /// In the order in which they were met.
+    pub programs: Vec<Program>,
+}

@@ -14,7 +14,7 @@
 //! | `program`, `class`, `benchmark` | optional: together they name the program |
 //! | `speedup_observed` | optional: what was measured |
 
-use super::counts::{Counts, Program, Protocol, Row, Run, Scope};
+use super::counts::{Counted, Counts, Program, Protocol, Row, Run, Scope};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,15 +26,6 @@ const THREADS_MAX: u32 = 1 << 20;
 const COUNT_MAX: f64 = 1e18;
 /// Seconds, or times as fast, that a run can be said to take or be.
 const POSITIVE: std::ops::RangeInclusive<f64> = 1e-9..=1e12;
-
-/// What a CSV file holds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CountsFile {
-    /// Which protocol was counted.
-    pub protocol: Protocol,
-    /// In the order in which the file names them first.
-    pub programs: Vec<Program>,
-}
 
 /// Why a file's counts cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -135,11 +126,11 @@ pub enum ReadCountsError {
     },
 }
 
-impl CountsFile {
+impl Counted {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it cannot be read, or as [`CountsFile::from_csv`].
+    /// If it cannot be read, or as [`Counted::from_csv`].
     pub fn read(path: &Path) -> Result<Self, ReadCountsError> {
         let text = std::fs::read_to_string(path).map_err(|source| ReadCountsError::Read {
             path: path.to_owned(),

@@ -29,15 +29,17 @@ mod csv;
 mod derive;
 mod model;
 mod predict;
+mod recordings;
 
 pub use cluster::{
     CLUSTER_SCHEMA, CLUSTER_VERSION, Cluster, ClusterError, DiffPrice, HomePrices, HomelessPrices,
     Network, PricesOf, bundled,
 };
-pub use counts::{Counts, Event, Prices, Program, Protocol, Row, Run, Scope};
-pub use csv::{CountsError, CountsFile, ReadCountsError};
+pub use counts::{Counted, Counts, Event, Prices, Program, Protocol, Row, Run, Scope};
+pub use csv::{CountsError, ReadCountsError};
 pub use model::{Breakdown, RegionCost, aggregate, critical, fit_f};
 pub use predict::{
     Dominating, F, MeanError, Model, Point, Predicted, Question, SCHEMA, SdpError, Speedups, Term,
     TermTime, VERSION, Work, mean_relative_error, predict,
 };
+pub use recordings::RecordingsError;

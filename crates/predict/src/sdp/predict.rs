@@ -1,8 +1,7 @@
 //! Counts and a cluster to speedups.
 
 use super::cluster::{Cluster, ClusterError, PricesOf};
-use super::counts::{Event, Program, Protocol, Run};
-use super::csv::CountsFile;
+use super::counts::{Counted, Event, Program, Protocol, Run};
 use super::model::{Breakdown, RegionCost, aggregate, critical, fit_f};
 use serde::Serialize;
 use thiserror::Error;
@@ -218,7 +217,7 @@ pub enum SdpError {
 /// If the cluster lacks prices, the counts lack what the model needs, or a
 /// number of threads or f makes no sense.
 pub fn predict(
-    counts: &CountsFile,
+    counts: &Counted,
     cluster: &Cluster,
     question: &Question,
 ) -> Result<Predicted, SdpError> {
@@ -434,7 +433,7 @@ fn errors(programs: &[Speedups], question: &Question) -> Vec<MeanError> {
 }
 
 fn warnings(
-    counts: &CountsFile,
+    counts: &Counted,
     cluster: &Cluster,
     protocol: Protocol,
     prices: &PricesOf,
