@@ -137,6 +137,20 @@ pub(crate) struct Cluster {
     /// userfault, where the kernel has it].
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) faults: Option<Faults>,
+    /// Leave pages at their first home and fetch them one by one, so that
+    /// faults are counted as the SDP models of such systems count them.
+    #[arg(long)]
+    pub(crate) dsm_plain: bool,
+}
+
+impl Cluster {
+    /// No cluster.
+    pub(crate) const ONE: Self = Self {
+        nodes: 1,
+        dsm: Dsm::Home,
+        faults: None,
+        dsm_plain: false,
+    };
 }
 
 /// Protocols of distributed shared memory.
@@ -171,6 +185,8 @@ pub(crate) struct Record {
     /// region are summed and details left out.
     #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) limit: u64,
+    #[command(flatten)]
+    pub(crate) cluster: Cluster,
     #[command(flatten)]
     pub(crate) program: Program,
 }

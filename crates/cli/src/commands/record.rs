@@ -33,6 +33,7 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
             Existing::Keep
         },
         threads: plan.threads,
+        cluster: plan.cluster,
         limit_bytes: plan.limit << 20,
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(voice),

@@ -2,7 +2,9 @@
 
 use crate::args::Run;
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, cluster_variables, thread_variables};
+use crate::launch::{
+    Ended, Launch, Stderr, Stdin, Stdout, cluster_variables, library, thread_variables,
+};
 use crate::program;
 use crate::voice::Voice;
 use serde::Serialize;
@@ -33,13 +35,9 @@ fn start_and_wait(plan: &Run, program: &program::Program, voice: Voice) -> Resul
     let all = plan.threads.map(|per_node| per_node.times(nodes));
     let mut variables = thread_variables(all);
     variables.extend(cluster_variables(plan.cluster));
-    let library = match plan.cluster.nodes {
-        1 => &unpacked.library,
-        _ => &unpacked.cluster_library,
-    };
     let launch = Launch {
         program,
-        library: Some(library),
+        library: Some(library(&unpacked, plan.cluster)),
         variables,
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(voice),

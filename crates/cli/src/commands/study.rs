@@ -1,7 +1,7 @@
 //! `fathomp study`: calibrate, record at several thread counts, predict,
 //! report.
 
-use crate::args::{Study as Plan, ThreadCount, ThreadList};
+use crate::args::{Cluster, Study as Plan, ThreadCount, ThreadList};
 use crate::evidence::Target;
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{Ended, Repeatable, Stderr, Stdin, Stdout, exit_code};
@@ -181,6 +181,7 @@ impl Job<'_> {
         let directory = study.path(&name.to_string_lossy());
         let complaints = directory.with_extension("stderr");
         let request = Request {
+            cluster: Cluster::ONE,
             program: self.program,
             unpacked: self.unpacked,
             directory: &directory,

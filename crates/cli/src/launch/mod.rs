@@ -8,6 +8,7 @@ mod streams;
 use crate::args::{Cluster, Dsm, Faults, ThreadCount};
 use crate::failure::exit;
 use crate::program::Program;
+use fathomp_runtime::Unpacked;
 use fathomp_trace::model::Outcome;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
@@ -33,7 +34,12 @@ pub(crate) fn thread_variables(threads: Option<ThreadCount>) -> Vec<(&'static st
 
 /// The environment that asks the runtime to run the program on several nodes.
 pub(crate) fn cluster_variables(cluster: Cluster) -> Vec<(&'static str, OsString)> {
-    let Cluster { nodes, dsm, faults } = cluster;
+    let Cluster {
+        nodes,
+        dsm,
+        faults,
+        dsm_plain,
+    } = cluster;
     if nodes == 1 {
         return Vec::new();
     }
@@ -51,7 +57,18 @@ pub(crate) fn cluster_variables(cluster: Cluster) -> Vec<(&'static str, OsString
         };
         ("FATHOMP_DSM_FAULTS", name.into())
     }));
+    if dsm_plain {
+        variables.push(("FATHOMP_DSM_PLAIN", "1".into()));
+    }
     variables
+}
+
+/// The edition of the runtime library for so many nodes.
+pub(crate) fn library(unpacked: &Unpacked, cluster: Cluster) -> &Path {
+    match cluster.nodes {
+        1 => &unpacked.library,
+        _ => &unpacked.cluster_library,
+    }
 }
 
 /// A program, ready to be started.

@@ -3,10 +3,12 @@
 mod drain;
 mod watch;
 
-use crate::args::ThreadCount;
+use crate::args::{Cluster, ThreadCount};
 use crate::failure::Failure;
 use crate::host;
-use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, thread_variables};
+use crate::launch::{
+    self, Ended, Launch, Stderr, Stdin, Stdout, cluster_variables, thread_variables,
+};
 use crate::program::Program;
 use fathomp_runtime::Unpacked;
 use fathomp_trace::live::{self, RECORD_VARIABLE};
@@ -27,7 +29,9 @@ pub(crate) struct Request<'a> {
     pub(crate) unpacked: &'a Unpacked,
     pub(crate) directory: &'a Path,
     pub(crate) existing: Existing,
+    /// Threads per node.
     pub(crate) threads: Option<ThreadCount>,
+    pub(crate) cluster: Cluster,
     pub(crate) limit_bytes: u64,
     pub(crate) stdin: Stdin,
     pub(crate) stdout: Stdout,
@@ -63,10 +67,11 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         .map_err(|error| Failure::unwritable(request.directory, &error))?;
     writer.update(|meta| meta.live = Some(live.0.clone()))?;
 
+    let library = launch::library(request.unpacked, request.cluster);
     let launch = Launch {
         program: request.program,
-        library: Some(&request.unpacked.library),
-        variables: thread_variables(request.threads)
+        library: Some(library),
+        variables: variables(request)
             .into_iter()
             .chain([(RECORD_VARIABLE, OsString::from(&live.0))])
             .collect(),
@@ -81,7 +86,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         recording: request.directory.to_owned(),
         limit_bytes: request.limit_bytes,
         pid: running.pid(),
-        library: request.unpacked.library.clone(),
+        library: library.to_owned(),
     })?;
     let ended = running.wait()?;
     let others = meter.others();
@@ -107,6 +112,14 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
     })
 }
 
+/// What the program is told about threads and nodes.
+fn variables(request: &Request<'_>) -> Vec<(&'static str, OsString)> {
+    let nodes = u32::from(request.cluster.nodes);
+    let mut variables = thread_variables(request.threads.map(|per_node| per_node.times(nodes)));
+    variables.extend(cluster_variables(request.cluster));
+    variables
+}
+
 /// Variables that matter to OpenMP and to us. Others may hold secrets and are
 /// not kept.
 fn is_kept(name: &str) -> bool {
@@ -122,7 +135,7 @@ fn circumstances(request: &Request<'_>) -> Meta {
             Some((name, value.to_string_lossy().into_owned()))
         })
         .collect();
-    for (name, value) in thread_variables(request.threads) {
+    for (name, value) in variables(request) {
         environment.insert(name.to_owned(), value.to_string_lossy().into_owned());
     }
     Meta {
@@ -137,7 +150,7 @@ fn circumstances(request: &Request<'_>) -> Meta {
         environment,
         machine: host::machine(),
         threads: request.threads.map(|ThreadCount(count)| count),
-        nodes: 1,
+        nodes: request.cluster.nodes.into(),
         started_unix_ns: SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .ok()
