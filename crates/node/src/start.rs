@@ -185,9 +185,8 @@ pub fn fork(plan: Plan, threads: u32, stack_bytes: usize) -> Result<Forming, Sta
     if let Some(memory) = memory::memory() {
         memory.become_node(me);
     }
-    if me != NodeId(0) {
-        process::write_stdout_by_lines();
-    }
+    // On node 0 too: a buffer ends inside a line, and others write in between.
+    process::write_stdout_by_lines();
     Ok(Forming {
         me,
         size,
