@@ -1,0 +1,240 @@
+//! Programs on several nodes: streams and exit codes as in one process, and no
+//! process left when one of them dies.
+
+mod common;
+
+use common::{compile, fathomp, finish, run, until};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Runs until it is killed: `death MODE MEMBER`.
+const DEATH: &str = r#"
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static double data[1 << 20];
+static omp_lock_t lock;
+static void say(void) { printf("%d\n", (int)getpid()); fflush(stdout); }
+int main(int argc, char **argv)
+{
+    const char *mode = argv[1];
+    int victim = atoi(argv[argc - 1]);
+    omp_init_lock(&lock);
+#pragma omp parallel
+    {
+        int me = omp_get_thread_num();
+#pragma omp barrier
+        if (strcmp(mode, "computing") == 0) {
+            if (me == victim) say();
+            for (volatile double x = 0;;) x += 1;
+        } else if (strcmp(mode, "at-a-barrier") == 0) {
+            if (me == victim) say();
+            else for (volatile double x = 0;;) x += 1;
+        } else if (strcmp(mode, "awaited") == 0) {
+            if (me == victim) for (say();;) pause();
+        } else if (strcmp(mode, "holding-a-lock") == 0) {
+            if (me == victim) omp_set_lock(&lock);
+#pragma omp barrier
+            if (me == victim) for (say();;) pause();
+            omp_set_lock(&lock);
+        } else if (strcmp(mode, "faulting") == 0) {
+            if (me == victim) say();
+            for (;;) {
+                for (int i = me * 8; i < 1 << 20; i += 512) data[i] += 1;
+#pragma omp barrier
+            }
+        } else if (me == victim) {
+            if (strcmp(mode, "abort") == 0) abort();
+            if (strcmp(mode, "segv") == 0) *(volatile int *)8 = 1;
+            if (strcmp(mode, "exit") == 0) { printf("bye\n"); exit(9); }
+        }
+#pragma omp barrier
+    }
+    printf("after\n");
+    return 0;
+}
+"#;
+
+fn on_nodes(directory: &Path, nodes: u32, program: &Path) -> Command {
+    let mut command = fathomp(directory);
+    let nodes = nodes.to_string();
+    command.args(["run", "--nodes", &nodes, "--threads", "1", "--"]);
+    command.arg(program);
+    command
+}
+
+fn death(directory: &Path) -> PathBuf {
+    compile(directory, "death", DEATH, &["-fopenmp", "-g"])
+}
+
+/// Processes that run `program`, zombies not counted.
+fn alive(program: &Path) -> usize {
+    let processes = fs::read_dir("/proc").unwrap();
+    let runs = |entry: &fs::DirEntry| {
+        fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == program)
+    };
+    processes.flatten().filter(runs).count()
+}
+
+#[test]
+fn nobody_outlives_a_node_that_is_killed() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = death(directory.path());
+    for mode in [
+        "computing",
+        "at-a-barrier",
+        "awaited",
+        "holding-a-lock",
+        "faulting",
+    ] {
+        for victim in 0..3 {
+            let mut child = on_nodes(directory.path(), 3, &program)
+                .args([mode, &victim.to_string()])
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut line = String::new();
+            let stdout = child.stdout.take().unwrap();
+            BufReader::new(stdout).read_line(&mut line).unwrap();
+            std::thread::sleep(Duration::from_millis(50));
+            let killed = Instant::now();
+            common::send("KILL", line.trim());
+            let status = common::wait(&mut child);
+            until("all nodes are gone", || alive(&program) == 0);
+            assert!(
+                killed.elapsed() < Duration::from_secs(10),
+                "{mode} {victim}: {:?}",
+                killed.elapsed()
+            );
+            let mut said = String::new();
+            child.stderr.unwrap().read_to_string(&mut said).unwrap();
+            if victim == 0 {
+                // What the shell sees is what happened to the program.
+                assert_eq!(status.code(), Some(137), "{mode}: {said}");
+            } else {
+                assert_eq!(status.code(), Some(70), "{mode} {victim}: {said}");
+                let words = format!("node {victim}: its process was killed by signal 9");
+                assert!(said.contains(&words), "{mode} {victim}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn deaths_of_their_own_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = death(directory.path());
+    for (mode, signal) in [("abort", 6), ("segv", 11)] {
+        for victim in 0..2 {
+            let victim_name = victim.to_string();
+            let ended = finish(on_nodes(directory.path(), 2, &program).args([mode, &victim_name]));
+            let code = if victim == 0 { 128 + signal } else { 70 };
+            assert_eq!(ended.code, Some(code), "{mode} {victim}: {ended:?}");
+            let words = format!("node {victim}: its process was killed by signal {signal}");
+            assert!(victim == 0 || ended.stderr.contains(&words), "{ended:?}");
+            until("all nodes are gone", || alive(&program) == 0);
+        }
+    }
+}
+
+#[test]
+fn exit_on_any_node_ends_the_program_with_its_code() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = death(directory.path());
+    for victim in ["0", "1", "2"] {
+        let ended = finish(on_nodes(directory.path(), 3, &program).args(["exit", victim]));
+        assert_eq!(ended.code, Some(9), "{ended:?}");
+        assert_eq!(ended.text(), "bye\n");
+        assert_eq!(ended.stderr, "");
+    }
+}
+
+#[test]
+fn lines_of_all_nodes_are_whole_and_node_0_has_the_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = compile(
+        directory.path(),
+        "lines",
+        r#"
+#include <omp.h>
+#include <stdio.h>
+int main(void)
+{
+    int repeat = 0;
+    if (scanf("%d", &repeat) != 1)
+        return 1;
+#pragma omp parallel
+    for (int i = 0; i < repeat; i++)
+        printf("member %d says line number %d to the end\n", omp_get_thread_num(), i);
+    fprintf(stderr, "done\n");
+    return 5;
+}
+"#,
+        &["-fopenmp"],
+    );
+    let mut child = on_nodes(directory.path(), 3, &program)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"2000\n").unwrap();
+    let ended = common::collect(child);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(5), "done\n"));
+    let mut lines: Vec<_> = ended.text().lines().map(str::to_owned).collect();
+    lines.sort();
+    let mut expected: Vec<_> = (0..3)
+        .flat_map(|member| {
+            (0..2000).map(move |i| format!("member {member} says line number {i} to the end"))
+        })
+        .collect();
+    expected.sort();
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn what_nodes_cannot_run_is_refused_in_a_sentence() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = "#include <unistd.h>\n#include <omp.h>\nint main(void) { int n = 0;\n#pragma omp parallel reduction(+ : n)\n n++;\n return fork() == 0 ? 0 : n; }";
+    let program = compile(directory.path(), "forks", source, &["-fopenmp"]);
+    let line = format!("run --nodes 2 -- {}", program.display());
+    run(directory.path(), &line).refused(70, "fork");
+}
+
+#[test]
+fn signal_handlers_run_on_nodes() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = r#"
+#include <omp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+static volatile sig_atomic_t ticks;
+static int sums[4096];
+static void tick(int signal) { (void)signal; ticks++; sums[ticks % 4096]++; }
+int main(void)
+{
+    struct sigaction action = {.sa_handler = tick};
+    sigaction(SIGALRM, &action, NULL);
+    struct itimerval every = {{0, 1000}, {0, 1000}};
+    setitimer(ITIMER_REAL, &every, NULL);
+    long total = 0;
+    for (int round = 0; round < 200 || ticks < 20; round++) {
+#pragma omp parallel for reduction(+ : total)
+        for (int i = 0; i < 4096; i++)
+            total += sums[i] >= 0;
+    }
+    printf("%s\n", total % 4096 == 0 ? "right" : "wrong");
+    return 0;
+}
+"#;
+    let program = compile(directory.path(), "ticks", source, &["-fopenmp"]);
+    let ended = finish(&mut on_nodes(directory.path(), 2, &program));
+    assert_eq!(ended.succeeded().text(), "right\n");
+}
