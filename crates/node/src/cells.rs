@@ -42,14 +42,14 @@ impl Cells {
         (before, found.served())
     }
 
-    /// Sets a cell; who has waited for that. A late word about an epoch that has
+    /// Raises a cell to a value; who has waited for that. A late word about an epoch that has
     /// ended concerns nobody.
     pub(crate) fn put(&mut self, epoch: u32, cell: u64, value: u64) -> Vec<(Asker, u64)> {
         if epoch < self.epoch {
             return Vec::new();
         }
         let found = self.cells.entry((epoch, cell)).or_default();
-        found.value = value;
+        found.value = found.value.max(value);
         found.served()
     }
 

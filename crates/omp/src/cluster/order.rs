@@ -105,7 +105,7 @@ const PREDEFINED_ALLOCATORS: u64 = 9;
 
 /// Whether a number may be an allocator's handle: no more can be told here.
 fn is_allocator(handle: u64) -> bool {
-    handle <= PREDEFINED_ALLOCATORS || (4096..1 << 47).contains(&handle) && handle % 8 == 0
+    handle <= PREDEFINED_ALLOCATORS || (4096..1 << 47).contains(&handle) && handle.is_multiple_of(8)
 }
 
 const fn pair(low: u32, high: u32) -> u64 {
