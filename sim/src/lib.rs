@@ -7,12 +7,14 @@
 //! a program without data races a read must see what is there.
 #![forbid(unsafe_code)]
 
+mod failure;
 mod memory;
 mod program;
 mod random;
 mod world;
 
+pub use failure::Failure;
 pub use memory::Blob;
 pub use program::{Address, Program, Step};
 pub use random::{Shape, random_program};
-pub use world::{Failure, Network, Outcome, run};
+pub use world::{Network, Outcome, run};

@@ -5,8 +5,8 @@ use crate::profile::{Profile, Tally};
 use crate::slots::Slots;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_dsm::{
-    Access, Action, Content, Diff, DiffError, Input, Interval, Operation, PageBytes, PageRange, Protection,
-    Protocol, Violation, WireError,
+    Access, Action, Content, Diff, DiffError, Input, Interval, Operation, PageBytes, PageRange,
+    Protection, Protocol, Violation, WireError,
 };
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_trace::dsm::DsmCount;

@@ -32,6 +32,11 @@ pub const NODES_VARIABLE: &str = "FATHOMP_NODES";
 /// itself, so that counts mean what the SDP papers mean.
 pub const PLAIN_VARIABLE: &str = "FATHOMP_DSM_PLAIN";
 
+/// Set if the program synchronises by constructs, locks, flushes and sequentially
+/// consistent atomics only. Without it, atomic reads that acquire, which are
+/// ordinary loads, see what they must, at a price.
+pub const RELAXED_VARIABLE: &str = "FATHOMP_DSM_RELAXED";
+
 /// How accesses to pages are noticed: `userfault` or `mprotect`, instead of the
 /// faster one that the kernel has.
 pub const FAULTS_VARIABLE: &str = "FATHOMP_DSM_FAULTS";
@@ -229,7 +234,7 @@ impl Forming {
             migrate: !plain,
             prefetch: if plain { 0 } else { PREFETCH },
             silent_writes: false,
-            loads_acquire: true,
+            loads_acquire: std::env::var_os(RELAXED_VARIABLE).is_none(),
             fan_in: FAN_IN,
         };
         let transport = fabric.join(me).map_err(StartError::Connect)?;
