@@ -54,6 +54,11 @@ impl Outcomes {
         self.0.push_back(outcome);
     }
 
+    /// Nothing was told that was not taken notice of.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The oldest.
     pub(crate) fn next(&mut self) -> Option<Outcome> {
         self.0.pop_front()

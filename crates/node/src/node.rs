@@ -514,7 +514,11 @@ impl Node {
     /// and waits for the next.
     fn let_regions_end(&self) {
         let deadline = Instant::now() + LOOK_AFTER;
-        while !self.in_barrier.load(Ordering::Relaxed) && Instant::now() < deadline {
+        let waits = || {
+            let outcomes = lock(&self.outcomes);
+            outcomes.is_empty() && self.in_barrier.load(Ordering::Relaxed)
+        };
+        while !waits() && Instant::now() < deadline {
             std::thread::sleep(SPIN);
         }
     }

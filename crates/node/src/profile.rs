@@ -89,14 +89,15 @@ impl Profile {
             return;
         };
         let mut counts = account.take();
-        counts[time] += now().since(since).0;
+        let at = now();
+        counts[time] += at.since(since).0;
         if let Some(count) = count {
             counts[count] += 1;
         }
         match worker::recorder() {
             Some(recorder) => {
                 counts += &accounts.node.take();
-                recorder.dsm(&counts);
+                recorder.dsm(&counts, at);
             }
             // Not known to the runtime yet: it will hand this over later.
             None => account.add(&counts),

@@ -104,8 +104,14 @@ impl Node {
         self.operation(Operation::Barrier);
         let place = self.place();
         place.slot.begin();
-        let outcome = self.wait(Wake::Polling, place.slot, |_| lock(&self.outcomes).next());
-        self.in_barrier.store(false, Ordering::Relaxed);
+        let outcome = self.wait(Wake::Polling, place.slot, |_| {
+            let mut outcomes = lock(&self.outcomes);
+            let outcome = outcomes.next();
+            if outcome.is_some() {
+                self.in_barrier.store(false, Ordering::Relaxed);
+            }
+            outcome
+        });
         self.epoch.store(epoch.wrapping_add(1), Ordering::Relaxed);
         if self.me() == NodeId(0) {
             lock(&self.cells).pass_barrier();

@@ -263,10 +263,11 @@ impl ThreadRecorder {
         self.innermost()[frame::TASKS_RUN].add(1);
     }
 
-    /// Sharing memory between nodes has cost the thread this. Time in faults is
+    /// Sharing memory between nodes has cost the thread this until `at`. Time in faults is
     /// time it communicates; locks, flushes and barriers are part of waits that
     /// are told by themselves.
-    pub fn dsm(&self, counts: &DsmCounts) {
+    pub fn dsm(&self, counts: &DsmCounts, at: Ticks) {
+        self.slot[slot::LAST].write(at.0);
         let frame = self.innermost();
         let (have, mut more) = (frame[frame::DSM_MASK].read(), counts.mask());
         frame[frame::DSM_MASK].write(have | more);
