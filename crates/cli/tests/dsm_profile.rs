@@ -1,0 +1,225 @@
+//! What a recording of several nodes counts: programs whose counts are known.
+
+mod common;
+
+use common::{compile, fathomp, finish, run};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// Pages of the programs' array, of which the two threads touch some each.
+const PAGES: u64 = 40;
+
+/// Records a program of two threads on two nodes without prefetch and
+/// migration, and gives `fathomp regions --json` of it.
+fn recorded(directory: &Path, regions: &str) -> Value {
+    let source = format!(
+        "#include <omp.h>\n\
+         #include <stdio.h>\n\
+         static struct {{ volatile long word; char rest[4088]; }} page[{PAGES}]\n\
+             __attribute__((aligned(4096)));\n\
+         int main(void) {{\n\
+         {regions}\n\
+         puts(\"done\");\n\
+         return 0;\n\
+         }}\n"
+    );
+    compile(directory, "program", &source, &["-g", "-fopenmp"]);
+    let line = "record --nodes 2 --threads 1 --dsm-plain --force -- ./program";
+    let ended = run(directory, line);
+    ended.succeeded();
+    assert_eq!(ended.text(), "done\n");
+    let answer = run(directory, "--json regions recording");
+    answer.succeeded();
+    answer.json()
+}
+
+/// A region, all of whose accesses to the array are `body` by one thread.
+fn region(thread: u32, body: &str) -> String {
+    format!(
+        "#pragma omp parallel num_threads(2)\n\
+         {{ int me = omp_get_thread_num(); if (me == {thread}) {body} }}\n"
+    )
+}
+
+/// Parallel regions by line.
+fn parallel(json: &Value) -> Vec<&Value> {
+    let all = json["regions"].as_array().unwrap();
+    let mut found: Vec<_> = all.iter().filter(|r| r["kind"] == "parallel").collect();
+    found.sort_by_key(|region| region["place"]["line"].as_u64());
+    found
+}
+
+fn thread(region: &Value, number: u64) -> &Value {
+    let threads = region["threads"].as_array().unwrap();
+    let found = threads.iter().find(|thread| thread["thread_num"] == number);
+    let found = found.unwrap_or_else(|| panic!("no thread {number}: {region}"));
+    assert_eq!(found["node"], number);
+    &found["dsm"]
+}
+
+/// Faults beside those at the array: the region's frame on the stack, and pages
+/// of the program and the C library that nobody can know beforehand.
+const OTHERS: u64 = 4;
+
+fn about(count: &Value, expected: u64) {
+    let count = count.as_u64().unwrap();
+    assert!(
+        (expected..=expected + OTHERS).contains(&count),
+        "{count} is not {expected} and at most {OTHERS} more"
+    );
+}
+
+#[test]
+fn each_page_another_node_wrote_is_one_fetch_fault() {
+    let directory = tempfile::tempdir().unwrap();
+    let loops = |access: &str| format!("for (int i = 0; i < {PAGES}; i++) {access};");
+    let program = region(0, &loops("page[i].word = i"))
+        + &region(1, &loops("page[i].word"))
+        + &region(1, &loops("page[i].word"));
+    let json = recorded(directory.path(), &program);
+    let regions = parallel(&json);
+    assert_eq!(regions.len(), 3);
+    for region in &regions {
+        assert_eq!(region["instances"], 1, "{region}");
+        assert_eq!(region["team_size_max"], 2);
+        assert_eq!(region["threads"].as_array().unwrap().len(), 2);
+    }
+    // Blocks of pages: some of the array is at home on node 1.
+    let fetched = thread(regions[1], 1)["fetch_faults"].as_u64().unwrap();
+    let again = thread(regions[2], 1)["fetch_faults"].as_u64().unwrap();
+    let written = thread(regions[0], 0)["fetch_faults"].as_u64().unwrap();
+    about(&(fetched + written).into(), PAGES);
+    assert!(again <= OTHERS, "{again}");
+    assert_eq!(
+        thread(regions[1], 1)["pages_fetched"],
+        thread(regions[1], 1)["fetch_faults"]
+    );
+    // Who served them, and the critical path.
+    let critical = &regions[1]["dsm"]["critical"];
+    assert_eq!(critical["fetch_faults"], fetched);
+    assert_eq!(regions[1]["dsm"]["nodes"]["1"]["fetch_faults"], fetched);
+    assert_eq!(regions[1]["dsm"]["nodes"]["0"]["fetch_faults"], 0);
+    let time = thread(regions[1], 1)["fault_ns"].as_u64().unwrap();
+    assert!(time > 0);
+}
+
+#[test]
+fn each_copy_written_is_one_write_fault_and_one_diff() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = format!("for (int i = 0; i < {PAGES}; i++) page[i].word = i + me;");
+    let program = region(0, &write) + &region(1, &write) + &region(0, &write);
+    let json = recorded(directory.path(), &program);
+    let regions = parallel(&json);
+    assert_eq!(regions.len(), 3);
+    // What a node has a copy of it must twin and send home; the rest is at home
+    // there. Once both nodes have touched a page, its home notices writes, too.
+    let last = thread(regions[2], 0);
+    let all =
+        ["write_faults_local", "write_faults_remote"].map(|name| last[name].as_u64().unwrap());
+    about(&(all[0] + all[1]).into(), PAGES);
+    for region in &regions {
+        let dsm = &region["dsm"]["all"];
+        assert_eq!(dsm["diffs_made"], dsm["diffs_sent"], "{dsm}");
+    }
+    let copies: Vec<u64> = (0..2)
+        .map(|number| {
+            thread(regions[1], number)["write_faults_remote"]
+                .as_u64()
+                .unwrap()
+        })
+        .collect();
+    let diffs = regions[1]["dsm"]["all"]["diffs_sent"].as_u64().unwrap();
+    assert!(
+        diffs >= copies[1].saturating_sub(OTHERS),
+        "{diffs} of {copies:?}"
+    );
+    assert_eq!(json["dsm"]["diffs_made"], json["dsm"]["diffs_sent"]);
+}
+
+#[test]
+fn a_recording_whose_node_was_killed_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = "#include <omp.h>\n\
+                  #include <signal.h>\n\
+                  #include <unistd.h>\n\
+                  int main(void) {\n\
+                  for (int i = 0; i < 3; i++) {\n\
+                  #pragma omp parallel num_threads(2)\n\
+                  if (i == 2 && omp_get_thread_num() == 1) kill(getpid(), SIGKILL);\n\
+                  }\n\
+                  return 0;\n\
+                  }\n";
+    compile(directory.path(), "program", source, &["-g", "-fopenmp"]);
+    let line = "record --nodes 2 --threads 1 -- ./program";
+    let ended = run(directory.path(), line);
+    ended.in_words();
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    let answer = run(directory.path(), "--json regions recording");
+    answer.succeeded();
+    let json = answer.json();
+    let region = parallel(&json)[0];
+    assert_eq!(region["instances"], 3, "{region}");
+    assert!(
+        !json["problems"].to_string().contains("not to be trusted"),
+        "{json}"
+    );
+    assert!(
+        json["problems"]
+            .to_string()
+            .contains("did not end properly"),
+        "{json}"
+    );
+}
+
+#[test]
+fn nothing_is_lost_silently_when_the_ring_is_full() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = format!(
+        "for (int n = 0; n < 60; n++) {{\n{}\n{}\n}}",
+        region(0, "page[0].word++;"),
+        region(1, "page[1].word++;")
+    );
+    let whole = recorded(directory.path(), &program);
+    // A tiny ring: what does not fit is summed by the threads, or counted.
+    let ended = finish(
+        fathomp(directory.path())
+            .args("record --nodes 2 --threads 1 --dsm-plain --force -- ./program".split(' '))
+            .env("FATHOMP_RING_KIB", "4"),
+    );
+    ended.succeeded();
+    let small = run(directory.path(), "--json regions recording").json();
+    let barriers = |json: &Value| -> Vec<u64> {
+        let regions = parallel(json);
+        regions
+            .iter()
+            .map(|region| region["dsm"]["all"]["barriers"].as_u64().unwrap())
+            .collect()
+    };
+    // One barrier at the end of each execution, on both nodes.
+    assert_eq!(barriers(&whole), [120, 120]);
+    let dropped: u64 = small["threads_seen"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|thread| thread["dropped"].as_u64().unwrap())
+        .sum();
+    let kept = barriers(&small);
+    assert!(kept.iter().all(|count| *count <= 120), "{kept:?}");
+    assert!(kept == [120, 120] || dropped > 0, "{kept:?}");
+}
+
+#[test]
+fn tables_and_page_show_what_sharing_cost() {
+    let directory = tempfile::tempdir().unwrap();
+    recorded(directory.path(), &region(1, "page[0].word = 1;"));
+    let table = run(directory.path(), "regions recording");
+    table.succeeded();
+    for word in ["Memory of the nodes", "critical path", "Fetch"] {
+        assert!(table.text().contains(word), "{table:?}");
+    }
+    run(directory.path(), "report recording -o report.html").succeeded();
+    let page = fs::read_to_string(directory.path().join("report.html")).unwrap();
+    assert!(page.contains("Memory shared between nodes"));
+    assert!(page.contains("dsm-table"));
+}
