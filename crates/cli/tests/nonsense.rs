@@ -44,7 +44,8 @@ fn options_that_make_no_sense() {
         "predict r --cores 0",
         "report",
         "doctor extra",
-        "bench epcc",
+        "bench nonsense",
+        "bench epcc --threads 0",
     ];
     for line in lines {
         let ended = run(directory.path(), line);
