@@ -1,5 +1,9 @@
 //! Regions over several nodes: everybody has a number, every iteration runs
 //! once, in order where there is one, and nothing hangs.
+#![allow(
+    clippy::needless_range_loop,
+    reason = "the loops are those of a program, over what its threads share"
+)]
 #![allow(missing_docs)]
 
 mod mock;
