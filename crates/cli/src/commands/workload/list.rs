@@ -89,7 +89,8 @@ fn first(sentence: &str, room: usize) -> String {
     }
     let mut kept = String::new();
     for word in sentence.split(' ') {
-        if kept.chars().count() + 1 + word.chars().count() + 2 > room {
+        // After it comes the ellipsis.
+        if kept.chars().count() + word.chars().count() + 1 > room {
             break;
         }
         kept.push_str(word);
