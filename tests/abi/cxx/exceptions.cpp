@@ -38,6 +38,7 @@ int main()
                     try {
                         throw std::string("inner");
                     } catch (const std::string &s) {
+#pragma omp atomic
                         tasks += s == "inner";
                     }
                 }
