@@ -35,6 +35,14 @@ pub fn default_thread_stack_bytes() -> usize {
     if bytes == 0 { 8 << 20 } else { bytes }
 }
 
+/// Lets the calling thread, and those that it starts or forks from now on, sleep
+/// to the moment instead of up to some 50 us longer, which saves power.
+pub fn sleep_to_the_moment() {
+    const SLACK_NS: libc::c_ulong = 1;
+    // SAFETY: takes a number; nobody but the scheduler reads it.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, SLACK_NS, 0, 0, 0) };
+}
+
 /// Lets other threads run on this processor.
 pub fn yield_now() {
     // Not by the C library's function, in front of which we may stand.

@@ -4,17 +4,26 @@
 //! With a processor each and on one processor, looking for messages in several
 //! ways, and once by hand, which is what the machine itself takes. Prints
 //! microseconds per round trip: the median, and the best and worst of several
-//! rounds.
+//! rounds. Then, of emulated networks, what was asked for and what two nodes see.
 
 use fathomp_base::NodeId;
 use fathomp_sys::shared_memory::{Sections, SharedMemory, append, copy_in};
-use fathomp_transport::local::{Fabric, Limits};
+use fathomp_transport::local::{Fabric, Limits, Net, observe};
 use fathomp_transport::{Polling, Role, Spin, Transport};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 15;
 const PAGE: [u8; 4096] = [7; 4096];
+/// Latencies and bandwidths to emulate; the first three are published ones.
+const NETWORKS: [&str; 6] = [
+    "62.5,103.4",
+    "60,98",
+    "3,1221",
+    "500,10",
+    "20,1000",
+    "0,100",
+];
 
 /// How a node waits for a message.
 #[derive(Clone, Copy)]
@@ -77,6 +86,35 @@ fn main() {
             through_transport(&format!("{place}, {name}"), processors, waiting, trips);
         }
     }
+    unpin();
+    println!(
+        "\n{:16} {:>8} {:>26} {:>8} {:>26}",
+        "network", "asked", "latency seen, us", "asked", "bandwidth seen, MB/s"
+    );
+    emulated("none", None);
+    for asked in NETWORKS {
+        emulated(asked, asked.parse().ok());
+    }
+}
+
+/// What two nodes see of a network: medians, and half of all between the others.
+fn emulated(name: &str, net: Option<Net>) {
+    let mut seen = observe(net).expect("two nodes");
+    seen.small_us.sort_by(f64::total_cmp);
+    let latency_us = [2, 1, 3].map(|quarter| seen.small_us[seen.small_us.len() * quarter / 4]);
+    seen.large_us.sort_by(f64::total_cmp);
+    let mb_per_s = [2, 3, 1].map(|quarter| {
+        let large_us = seen.large_us[seen.large_us.len() * quarter / 4];
+        seen.large_bytes as f64 / (large_us - latency_us[0])
+    });
+    let shown = |[median, low, high]: [f64; 3]| format!("{median:.1} ({low:.1} to {high:.1})");
+    println!(
+        "{name:16} {:>8} {:>26} {:>8} {:>26}",
+        net.map_or("-".to_owned(), |net| net.latency_us().to_string()),
+        shown(latency_us),
+        net.map_or("-".to_owned(), |net| net.mb_per_s().to_string()),
+        shown(mb_per_s),
+    );
 }
 
 /// What the machine itself takes: two words that the other side spins on, and
@@ -186,11 +224,21 @@ fn reap(child: libc::pid_t) {
     unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
 }
 
+fn unpin() {
+    run_on(&[0, 1]);
+}
+
 fn pin(processor: usize) {
+    run_on(&[processor]);
+}
+
+fn run_on(processors: &[usize]) {
     // SAFETY: all zeros is an empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `set` is a valid set; the number is small.
-    unsafe { libc::CPU_SET(processor, &mut set) };
+    for processor in processors {
+        // SAFETY: `set` is a valid set; the number is small.
+        unsafe { libc::CPU_SET(*processor, &mut set) };
+    }
     // SAFETY: `set` is readable for its size; 0 is the calling thread.
     unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) };
 }

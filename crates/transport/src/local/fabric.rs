@@ -10,6 +10,7 @@ use fathomp_sys::shared_memory::{Sections, SharedMemory};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// Words of one kind of use are kept this far apart from others, in bytes: two
 /// cache lines, because processors fetch them in pairs.
@@ -78,7 +79,7 @@ impl Fabric {
         let rings = count * count;
         let sections = Sections {
             halves: count * APART_HALVES,
-            words: rings * Self::RING_WORDS + Members::words(count),
+            words: rings * Self::RING_WORDS + count * APART_WORDS + Members::words(count),
             bytes: rings.checked_mul(limits.ring_bytes).ok_or_else(invalid)?,
         };
         Ok(Self {
@@ -160,9 +161,19 @@ impl Fabric {
         Doorbell::new(&self.memory.halves()[start..start + APART_HALVES])
     }
 
+    fn inwards_at(&self, node: u16) -> usize {
+        let rings = usize::from(self.nodes) * usize::from(self.nodes);
+        rings * Self::RING_WORDS + usize::from(node) * APART_WORDS
+    }
+
+    /// When an emulated network will have carried to a node what was sent to it,
+    /// in nanoseconds of `CLOCK_MONOTONIC`.
+    pub(super) fn inwards(&self, to: NodeId) -> &AtomicU64 {
+        &self.memory.words()[self.inwards_at(to.0)]
+    }
+
     /// What nodes know of each other.
     pub(super) fn members(&self) -> Members<'_> {
-        let rings = usize::from(self.nodes) * usize::from(self.nodes);
-        Members::new(&self.memory.words()[rings * Self::RING_WORDS..])
+        Members::new(&self.memory.words()[self.inwards_at(self.nodes)..])
     }
 }

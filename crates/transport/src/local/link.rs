@@ -1,8 +1,8 @@
 //! A node's end of the fabric.
 
 use super::fabric::Fabric;
+use super::frame::Header;
 use super::inbox::Inbox;
-use super::net::Emulation;
 use super::outbox::Outbox;
 use crate::doorbell::{Role, Sleep, Wake};
 use crate::transport::{Abort, ReceiveError, SendError, Transport};
@@ -22,12 +22,14 @@ pub struct LocalTransport {
     backlogs: AtomicU32,
     /// Where the next receive begins to look, so that all get their turn.
     turn: AtomicU16,
+    /// When an emulated network will have carried off what was sent.
+    busy_until_ns: AtomicU64,
     /// Reports of this node must not overlap.
     reporting: Mutex<()>,
 }
 
 /// Both ends here of the rings between this node and another.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Link {
     outbox: Mutex<Outbox>,
     inbox: Mutex<Inbox>,
@@ -35,17 +37,6 @@ struct Link {
     /// lets a look pass without locking.
     idle_head: AtomicU64,
     dead: AtomicBool,
-}
-
-impl Link {
-    fn new(emulation: Option<Emulation>) -> Self {
-        Self {
-            outbox: Mutex::new(Outbox::new(emulation)),
-            inbox: Mutex::default(),
-            idle_head: AtomicU64::new(0),
-            dead: AtomicBool::new(false),
-        }
-    }
 }
 
 /// Nothing under these locks is left half done by a panic.
@@ -56,7 +47,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl LocalTransport {
     pub(super) fn new(fabric: Fabric, me: NodeId) -> Self {
         let nodes = fabric.nodes();
-        let emulation = fabric.net().map(Emulation::new);
         for peer in (0..nodes).map(NodeId).filter(|peer| *peer != me) {
             fabric.populate(peer, me);
             fabric.populate(me, peer);
@@ -64,15 +54,27 @@ impl LocalTransport {
         Self {
             fabric,
             me,
-            links: (0..nodes).map(|_| Link::new(emulation)).collect(),
+            links: (0..nodes).map(|_| Link::default()).collect(),
             backlogs: AtomicU32::new(0),
             turn: AtomicU16::new(0),
+            busy_until_ns: AtomicU64::new(0),
             reporting: Mutex::new(()),
         }
     }
 
     fn peers(&self) -> impl Iterator<Item = (NodeId, &Link)> {
         (0..).map(NodeId).zip(&self.links)
+    }
+
+    /// When a message that is sent now may arrive; 0 if at once.
+    #[inline]
+    fn due_ns(&self, to: NodeId, bytes: usize) -> u64 {
+        let net = self.fabric.net().filter(|_| to != self.me);
+        net.map_or(0, |net| {
+            let inwards = self.fabric.inwards(to);
+            let bytes = Header::BYTES + bytes;
+            net.arrival_ns(monotonic_ns(), bytes, &self.busy_until_ns, inwards)
+        })
     }
 
     /// Sends as much as there is room for of what had to wait.
@@ -163,7 +165,7 @@ impl Transport for LocalTransport {
             let (node, bytes) = (to, backlog);
             return Err(SendError::Stalled { node, bytes });
         }
-        let moved = outbox.push(ring, length, parts, monotonic_ns);
+        let moved = outbox.push(ring, length, parts, self.due_ns(to, bytes));
         match (backlog, outbox.backlog()) {
             (0, 1..) => self.backlogs.fetch_add(1, Ordering::Relaxed),
             (1.., 0) => self.backlogs.fetch_sub(1, Ordering::Relaxed),

@@ -7,10 +7,12 @@ mod inbox;
 mod link;
 mod members;
 mod net;
+mod observe;
 mod outbox;
 #[cfg(test)]
 mod tests;
 
 pub use fabric::{Fabric, Limits};
 pub use link::LocalTransport;
-pub use net::Net;
+pub use net::{Net, NetError};
+pub use observe::{Observed, observe};

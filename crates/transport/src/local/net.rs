@@ -1,72 +1,186 @@
-//! Emulation of a network: messages are held back as long as a link of some
-//! latency and bandwidth would have taken to carry them.
+//! Emulation of a network: messages are held back as long as it would have taken
+//! to carry them.
+//!
+//! Every node has a link to a switch that never is the bottleneck. A link
+//! carries one message at a time in each direction: what a node sends queues for
+//! the one direction, what is sent to it by all others for the other. In between
+//! lies the latency. A message's bytes follow each other closely, so where
+//! nothing queues it arrives after latency + size / bandwidth.
 
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A link between two nodes, the same for all pairs and both directions.
+/// A network, the same for all pairs of nodes and both directions. As text:
+/// microseconds and 10^6 bytes per second, as in `62.5,103.4`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Net {
-    /// From the end of sending to the arrival.
-    pub latency: Duration,
-    /// Bytes a link carries in a second. Infinite if there is no limit.
-    pub bytes_per_second: f64,
+    /// From the end of sending to the arrival, where nothing queues.
+    latency: Duration,
+    /// Bytes a link carries in a second and a direction. Infinite if there is no
+    /// limit.
+    bytes_per_second: f64,
 }
+
+/// The numbers are no network.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "\"{0}\" is no network: give a latency of 0 to 1000000 us and a bandwidth of at least 0.001 MB/s, as in 62.5,103.4"
+)]
+pub struct NetError(String);
 
 impl Net {
+    const LATENCY_US: RangeInclusive<f64> = 0.0..=1e6;
+    const MB_PER_S_MIN: f64 = 1e-3;
+
+    /// From microseconds and 10^6 bytes per second.
+    ///
+    /// # Errors
+    /// If these are not numbers of a network.
+    pub fn new(latency_us: f64, mb_per_s: f64) -> Result<Self, NetError> {
+        if !Self::LATENCY_US.contains(&latency_us) || mb_per_s.is_nan() {
+            return Err(NetError(format!("{latency_us},{mb_per_s}")));
+        }
+        if mb_per_s < Self::MB_PER_S_MIN {
+            return Err(NetError(format!("{latency_us},{mb_per_s}")));
+        }
+        Ok(Self {
+            latency: Duration::from_secs_f64(latency_us * 1e-6),
+            bytes_per_second: mb_per_s * 1e6,
+        })
+    }
+
+    /// Latency in microseconds.
+    #[must_use]
+    pub fn latency_us(&self) -> f64 {
+        self.latency.as_secs_f64() * 1e6
+    }
+
+    /// Bandwidth in 10^6 bytes per second.
+    #[must_use]
+    pub fn mb_per_s(&self) -> f64 {
+        self.bytes_per_second * 1e-6
+    }
+
     /// How long a link is busy with so many bytes, in nanoseconds.
     fn busy_ns(&self, bytes: usize) -> u64 {
-        // A float that is too large, or not a number, becomes the nearest
-        // integer or zero.
+        // A float that is too large becomes the largest integer.
         (bytes as f64 * 1e9 / self.bytes_per_second) as u64
     }
-}
 
-/// A link's state at its sender.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Emulation {
-    net: Net,
-    free_at_ns: u64,
-}
-
-impl Emulation {
-    pub(super) fn new(net: Net) -> Self {
-        Self { net, free_at_ns: 0 }
+    /// When a message of `bytes` bytes, sent at `now_ns`, arrives, given until
+    /// when its sender's link is busy outwards and its receiver's inwards; they
+    /// are from now on with this message too. For messages from one node to
+    /// another the moments ascend, if the calls do not overlap.
+    pub(super) fn arrival_ns(
+        &self,
+        now_ns: u64,
+        bytes: usize,
+        outwards: &AtomicU64,
+        inwards: &AtomicU64,
+    ) -> u64 {
+        let busy_ns = self.busy_ns(bytes);
+        let latency_ns = u64::try_from(self.latency.as_nanos()).unwrap_or(u64::MAX);
+        let begins_ns = reserve(outwards, now_ns, busy_ns);
+        let arrives_ns = reserve(inwards, begins_ns.saturating_add(latency_ns), busy_ns);
+        arrives_ns.saturating_add(busy_ns)
     }
+}
 
-    /// When a message of `bytes` bytes, sent at `now_ns`, arrives.
-    pub(super) fn arrival_ns(&mut self, now_ns: u64, bytes: usize) -> u64 {
-        let begin = self.free_at_ns.max(now_ns);
-        self.free_at_ns = begin.saturating_add(self.net.busy_ns(bytes));
-        let latency = u64::try_from(self.net.latency.as_nanos()).unwrap_or(u64::MAX);
-        self.free_at_ns.saturating_add(latency)
+/// Takes a link for `busy_ns` as soon as it is free, but not before `from_ns`;
+/// returns when that is.
+fn reserve(free_at_ns: &AtomicU64, from_ns: u64, busy_ns: u64) -> u64 {
+    let behind = |free_ns: u64| Some(free_ns.max(from_ns).saturating_add(busy_ns));
+    let before = free_at_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, behind);
+    before.map_or(from_ns, |free_ns| free_ns.max(from_ns))
+}
+
+impl fmt::Display for Net {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.latency_us(), self.mb_per_s())
+    }
+}
+
+impl FromStr for Net {
+    type Err = NetError;
+
+    fn from_str(text: &str) -> Result<Self, NetError> {
+        let number = |text: &str| text.trim().parse::<f64>().ok();
+        text.split_once(',')
+            .and_then(|(latency, bandwidth)| Some((number(latency)?, number(bandwidth)?)))
+            .and_then(|(latency_us, mb_per_s)| Self::new(latency_us, mb_per_s).ok())
+            .ok_or_else(|| NetError(text.to_owned()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
-    fn messages_queue_for_the_link_and_then_travel() {
-        let net = Net {
-            latency: Duration::from_nanos(1000),
-            bytes_per_second: 1e9,
+    fn messages_queue_for_links_and_travel_in_between() {
+        // A byte takes a nanosecond.
+        let net = Net::new(1.0, 1000.0).unwrap();
+        let links: [[AtomicU64; 2]; 3] = Default::default();
+        let send = |now_ns, bytes, from: usize, to: usize| {
+            net.arrival_ns(now_ns, bytes, &links[from][0], &links[to][1])
         };
-        let mut link = Emulation::new(net);
-        assert_eq!(link.arrival_ns(5000, 100), 6100);
-        assert_eq!(link.arrival_ns(5010, 100), 6200);
-        assert_eq!(link.arrival_ns(9000, 1), 10_001);
+        assert_eq!(send(5000, 100, 0, 1), 6100);
+        // Behind the first on its way out, to whomever it goes.
+        assert_eq!(send(5010, 100, 0, 2), 6200);
+        // Behind the first on its way in, from whomever it comes.
+        assert_eq!(send(5000, 100, 2, 1), 6200);
+        // The other directions are free.
+        assert_eq!(send(5050, 100, 1, 0), 6150);
+        assert_eq!(send(9000, 1, 0, 1), 10_001);
+    }
+
+    proptest! {
+        #[test]
+        fn never_earlier_than_latency_and_bandwidth_allow(
+            latency_us in 0.0..1e6,
+            mb_per_s in 1e-3..1e6,
+            messages in prop::collection::vec((0..1_000_000_u64, 0..1_000_000_usize), 1..20),
+        ) {
+            let net = Net::new(latency_us, mb_per_s).unwrap();
+            let [outwards, inwards] = [AtomicU64::new(0), AtomicU64::new(0)];
+            let (mut now_ns, mut last_ns, mut all) = (0, 0, 0.0);
+            let first_ns = messages[0].0;
+            for (pause_ns, bytes) in messages {
+                now_ns += pause_ns;
+                all += bytes as f64;
+                let arrival_ns = net.arrival_ns(now_ns, bytes, &outwards, &inwards);
+                let least_ns = |since_ns: u64, bytes: f64| {
+                    since_ns as f64 + latency_us * 1e3 + bytes / mb_per_s * 1e3
+                };
+                // Each rounding takes less than a nanosecond away.
+                prop_assert!(arrival_ns as f64 + 2.0 >= least_ns(now_ns, bytes as f64));
+                prop_assert!(arrival_ns as f64 + 22.0 >= least_ns(first_ns, all));
+                prop_assert!(arrival_ns >= last_ns);
+                last_ns = arrival_ns;
+            }
+        }
+
+        #[test]
+        fn networks_come_back_from_their_text(latency_ns in 0..1_000_000_000_u64, mb_per_s in 1e-3..1e9) {
+            let net = Net::new(latency_ns as f64 * 1e-3, mb_per_s).unwrap();
+            let read: Net = net.to_string().parse().unwrap();
+            prop_assert_eq!(read.latency, net.latency);
+            prop_assert!((read.mb_per_s() / mb_per_s - 1.0).abs() < 1e-12);
+        }
     }
 
     #[test]
-    fn odd_links_do_no_harm() {
-        for bytes_per_second in [f64::INFINITY, 0.0, -1.0, f64::NAN] {
-            let net = Net {
-                latency: Duration::MAX,
-                bytes_per_second,
-            };
-            let mut link = Emulation::new(net);
-            assert!(link.arrival_ns(1, 100) > 1);
+    fn what_is_no_network_is_refused() {
+        for text in [
+            "", ",", "1", "1,", ",1", "1,0", "-1,1", "NaN,1", "1,NaN", "2e6,1", "inf,1", "1,2,3",
+        ] {
+            assert!(text.parse::<Net>().is_err(), "{text}");
         }
+        let unlimited: Net = "0, inf".parse().unwrap();
+        assert_eq!(unlimited.busy_ns(1 << 40), 0);
     }
 }

@@ -2,18 +2,16 @@
 //! queue of our own beyond that.
 
 use super::frame::Header;
-use super::net::Emulation;
 use crate::ring::Ring;
 use std::collections::VecDeque;
 
 /// See the module's documentation.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Outbox {
     /// Bytes written into the ring so far.
     head: u64,
     seen_tail: u64,
     sequence: u32,
-    emulation: Option<Emulation>,
     /// Frames that did not fit, in order. The first may have left in part.
     queue: VecDeque<Box<[u8]>>,
     /// Bytes of the first queued frame that have left.
@@ -23,36 +21,21 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    pub(super) fn new(emulation: Option<Emulation>) -> Self {
-        Self {
-            head: 0,
-            seen_tail: 0,
-            sequence: 0,
-            emulation,
-            queue: VecDeque::new(),
-            sent: 0,
-            backlog: 0,
-        }
-    }
-
     /// Bytes that wait for room.
     pub(super) fn backlog(&self) -> usize {
         self.backlog
     }
 
-    /// Appends a message of `length` bytes, the lengths of `parts` added up.
-    /// Says whether anything has entered the ring.
+    /// Appends a message of `length` bytes, the lengths of `parts` added up, that
+    /// is not to arrive before `due_ns`. Says whether anything has entered the
+    /// ring.
     pub(super) fn push(
         &mut self,
         ring: Ring<'_>,
         length: u32,
         parts: &[&[u8]],
-        clock_ns: impl FnOnce() -> u64,
+        due_ns: u64,
     ) -> bool {
-        let due_ns = match &mut self.emulation {
-            None => 0,
-            Some(link) => link.arrival_ns(clock_ns(), length as usize + Header::BYTES),
-        };
         let header = Header {
             length,
             sequence: self.sequence,

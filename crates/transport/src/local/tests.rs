@@ -212,10 +212,7 @@ fn full_rings_in_all_directions_do_not_block() {
 #[test]
 fn a_message_waits_for_its_emulated_network() {
     let latency = Duration::from_millis(3);
-    let net = Net {
-        latency,
-        bytes_per_second: 1e6,
-    };
+    let net = Net::new(3000.0, 1.0).unwrap();
     // The second message is longer than the ring, so it is collected.
     let fabric = Fabric::new(2, limits(256), Some(net)).unwrap();
     let nodes = join(&fabric);
