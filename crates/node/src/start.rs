@@ -19,8 +19,9 @@ use fathomp_sys::cluster::image;
 use fathomp_sys::cluster::pages::{self, Area, Pages, Scheme};
 use fathomp_sys::cluster::process::{self, Forked};
 use fathomp_sys::cluster::thread::Stacks;
+use fathomp_sys::process::sleep_to_the_moment;
 use fathomp_sys::static_ref::AtomicRef;
-use fathomp_transport::local::{Fabric, Limits};
+use fathomp_transport::local::{Fabric, Limits, Net, NetError};
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -41,6 +42,10 @@ pub const RELAXED_VARIABLE: &str = "FATHOMP_DSM_RELAXED";
 /// faster one that the kernel has.
 pub const FAULTS_VARIABLE: &str = "FATHOMP_DSM_FAULTS";
 
+/// A network to emulate between the nodes: latency in microseconds and bandwidth
+/// in 10^6 bytes per second, as in `62.5,103.4`.
+pub const NET_VARIABLE: &str = "FATHOMP_DSM_NET";
+
 /// The library that a program must have been linked with to become a cluster.
 const OPENMP: &str = "libgomp.so.1";
 
@@ -59,10 +64,11 @@ pub fn node() -> Option<&'static Node> {
 }
 
 /// What the user asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
     nodes: u16,
     scheme: Scheme,
+    net: Option<Net>,
 }
 
 impl Plan {
@@ -88,6 +94,9 @@ pub enum StartError {
     /// There is no such way to notice accesses.
     #[error("{FAULTS_VARIABLE} is {0:?}, not userfault or mprotect")]
     Faults(std::ffi::OsString),
+    /// There is no such network.
+    #[error("{NET_VARIABLE}: {0}")]
+    Net(#[from] NetError),
     /// An address range is taken.
     #[error("cannot reserve addresses for what the nodes share: {0}")]
     Reserve(#[source] io::Error),
@@ -124,7 +133,9 @@ pub fn plan(variable: Option<&str>) -> Result<Option<Plan>, StartError> {
         return Ok(None);
     }
     let scheme = scheme(std::env::var_os(FAULTS_VARIABLE))?;
-    Ok(Some(Plan { nodes, scheme }))
+    let net = std::env::var_os(NET_VARIABLE);
+    let net = net.map(|text| text.to_string_lossy().parse()).transpose()?;
+    Ok(Some(Plan { nodes, scheme, net }))
 }
 
 /// How accesses are to be noticed.
@@ -170,7 +181,11 @@ pub fn fork(plan: Plan, threads: u32, stack_bytes: usize) -> Result<Forming, Sta
     };
     let layout = Layout::new(image::program_segments(), plan.nodes, stack_bytes);
     pages::reserve(&layout.stacks()).map_err(StartError::Reserve)?;
-    let fabric = Fabric::new(plan.nodes, Limits::for_nodes(plan.nodes), None)
+    if plan.net.is_some() {
+        // Whoever waits for a message that is under way sleeps until it arrives.
+        sleep_to_the_moment();
+    }
+    let fabric = Fabric::new(plan.nodes, Limits::for_nodes(plan.nodes), plan.net)
         .map_err(StartError::Connect)?;
     let mut me = NodeId(0);
     let mut children = Vec::new();
