@@ -131,6 +131,35 @@ fn a_suite_of_each_kind_is_verified() {
 }
 
 #[test]
+fn workloads_run_on_nodes() {
+    let directory = here();
+    for more in ["", " --faults mprotect"] {
+        let line = format!("workload run is --nodes 2 --threads 2{more}");
+        let ended = run(directory.path(), &line);
+        let last = last_line(ended.succeeded());
+        assert_eq!(last["verified"], true, "{more}");
+        assert_eq!(last["threads"], 4, "{more}");
+    }
+}
+
+#[test]
+fn results_are_compared_on_nodes_as_on_threads() {
+    let directory = here();
+    let line = "workload verify is mvt order2d --nodes 2 --threads 1,2";
+    let ended = run(directory.path(), line);
+    let text = ended.succeeded().text();
+    assert!(text.contains("fathomp 2 × 2"), "{text}");
+    assert!(!text.contains("system"), "{text}");
+    assert!(
+        text.ends_with("3 workloads are right, in 6 runs.\n"),
+        "{text}"
+    );
+    let answer = run(directory.path(), &format!("{line} --json")).json();
+    let last = &answer["workloads"][2]["runs"][1];
+    assert_eq!((&last["nodes"], &last["threads"]), (&2.into(), &2.into()));
+}
+
+#[test]
 fn nonsense_is_refused_before_anything_is_built() {
     let directory = here();
     let lines = [
@@ -149,7 +178,18 @@ fn nonsense_is_refused_before_anything_is_built() {
             "workload verify npb --size mini",
             "has classes instead of data sets",
         ),
-        ("workload run cg --nodes 2", "not possible yet"),
+        ("workload run cg --nodes 0", "1..=256"),
+        ("workload run cg --nodes 257", "1..=256"),
+        ("workload verify cg --nodes two", "invalid digit"),
+        ("workload run cg --dsm magic", "home"),
+        (
+            "workload run cg --nodes 2 --runtime system",
+            "leave out --runtime system",
+        ),
+        (
+            "workload verify cg --nodes 2 --runtime fathomp,system",
+            "leave out --runtime system",
+        ),
         ("workload run cg --threads 0", "1 to"),
         ("workload run cg --runtime mine", "fathomp, system"),
         ("workload verify cg --threads 1,,2", ""),
@@ -218,6 +258,7 @@ fn programs_for_llvms_runtime_run_on_it() {
     }
     let directory = here();
     run(directory.path(), "workload run is --cc clang").refused(126, "LLVM");
+    run(directory.path(), "workload verify is --cc clang --nodes 2").refused(126, "LLVM");
     let ended = run(
         directory.path(),
         "workload run is --cc clang --runtime system",
@@ -237,7 +278,7 @@ fn programs_for_llvms_runtime_run_on_it() {
 }
 
 /// What `verify` says about a compiler that builds this instead of CG.
-fn verify_instead(statements: &str) -> Ended {
+fn verify_instead(statements: &str, how: &str) -> Ended {
     let directory = here();
     let body = format!(
         "#include <stdio.h>\n#include <stdlib.h>\nint main(int argc, char **argv)\n{{\n    (void)argv;\n    if (argc > 1)\n        return puts(\"{{\\\"heap_bytes\\\":0}}\") < 0;\n    {statements}\n}}\n"
@@ -250,7 +291,7 @@ fn verify_instead(statements: &str) -> Ended {
          exec gcc -o \"$2\" \"$(dirname \"$0\")/body.c\"",
     );
     let cc = cc.display();
-    let line = format!("workload verify cg --cc {cc} --runtime system --threads 1 --limit 5");
+    let line = format!("workload verify cg --cc {cc} --threads 1 --limit 5 {how}");
     run(directory.path(), &line)
 }
 
@@ -276,7 +317,7 @@ fn programs_that_misbehave() {
         (&answer("null"), "WRONG", "no finite checksum"),
     ];
     for (statements, verdict, words) in cases {
-        let ended = verify_instead(statements);
+        let ended = verify_instead(statements, "--runtime system");
         let text = ended.text();
         assert_eq!(ended.in_words().code, Some(1), "{statements}: {ended:?}");
         assert!(text.contains(words), "{statements}: {text}");
@@ -286,7 +327,13 @@ fn programs_that_misbehave() {
         );
         assert!(text.ends_with("1 of 1 workload is NOT right.\n"), "{text}");
     }
-    assert_eq!(verify_instead(&answer("true")).code, Some(0));
+    let right = answer("true");
+    assert_eq!(verify_instead(&right, "--runtime system").code, Some(0));
+    // It says that it had one thread.
+    let words =
+        "cg with 1 thread on each of 2 nodes on fathomp: it ran with 1 instead of 2 threads";
+    let ended = verify_instead(&right, "--nodes 2");
+    assert!(ended.text().contains(words), "{ended:?}");
 }
 
 /// The last line that a workload prints.

@@ -26,7 +26,7 @@ pub enum Wrong {
     #[error("it gave neither a verdict nor a finite checksum")]
     Nothing,
     /// What was to be checked did not happen.
-    #[error("it ran with {got} threads instead of {asked}: unset OMP_DYNAMIC and OMP_THREAD_LIMIT")]
+    #[error("it ran with {got} instead of {asked} threads: unset OMP_DYNAMIC and OMP_THREAD_LIMIT")]
     Threads {
         /// By the caller.
         asked: u32,

@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, AnswerError, last_line, quotable};
 use fathomp_toolchain::process::{self, Finished, Limits, RunError};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -16,6 +17,20 @@ pub struct Runtime {
     pub name: String,
     /// A library put in front of the one the program was linked with.
     pub library: Option<PathBuf>,
+    /// What it is told in the environment, beside the number of threads.
+    pub variables: Vec<(&'static str, OsString)>,
+}
+
+impl Runtime {
+    /// What programs were linked with, if anything.
+    #[must_use]
+    pub fn linked(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            library: None,
+            variables: Vec::new(),
+        }
+    }
 }
 
 /// A run to be made.
@@ -27,7 +42,7 @@ pub struct Trial<'a> {
     pub arguments: &'a [String],
     /// Who answers its OpenMP calls.
     pub runtime: &'a Runtime,
-    /// Number of threads it is asked to use.
+    /// Number of threads it is asked to use, in all processes together.
     pub threads: u32,
     /// Longest time it may take.
     pub limit: Duration,
@@ -71,7 +86,8 @@ impl Trial<'_> {
             .args(self.arguments)
             .env("OMP_NUM_THREADS", self.threads.to_string())
             // The comparison of runtimes is void if another one slips in.
-            .env_remove("LD_PRELOAD");
+            .env_remove("LD_PRELOAD")
+            .envs(self.runtime.variables.iter().cloned());
         if let Some(library) = &self.runtime.library {
             command.env("LD_PRELOAD", library);
         }
@@ -106,10 +122,7 @@ mod tests {
         let trial = Trial {
             program: Path::new("/bin/sh"),
             arguments: &arguments,
-            runtime: &Runtime {
-                name: "system".to_owned(),
-                library: None,
-            },
+            runtime: &Runtime::linked("system"),
             threads: 3,
             limit: Duration::from_secs(20),
         };

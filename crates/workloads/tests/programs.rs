@@ -205,15 +205,14 @@ fn a_race_is_found(shared: &Shared) -> Result<(), Failed> {
 }
 
 fn shared() -> Result<Shared, Failed> {
-    let runtime = |name: &str, library: Option<PathBuf>| Runtime {
-        name: name.to_owned(),
-        library,
+    let ours = Runtime {
+        library: Some(fathomp_runtime::unpack()?.library),
+        ..Runtime::linked("fathomp")
     };
-    let ours = fathomp_runtime::unpack()?.library;
     Ok(Shared {
         cache: PathBuf::from(env!("CARGO_TARGET_TMPDIR")),
         gcc: Compiler::find("gcc")?,
-        runtimes: [runtime("system", None), runtime("fathomp", Some(ours))],
+        runtimes: [Runtime::linked("system"), ours],
         races: RaceDetector::find(),
     })
 }

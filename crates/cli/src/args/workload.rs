@@ -1,6 +1,6 @@
 //! `fathomp workload`: which programs, how large, how built.
 
-use super::{ThreadCount, ThreadList};
+use super::{Cluster, ThreadCount, ThreadList};
 use clap::{Args, Subcommand, ValueEnum};
 use fathomp_workloads::{Class, Suite, UnknownWorkload, catalogue, find};
 use std::ffi::OsString;
@@ -76,9 +76,8 @@ pub(crate) struct Run {
     /// Threads per process (sets OMP_NUM_THREADS).
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<ThreadCount>,
-    /// Processes that share the program's memory; only 1 so far.
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) nodes: Nodes,
+    #[command(flatten)]
+    pub(crate) cluster: Cluster,
     /// Who answers the program's OpenMP calls.
     #[arg(long, value_name = "RUNTIME", value_enum, default_value_t = RuntimeName::Fathomp)]
     pub(crate) runtime: RuntimeName,
@@ -100,11 +99,13 @@ pub(crate) struct Verify {
     pub(crate) sizing: Sizing,
     #[command(flatten)]
     pub(crate) making: Making,
-    /// Numbers of threads.
+    /// Numbers of threads per process.
     #[arg(long, value_name = "LIST", default_value = "1,2,4")]
     pub(crate) threads: ThreadList,
-    /// Who answers the programs' OpenMP calls [default: both, as far as a
-    /// program can be run on them].
+    #[command(flatten)]
+    pub(crate) cluster: Cluster,
+    /// Who answers the programs' OpenMP calls [default: both, as far as the
+    /// programs can be run on them].
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
     pub(crate) runtime: Vec<RuntimeName>,
     /// Longest time for one run, in seconds.
@@ -182,10 +183,6 @@ pub(crate) struct One(pub(crate) fathomp_workloads::Workload);
 #[derive(Clone, Debug)]
 pub(crate) struct Names(pub(crate) Vec<fathomp_workloads::Workload>);
 
-/// A number of processes that can be had.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Nodes;
-
 /// A length of time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seconds(pub(crate) Duration);
@@ -197,8 +194,6 @@ pub(crate) enum NameError {
     Workload(#[from] UnknownWorkload),
     #[error("there is no suite \"{0}\": the suites are npb, polybench and patterns")]
     Suite(String),
-    #[error("running across processes is not possible yet: leave --nodes at 1")]
-    Nodes,
     #[error("\"{0}\" is not a number of seconds: give one from 0.001 to 1000000")]
     Seconds(String),
 }
@@ -240,18 +235,6 @@ impl FromStr for Names {
     }
 }
 
-impl FromStr for Nodes {
-    type Err = NameError;
-
-    fn from_str(text: &str) -> Result<Self, NameError> {
-        if text == "1" {
-            Ok(Self)
-        } else {
-            Err(NameError::Nodes)
-        }
-    }
-}
-
 impl FromStr for Seconds {
     type Err = NameError;
 
@@ -284,11 +267,5 @@ mod tests {
             assert!(text.parse::<Seconds>().is_err(), "{text}");
         }
         assert!("0.5".parse::<Seconds>().is_ok());
-    }
-
-    #[test]
-    fn more_nodes_are_not_pretended() {
-        assert!("1".parse::<Nodes>().is_ok());
-        assert!("2".parse::<Nodes>().is_err());
     }
 }

@@ -2,9 +2,7 @@
 
 use crate::args::Run;
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch::{
-    Ended, Launch, Stderr, Stdin, Stdout, cluster_variables, library, thread_variables,
-};
+use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, library, variables};
 use crate::program;
 use crate::voice::Voice;
 use serde::Serialize;
@@ -31,14 +29,10 @@ pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
 
 fn start_and_wait(plan: &Run, program: &program::Program, voice: Voice) -> Result<Ended, Failure> {
     let unpacked = fathomp_runtime::unpack()?;
-    let nodes = u32::from(plan.cluster.nodes);
-    let all = plan.threads.map(|per_node| per_node.times(nodes));
-    let mut variables = thread_variables(all);
-    variables.extend(cluster_variables(plan.cluster));
     let launch = Launch {
         program,
         library: Some(library(&unpacked, plan.cluster)),
-        variables,
+        variables: variables(plan.threads, plan.cluster),
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(voice),
         stderr: Stderr::Inherit,

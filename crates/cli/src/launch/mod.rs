@@ -24,6 +24,18 @@ use std::time::{Duration, Instant};
 
 pub(crate) use streams::{Repeatable, Stderr, Stdin, Stdout};
 
+/// The environment that asks the program for so many threads on each node, and
+/// the runtime for the nodes.
+pub(crate) fn variables(
+    threads_per_node: Option<ThreadCount>,
+    cluster: Cluster,
+) -> Vec<(&'static str, OsString)> {
+    let nodes = u32::from(cluster.nodes);
+    let mut variables = thread_variables(threads_per_node.map(|count| count.times(nodes)));
+    variables.extend(cluster_variables(cluster));
+    variables
+}
+
 /// The environment that asks the program for a number of threads in all.
 pub(crate) fn thread_variables(threads: Option<ThreadCount>) -> Vec<(&'static str, OsString)> {
     threads

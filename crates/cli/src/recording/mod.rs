@@ -6,9 +6,7 @@ mod watch;
 use crate::args::{Cluster, ThreadCount};
 use crate::failure::Failure;
 use crate::host;
-use crate::launch::{
-    self, Ended, Launch, Stderr, Stdin, Stdout, cluster_variables, thread_variables,
-};
+use crate::launch::{self, Ended, Launch, Stderr, Stdin, Stdout};
 use crate::program::Program;
 use fathomp_runtime::Unpacked;
 use fathomp_trace::live::{self, RECORD_VARIABLE};
@@ -71,7 +69,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
     let launch = Launch {
         program: request.program,
         library: Some(library),
-        variables: variables(request)
+        variables: launch::variables(request.threads, request.cluster)
             .into_iter()
             .chain([(RECORD_VARIABLE, OsString::from(&live.0))])
             .collect(),
@@ -112,14 +110,6 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
     })
 }
 
-/// What the program is told about threads and nodes.
-fn variables(request: &Request<'_>) -> Vec<(&'static str, OsString)> {
-    let nodes = u32::from(request.cluster.nodes);
-    let mut variables = thread_variables(request.threads.map(|per_node| per_node.times(nodes)));
-    variables.extend(cluster_variables(request.cluster));
-    variables
-}
-
 /// Variables that matter to OpenMP and to us. Others may hold secrets and are
 /// not kept.
 fn is_kept(name: &str) -> bool {
@@ -135,7 +125,7 @@ fn circumstances(request: &Request<'_>) -> Meta {
             Some((name, value.to_string_lossy().into_owned()))
         })
         .collect();
-    for (name, value) in variables(request) {
+    for (name, value) in launch::variables(request.threads, request.cluster) {
         environment.insert(name.to_owned(), value.to_string_lossy().into_owned());
     }
     Meta {

@@ -1,10 +1,10 @@
 //! `fathomp workload run`: builds one workload and gets out of its way.
 
 use super::memory;
-use super::workshop::{Workshop, check_sizing};
+use super::workshop::{Workshop, check_nodes, check_sizing};
 use crate::args::workload::{Run, RuntimeName};
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch::{Launch, Stderr, Stdin, Stdout, thread_variables};
+use crate::launch::{Launch, Stderr, Stdin, Stdout, library, variables};
 use crate::program::{self, Program};
 use crate::voice::Voice;
 use serde::Serialize;
@@ -35,6 +35,7 @@ pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
 fn prepare(plan: &Run) -> Result<Program, Failure> {
     let workload = &plan.name.0;
     let (class, size) = (plan.sizing.class(), plan.sizing.data_set());
+    check_nodes(plan.cluster, &[plan.runtime])?;
     check_sizing(&[workload], &plan.sizing)?;
     let built = Workshop::open(&plan.making)?.build(workload, class, true)?;
     let arguments = workload.size_arguments(class, size);
@@ -58,8 +59,8 @@ fn start_and_wait(plan: &Run, program: &Program, voice: Voice) -> Result<Answer,
     let unpacked = fathomp_runtime::unpack()?;
     let launch = Launch {
         program,
-        library: (plan.runtime == RuntimeName::Fathomp).then_some(&*unpacked.library),
-        variables: thread_variables(plan.threads),
+        library: (plan.runtime == RuntimeName::Fathomp).then(|| library(&unpacked, plan.cluster)),
+        variables: variables(plan.threads, plan.cluster),
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(voice),
         stderr: Stderr::Inherit,

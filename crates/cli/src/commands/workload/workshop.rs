@@ -1,6 +1,7 @@
 //! Where workloads are built: a compiler, its options, the cache.
 
-use crate::args::workload::{Making, Names, Sizing};
+use crate::args::Cluster;
+use crate::args::workload::{Making, Names, RuntimeName, Sizing};
 use crate::failure::{Failure, exit};
 use crate::progress::Progress;
 use fathomp_toolchain::{BuildError, Built, Compiler, build, in_parallel};
@@ -80,6 +81,17 @@ pub(super) fn chosen<'a>(
     }
     check_sizing(&chosen, sizing)?;
     Ok(chosen)
+}
+
+/// Makes sure that only our runtime is asked for more than one process.
+pub(super) fn check_nodes(cluster: Cluster, runtimes: &[RuntimeName]) -> Result<(), Failure> {
+    if cluster.nodes > 1 && runtimes.contains(&RuntimeName::System) {
+        return Err(Failure::new(
+            "only fathomp's runtime runs programs on several nodes: leave out --runtime system or --nodes",
+        )
+        .with_code(exit::USAGE));
+    }
+    Ok(())
 }
 
 /// Makes sure that a data set is asked of programs that have such.

@@ -28,6 +28,8 @@ pub(super) struct Row {
 #[derive(Serialize)]
 pub(super) struct RunRow {
     pub(super) runtime: String,
+    pub(super) nodes: u32,
+    /// Of each node.
     pub(super) threads: u32,
     /// Of the timed section, if the run gave a result.
     pub(super) seconds: Option<f64>,
@@ -53,9 +55,30 @@ impl Row {
     }
 }
 
+impl RunRow {
+    /// "2 threads on fathomp", "1 thread on each of 4 nodes on fathomp".
+    fn words(&self) -> String {
+        let plural = if self.threads == 1 { "" } else { "s" };
+        let nodes = match self.nodes {
+            1 => String::new(),
+            nodes => format!(" on each of {nodes} nodes"),
+        };
+        format!("{} thread{plural}{nodes} on {}", self.threads, self.runtime)
+    }
+}
+
 impl Answer {
     pub(super) fn new(workloads: Vec<Row>, settings: &[Setting], class: Class) -> Self {
-        let title = |setting: &Setting| format!("{} {}", setting.runtime.name, setting.threads);
+        let title = |setting: &Setting| {
+            let nodes = match setting.nodes {
+                1 => String::new(),
+                nodes => format!("{nodes} × "),
+            };
+            format!(
+                "{} {nodes}{}",
+                setting.runtime.name, setting.threads_per_node
+            )
+        };
         Self {
             class: class.letter(),
             right: workloads.iter().all(Row::right),
@@ -96,11 +119,7 @@ impl Answer {
             }
             for run in &row.runs {
                 if let Some(problem) = &run.problem {
-                    let plural = if run.threads == 1 { "" } else { "s" };
-                    text.push_str(&format!(
-                        "{} with {} thread{plural} on {}: {problem}\n",
-                        row.name, run.threads, run.runtime
-                    ));
+                    text.push_str(&format!("{} with {}: {problem}\n", row.name, run.words()));
                 }
             }
         }

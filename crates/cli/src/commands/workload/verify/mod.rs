@@ -4,9 +4,10 @@
 mod answer;
 
 use super::memory;
-use super::workshop::{Workshop, chosen};
+use super::workshop::{Workshop, check_nodes, chosen};
 use crate::args::workload::{RuntimeName, Verify};
 use crate::failure::{Failure, Outcome, exit};
+use crate::launch::{cluster_variables, library};
 use crate::program::{self, ProgramError};
 use crate::progress::Progress;
 use crate::voice::Voice;
@@ -17,7 +18,14 @@ use std::path::{Path, PathBuf};
 /// One way of running every workload.
 struct Setting {
     runtime: Runtime,
-    threads: u32,
+    nodes: u32,
+    threads_per_node: u32,
+}
+
+impl Setting {
+    fn threads(&self) -> u32 {
+        self.threads_per_node.saturating_mul(self.nodes)
+    }
 }
 
 /// A workload on its way through the command.
@@ -40,6 +48,7 @@ impl Subject<'_> {
 }
 
 pub(super) fn verify(plan: &Verify, voice: Voice) -> Outcome {
+    check_nodes(plan.cluster, &plan.runtime)?;
     let workshop = Workshop::open(&plan.making)?;
     let workloads = chosen(&plan.names, &plan.sizing)?;
     let count = workloads.len();
@@ -102,7 +111,9 @@ fn settings(
     voice: Voice,
 ) -> Result<Vec<Setting>, Failure> {
     let mut names = plan.runtime.clone();
-    if names.is_empty() {
+    if names.is_empty() && plan.cluster.nodes > 1 {
+        names = vec![RuntimeName::Fathomp];
+    } else if names.is_empty() {
         names = vec![RuntimeName::Fathomp, RuntimeName::System];
         let foreign = subjects
             .iter()
@@ -117,7 +128,12 @@ fn settings(
         }
     }
     names.dedup();
-    let library = fathomp_runtime::unpack()?.library;
+    let unpacked = fathomp_runtime::unpack()?;
+    let ours = Runtime {
+        library: Some(library(&unpacked, plan.cluster).to_owned()),
+        variables: cluster_variables(plan.cluster),
+        ..Runtime::linked("fathomp")
+    };
     let mut settings = Vec::new();
     for name in names {
         if name == RuntimeName::Fathomp {
@@ -127,19 +143,15 @@ fn settings(
                 }
             }
         }
-        for threads in &plan.threads.0 {
-            let runtime = match name {
-                RuntimeName::Fathomp => ("fathomp", Some(library.clone())),
-                RuntimeName::System => ("system", None),
-            };
-            settings.push(Setting {
-                runtime: Runtime {
-                    name: runtime.0.to_owned(),
-                    library: runtime.1,
-                },
-                threads: *threads,
-            });
-        }
+        let runtime = match name {
+            RuntimeName::Fathomp => ours.clone(),
+            RuntimeName::System => Runtime::linked("system"),
+        };
+        settings.extend(plan.threads.0.iter().map(|threads| Setting {
+            runtime: runtime.clone(),
+            nodes: plan.cluster.nodes.into(),
+            threads_per_node: *threads,
+        }));
     }
     Ok(settings)
 }
@@ -161,7 +173,7 @@ fn run_all(subject: &mut Subject<'_>, settings: &[Setting], plan: &Verify) {
             program,
             arguments: &arguments,
             runtime: &setting.runtime,
-            threads: setting.threads,
+            threads: setting.threads(),
             limit: plan.limit.0,
         };
         subject
@@ -176,10 +188,7 @@ fn reference(workload: &Workload, program: &Path, plan: &Verify) -> Result<f64, 
     let trial = Trial {
         program,
         arguments: &workload.size_arguments(class, size),
-        runtime: &Runtime {
-            name: "serial".to_owned(),
-            library: None,
-        },
+        runtime: &Runtime::linked("serial"),
         threads: 1,
         limit: plan.limit.0,
     };
@@ -204,11 +213,12 @@ fn judge(
                 Some(Err(why)) if answer.verified.is_none() => return Err(why.clone()),
                 _ => None,
             };
-            check(answer, setting.threads, serial).map_err(|wrong| wrong.to_string())
+            check(answer, setting.threads(), serial).map_err(|wrong| wrong.to_string())
         });
         RunRow {
             runtime: setting.runtime.name.clone(),
-            threads: setting.threads,
+            nodes: setting.nodes,
+            threads: setting.threads_per_node,
             seconds: run.as_ref().ok().and_then(|answer| answer.seconds),
             right: found.is_ok(),
             problem: found.err(),
