@@ -25,7 +25,7 @@ pub enum Failure {
     },
     /// After a barrier a readable page is not what was written.
     #[error(
-        "page {page} of node {node} differs from what was written at byte {offset} after a barrier"
+        "page {page} of node {node} differs from what was written, or from others' copies, at byte {offset} after a barrier"
     )]
     Page {
         /// The node.

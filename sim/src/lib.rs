@@ -11,10 +11,12 @@ mod failure;
 mod memory;
 mod program;
 mod random;
+mod setting;
 mod world;
 
 pub use failure::Failure;
 pub use memory::Blob;
 pub use program::{Address, Program, Step};
 pub use random::{Shape, random_program};
+pub use setting::{random_home, random_homeless, random_network};
 pub use world::{Network, Outcome, run};

@@ -75,6 +75,14 @@ impl Memory {
         (page.protection != Protection::None).then_some(&page.bytes)
     }
 
+    /// All pages that threads may read.
+    pub(crate) fn all_readable(&self) -> impl Iterator<Item = (PageId, &Box<PageBytes>)> {
+        let pages = (0..).map(PageId).zip(&self.pages);
+        pages
+            .filter(|(_, page)| page.protection != Protection::None)
+            .map(|(id, page)| (id, &page.bytes))
+    }
+
     pub(crate) fn write(&mut self, id: PageId, offset: usize, value: u8) -> Result<(), String> {
         let page = self.page(id)?;
         page.bytes[offset % PAGE_BYTES] = value;

@@ -56,3 +56,14 @@ pub struct Program {
     /// By node, then by thread of the node.
     pub threads: Vec<Vec<Vec<Step>>>,
 }
+
+impl Program {
+    /// How many nodes it is for.
+    ///
+    /// # Panics
+    /// If there are more nodes than can be numbered.
+    #[must_use]
+    pub fn nodes(&self) -> u16 {
+        u16::try_from(self.threads.len()).expect("nodes are numbered by 16 bits")
+    }
+}

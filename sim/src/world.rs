@@ -4,8 +4,8 @@
 use crate::failure::Failure;
 use crate::memory::{Blob, Memory};
 use crate::program::{Address, Program, Step};
-use fathomp_base::{NodeId, ThreadId};
-use fathomp_dsm::{Access, Action, Input, Operation, Protocol};
+use fathomp_base::{NodeId, PageId, ThreadId};
+use fathomp_dsm::{Access, Action, Input, Operation, PageBytes, Protocol};
 use rand::{Rng, RngExt};
 use std::collections::BTreeMap;
 
@@ -22,6 +22,8 @@ pub struct Network {
     pub silent_writes: bool,
     /// Whether to keep what happened.
     pub trace: bool,
+    /// Whether to keep the pages as each barrier leaves them.
+    pub images: bool,
     /// Events after which a program that has not ended is called hung.
     pub events_max: u64,
 }
@@ -35,6 +37,9 @@ pub struct Outcome {
     pub messages: u64,
     /// Faults taken.
     pub faults: u64,
+    /// The pages after each barrier, if that was asked for: those of which a node
+    /// had a valid copy when it left, alike at all that had one.
+    pub images: Vec<BTreeMap<PageId, Box<PageBytes>>>,
     /// What happened, in order, if that was asked for.
     pub trace: Vec<String>,
 }
@@ -370,7 +375,7 @@ impl<P: Protocol<Blob>> World<P> {
         Ok(())
     }
 
-    fn check_pages(&self, node: usize) -> Result<(), Failure> {
+    fn check_pages(&mut self, node: usize) -> Result<(), Failure> {
         let Some(truth) = self.at_barrier.get(self.nodes[node].left) else {
             return Err(action(node, "leaves a barrier too early".into()));
         };
@@ -382,6 +387,29 @@ impl<P: Protocol<Blob>> World<P> {
                     node: node_id(node),
                     page,
                     offset: address.offset(),
+                });
+            }
+        }
+        if self.network.images {
+            self.keep_images(node)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the pages that a node can read, which others have to have alike.
+    fn keep_images(&mut self, node: usize) -> Result<(), Failure> {
+        let Node { memory, left, .. } = &self.nodes[node];
+        if self.outcome.images.len() <= *left {
+            self.outcome.images.push(BTreeMap::new());
+        }
+        let images = &mut self.outcome.images[*left];
+        for (page, bytes) in memory.all_readable() {
+            let image = images.entry(page).or_insert_with(|| bytes.clone());
+            if let Some(offset) = (0..bytes.len()).find(|at| image[*at] != bytes[*at]) {
+                return Err(Failure::Page {
+                    node: node_id(node),
+                    page,
+                    offset,
                 });
             }
         }

@@ -4,12 +4,15 @@
 //! `FATHOMP_SIM_TRACE=1` tells what happened before a failure.
 
 use fathomp_base::NodeId;
-use fathomp_dsm::home::{Config, Home};
-use fathomp_dsm::homeless::{self, Homeless};
-use fathomp_dsm::{Area, Placement, Protocol};
-use fathomp_sim::{Blob, Network, Program, Shape, random_program, run};
+use fathomp_dsm::Protocol;
+use fathomp_dsm::home::Home;
+use fathomp_dsm::homeless::Homeless;
+use fathomp_sim::{
+    Address, Blob, Network, Program, Shape, Step, random_home, random_homeless, random_network,
+    random_program, run,
+};
 use rand::rngs::StdRng;
-use rand::{Rng, RngExt, SeedableRng};
+use rand::{RngExt, SeedableRng};
 use std::fmt::Debug;
 use std::ops::Range;
 
@@ -26,60 +29,7 @@ fn seeds() -> Range<u64> {
     let asked = std::env::var("FATHOMP_SIM_SEEDS").unwrap_or_default();
     match asked.split_once("..") {
         Some((first, end)) => first.parse().unwrap()..end.parse().unwrap(),
-        None => 0..3000,
-    }
-}
-
-fn network(random: &mut impl Rng) -> Network {
-    Network {
-        delay_max: [1, 4, 60][random.random_range(0..3)],
-        slowness_max: [1, 20][random.random_range(0..2)],
-        silent_writes: random.random(),
-        trace: std::env::var_os("FATHOMP_SIM_TRACE").is_some(),
-        events_max: 2_000_000,
-    }
-}
-
-/// Areas of all kinds that together have `pages` pages.
-fn areas(nodes: u16, mut pages: u32, random: &mut impl Rng) -> Vec<Area> {
-    let mut areas = Vec::new();
-    while pages > 0 {
-        let node = NodeId(random.random_range(0..nodes));
-        let area = Area {
-            pages: random.random_range(1..=pages),
-            home: match random.random_range(0..4) {
-                0 => Placement::Block,
-                1 => Placement::Cyclic(random.random_range(1..3)),
-                2 => Placement::At(node),
-                _ => Placement::Pinned(node),
-            },
-        };
-        pages -= area.pages;
-        areas.push(area);
-    }
-    areas
-}
-
-fn home_config(program: &Program, network: Network, random: &mut impl Rng) -> Config {
-    let nodes = u16::try_from(program.threads.len()).unwrap();
-    Config {
-        nodes,
-        areas: areas(nodes, program.pages, random),
-        migrate: random.random(),
-        prefetch: random.random_range(0..5),
-        silent_writes: network.silent_writes,
-        loads_acquire: true,
-        fan_in: random.random_range(1..=3),
-    }
-}
-
-fn homeless_config(program: &Program, random: &mut impl Rng) -> homeless::Config {
-    let nodes = u16::try_from(program.threads.len()).unwrap();
-    homeless::Config {
-        nodes,
-        areas: areas(nodes, program.pages, random),
-        diffs_max: random.random_range(0..20),
-        fan_in: random.random_range(1..=3),
+        None => 0..2000,
     }
 }
 
@@ -91,7 +41,8 @@ fn all_seeds<C: Debug, P: Protocol<Blob>>(
     for seed in seeds() {
         let mut random = StdRng::seed_from_u64(seed);
         let program = random_program(SHAPE, &mut random);
-        let network = network(&mut random);
+        let mut network = random_network(&mut random);
+        network.trace = std::env::var_os("FATHOMP_SIM_TRACE").is_some();
         let config = config(&program, network, &mut random);
         let run = run(&program, |me| protocol(me, &config), network, &mut random);
         if let Err((failure, trace)) = run {
@@ -103,16 +54,110 @@ fn all_seeds<C: Debug, P: Protocol<Blob>>(
 
 #[test]
 fn home_based() {
-    all_seeds(home_config, |me, config| {
+    all_seeds(random_home, |me, config| {
         Home::new(me, config.clone()).unwrap()
     });
 }
 
 #[test]
 fn homeless() {
-    let config =
-        |program: &Program, _: Network, random: &mut StdRng| homeless_config(program, random);
+    let config = |program: &Program, _, random: &mut StdRng| random_homeless(program, random);
     all_seeds(config, |me, config| {
         Homeless::new(me, config.clone()).unwrap()
     });
+}
+
+/// The same program with each thread's steps in other words.
+fn each_thread(program: &Program, other: impl Fn(usize, &[Step]) -> Vec<Step>) -> Program {
+    let threads = program.threads.iter().map(|threads| {
+        let threads = threads.iter().enumerate();
+        threads
+            .map(|(number, steps)| other(number, steps))
+            .collect()
+    });
+    Program {
+        pages: program.pages,
+        threads: threads.collect(),
+    }
+}
+
+/// Whoever has a lock first, the last byte written is the same.
+fn deterministic(program: &Program) -> Program {
+    each_thread(program, |_, steps| {
+        let (mut phase, mut locked) = (0_u8, false);
+        let steps = steps.iter().map(|step| {
+            match step {
+                Step::Barrier => phase += 1,
+                Step::Acquire(_) | Step::TryAcquire(..) => locked = true,
+                Step::Release(_) => locked = false,
+                _ => {}
+            }
+            match *step {
+                Step::TryAcquire(lock, _) => Step::Acquire(lock),
+                Step::Write(byte, _) if locked => Step::Write(byte, 100 + phase),
+                step => step,
+            }
+        });
+        steps.collect()
+    })
+}
+
+/// After each barrier all nodes look at all pages, so that none is without a
+/// valid copy.
+fn with_looks(program: &Program) -> Program {
+    each_thread(program, |thread, steps| {
+        let looks = (0..program.pages).map(|page| Step::Observe(Address::at(page, 0)));
+        let looks: Vec<_> = looks.filter(|_| thread == 0).collect();
+        let steps = steps.iter().flat_map(|step| match step {
+            Step::Barrier => [&[Step::Barrier], &looks[..], &[Step::Barrier]].concat(),
+            other => vec![*other],
+        });
+        steps.collect()
+    })
+}
+
+/// The same program over both protocols, each on a cluster of its own.
+#[test]
+fn both_protocols_leave_the_same_bytes() {
+    let mut compared = 0;
+    for seed in seeds() {
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut program = deterministic(&random_program(SHAPE, &mut random));
+        if random.random() {
+            program = with_looks(&program);
+        }
+        let mut images = Vec::new();
+        for homeless in [false, true] {
+            let mut network = random_network(&mut random);
+            network.images = true;
+            let run = if homeless {
+                let config = random_homeless(&program, &mut random);
+                let protocol = |me| Homeless::new(me, config.clone()).unwrap();
+                run(&program, protocol, network, &mut random)
+            } else {
+                let config = random_home(&program, network, &mut random);
+                let protocol = |me| Home::new(me, config.clone()).unwrap();
+                run(&program, protocol, network, &mut random)
+            };
+            match run {
+                Ok(outcome) => images.push(outcome.images),
+                Err((failure, _)) => panic!("seed {seed}, homeless: {homeless}: {failure}"),
+            }
+        }
+        assert_eq!(images[0].len(), images[1].len(), "seed {seed}");
+        for (barrier, (home, homeless)) in images[0].iter().zip(&images[1]).enumerate() {
+            for (page, bytes) in home {
+                let Some(other) = homeless.get(page) else {
+                    continue;
+                };
+                assert!(
+                    bytes == other,
+                    "seed {seed}: page {page}, barrier {barrier}"
+                );
+                compared += 1;
+            }
+        }
+    }
+    println!("{compared} pages compared");
+    assert!(compared > 0);
 }

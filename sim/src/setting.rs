@@ -1,0 +1,66 @@
+//! Random clusters for a program: where pages are at home, how much is fetched in
+//! advance, how deep the barrier's tree is, how slow everything is.
+
+use crate::program::Program;
+use crate::world::Network;
+use fathomp_base::NodeId;
+use fathomp_dsm::{Area, Placement, home, homeless};
+use rand::{Rng, RngExt};
+
+/// A network of any kind.
+pub fn random_network(random: &mut impl Rng) -> Network {
+    Network {
+        delay_max: [1, 4, 60][random.random_range(0..3)],
+        slowness_max: [1, 20][random.random_range(0..2)],
+        silent_writes: random.random(),
+        trace: false,
+        images: false,
+        events_max: 2_000_000,
+    }
+}
+
+/// Areas of all kinds that together have `pages` pages.
+fn random_areas(nodes: u16, mut pages: u32, random: &mut impl Rng) -> Vec<Area> {
+    let mut areas = Vec::new();
+    while pages > 0 {
+        let node = NodeId(random.random_range(0..nodes));
+        let area = Area {
+            pages: random.random_range(1..=pages),
+            home: match random.random_range(0..4) {
+                0 => Placement::Block,
+                1 => Placement::Cyclic(random.random_range(1..3)),
+                2 => Placement::At(node),
+                _ => Placement::Pinned(node),
+            },
+        };
+        pages -= area.pages;
+        areas.push(area);
+    }
+    areas
+}
+
+/// The home-based protocol in any of its configurations in which plain loads
+/// acquire.
+pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -> home::Config {
+    let nodes = program.nodes();
+    home::Config {
+        nodes,
+        areas: random_areas(nodes, program.pages, random),
+        migrate: random.random(),
+        prefetch: random.random_range(0..5),
+        silent_writes: network.silent_writes,
+        loads_acquire: true,
+        fan_in: random.random_range(1..=3),
+    }
+}
+
+/// The homeless protocol in any of its configurations.
+pub fn random_homeless(program: &Program, random: &mut impl Rng) -> homeless::Config {
+    let nodes = program.nodes();
+    homeless::Config {
+        nodes,
+        areas: random_areas(nodes, program.pages, random),
+        diffs_max: random.random_range(0..20),
+        fan_in: random.random_range(1..=3),
+    }
+}
