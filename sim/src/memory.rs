@@ -25,6 +25,8 @@ struct Page {
     diff: Option<Diff>,
     /// Written while it was watched, and nobody told.
     wrote: bool,
+    /// Told since it has been watched: a page with a twin is closed by that.
+    told: bool,
 }
 
 /// All pages of a node.
@@ -46,6 +48,7 @@ impl Memory {
             protection: Protection::ReadWrite,
             diff: None,
             wrote: false,
+            told: false,
         };
         Self {
             pages: (0..pages).map(page).collect(),
@@ -64,7 +67,10 @@ impl Memory {
         let page = self.pages.get(id.0 as usize);
         page.is_some_and(|page| match (access, page.protection) {
             (_, Protection::None) | (Access::Write, Protection::Read) => false,
-            (Access::Write, Protection::Watched) => self.silent,
+            (Access::Write, Protection::Watched) => match page.twin {
+                Some(_) => !page.told,
+                None => self.silent,
+            },
             (Access::Read, _) | (Access::Write, Protection::ReadWrite) => true,
         })
     }
@@ -94,6 +100,7 @@ impl Memory {
         for id in ids.iter() {
             let page = self.page(id)?;
             page.wrote &= to == Protection::Watched && page.protection == to;
+            page.told = false;
             page.protection = to;
         }
         Ok(())
@@ -102,9 +109,11 @@ impl Memory {
     /// Pages written while they were watched, which nobody was told before.
     pub(crate) fn take_wrote(&mut self) -> PageSet {
         let pages = self.pages.iter_mut().zip(0..);
-        pages
-            .filter_map(|(page, id)| std::mem::take(&mut page.wrote).then_some(PageId(id)))
-            .collect()
+        let wrote = pages.filter_map(|(page, id)| {
+            page.told = true;
+            std::mem::take(&mut page.wrote).then_some(PageId(id))
+        });
+        wrote.collect()
     }
 
     pub(crate) fn twin(&mut self, id: PageId) -> Result<(), String> {
@@ -181,6 +190,11 @@ impl Memory {
         let bytes = content.0.as_ref().try_into();
         *page.bytes = bytes.map_err(|_| format!("page {id} is installed from a part of one"))?;
         Ok(())
+    }
+
+    pub(crate) fn install_twinned(&mut self, id: PageId, content: &Blob) -> Result<(), String> {
+        self.install(id, content)?;
+        self.twin(id)
     }
 
     pub(crate) fn apply(&mut self, id: PageId, content: &Blob) -> Result<(), String> {

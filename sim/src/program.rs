@@ -66,4 +66,11 @@ impl Program {
     pub fn nodes(&self) -> u16 {
         u16::try_from(self.threads.len()).expect("nodes are numbered by 16 bits")
     }
+    /// Whether a thread waits for what it reads, and does not flush before it goes
+    /// on.
+    #[must_use]
+    pub fn relies_on_loads(&self) -> bool {
+        let mut steps = self.threads.iter().flatten().flatten();
+        steps.any(|step| matches!(step, Step::Await(..) | Step::Spin(..)))
+    }
 }

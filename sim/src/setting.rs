@@ -39,8 +39,8 @@ fn random_areas(nodes: u16, mut pages: u32, random: &mut impl Rng) -> Vec<Area> 
     areas
 }
 
-/// The home-based protocol in any of its configurations in which plain loads
-/// acquire.
+/// The home-based protocol in any of its configurations that the program may
+/// rely on.
 pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -> home::Config {
     let nodes = program.nodes();
     home::Config {
@@ -49,7 +49,8 @@ pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -
         migrate: random.random(),
         prefetch: random.random_range(0..5),
         silent_writes: network.silent_writes,
-        loads_acquire: true,
+        expect_writes: random.random(),
+        loads_acquire: program.relies_on_loads() || random.random(),
         fan_in: random.random_range(1..=3),
     }
 }

@@ -470,6 +470,7 @@ impl<P: Protocol<Blob>> World<P> {
                 Action::Reapply(page, interval) => memory.reapply(page, interval),
                 Action::Forget => memory.forget(),
                 Action::Install(page, content) => memory.install(page, &content),
+                Action::InstallTwinned(page, content) => memory.install_twinned(page, &content),
                 Action::Apply(page, content) => memory.apply(page, &content),
                 Action::Send(to, message) => self.send(node, to, message, random),
                 Action::Resume(thread) => self.resume(node, thread, random)?,

@@ -29,7 +29,9 @@ pub enum Protection {
     /// Read, and write if it is noticed: the first write after this was asked
     /// for is either forbidden, and so becomes a fault, or allowed, and then the
     /// page is in the next [`Input::Wrote`]. Asking for it again forgets no
-    /// write that has not been told yet.
+    /// write that has not been told yet. Writes to a page with a twin are allowed
+    /// until the next [`Input::Wrote`] and forbidden after it: comparing it with
+    /// its twin tells.
     Watched,
     /// Read and write.
     ReadWrite,
@@ -126,6 +128,8 @@ pub enum Action<O, B> {
     DropTwin(PageId),
     /// Replaces a page that no thread may touch at the moment.
     Install(PageId, B),
+    /// The same, and the content is the page's twin.
+    InstallTwinned(PageId, B),
     /// Writes another node's changes into a page. Threads may touch it
     /// meanwhile; a twin, if there is one, is changed alike.
     Apply(PageId, B),

@@ -6,7 +6,7 @@ use crate::slots::Slots;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_dsm::{
     Access, Action, Content, Diff, DiffError, Input, Interval, Operation, PageBytes, PageRange,
-    Protection, Protocol, Violation, WireError,
+    PageSet, Protection, Protocol, Violation, WireError,
 };
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_trace::dsm::DsmCount;
@@ -72,6 +72,9 @@ pub(crate) type Blob = Box<[u8]>;
 pub(crate) struct Driver<P: Protocol<Blob>> {
     protocol: P,
     twins: HashMap<PageId, Box<PageBytes>>,
+    /// Pages with a twin that the program may write without a fault; some may have
+    /// been taken away since.
+    unwatched: Vec<PageRange>,
     /// Made and not sent yet.
     diffs: HashMap<PageId, Diff>,
     /// Made and to be sent whenever they are asked for.
@@ -94,6 +97,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         let mut driver = Self {
             actions: Vec::new(),
             twins: HashMap::new(),
+            unwatched: Vec::new(),
             diffs: HashMap::new(),
             kept: HashMap::new(),
             spare: Vec::new(),
@@ -113,8 +117,57 @@ impl<P: Protocol<Blob>> Driver<P> {
         tally: &mut Tally,
     ) -> Result<Wake, Trouble> {
         let mut actions = std::mem::take(&mut self.actions);
+        if !self.unwatched.is_empty() && self.protocol.wants_writes(&input) {
+            let wrote = self.written(hands)?;
+            self.protocol.step(Input::Wrote(wrote), &mut actions)?;
+        }
         self.protocol.step(input, &mut actions)?;
         self.carry_out(hands, actions, tally)
+    }
+
+    /// Which pages that may be written without a fault were. From now on they
+    /// must not be: first nobody writes any more, then they are compared.
+    fn written(&mut self, hands: &Hands) -> Result<PageSet, Trouble> {
+        let mut ranges = std::mem::take(&mut self.unwatched);
+        for range in &ranges {
+            permit(hands, *range, Protection::Read)?;
+        }
+        ranges.sort_unstable_by_key(|range| range.first());
+        let mut written = Vec::new();
+        let mut now = self.page();
+        for page in ranges.iter().flat_map(|range| range.iter()) {
+            let Some(twin) = self.twins.get(&page) else {
+                continue;
+            };
+            hands.pages.read(page, &mut now).map_err(Trouble::Permit)?;
+            if *now != **twin {
+                written.push(page);
+            }
+        }
+        self.keep(now);
+        written.dedup();
+        ranges.clear();
+        self.unwatched = ranges;
+        Ok(PageSet::from_sorted(&written))
+    }
+
+    /// Changes what the program may do to pages.
+    fn protect(
+        &mut self,
+        hands: &Hands,
+        pages: PageRange,
+        what: Protection,
+    ) -> Result<(), Trouble> {
+        let twinned = |page| self.twins.contains_key(&page);
+        if what != Protection::Watched || !pages.iter().any(twinned) {
+            return permit(hands, pages, what);
+        }
+        if pages.iter().all(twinned) {
+            self.unwatched.push(pages);
+            return permit(hands, pages, Protection::ReadWrite);
+        }
+        let mut pages = pages.iter();
+        pages.try_for_each(|page| self.protect(hands, page.into(), what))
     }
 
     fn carry_out(
@@ -131,7 +184,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                     if what == Protection::None {
                         tally.add(DsmCount::Invalidations, pages.len() as usize);
                     }
-                    permit(hands, pages, what)?;
+                    self.protect(hands, pages, what)?;
                 }
                 Action::Twin(page) => {
                     tally.twinned = true;
@@ -167,6 +220,13 @@ impl<P: Protocol<Blob>> Driver<P> {
                 Action::Install(page, content) => {
                     tally.add(DsmCount::PagesFetched, 1);
                     put(hands, page, 0, &content)?;
+                }
+                Action::InstallTwinned(page, content) => {
+                    tally.add(DsmCount::PagesFetched, 1);
+                    put(hands, page, 0, &content)?;
+                    let twin = content.try_into();
+                    let twin = twin.map_err(|_| Trouble::Action("a page of another size"))?;
+                    self.twins.insert(page, twin);
                 }
                 Action::Apply(page, content) => {
                     tally.others[DsmCount::DiffsApplied] += 1;

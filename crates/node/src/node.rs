@@ -12,10 +12,11 @@ use crate::layout::Layout;
 use crate::meeting::{Meetings, Outcome, Outcomes};
 use crate::memory;
 use crate::profile::Profile;
-use crate::quiet::Quiet;
+use crate::quiet::{self, Quiet};
 use crate::slots::{Place, Slot, Slots};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::Access;
+use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_sys::cluster::process;
 use fathomp_sys::cluster::thread::Stacks;
@@ -32,7 +33,7 @@ mod asks;
 
 /// Exit code of a program whose cluster failed (`EX_SOFTWARE`).
 const FAILED: i32 = 70;
-/// How long a thread sleeps at most before it looks whether all nodes live.
+/// Time between two looks whether all nodes live, which ask the kernel about each.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
 /// How long the other nodes may take to write out what they hold at the end.
 const LEAVING: Duration = Duration::from_secs(2);
@@ -99,6 +100,8 @@ pub struct Node {
     activity: AtomicU64,
     /// This node is in a barrier; changed under the engine's lock.
     in_barrier: AtomicBool,
+    /// When somebody looked last whether all nodes live.
+    looked_ns: AtomicU64,
     /// The last region that another node has cancelled.
     cancelled: AtomicU64,
     /// Exit code that another node wants the program to end with.
@@ -145,6 +148,7 @@ impl Node {
             epoch: AtomicU32::new(0),
             activity: AtomicU64::new(0),
             in_barrier: AtomicBool::new(false),
+            looked_ns: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),
             exit: AtomicI64::new(NO_EXIT),
             ended: AtomicBool::new(false),
@@ -201,9 +205,14 @@ impl Node {
         if let Some(abort) = self.transport.aborted() {
             self.give_up(&abort);
         }
-        if self.ended.load(Ordering::Relaxed) {
+        let now = monotonic_ns();
+        let looked = self.looked_ns.load(Ordering::Relaxed);
+        if self.ended.load(Ordering::Relaxed)
+            || now.saturating_sub(looked) < LOOK_AFTER.as_nanos() as u64
+        {
             return;
         }
+        self.looked_ns.store(now, Ordering::Relaxed);
         if let Some(dead) = self.transport.dead() {
             self.mourn(dead);
         }
@@ -250,11 +259,8 @@ impl Node {
         // Whoever had to be woken needs a processor first: perhaps this one.
         let crowded = wake == Wake::Woken || threads > self.size.processors;
         loop {
-            if let Some(found) = done(slot) {
-                return found;
-            }
-            let mut spin = Spin::new(SPIN, crowded);
             let polling = Polling::new(&*self.transport);
+            let mut spin = Spin::new(SPIN, crowded);
             loop {
                 if let Some(found) = done(slot) {
                     return found;
@@ -262,12 +268,20 @@ impl Node {
                 if self.handle_one() {
                     spin.reset();
                 } else if !spin.again() {
-                    break;
+                    slot.lie_down();
+                    polling.sleep(Role::Application, Some(LOOK_AFTER), || done(slot).is_some());
+                    // Woken for a message, as a rule. Whoever leaves it behind
+                    // has to wake another thread for it.
+                    if !self.handle_one() {
+                        break;
+                    }
+                    spin = Spin::new(SPIN, crowded);
                 }
             }
-            slot.lie_down();
-            polling.sleep(Role::Application, Some(LOOK_AFTER), || done(slot).is_some());
             drop(polling);
+            if let Some(found) = done(slot) {
+                return found;
+            }
             deferral::allow();
             self.look_after_peers();
         }
@@ -299,10 +313,11 @@ impl Node {
             {
                 let polling = Polling::new(&*self.transport);
                 while self.handle_one() {}
-                polling.sleep(Role::Service, Some(quiet.rest()), || false);
+                polling.sleep(Role::Service, Some(quiet::REST), || false);
             }
             self.look_after_peers();
-            if quiet.lasts(self.activity.load(Ordering::Relaxed)) {
+            let operations = self.activity.load(Ordering::Relaxed);
+            if quiet.lasts(self.slots.at_work(), operations) {
                 self.flush_for_others();
             }
             let code = self.exit.load(Ordering::Relaxed);

@@ -20,12 +20,17 @@ const ANSWERED: u32 = 2;
 #[repr(align(64))]
 pub(crate) struct Slot {
     state: AtomicU32,
+    /// How often its thread has asked; 0 if it belongs to none.
+    asked: AtomicU32,
     answer: AtomicU64,
 }
 
 impl Slot {
     /// The thread is about to ask something.
     pub(crate) fn begin(&self) {
+        let asked = self.asked.load(Ordering::Relaxed);
+        self.asked
+            .store(asked.wrapping_add(1).max(1), Ordering::Relaxed);
         self.state.store(WAITING, Ordering::Relaxed);
     }
 
@@ -105,6 +110,7 @@ impl Slots {
     pub(crate) fn new() -> Self {
         let slot = || Slot {
             state: AtomicU32::new(WAITING),
+            asked: AtomicU32::new(0),
             answer: AtomicU64::new(0),
         };
         Self {
@@ -152,7 +158,23 @@ impl Slots {
     }
 
     fn put_back(&self, thread: ThreadId) {
+        if let Some(slot) = self.slots.get(thread.0 as usize) {
+            slot.asked.store(0, Ordering::Relaxed);
+        }
         lock(&self.free).push(thread);
+    }
+
+    /// Threads other than the calling one that wait for no answer, with how often
+    /// they have asked.
+    pub(crate) fn at_work(&self) -> impl Iterator<Item = (ThreadId, u32)> {
+        let me = MINE.try_with(|mine| mine.thread.get()).ok().flatten();
+        let used = self.used.load(Ordering::Relaxed);
+        let slots = (0..used).map(ThreadId).zip(&self.slots);
+        slots.filter_map(move |(thread, slot)| {
+            let asked = slot.asked.load(Ordering::Relaxed);
+            let answered = slot.state.load(Ordering::Relaxed) == ANSWERED;
+            (asked > 0 && answered && Some(thread) != me).then_some((thread, asked))
+        })
     }
 
     /// Lets a thread go on; whether it has to be woken for it. `None` if there

@@ -243,13 +243,15 @@ impl Forming {
             children,
         } = self;
         let plain = std::env::var_os(PLAIN_VARIABLE).is_some();
+        let loads_acquire = std::env::var_os(RELAXED_VARIABLE).is_none();
         let config = Config {
             nodes: size.nodes,
             areas: layout.homes(),
             migrate: !plain,
             prefetch: if plain { 0 } else { PREFETCH },
             silent_writes: false,
-            loads_acquire: std::env::var_os(RELAXED_VARIABLE).is_none(),
+            expect_writes: !plain && !loads_acquire,
+            loads_acquire,
             fan_in: FAN_IN,
         };
         let transport = fabric.join(me).map_err(StartError::Connect)?;

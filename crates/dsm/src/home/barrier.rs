@@ -159,7 +159,8 @@ impl<B: Clone> Home<B> {
             let exclusive = entry.home != home || keeper.is_none();
             if exclusive && !entry.pinned && entry.state != State::Untouched {
                 // Nobody else has a copy: its writes need not be noticed.
-                entry.state = State::Untouched;
+                self.stop_expecting(page, actions);
+                self.table.entry(page).state = State::Untouched;
                 Action::protect(actions, page, Protection::ReadWrite);
             }
         } else if Some(me) != keeper && (entry.state != State::Untouched || me == home) {

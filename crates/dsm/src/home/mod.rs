@@ -48,6 +48,9 @@ pub struct Config {
     /// Whether writes to watched pages are told by [`Input::Wrote`] and not by
     /// faults.
     pub silent_writes: bool,
+    /// Whether copies that are likely to be written come with a twin, so that
+    /// writing them is no fault.
+    pub expect_writes: bool,
     /// Whether programs may rely on an ordinary load that sees an ordinary store
     /// to see what was stored before it, as compilers make it of atomic reads
     /// that acquire and writes that release. It costs: whoever serves a page that
@@ -78,6 +81,8 @@ pub struct Home<B> {
     table: Table<Entry>,
     /// Pages written in the open interval.
     dirty: Vec<PageId>,
+    /// Number of pages that are [`State::Expected`].
+    expected: usize,
     /// Further versions of pages at home here, see [`Entry::version`].
     versions: BTreeMap<PageId, Vec<Version>>,
     pending: BTreeMap<PageId, Pending<B>>,
@@ -111,6 +116,7 @@ impl<B: Clone> Home<B> {
             own: BTreeMap::new(),
             table: Table::new(layout),
             dirty: Vec::new(),
+            expected: 0,
             versions: BTreeMap::new(),
             pending: BTreeMap::new(),
             parked: Vec::new(),
@@ -263,18 +269,23 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
     }
 
     fn wants_writes(&self, input: &Input<Message<B>>) -> bool {
+        // What is learned may end the open interval, as may answers that the
+        // sequencer gives to its own node, and it may make copies invalid.
+        let touched = !self.dirty.is_empty() || self.expected > 0;
         match input {
-            Input::Operation { .. } => true,
+            Input::Operation { .. } => self.config.silent_writes || self.expected > 0,
             Input::Fault { .. } | Input::Wrote(_) => false,
             Input::Message { message, .. } => match message {
-                Message::Fetch { .. } => true,
-                // What is learned may end the open interval, as may answers that
-                // the sequencer gives to its own node.
-                Message::Control(Control::Granted { .. }) => !self.dirty.is_empty(),
-                Message::Control(Control::Exchange { .. }) | Message::Pages { .. } => {
-                    self.order.is_root() && !self.dirty.is_empty()
+                Message::Fetch { .. } => {
+                    self.config.silent_writes || self.config.loads_acquire && self.expected > 0
                 }
-                Message::Control(_) | Message::Diffs { .. } => false,
+                Message::Control(Control::Granted { .. }) => touched,
+                Message::Control(Control::Exchange { .. }) | Message::Pages { .. } => {
+                    self.order.is_root() && touched
+                }
+                // A fetch may have waited for it.
+                Message::Diffs { .. } => self.config.loads_acquire && touched,
+                Message::Control(_) => false,
             },
         }
     }

@@ -19,6 +19,9 @@ pub(super) enum State {
     Pending,
     /// A valid copy of a page that is at home elsewhere.
     Clean,
+    /// The same, with a twin because it is likely to be written: threads may do
+    /// so without a fault.
+    Expected,
     /// A copy with writes that the home does not have.
     Dirty,
 }
@@ -36,6 +39,8 @@ pub(super) struct Entry {
     pub(super) noted: bool,
     /// A copy was here and became invalid: it is likely to be read again.
     pub(super) missed: bool,
+    /// The last copy here was written: the next is likely to be, too.
+    pub(super) writes: bool,
     /// An interval that is part of the content at home here. Others, if there
     /// are any, are in [`super::Home::versions`].
     pub(super) version: Version,
@@ -49,6 +54,7 @@ impl From<Place> for Entry {
             pinned: place.pinned,
             noted: false,
             missed: false,
+            writes: false,
             version: Version::default(),
         }
     }

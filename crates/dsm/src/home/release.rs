@@ -24,15 +24,19 @@ pub(super) struct Arrived<B> {
 }
 
 impl<B: Clone> Home<B> {
-    /// Pages at home here were written without a fault.
+    /// Pages were written without a fault.
     pub(super) fn wrote(&mut self, pages: &PageSet) -> Result<(), Violation> {
         if pages.end() > u64::from(self.table.layout().pages()) {
             return Err(Violation::Runtime("a write outside the shared areas"));
         }
         for page in pages.iter() {
-            if self.table.get(page).state == State::Shared {
-                self.table.entry(page).state = State::Written;
-                self.dirty.push(page);
+            match self.table.get(page).state {
+                State::Shared => {
+                    self.table.entry(page).state = State::Written;
+                    self.dirty.push(page);
+                }
+                State::Expected => self.copy_written(page),
+                _ => {}
             }
         }
         Ok(())
@@ -202,7 +206,7 @@ impl<B: Clone> Home<B> {
                     self.order.exchange(Request::Publish, notice, actions);
                     self.drop_copy(page, actions);
                 }
-                State::Clean => self.drop_copy(page, actions),
+                State::Clean | State::Expected => self.drop_copy(page, actions),
                 State::Pending => self.outdate(page, version, actions),
                 State::Untouched | State::Shared | State::Written => {}
             }
@@ -226,9 +230,20 @@ impl<B: Clone> Home<B> {
     }
 
     pub(super) fn drop_copy(&mut self, page: PageId, actions: &mut Actions<B>) {
+        self.stop_expecting(page, actions);
         let entry = self.table.entry(page);
         entry.state = State::Untouched;
         entry.missed = true;
         Action::protect(actions, page, Protection::None);
+    }
+
+    /// A copy that was not written will not be.
+    pub(super) fn stop_expecting(&mut self, page: PageId, actions: &mut Actions<B>) {
+        let entry = self.table.entry(page);
+        if entry.state == State::Expected {
+            entry.state = State::Clean;
+            self.expected -= 1;
+            actions.push(Action::DropTwin(page));
+        }
     }
 }

@@ -58,19 +58,35 @@ impl<B: Clone> Home<B> {
                 self.dirty.push(page);
                 Action::protect(actions, page, Protection::ReadWrite);
             }
-            (State::Clean, Access::Write) => self.make_writable(page, actions),
-            // Another thread's fault at the page was served in the meantime.
-            (_, Access::Read) | (State::Untouched | State::Written | State::Dirty, _) => {}
+            (State::Clean, Access::Write) => {
+                actions.push(Action::Twin(page));
+                self.make_writable(page, actions);
+            }
+            (State::Expected, Access::Write) => self.make_writable(page, actions),
+            // It was told of before, as written without a fault, or another
+            // thread's fault at the page was served in the meantime.
+            (State::Dirty, Access::Write) => {
+                Action::protect(actions, page, Protection::ReadWrite);
+            }
+            (_, Access::Read) | (State::Untouched | State::Written, _) => {}
         }
         actions.push(Action::Resume(thread));
         Ok(())
     }
 
+    /// Lets threads write a copy that has a twin.
     fn make_writable(&mut self, page: PageId, actions: &mut Actions<B>) {
-        self.table.entry(page).state = State::Dirty;
-        self.dirty.push(page);
-        actions.push(Action::Twin(page));
+        self.copy_written(page);
         Action::protect(actions, page, Protection::ReadWrite);
+    }
+
+    /// A copy is different from its twin, or will be.
+    pub(super) fn copy_written(&mut self, page: PageId) {
+        let entry = self.table.entry(page);
+        self.expected -= usize::from(entry.state == State::Expected);
+        entry.state = State::Dirty;
+        entry.writes = true;
+        self.dirty.push(page);
     }
 
     fn wait_for(&mut self, page: PageId, thread: ThreadId, access: Access) {
@@ -314,29 +330,38 @@ impl<B: Clone> Home<B> {
     }
 
     fn install(&mut self, ready: Vec<Ready<B>>, actions: &mut Actions<B>) {
+        // Whoever is at a barrier will not write before it is over.
+        let expect = self.config.expect_writes && !self.order.is_at_barrier();
         let mut pages = Vec::with_capacity(ready.len());
         for (page, waiters, content) in ready {
-            actions.push(Action::Install(page, content));
-            pages.push((page, waiters));
-        }
-        for (page, waiters) in &pages {
-            let entry = self.table.entry(*page);
-            entry.state = State::Clean;
+            let mut written = waiters.iter().map(|(_, access)| *access);
+            let written = written.any(|access| access == Access::Write);
+            let entry = self.table.entry(page);
             entry.missed = false;
-            if !waiters.iter().any(|(_, access)| *access == Access::Write) {
-                Action::protect(actions, *page, Protection::Read);
-            }
+            // Set again if it is written.
+            let expected = std::mem::take(&mut entry.writes) && expect;
+            let protection = if written {
+                actions.push(Action::InstallTwinned(page, content));
+                self.copy_written(page);
+                Protection::ReadWrite
+            } else if expected {
+                entry.state = State::Expected;
+                self.expected += 1;
+                actions.push(Action::InstallTwinned(page, content));
+                Protection::Watched
+            } else {
+                entry.state = State::Clean;
+                actions.push(Action::Install(page, content));
+                Protection::Read
+            };
+            pages.push((page, waiters, protection));
         }
-        for (page, waiters) in pages {
-            if waiters.iter().any(|(_, access)| *access == Access::Write) {
-                self.make_writable(page, actions);
-            }
-            actions.extend(
-                waiters
-                    .into_iter()
-                    .map(|(thread, _)| Action::Resume(thread)),
-            );
+        // Neighbours in one action.
+        for (page, _, protection) in &pages {
+            Action::protect(actions, *page, *protection);
         }
+        let waiters = pages.into_iter().flat_map(|(_, waiters, _)| waiters);
+        actions.extend(waiters.map(|(thread, _)| Action::Resume(thread)));
     }
 
     /// A page that is on its way was written in an interval learned of now.
