@@ -66,6 +66,7 @@ impl Program {
     pub fn nodes(&self) -> u16 {
         u16::try_from(self.threads.len()).expect("nodes are numbered by 16 bits")
     }
+
     /// Whether a thread waits for what it reads, and does not flush before it goes
     /// on.
     #[must_use]

@@ -55,13 +55,15 @@ pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -
     }
 }
 
-/// The homeless protocol in any of its configurations.
+/// The homeless protocol in any of its configurations that the program may rely
+/// on.
 pub fn random_homeless(program: &Program, random: &mut impl Rng) -> homeless::Config {
     let nodes = program.nodes();
     homeless::Config {
         nodes,
         areas: random_areas(nodes, program.pages, random),
         diffs_max: random.random_range(0..20),
+        loads_acquire: program.relies_on_loads() || random.random(),
         fan_in: random.random_range(1..=3),
     }
 }

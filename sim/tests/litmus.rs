@@ -28,8 +28,9 @@ use Access::{Read, Write};
 /// Threads that access up to two variables.
 struct Litmus {
     name: &'static str,
-    /// Accesses before and behind the barrier, where barriers synchronise.
-    threads: &'static [(&'static [Access], &'static [Access])],
+    /// Of each thread its accesses, in stages: where barriers synchronise, they
+    /// stand between stages.
+    threads: &'static [&'static [&'static [Access]]],
     /// The outcome that gives the program its name: what was read, thread by
     /// thread.
     forbidden: &'static [u8],
@@ -44,8 +45,8 @@ const Y: usize = 1;
 const MP: Litmus = Litmus {
     name: "MP",
     threads: &[
-        (&[Write(X, 1), Write(Y, 1)], &[]),
-        (&[], &[Read(Y), Read(X)]),
+        &[&[Write(X, 1), Write(Y, 1)], &[]],
+        &[&[], &[Read(Y), Read(X)]],
     ],
     forbidden: &[1, 0],
     races: false,
@@ -54,7 +55,7 @@ const MP: Litmus = Litmus {
 /// Store buffering: one of two writers sees the other's write.
 const SB: Litmus = Litmus {
     name: "SB",
-    threads: &[(&[Write(X, 1)], &[Read(Y)]), (&[Write(Y, 1)], &[Read(X)])],
+    threads: &[&[&[Write(X, 1)], &[Read(Y)]], &[&[Write(Y, 1)], &[Read(X)]]],
     forbidden: &[0, 0],
     races: false,
 };
@@ -62,8 +63,21 @@ const SB: Litmus = Litmus {
 /// Load buffering: nobody sees what is written later.
 const LB: Litmus = Litmus {
     name: "LB",
-    threads: &[(&[Read(X)], &[Write(Y, 1)]), (&[Read(Y)], &[Write(X, 1)])],
+    threads: &[&[&[Read(X)], &[Write(Y, 1)]], &[&[Read(Y)], &[Write(X, 1)]]],
     forbidden: &[1, 1],
+    races: false,
+};
+
+/// Write to read causality: whoever sees what was written after a read sees what
+/// was read.
+const WRC: Litmus = Litmus {
+    name: "WRC",
+    threads: &[
+        &[&[Write(X, 1)], &[], &[]],
+        &[&[], &[Read(X), Write(Y, 1)], &[]],
+        &[&[], &[], &[Read(Y), Read(X)]],
+    ],
+    forbidden: &[1, 1, 0],
     races: false,
 };
 
@@ -71,10 +85,10 @@ const LB: Litmus = Litmus {
 const IRIW: Litmus = Litmus {
     name: "IRIW",
     threads: &[
-        (&[Write(X, 1)], &[]),
-        (&[Write(Y, 1)], &[]),
-        (&[], &[Read(X), Read(Y)]),
-        (&[], &[Read(Y), Read(X)]),
+        &[&[Write(X, 1)], &[]],
+        &[&[Write(Y, 1)], &[]],
+        &[&[], &[Read(X), Read(Y)]],
+        &[&[], &[Read(Y), Read(X)]],
     ],
     forbidden: &[1, 0, 1, 0],
     races: false,
@@ -83,7 +97,7 @@ const IRIW: Litmus = Litmus {
 /// Coherence of one writer: nobody sees a variable go back.
 const CORR: Litmus = Litmus {
     name: "CoRR",
-    threads: &[(&[Write(X, 1)], &[]), (&[], &[Read(X), Read(X)])],
+    threads: &[&[&[Write(X, 1)], &[]], &[&[], &[Read(X), Read(X)]]],
     forbidden: &[1, 0],
     races: false,
 };
@@ -92,10 +106,10 @@ const CORR: Litmus = Litmus {
 const CO2W: Litmus = Litmus {
     name: "CoRR2W",
     threads: &[
-        (&[Write(X, 1)], &[]),
-        (&[Write(X, 2)], &[]),
-        (&[], &[Read(X), Read(X)]),
-        (&[], &[Read(X), Read(X)]),
+        &[&[Write(X, 1)], &[]],
+        &[&[Write(X, 2)], &[]],
+        &[&[], &[Read(X), Read(X)]],
+        &[&[], &[Read(X), Read(X)]],
     ],
     forbidden: &[1, 2, 2, 1],
     races: true,
@@ -123,9 +137,16 @@ enum Under {
     /// Home-based, where plain loads need not acquire.
     HomeRelaxed,
     Homeless,
+    /// Homeless, where plain loads need not acquire.
+    HomelessRelaxed,
 }
 
-const ALL: [Under; 3] = [Under::Home, Under::HomeRelaxed, Under::Homeless];
+const ALL: [Under; 4] = [
+    Under::Home,
+    Under::HomeRelaxed,
+    Under::Homeless,
+    Under::HomelessRelaxed,
+];
 
 fn seeds() -> Range<u64> {
     let asked = std::env::var("FATHOMP_SIM_SEEDS").unwrap_or_default();
@@ -137,19 +158,19 @@ fn seeds() -> Range<u64> {
 
 /// Everything that can be read if accesses are done one after the other.
 fn sequential(litmus: &Litmus, by: By) -> BTreeSet<Vec<u8>> {
-    let before = litmus.threads.iter().map(|(before, _)| *before);
-    let behind = litmus.threads.iter().map(|(_, behind)| *behind);
-    let threads: Vec<Vec<&[Access]>> = if by == By::Barrier {
-        vec![before.collect(), behind.collect()]
-    } else {
-        let whole = before
-            .zip(behind)
-            .map(|(a, b)| [a, b].concat().leak() as &_);
-        vec![whole.collect()]
-    };
+    // By stage, then by thread.
+    let stages = (0..litmus.threads[0].len()).map(|stage| {
+        let threads = litmus.threads.iter();
+        threads.map(|thread| thread[stage].to_vec()).collect()
+    });
+    let mut stages: Vec<Vec<Vec<Access>>> = stages.collect();
+    if by != By::Barrier {
+        let whole = litmus.threads.iter().map(|thread| thread.concat());
+        stages = vec![whole.collect()];
+    }
     let mut outcomes = BTreeSet::new();
     let start = ([0; 2], vec![Vec::new(); litmus.threads.len()]);
-    let mut states = vec![(threads, start)];
+    let mut states = vec![(stages, start)];
     while let Some((mut stages, (memory, read))) = states.pop() {
         let Some(stage) = stages.first() else {
             outcomes.insert(read.concat());
@@ -161,12 +182,12 @@ fn sequential(litmus: &Litmus, by: By) -> BTreeSet<Vec<u8>> {
             continue;
         }
         for thread in 0..stage.len() {
-            let Some((first, rest)) = stage[thread].split_first() else {
-                continue;
-            };
             let (mut stages, mut memory, mut read) = (stages.clone(), memory, read.clone());
-            stages[0][thread] = rest;
-            match *first {
+            let left = &mut stages[0][thread];
+            if left.is_empty() {
+                continue;
+            }
+            match left.remove(0) {
                 Write(variable, value) => memory[variable] = value,
                 Read(variable) => read[thread].push(memory[variable]),
             }
@@ -193,7 +214,7 @@ fn place(litmus: &Litmus, by: By, random: &mut impl Rng) -> Placed {
     let mut places = Vec::new();
     // All pages are compared there with what was written last, if there is such.
     let meets = !litmus.races || matches!(by, By::Lock | By::Atomics);
-    for (number, (before, behind)) in litmus.threads.iter().enumerate() {
+    for (number, stages) in litmus.threads.iter().enumerate() {
         let together = random.random_ratio(1, 8);
         let node = if together { 0 } else { number % nodes };
         let mut steps = Vec::new();
@@ -208,18 +229,20 @@ fn place(litmus: &Litmus, by: By, random: &mut impl Rng) -> Placed {
                 _ => Step::Observe(Address::at(0, 100)),
             });
         }
-        accesses(before, variables, by, &mut steps);
-        if by == By::Barrier {
-            steps.push(Step::Barrier);
+        for (number, stage) in stages.iter().enumerate() {
+            if by == By::Barrier && number > 0 {
+                steps.push(Step::Barrier);
+            }
+            accesses(stage, variables, by, &mut steps);
         }
-        accesses(behind, variables, by, &mut steps);
         if meets {
             steps.push(Step::Barrier);
         }
         places.push((id(node), ThreadId(threads[node].len() as u32)));
         threads[node].push(steps);
     }
-    let barriers = usize::from(by == By::Barrier) + usize::from(meets);
+    let between = usize::from(by == By::Barrier) * (litmus.threads[0].len() - 1);
+    let barriers = between + usize::from(meets);
     for idle in threads.iter_mut().filter(|threads| threads.is_empty()) {
         idle.push(vec![Step::Barrier; barriers]);
     }
@@ -267,8 +290,9 @@ fn run_under(
             let home = |me| Home::new(me, config.clone()).unwrap();
             start(program, home, network, random)
         }
-        Under::Homeless => {
-            let config = random_homeless(program, random);
+        Under::Homeless | Under::HomelessRelaxed => {
+            let mut config = random_homeless(program, random);
+            config.loads_acquire = under == Under::Homeless;
             let homeless = |me| Homeless::new(me, config.clone()).unwrap();
             start(program, homeless, network, random)
         }
@@ -296,8 +320,8 @@ fn outcome(litmus: &Litmus, by: By, under: Under, seed: u64) -> Vec<u8> {
         )
     });
     let threads = litmus.threads.iter().zip(places);
-    let read = threads.flat_map(|((before, behind), place)| {
-        let accesses = before.iter().chain(*behind);
+    let read = threads.flat_map(|(stages, place)| {
+        let accesses = stages.iter().copied().flatten();
         let reads = accesses.filter(|access| matches!(access, Read(_))).count();
         let observed = ran.observed.get(&place).map_or(&[][..], Vec::as_slice);
         // Those before only made copies.
@@ -346,6 +370,7 @@ fn message_passing() {
     is_consistent(&MP, By::Plain, Under::Home);
     is_consistent(&MP, By::Plain, Under::Homeless);
     is_weak(&MP, By::Plain, Under::HomeRelaxed);
+    is_weak(&MP, By::Plain, Under::HomelessRelaxed);
 }
 
 #[test]
@@ -362,13 +387,22 @@ fn store_buffering() {
 fn load_buffering() {
     is_consistent_if_synchronised(&LB);
     let exchanged = Litmus {
-        threads: &[(&[Write(Y, 1)], &[Read(X)]), (&[Write(X, 1)], &[Read(Y)])],
+        threads: &[&[&[Write(Y, 1)], &[Read(X)]], &[&[Write(X, 1)], &[Read(Y)]]],
         ..LB
     };
     for under in ALL {
         is_consistent(&LB, By::Plain, under);
         is_weak(&exchanged, By::Flush, under);
     }
+}
+
+#[test]
+fn write_to_read_causality() {
+    is_consistent_if_synchronised(&WRC);
+    is_consistent(&WRC, By::Plain, Under::Home);
+    is_consistent(&WRC, By::Plain, Under::Homeless);
+    is_weak(&WRC, By::Plain, Under::HomeRelaxed);
+    is_weak(&WRC, By::Plain, Under::HomelessRelaxed);
 }
 
 #[test]

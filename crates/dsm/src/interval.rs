@@ -46,6 +46,12 @@ impl Seen {
         self.0.get(usize::from(node.0)).copied().unwrap_or_default()
     }
 
+    /// The last interval that is known of each node of which one is.
+    pub fn iter(&self) -> impl Iterator<Item = (NodeId, Interval)> {
+        let nodes = (0..).map(NodeId).zip(self.0.iter().copied());
+        nodes.filter(|(_, last)| *last > Interval::default())
+    }
+
     /// True if `interval` of `node` is known.
     #[must_use]
     pub fn covers(&self, node: NodeId, interval: Interval) -> bool {

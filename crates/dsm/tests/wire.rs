@@ -166,12 +166,13 @@ fn homeless_message() -> impl Strategy<Value = homeless::Message<Content>> {
             }),
         (any::<u32>(), page())
             .prop_map(|(epoch, page)| homeless::Message::PageWanted { epoch, page }),
-        (any::<u32>(), page(), versions()).prop_map(|(epoch, page, applied)| {
+        (any::<u32>(), page(), versions(), versions()).prop_map(|(epoch, page, applied, known)| {
             let content = Content::Twin(page);
             homeless::Message::Page {
                 epoch,
                 page,
                 applied,
+                known,
                 content,
             }
         }),

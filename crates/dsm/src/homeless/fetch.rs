@@ -18,8 +18,18 @@ pub(super) struct Pending<B> {
     diffs: BTreeMap<Version, B>,
     /// Its owner was asked for all of it.
     whole: bool,
-    /// All of it has arrived, with these intervals.
-    page: Option<(Vec<Version>, B)>,
+    /// All of it has arrived.
+    page: Option<Whole<B>>,
+}
+
+/// All of a page, as its owner had it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Whole<B> {
+    /// Intervals since the last tidying that are part of it.
+    pub(super) applied: Vec<Version>,
+    /// Intervals that this node has to know of before its threads may look.
+    pub(super) known: Vec<Version>,
+    pub(super) content: B,
 }
 
 impl<B> Pending<B> {
@@ -53,13 +63,16 @@ impl<B: Clone> Homeless<B> {
         let mine = self.is_mine(page);
         match (self.table.get(page).state, access) {
             _ if mine => actions.push(Action::Resume(thread)),
+            (State::Untouched, _) if self.table.get(page).owner == self.me => {
+                actions.push(Action::Resume(thread));
+            }
             (State::Valid, Access::Write) => {
                 self.make_writable(page, actions);
                 actions.push(Action::Resume(thread));
             }
             // Another thread's fault at the page was served in the meantime.
             (State::Valid | State::Dirty, _) => actions.push(Action::Resume(thread)),
-            (State::Absent | State::Invalid | State::Pending, _) => {
+            (State::Untouched | State::Invalid | State::Pending, _) => {
                 self.fetch(page, actions);
                 if let Some(pending) = self.pending.get_mut(&page) {
                     pending.waiters.push((thread, access));
@@ -74,7 +87,8 @@ impl<B: Clone> Homeless<B> {
         if self.pending.contains_key(&page) {
             return;
         }
-        let whole = self.table.get(page).state == State::Absent;
+        let entry = self.table.get(page);
+        let whole = entry.state == State::Untouched && entry.owner != self.me;
         self.make_diff(page, actions);
         if !self.is_mine(page) {
             self.table.entry(page).state = State::Pending;
@@ -157,20 +171,30 @@ impl<B: Clone> Homeless<B> {
         if !exists || from == self.me || self.table.get(page).owner != self.me {
             return Err(peer(from, "wants a page from a node that does not own it"));
         }
+        let entry = self.table.get(page);
+        let unwatched = entry.pinned || entry.state == State::Untouched;
+        if unwatched && self.config.loads_acquire && !self.is_standing() {
+            // Whoever sees what is written now must know what was written before.
+            self.publish(actions);
+        }
         let mut applied = self.applied(page);
-        if self.is_mine(page) {
-            if !self.order.is_at_barrier() && self.leaving.is_none() {
-                // Whoever sees what is written now must know what was written
-                // before.
-                self.publish(actions);
-                applied = self.applied(page);
-            }
+        let mut known = Vec::new();
+        if unwatched {
             note(&mut applied, (self.me, self.order.interval));
+            if self.config.loads_acquire {
+                // And what this node knew of.
+                known = self.order.seen.iter().collect();
+            }
+        }
+        if entry.pinned {
             // Its next interval tells that it may have written it again.
             let entry = self.table.entry(page);
             if !std::mem::replace(&mut entry.served, true) {
                 self.dirty.push(page);
             }
+        } else if unwatched {
+            self.table.entry(page).state = State::Valid;
+            Action::protect(actions, page, Protection::Read);
         }
         let content = match self.table.get(page).state {
             State::Dirty => Content::Twin(page),
@@ -180,10 +204,16 @@ impl<B: Clone> Homeless<B> {
             epoch: self.order.epoch,
             page,
             applied,
+            known,
             content,
         };
         actions.push(Action::Send(from, answer));
         Ok(())
+    }
+
+    /// True if none of this node's threads runs: it is at a barrier.
+    fn is_standing(&self) -> bool {
+        self.order.is_at_barrier() || self.leaving.is_some()
     }
 
     /// Of each writer, the last interval that is part of my copy.
@@ -223,8 +253,7 @@ impl<B: Clone> Homeless<B> {
         &mut self,
         from: NodeId,
         page: PageId,
-        applied: Vec<Version>,
-        content: B,
+        whole: Whole<B>,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
         let pending = self.pending.get_mut(&page).filter(|pending| pending.whole);
@@ -232,8 +261,9 @@ impl<B: Clone> Homeless<B> {
             return Err(peer(from, "sends a page that was not asked for"));
         };
         pending.asked.remove(&from);
-        self.order.learn_soon(applied.clone(), actions);
-        pending.page = Some((applied, content));
+        let news = [whole.applied.as_slice(), &whole.known].concat();
+        self.order.learn_soon(news, actions);
+        pending.page = Some(whole);
         self.complete(page, actions);
         self.settle(actions);
         Ok(())
@@ -275,11 +305,14 @@ impl<B: Clone> Homeless<B> {
         let Some(pending) = self.pending.get_mut(&page).filter(|p| p.asked.is_empty()) else {
             return;
         };
-        if let Some((applied, content)) = pending.page.take() {
-            if !self.order.knows(&applied) {
-                pending.page = Some((applied, content));
+        if let Some(whole) = pending.page.take() {
+            if !self.order.knows(&whole.applied) || !self.order.knows(&whole.known) {
+                pending.page = Some(whole);
                 return;
             }
+            let Whole {
+                applied, content, ..
+            } = whole;
             let history = self.history.get(&page).into_iter().flatten();
             let missing: Vec<_> = history
                 .filter(|v| !covers(&applied, **v))

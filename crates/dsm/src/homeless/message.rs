@@ -45,6 +45,8 @@ pub enum Message<C> {
         page: PageId,
         /// Intervals since the last tidying that are part of the content.
         applied: Vec<Version>,
+        /// Intervals that the asker has to know of before its threads may look.
+        known: Vec<Version>,
         /// The page's bytes.
         content: C,
     },
@@ -115,11 +117,13 @@ impl Message<Content> {
                 epoch,
                 page,
                 applied,
+                known,
                 content: what,
             } => Message::Page {
                 epoch,
                 page,
                 applied,
+                known,
                 content: content(what),
             },
         }
@@ -156,10 +160,12 @@ impl Message<Content> {
                 epoch,
                 page,
                 applied,
+                known,
                 content: what,
             } => {
                 begin(bytes, PAGE, *epoch, *page);
                 bytes.versions(applied);
+                bytes.versions(known);
                 content(*what, bytes);
             }
         }
@@ -195,6 +201,7 @@ pub(super) fn decode<B>(
             epoch,
             page: PageId(reader.number()?),
             applied: reader.versions()?,
+            known: reader.versions()?,
             content: content(reader.page()?),
         },
         _ => Message::Control(control(kind, epoch, &mut reader)?),

@@ -20,7 +20,7 @@ use crate::{
     Violation,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
-use fetch::Pending;
+use fetch::{Pending, Whole};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -31,11 +31,16 @@ use tidy::Tidying;
 pub struct Config {
     /// Nodes in the cluster, at least 1.
     pub nodes: u16,
-    /// What is shared. Only pinned areas have a home here.
+    /// What is shared, and who owns it at first.
     pub areas: Vec<Area>,
     /// Diffs and twins that a node keeps before it asks for a tidying at the next
     /// barrier. Each takes 4,616 bytes at most.
     pub diffs_max: u32,
+    /// Whether programs may rely on an ordinary load that sees an ordinary store
+    /// to see what was stored before it, as compilers make it of atomic reads
+    /// that acquire and writes that release. It costs: whoever serves a page that
+    /// it writes unwatched ends its interval first.
+    pub loads_acquire: bool,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
 }
@@ -45,14 +50,14 @@ type Actions<B> = Vec<Action<Message<Content>, B>>;
 /// A page as its node sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum State {
+    /// Its owner has the only copy, and writes it unwatched. Elsewhere: not there.
+    Untouched,
     /// Readable; nothing that is known of is missing.
     Valid,
     /// Writable, with a twin.
     Dirty,
     /// Of an earlier time; what is missing is known.
     Invalid,
-    /// Not there; its owner has all of it.
-    Absent,
     /// On its way.
     Pending,
 }
@@ -61,7 +66,7 @@ enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Entry {
     state: State,
-    /// Who has all of it as of the last tidying.
+    /// Who has all of it as of the last tidying, or of the beginning.
     owner: NodeId,
     /// The owner's threads write it without being watched.
     pinned: bool,
@@ -74,7 +79,7 @@ struct Entry {
 impl From<Place> for Entry {
     fn from(place: Place) -> Self {
         Self {
-            state: State::Valid,
+            state: State::Untouched,
             owner: place.home,
             pinned: place.pinned,
             served: false,
@@ -117,19 +122,11 @@ impl<B: Clone> Homeless<B> {
     pub fn new(me: NodeId, config: Config) -> Result<Self, AreaError> {
         let layout = Layout::new(config.nodes, &config.areas)?;
         let order = Order::new(me, config.nodes, layout.pages(), config.fan_in, true);
-        let mut table: Table<Entry> = Table::new(layout.clone());
-        for (place, pages) in layout.stretches() {
-            if place.pinned && place.home != me {
-                for page in pages.iter() {
-                    table.entry(page).state = State::Absent;
-                }
-            }
-        }
         Ok(Self {
             me,
             config,
             order,
-            table,
+            table: Table::new(layout),
             dirty: Vec::new(),
             own: Vec::new(),
             history: BTreeMap::new(),
@@ -229,9 +226,17 @@ impl<B: Clone> Homeless<B> {
             Message::Page {
                 page,
                 applied,
+                known,
                 content,
                 ..
-            } => self.page_arrived(from, page, applied, content, actions)?,
+            } => {
+                let whole = Whole {
+                    applied,
+                    known,
+                    content,
+                };
+                self.page_arrived(from, page, whole, actions)?;
+            }
         }
         Ok(())
     }
@@ -247,7 +252,8 @@ impl<B: Clone> Homeless<B> {
         self.enter_barrier(actions);
     }
 
-    /// True if this node's threads write `page` without being watched.
+    /// True if `page` is pinned here: this node's threads write it without being
+    /// watched, whatever others do.
     fn is_mine(&self, page: PageId) -> bool {
         let entry = self.table.get(page);
         entry.pinned && entry.owner == self.me
@@ -294,10 +300,8 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
 
     fn start(&self, actions: &mut Actions<B>) {
         for (place, pages) in self.table.layout().stretches() {
-            match place.pinned {
-                false => actions.push(Action::Protect(pages, Protection::Read)),
-                true if place.home == self.me => {}
-                true => actions.push(Action::Protect(pages, Protection::None)),
+            if place.home != self.me {
+                actions.push(Action::Protect(pages, Protection::None));
             }
         }
     }

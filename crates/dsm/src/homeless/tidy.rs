@@ -1,8 +1,9 @@
 //! Leaving a barrier, and tidying up at one: every page written since the last
 //! time gets an owner who has all of it, then nobody needs old diffs.
 
-use super::{Actions, Homeless, State};
-use crate::{Action, Notice};
+use super::{Actions, Entry, Homeless, State};
+use crate::order::Version;
+use crate::{Action, Notice, Protection};
 use fathomp_base::{NodeId, PageId};
 
 /// Notices of single pages that weigh as much as a diff.
@@ -68,41 +69,46 @@ impl<B: Clone> Homeless<B> {
     }
 
     fn owned_and_incomplete(&self) -> Vec<PageId> {
-        let pages = self.history.keys().copied();
-        pages
-            .filter(|page| {
-                let incomplete = self.table.get(*page).state == State::Invalid;
-                incomplete && self.next_owner(*page) == self.me
-            })
-            .collect()
-    }
-
-    /// The same at all nodes, since they know of the same intervals.
-    fn next_owner(&self, page: PageId) -> NodeId {
-        let entry = self.table.get(page);
-        let history = self.history.get(&page).into_iter().flatten();
-        let last = history.map(|(writer, interval)| (*interval, *writer)).max();
-        match last {
-            Some((_, writer)) if !entry.pinned => writer,
-            _ => entry.owner,
-        }
+        let mine = self.history.iter().filter(|(page, versions)| {
+            let entry = self.table.get(**page);
+            entry.state == State::Invalid && next_owner(entry, versions) == self.me
+        });
+        mine.map(|(page, _)| *page).collect()
     }
 
     /// Everybody's pages are up to date: diffs and history are of no use.
     fn forget(&mut self, actions: &mut Actions<B>) {
-        for page in self.history.keys().copied().collect::<Vec<_>>() {
-            let owner = self.next_owner(page);
+        for (page, versions) in std::mem::take(&mut self.history) {
             let entry = self.table.entry(page);
-            entry.owner = owner;
+            entry.owner = next_owner(*entry, &versions);
             entry.twin = None;
+            let alone = !entry.pinned && versions.iter().all(|(writer, _)| *writer == entry.owner);
             if entry.state == State::Invalid {
-                entry.state = State::Absent;
+                entry.state = State::Untouched;
+            } else if alone && entry.state == State::Valid {
+                // Without other copies it costs nothing to write it.
+                entry.state = State::Untouched;
+                let what = match entry.owner == self.me {
+                    true => Protection::ReadWrite,
+                    false => Protection::None,
+                };
+                Action::protect(actions, page, what);
             }
         }
-        self.history.clear();
         self.missing.clear();
         self.kept = 0;
         self.tidying = Tidying::No;
         actions.push(Action::Forget);
+    }
+}
+
+/// The same at all nodes, since they know of the same intervals.
+fn next_owner(entry: Entry, versions: &[Version]) -> NodeId {
+    let last = versions
+        .iter()
+        .map(|(writer, interval)| (*interval, *writer));
+    match last.max() {
+        Some((_, writer)) if !entry.pinned => writer,
+        _ => entry.owner,
     }
 }

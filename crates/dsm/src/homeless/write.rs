@@ -97,7 +97,7 @@ impl<B: Clone> Homeless<B> {
                 if entry.pinned {
                     // Its owner's writes have no diffs.
                     self.make_diff(page, actions);
-                    self.table.entry(page).state = State::Absent;
+                    self.table.entry(page).state = State::Untouched;
                 } else {
                     self.table.entry(page).state = State::Invalid;
                     self.missing.entry(page).or_default().push(version);
@@ -107,7 +107,7 @@ impl<B: Clone> Homeless<B> {
             State::Invalid => self.missing.entry(page).or_default().push(version),
             State::Pending => self.outdate(page, version),
             // What is missing is found out when it has been fetched.
-            State::Absent | State::Dirty => {}
+            State::Untouched | State::Dirty => {}
         }
     }
 }
