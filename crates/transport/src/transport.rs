@@ -29,6 +29,10 @@ pub trait Transport: Send + Sync {
     /// See [`SendError`]; the message has not been sent.
     fn send(&self, to: NodeId, parts: &[&[u8]]) -> Result<Wake, SendError>;
 
+    /// Shortest time from a question to its answer that is known beforehand:
+    /// where it is long, looking for the answer meanwhile is a waste.
+    fn answers_after(&self) -> Duration;
+
     /// Whether messages sent are still kept here. They leave as this node's
     /// threads send, receive or go to sleep; a node must not end before.
     fn has_backlog(&self) -> bool;

@@ -3,6 +3,7 @@
 use super::fabric::Fabric;
 use super::frame::Header;
 use super::inbox::Inbox;
+use super::net::Net;
 use super::outbox::Outbox;
 use crate::doorbell::{Role, Sleep, Wake};
 use crate::transport::{Abort, ReceiveError, SendError, Transport};
@@ -178,6 +179,10 @@ impl Transport for LocalTransport {
         } else {
             Wake::Polling
         })
+    }
+
+    fn answers_after(&self) -> Duration {
+        self.fabric.net().map_or(Duration::ZERO, Net::answers_after)
     }
 
     fn has_backlog(&self) -> bool {
