@@ -115,8 +115,9 @@ fn message() -> impl Strategy<Value = Message<Content>> {
     let pages = (any::<u32>(), 1..9_u32).prop_filter_map("beyond the last page", |(first, n)| {
         PageRange::new(PageId(first), n)
     });
-    let copy = (versions(), page()).prop_map(|(versions, page)| PageCopy {
+    let copy = (versions(), versions(), page()).prop_map(|(versions, after, page)| PageCopy {
         versions,
+        after,
         content: Content::Page(page),
     });
     let diff = page().prop_map(|page| (page, Content::Diff(page)));

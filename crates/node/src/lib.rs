@@ -6,7 +6,7 @@
 //! * [`Node`]: what threads ask for, and what comes from other nodes; `frame`:
 //!   the messages; `slots`: threads that wait; `cells`: words at node 0;
 //!   `meeting`: what barriers bring;
-//!   `quiet`, `look`: when to flush for threads that only look; `profile`: what
+//!   `quiet`, `look`, `waits`: when to flush for threads that only look; `profile`: what
 //!   it costs.
 //! * [`heap`]: the program's blocks, at the same address everywhere.
 #![forbid(unsafe_code)]
@@ -25,5 +25,7 @@ mod profile;
 mod quiet;
 mod slots;
 pub mod start;
+mod waits;
 
 pub use node::{Node, Size};
+pub use waits::{LOADS_VARIABLE, Waits};

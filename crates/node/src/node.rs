@@ -14,6 +14,7 @@ use crate::memory;
 use crate::profile::Profile;
 use crate::quiet::{self, Quiet};
 use crate::slots::{Place, Slot, Slots};
+use crate::waits::Waits;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::Access;
 use fathomp_sys::clock::monotonic_ns;
@@ -58,6 +59,7 @@ pub struct Size {
 /// What a node is put together from.
 pub(crate) struct Parts {
     pub(crate) size: Size,
+    pub(crate) waits: Waits,
     pub(crate) layout: Layout,
     /// Processes of the other nodes, in their order; at node 0.
     pub(crate) children: Vec<u32>,
@@ -72,6 +74,7 @@ pub(crate) struct Parts {
 /// This process as a node.
 pub struct Node {
     pub(crate) size: Size,
+    waits: Waits,
     layout: Layout,
     children: Vec<u32>,
     stacks: Stacks,
@@ -118,6 +121,7 @@ impl Node {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts {
             size,
+            waits,
             layout,
             children,
             stacks,
@@ -129,6 +133,7 @@ impl Node {
         } = parts;
         Self {
             size,
+            waits,
             layout,
             children,
             stacks,
@@ -258,6 +263,7 @@ impl Node {
         let threads = u32::from(self.size.nodes) * self.size.threads;
         // Whoever had to be woken needs a processor first: perhaps this one.
         let crowded = wake == Wake::Woken || threads > self.size.processors;
+        let slow = self.transport.answers_after() > SPIN;
         loop {
             let polling = Polling::new(&*self.transport);
             let mut spin = Spin::new(SPIN, crowded);
@@ -267,7 +273,7 @@ impl Node {
                 }
                 if self.handle_one() {
                     spin.reset();
-                } else if !spin.again() {
+                } else if slow || !spin.again() {
                     slot.lie_down();
                     polling.sleep(Role::Application, Some(LOOK_AFTER), || done(slot).is_some());
                     // Woken for a message, as a rule. Whoever leaves it behind
@@ -308,7 +314,7 @@ impl Node {
     /// Life of the service thread.
     pub fn serve_others(&self) -> ! {
         let _inside = deferral::enter();
-        let mut quiet = Quiet::new();
+        let mut quiet = Quiet::new(self.waits);
         loop {
             {
                 let polling = Polling::new(&*self.transport);

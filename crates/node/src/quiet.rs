@@ -4,9 +4,11 @@
 //! faults, and a copy of the variable's page stays valid as long as nobody
 //! flushes. So the service thread flushes now and then. That makes pages that are
 //! being written trap again and sends home what will be written again: so it is
-//! not done while threads move through memory, and more and more rarely while a
-//! thread computes.
+//! not done while threads move through memory, more and more rarely while a
+//! thread computes, and rarely at all if the program seems to have no loop that
+//! waits.
 
+use crate::waits::Waits;
 use fathomp_base::ThreadId;
 use std::time::{Duration, Instant};
 
@@ -29,6 +31,7 @@ struct Watched {
 /// Watches what threads ask for.
 #[derive(Debug)]
 pub(crate) struct Quiet {
+    first: Duration,
     /// By number.
     threads: Vec<Option<Watched>>,
     /// Operations of the node, and since when there was none: threads that have
@@ -38,8 +41,12 @@ pub(crate) struct Quiet {
 }
 
 impl Quiet {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(waits: Waits) -> Self {
         Self {
+            first: match waits {
+                Waits::Never => LONGEST,
+                Waits::ThenFlushes | Waits::Plainly => FIRST,
+            },
             threads: Vec::new(),
             operations: 0,
             since: Instant::now(),
@@ -62,7 +69,7 @@ impl Quiet {
             let mut watched = before.filter(|w| w.asked == asked).unwrap_or(Watched {
                 asked,
                 since: now,
-                patience: FIRST,
+                patience: self.first,
             });
             if now.duration_since(watched.since) >= watched.patience {
                 lasts = true;
@@ -103,7 +110,7 @@ mod tests {
 
     #[test]
     fn one_quiet_thread_among_busy_ones_is_noticed_ever_more_rarely() {
-        let mut quiet = Quiet::new();
+        let mut quiet = Quiet::new(Waits::Plainly);
         assert!(!look(&mut quiet, [1, 1], 1));
         let_pass(&mut quiet, FIRST);
         assert!(look(&mut quiet, [1, 2], 2));
@@ -115,7 +122,7 @@ mod tests {
 
     #[test]
     fn faults_without_operations_are_enough_for_a_while_only() {
-        let mut quiet = Quiet::new();
+        let mut quiet = Quiet::new(Waits::Plainly);
         assert!(!look(&mut quiet, [1, 1], 1));
         let_pass(&mut quiet, LONGEST / 2);
         assert!(!look(&mut quiet, [2, 2], 1));
@@ -126,7 +133,7 @@ mod tests {
 
     #[test]
     fn threads_that_wait_are_not_quiet() {
-        let mut quiet = Quiet::new();
+        let mut quiet = Quiet::new(Waits::Plainly);
         assert!(!look(&mut quiet, [1, 1], 1));
         let_pass(&mut quiet, LONGEST);
         assert!(!quiet.lasts(std::iter::empty(), 1));

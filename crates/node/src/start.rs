@@ -11,6 +11,7 @@ use crate::memory;
 use crate::node::{Node, Parts, Size};
 use crate::profile::Profile;
 use crate::slots::{Slots, THREADS};
+use crate::waits::{LOADS_VARIABLE, Waits};
 use fathomp_base::NodeId;
 use fathomp_dsm::AreaError;
 use fathomp_dsm::home::{Config, Home};
@@ -32,11 +33,6 @@ pub const NODES_VARIABLE: &str = "FATHOMP_NODES";
 /// Set if every write to a page is to trap and every page to be fetched by
 /// itself, so that counts mean what the SDP papers mean.
 pub const PLAIN_VARIABLE: &str = "FATHOMP_DSM_PLAIN";
-
-/// Set if the program synchronises by constructs, locks, flushes and sequentially
-/// consistent atomics only. Without it, atomic reads that acquire, which are
-/// ordinary loads, see what they must, at a price.
-pub const RELAXED_VARIABLE: &str = "FATHOMP_DSM_RELAXED";
 
 /// How accesses to pages are noticed: `userfault` or `mprotect`, instead of the
 /// faster one that the kernel has.
@@ -91,6 +87,9 @@ pub enum StartError {
     /// The number of nodes makes no sense.
     #[error("{NODES_VARIABLE} is {0:?}, not a number from 1 to {NODES_MAX}")]
     Nodes(String),
+    /// Loads cannot be made to mean that.
+    #[error("{LOADS_VARIABLE} is {0:?}, not acquire or relaxed")]
+    Loads(std::ffi::OsString),
     /// There is no such way to notice accesses.
     #[error("{FAULTS_VARIABLE} is {0:?}, not userfault or mprotect")]
     Faults(std::ffi::OsString),
@@ -162,6 +161,7 @@ pub fn prepare(plan: Plan) -> Result<(), StartError> {
 pub struct Forming {
     me: NodeId,
     size: Size,
+    waits: Waits,
     layout: Layout,
     fabric: Fabric,
     /// Processes of the other nodes, at node 0.
@@ -169,11 +169,17 @@ pub struct Forming {
 }
 
 /// Makes the other nodes. Returns in each of them; only to be called while
-/// there is one thread. `threads` per node, `stack_bytes` for each.
+/// there is one thread. `threads` per node, `stack_bytes` for each; `waits` says
+/// what the program does.
 ///
 /// # Errors
 /// If the system refuses.
-pub fn fork(plan: Plan, threads: u32, stack_bytes: usize) -> Result<Forming, StartError> {
+pub fn fork(
+    plan: Plan,
+    threads: u32,
+    stack_bytes: usize,
+    waits: Waits,
+) -> Result<Forming, StartError> {
     let size = Size {
         nodes: plan.nodes,
         threads,
@@ -210,6 +216,7 @@ pub fn fork(plan: Plan, threads: u32, stack_bytes: usize) -> Result<Forming, Sta
     Ok(Forming {
         me,
         size,
+        waits,
         layout,
         fabric,
         children,
@@ -238,12 +245,14 @@ impl Forming {
         let Self {
             me,
             size,
+            waits,
             layout,
             fabric,
             children,
         } = self;
         let plain = std::env::var_os(PLAIN_VARIABLE).is_some();
-        let loads_acquire = std::env::var_os(RELAXED_VARIABLE).is_none();
+        let loads_acquire = waits.loads_acquire(std::env::var_os(LOADS_VARIABLE));
+        let loads_acquire = loads_acquire.map_err(StartError::Loads)?;
         let config = Config {
             nodes: size.nodes,
             areas: layout.homes(),
@@ -267,6 +276,7 @@ impl Forming {
         let engine: Box<dyn Engine> = Box::new(Driver::start(protocol, &hands)?);
         let node = Node::new(Parts {
             size,
+            waits,
             layout,
             children,
             stacks,

@@ -1,4 +1,4 @@
-//! Lists the inline atomics and fences of a program:
+//! Lists the inline atomics and fences of a program, and where it waits:
 //! `cargo run -p fathomp-patch --example sites -- PROGRAM`.
 
 use std::path::PathBuf;
@@ -24,6 +24,10 @@ fn main() -> ExitCode {
     }
     for address in &analysis.doubtful {
         println!("{address:#x} doubtful");
+    }
+    for wait in &analysis.waits {
+        let then = if wait.flushes { ", then flushes" } else { "" };
+        println!("{:#x} waits{then}", wait.address);
     }
     println!(
         "{} found, {} doubtful among {} instructions in {time:.1?}",

@@ -7,13 +7,20 @@
 
 mod functions;
 mod sweep;
+mod waits;
+
+pub use waits::Wait;
 
 use fathomp_sys::text_patch::Site;
 use object::read::elf::{ElfFile64, FileHeader};
-use object::{Object, ObjectSection, ReadCache, SectionKind, elf};
+use object::{
+    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, ReadCache, RelocationTarget,
+    SectionFlags, SectionKind, elf,
+};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use waits::Surroundings;
 
 /// What was found, at the addresses where the program runs.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +31,8 @@ pub struct Analysis {
     /// decode from end to end, so that it may as well be data; or with an
     /// operand that only kernels use (segment GS, addresses of 32 bits).
     pub doubtful: Vec<usize>,
+    /// Loops that wait for another thread without calling anybody.
+    pub waits: Vec<Wait>,
     /// Instructions looked at.
     pub instructions: u64,
 }
@@ -84,7 +93,7 @@ pub fn analyse(path: &Path, bias: usize) -> Result<Analysis, AnalyseError> {
         return Err(AnalyseError::Architecture(path.to_owned()));
     }
     let functions = functions::ranges(&file);
-    let mut sweep = sweep::Sweep::new(bias as u64);
+    let mut sweep = sweep::Sweep::new(bias as u64, surroundings(&file, bias as u64));
     let mut has_code = false;
     for section in file.sections() {
         if section.kind() != SectionKind::Text {
@@ -98,4 +107,32 @@ pub fn analyse(path: &Path, bias: usize) -> Result<Analysis, AnalyseError> {
         return Err(AnalyseError::NoSections(path.to_owned()));
     }
     Ok(sweep.finish())
+}
+
+/// What has to be known of the program to understand its loops.
+fn surroundings(file: &Program<'_>, bias: u64) -> Surroundings {
+    let mut around = Surroundings::default();
+    let symbols = file.dynamic_symbol_table();
+    for (slot, relocation) in file.dynamic_relocations().into_iter().flatten() {
+        if let RelocationTarget::Symbol(index) = relocation.target()
+            && let Some(Ok(symbol)) = symbols.map(|table| table.symbol_by_index(index))
+            && let Ok(name) = symbol.name()
+        {
+            around.note(slot.wrapping_add(bias), name);
+        }
+    }
+    for section in file.sections() {
+        let start = section.address().wrapping_add(bias);
+        if let SectionFlags::Elf { sh_flags, .. } = section.flags()
+            && sh_flags.contains(elf::SHF_ALLOC)
+            && !sh_flags.contains(elf::SHF_WRITE)
+        {
+            around.constant(start..start.saturating_add(section.size()));
+        }
+        let is_stubs = section.name().is_ok_and(|name| name.starts_with(".plt"));
+        if let Some(code) = section.data().ok().filter(|_| is_stubs) {
+            around.scan(start, code);
+        }
+    }
+    around
 }

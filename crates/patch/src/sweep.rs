@@ -1,6 +1,7 @@
 //! Decodes code and picks out what threads meet by.
 
 use crate::Analysis;
+use crate::waits::{self, Surroundings};
 use fathomp_sys::text_patch::{CODE_BYTES, Kind, Operand, Site};
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 use std::ops::Range;
@@ -8,15 +9,17 @@ use std::ops::Range;
 /// A pass over all code of a program.
 pub(crate) struct Sweep {
     bias: u64,
+    around: Surroundings,
     analysis: Analysis,
     /// Where direct branches go, unsorted.
     targets: Vec<u64>,
 }
 
 impl Sweep {
-    pub(crate) fn new(bias: u64) -> Self {
+    pub(crate) fn new(bias: u64, around: Surroundings) -> Self {
         Self {
             bias,
+            around,
             analysis: Analysis::default(),
             targets: vec![],
         }
@@ -44,6 +47,13 @@ impl Sweep {
     fn function(&mut self, address: u64, code: &[u8], range: Range<u64>) {
         let mut found = Found::default();
         self.decode(address, code, range, &mut found);
+        self.take(found);
+    }
+
+    fn take(&mut self, mut found: Found) {
+        self.analysis
+            .waits
+            .append(&mut waits::find(&found.code, &self.around));
         self.analysis.sites.append(&mut found.sites);
         self.analysis.doubtful.append(&mut found.doubtful);
     }
@@ -58,8 +68,7 @@ impl Sweep {
                 .doubtful
                 .extend(sites.map(|site| site.address));
         }
-        self.analysis.sites.append(&mut found.sites);
-        self.analysis.doubtful.append(&mut found.doubtful);
+        self.take(found);
     }
 
     fn decode(&mut self, address: u64, code: &[u8], range: Range<u64>, found: &mut Found) {
@@ -84,6 +93,7 @@ impl Sweep {
                 decoder.set_ip(at.wrapping_add(position as u64 + 1));
                 continue;
             }
+            found.code.push(instruction);
             if is_branch(&instruction) {
                 self.targets.push(instruction.near_branch_target());
                 continue;
@@ -136,6 +146,7 @@ impl Sweep {
 struct Found {
     sites: Vec<Site>,
     doubtful: Vec<usize>,
+    code: Vec<Instruction>,
     /// Something was no instruction.
     damaged: bool,
 }
@@ -148,7 +159,7 @@ fn is_branch(instruction: &Instruction) -> bool {
 }
 
 /// Whether threads can meet by this instruction.
-fn is_site(instruction: &Instruction) -> bool {
+pub(crate) fn is_site(instruction: &Instruction) -> bool {
     match instruction.mnemonic() {
         Mnemonic::Mfence => true,
         // Atomic without a prefix, if with memory.
@@ -250,7 +261,7 @@ mod tests {
 
     /// What is found in code at 0x1000 of the file.
     fn analysis(code: &[u8], functions: &[Range<u64>]) -> Analysis {
-        let mut sweep = Sweep::new(0x10_0000);
+        let mut sweep = Sweep::new(0x10_0000, Surroundings::default());
         sweep.section(0x1000, code, functions);
         sweep.finish()
     }

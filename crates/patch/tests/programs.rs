@@ -238,6 +238,40 @@ fn the_analysis_finds_what_the_disassembler_shows() {
     }
 }
 
+/// Functions of a program by address, as `nm` shows them; none if it is stripped.
+fn functions(program: &Path) -> BTreeMap<usize, String> {
+    let output = Command::new("nm").arg(program).output().unwrap();
+    let listing = text(&output.stdout);
+    let function = |line: &str| {
+        let mut words = line.split_whitespace();
+        let address = usize::from_str_radix(words.next()?, 16).ok()?;
+        (words.next()? == "T").then(|| words.next().map(|name| (address, name.to_owned())))?
+    };
+    listing.lines().filter_map(function).collect()
+}
+
+#[test]
+fn functions_that_wait_are_told_from_those_that_work() {
+    let directory = tempfile::tempdir().unwrap();
+    for program in builds("waits.c", directory.path(), &["-fno-inline"]) {
+        let functions = functions(&program.path);
+        let names = functions.values().map(String::as_str);
+        let waiting: BTreeSet<&str> = names.filter(|name| name.starts_with("waits_")).collect();
+        if waiting.is_empty() {
+            continue;
+        }
+        let analysis = fathomp_patch::analyse(&program.path, 0).unwrap();
+        let mut found = BTreeSet::new();
+        for wait in &analysis.waits {
+            let (_, name) = functions.range(..=wait.address).next_back().unwrap();
+            found.insert(name.as_str());
+            let fences = name == "waits_then_fences";
+            assert_eq!(wait.flushes, fences, "{}: {name}", program.name);
+        }
+        assert_eq!(found, waiting, "{}", program.name);
+    }
+}
+
 #[test]
 fn a_damaged_program_is_refused_or_read_but_never_a_panic() {
     let directory = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 
 use super::next::Next;
 use crate::fatal::fatal;
+use fathomp_node::Waits;
 use fathomp_node::start::{self, Forming, Plan};
 use fathomp_node::{Node, start::NODES_VARIABLE};
 use fathomp_omp::{cluster, runtime};
@@ -94,9 +95,7 @@ extern "C" fn clustered_main(
     let Some((main, plan)) = PROGRAM.get() else {
         return 1;
     };
-    if let Err(error) = lead_atomics() {
-        fatal(format_args!("{error}"));
-    }
+    let waits = lead_atomics().unwrap_or_else(|error| fatal(format_args!("{error}")));
     let (settings, _) = runtime::read_environment();
     // Without a wish, one for each node: they are usually as many as there are
     // processors.
@@ -105,7 +104,7 @@ extern "C" fn clustered_main(
     let stack_bytes = settings
         .stack_size
         .unwrap_or_else(default_thread_stack_bytes);
-    let forming = start::fork(*plan, threads, stack_bytes);
+    let forming = start::fork(*plan, threads, stack_bytes, waits);
     let shared = forming.and_then(|forming| share(forming, plan.scheme()));
     let node = match shared {
         Ok(node) => node,
@@ -143,12 +142,12 @@ impl fmt::Display for AtomicsError {
     }
 }
 
-/// Leads atomics and fences that the compiler put inline through the cluster.
-/// To be called while there is one thread.
-fn lead_atomics() -> Result<(), AtomicsError> {
+/// Leads atomics and fences that the compiler put inline through the cluster, and
+/// says how the program waits. To be called while there is one thread.
+fn lead_atomics() -> Result<Waits, AtomicsError> {
     let program = std::env::current_exe().map_err(AtomicsError::Program)?;
     let found = fathomp_patch::analyse(&program, program_bias());
-    let sites = found.map_err(AtomicsError::Analyse)?.sites;
+    let found = found.map_err(AtomicsError::Analyse)?;
     let hooks = Hooks {
         enter: |_| with_node(Node::begin_atomic),
         leave: |_| with_node(Node::end_atomic),
@@ -156,8 +155,13 @@ fn lead_atomics() -> Result<(), AtomicsError> {
     };
     // SAFETY: the sites are whole instructions of the program, as its file says,
     // and the only thread is here.
-    unsafe { text_patch::install(&sites, hooks) }.map_err(AtomicsError::Patch)?;
-    Ok(())
+    unsafe { text_patch::install(&found.sites, hooks) }.map_err(AtomicsError::Patch)?;
+    let waits = &found.waits;
+    Ok(match waits.iter().all(|wait| wait.flushes) {
+        true if waits.is_empty() => Waits::Never,
+        true => Waits::ThenFlushes,
+        false => Waits::Plainly,
+    })
 }
 
 fn with_node(action: fn(&Node)) {

@@ -115,6 +115,7 @@ impl<B: Clone> Home<B> {
         self.start = self.order.seen.clone();
         self.need.clear();
         self.versions.clear();
+        self.after.clear();
         actions.extend(thread.map(Action::Resume));
     }
 

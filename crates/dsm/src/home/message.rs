@@ -1,6 +1,6 @@
 //! What nodes of the home-based protocol tell each other.
 
-use crate::order::{Control, IfLate, Version};
+use crate::order::{Control, IfLate, Order, Version};
 use crate::{Content, Interval, PageRange};
 use fathomp_base::PageId;
 
@@ -45,8 +45,18 @@ pub enum Message<C> {
 pub struct PageCopy<C> {
     /// Intervals of this epoch that are part of the content.
     pub versions: Vec<Version>,
+    /// Intervals that its home knew of when it may have written the content
+    /// without anybody noticing, if loads acquire.
+    pub after: Vec<Version>,
     /// The page's bytes.
     pub content: C,
+}
+
+impl<C> PageCopy<C> {
+    /// Whether whoever sees it knows of all that comes before what it shows.
+    pub(super) fn is_known(&self, order: &Order) -> bool {
+        order.knows(&self.versions) && order.knows(&self.after)
+    }
 }
 
 impl<C> Message<C> {
@@ -93,6 +103,7 @@ impl Message<Content> {
                     .into_iter()
                     .map(|copy| PageCopy {
                         versions: copy.versions,
+                        after: copy.after,
                         content: content(copy.content),
                     })
                     .collect(),

@@ -85,6 +85,8 @@ pub struct Home<B> {
     expected: usize,
     /// Further versions of pages at home here, see [`Entry::version`].
     versions: BTreeMap<PageId, Vec<Version>>,
+    /// See [`PageCopy::after`]; of pages that were served in this epoch.
+    after: BTreeMap<PageId, Vec<Version>>,
     pending: BTreeMap<PageId, Pending<B>>,
     parked: Vec<Parked>,
     streams: Streams,
@@ -118,6 +120,7 @@ impl<B: Clone> Home<B> {
             dirty: Vec::new(),
             expected: 0,
             versions: BTreeMap::new(),
+            after: BTreeMap::new(),
             pending: BTreeMap::new(),
             parked: Vec::new(),
             streams: Streams::default(),

@@ -149,13 +149,13 @@ impl<B: Clone> Home<B> {
     }
 
     /// Applies diffs of intervals that this node knows of: its threads see them
-    /// at once, and must not see them without those before. If its threads are
-    /// at a barrier, all can be applied. True if some were.
+    /// at once, and, if loads acquire, must not see them without those before. If
+    /// its threads are at a barrier, all can be applied. True if some were.
     pub(super) fn apply_arrived(&mut self, actions: &mut Actions<B>) -> bool {
-        let at_barrier = self.order.is_at_barrier();
+        let all = self.order.is_at_barrier() || !self.config.loads_acquire;
         let (ready, arrived): (Vec<_>, Vec<_>) = std::mem::take(&mut self.arrived)
             .into_iter()
-            .partition(|a| at_barrier || self.order.seen.covers(a.version.0, a.version.1));
+            .partition(|a| all || self.order.seen.covers(a.version.0, a.version.1));
         self.arrived = arrived;
         let some = !ready.is_empty();
         for Arrived { version, diffs } in ready {

@@ -173,7 +173,9 @@ impl<B: Clone> Home<B> {
         if self.has_received(&need) {
             self.serve(from, pages, actions);
         } else {
-            self.order.learn_soon(need.clone(), actions);
+            if self.config.loads_acquire {
+                self.order.learn_soon(need.clone(), actions);
+            }
             self.parked.push(Parked { from, pages, need });
         }
         Ok(())
@@ -219,11 +221,16 @@ impl<B: Clone> Home<B> {
                 }
                 _ => continue,
             }
-            // Until now nobody watched in which interval it was written.
+            // Until now nobody watched in which interval it was written, and what
+            // its writer knew.
             self.note_version(page, (self.me, self.order.interval));
+            if self.config.loads_acquire {
+                self.note_knowledge(page);
+            }
         }
         let copies = pages.iter().map(|page| PageCopy {
             versions: self.versions_of(page),
+            after: self.after.get(&page).cloned().unwrap_or_default(),
             content: Content::Page(page),
         });
         let answer = Message::Pages {
@@ -255,6 +262,15 @@ impl<B: Clone> Home<B> {
         }
     }
 
+    /// A page at home here was perhaps written after what this node knows of.
+    fn note_knowledge(&mut self, page: PageId) {
+        let news = |version: &Version| version.0 != self.me && !self.knew_at_start(*version);
+        let known: Vec<Version> = self.order.seen.iter().filter(news).collect();
+        if !known.is_empty() {
+            self.after.insert(page, known);
+        }
+    }
+
     fn versions_of(&self, page: PageId) -> Vec<Version> {
         let last = self.table.get(page).version;
         let last = (!self.knew_at_start(last)).then_some(last);
@@ -279,6 +295,7 @@ impl<B: Clone> Home<B> {
             .filter(|pages| pages.end() <= u64::from(self.table.layout().pages()))
             .ok_or_else(|| peer(from, "sends pages that do not exist"))?;
         let settled = self.is_settled();
+        let relaxed = !self.config.loads_acquire;
         let mut ready = Vec::new();
         for (page, copy) in pages.iter().zip(copies) {
             let pending = self
@@ -294,29 +311,32 @@ impl<B: Clone> Home<B> {
                 .all(|version| includes(&copy.versions, *version))
             {
                 self.fetch_again(page, actions);
-            } else if settled && self.order.knows(&copy.versions) {
+            } else if settled && (relaxed || copy.is_known(&self.order)) {
                 let waiters = std::mem::take(&mut pending.waiters);
                 self.pending.remove(&page);
                 ready.push((page, waiters, copy.content));
             } else {
-                let versions = copy.versions.clone();
+                let versions = [copy.versions.as_slice(), &copy.after].concat();
                 pending.held = Some(copy);
-                self.order.learn_soon(versions, actions);
+                if !relaxed {
+                    self.order.learn_soon(versions, actions);
+                }
             }
         }
         self.install(ready, actions);
         Ok(())
     }
 
-    /// Installs pages that came with news which is known now. To be called when
-    /// all diffs that this node knows of have arrived: whoever sees one write has
-    /// to see those before it, here too.
+    /// Installs pages that came with news which is known now, if loads acquire. To
+    /// be called when all diffs that this node knows of have arrived: whoever sees
+    /// one write has to see those before it, here too.
     pub(super) fn release_held(&mut self, actions: &mut Actions<B>) {
+        let relaxed = !self.config.loads_acquire;
         let mut ready = Vec::new();
         self.pending.retain(|page, pending| {
             match pending
                 .held
-                .take_if(|copy| self.order.knows(&copy.versions))
+                .take_if(|copy| relaxed || copy.is_known(&self.order))
             {
                 Some(copy) => {
                     let waiters = std::mem::take(&mut pending.waiters);

@@ -35,6 +35,7 @@ impl Message<Content> {
                 bytes.number(copies.len() as u64);
                 for copy in copies {
                     bytes.versions(&copy.versions);
+                    bytes.versions(&copy.after);
                     content(copy.content, bytes);
                 }
             }
@@ -82,6 +83,7 @@ pub(super) fn decode<B>(
             copies: reader.list(|reader| {
                 Ok(PageCopy {
                     versions: reader.versions()?,
+                    after: reader.versions()?,
                     content: content(reader.page()?),
                 })
             })?,

@@ -1,0 +1,400 @@
+//! Finds loops that only another thread can end: they look at memory again and
+//! again by ordinary loads, as `while (!atomic_load(&flag));` does.
+//!
+//! A compiler takes a load out of a loop in which nothing changes what it loads,
+//! unless the program forbids that by an atomic or volatile access. So a loop in
+//! compiled code that loads from an address which stays the same, and ends by
+//! what it finds there, waits.
+
+use crate::sweep::is_site;
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
+    Register, UsedMemory,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Instructions from a loop's first to its last, at most: loops that wait are
+/// short.
+const LOOP_MAX: usize = 32;
+/// Instructions behind a loop among which its flush is looked for.
+const BEHIND: usize = 8;
+
+/// A loop that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Where it begins.
+    pub address: usize,
+    /// It flushes before it looks at anything else, by an instruction that is a
+    /// [site](crate::Analysis::sites).
+    pub flushes: bool,
+}
+
+/// Functions by which a thread lets time pass, or sees how it passes, as loops
+/// that wait do.
+const PAUSES: [&str; 10] = [
+    "sched_yield",
+    "pthread_yield",
+    "thrd_yield",
+    "thrd_sleep",
+    "sleep",
+    "usleep",
+    "nanosleep",
+    "clock_nanosleep",
+    "clock_gettime",
+    "omp_get_wtime",
+];
+
+/// What has to be known of a program to understand its loops.
+#[derive(Debug, Default)]
+pub(crate) struct Surroundings {
+    /// Places in memory where the addresses of functions are by which threads let
+    /// time pass.
+    slots: BTreeSet<u64>,
+    /// Code that does nothing but jump to one of them.
+    stubs: BTreeSet<u64>,
+    /// What nobody can write.
+    constants: Vec<Range<u64>>,
+}
+
+impl Surroundings {
+    /// Whether the program is told at run time, by its loader, to put the address
+    /// of the function `name` at `slot`, if it is such a function.
+    pub(crate) fn note(&mut self, slot: u64, name: &str) {
+        if PAUSES.contains(&name) {
+            self.slots.insert(slot);
+        }
+    }
+
+    /// Looks at code that consists of jumps to functions of other libraries.
+    pub(crate) fn scan(&mut self, address: u64, code: &[u8]) {
+        let mut begin = address;
+        for instruction in &mut Decoder::with_ip(64, code, address, DecoderOptions::NONE) {
+            if instruction.flow_control() == FlowControl::IndirectBranch {
+                if self.slots.contains(&instruction.memory_displacement64()) {
+                    self.stubs.insert(begin);
+                }
+                begin = instruction.next_ip();
+            } else if instruction.mnemonic() == Mnemonic::Endbr64 {
+                begin = instruction.ip();
+            } else if matches!(instruction.mnemonic(), Mnemonic::Jmp | Mnemonic::Nop) {
+                begin = instruction.next_ip();
+            }
+        }
+    }
+
+    /// There is memory that nobody can write.
+    pub(crate) fn constant(&mut self, addresses: Range<u64>) {
+        self.constants.push(addresses);
+    }
+
+    fn is_constant(&self, memory: &UsedMemory) -> bool {
+        let fixed = memory.base() == Register::None && memory.index() == Register::None;
+        let mut constants = self.constants.iter();
+        fixed && constants.any(|range| range.contains(&memory.displacement()))
+    }
+
+    fn calls(&self, call: &Instruction) -> bool {
+        match call.flow_control() {
+            FlowControl::Call => self.stubs.contains(&call.near_branch_target()),
+            _ => {
+                call.is_ip_rel_memory_operand()
+                    && self.slots.contains(&call.memory_displacement64())
+            }
+        }
+    }
+}
+
+/// What a loop keeps from one instruction to the next, beside other memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Register(Register),
+    /// A variable of the function, at this distance from a register.
+    Slot(Register, u64),
+    Flags,
+}
+
+/// What a value depends on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Origin {
+    /// Memory at an address that is the same in each round.
+    memory: bool,
+    /// What an earlier round or a function left, or memory at addresses that are
+    /// not always the same.
+    other: bool,
+}
+
+impl Origin {
+    const OTHER: Self = Self {
+        memory: false,
+        other: true,
+    };
+
+    fn and(self, more: Self) -> Self {
+        Self {
+            memory: self.memory || more.memory,
+            other: self.other || more.other,
+        }
+    }
+}
+
+/// What an instruction reads and writes.
+#[derive(Debug, Default)]
+struct Effect {
+    reads: Vec<Place>,
+    writes: Vec<Place>,
+    /// It reads memory that is no variable of the function.
+    loads: bool,
+    /// It writes such memory.
+    stores: bool,
+}
+
+/// All loops that wait in a function, whose instructions follow each other.
+pub(crate) fn find(function: &[Instruction], around: &Surroundings) -> Vec<Wait> {
+    let mut found: BTreeMap<usize, Wait> = BTreeMap::new();
+    let mut effects = Effects {
+        factory: InstructionInfoFactory::new(),
+        frame: function.iter().any(makes_frame),
+    };
+    for (last, jump) in function.iter().enumerate() {
+        let Some(first) = target(jump).filter(|to| *to <= jump.ip()) else {
+            continue;
+        };
+        let Ok(first) = function.binary_search_by_key(&first, Instruction::ip) else {
+            continue;
+        };
+        if last - first >= LOOP_MAX {
+            continue;
+        }
+        for exit in effects.exits(&function[first..=last], around) {
+            let address = function[first].ip() as usize;
+            let behind = function.binary_search_by_key(&exit, Instruction::ip).ok();
+            let behind = behind.and_then(|start| function.get(start..));
+            let flushes = flushes_first(behind.unwrap_or_default());
+            let wait = found.entry(address).or_insert(Wait { address, flushes });
+            wait.flushes &= flushes;
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Where a direct jump goes.
+fn target(instruction: &Instruction) -> Option<u64> {
+    matches!(
+        instruction.flow_control(),
+        FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
+    )
+    .then(|| instruction.near_branch_target())
+    .filter(|to| *to != 0)
+}
+
+/// True if code flushes before it does anything by which it could use what it
+/// has waited for.
+fn flushes_first(code: &[Instruction]) -> bool {
+    code.iter()
+        .take(BEHIND)
+        .take_while(|i| i.flow_control() == FlowControl::Next)
+        .any(is_site)
+}
+
+/// Finds out what instructions do.
+struct Effects {
+    factory: InstructionInfoFactory,
+    /// RBP points into the function's part of the stack.
+    frame: bool,
+}
+
+impl Effects {
+    fn of(&mut self, instruction: &Instruction, around: &Surroundings) -> Effect {
+        let mut effect = Effect::default();
+        let info = self.factory.info(instruction);
+        let mut used = |place, access| {
+            if reads(access) {
+                effect.reads.push(place);
+            }
+            if writes(access) {
+                effect.writes.push(place);
+            }
+        };
+        for register in info.used_registers() {
+            let full = register.register().full_register();
+            used(Place::Register(full), register.access());
+        }
+        for memory in info.used_memory() {
+            match slot(memory, self.frame) {
+                Some(slot) => used(slot, memory.access()),
+                None if around.is_constant(memory) => {}
+                None => {
+                    effect.loads |= reads(memory.access());
+                    effect.stores |= writes(memory.access());
+                }
+            }
+        }
+        if instruction.rflags_read() != 0 {
+            effect.reads.push(Place::Flags);
+        }
+        if instruction.rflags_modified() != 0 {
+            effect.writes.push(Place::Flags);
+        }
+        effect
+    }
+
+    /// Where the loop goes on when it has waited that begins with the first and
+    /// jumps back with the last of these instructions. Nowhere if it does not
+    /// wait.
+    fn exits(&mut self, code: &[Instruction], around: &Surroundings) -> Vec<u64> {
+        let body = cycle(code);
+        let inside = |ip| body.iter().any(|instruction| instruction.ip() == ip);
+        let effects: Vec<Effect> = body.iter().map(|i| self.of(i, around)).collect();
+        // Whoever stores or calls is at work, and a site is seen anyway.
+        let works = |(instruction, effect): (&&Instruction, &Effect)| match is_call(instruction) {
+            true => !around.calls(instruction),
+            false => effect.stores || is_site(instruction),
+        };
+        if body.iter().zip(&effects).any(works) {
+            return vec![];
+        }
+        let mut origins = carried(&body, &effects);
+        let mut exits = vec![];
+        for (instruction, effect) in body.iter().zip(&effects) {
+            let mut origin = effect.reads.iter().fold(Origin::default(), |sum, place| {
+                sum.and(origins.get(place).copied().unwrap_or_default())
+            });
+            if instruction.flow_control() == FlowControl::ConditionalBranch {
+                if origin.memory && !origin.other {
+                    exits.extend(successors(instruction).filter(|to| !inside(*to)));
+                }
+                continue;
+            }
+            origin.memory |= effect.loads;
+            for place in &effect.writes {
+                origins.insert(*place, origin);
+            }
+            if is_call(instruction) {
+                for register in CLOBBERED {
+                    origins.insert(Place::Register(register), Origin::OTHER);
+                }
+            }
+        }
+        exits
+    }
+}
+
+/// The instructions on ways from the first of `code` to the last and back.
+fn cycle(code: &[Instruction]) -> Vec<&Instruction> {
+    let number = |ip| code.binary_search_by_key(&ip, Instruction::ip).ok();
+    let mut reached = vec![false; code.len()];
+    let mut next = vec![0];
+    while let Some(at) = next.pop() {
+        if !std::mem::replace(&mut reached[at], true) {
+            next.extend(successors(&code[at]).filter_map(number));
+        }
+    }
+    // Who reaches the last: a few rounds, because ways back are short.
+    let mut returns = vec![false; code.len()];
+    returns[code.len() - 1] = true;
+    loop {
+        let mut more = false;
+        for at in (0..code.len()).rev() {
+            let reaches = |to| number(to).is_some_and(|to| returns[to]);
+            if !returns[at] && successors(&code[at]).any(reaches) {
+                returns[at] = true;
+                more = true;
+            }
+        }
+        if !more {
+            break;
+        }
+    }
+    let on_way = reached
+        .iter()
+        .zip(&returns)
+        .map(|(there, back)| *there && *back);
+    code.iter()
+        .zip(on_way)
+        .filter_map(|(i, on)| on.then_some(i))
+        .collect()
+}
+
+/// Where the program may be after an instruction, as far as that is known.
+fn successors(instruction: &Instruction) -> impl Iterator<Item = u64> + use<> {
+    let falls = matches!(
+        instruction.flow_control(),
+        FlowControl::Next
+            | FlowControl::ConditionalBranch
+            | FlowControl::Call
+            | FlowControl::IndirectCall
+    );
+    let next = falls.then(|| instruction.next_ip());
+    next.into_iter().chain(target(instruction))
+}
+
+/// What a called function may leave changed.
+const CLOBBERED: [Register; 9] = [
+    Register::RAX,
+    Register::RCX,
+    Register::RDX,
+    Register::RSI,
+    Register::RDI,
+    Register::R8,
+    Register::R9,
+    Register::R10,
+    Register::R11,
+];
+
+fn is_call(instruction: &Instruction) -> bool {
+    matches!(
+        instruction.flow_control(),
+        FlowControl::Call | FlowControl::IndirectCall
+    )
+}
+
+/// Places that a round leaves for the next.
+fn carried(body: &[&Instruction], effects: &[Effect]) -> BTreeMap<Place, Origin> {
+    let mut written = BTreeSet::new();
+    let mut exposed = BTreeSet::new();
+    for (instruction, effect) in body.iter().zip(effects) {
+        exposed.extend(
+            effect
+                .reads
+                .iter()
+                .filter(|place| !written.contains(*place)),
+        );
+        written.extend(&effect.writes);
+        if is_call(instruction) {
+            written.extend(CLOBBERED.map(Place::Register));
+        }
+    }
+    // Calls move the stack pointer to and fro.
+    written.remove(&Place::Register(Register::RSP));
+    let both = exposed.intersection(&written);
+    both.map(|place| (*place, Origin::OTHER)).collect()
+}
+
+/// `mov rbp, rsp`
+fn makes_frame(instruction: &Instruction) -> bool {
+    instruction.mnemonic() == Mnemonic::Mov
+        && instruction.op0_register() == Register::RBP
+        && instruction.op1_register() == Register::RSP
+}
+
+/// A variable of the function: found from the stack's pointers without an index.
+fn slot(memory: &UsedMemory, frame: bool) -> Option<Place> {
+    let own = memory.base() == Register::RSP || frame && memory.base() == Register::RBP;
+    (own && memory.index() == Register::None)
+        .then(|| Place::Slot(memory.base(), memory.displacement()))
+}
+
+fn reads(access: OpAccess) -> bool {
+    matches!(
+        access,
+        OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+    )
+}
+
+fn writes(access: OpAccess) -> bool {
+    matches!(
+        access,
+        OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+    )
+}
