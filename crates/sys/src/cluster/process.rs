@@ -12,8 +12,9 @@ pub enum Forked {
     Child,
 }
 
-/// Makes a child that dies with its parent. Only to be called while the caller
-/// is the process's only thread.
+/// Makes a child that dies with its parent, and of which the program knows
+/// nothing: `wait` does not return it, and its end raises no `SIGCHLD`. Only to be
+/// called while the caller is the process's only thread.
 ///
 /// # Errors
 /// If the system refuses.
@@ -22,8 +23,12 @@ pub fn fork() -> io::Result<Forked> {
     unsafe { libc::fflush(std::ptr::null_mut()) };
     // SAFETY: getpid has no effect.
     let parent = unsafe { libc::getpid() };
-    // SAFETY: the only thread forks, so the child finds every lock free.
-    match unsafe { libc::fork() } {
+    let child = match thread_number() {
+        Some(number) => fork_unnoticed(number),
+        // SAFETY: the only thread forks, so the child finds every lock free.
+        None => unsafe { libc::fork() }.into(),
+    };
+    match child {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             // SAFETY: asks for a signal to ourselves; the numbers are valid.
@@ -37,6 +42,32 @@ pub fn fork() -> io::Result<Forked> {
         }
         child => Ok(Forked::Parent(u32::try_from(child).unwrap_or(0))),
     }
+}
+
+/// Where the C library keeps the calling thread's number, if the kernel tells
+/// (it does if it was built to save and restore processes, as most are).
+fn thread_number() -> Option<*mut libc::c_int> {
+    const GET_TID_ADDRESS: libc::c_int = 40;
+    let mut place: *mut libc::c_int = std::ptr::null_mut();
+    // SAFETY: the kernel writes one pointer.
+    let asked = unsafe { libc::prctl(GET_TID_ADDRESS, &raw mut place) };
+    if asked != 0 || place.is_null() {
+        return None;
+    }
+    // SAFETY: the C library has told the kernel to clear this word when the
+    // thread ends, so it is there as long as the thread; gettid has no effect.
+    (unsafe { *place } == unsafe { libc::gettid() }).then_some(place)
+}
+
+/// As `fork`, but of a child that tells its parent by no signal. Such children
+/// are waited for only by who asks for them (`__WALL`).
+fn fork_unnoticed(number: *mut libc::c_int) -> libc::c_long {
+    let flags = libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID;
+    let none: *mut libc::c_void = std::ptr::null_mut();
+    // SAFETY: neither memory nor a stack is shared, so it returns twice as `fork`
+    // does. The only thread calls, so the child finds every lock free. Of what
+    // the C library does besides, the child needs its own number in `number`.
+    unsafe { libc::syscall(libc::SYS_clone, flags, none, none, number, none) }
 }
 
 /// Writes out what C streams hold.
@@ -90,7 +121,7 @@ impl std::fmt::Display for Ended {
 pub fn ended(child: u32) -> Option<Ended> {
     // SAFETY: all fields of a siginfo may be zero.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
     // SAFETY: fills in `info`.
     let waited = unsafe { libc::waitid(libc::P_PID, child, &raw mut info, flags) };
     // SAFETY: filled in by the kernel, or zero.
@@ -118,7 +149,7 @@ pub fn reap(children: &[u32], longest: Duration) {
                 // SAFETY: a child of ours that has not been waited for.
                 unsafe { libc::kill(child, libc::SIGKILL) };
             }
-            let flags = if late { 0 } else { libc::WNOHANG };
+            let flags = libc::__WALL | if late { 0 } else { libc::WNOHANG };
             // SAFETY: a null status is allowed.
             let waited = unsafe { libc::waitpid(child, std::ptr::null_mut(), flags) };
             if waited != 0 {
@@ -126,5 +157,29 @@ pub fn reap(children: &[u32], longest: Duration) {
             }
             std::thread::sleep(Duration::from_micros(200));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A test process has other threads, but what its child calls takes no lock.
+    #[test]
+    fn a_child_is_nobody_elses() {
+        let child = match fork().unwrap() {
+            Forked::Child => leave(7),
+            Forked::Parent(child) => child,
+        };
+        // SAFETY: a null status is allowed.
+        let waited = unsafe { libc::waitpid(child as libc::pid_t, std::ptr::null_mut(), 0) };
+        assert_eq!(waited, -1, "the child tells no one");
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while ended(child).is_none() && Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        assert_eq!(ended(child), Some(Ended::Exited(7)));
+        reap(&[child], Duration::ZERO);
+        assert_eq!(ended(child), None);
     }
 }
