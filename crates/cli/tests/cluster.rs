@@ -205,6 +205,71 @@ fn what_nodes_cannot_run_is_refused_in_a_sentence() {
     let program = compile(directory.path(), "forks", source, &["-fopenmp"]);
     let line = format!("run --nodes 2 -- {}", program.display());
     run(directory.path(), &line).refused(70, "fork");
+
+    let source = "#include <stdio.h>\nstatic void each(void (*f)(int)) { for (int i = 0; i < 3; i++) f(i); }\nint main(void) { int n = 0;\n void add(int i) { n += i; }\n void (*volatile f)(int) = add; each(f);\n#pragma omp parallel\n n++;\n return 0; }";
+    let program = compile(directory.path(), "nested", source, &["-fopenmp"]);
+    let line = format!("run --nodes 2 -- {}", program.display());
+    run(directory.path(), &line).refused(1, "runs code on its stack");
+
+    let source = "int main(void) { return 0; }\nvoid GOMP_parallel(void) {}";
+    let program = compile(directory.path(), "own", source, &[]);
+    let line = format!("run --nodes 2 -- {}", program.display());
+    run(directory.path(), &line).refused(126, "OpenMP runtime of its own");
+}
+
+#[test]
+fn what_runs_on_one_node_alone_is_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = "int main(void) { return 3; }";
+    let program = compile(directory.path(), "serial", source, &[]);
+    let ended = finish(&mut on_nodes(directory.path(), 2, &program));
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.stderr.contains("it runs in one process"), "{ended:?}");
+
+    let source = "#include <omp.h>\nint team(void) { int n = 0;\n#pragma omp parallel reduction(+ : n)\n n++;\n return n; }";
+    let flags = ["-fopenmp", "-shared", "-fPIC"];
+    compile(directory.path(), "libteam.so", source, &flags);
+    let source = "int team(void);\nint main(void) { return team(); }";
+    let link = [
+        format!("-L{}", directory.path().display()),
+        format!("-Wl,-rpath,{}", directory.path().display()),
+    ];
+    let mut flags = vec![link[0].as_str(), link[1].as_str(), "-lteam"];
+    let program = compile(directory.path(), "calls", source, &flags);
+    let ended = finish(&mut on_nodes(directory.path(), 2, &program));
+    assert!(
+        ended.stderr.contains("its libraries use OpenMP"),
+        "{ended:?}"
+    );
+    flags.extend(["-fopenmp", "-Wl,--no-as-needed"]);
+    let program = compile(directory.path(), "both", source, &flags);
+    let ended = finish(&mut on_nodes(directory.path(), 2, &program));
+    let warnings = ended.stderr.matches("whose code lies in a library").count();
+    assert_eq!((ended.code, warnings), (Some(2), 1), "{ended:?}");
+}
+
+#[test]
+fn instructions_that_cannot_be_read_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = r#"
+#include <omp.h>
+int counter;
+__attribute__((noinline)) void odd(void)
+{
+    __asm__ volatile("jmp 1f\n .byte 0x06\n 1: lock incl %0" : "+m"(counter));
+}
+int main(void)
+{
+#pragma omp parallel num_threads(1)
+    odd();
+    return counter;
+}
+"#;
+    let program = compile(directory.path(), "odd", source, &["-fopenmp"]);
+    let ended = finish(&mut on_nodes(directory.path(), 2, &program));
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let warnings = ended.stderr.matches("(in odd) look like an atomic").count();
+    assert_eq!(warnings, 1, "{ended:?}");
 }
 
 #[test]

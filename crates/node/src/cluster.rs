@@ -4,7 +4,20 @@ use crate::memory;
 use crate::node::Node;
 use fathomp_base::NodeId;
 use fathomp_omp::cluster::{Cell, Cluster};
-use std::io;
+use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Says once that regions of some kind are not spread.
+fn say_alone(said: &AtomicBool, which: &str) {
+    if !said.swap(true, Ordering::Relaxed) {
+        let line = format!(
+            "fathomp: warning: a region {which} runs on node 0 alone: \
+             nodes share what the program itself contains\n"
+        );
+        // Not `eprint!`, which panics if stderr is closed.
+        let _ = io::stderr().write_all(line.as_bytes());
+    }
+}
 
 impl Cluster for Node {
     fn node(&self) -> u32 {
@@ -24,7 +37,17 @@ impl Cluster for Node {
     }
 
     fn reaches(&self, code: usize, stack: usize) -> bool {
-        self.is_program_code(code) && self.pages().page_of(stack).is_some()
+        if !self.is_program_code(code) {
+            static SAID: AtomicBool = AtomicBool::new(false);
+            say_alone(&SAID, "whose code lies in a library");
+            return false;
+        }
+        if !self.is_shared(stack) {
+            static SAID: AtomicBool = AtomicBool::new(false);
+            say_alone(&SAID, "of a thread that the program has started by itself");
+            return false;
+        }
+        true
     }
 
     fn cancel(&self, region: u64) {

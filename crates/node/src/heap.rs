@@ -22,6 +22,12 @@ pub fn allocate(bytes: usize, align: usize, caller: usize) -> Option<Block> {
     })
 }
 
+/// Whether code at address `caller` is the C library's or ours.
+#[must_use]
+pub fn is_private(caller: usize) -> bool {
+    memory().is_none_or(|memory| memory.is_private(caller))
+}
+
 /// What became of a wish for a shared block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Block {

@@ -96,6 +96,13 @@ pub enum StartError {
     /// There is no such network.
     #[error("{NET_VARIABLE}: {0}")]
     Net(#[from] NetError),
+    /// Its stacks would have to be executable.
+    #[error(
+        "the program runs code on its stack (gcc's nested functions whose address is taken, \
+         Fortran's internal procedures that are passed on), which nodes cannot do: \
+         run it on one node, or link it with -z noexecstack if it does not"
+    )]
+    ExecutableStack,
     /// An address range is taken.
     #[error("cannot reserve addresses for what the nodes share: {0}")]
     Reserve(#[source] io::Error),
@@ -131,10 +138,20 @@ pub fn plan(variable: Option<&str>) -> Result<Option<Plan>, StartError> {
     if !wanted {
         return Ok(None);
     }
+    if image::program_executes_stacks() {
+        return Err(StartError::ExecutableStack);
+    }
     let scheme = scheme(std::env::var_os(FAULTS_VARIABLE))?;
     let net = std::env::var_os(NET_VARIABLE);
     let net = net.map(|text| text.to_string_lossy().parse()).transpose()?;
     Ok(Some(Plan { nodes, scheme, net }))
+}
+
+/// Whether the program has no OpenMP of its own, but a library that was loaded
+/// with it has.
+#[must_use]
+pub fn only_libraries_have_openmp() -> bool {
+    !image::program_needs(OPENMP) && image::library_needs(OPENMP)
 }
 
 /// How accesses are to be noticed.

@@ -6,10 +6,13 @@
 #![forbid(unsafe_code)]
 
 mod functions;
+mod place;
 mod sweep;
 mod waits;
 
 pub use waits::Wait;
+
+pub use place::describe;
 
 use fathomp_sys::text_patch::Site;
 use object::read::elf::{ElfFile64, FileHeader};

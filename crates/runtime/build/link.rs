@@ -4,7 +4,7 @@
 use std::env;
 use std::error::Error;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The name programs ask for, so that a preloaded copy satisfies them all.
@@ -12,7 +12,7 @@ const SONAME: &str = "libgomp.so.1";
 
 /// Functions of the C library that the cluster edition stands in front of, and
 /// what they are called in the archive.
-const IN_FRONT: [(&str, &str); 28] = [
+const IN_FRONT: [(&str, &str); 31] = [
     ("__libc_start_main", "fathomp_start_main"),
     ("malloc", "fathomp_malloc"),
     ("calloc", "fathomp_calloc"),
@@ -38,25 +38,29 @@ const IN_FRONT: [(&str, &str); 28] = [
     ("sched_yield", "fathomp_sched_yield"),
     ("sigaction", "fathomp_sigaction"),
     ("signal", "fathomp_signal"),
-    ("fork", "fathomp_fork"),
+    ("mprotect", "fathomp_mprotect"),
+    ("mremap", "fathomp_mremap"),
+    ("munmap", "fathomp_munmap"),
+    ("madvise", "fathomp_madvise"),
     ("sigprocmask", "fathomp_sigprocmask"),
     ("pthread_sigmask", "fathomp_pthread_sigmask"),
 ];
 
 /// What a library is there for.
-#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Edition {
     /// One process.
     Plain,
-    /// Several nodes: it also stands in front of the C library.
-    Cluster,
+    /// Several nodes: it also stands in front of the C library. What programs ask
+    /// for that were linked with an older one is in a file of assembly, since a
+    /// name has one version in a linker's script.
+    Cluster { older: PathBuf },
 }
 
 /// Links the archive into a shared library that exports what `map` names.
 pub(crate) fn library(
     archive: &Path,
     map: &Path,
-    edition: Edition,
+    edition: &Edition,
     output: &Path,
 ) -> Result<(), Box<dyn Error>> {
     let mut version_script = OsString::from("-Wl,--version-script=");
@@ -77,7 +81,8 @@ pub(crate) fn library(
         .args(["-static-libgcc", "-lgcc_eh", "-lpthread", "-ldl", "-lm"])
         .arg("-o")
         .arg(output);
-    if edition == Edition::Cluster {
+    if let Edition::Cluster { older } = edition {
+        command.arg(older);
         for (name, ours) in IN_FRONT {
             command.arg(format!("-Wl,--undefined={ours}"));
             command.arg(format!("-Wl,--defsym={name}={ours}"));

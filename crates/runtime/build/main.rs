@@ -15,13 +15,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates whose code ends up in the runtime library.
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 10] = [
     "abi",
     "node",
     "dsm",
     "transport",
     "heap",
     "omp",
+    "patch",
     "trace",
     "sys",
     "base",
@@ -51,14 +52,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     } else {
         let archive = cargo::build_archive(workspace, &out)?;
         let plain = workspace.join("crates/abi/libgomp.map");
-        link::library(&archive, &plain, Edition::Plain, &library)?;
+        link::library(&archive, &plain, &Edition::Plain, &library)?;
         let map = out.join("cluster.map");
         let front = workspace.join("crates/abi/cluster.map");
         fs::write(
             &map,
             fs::read_to_string(&plain)? + &fs::read_to_string(front)?,
         )?;
-        link::library(&archive, &map, Edition::Cluster, &cluster)?;
+        let older = workspace.join("crates/abi/cluster-older.s");
+        link::library(&archive, &map, &Edition::Cluster { older }, &cluster)?;
     }
     let probe = out.join("probe");
     link::probe(&manifest.join("probe"), &library, &probe)?;
@@ -83,6 +85,7 @@ fn declare_inputs(workspace: &Path) {
         "Cargo.toml",
         "crates/abi/libgomp.map",
         "crates/abi/cluster.map",
+        "crates/abi/cluster-older.s",
         "crates/runtime/probe",
         "crates/runtime/build",
     ] {

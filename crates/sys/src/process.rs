@@ -9,6 +9,14 @@ pub fn on_fork_in_child(hook: extern "C" fn()) -> bool {
     unsafe { pthread_atfork(None, None, Some(hook)) == 0 }
 }
 
+/// Calls `hook` before this process forks, in the forking thread.
+///
+/// Returns whether the C library took the hook.
+pub fn before_fork(hook: extern "C" fn()) -> bool {
+    // SAFETY: as above.
+    unsafe { pthread_atfork(Some(hook), None, None) == 0 }
+}
+
 unsafe extern "C" {
     fn pthread_atfork(
         prepare: Option<extern "C" fn()>,

@@ -7,32 +7,22 @@
 //! starts another program at once (`vfork`, `posix_spawn`, `system`, `popen`)
 //! does not come here.
 
-use super::next::Next;
 use fathomp_node::start;
 use fathomp_omp::cluster::Cluster as _;
+use fathomp_sys::process;
 
-static NEXT: Next = Next::new(c"fork");
+/// From now on `fork`, and what calls it in libraries (`daemon`, `forkpty`), end
+/// the program.
+pub(super) fn refuse() {
+    // If the C library has no room for the hook, it has none for a child either.
+    process::before_fork(forking);
+}
 
-/// As `fork`; ends a program that runs on several nodes.
-///
-/// # Safety
-/// As of the C library's function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fathomp_fork() -> libc::pid_t {
+extern "C" fn forking() {
     if let Some(node) = start::node() {
         node.fail(
             "the program calls fork, which nodes cannot do: run it on one node, \
              or let it start other programs by posix_spawn, system or popen",
         );
     }
-    let next = NEXT.address();
-    if next.is_null() {
-        return -1;
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe {
-        std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C" fn() -> libc::pid_t>(next)
-    };
-    // SAFETY: promised by our caller.
-    unsafe { next() }
 }

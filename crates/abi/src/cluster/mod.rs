@@ -1,12 +1,14 @@
 //! What stands in front of the C library in a program that runs on several
-//! nodes: the way into `main`, `fork`, the heap, and calls that hand memory to the
-//! kernel. The functions have names of their own here; only the cluster edition
+//! nodes: the way into `main`, the heap, calls that hand memory to the kernel, and
+//! what nodes cannot do. The functions have names of their own here; only the cluster edition
 //! of the library is linked so that they answer to the C library's
 //! (`crates/runtime/build/link.rs`, `crates/abi/cluster.map`).
 
-pub mod fork;
+mod caller;
+mod fork;
 pub mod heap;
 pub mod io;
+pub mod mappings;
 mod next;
 pub mod signals;
 pub mod start;

@@ -1,8 +1,9 @@
 //! `__libc_start_main`: where a program that runs on several nodes becomes
 //! several processes.
 
+use super::fork;
 use super::next::Next;
-use crate::fatal::fatal;
+use crate::fatal::{fatal, warn};
 use fathomp_node::Waits;
 use fathomp_node::start::{self, Forming, Plan};
 use fathomp_node::{Node, start::NODES_VARIABLE};
@@ -18,6 +19,7 @@ use fathomp_sys::signal_chain::{self, Interruption};
 use fathomp_sys::text_patch::{self, Hooks, PatchError};
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// C's `int main(int, char **, char **)`.
@@ -73,8 +75,15 @@ pub unsafe extern "C" fn fathomp_start_main(
 fn planned() -> Option<Plan> {
     let variable = std::env::var(NODES_VARIABLE).ok();
     let plan = start::plan(variable.as_deref()).and_then(|plan| {
-        if let Some(plan) = plan {
-            start::prepare(plan)?;
+        match plan {
+            Some(plan) => start::prepare(plan)?,
+            None if variable.is_some() && start::only_libraries_have_openmp() => {
+                warn(format_args!(
+                    "warning: the program runs in one process: its libraries use OpenMP, \
+                     but nodes share what the program itself contains"
+                ));
+            }
+            None => {}
         }
         Ok(plan)
     });
@@ -96,6 +105,7 @@ extern "C" fn clustered_main(
         return 1;
     };
     let waits = lead_atomics().unwrap_or_else(|error| fatal(format_args!("{error}")));
+    fork::refuse();
     let (settings, _) = runtime::read_environment();
     // Without a wish, one for each node: they are usually as many as there are
     // processors.
@@ -148,6 +158,7 @@ fn lead_atomics() -> Result<Waits, AtomicsError> {
     let program = std::env::current_exe().map_err(AtomicsError::Program)?;
     let found = fathomp_patch::analyse(&program, program_bias());
     let found = found.map_err(AtomicsError::Analyse)?;
+    say_doubtful(&program, &found.doubtful);
     let hooks = Hooks {
         enter: |_| with_node(Node::begin_atomic),
         leave: |_| with_node(Node::end_atomic),
@@ -162,6 +173,23 @@ fn lead_atomics() -> Result<Waits, AtomicsError> {
         true => Waits::ThenFlushes,
         false => Waits::Plainly,
     })
+}
+
+/// Says which instructions are left as they are although they look like atomics.
+fn say_doubtful(program: &Path, doubtful: &[usize]) {
+    let Some(first) = doubtful.first() else {
+        return;
+    };
+    let place = fathomp_patch::describe(program, first.wrapping_sub(program_bias()));
+    let more = match doubtful.len() - 1 {
+        0 => String::new(),
+        more => format!(" and at {more} more places"),
+    };
+    warn(format_args!(
+        "warning: {}: the bytes at {place}{more} look like an atomic instruction or a fence \
+         in code that cannot be read; if they are, nodes do not see each other's there",
+        program.display()
+    ));
 }
 
 fn with_node(action: fn(&Node)) {

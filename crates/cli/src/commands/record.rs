@@ -21,6 +21,9 @@ struct Answer<'a> {
 
 pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
     let program = program::examine(&plan.program.command)?;
+    if let Some(warning) = program.on_nodes(plan.cluster.nodes)? {
+        voice.warn(warning);
+    }
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
     let unpacked = fathomp_runtime::unpack().map_err(|error| launcher(error.into()))?;
     let recorded = recording::record(&Request {

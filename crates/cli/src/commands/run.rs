@@ -15,6 +15,9 @@ struct Answer {
 
 pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
     let program = program::examine(&plan.program.command)?;
+    if let Some(warning) = program.on_nodes(plan.cluster.nodes)? {
+        voice.warn(warning);
+    }
     let ended = start_and_wait(plan, &program, voice)
         .map_err(|failure| failure.with_code(exit::LAUNCHER))?;
     let answer = Answer {

@@ -26,6 +26,8 @@ pub(crate) struct Program {
 pub(crate) enum Suspicion {
     /// It does not name an OpenMP runtime (it may load one later).
     NotLinked,
+    /// It is a script, whose programs are not known before it runs.
+    Script,
     /// It contains an OpenMP runtime of its own, linked statically.
     OwnCopy,
 }
@@ -63,6 +65,8 @@ pub(crate) enum ProgramError {
     Privileged(PathBuf),
     #[error("{}: was built for LLVM's OpenMP interface (libomp), which fathomp does not support yet: build it with gcc -fopenmp", .0.display())]
     Llvm(PathBuf),
+    #[error("{}: contains an OpenMP runtime of its own, so it cannot run on several nodes: link it with the shared libgomp", .0.display())]
+    OwnCopy(PathBuf),
     #[error("{}: names the interpreter {interpreter}, which cannot be started: {source}", script.display())]
     Interpreter {
         script: PathBuf,
@@ -99,6 +103,22 @@ pub(crate) fn examine(command: &[OsString]) -> Result<Program, ProgramError> {
     })
 }
 
+impl Program {
+    /// Whether it can run on several nodes: what to tell the user if only
+    /// programs that it starts can.
+    pub(crate) fn on_nodes(&self, nodes: u16) -> Result<Option<String>, ProgramError> {
+        match self.suspicion {
+            Some(Suspicion::OwnCopy) if nodes > 1 => Err(ProgramError::OwnCopy(self.path.clone())),
+            Some(Suspicion::NotLinked) if nodes > 1 => Ok(Some(format!(
+                "{}: does not name an OpenMP runtime, so it runs in one process, \
+                 and of the programs that it starts those with OpenMP run on {nodes} nodes",
+                self.path.display()
+            ))),
+            _ => Ok(None),
+        }
+    }
+}
+
 fn look_inside(path: &Path, depth: u32) -> Result<Option<Suspicion>, ProgramError> {
     find::check_privileges(path)?;
     let start = elf::read_start(path)?;
@@ -108,8 +128,7 @@ fn look_inside(path: &Path, depth: u32) -> Result<Option<Suspicion>, ProgramErro
         }
         return find::file(Path::new(&interpreter))
             .and_then(|()| look_inside(Path::new(&interpreter), depth - 1))
-            // What a script runs in the end is not known before it runs.
-            .map(|_| Some(Suspicion::NotLinked))
+            .map(|_| Some(Suspicion::Script))
             .map_err(|source| ProgramError::Interpreter {
                 script: path.to_owned(),
                 interpreter: interpreter.to_string_lossy().into_owned(),

@@ -150,7 +150,7 @@ pub(super) fn remarks(program: &Program, recorded: bool, runtimes: &Runtimes) ->
     if !recorded && remarks.is_empty() {
         remarks.push(match program.suspicion {
             Some(Suspicion::OwnCopy) => "No OpenMP construct was seen: the program contains an OpenMP runtime that is linked statically; link it with the shared libgomp.".to_owned(),
-            Some(Suspicion::NotLinked) => "No OpenMP construct was seen: the program does not name an OpenMP runtime; was it built with -fopenmp?".to_owned(),
+            Some(Suspicion::NotLinked | Suspicion::Script) => "No OpenMP construct was seen: the program does not name an OpenMP runtime; was it built with -fopenmp?".to_owned(),
             None => "No OpenMP construct was seen: the program ended before its first parallel region, or its constructs run serially.".to_owned(),
         });
     }

@@ -180,6 +180,12 @@ impl Node {
         self.cancelled.load(Ordering::Relaxed)
     }
 
+    /// Whether an address is one of the memory that nodes share.
+    #[must_use]
+    pub fn is_shared(&self, address: usize) -> bool {
+        self.pages().page_of(address).is_some()
+    }
+
     /// Whether all nodes had that code from the start.
     pub(crate) fn is_program_code(&self, address: usize) -> bool {
         self.text.iter().any(|range| range.contains(&address))

@@ -74,6 +74,17 @@ impl Module<'_> {
     }
 }
 
+impl Module<'_> {
+    /// Whether it was linked with the library `name`.
+    fn needs(&self, name: &str) -> bool {
+        let dynamic = self.headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC);
+        dynamic.is_some_and(|header| {
+            let table = self.base.wrapping_add(header.p_vaddr as usize);
+            dynamic_needs(table as *const Dynamic, name.as_bytes())
+        })
+    }
+}
+
 /// The program's writable segments, without what the loader made read-only
 /// after relocation.
 #[must_use]
@@ -123,6 +134,22 @@ pub fn program_text() -> Vec<Range<usize>> {
     text
 }
 
+/// Whether the program asks for stacks that can be executed: gcc does for nested
+/// functions whose address is taken.
+#[must_use]
+pub fn program_executes_stacks() -> bool {
+    let mut executes = false;
+    each_module(|program| {
+        let stack = program
+            .headers
+            .iter()
+            .find(|h| h.p_type == libc::PT_GNU_STACK);
+        executes = stack.is_some_and(|h| h.p_flags & libc::PF_X != 0);
+        false
+    });
+    executes
+}
+
 /// Where the modules lie whose file name begins with one of `names`, and the
 /// one that contains `inside`.
 #[must_use]
@@ -152,15 +179,22 @@ pub fn modules_named(names: &[&str], inside: usize) -> Vec<Range<usize>> {
 pub fn program_needs(name: &str) -> bool {
     let mut needs = false;
     each_module(|program| {
-        let dynamic = program
-            .headers
-            .iter()
-            .find(|h| h.p_type == libc::PT_DYNAMIC);
-        if let Some(header) = dynamic {
-            let table = program.base.wrapping_add(header.p_vaddr as usize);
-            needs = dynamic_needs(table as *const Dynamic, name.as_bytes());
-        }
+        needs = program.needs(name);
         false
+    });
+    needs
+}
+
+/// Whether a library that was loaded with the program was linked with the
+/// library `name`.
+#[must_use]
+pub fn library_needs(name: &str) -> bool {
+    let mut needs = false;
+    let mut is_program = true;
+    each_module(|module| {
+        needs |= !is_program && module.needs(name);
+        is_program = false;
+        true
     });
     needs
 }
@@ -221,5 +255,8 @@ mod tests {
         assert!(libc[0].contains(&(libc::printf as *const () as usize)));
         assert!(program_needs("libc.so.6"));
         assert!(!program_needs("libgomp.so.1"));
+        assert!(library_needs("libc.so.6") || library_needs("ld-linux-x86-64.so.2"));
+        assert!(!library_needs("libgomp.so.1"));
+        assert!(!program_executes_stacks());
     }
 }
