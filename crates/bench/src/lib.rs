@@ -4,7 +4,8 @@
 //! samples. This crate builds it with any compiler ([`suite`]), runs it under
 //! every OpenMP runtime in turn ([`run`]), keeps all samples in a document
 //! ([`result`]) and says what they mean ([`summary`]). The programs know no
-//! statistics and the driver knows no OpenMP.
+//! statistics and the driver knows no OpenMP. [`prices`] does the same for a
+//! program that runs on several nodes.
 #![forbid(unsafe_code)]
 
 pub mod compiler;
@@ -12,6 +13,7 @@ pub mod machine;
 pub mod moments;
 pub mod noise;
 pub mod output;
+pub mod prices;
 pub mod read;
 pub mod result;
 pub mod run;

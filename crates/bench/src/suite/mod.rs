@@ -13,3 +13,4 @@ pub use sources::SuiteName;
 
 pub(crate) use answer::{Asked, Probed};
 pub(crate) use build::last_words;
+pub(crate) use sources::beginning_with;

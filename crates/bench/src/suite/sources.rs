@@ -84,6 +84,16 @@ fn program(folder: &str, place: &str) -> Vec<Source> {
     ALL.iter().filter_map(source).collect()
 }
 
+/// The files whose paths under `suites/` begin in one of these ways.
+pub(crate) fn beginning_with(beginnings: &[&str]) -> impl Iterator<Item = Source> {
+    let wanted = |path: &str| beginnings.iter().any(|begin| path.starts_with(begin));
+    ALL.iter().filter_map(move |(path, text)| {
+        let (_, name) = path.rsplit_once('/')?;
+        let needed = true;
+        wanted(path).then_some(Source { name, text, needed })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,293 @@
+/* What keeping memory consistent between nodes costs, event by event.
+ *
+ *     prices faults PAGES ROUNDS LIMIT_MS
+ *     prices sync REPS ROUNDS LIMIT_MS
+ *
+ * Plain OpenMP with one thread on each node; see README.md. The procedure of
+ * `faults` is that of J. Cai, A. P. Rendell, P. E. Strazdins, H. J. Wong,
+ * "Performance Models for Cluster-Enabled OpenMP Implementations", ACSAC 2008.
+ */
+#define _GNU_SOURCE
+#include "clock.h"
+#include "json.h"
+#include <omp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE_BYTES 4096
+#define PAGE_WORDS (PAGE_BYTES / sizeof(uint64_t))
+#define ALL_BYTES 0x0101010101010101 /* added to a word, it changes every byte */
+#define ROUNDS_MIN 3
+#define SAMPLES_MAX 6 /* a thread's kinds of samples */
+#define WRONG_USAGE 2
+
+static volatile uint64_t *shared;
+static size_t words;    /* in the shared array and in each private one */
+static long rounds;     /* wanted */
+static long done;       /* rounds that were measured */
+static double limit_ns; /* on all rounds together */
+static int stop;        /* written before a barrier, read after it */
+
+/* By kind and round; filled at the end, because writing here is shared too. */
+static double *samples[SAMPLES_MAX];
+
+/* Memory that is this process's own; the heap is shared. */
+static void *map_private(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        fputs("there is not enough memory\n", stderr);
+        exit(1);
+    }
+    return memory;
+}
+
+/* Changes every other word, so that what changed of a page is half of it. */
+static void write_half(volatile uint64_t *array, uint64_t value)
+{
+    for (size_t i = 0; i < words; i += 2)
+        array[i] = value;
+}
+
+static uint64_t read_all(const volatile uint64_t *array)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < words; i++)
+        sum += array[i];
+    return sum;
+}
+
+static double time_write(volatile uint64_t *array, uint64_t value)
+{
+    double start = wall_ns();
+    write_half(array, value);
+    return wall_ns() - start;
+}
+
+static double time_read(const volatile uint64_t *array, uint64_t *sum)
+{
+    double start = wall_ns();
+    *sum = read_all(array);
+    return wall_ns() - start;
+}
+
+/* Until all threads have come out of a barrier: a thread may leave it before
+ * what it has sent is where it belongs. */
+static double time_meeting(void)
+{
+    double start = wall_ns();
+#pragma omp barrier
+#pragma omp barrier
+    return wall_ns() - start;
+}
+
+/* A thread's samples, out of everybody's way until the end. */
+struct own {
+    double *kind[SAMPLES_MAX];
+    long count;
+};
+
+static struct own own_samples(void)
+{
+    struct own own = {.count = 0};
+    for (int kind = 0; kind < SAMPLES_MAX; kind++)
+        own.kind[kind] = map_private((size_t)(rounds + 1) * sizeof(double));
+    return own;
+}
+
+/* Whether all begin another round; a barrier. The first round is for warming up. */
+static int another_round(long round, double began_ns)
+{
+    int late = round > ROUNDS_MIN && wall_ns() - began_ns > limit_ns;
+    if (omp_get_thread_num() == 0 && (round > rounds || late))
+        stop = 1;
+#pragma omp barrier
+    return !stop;
+}
+
+enum { LOCAL_WRITE, WRITE_HERE, FETCH, REMOTE_WRITE, DIFFS, READ_THERE };
+
+static void keep(const struct own *own, int first, int last, long count)
+{
+    for (int kind = first; kind <= last; kind++)
+        memcpy(samples[kind], own->kind[kind] + 1, (size_t)count * sizeof(double));
+}
+
+/* The array's home is node 0, where it was allocated. */
+static long faults(void)
+{
+    long wrong = 0;
+#pragma omp parallel reduction(+ : wrong)
+    {
+        int me = omp_get_thread_num();
+        volatile uint64_t *private = map_private(words * sizeof(uint64_t));
+        struct own own = own_samples();
+        double began_ns = wall_ns();
+        uint64_t sum;
+        write_half(private, 1);
+        long round = 0;
+        for (; another_round(round, began_ns); round++) {
+            uint64_t value = ALL_BYTES * (uint64_t)(2 * round + 1);
+            if (me < 2)
+                read_all(shared);
+#pragma omp barrier
+            if (me == 0) {
+                own.kind[WRITE_HERE][round] = time_write(private, value);
+                own.kind[LOCAL_WRITE][round] = time_write(shared, value);
+            }
+#pragma omp barrier
+            if (me == 1) {
+                own.kind[READ_THERE][round] = time_read(private, &sum);
+                own.kind[FETCH][round] = time_read(shared, &sum);
+                wrong += sum != value * (words / 2);
+                double write = time_write(shared, value + ALL_BYTES);
+                own.kind[REMOTE_WRITE][round] = write - time_write(private, value);
+            }
+            double full = time_meeting();
+            own.kind[DIFFS][round] = full - time_meeting();
+            if (me == 0)
+                wrong += read_all(shared) != (value + ALL_BYTES) * (words / 2);
+        }
+        if (me == 0) {
+            done = round - 1;
+            keep(&own, LOCAL_WRITE, WRITE_HERE, round - 1);
+        } else if (me == 1) {
+            keep(&own, FETCH, READ_THERE, round - 1);
+        }
+    }
+    for (long r = 0; r < done; r++) {
+        samples[LOCAL_WRITE][r] -= samples[WRITE_HERE][r];
+        samples[FETCH][r] -= samples[READ_THERE][r];
+    }
+    return wrong;
+}
+
+enum { REGION, BARRIER, LOCK, FLUSH };
+
+static double time_regions(long reps)
+{
+    double start = wall_ns();
+    for (long r = 0; r < reps; r++) {
+#pragma omp parallel
+        __asm__ volatile("" ::: "memory");
+    }
+    return wall_ns() - start;
+}
+
+/* All threads ask for one lock: the time between two grants. */
+static double time_locks(omp_lock_t *lock, long reps)
+{
+    double start = wall_ns();
+    for (long r = 0; r < reps; r++) {
+        omp_set_lock(lock);
+        omp_unset_lock(lock);
+    }
+#pragma omp barrier
+    return (wall_ns() - start) / omp_get_num_threads();
+}
+
+static double time_flushes(long reps)
+{
+    double start = wall_ns();
+    for (long r = 0; r < reps; r++) {
+#pragma omp flush
+    }
+    return wall_ns() - start;
+}
+
+static void sync(long reps)
+{
+    static omp_lock_t lock;
+    omp_init_lock(&lock);
+    double began_ns = wall_ns();
+    for (long r = 0; r <= rounds; r++) {
+        double time = time_regions(reps);
+        if (r > 0)
+            samples[REGION][r - 1] = time;
+    }
+#pragma omp parallel
+    {
+        int last = omp_get_thread_num() == omp_get_num_threads() - 1;
+        struct own own = own_samples();
+        long round = 0;
+        for (; another_round(round, began_ns); round++) {
+            double start = wall_ns();
+            for (long r = 0; r < reps; r++) {
+#pragma omp barrier
+            }
+            own.kind[BARRIER][round] = wall_ns() - start;
+            own.kind[LOCK][round] = time_locks(&lock, reps);
+            own.kind[FLUSH][round] = time_flushes(reps);
+        }
+        if (last) {
+            done = round - 1;
+            keep(&own, BARRIER, FLUSH, done);
+        }
+    }
+    for (int kind = REGION; kind <= FLUSH; kind++)
+        for (long r = 0; r < done; r++)
+            samples[kind][r] /= (double)reps;
+}
+
+static long number(const char *text)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+    return *end == '\0' && value > 0 && value <= 1000000 ? value : 0;
+}
+
+static void print_per_page(const char *name, double *times_ns)
+{
+    for (long r = 0; r < done; r++)
+        times_ns[r] /= (double)(words / PAGE_WORDS);
+    json_array(name, times_ns, done);
+}
+
+int main(int argc, char **argv)
+{
+    long size = argc == 5 ? number(argv[2]) : 0;
+    rounds = argc == 5 ? number(argv[3]) : 0;
+    limit_ns = argc == 5 ? (double)number(argv[4]) * 1e6 : 0;
+    int is_faults = argc == 5 && strcmp(argv[1], "faults") == 0;
+    int is_sync = argc == 5 && strcmp(argv[1], "sync") == 0;
+    if (!size || !rounds || limit_ns <= 0 || (!is_faults && !is_sync)) {
+        fputs("usage: prices faults PAGES ROUNDS LIMIT_MS | sync REPS ROUNDS LIMIT_MS\n", stderr);
+        return WRONG_USAGE;
+    }
+    int threads = omp_get_max_threads();
+    if (threads < 2) {
+        fputs("prices are those of 2 or more threads: set OMP_NUM_THREADS\n", stderr);
+        return WRONG_USAGE;
+    }
+    for (int kind = 0; kind < SAMPLES_MAX; kind++)
+        samples[kind] = calloc((size_t)rounds + 1, sizeof(double));
+    words = is_faults ? (size_t)size * PAGE_WORDS : 0;
+    shared = aligned_alloc(PAGE_BYTES, ((size_t)size + 1) * PAGE_BYTES);
+    if (!shared || !samples[SAMPLES_MAX - 1]) {
+        fputs("there is not enough memory\n", stderr);
+        return 1;
+    }
+    memset((void *)shared, 0, (size_t)size * PAGE_BYTES);
+    long wrong = 0;
+    if (is_faults)
+        wrong = faults();
+    else
+        sync(size);
+    printf("{\"threads\":%d,\"wrong\":%ld", threads, wrong);
+    if (is_faults) {
+        print_per_page("local_write_ns", samples[LOCAL_WRITE]);
+        print_per_page("remote_write_ns", samples[REMOTE_WRITE]);
+        print_per_page("fetch_ns", samples[FETCH]);
+        print_per_page("diff_to_home_ns", samples[DIFFS]);
+    } else {
+        json_array("region_ns", samples[REGION], done);
+        json_array("barrier_ns", samples[BARRIER], done);
+        json_array("lock_ns", samples[LOCK], done);
+        json_array("flush_ns", samples[FLUSH], done);
+    }
+    printf("}\n");
+    return 0;
+}
