@@ -4,6 +4,7 @@
 //! * [`predict()`]: from recordings with a few thread counts to a
 //!   [`Prediction`]: how the program will scale, with intervals and in words.
 //! * [`sdp`]: from counts of page faults to speedup on a cluster, as published.
+//! * [`validate`]: all of these held against what was measured.
 //!
 //! A program's time is the sum of its serial part and its outermost regions,
 //! and a region's time the sum of [`Term`]s (the shapes are in `model`). An
@@ -36,6 +37,7 @@ mod program;
 mod runs;
 pub mod sdp;
 mod terms;
+pub mod validate;
 mod words;
 
 pub use outcome::{

@@ -3,6 +3,7 @@
 //! Filled by calibration, read by prediction. Other versions than
 //! [`VERSION`] are refused, because a misread price is worse than none.
 
+use crate::sdp::{Cluster, ClusterError};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use thiserror::Error;
@@ -55,6 +56,9 @@ pub struct Machine {
     /// Data and unified caches, smallest level first.
     #[serde(default)]
     pub caches: Vec<Cache>,
+    /// What keeping memory consistent between nodes costs, if that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<Cluster>,
 }
 
 /// Prices of constructs in a team of a certain size.
@@ -126,6 +130,9 @@ pub enum MachineError {
         /// What it says.
         what: String,
     },
+    /// What it says about a cluster cannot be.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
 }
 
 impl Machine {
@@ -135,7 +142,8 @@ impl Machine {
     /// If it is not JSON, has another schema or version, or holds numbers that
     /// cannot be.
     pub fn from_json(text: &str) -> Result<Self, MachineError> {
-        let value: serde_json::Value = serde_json::from_str(text).map_err(MachineError::Parse)?;
+        let mut value: serde_json::Value =
+            serde_json::from_str(text).map_err(MachineError::Parse)?;
         if let Some(schema) = value.get("schema").and_then(|schema| schema.as_str())
             && schema != SCHEMA
         {
@@ -146,7 +154,10 @@ impl Machine {
         {
             return Err(MachineError::Version(version));
         }
-        let machine: Self = serde_json::from_value(value).map_err(MachineError::Parse)?;
+        let cluster = value.get_mut("cluster").map(serde_json::Value::take);
+        let cluster = cluster.filter(|cluster| !cluster.is_null());
+        let mut machine: Self = serde_json::from_value(value).map_err(MachineError::Parse)?;
+        machine.cluster = cluster.map(Cluster::from_value).transpose()?;
         machine.check()?;
         Ok(machine)
     }
@@ -189,6 +200,7 @@ impl Machine {
             constructs: Vec::new(),
             bandwidth: Vec::new(),
             caches: Vec::new(),
+            cluster: None,
         }
     }
 

@@ -253,6 +253,7 @@ fn clusters_that_cannot_be_are_refused_in_a_sentence() {
         "{".to_owned(),
         "[]".to_owned(),
         "{}".to_owned(),
+        changed("fathomp.cluster", "fathomp.analysis"),
         changed("fathomp.cluster", "fathomp.machine"),
         changed("\"version\": 1", "\"version\": 2"),
         changed("fetch_fault_us", "fetch_us"),

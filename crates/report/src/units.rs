@@ -59,6 +59,12 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// A relative error.
+pub(crate) fn signed(error: f64) -> String {
+    let sign = if error < 0.0 { "-" } else { "+" };
+    format!("{sign}{}", percent(error.abs()))
+}
+
 /// A plain ratio such as a speedup, with two decimals below ten.
 pub(crate) fn ratio(value: f64) -> String {
     if !value.is_finite() {

@@ -7,6 +7,8 @@
 
 use super::counts::{Prices, Protocol};
 use super::derive;
+use super::measured::Measured;
+use crate::machine;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -65,6 +67,9 @@ pub struct Cluster {
     /// Measured prices of a home-based protocol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<HomePrices>,
+    /// How `fathomp calibrate` measured them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measured>,
 }
 
 /// A network between nodes.
@@ -153,6 +158,11 @@ pub enum ClusterError {
         "this is no description of a cluster ({0}); write its fields as the guide to predictions shows them"
     )]
     Parse(#[source] serde_json::Error),
+    /// A machine whose calibration did not measure a cluster.
+    #[error(
+        "this machine description has no prices of a cluster: run `fathomp calibrate --nodes 2 -o FILE` to measure them"
+    )]
+    Machine,
     /// A JSON file of another kind.
     #[error("this file has schema {0:?} instead of \"{CLUSTER_SCHEMA}\"; give a cluster's file")]
     Schema(String),
@@ -231,13 +241,23 @@ impl Cluster {
         }
     }
 
-    /// Reads a description.
+    /// Reads a description, or that inside a machine's.
     ///
     /// # Errors
     /// If it is not JSON, has another schema or version, or holds numbers that
     /// cannot be.
     pub fn from_json(text: &str) -> Result<Self, ClusterError> {
-        let value: serde_json::Value = serde_json::from_str(text).map_err(ClusterError::Parse)?;
+        let mut value: serde_json::Value =
+            serde_json::from_str(text).map_err(ClusterError::Parse)?;
+        if value.get("schema").and_then(|schema| schema.as_str()) == Some(machine::SCHEMA) {
+            let cluster = value.get_mut("cluster").map(serde_json::Value::take);
+            value = cluster.ok_or(ClusterError::Machine)?;
+        }
+        Self::from_value(value)
+    }
+
+    /// The same from parsed JSON.
+    pub(crate) fn from_value(value: serde_json::Value) -> Result<Self, ClusterError> {
         if let Some(schema) = value.get("schema").and_then(|schema| schema.as_str())
             && schema != CLUSTER_SCHEMA
         {
@@ -295,6 +315,7 @@ impl Cluster {
                 return wrong("home.diffs_to_home does not ascend".to_owned());
             }
         }
+        numbers.extend(self.measured.iter().flat_map(Measured::numbers));
         match numbers.iter().find(|(_, value)| !POSSIBLE.contains(value)) {
             Some((field, value)) => wrong(format!("{field} is {value}")),
             None => Ok(()),

@@ -27,6 +27,7 @@ mod cluster;
 mod counts;
 mod csv;
 mod derive;
+mod measured;
 mod model;
 mod predict;
 mod recordings;
@@ -37,6 +38,7 @@ pub use cluster::{
 };
 pub use counts::{Counted, Counts, Event, Prices, Program, Protocol, Row, Run, Scope};
 pub use csv::{CountsError, ReadCountsError};
+pub use measured::{Ends, Measured, Priced, Synchronisation};
 pub use model::{Breakdown, RegionCost, aggregate, critical, fit_f};
 pub use predict::{
     Dominating, F, MeanError, Model, Point, Predicted, Question, SCHEMA, SdpError, Speedups, Term,

@@ -6,12 +6,14 @@ mod grid;
 mod prediction;
 mod regions;
 mod sdp;
+mod validation;
 
 pub use crate::units::duration;
 pub use grid::Grid;
 pub use prediction::prediction;
 pub use regions::{RegionOptions, regions};
 pub use sdp::sdp;
+pub use validation::validation;
 
 use crate::view::words;
 

@@ -2,7 +2,7 @@
 
 use super::grid::Grid;
 use super::{WIDTH_MIN, printable, wrapped};
-use crate::units::{NOTHING, duration, percent, ratio};
+use crate::units::{NOTHING, duration, percent, ratio, signed};
 use crate::view::words;
 use fathomp_predict::sdp::{Event, Model, Point, Predicted, Protocol, Term};
 use std::collections::BTreeSet;
@@ -282,11 +282,6 @@ fn costliest(point: &Point) -> String {
         let name = words::shorten(&printable(&region.region), REGION_MAX);
         format!("{name}{thread} {share}")
     })
-}
-
-fn signed(error: f64) -> String {
-    let sign = if error < 0.0 { "-" } else { "+" };
-    format!("{sign}{}", percent(error.abs()))
 }
 
 fn capital(words: &str) -> String {

@@ -1,0 +1,74 @@
+//! How a cluster's prices were measured, and what was measured beside them.
+
+use super::cluster::Network;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Ends of a 95 % interval.
+pub type Ends = [f64; 2];
+
+/// Circumstances and precision of measured prices.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// When, nanoseconds since the Unix epoch.
+    pub unix_ns: u64,
+    /// The network that was emulated between processes of one machine, as it was
+    /// asked for; none: the machine's own memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_emulated: Option<Network>,
+    /// Interval of the network's latency.
+    pub latency_us: Ends,
+    /// Interval of its bandwidth.
+    pub bandwidth_mb_per_s: Ends,
+    /// Intervals of the prices, by their names.
+    pub prices_us: BTreeMap<String, Ends>,
+    /// Prices of synchronisation by number of nodes, ascending.
+    #[serde(default)]
+    pub synchronisation: Vec<Synchronisation>,
+}
+
+/// What synchronisation costs among so many nodes of one thread each.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Synchronisation {
+    /// How many.
+    pub nodes: u32,
+    /// An empty parallel region.
+    pub region_us: Priced,
+    /// A barrier.
+    pub barrier_us: Priced,
+    /// From one grant of a lock that all ask for to the next.
+    pub lock_us: Priced,
+    /// A flush of nothing.
+    pub flush_us: Priced,
+}
+
+/// A median and its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Priced {
+    /// The median.
+    pub median: f64,
+    /// Its interval.
+    pub interval: Ends,
+}
+
+impl Measured {
+    /// Every number with a name, to be checked.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let ends = |name, ends: Ends| ends.map(|end| (name, end));
+        let network = ends("measured.latency_us", self.latency_us)
+            .into_iter()
+            .chain(ends("measured.bandwidth_mb_per_s", self.bandwidth_mb_per_s));
+        let medians = self.synchronisation.iter().flat_map(|row| {
+            [
+                ("measured.synchronisation.region_us", row.region_us.median),
+                ("measured.synchronisation.barrier_us", row.barrier_us.median),
+                ("measured.synchronisation.lock_us", row.lock_us.median),
+                ("measured.synchronisation.flush_us", row.flush_us.median),
+            ]
+        });
+        network.chain(medians)
+    }
+}

@@ -1,0 +1,358 @@
+//! Predictions held against what was measured: every number of threads is
+//! predicted from all others, by our model, by the published ones and by simple
+//! ones, in the form of table 4 of the ACSAC 2008 paper that [`sdp`](crate::sdp)
+//! is from.
+
+use crate::runs::{PredictError, Runs, threads_of};
+use crate::sdp::{
+    self, Cluster, ClusterError, Counted, Protocol, RecordingsError, mean_relative_error,
+};
+use crate::{Options, predict};
+use fathomp_analyse::Analysis;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use thiserror::Error;
+
+/// Name of the schema in JSON.
+pub const SCHEMA: &str = "fathomp.validation";
+/// Version of the schema in JSON.
+pub const VERSION: u32 = 1;
+
+/// Who predicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Predictor {
+    /// p threads are p times as fast.
+    Ideal,
+    /// Amdahl's law, fitted to the other numbers of threads.
+    Amdahl,
+    /// The universal scalability law, fitted likewise.
+    Usl,
+    /// Our model, fitted likewise.
+    Fathomp,
+    /// The critical-path model.
+    Critical,
+    /// The aggregate model if all faults overlap.
+    #[serde(rename = "aggregate_f0")]
+    AggregateF0,
+    /// The aggregate model if no faults overlap.
+    #[serde(rename = "aggregate_f1")]
+    AggregateF1,
+    /// The aggregate model with the f that fits the other numbers of threads.
+    AggregateFit,
+}
+
+/// What was predicted and what was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Validated {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// [`VERSION`].
+    pub version: u32,
+    /// Whose prices the published models used, if any.
+    pub cluster: Option<String>,
+    /// By program and number of threads; not 1, to which speedups are relative.
+    pub rows: Vec<Row>,
+    /// Mean errors over programs: the form of the published table 4.
+    pub errors: Vec<PredictorError>,
+    /// What makes the comparison doubtful, in words.
+    pub warnings: Vec<String>,
+}
+
+/// A number of threads of a program.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// The program.
+    pub program: String,
+    /// Threads of all nodes together.
+    pub threads: u32,
+    /// Recordings with so many.
+    pub runs: u32,
+    /// Threads that shared processors: their time is also waiting for these.
+    pub oversubscribed: bool,
+    /// Median time with one thread over the median with so many.
+    pub speedup_observed: f64,
+    /// In the order of [`Predictor`]; those who cannot say are left out.
+    pub predictions: Vec<Cell>,
+}
+
+/// A predicted speedup.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// Who predicts.
+    pub predictor: Predictor,
+    /// What.
+    pub speedup: f64,
+    /// (predicted - observed) / observed.
+    pub relative_error: f64,
+    /// Whether what was observed lies in the interval, if there is one.
+    pub inside: Option<bool>,
+}
+
+/// Mean error of a predictor over programs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PredictorError {
+    /// Who predicts.
+    pub predictor: Predictor,
+    /// Threads.
+    pub threads: u32,
+    /// Programs.
+    pub programs: u32,
+    /// Mean of |predicted - observed| / observed.
+    pub mean_relative_error: f64,
+}
+
+/// A cluster, and which of its prices are meant.
+#[derive(Clone, Copy, Debug)]
+pub struct Priced<'a> {
+    /// The cluster that the recordings were made on.
+    pub cluster: &'a Cluster,
+    /// With which protocol's prices; none: those of the protocol counted.
+    pub protocol: Option<Protocol>,
+    /// Size of a diff to a home; none: a page.
+    pub diff_bytes: Option<u32>,
+}
+
+/// Why nothing can be validated.
+#[derive(Debug, Error)]
+pub enum ValidateError {
+    /// Nothing to predict from.
+    #[error(transparent)]
+    Predict(#[from] PredictError),
+    /// Nothing to relate speedups to.
+    #[error(
+        "no recording of {program} has 1 thread: speedups are relative to it, so make one with `fathomp record --threads 1`"
+    )]
+    Alone {
+        /// Which program.
+        program: String,
+    },
+    /// Nothing to compare with.
+    #[error(
+        "all recordings have 1 thread, whose speedup is 1: give recordings with other numbers too"
+    )]
+    OnlyAlone,
+    /// No counts for the published models.
+    #[error(transparent)]
+    Counts(#[from] RecordingsError),
+    /// No prices for them.
+    #[error(transparent)]
+    Prices(#[from] ClusterError),
+}
+
+/// Predicts each number of threads from all others, and with a cluster also by
+/// the published models from its own counts, and compares with what was
+/// observed. Recordings may be of several programs, and several of each number
+/// of threads.
+///
+/// # Errors
+/// If a program lacks a recording with 1 thread or any other, or with a cluster
+/// none was made on several nodes.
+pub fn validate(
+    analyses: &[&Analysis],
+    options: &Options,
+    priced: Option<Priced<'_>>,
+) -> Result<Validated, ValidateError> {
+    let mut programs: BTreeMap<&str, Vec<&Analysis>> = BTreeMap::new();
+    for analysis in analyses {
+        let name = analysis.program.name.as_str();
+        programs.entry(name).or_default().push(analysis);
+    }
+    if programs.is_empty() {
+        return Err(PredictError::Nothing.into());
+    }
+    let (mut rows, mut counted) = (Vec::new(), false);
+    for (name, analyses) in &programs {
+        let runs = Runs::new(analyses)?;
+        let alone_ns = runs.median(1).ok_or_else(|| ValidateError::Alone {
+            program: (*name).to_owned(),
+        })?;
+        let mut published = match priced {
+            Some(priced) => published(&runs, alone_ns, priced)?,
+            None => BTreeMap::new(),
+        };
+        counted |= !published.is_empty();
+        let processors = Some(runs.processors()).filter(|known| *known > 0);
+        for group in runs.groups.iter().filter(|group| group.threads > 1) {
+            let threads = group.threads;
+            let observed = alone_ns / group.median();
+            let mut predictions = vec![cell(Predictor::Ideal, threads.into(), observed)];
+            predictions.extend(fitted(analyses, threads, alone_ns, observed, options)?);
+            predictions.extend(published.remove(&threads).unwrap_or_default());
+            rows.push(Row {
+                program: (*name).to_owned(),
+                threads,
+                runs: group.runs.len() as u32,
+                oversubscribed: processors.is_some_and(|most| threads > most),
+                speedup_observed: observed,
+                predictions,
+            });
+        }
+    }
+    if rows.is_empty() {
+        return Err(ValidateError::OnlyAlone);
+    }
+    if priced.is_some() && !counted {
+        return Err(RecordingsError::NoCounts.into());
+    }
+    Ok(Validated {
+        schema: SCHEMA,
+        version: VERSION,
+        cluster: priced.map(|priced| priced.cluster.name.clone()),
+        errors: errors(&rows),
+        warnings: warnings(&rows),
+        rows,
+    })
+}
+
+fn cell(predictor: Predictor, speedup: f64, observed: f64) -> Cell {
+    Cell {
+        predictor,
+        speedup,
+        relative_error: speedup / observed - 1.0,
+        inside: None,
+    }
+}
+
+/// Predictions from all numbers of threads but this one.
+fn fitted(
+    analyses: &[&Analysis],
+    threads: u32,
+    alone_ns: f64,
+    observed: f64,
+    options: &Options,
+) -> Result<Vec<Cell>, ValidateError> {
+    let others: Vec<&Analysis> = analyses
+        .iter()
+        .copied()
+        .filter(|analysis| threads_of(analysis) != threads)
+        .collect();
+    let options = Options {
+        at: vec![threads],
+        ..options.clone()
+    };
+    let prediction = predict(&others, &options)?;
+    let mut cells = Vec::new();
+    for (name, predictor) in [("amdahl", Predictor::Amdahl), ("usl", Predictor::Usl)] {
+        let baseline = prediction.baselines.iter().find(|one| one.name == name);
+        let points = baseline.into_iter().flat_map(|one| &one.points);
+        let times = points.filter(|(at, _)| *at == threads);
+        cells.extend(times.map(|(_, time_ns)| cell(predictor, alone_ns / time_ns, observed)));
+    }
+    let points = prediction.points.iter();
+    cells.extend(
+        points
+            .filter(|point| point.threads == threads)
+            .map(|point| {
+                let observed_ns = alone_ns / observed;
+                Cell {
+                    inside: Some((point.low_ns..=point.high_ns).contains(&observed_ns)),
+                    ..cell(Predictor::Fathomp, alone_ns / point.time_ns, observed)
+                }
+            }),
+    );
+    Ok(cells)
+}
+
+/// The published models' predictions, by number of threads; none if there are
+/// no counts.
+fn published(
+    runs: &Runs<'_>,
+    alone_ns: f64,
+    priced: Priced<'_>,
+) -> Result<BTreeMap<u32, Vec<Cell>>, ValidateError> {
+    let middle: Vec<&Analysis> = runs
+        .groups
+        .iter()
+        .map(|one| one.middle().analysis)
+        .collect();
+    let counted = match Counted::from_analyses(&middle, Some(alone_ns)) {
+        Err(RecordingsError::NoCounts) => return Ok(BTreeMap::new()),
+        counted => counted?,
+    };
+    let protocol = priced.protocol.unwrap_or(counted.protocol);
+    let prices = priced.cluster.prices(protocol, priced.diff_bytes)?.prices;
+    let mut runs_counted: Vec<sdp::Run> = Vec::new();
+    for program in counted.programs {
+        runs_counted.extend(program.runs);
+    }
+    for run in &mut runs_counted {
+        let observed_ns = runs.median(run.threads);
+        run.speedup_observed = observed_ns.map(|observed_ns| alone_ns / observed_ns);
+    }
+    let mut cells = BTreeMap::new();
+    for run in &runs_counted {
+        let Some(observed) = run.speedup_observed else {
+            continue;
+        };
+        let others: Vec<sdp::Run> = runs_counted
+            .iter()
+            .filter(|other| other.threads != run.threads)
+            .cloned()
+            .collect();
+        let aggregate = |f: f64| sdp::aggregate(run, &prices, f);
+        let all = [
+            (
+                Predictor::Critical,
+                sdp::critical(run, &prices).map(|found| found.0),
+            ),
+            (Predictor::AggregateF0, aggregate(0.0)),
+            (Predictor::AggregateF1, aggregate(1.0)),
+            (
+                Predictor::AggregateFit,
+                sdp::fit_f(&others, &prices).and_then(aggregate),
+            ),
+        ];
+        let found = all.into_iter().filter_map(|(predictor, time)| {
+            Some(cell(predictor, alone_ns / time?.time_ns(), observed))
+        });
+        cells.insert(run.threads, found.collect());
+    }
+    Ok(cells)
+}
+
+fn errors(rows: &[Row]) -> Vec<PredictorError> {
+    let all = || {
+        rows.iter()
+            .flat_map(|row| row.predictions.iter().map(move |cell| (row, cell)))
+    };
+    let kinds: BTreeSet<(Predictor, u32)> = all()
+        .map(|(row, cell)| (cell.predictor, row.threads))
+        .collect();
+    kinds
+        .into_iter()
+        .filter_map(|(predictor, threads)| {
+            let same =
+                |row: &Row, cell: &Cell| row.threads == threads && cell.predictor == predictor;
+            let pairs: Vec<(f64, f64)> = all()
+                .filter(|(row, cell)| same(row, cell))
+                .map(|(row, cell)| (cell.speedup, row.speedup_observed))
+                .collect();
+            Some(PredictorError {
+                predictor,
+                threads,
+                programs: pairs.len() as u32,
+                mean_relative_error: mean_relative_error(&pairs)?,
+            })
+        })
+        .collect()
+}
+
+fn warnings(rows: &[Row]) -> Vec<String> {
+    let shared = rows.iter().filter(|row| row.oversubscribed);
+    let shared: BTreeSet<u32> = shared.map(|row| row.threads).collect();
+    let mut warnings = Vec::new();
+    if let Some(least) = shared.first() {
+        warnings.push(format!(
+            "Runs with {least} threads or more shared processors: what was observed holds their waiting for one another, which no model predicts."
+        ));
+    }
+    let once = rows.iter().filter(|row| row.runs < 3).count();
+    if once > 0 {
+        warnings.push(format!(
+            "{once} of {} observed speedups are from fewer than 3 runs: how far they scatter is not known.",
+            rows.len()
+        ));
+    }
+    warnings
+}
