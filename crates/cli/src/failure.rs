@@ -68,6 +68,7 @@ macro_rules! failure_from {
     };
 }
 failure_from!(
+    crate::calibrate::ClusterError,
     crate::calibrate::ProbeError,
     crate::launch::LaunchError,
     fathomp_bench::read::ReadError,

@@ -3,6 +3,7 @@
 
 mod bench;
 mod lists;
+mod net;
 mod predict;
 pub(crate) mod workload;
 
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 
 pub(crate) use bench::Bench;
 pub(crate) use lists::{ThreadCount, ThreadList};
+pub(crate) use net::Net;
 pub(crate) use predict::{Fractions, Predict, Sdp, SdpModel};
 pub(crate) use workload::Workload;
 
@@ -48,8 +50,11 @@ pub(crate) enum Command {
     /// Run an OpenMP program and record what its regions and threads do.
     #[command(after_help = "Example:\n  fathomp record -o recording --threads 4 -- ./solver")]
     Record(Record),
-    /// Measure what OpenMP constructs and memory cost on this machine.
-    #[command(after_help = "Example:\n  fathomp calibrate -o machine.json")]
+    /// Measure what OpenMP constructs and memory cost on this machine, and what
+    /// faults cost between nodes.
+    #[command(
+        after_help = "Example:\n  fathomp calibrate -o machine.json\n  fathomp calibrate --nodes 2 --net gige_amd -o machine.json"
+    )]
     Calibrate(Calibrate),
     /// Show the time, waiting and efficiency of each region of a recording.
     #[command(after_help = "Example:\n  fathomp regions recording")]
@@ -75,6 +80,30 @@ pub(crate) enum Command {
     /// Print the path of the unpacked runtime library, for LD_PRELOAD.
     #[command(hide = true)]
     RuntimePath,
+}
+
+impl Command {
+    /// Where a program is to run, if the command runs one.
+    fn cluster(&self) -> Option<&Cluster> {
+        use workload::Action;
+        match self {
+            Self::Run(run) => Some(&run.cluster),
+            Self::Record(record) => Some(&record.cluster),
+            Self::Calibrate(calibrate) => Some(&calibrate.cluster),
+            Self::Workload(workload) => match &workload.action {
+                Action::Run(run) => Some(&run.cluster),
+                Action::Verify(verify) => Some(&verify.cluster),
+                Action::List(_) | Action::Build(_) => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether it asks for a network, but for no two nodes to put it between.
+    pub(crate) fn has_idle_net(&self) -> bool {
+        self.cluster()
+            .is_some_and(|cluster| cluster.nodes == 1 && cluster.net.is_some())
+    }
 }
 
 /// The program to start.
@@ -141,6 +170,11 @@ pub(crate) struct Cluster {
     /// faults are counted as the SDP models of such systems count them.
     #[arg(long)]
     pub(crate) dsm_plain: bool,
+    /// Emulate a network between the processes: its latency in us and bandwidth
+    /// in MB/s, such as 62.5,103.4; or a cluster: gige_amd, gige_amd_mcbench,
+    /// infiniband_ddr4x, or a JSON file.
+    #[arg(long, value_name = "LAT_US,MBPS|NAME")]
+    pub(crate) net: Option<Net>,
 }
 
 impl Cluster {
@@ -150,6 +184,7 @@ impl Cluster {
         dsm: Dsm::Home,
         faults: None,
         dsm_plain: false,
+        net: None,
     };
 }
 
@@ -206,6 +241,13 @@ pub(crate) struct Calibrate {
     /// Replace an existing file.
     #[arg(long)]
     pub(crate) force: bool,
+    /// With --nodes: compiler of the program that measures nodes.
+    #[arg(long, value_name = "CC", default_value = "gcc")]
+    pub(crate) cc: String,
+    /// With --nodes, also measure what keeping memory consistent between so
+    /// many nodes costs.
+    #[command(flatten)]
+    pub(crate) cluster: Cluster,
 }
 
 /// `fathomp regions`.

@@ -2,13 +2,14 @@
 
 use super::workload::Seconds;
 use super::{ThreadCount, ThreadList};
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use fathomp_predict::sdp::{F, Model, Protocol};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 /// `fathomp predict`.
 #[derive(Args, Debug)]
+#[command(group = ArgGroup::new("priced").args(["model", "validate"]))]
 pub(crate) struct Predict {
     /// Recordings of one program, best at 1 and several threads.
     #[arg(value_name = "RECORDING", required_unless_present = "counts")]
@@ -26,6 +27,10 @@ pub(crate) struct Predict {
     /// those that were counted].
     #[arg(long, value_name = "LIST")]
     pub(crate) at: Option<ThreadList>,
+    /// Predict each recorded number of threads from all others and compare with
+    /// what was observed; with --cluster, by the published models too.
+    #[arg(long, conflicts_with_all = ["at", "counts"])]
+    pub(crate) validate: bool,
     #[command(flatten)]
     pub(crate) sdp: Sdp,
 }
@@ -46,8 +51,8 @@ pub(crate) struct Sdp {
     #[arg(long, value_enum, requires = "cluster", conflicts_with_all = ["machine", "cores"])]
     pub(crate) model: Option<SdpModel>,
     /// Cluster to predict for: gige_amd, gige_amd_mcbench, infiniband_ddr4x, or
-    /// a JSON file.
-    #[arg(long, value_name = "NAME|FILE", requires = "model")]
+    /// a JSON file, such as `fathomp calibrate --nodes` writes.
+    #[arg(long, value_name = "NAME|FILE", requires = "priced")]
     pub(crate) cluster: Option<PathBuf>,
     /// Time of the sequential program there [default: that of the recording
     /// with 1 thread].
@@ -59,14 +64,14 @@ pub(crate) struct Sdp {
     )]
     pub(crate) sequential: Option<Seconds>,
     /// Protocol whose prices count [default: that of the counts].
-    #[arg(long, value_enum, value_name = "PROTOCOL", requires = "model")]
+    #[arg(long, value_enum, value_name = "PROTOCOL", requires = "cluster")]
     pub(crate) dsm: Option<SdpProtocol>,
     /// For sdp-agg: fractions of faults that nothing overlaps, such as 0,0.25;
     /// or "fit", to fit it to observed speedups [default: 0,0.25,0.5,0.75,1].
     #[arg(long, value_name = "LIST", requires = "model")]
     pub(crate) f: Option<Fractions>,
     /// Bytes that a diff sent to its home stands for [default: a page].
-    #[arg(long, value_name = "BYTES", requires = "model", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "BYTES", requires = "cluster", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) diff_bytes: Option<u32>,
 }
 

@@ -5,6 +5,7 @@
 //! (`docs/decisions/0004`). This module chooses sizes, runs the probe once per
 //! number of threads, and keeps the answer for the next time.
 
+mod cluster;
 mod probe;
 mod store;
 
@@ -12,8 +13,12 @@ use crate::host;
 use fathomp_predict::machine::{Bandwidth, Cache, ConstructCosts, Machine};
 use fathomp_runtime::Unpacked;
 use probe::Measured;
+use std::env;
+use std::path::Path;
+use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub(crate) use cluster::{ClusterError, cluster, steps};
 pub(crate) use probe::ProbeError;
 
 /// Main memory is measured with arrays this many times the last cache.
@@ -65,16 +70,45 @@ pub(crate) fn machine(
     }
     progress(threads.len());
     let machine = describe(&rows);
-    let doubt = meter.others().filter(|part| *part > DISTURBING).map(|part| {
-        format!(
-            "Other programs used {:.0} % of the processors while this machine was measured, so its prices are too high; calibrate again when it is quiet.",
-            part * 100.0
-        )
-    });
+    let doubt = doubt(meter.others());
     if doubt.is_none() {
         store::save(&unpacked.cache, &key, &machine);
     }
     Ok(Calibrated { machine, doubt })
+}
+
+fn now_unix_ns() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| u64::try_from(since.as_nanos()).ok())
+        .unwrap_or(0)
+}
+
+/// A program that finds nothing in its environment that the user has set for
+/// programs: the machine is measured.
+fn plain(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if ["OMP_", "GOMP_", "FATHOMP_", "LD_"]
+            .iter()
+            .any(|p| text.starts_with(p))
+        {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+/// What is to be said if others used this part of the processors meanwhile.
+fn doubt(others: Option<f64>) -> Option<String> {
+    others.filter(|part| *part > DISTURBING).map(|part| {
+        format!(
+            "Other programs used {:.0} % of the processors while this machine was measured, so its prices are too high; calibrate again when it is quiet.",
+            part * 100.0
+        )
+    })
 }
 
 fn describe(rows: &[Measured]) -> Machine {
@@ -85,11 +119,7 @@ fn describe(rows: &[Measured]) -> Machine {
     machine.cpu_model = facts.cpu_model;
     machine.threads_per_core = host::threads_per_core();
     machine.runtime = format!("fathomp {}", env!("CARGO_PKG_VERSION"));
-    machine.measured_unix_ns = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .ok()
-        .and_then(|since| u64::try_from(since.as_nanos()).ok())
-        .unwrap_or(0);
+    machine.measured_unix_ns = now_unix_ns();
     machine.timer_resolution_ns = first(|row| row.timer_resolution_ns);
     machine.timer_cost_ns = first(|row| row.timer_cost_ns);
     machine.constructs = rows

@@ -1,10 +1,9 @@
 //! Running the probe and reading its answer.
 
 use serde::Deserialize;
-use std::env;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -50,23 +49,13 @@ pub(crate) enum ProbeError {
 
 /// Measures a team of `threads`, copying `bytes` per thread.
 pub(super) fn run(path: &Path, threads: u32, bytes: u64) -> Result<Measured, ProbeError> {
-    let mut command = Command::new(path);
+    let mut command = super::plain(path);
     command
         .arg(threads.to_string())
         .arg(MILLISECONDS.to_string())
         .arg(bytes.max(1).to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
-    // The machine is measured, not what the user has set for programs.
-    for (name, _) in env::vars_os() {
-        let text = name.to_string_lossy();
-        if ["OMP_", "GOMP_", "FATHOMP_", "LD_"]
-            .iter()
-            .any(|p| text.starts_with(p))
-        {
-            command.env_remove(&name);
-        }
-    }
     let start = |source| ProbeError::Start {
         path: path.to_owned(),
         source,

@@ -6,6 +6,7 @@ use crate::progress::Progress;
 use crate::voice::Voice;
 use crate::{calibrate, host, output};
 use fathomp_predict::machine::Machine;
+use fathomp_predict::sdp::{Cluster, Ends};
 use std::fmt::Write as _;
 
 pub(super) fn calibrate(plan: &Calibrate, voice: Voice) -> Outcome {
@@ -17,13 +18,28 @@ pub(super) fn calibrate(plan: &Calibrate, voice: Voice) -> Outcome {
         output::check_file(path, plan.force)?;
     }
     let unpacked = fathomp_runtime::unpack()?;
-    let progress = Progress::start(voice, threads.0.len());
+    let on_nodes = plan.cluster.nodes > 1;
+    let cluster_steps = if on_nodes {
+        calibrate::steps(plan.cluster)
+    } else {
+        0
+    };
+    let progress = Progress::start(voice, threads.0.len() + cluster_steps);
     let calibrated = calibrate::machine(&unpacked, &threads.0, plan.fresh, |done| {
         progress.at(done, "measuring this machine");
     })?;
+    let mut machine = calibrated.machine;
+    let mut doubts: Vec<String> = calibrated.doubt.into_iter().collect();
+    if on_nodes {
+        let measured = calibrate::cluster(&unpacked, plan.cluster, &plan.cc, |done| {
+            progress.at(threads.0.len() + done, "measuring nodes");
+        })?;
+        machine.cluster = Some(measured.cluster);
+        doubts.extend(measured.doubts);
+    }
     progress.finish();
-    let machine = calibrated.machine;
-    if let Some(doubt) = calibrated.doubt {
+    doubts.dedup();
+    for doubt in doubts {
         voice.warn(doubt);
     }
     let text = machine.to_json()? + "\n";
@@ -84,6 +100,77 @@ fn table(machine: &Machine) -> Result<String, std::fmt::Error> {
                 || "-".to_owned(),
                 |b| format!("{:.1}", b.bytes_per_s * 1e-9)
             ),
+        )?;
+    }
+    if let Some(cluster) = &machine.cluster {
+        text += &prices(cluster)?;
+    }
+    Ok(text)
+}
+
+/// What faults and synchronisation between nodes cost.
+fn prices(cluster: &Cluster) -> Result<String, std::fmt::Error> {
+    let mut text = String::new();
+    let (Some(home), Some(measured)) = (&cluster.home, &cluster.measured) else {
+        return Ok(text);
+    };
+    let within = |ends: &Ends| format!("({:.1} to {:.1})", ends[0], ends[1]);
+    writeln!(text, "\n{}", cluster.about)?;
+    let network = [
+        (
+            "latency",
+            cluster.network.latency_us,
+            &measured.latency_us,
+            "us",
+        ),
+        (
+            "bandwidth",
+            cluster.network.bandwidth_mb_per_s,
+            &measured.bandwidth_mb_per_s,
+            "MB/s",
+        ),
+    ];
+    for (name, value, ends, unit) in network {
+        writeln!(text, "{name:>20} {value:>10.1} {unit:4} {}", within(ends))?;
+    }
+    let faults = [
+        (
+            "local write fault",
+            home.local_write_fault_us,
+            "local_write_fault_us",
+        ),
+        (
+            "remote write fault",
+            home.remote_write_fault_us,
+            "remote_write_fault_us",
+        ),
+        ("fetch fault", home.fetch_fault_us, "fetch_fault_us"),
+    ];
+    let diffs = home.diffs_to_home.iter();
+    let diffs = diffs.map(|diff| ("diff to home", diff.us, "diffs_to_home"));
+    for (name, value, key) in faults.into_iter().chain(diffs) {
+        let ends = measured.prices_us.get(key).map(within).unwrap_or_default();
+        writeln!(text, "{name:>20} {value:>10.1} us   {ends}")?;
+    }
+    writeln!(
+        text,
+        "\n{:>7} {:>12} {:>10} {:>10} {:>8}",
+        "nodes", "region", "barrier", "lock", "flush"
+    )?;
+    writeln!(
+        text,
+        "{:>7} {:>12} {:>10} {:>10} {:>8}",
+        "", "us", "us", "us", "us"
+    )?;
+    for row in &measured.synchronisation {
+        writeln!(
+            text,
+            "{:>7} {:>12.1} {:>10.1} {:>10.1} {:>8.1}",
+            row.nodes,
+            row.region_us.median,
+            row.barrier_us.median,
+            row.lock_us.median,
+            row.flush_us.median
         )?;
     }
     Ok(text)

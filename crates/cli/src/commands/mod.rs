@@ -13,7 +13,7 @@ mod study;
 mod workload;
 
 use crate::args::{Arguments, Command};
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome, exit};
 use crate::voice::Voice;
 
 /// Carries out what the user asked for.
@@ -22,6 +22,12 @@ pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
         json: arguments.json,
         quiet: arguments.quiet,
     };
+    if arguments.command.has_idle_net() {
+        return Err(Failure::new(
+            "--net emulates a network between nodes, and there is one node: give --nodes 2 or more, or leave --net out",
+        )
+        .with_code(exit::USAGE));
+    }
     match arguments.command {
         Command::Study(plan) => study::study(&plan, voice),
         Command::Regions(plan) => regions::regions(&plan, voice),

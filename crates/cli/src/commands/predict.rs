@@ -1,18 +1,22 @@
 //! `fathomp predict`: time and speedup at other numbers of threads, and on
 //! clusters.
 
-use crate::args::{Fractions, Predict, Sdp, SdpModel};
+use crate::args::{Fractions, Predict, Sdp, SdpModel, ThreadCount};
 use crate::evidence::{self, Target};
 use crate::failure::{Failure, Outcome, exit};
 use crate::voice::{Voice, print};
 use fathomp_predict::machine::Machine;
 use fathomp_predict::sdp::{self, Cluster, Counted, F, Question};
+use fathomp_predict::{Options, validate};
 use fathomp_report::text;
 use serde::Serialize;
 use std::path::Path;
 
 pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
     let at = plan.at.clone().map(|list| list.0).unwrap_or_default();
+    if plan.validate {
+        return validate(plan, voice);
+    }
     if let (Some(model), Some(cluster)) = (plan.sdp.model, &plan.sdp.cluster) {
         let question = question(&plan.sdp, model, at)?;
         let counted = counted(plan)?;
@@ -28,6 +32,27 @@ pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
     let analyses = evidence::analyses(&plan.recordings)?;
     let prediction = evidence::predict(&analyses, target, at)?;
     answer(&prediction, voice, text::prediction)
+}
+
+/// Predictions held against what was observed.
+fn validate(plan: &Predict, voice: Voice) -> Outcome {
+    let find = |name| Cluster::find(name).map_err(|error| Failure::of(&error));
+    let cluster = plan.sdp.cluster.as_deref().map(find).transpose()?;
+    let priced = cluster.as_ref().map(|cluster| validate::Priced {
+        cluster,
+        protocol: plan.sdp.dsm.map(Into::into),
+        diff_bytes: plan.sdp.diff_bytes,
+    });
+    let options = Options {
+        machine: machine(plan.machine.as_deref())?,
+        cores: plan.cores.map(|ThreadCount(cores)| cores),
+        ..Options::default()
+    };
+    let analyses = evidence::analyses(&plan.recordings)?;
+    let analyses: Vec<_> = analyses.iter().collect();
+    let validated = validate::validate(&analyses, &options, priced);
+    let validated = validated.map_err(|error| Failure::of(&error))?;
+    answer(&validated, voice, text::validation)
 }
 
 /// The counts of a file or of recordings.

@@ -51,6 +51,7 @@ pub(crate) fn cluster_variables(cluster: Cluster) -> Vec<(&'static str, OsString
         dsm,
         faults,
         dsm_plain,
+        net,
     } = cluster;
     if nodes == 1 {
         return Vec::new();
@@ -72,6 +73,7 @@ pub(crate) fn cluster_variables(cluster: Cluster) -> Vec<(&'static str, OsString
     if dsm_plain {
         variables.push(("FATHOMP_DSM_PLAIN", "1".into()));
     }
+    variables.extend(net.map(|net| ("FATHOMP_DSM_NET", net.0.to_string().into())));
     variables
 }
 

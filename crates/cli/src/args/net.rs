@@ -1,0 +1,55 @@
+//! A network to emulate between nodes: its numbers, or whose they are.
+
+use fathomp_predict::sdp;
+use fathomp_transport::local;
+use std::path::Path;
+use std::str::FromStr;
+
+/// A network's latency and bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Net(pub(crate) local::Net);
+
+/// The text names no network.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NetError {
+    #[error(transparent)]
+    Numbers(#[from] local::NetError),
+    #[error(transparent)]
+    Cluster(#[from] sdp::ClusterError),
+}
+
+impl FromStr for Net {
+    type Err = NetError;
+
+    /// `LAT_US,MB_PER_S`, or a cluster's name or file.
+    fn from_str(text: &str) -> Result<Self, NetError> {
+        if text.contains(',') {
+            return Ok(Self(text.parse()?));
+        }
+        let network = sdp::Cluster::find(Path::new(text))?.network;
+        let net = local::Net::new(network.latency_us, network.bandwidth_mb_per_s)?;
+        Ok(Self(net))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_are_numbers_or_clusters() {
+        let net = |text: &str| text.parse::<Net>().map(|net| net.0.to_string());
+        assert_eq!(net("62.5,103.4").unwrap(), "62.5,103.4");
+        assert_eq!(net("gige_amd").unwrap(), "62.5,103.4");
+        for (text, said) in [
+            ("gige_amt", "did you mean \"gige_amd\"?"),
+            ("62.5", "there is no cluster \"62.5\""),
+            ("62.5,", "is no network"),
+            ("62.5,0", "is no network"),
+            ("/no/such.json", "cannot read"),
+        ] {
+            let error = net(text).unwrap_err().to_string();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Measuring what keeping memory consistent between nodes costs here.
+//!
+//! A program of ours (`suites/prices`) runs on nodes as the user's would, with
+//! pages that stay at their homes and come one by one, as the models that the
+//! prices are for assume.
+
+use super::{doubt, now_unix_ns, plain};
+use crate::args::{Cluster, Dsm, Net, ThreadCount};
+use crate::host;
+use crate::launch::{library, variables};
+use fathomp_bench::compiler::Compiler;
+use fathomp_bench::prices::{self, Effort, Estimate, Faults, PricesError, Sync};
+use fathomp_predict::sdp::{
+    self, CLUSTER_SCHEMA, CLUSTER_VERSION, DiffPrice, HomePrices, Measured, Network, Priced,
+    Synchronisation,
+};
+use fathomp_runtime::Unpacked;
+use fathomp_toolchain::CompilerError;
+use fathomp_transport::local;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const PAGE_BYTES: u32 = 4096;
+/// Processes, because two of them differ more than two samples of one.
+const PROCESSES: usize = 5;
+const FAULTS: Effort = Effort {
+    size: 128,
+    rounds: 20,
+    limit: Duration::from_secs(2),
+};
+const SYNC: Effort = Effort {
+    size: 20,
+    rounds: 20,
+    limit: Duration::from_secs(2),
+};
+
+/// A cluster could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClusterError {
+    #[error(transparent)]
+    Compiler(#[from] CompilerError),
+    #[error(transparent)]
+    Prices(#[from] PricesError),
+    #[error("two nodes cannot be connected to measure their network: {0}")]
+    Network(#[source] std::io::Error),
+    #[error(
+        "a thread read {0} values that another had overwritten: nodes do not work here, do not use them"
+    )]
+    Wrong(u64),
+    #[error(
+        "{0} cannot be told from the work beside it, which other programs disturb: calibrate again when the machine is quiet"
+    )]
+    Drowned(&'static str),
+}
+
+/// A cluster that was measured, and what makes the measurement doubtful.
+#[derive(Debug)]
+pub(crate) struct Calibrated {
+    pub(crate) cluster: sdp::Cluster,
+    pub(crate) doubts: Vec<String>,
+}
+
+/// How to run the program.
+struct Bench<'a> {
+    program: PathBuf,
+    library: &'a Path,
+    cluster: Cluster,
+}
+
+impl Bench<'_> {
+    /// The program on so many nodes.
+    fn on(&self, nodes: u16) -> Command {
+        let cluster = Cluster {
+            nodes,
+            dsm_plain: true,
+            ..self.cluster
+        };
+        let mut command = plain(&self.program);
+        command
+            .env("LD_PRELOAD", self.library)
+            .envs(variables(Some(ThreadCount(1)), cluster));
+        command
+    }
+
+    fn faults(&self) -> Result<Faults, ClusterError> {
+        Ok(prices::faults(&mut self.on(2), FAULTS)?)
+    }
+
+    fn sync(&self, nodes: u16) -> Result<Sync, ClusterError> {
+        Ok(prices::sync(&mut self.on(nodes), SYNC)?)
+    }
+}
+
+/// What nodes like those of `cluster` cost here; `compiler` builds the program
+/// that measures. Progress is told in the steps that [`steps`] counts.
+pub(crate) fn cluster(
+    unpacked: &Unpacked,
+    cluster: Cluster,
+    compiler: &str,
+    mut progress: impl FnMut(usize),
+) -> Result<Calibrated, ClusterError> {
+    let compiler = Compiler::find(compiler, &unpacked.cache)?;
+    let bench = Bench {
+        program: prices::build(&compiler, &unpacked.cache)?,
+        library: library(unpacked, cluster),
+        cluster,
+    };
+    let meter = host::Meter::start();
+    let net = network(cluster.net)?;
+    let mut done = 0;
+    let mut step = || {
+        done += 1;
+        progress(done);
+    };
+    let mut faults = Vec::new();
+    for _ in 0..PROCESSES {
+        let measured = bench.faults()?;
+        if measured.wrong > 0 {
+            return Err(ClusterError::Wrong(measured.wrong));
+        }
+        faults.push(measured);
+        step();
+    }
+    let mut synchronisation = Vec::new();
+    for nodes in sizes(cluster.nodes) {
+        let mut runs = Vec::new();
+        for _ in 0..PROCESSES {
+            runs.push(bench.sync(nodes)?);
+            step();
+        }
+        synchronisation.push(row(nodes, &runs)?);
+    }
+    let mut doubts: Vec<String> = doubt(meter.others()).into_iter().collect();
+    if u32::from(cluster.nodes) > host::usable_cpus() {
+        doubts.push(format!(
+            "{} nodes shared {} processors: prices of synchronisation among more nodes than that hold their waiting for a processor too.",
+            cluster.nodes,
+            host::usable_cpus()
+        ));
+    }
+    let cluster = describe(cluster, &net, &faults, synchronisation)?;
+    Ok(Calibrated { cluster, doubts })
+}
+
+/// Steps that [`cluster`] takes.
+pub(crate) fn steps(cluster: Cluster) -> usize {
+    PROCESSES * (1 + sizes(cluster.nodes).len())
+}
+
+/// Numbers of nodes to synchronise: powers of two and the last.
+fn sizes(nodes: u16) -> Vec<u16> {
+    let doubling = std::iter::successors(Some(2_u16), |size| size.checked_mul(2));
+    let below = doubling.take_while(|size| *size < nodes);
+    below.chain([nodes]).collect()
+}
+
+/// A network's latency and bandwidth.
+struct Seen {
+    latency_us: Estimate,
+    bandwidth_mb_per_s: Estimate,
+}
+
+fn network(net: Option<Net>) -> Result<Seen, ClusterError> {
+    let seen = local::observe(net.map(|net| net.0)).map_err(ClusterError::Network)?;
+    let bytes = seen.large_bytes as f64;
+    let drowned = ClusterError::Drowned("the network's time");
+    let Some(latency_us) = Estimate::of(&[seen.small_us]) else {
+        return Err(drowned);
+    };
+    // A message that seems to take no time was sent in a luckier moment.
+    let longer_us = seen.large_us.iter().map(|us| us - latency_us.value);
+    let rates = longer_us.filter(|us| *us > 0.0).map(|us| bytes / us);
+    let bandwidth_mb_per_s = Estimate::of(&[rates.collect()]).ok_or(drowned)?;
+    Ok(Seen {
+        latency_us,
+        bandwidth_mb_per_s,
+    })
+}
+
+/// The price that samples of several processes, in nanoseconds, speak for.
+fn price<T>(
+    runs: &[T],
+    what: &'static str,
+    samples_ns: impl Fn(&T) -> &[f64],
+) -> Result<Priced, ClusterError> {
+    let in_us = |run: &T| samples_ns(run).iter().map(|ns| ns * 1e-3).collect();
+    let processes: Vec<Vec<f64>> = runs.iter().map(in_us).collect();
+    let price = Estimate::of(&processes).filter(|price| price.value > 0.0);
+    let price = price.ok_or(ClusterError::Drowned(what))?;
+    Ok(Priced {
+        median: price.value,
+        interval: [price.interval.low, price.interval.high],
+    })
+}
+
+fn row(nodes: u16, runs: &[Sync]) -> Result<Synchronisation, ClusterError> {
+    Ok(Synchronisation {
+        nodes: nodes.into(),
+        region_us: price(runs, "the time of a region", |run| &run.region_ns)?,
+        barrier_us: price(runs, "the time of a barrier", |run| &run.barrier_ns)?,
+        lock_us: price(runs, "the time of a lock", |run| &run.lock_ns)?,
+        flush_us: price(runs, "the time of a flush", |run| &run.flush_ns)?,
+    })
+}
+
+fn describe(
+    cluster: Cluster,
+    net: &Seen,
+    faults: &[Faults],
+    synchronisation: Vec<Synchronisation>,
+) -> Result<sdp::Cluster, ClusterError> {
+    let local = price(faults, "a local write fault", |run| &run.local_write_ns)?;
+    let remote = price(faults, "a remote write fault", |run| &run.remote_write_ns)?;
+    let fetch = price(faults, "a fetch fault", |run| &run.fetch_ns)?;
+    let diff = price(faults, "a diff sent home", |run| &run.diff_to_home_ns)?;
+    let ends = |of: &Estimate| [of.interval.low, of.interval.high];
+    let Dsm::Home = cluster.dsm;
+    let asked = cluster.net.map(|net| Network {
+        latency_us: net.0.latency_us(),
+        bandwidth_mb_per_s: net.0.mb_per_s(),
+    });
+    let network = match asked {
+        None => "through its memory".to_owned(),
+        Some(asked) => format!(
+            "through an emulated network of {} us and {} MB/s",
+            asked.latency_us, asked.bandwidth_mb_per_s
+        ),
+    };
+    let host = host::machine();
+    Ok(sdp::Cluster {
+        schema: CLUSTER_SCHEMA.to_owned(),
+        version: CLUSTER_VERSION,
+        name: host.host,
+        about: format!(
+            "{} processes of one machine, {}, {network}; home-based",
+            cluster.nodes, host.cpu_model
+        ),
+        source: format!("fathomp calibrate {}", env!("CARGO_PKG_VERSION")),
+        nodes: cluster.nodes.into(),
+        network: Network {
+            latency_us: net.latency_us.value,
+            bandwidth_mb_per_s: net.bandwidth_mb_per_s.value,
+        },
+        page_bytes: PAGE_BYTES,
+        fault_us: None,
+        homeless: None,
+        home: Some(HomePrices {
+            local_write_fault_us: local.median,
+            remote_write_fault_us: remote.median,
+            fetch_fault_us: fetch.median,
+            diffs_to_home: vec![DiffPrice {
+                bytes: PAGE_BYTES,
+                us: diff.median,
+            }],
+        }),
+        measured: Some(Measured {
+            unix_ns: now_unix_ns(),
+            network_emulated: asked,
+            latency_us: ends(&net.latency_us),
+            bandwidth_mb_per_s: ends(&net.bandwidth_mb_per_s),
+            prices_us: BTreeMap::from([
+                ("local_write_fault_us".to_owned(), local.interval),
+                ("remote_write_fault_us".to_owned(), remote.interval),
+                ("fetch_fault_us".to_owned(), fetch.interval),
+                ("diffs_to_home".to_owned(), diff.interval),
+            ]),
+            synchronisation,
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_nodes_double() {
+        assert_eq!(sizes(2), [2]);
+        assert_eq!(sizes(3), [2, 3]);
+        assert_eq!(sizes(8), [2, 4, 8]);
+        assert_eq!(sizes(256), [2, 4, 8, 16, 32, 64, 128, 256]);
+    }
+
+    #[test]
+    fn a_price_below_zero_is_none() {
+        let of = |samples: &[f64]| price(&[samples.to_vec()], "it", |run| run);
+        assert_eq!(of(&[1000.0, 2000.0, 3000.0]).unwrap().median, 2.0);
+        assert!(matches!(
+            of(&[-1.0, -2.0]),
+            Err(ClusterError::Drowned("it"))
+        ));
+        assert!(of(&[]).is_err());
+    }
+}
