@@ -6,6 +6,7 @@ mod common;
 use common::{compile, fathomp, finish, run, until};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -19,6 +20,8 @@ const DEATH: &str = r#"
 #include <unistd.h>
 static double data[1 << 20];
 static omp_lock_t lock;
+static int pids[8];
+static void linger(void) { for (;;) pause(); }
 static void say(void) { printf("%d\n", (int)getpid()); fflush(stdout); }
 int main(int argc, char **argv)
 {
@@ -28,8 +31,10 @@ int main(int argc, char **argv)
 #pragma omp parallel
     {
         int me = omp_get_thread_num();
+        pids[me] = (int)getpid();
 #pragma omp barrier
-        if (strcmp(mode, "computing") == 0) {
+        if (strcmp(mode, "leaving") == 0) {
+        } else if (strcmp(mode, "computing") == 0) {
             if (me == victim) say();
             for (volatile double x = 0;;) x += 1;
         } else if (strcmp(mode, "at-a-barrier") == 0) {
@@ -55,6 +60,11 @@ int main(int argc, char **argv)
         }
 #pragma omp barrier
     }
+    if (strcmp(mode, "leaving") == 0) {
+        atexit(linger);
+        printf("%d\n", pids[victim]);
+        return 0;
+    }
     printf("after\n");
     return 0;
 }
@@ -73,24 +83,30 @@ fn death(directory: &Path) -> PathBuf {
 }
 
 /// Processes that run `program`, zombies not counted.
-fn alive(program: &Path) -> usize {
+fn processes(program: &Path) -> Vec<String> {
     let processes = fs::read_dir("/proc").unwrap();
     let runs = |entry: &fs::DirEntry| {
         fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == program)
     };
-    processes.flatten().filter(runs).count()
+    let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    processes.flatten().filter(runs).map(name).collect()
+}
+
+fn alive(program: &Path) -> usize {
+    processes(program).len()
 }
 
 #[test]
 fn nobody_outlives_a_node_that_is_killed() {
     let directory = tempfile::tempdir().unwrap();
     let program = death(directory.path());
-    for mode in [
-        "computing",
-        "at-a-barrier",
-        "awaited",
-        "holding-a-lock",
-        "faulting",
+    for (mode, doing) in [
+        ("computing", "while it computed"),
+        ("at-a-barrier", "while it waited at a barrier"),
+        ("awaited", "while it computed"),
+        ("holding-a-lock", "while it held a lock"),
+        ("faulting", "while it "),
+        ("leaving", "while it waited at a barrier or for work"),
     ] {
         for victim in 0..3 {
             let mut child = on_nodes(directory.path(), 3, &program)
@@ -114,15 +130,131 @@ fn nobody_outlives_a_node_that_is_killed() {
             );
             let mut said = String::new();
             child.stderr.unwrap().read_to_string(&mut said).unwrap();
+            let words = format!("fathomp: node {victim}: its process was killed by signal 9");
+            assert!(said.starts_with(&words), "{mode} {victim}: {said}");
+            assert_eq!(said.lines().count(), 1, "{mode} {victim}: {said}");
             if victim == 0 {
                 // What the shell sees is what happened to the program.
                 assert_eq!(status.code(), Some(137), "{mode}: {said}");
             } else {
                 assert_eq!(status.code(), Some(70), "{mode} {victim}: {said}");
-                let words = format!("node {victim}: its process was killed by signal 9");
-                assert!(said.contains(&words), "{mode} {victim}: {said}");
+                assert!(said.contains(doing), "{mode} {victim}: {said}");
             }
         }
+    }
+}
+
+#[test]
+fn nobody_outlives_a_node_that_is_killed_at_its_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = death(directory.path());
+    for wanted in [2, 3] {
+        let mut child = on_nodes(directory.path(), 3, &program)
+            .args(["computing", "2"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        until("there are nodes", || alive(&program) >= wanted);
+        let numbers = processes(&program);
+        let numbers = numbers.iter().filter_map(|n| n.parse::<u32>().ok());
+        // Whoever was forked last has the highest number, unless they wrap.
+        common::send("KILL", &numbers.max().unwrap().to_string());
+        let status = common::wait(&mut child);
+        until("all nodes are gone", || alive(&program) == 0);
+        let mut said = String::new();
+        child.stderr.unwrap().read_to_string(&mut said).unwrap();
+        assert!(matches!(status.code(), Some(70 | 137)), "{said}");
+        assert!(
+            said.contains("its process was killed by signal 9"),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+/// A program that is asked to stop, and how it answers.
+const STOPPED: &str = r#"
+#include <omp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static volatile sig_atomic_t asked;
+static void stop(int signal) { asked = signal; }
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "gracefully") == 0) {
+        signal(SIGINT, stop);
+        signal(SIGTERM, stop);
+    }
+    int on = 1, sum = 0;
+    printf("ready\n");
+    fflush(stdout);
+    while (on) {
+#pragma omp parallel reduction(+ : sum)
+        sum++;
+        on = !asked;
+    }
+    printf("%s\n", sum % 3 == 0 ? "stopped" : "wrong");
+    return 4;
+}
+"#;
+
+#[test]
+fn it_is_the_program_that_is_asked_to_stop() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = compile(directory.path(), "stopped", STOPPED, &["-fopenmp"]);
+    for (signal, number) in [("INT", 2), ("TERM", 15)] {
+        for group in [false, true] {
+            for how in ["at-once", "gracefully"] {
+                let mut command = on_nodes(directory.path(), 3, &program);
+                command.arg(how).process_group(0);
+                let child = common::until_ready(&mut command);
+                let sign = if group { "-" } else { "" };
+                common::send(signal, &format!("{sign}{}", child.id()));
+                let ended = common::collect(child);
+                let expected = match how {
+                    "at-once" => (128 + number, ""),
+                    _ => (4, "stopped\n"),
+                };
+                let text = ended.text();
+                let found = (ended.code.unwrap_or(-1), &*text);
+                // fathomp itself says that it was interrupted; nodes say nothing.
+                assert_eq!(found, expected, "{signal} {group} {how}: {ended:?}");
+                assert!(!ended.stderr.contains("node"), "{ended:?}");
+                until("all nodes are gone", || alive(&program) == 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_has_had_enough_ends_the_program_quietly() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = r#"
+#include <omp.h>
+#include <stdio.h>
+int main(void)
+{
+    int last = omp_get_max_threads() - 1;
+    printf("ready\n");
+    for (;;) {
+#pragma omp parallel
+        if (omp_get_thread_num() == last)
+            printf("more\n");
+    }
+}
+"#;
+    let program = compile(directory.path(), "endless", source, &["-fopenmp"]);
+    for nodes in [2, 3] {
+        let mut child = common::until_ready(&mut on_nodes(directory.path(), nodes, &program));
+        drop(child.stdout.take());
+        let status = common::wait(&mut child);
+        let mut said = String::new();
+        child.stderr.unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!((status.code(), said.as_str()), (Some(141), ""));
+        until("all nodes are gone", || alive(&program) == 0);
     }
 }
 
@@ -137,7 +269,7 @@ fn deaths_of_their_own_are_told() {
             let code = if victim == 0 { 128 + signal } else { 70 };
             assert_eq!(ended.code, Some(code), "{mode} {victim}: {ended:?}");
             let words = format!("node {victim}: its process was killed by signal {signal}");
-            assert!(victim == 0 || ended.stderr.contains(&words), "{ended:?}");
+            assert!(ended.stderr.contains(&words), "{ended:?}");
             until("all nodes are gone", || alive(&program) == 0);
         }
     }

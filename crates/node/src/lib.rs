@@ -6,6 +6,7 @@
 //! * [`Node`]: what threads ask for, and what comes from other nodes; `frame`:
 //!   the messages; `slots`: threads that wait; `cells`: words at node 0;
 //!   `meeting`: what barriers bring;
+//!   `doing`: what a node is at, for others;
 //!   `quiet`, `look`, `waits`: when to flush for threads that only look; `profile`: what
 //!   it costs.
 //! * [`heap`]: the program's blocks, at the same address everywhere.
@@ -13,6 +14,7 @@
 
 mod cells;
 mod cluster;
+mod doing;
 mod engine;
 mod frame;
 pub mod heap;

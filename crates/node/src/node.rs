@@ -6,6 +6,7 @@
 //! thread handles messages when all others compute.
 
 use crate::cells::{Asker, Cells};
+use crate::doing::Doing;
 use crate::engine::{Engine, Hands, Trouble, answer};
 use crate::frame::Frame;
 use crate::layout::Layout;
@@ -19,7 +20,7 @@ use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::Access;
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::cluster::pages::{Pages, Permission};
-use fathomp_sys::cluster::process;
+use fathomp_sys::cluster::process::{self, Ended};
 use fathomp_sys::cluster::thread::Stacks;
 use fathomp_sys::cluster::{deferral, image};
 use fathomp_trace::dsm::DsmCount;
@@ -228,15 +229,17 @@ impl Node {
         let child = usize::from(dead.0)
             .checked_sub(1)
             .and_then(|i| self.children.get(i));
+        let doing = Doing::from_word(self.transport.noted(dead).unwrap_or_default());
         match child.and_then(|child| process::ended(*child)) {
-            Some(how) => self.fail(dead, &format!("its process {how}")),
+            Some(Ended::BROKEN_PIPE) => process::end_by_broken_pipe(),
+            Some(how) => self.fail(dead, &format!("its process {how} {doing}")),
             None => {
                 // Node 0 knows more, if it lives.
-                std::thread::sleep(LOOK_AFTER);
+                std::thread::sleep(LOOK_AFTER * 5);
                 if let Some(abort) = self.transport.aborted() {
                     self.give_up(&abort);
                 }
-                self.fail(dead, "its process has ended")
+                self.fail(dead, &format!("its process has ended {doing}"))
             }
         }
     }
@@ -477,10 +480,12 @@ impl Node {
 
     fn fetch(&self, page: PageId, access: Access) {
         let since = self.profile.begin();
+        let before = self.begin_doing(Doing::Fetch);
         self.ask(|thread| {
             let asked = lock(&self.engine).fault(&self.hands(), thread, page, access);
             self.must(asked)
         });
+        self.now_doing(before);
         self.account(since, DsmCount::FaultTicks, None);
     }
 
@@ -528,6 +533,7 @@ impl Node {
         while self.transport.has_backlog() && Instant::now() < deadline {
             self.handle_one();
         }
+        self.now_doing(Doing::Leave);
         self.transport.depart();
     }
 

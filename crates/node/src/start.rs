@@ -5,6 +5,7 @@
 //! all nodes by construction. Each node then replaces the memory behind the
 //! shared range by its own.
 
+use crate::doing::Doing;
 use crate::engine::{Driver, Engine, Hands};
 use crate::layout::{Layout, NODES_MAX};
 use crate::memory;
@@ -248,6 +249,12 @@ impl Forming {
         self.layout.memory(self.me, used)
     }
 
+    /// Whether this is the node that runs the program.
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        self.me == NodeId(0)
+    }
+
     /// Memory for stacks, part of the above.
     #[must_use]
     pub fn stacks(&self) -> Range<usize> {
@@ -304,6 +311,7 @@ impl Forming {
             engine,
         });
         let node = Box::leak(Box::new(node));
+        node.now_doing(Doing::Compute);
         NODE.store(Some(node), Ordering::Release);
         fathomp_omp::cluster::install(node);
         Ok(node)

@@ -74,6 +74,14 @@ pub trait Transport: Send + Sync {
     /// The report of the first node that called [`abort`](Self::abort).
     fn aborted(&self) -> Option<Abort>;
 
+    /// Leaves a word that others can read when this node's process has ended.
+    fn note(&self, _word: u32) {}
+
+    /// The word that a node has left last, if words are kept.
+    fn noted(&self, _node: NodeId) -> Option<u32> {
+        None
+    }
+
     /// This node's process will end now, and that is as it should be.
     fn depart(&self);
 }

@@ -204,6 +204,9 @@ fn share(forming: Forming, scheme: Scheme) -> Result<&'static Node, start::Start
     // which is the first to permit less.
     let pages = unsafe { Pages::take_over(&forming.areas(), scheme) };
     let pages = pages.map_err(start::StartError::Share)?;
+    if !forming.is_first() {
+        process::leave_signals_to_parent();
+    }
     // SAFETY: reserved for stacks, and reached by nobody else.
     let stacks = unsafe { Stacks::new(forming.stacks()) };
     thread::use_signal_stack().map_err(start::StartError::Share)?;

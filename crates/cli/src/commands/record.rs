@@ -5,7 +5,7 @@ use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{Stderr, Stdin, Stdout};
 use crate::program;
 use crate::recording::{self, Recorded, Request};
-use crate::voice::Voice;
+use crate::voice::{Voice, complain};
 use fathomp_trace::writer::Existing;
 use serde::Serialize;
 use std::path::Path;
@@ -43,6 +43,9 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
         stderr: Stderr::Inherit,
     })
     .map_err(launcher)?;
+    if let Some(sentence) = recorded.ended.of_nodes(plan.cluster.nodes) {
+        complain("", &sentence);
+    }
     tell(plan, &recorded, voice)?;
     Ok(recorded.ended.exit_code())
 }

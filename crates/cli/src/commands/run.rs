@@ -4,7 +4,7 @@ use crate::args::Run;
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, library, variables};
 use crate::program;
-use crate::voice::Voice;
+use crate::voice::{Voice, complain};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -20,6 +20,9 @@ pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
     }
     let ended = start_and_wait(plan, &program, voice)
         .map_err(|failure| failure.with_code(exit::LAUNCHER))?;
+    if let Some(sentence) = ended.of_nodes(plan.cluster.nodes) {
+        complain("", &sentence);
+    }
     let answer = Answer {
         exit_code: ended.exit_code(),
         wall_ns: ended.wall_ns(),

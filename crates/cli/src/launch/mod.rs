@@ -125,6 +125,19 @@ impl Ended {
         }
     }
 
+    /// What became of the first of several nodes, of which the others cannot tell
+    /// since they end with it, if that was no wish of the user.
+    pub(crate) fn of_nodes(&self, nodes: u16) -> Option<String> {
+        match (self.outcome, self.interrupted) {
+            // Nobody reads the output any more: a usual end.
+            (Outcome::Signalled(number), _) if number == Signal::SIGPIPE as i32 => None,
+            (Outcome::Signalled(number), None) if nodes > 1 => {
+                Some(format!("node 0: its process was killed by signal {number}"))
+            }
+            _ => None,
+        }
+    }
+
     /// Wall time in nanoseconds.
     pub(crate) fn wall_ns(&self) -> u64 {
         u64::try_from(self.wall.as_nanos()).unwrap_or(u64::MAX)

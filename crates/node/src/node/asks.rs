@@ -2,6 +2,7 @@
 //! what goes through node 0.
 
 use super::{ATOMIC, Node, lock};
+use crate::doing::Doing;
 use crate::engine::{GRANTED, REFUSED, answer};
 use crate::frame::Frame;
 use crate::look;
@@ -15,6 +16,18 @@ use fathomp_transport::Wake;
 use std::sync::atomic::Ordering;
 
 impl Node {
+    /// Says what this node is at.
+    pub(crate) fn now_doing(&self, doing: Doing) {
+        self.transport.note(doing.word());
+    }
+
+    /// The same; returns what it was at before.
+    pub(super) fn begin_doing(&self, doing: Doing) -> Doing {
+        let before = self.transport.noted(self.me()).unwrap_or_default();
+        self.now_doing(doing);
+        Doing::from_word(before)
+    }
+
     pub(super) fn account(&self, since: Since, time: DsmCount, count: Option<DsmCount>) {
         if let Some((thread, _)) = self.slots.mine() {
             self.profile.end(thread, since, time, count);
@@ -79,13 +92,18 @@ impl Node {
 
     pub(crate) fn acquire(&self, lock: u64) {
         let since = self.profile.begin();
+        self.now_doing(Doing::AwaitLock);
         self.operation(Operation::Acquire(LockId(lock)));
+        self.now_doing(Doing::HoldLock);
         self.account(since, DsmCount::LockTicks, Some(DsmCount::Locks));
     }
 
     pub(crate) fn try_acquire(&self, lock: u64) -> bool {
         let since = self.profile.begin();
         let granted = self.operation(Operation::TryAcquire(LockId(lock))) == GRANTED;
+        if granted {
+            self.now_doing(Doing::HoldLock);
+        }
         self.account(since, DsmCount::LockTicks, Some(DsmCount::Locks));
         granted
     }
@@ -93,12 +111,14 @@ impl Node {
     pub(crate) fn release(&self, lock: u64) {
         let since = self.profile.begin();
         self.operation(Operation::Release(LockId(lock)));
+        self.now_doing(Doing::Compute);
         self.account(since, DsmCount::LockTicks, None);
     }
 
     pub(crate) fn barrier(&self, word: u64) -> u64 {
         let since = self.profile.begin();
         let _inside = deferral::enter();
+        let before = self.begin_doing(Doing::Barrier);
         let epoch = self.epoch.load(Ordering::Relaxed);
         self.send_or_handle(NodeId(0), Frame::Arrived { epoch, word });
         self.operation(Operation::Barrier);
@@ -118,6 +138,7 @@ impl Node {
         }
         self.return_blocks();
         *lock(&self.order) = outcome.order;
+        self.now_doing(before);
         self.account(since, DsmCount::BarrierTicks, Some(DsmCount::Barriers));
         outcome.word
     }

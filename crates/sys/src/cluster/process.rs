@@ -70,6 +70,55 @@ fn fork_unnoticed(number: *mut libc::c_int) -> libc::c_long {
     unsafe { libc::syscall(libc::SYS_clone, flags, none, none, number, none) }
 }
 
+/// Leaves it to the parent what becomes of signals that people and systems send
+/// to a job, often to all its processes. Programs started from here are not
+/// concerned: for them a handler turns into what it replaced by default.
+pub fn leave_signals_to_parent() {
+    extern "C" fn nothing(_: libc::c_int) {}
+    let handler: extern "C" fn(libc::c_int) = nothing;
+    for signal in [
+        libc::SIGINT,
+        libc::SIGTERM,
+        libc::SIGHUP,
+        libc::SIGQUIT,
+        libc::SIGUSR1,
+        libc::SIGUSR2,
+    ] {
+        // SAFETY: all fields of a sigaction may be zero.
+        let (mut before, mut action) = unsafe {
+            (
+                std::mem::zeroed::<libc::sigaction>(),
+                std::mem::zeroed::<libc::sigaction>(),
+            )
+        };
+        action.sa_sigaction = handler as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        // SAFETY: valid structures; the handler does nothing. What is ignored
+        // (by `nohup`) stays so, for the programs started from here too.
+        unsafe {
+            libc::sigaction(signal, std::ptr::null(), &raw mut before);
+            if before.sa_sigaction == libc::SIG_DFL {
+                libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+            }
+        }
+    }
+}
+
+/// Ends the process as writing to a pipe does that nobody reads.
+pub fn end_by_broken_pipe() -> ! {
+    let signal = libc::SIGPIPE;
+    // SAFETY: the default action of a valid signal, then the signal to ourselves.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        let mut only: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut only);
+        libc::sigaddset(&raw mut only, signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const only, std::ptr::null_mut());
+        libc::raise(signal);
+    }
+    leave(128 + signal)
+}
+
 /// Writes out what C streams hold.
 pub fn flush_streams() {
     // SAFETY: null means all streams.
@@ -105,6 +154,12 @@ pub enum Ended {
     Exited(i32),
     /// By a signal.
     Signalled(i32),
+}
+
+impl Ended {
+    /// By writing to a pipe that nobody reads any more, which is how programs
+    /// end whose reader has had enough.
+    pub const BROKEN_PIPE: Self = Self::Signalled(libc::SIGPIPE);
 }
 
 impl std::fmt::Display for Ended {

@@ -267,6 +267,14 @@ impl Transport for LocalTransport {
         self.fabric.members().reported()
     }
 
+    fn note(&self, word: u32) {
+        self.fabric.members().note(self.me, word);
+    }
+
+    fn noted(&self, node: NodeId) -> Option<u32> {
+        self.fabric.members().noted(node)
+    }
+
     fn depart(&self) {
         self.fabric.members().depart(self.me);
     }

@@ -21,6 +21,8 @@ struct Member<'a> {
     /// The failed node (low half) and the kind of failure.
     subject: &'a AtomicU64,
     text_bytes: &'a AtomicU64,
+    /// What it said last about itself.
+    note: &'a AtomicU64,
     text: &'a [AtomicU64],
 }
 
@@ -33,7 +35,7 @@ pub(super) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    const MEMBER_WORDS: usize = 3 + TEXT_WORDS;
+    const MEMBER_WORDS: usize = 4 + TEXT_WORDS;
 
     /// Words that `nodes` nodes need.
     pub(super) const fn words(nodes: usize) -> usize {
@@ -51,11 +53,12 @@ impl<'a> Members<'a> {
     fn member(&self, node: NodeId) -> Option<Member<'a>> {
         let start = usize::from(node.0) * Self::MEMBER_WORDS;
         let words = self.rest.get(start..start + Self::MEMBER_WORDS)?;
-        let (front, text) = words.split_at(3);
+        let (front, text) = words.split_at(4);
         Some(Member {
             process: &front[0],
             subject: &front[1],
             text_bytes: &front[2],
+            note: &front[3],
             text,
         })
     }
@@ -68,6 +71,19 @@ impl<'a> Members<'a> {
             let (ok, err) = (Ordering::AcqRel, Ordering::Relaxed);
             let _ = member.process.compare_exchange(0, pid, ok, err);
         }
+    }
+
+    /// Leaves a node's word.
+    pub(super) fn note(&self, node: NodeId, word: u32) {
+        if let Some(member) = self.member(node) {
+            member.note.store(word.into(), Ordering::Relaxed);
+        }
+    }
+
+    /// A node's word.
+    pub(super) fn noted(&self, node: NodeId) -> Option<u32> {
+        let word = self.member(node)?.note.load(Ordering::Relaxed);
+        u32::try_from(word).ok()
     }
 
     /// Says that a node's process may end.
