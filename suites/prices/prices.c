@@ -45,6 +45,18 @@ static void *map_private(size_t bytes)
     return memory;
 }
 
+/* Pages whose home is the node that asks for them. */
+static volatile uint64_t *zeroed_pages(void)
+{
+    uint64_t *pages = aligned_alloc(PAGE_BYTES, words * sizeof(uint64_t));
+    if (!pages) {
+        fputs("there is not enough memory\n", stderr);
+        exit(1);
+    }
+    memset(pages, 0, words * sizeof(uint64_t));
+    return pages;
+}
+
 /* Changes every other word, so that what changed of a page is half of it. */
 static void write_half(volatile uint64_t *array, uint64_t value)
 {
@@ -165,7 +177,7 @@ static long faults(void)
     return wrong;
 }
 
-enum { REGION, BARRIER, LOCK, FLUSH };
+enum { REGION, BARRIER, LOCK, FLUSH, EXCHANGE };
 
 static double time_regions(long reps)
 {
@@ -198,9 +210,27 @@ static double time_flushes(long reps)
     return wall_ns() - start;
 }
 
-static void sync(long reps)
+/* Each thread changes its own pages and reads its neighbour's at the same time as
+ * all others do: how long reading a page takes more than one of nobody else's. */
+static double time_exchange(volatile uint64_t **slices, uint64_t value, long *wrong)
+{
+    int me = omp_get_thread_num(), team = omp_get_num_threads();
+    uint64_t sum;
+    write_half(slices[me], value);
+    double own_ns = time_read(slices[me], &sum);
+#pragma omp barrier
+    double others_ns = time_read(slices[(me + 1) % team], &sum);
+    *wrong += sum != value * (words / 2);
+#pragma omp barrier
+    return (others_ns - own_ns) / (double)(words / PAGE_WORDS);
+}
+
+static long sync(long reps)
 {
     static omp_lock_t lock;
+    static volatile uint64_t **slices;
+    long wrong = 0;
+    slices = calloc((size_t)omp_get_max_threads(), sizeof *slices);
     omp_init_lock(&lock);
     double began_ns = wall_ns();
     for (long r = 0; r <= rounds; r++) {
@@ -208,10 +238,12 @@ static void sync(long reps)
         if (r > 0)
             samples[REGION][r - 1] = time;
     }
-#pragma omp parallel
+#pragma omp parallel reduction(+ : wrong)
     {
-        int last = omp_get_thread_num() == omp_get_num_threads() - 1;
+        int me = omp_get_thread_num(), last = me == omp_get_num_threads() - 1;
         struct own own = own_samples();
+        /* Allocated here, so that this node is its home. */
+        slices[me] = zeroed_pages();
         long round = 0;
         for (; another_round(round, began_ns); round++) {
             double start = wall_ns();
@@ -221,15 +253,18 @@ static void sync(long reps)
             own.kind[BARRIER][round] = wall_ns() - start;
             own.kind[LOCK][round] = time_locks(&lock, reps);
             own.kind[FLUSH][round] = time_flushes(reps);
+            own.kind[EXCHANGE][round] =
+                time_exchange(slices, ALL_BYTES * (uint64_t)(round + 1), &wrong);
         }
         if (last) {
             done = round - 1;
-            keep(&own, BARRIER, FLUSH, done);
+            keep(&own, BARRIER, EXCHANGE, done);
         }
     }
     for (int kind = REGION; kind <= FLUSH; kind++)
         for (long r = 0; r < done; r++)
             samples[kind][r] /= (double)reps;
+    return wrong;
 }
 
 static long number(const char *text)
@@ -263,19 +298,11 @@ int main(int argc, char **argv)
         return WRONG_USAGE;
     }
     for (int kind = 0; kind < SAMPLES_MAX; kind++)
-        samples[kind] = calloc((size_t)rounds + 1, sizeof(double));
-    words = is_faults ? (size_t)size * PAGE_WORDS : 0;
-    shared = aligned_alloc(PAGE_BYTES, ((size_t)size + 1) * PAGE_BYTES);
-    if (!shared || !samples[SAMPLES_MAX - 1]) {
-        fputs("there is not enough memory\n", stderr);
-        return 1;
-    }
-    memset((void *)shared, 0, (size_t)size * PAGE_BYTES);
-    long wrong = 0;
-    if (is_faults)
-        wrong = faults();
-    else
-        sync(size);
+        if (!(samples[kind] = calloc((size_t)rounds + 1, sizeof(double))))
+            return 1;
+    words = (size_t)size * PAGE_WORDS;
+    shared = zeroed_pages();
+    long wrong = is_faults ? faults() : sync(size);
     printf("{\"threads\":%d,\"wrong\":%ld", threads, wrong);
     if (is_faults) {
         print_per_page("local_write_ns", samples[LOCAL_WRITE]);
@@ -287,6 +314,7 @@ int main(int argc, char **argv)
         json_array("barrier_ns", samples[BARRIER], done);
         json_array("lock_ns", samples[LOCK], done);
         json_array("flush_ns", samples[FLUSH], done);
+        json_array("exchange_ns", samples[EXCHANGE], done);
     }
     printf("}\n");
     return 0;

@@ -40,6 +40,8 @@ pub struct Faults {
 pub struct Sync {
     /// Threads that took part.
     pub threads: u32,
+    /// Wrong values that were read.
+    pub wrong: u64,
     /// Empty parallel regions.
     pub region_ns: Vec<f64>,
     /// Barriers that all threads reach together.
@@ -48,6 +50,8 @@ pub struct Sync {
     pub lock_ns: Vec<f64>,
     /// Flushes of nothing, by all threads at once.
     pub flush_ns: Vec<f64>,
+    /// A page fetched from a node that fetches too, as all do.
+    pub exchange_ns: Vec<f64>,
 }
 
 /// No answer from the program.
@@ -225,7 +229,8 @@ mod tests {
             assert_eq!(samples.len(), 5);
         }
         let sync = sync(&mut program(), effort).unwrap();
-        assert_eq!(sync.threads, 3);
+        assert_eq!((sync.threads, sync.wrong), (3, 0));
+        assert_eq!(sync.exchange_ns.len(), 5);
         for samples in [sync.region_ns, sync.barrier_ns, sync.lock_ns, sync.flush_ns] {
             assert!(samples.len() == 5 && samples.iter().all(|time| *time > 0.0));
         }

@@ -5,7 +5,7 @@
 
 use crate::runs::{PredictError, Runs, threads_of};
 use crate::sdp::{
-    self, Cluster, ClusterError, Counted, Protocol, RecordingsError, mean_relative_error,
+    self, Cluster, ClusterError, Counted, NodesTime, Protocol, RecordingsError, mean_relative_error,
 };
 use crate::{Options, predict};
 use fathomp_analyse::Analysis;
@@ -30,6 +30,8 @@ pub enum Predictor {
     Usl,
     /// Our model, fitted likewise.
     Fathomp,
+    /// Our model of nodes.
+    Nodes,
     /// The critical-path model.
     Critical,
     /// The aggregate model if all faults overlap.
@@ -74,6 +76,8 @@ pub struct Row {
     pub speedup_observed: f64,
     /// In the order of [`Predictor`]; those who cannot say are left out.
     pub predictions: Vec<Cell>,
+    /// What the time of our model of nodes consists of; none without counts.
+    pub nodes: Option<NodesTime>,
 }
 
 /// A predicted speedup.
@@ -178,7 +182,13 @@ pub fn validate(
             let observed = alone_ns / group.median();
             let mut predictions = vec![cell(Predictor::Ideal, threads.into(), observed)];
             predictions.extend(fitted(analyses, threads, alone_ns, observed, options)?);
-            predictions.extend(published.remove(&threads).unwrap_or_default());
+            let counts = published.remove(&threads);
+            let nodes = counts.as_ref().and_then(|counts| counts.nodes);
+            predictions.extend(nodes.map(|time| {
+                let speedup = alone_ns / time.time_ns();
+                cell(Predictor::Nodes, speedup, observed)
+            }));
+            predictions.extend(counts.into_iter().flat_map(|counts| counts.published));
             rows.push(Row {
                 program: (*name).to_owned(),
                 threads,
@@ -186,6 +196,7 @@ pub fn validate(
                 oversubscribed: processors.is_some_and(|most| threads > most),
                 speedup_observed: observed,
                 predictions,
+                nodes,
             });
         }
     }
@@ -254,13 +265,18 @@ fn fitted(
     Ok(cells)
 }
 
-/// The published models' predictions, by number of threads; none if there are
-/// no counts.
+/// What counts say of a number of threads.
+struct FromCounts {
+    nodes: Option<NodesTime>,
+    published: Vec<Cell>,
+}
+
+/// Predictions from counts, by number of threads; none if there are no counts.
 fn published(
     runs: &Runs<'_>,
     alone_ns: f64,
     priced: Priced<'_>,
-) -> Result<BTreeMap<u32, Vec<Cell>>, ValidateError> {
+) -> Result<BTreeMap<u32, FromCounts>, ValidateError> {
     let middle: Vec<&Analysis> = runs
         .groups
         .iter()
@@ -306,7 +322,12 @@ fn published(
         let found = all.into_iter().filter_map(|(predictor, time)| {
             Some(cell(predictor, alone_ns / time?.time_ns(), observed))
         });
-        cells.insert(run.threads, found.collect());
+        let analysis = middle.iter().find(|one| threads_of(one) == run.threads);
+        let from_counts = FromCounts {
+            published: found.collect(),
+            nodes: analysis.and_then(|one| sdp::nodes(one, priced.cluster, &prices)),
+        };
+        cells.insert(run.threads, from_counts);
     }
     Ok(cells)
 }

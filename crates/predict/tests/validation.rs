@@ -1,11 +1,11 @@
 //! Predictions held against what was measured.
 
 use fathomp_analyse::testing::demo;
-use fathomp_analyse::{Analysis, Dsm, Options as AnalyseOptions, analyse};
+use fathomp_analyse::{Analysis, Dsm, Options as AnalyseOptions, State, Times, analyse};
 use fathomp_predict::Options;
 use fathomp_predict::machine::{Machine, MachineError};
 use fathomp_predict::sdp::{Cluster, ClusterError, Measured, Network, Priced as Price};
-use fathomp_predict::sdp::{RecordingsError, Synchronisation};
+use fathomp_predict::sdp::{Protocol, RecordingsError, Synchronisation, nodes};
 use fathomp_predict::validate::{Predictor, Priced, ValidateError, Validated, validate};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -121,6 +121,68 @@ fn published_models_predict_from_counts_and_means_are_over_programs() {
     }
 }
 
+/// As if each thread had computed for so long, and counted what is given.
+fn computed(analysis: &mut Analysis, region: usize, compute_ns: &[u64], dsm: &[Dsm]) {
+    let shares = &mut analysis.regions[region].threads;
+    shares.truncate(dsm.len());
+    for ((share, compute_ns), dsm) in shares.iter_mut().zip(compute_ns).zip(dsm) {
+        share.states = Times::default();
+        share.states.0[State::Compute] = *compute_ns;
+        share.dsm = Some(*dsm);
+    }
+}
+
+#[test]
+fn our_model_of_nodes_adds_what_the_published_leave_out() {
+    let mut two = recording("a", 2, 1);
+    two.program.nodes = 2;
+    two.regions.truncate(2);
+    let serial = Dsm {
+        barriers: 2,
+        ..Dsm::default()
+    };
+    computed(&mut two, 0, &[5_000_000], &[serial]);
+    let [slow, quick] = [(3, 4), (100, 2)].map(|(fetch_faults, locks)| Dsm {
+        fetch_faults,
+        locks,
+        barriers: 5,
+        flushes: 1,
+        fault_ns: 1_000_000,
+        ..Dsm::default()
+    });
+    computed(&mut two, 1, &[61_000_000, 11_000_000], &[slow, quick]);
+    let cluster = measured();
+    let prices = cluster.prices(Protocol::Home, None).unwrap().prices;
+    let time = nodes(&two, &cluster, &prices).unwrap();
+    let close = |found: f64, expected_us: f64| {
+        assert!(
+            (found - expected_us * 1e3).abs() < 1.0,
+            "{found} {expected_us}"
+        );
+    };
+    // The first thread is slower: 60 ms and few faults against 10 ms and many.
+    close(time.work_ns, 5_000.0 + 35_000.0);
+    close(time.imbalance_ns, 25_000.0);
+    close(time.fetches_ns, 3.0 * 295.3);
+    // All its fetches are made while the other fetches as well.
+    close(time.contention_ns, 3.0 * (400.0 - 295.3));
+    close(time.barriers_ns, 7.0 * 150.0);
+    close(time.locks_ns, 6.0 * 130.0);
+    close(time.flushes_ns, 1.0);
+    let sum: f64 = time.terms().iter().map(|(_, time_ns)| time_ns).sum();
+    close(time.time_ns(), sum * 1e-3);
+
+    // Without measured synchronisation, latency is all that is known of it.
+    let published = Cluster::find(Path::new("gige_amd")).unwrap();
+    let time = nodes(&two, &published, &prices).unwrap();
+    close(time.barriers_ns, 7.0 * 2.0 * 62.5);
+    close(time.locks_ns, 6.0 * 62.5);
+    close(time.contention_ns, 0.0);
+
+    two.program.nodes = 1;
+    assert!(nodes(&two, &cluster, &prices).is_none());
+}
+
 #[test]
 fn what_cannot_be_validated_is_refused() {
     let gige = Cluster::find(Path::new("gige_amd")).unwrap();
@@ -173,6 +235,7 @@ fn measured() -> Cluster {
                 barrier_us: price(150.0),
                 lock_us: price(130.0),
                 flush_us: price(1.0),
+                exchange_us: price(400.0),
             }],
         }),
         ..Cluster::find(Path::new("gige_amd")).unwrap()

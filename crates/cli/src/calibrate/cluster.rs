@@ -127,7 +127,11 @@ pub(crate) fn cluster(
     for nodes in sizes(cluster.nodes) {
         let mut runs = Vec::new();
         for _ in 0..PROCESSES {
-            runs.push(bench.sync(nodes)?);
+            let measured = bench.sync(nodes)?;
+            if measured.wrong > 0 {
+                return Err(ClusterError::Wrong(measured.wrong));
+            }
+            runs.push(measured);
             step();
         }
         synchronisation.push(row(nodes, &runs)?);
@@ -202,6 +206,7 @@ fn row(nodes: u16, runs: &[Sync]) -> Result<Synchronisation, ClusterError> {
         barrier_us: price(runs, "the time of a barrier", |run| &run.barrier_ns)?,
         lock_us: price(runs, "the time of a lock", |run| &run.lock_ns)?,
         flush_us: price(runs, "the time of a flush", |run| &run.flush_ns)?,
+        exchange_us: price(runs, "an exchange of pages", |run| &run.exchange_ns)?,
     })
 }
 

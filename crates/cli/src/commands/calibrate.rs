@@ -154,23 +154,24 @@ fn prices(cluster: &Cluster) -> Result<String, std::fmt::Error> {
     }
     writeln!(
         text,
-        "\n{:>7} {:>12} {:>10} {:>10} {:>8}",
-        "nodes", "region", "barrier", "lock", "flush"
+        "\n{:>7} {:>12} {:>10} {:>10} {:>8} {:>10}",
+        "nodes", "region", "barrier", "lock", "flush", "exchange"
     )?;
     writeln!(
         text,
-        "{:>7} {:>12} {:>10} {:>10} {:>8}",
-        "", "us", "us", "us", "us"
+        "{:>7} {:>12} {:>10} {:>10} {:>8} {:>10}",
+        "", "us", "us", "us", "us", "us a page"
     )?;
     for row in &measured.synchronisation {
         writeln!(
             text,
-            "{:>7} {:>12.1} {:>10.1} {:>10.1} {:>8.1}",
+            "{:>7} {:>12.1} {:>10.1} {:>10.1} {:>8.1} {:>10.1}",
             row.nodes,
             row.region_us.median,
             row.barrier_us.median,
             row.lock_us.median,
-            row.flush_us.median
+            row.flush_us.median,
+            row.exchange_us.median
         )?;
     }
     Ok(text)

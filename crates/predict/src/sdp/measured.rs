@@ -42,6 +42,8 @@ pub struct Synchronisation {
     pub lock_us: Priced,
     /// A flush of nothing.
     pub flush_us: Priced,
+    /// A page fetched while all nodes fetch from one another.
+    pub exchange_us: Priced,
 }
 
 /// A median and its interval.
@@ -67,6 +69,7 @@ impl Measured {
                 ("measured.synchronisation.barrier_us", row.barrier_us.median),
                 ("measured.synchronisation.lock_us", row.lock_us.median),
                 ("measured.synchronisation.flush_us", row.flush_us.median),
+                ("measured.synchronisation.exchange_us", row.exchange_us.median),
             ]
         });
         network.chain(medians)

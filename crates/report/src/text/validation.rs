@@ -1,7 +1,9 @@
 //! Predictions beside what was observed, in words.
 
+use super::sdp::capital;
 use super::{Grid, WIDTH_MIN, printable, wrapped};
-use crate::units::{NOTHING, ratio, signed};
+use crate::units::{NOTHING, duration, ratio, signed};
+use fathomp_predict::sdp::NodesTime;
 use fathomp_predict::validate::{Cell, Predictor, Validated};
 use std::collections::BTreeSet;
 
@@ -32,6 +34,10 @@ pub fn validation(validated: &Validated, width: usize) -> String {
     text.push('\n');
     let error = |cell: &Cell| signed(cell.relative_error);
     text.push_str(&cells(validated, &predictors, "Relative error", error).render(width));
+    if validated.rows.iter().any(|row| row.nodes.is_some()) {
+        text.push('\n');
+        text.push_str(&terms(validated).render(width));
+    }
     let programs: BTreeSet<&str> = validated
         .rows
         .iter()
@@ -58,6 +64,7 @@ fn title(predictor: Predictor) -> &'static str {
         Predictor::Amdahl => "Amdahl",
         Predictor::Usl => "USL",
         Predictor::Fathomp => "Ours",
+        Predictor::Nodes => "Ours, nodes",
         Predictor::Critical => "Critical",
         Predictor::AggregateF0 => "f = 0",
         Predictor::AggregateF1 => "f = 1",
@@ -68,7 +75,7 @@ fn title(predictor: Predictor) -> &'static str {
 /// What is left out first where there is no room.
 fn expendable(predictor: Predictor) -> u8 {
     match predictor {
-        Predictor::Fathomp | Predictor::Critical => 0,
+        Predictor::Fathomp | Predictor::Nodes | Predictor::Critical => 0,
         Predictor::AggregateF0 | Predictor::AggregateF1 => 1,
         Predictor::Amdahl | Predictor::Usl => 2,
         Predictor::AggregateFit => 3,
@@ -94,6 +101,24 @@ fn cells(
             said.find(|cell| cell.predictor == *predictor)
                 .map_or_else(|| NOTHING.to_owned(), &shown)
         }));
+        grid.row(printable(&row.program), cells);
+    }
+    grid
+}
+
+/// What the times of our model of nodes consist of.
+fn terms(validated: &Validated) -> Grid {
+    let names = NodesTime::default().terms().map(|(name, _)| name);
+    let mut grid = Grid::new("Ours, nodes")
+        .column("Threads", 0)
+        .column("Time", 0);
+    for (place, name) in names.iter().enumerate() {
+        grid = grid.column(capital(name), 1 + place as u8 / 2);
+    }
+    for row in &validated.rows {
+        let Some(time) = &row.nodes else { continue };
+        let mut cells = vec![row.threads.to_string(), duration(time.time_ns())];
+        cells.extend(time.terms().map(|(_, time_ns)| duration(time_ns)));
         grid.row(printable(&row.program), cells);
     }
     grid
