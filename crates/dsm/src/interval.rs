@@ -26,6 +26,8 @@ pub struct Notice {
     pub interval: Interval,
     /// The pages written; more than were written do no harm.
     pub pages: PageSet,
+    /// They were not written, but are likely to be next.
+    pub foreseen: bool,
 }
 
 /// How far a node knows of each node's intervals: a vector clock.

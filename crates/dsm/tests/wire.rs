@@ -48,7 +48,8 @@ fn versions() -> impl Strategy<Value = Vec<Version>> {
 
 fn notice() -> impl Strategy<Value = Notice> {
     let pages = prop::collection::vec(prop_oneof![0..20_u32, any::<u32>()], 0..9);
-    (version(), pages).prop_map(|((writer, interval), pages)| Notice {
+    (version(), pages, any::<bool>()).prop_map(|((writer, interval), pages, foreseen)| Notice {
+        foreseen,
         writer,
         interval,
         pages: pages.into_iter().map(PageId).collect(),

@@ -30,6 +30,7 @@ impl<B: Clone> Home<B> {
         let Some(thread) = self.order.enters_barrier() else {
             return;
         };
+        let taken_back = self.take_back();
         let closed = self.close_interval(actions);
         let (last, kept) = closed.map_or((None, None), |(notice, pages)| {
             let interval = notice.interval;
@@ -46,12 +47,33 @@ impl<B: Clone> Home<B> {
                 writer: me,
                 interval: own.interval,
                 pages: PageSet::from_sorted(&own.pages),
+                foreseen: false,
             }
         });
-        let own = own.collect();
+        let own = own.chain(taken_back).collect();
         self.order.arrive(thread, last, own, false, actions);
         self.send_kept_if_told(actions);
         self.apply_arrived(actions);
+    }
+
+    /// Pages that others have read and that are likely to be written here next:
+    /// if nobody keeps a copy, the writes need not be noticed.
+    fn take_back(&mut self) -> Option<Notice> {
+        let mut pages = std::mem::take(&mut self.served);
+        pages.sort_unstable();
+        pages.dedup();
+        pages.retain(|page| {
+            let entry = self.table.entry(*page);
+            let likely = entry.state == State::Shared && entry.rewrites > 0;
+            entry.rewrites -= u8::from(likely);
+            likely && self.config.expect_writes
+        });
+        (!pages.is_empty()).then(|| Notice {
+            writer: self.me,
+            interval: self.order.interval,
+            pages: PageSet::from_sorted(&pages),
+            foreseen: true,
+        })
     }
 
     /// Others have been told of the last interval before the barrier ends: they
@@ -64,7 +86,7 @@ impl<B: Clone> Home<B> {
 
     /// Sends what was kept, but not of pages which only this node wrote. Homes
     /// wait for a message in any case.
-    fn send_kept(&mut self, written: &[(PageRange, Writers)], actions: &mut Actions<B>) {
+    fn send_kept(&mut self, written: &[Stretch], actions: &mut Actions<B>) {
         let Some(Kept { interval, pages }) = self.kept.take() else {
             return;
         };
@@ -108,8 +130,8 @@ impl<B: Clone> Home<B> {
             // Fetched in advance, and perhaps out of date now.
             self.table.entry(page).state = State::Untouched;
         }
-        for (pages, writers) in written(&notices) {
-            self.balance(pages, writers, actions);
+        for stretch in written(&notices) {
+            self.balance(stretch, actions);
         }
         let thread = self.order.leave_barrier(&notices);
         self.start = self.order.seen.clone();
@@ -124,7 +146,12 @@ impl<B: Clone> Home<B> {
     /// that stays valid beside the home's is that of a node that alone wrote. (A
     /// copy fetched after the last write would be up to date as well, but the
     /// home could not know of it and would have to keep watching its own writes.)
-    fn balance(&mut self, pages: PageRange, writers: Writers, actions: &mut Actions<B>) {
+    fn balance(&mut self, stretch: Stretch, actions: &mut Actions<B>) {
+        let Stretch {
+            pages,
+            writers,
+            foreseen,
+        } = stretch;
         let mut page = pages.first();
         while u64::from(page.0) < pages.end() {
             let left = u32::try_from(pages.end() - u64::from(page.0)).unwrap_or(u32::MAX);
@@ -136,6 +163,7 @@ impl<B: Clone> Home<B> {
                 }
                 _ => {
                     self.balance_page(page, writers, actions);
+                    self.judge(page, foreseen);
                     1
                 }
             };
@@ -143,6 +171,17 @@ impl<B: Clone> Home<B> {
                 Some(next) => page = PageId(next),
                 None => return,
             }
+        }
+    }
+
+    /// Nobody without a data race reads what another node has written since the
+    /// last barrier: a copy that was fetched in advance meanwhile was of no use.
+    fn judge(&mut self, page: PageId, foreseen: bool) {
+        let ahead = self.order.epoch + 1;
+        let entry = self.table.entry(page);
+        if entry.missed && entry.ahead == ahead && !foreseen {
+            entry.missed = false;
+            entry.unwanted = true;
         }
     }
 
@@ -170,44 +209,60 @@ impl<B: Clone> Home<B> {
     }
 }
 
-/// Who wrote a page, given all pages written.
-fn writers_of(written: &[(PageRange, Writers)], page: PageId) -> Option<Writers> {
-    let after = written.partition_point(|(range, _)| range.first() <= page);
-    let (range, writers) = written.get(after.checked_sub(1)?)?;
-    (u64::from(page.0) < range.end()).then_some(*writers)
+/// Pages with the same writers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stretch {
+    pages: PageRange,
+    writers: Writers,
+    /// They have yet to write them.
+    foreseen: bool,
 }
 
-/// All pages that notices name, as stretches with the same writers. A writer
-/// names each page once.
-fn written(notices: &[Notice]) -> Vec<(PageRange, Writers)> {
+/// Who wrote a page, given all pages written.
+fn writers_of(written: &[Stretch], page: PageId) -> Option<Writers> {
+    let after = written.partition_point(|stretch| stretch.pages.first() <= page);
+    let stretch = written.get(after.checked_sub(1)?)?;
+    (u64::from(page.0) < stretch.pages.end()).then_some(stretch.writers)
+}
+
+/// All pages that notices name. A writer names each page once.
+fn written(notices: &[Notice]) -> Vec<Stretch> {
     let ranges = notices.iter().flat_map(|notice| {
         let ranges = notice.pages.ranges().iter();
-        ranges.map(move |range| (*range, notice.writer))
+        let written = i64::from(!notice.foreseen);
+        ranges.map(move |range| (*range, notice.writer, written))
     });
     let mut edges: Vec<_> = ranges
-        .flat_map(|(range, writer)| {
+        .flat_map(|(range, writer, written)| {
             let writer = i64::from(writer.0);
             let first = u64::from(range.first().0);
-            [(first, 1, writer), (range.end(), -1, -writer)]
+            [
+                (first, 1, writer, written),
+                (range.end(), -1, -writer, -written),
+            ]
         })
         .collect();
     edges.sort_unstable();
-    // Writers at the current page: how many, and the sum of their numbers, which
-    // is the number of the writer if there is one.
-    let (mut number, mut sum, mut at) = (0_i64, 0_i64, 0_u64);
+    // Writers at the current page: how many, the sum of their numbers, which is
+    // the number of the writer if there is one, and how many have written.
+    let (mut number, mut sum, mut done, mut at) = (0_i64, 0_i64, 0_i64, 0_u64);
     let mut stretches = Vec::new();
-    for (edge, one, writer) in edges {
+    for (edge, one, writer, written) in edges {
         let pages = u32::try_from(edge - at).ok().zip(u32::try_from(at).ok());
         if number > 0
-            && let Some(range) = pages.and_then(|(pages, at)| PageRange::new(PageId(at), pages))
+            && let Some(pages) = pages.and_then(|(pages, at)| PageRange::new(PageId(at), pages))
         {
             let writers = match u16::try_from(sum) {
                 Ok(writer) if number == 1 => Writers::One(NodeId(writer)),
                 _ => Writers::Many,
             };
-            stretches.push((range, writers));
+            stretches.push(Stretch {
+                pages,
+                writers,
+                foreseen: done == 0,
+            });
         }
-        (number, sum, at) = (number + one, sum + writer, edge);
+        (number, sum, done, at) = (number + one, sum + writer, done + written, edge);
     }
     stretches
 }
@@ -221,6 +276,7 @@ mod tests {
             writer: NodeId(writer),
             interval: Interval(1),
             pages: pages.iter().copied().map(PageId).collect(),
+            foreseen: false,
         }
     }
 
@@ -234,7 +290,13 @@ mod tests {
         ];
         let found: Vec<_> = written(&notices)
             .into_iter()
-            .map(|(range, writers)| (range.first().0, range.len(), writers))
+            .map(|stretch| {
+                (
+                    stretch.pages.first().0,
+                    stretch.pages.len(),
+                    stretch.writers,
+                )
+            })
             .collect();
         let one = |writer| Writers::One(NodeId(writer));
         assert_eq!(

@@ -48,8 +48,9 @@ pub struct Config {
     /// Whether writes to watched pages are told by [`Input::Wrote`] and not by
     /// faults.
     pub silent_writes: bool,
-    /// Whether copies that are likely to be written come with a twin, so that
-    /// writing them is no fault.
+    /// Whether writes are foreseen: copies that are likely to be written come with
+    /// a twin, so that writing them is no fault, and a home takes back, at a
+    /// barrier, copies of pages that it is likely to write next.
     pub expect_writes: bool,
     /// Whether programs may rely on an ordinary load that sees an ordinary store
     /// to see what was stored before it, as compilers make it of atomic reads
@@ -83,6 +84,8 @@ pub struct Home<B> {
     dirty: Vec<PageId>,
     /// Number of pages that are [`State::Expected`].
     expected: usize,
+    /// Pages at home here that others have fetched in this epoch.
+    served: Vec<PageId>,
     /// Further versions of pages at home here, see [`Entry::version`].
     versions: BTreeMap<PageId, Vec<Version>>,
     /// See [`PageCopy::after`]; of pages that were served in this epoch.
@@ -119,6 +122,7 @@ impl<B: Clone> Home<B> {
             table: Table::new(layout),
             dirty: Vec::new(),
             expected: 0,
+            served: Vec::new(),
             versions: BTreeMap::new(),
             after: BTreeMap::new(),
             pending: BTreeMap::new(),

@@ -41,6 +41,14 @@ pub(super) struct Entry {
     pub(super) missed: bool,
     /// The last copy here was written: the next is likely to be, too.
     pub(super) writes: bool,
+    /// The epoch in which the copy here was fetched in advance, plus one; 0 if it
+    /// was not.
+    pub(super) ahead: u32,
+    /// The last copy was fetched in advance and nobody had use for it.
+    pub(super) unwanted: bool,
+    /// How many times this home will say in advance that it writes the page once
+    /// others have read it.
+    pub(super) rewrites: u8,
     /// An interval that is part of the content at home here. Others, if there
     /// are any, are in [`super::Home::versions`].
     pub(super) version: Version,
@@ -55,6 +63,9 @@ impl From<Place> for Entry {
             noted: false,
             missed: false,
             writes: false,
+            ahead: 0,
+            unwanted: false,
+            rewrites: 0,
             version: Version::default(),
         }
     }

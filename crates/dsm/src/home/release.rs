@@ -90,6 +90,7 @@ impl<B: Clone> Home<B> {
             writer: self.me,
             interval,
             pages: PageSet::from_sorted(&pages),
+            foreseen: false,
         };
         Some((notice, away))
     }

@@ -7,6 +7,10 @@ use crate::order::{Request, Version, peer};
 use crate::{Access, Action, Content, PageRange, Protection, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 
+/// How many times a home that wrote a page after others had read it is believed to
+/// do so again, before it is watched once more.
+const REWRITES: u8 = 8;
+
 /// A page on its way to this node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pending<B> {
@@ -54,6 +58,7 @@ impl<B: Clone> Home<B> {
                 return Ok(());
             }
             (State::Shared, Access::Write) => {
+                entry.rewrites = REWRITES;
                 entry.state = State::Written;
                 self.dirty.push(page);
                 Action::protect(actions, page, Protection::ReadWrite);
@@ -111,7 +116,7 @@ impl<B: Clone> Home<B> {
             let next = PageId(page.0 + pages.len());
             let entry = self.table.get(next);
             let there = entry.state == State::Untouched && entry.home == home && !entry.pinned;
-            if !there || !(entry.missed || pages.len() < stream) {
+            if !there || entry.unwanted || !(entry.missed || pages.len() < stream) {
                 break;
             }
             ahead += u32::from(pages.len() < stream);
@@ -208,6 +213,9 @@ impl<B: Clone> Home<B> {
         }
         for page in pages.iter() {
             let entry = self.table.entry(page);
+            if entry.rewrites > 0 {
+                self.served.push(page);
+            }
             match (entry.state, entry.pinned) {
                 (State::Untouched, true) => {
                     // Its home may write it at any time: its next notice says so.
@@ -356,8 +364,11 @@ impl<B: Clone> Home<B> {
         for (page, waiters, content) in ready {
             let mut written = waiters.iter().map(|(_, access)| *access);
             let written = written.any(|access| access == Access::Write);
+            let epoch = self.order.epoch;
             let entry = self.table.entry(page);
             entry.missed = false;
+            entry.unwanted = false;
+            entry.ahead = if waiters.is_empty() { epoch + 1 } else { 0 };
             // Set again if it is written.
             let expected = std::mem::take(&mut entry.writes) && expect;
             let protection = if written {

@@ -49,6 +49,7 @@ impl<B: Clone> Homeless<B> {
             writer: self.me,
             interval,
             pages: PageSet::from_sorted(&pages),
+            foreseen: false,
         };
         self.own.push(notice.clone());
         Some(notice)
