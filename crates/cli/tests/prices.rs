@@ -202,3 +202,68 @@ fn the_prices_are_those_of_the_faults_they_are_named_after() {
         all("fetch_faults")
     );
 }
+
+#[test]
+fn predictions_are_held_against_what_was_observed() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = compile(directory.path(), "barriers", BARRIERS, &["-fopenmp"]);
+    let record = |name: &str, nodes: &str| {
+        let ended = finish(
+            fathomp(directory.path())
+                .args([
+                    "record",
+                    "--nodes",
+                    nodes,
+                    "--threads",
+                    "1",
+                    "-o",
+                    name,
+                    "--",
+                ])
+                .arg(&program),
+        );
+        ended.succeeded();
+    };
+    record("on-1", "1");
+    record("on-2", "2");
+    let ended = run(
+        directory.path(),
+        "predict --validate on-1 on-2 --cluster gige_amd",
+    );
+    let text = ended.succeeded().text();
+    for words in [
+        "gige_amd",
+        "Observed",
+        "Amdahl",
+        "Critical",
+        "Ours, nodes",
+        "Barriers",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let ended = run(directory.path(), "predict --validate on-1 on-2 --json");
+    let validated = ended.succeeded().json();
+    assert_eq!(validated["schema"], "fathomp.validation");
+    assert_eq!(validated["rows"][0]["threads"], 2);
+    for (line, code, words) in [
+        ("predict --validate on-1", 1, "1 thread"),
+        ("predict --validate on-2", 1, "1 thread"),
+        (
+            "predict --validate on-1 on-1 --cluster gige_amd",
+            1,
+            "1 thread",
+        ),
+        (
+            "predict --validate on-1 on-2 --cluster no-such",
+            1,
+            "no cluster",
+        ),
+        ("predict --validate on-1 on-2 --at 4", USAGE, "--at"),
+        ("predict --validate --counts x.csv", USAGE, "--counts"),
+        ("predict on-1 on-2 --cluster gige_amd", USAGE, "--model"),
+    ] {
+        let ended = run(directory.path(), line);
+        assert_eq!(ended.in_words().code, Some(code), "{line}: {ended:?}");
+        assert!(ended.stderr.contains(words), "{line}: {ended:?}");
+    }
+}
