@@ -5,7 +5,8 @@
 
 use crate::runs::{PredictError, Runs, threads_of};
 use crate::sdp::{
-    self, Cluster, ClusterError, Counted, NodesTime, Protocol, RecordingsError, mean_relative_error,
+    self, Beside, Cluster, ClusterError, Counted, NodesTime, Protocol, RecordingsError,
+    mean_relative_error,
 };
 use crate::{Options, predict};
 use fathomp_analyse::Analysis;
@@ -322,10 +323,19 @@ fn published(
         let found = all.into_iter().filter_map(|(predictor, time)| {
             Some(cell(predictor, alone_ns / time?.time_ns(), observed))
         });
-        let analysis = middle.iter().find(|one| threads_of(one) == run.threads);
+        let with = |threads| middle.iter().find(|one| threads_of(one) == threads);
+        let ours = with(run.threads).zip(with(1)).and_then(|(one, alone)| {
+            let beside = Beside {
+                alone,
+                processors: Some(runs.processors()).filter(|known| *known > 0),
+                cluster: priced.cluster,
+                prices: &prices,
+            };
+            sdp::nodes(one, &beside)
+        });
         let from_counts = FromCounts {
             published: found.collect(),
-            nodes: analysis.and_then(|one| sdp::nodes(one, priced.cluster, &prices)),
+            nodes: ours,
         };
         cells.insert(run.threads, from_counts);
     }
@@ -365,7 +375,7 @@ fn warnings(rows: &[Row]) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(least) = shared.first() {
         warnings.push(format!(
-            "Runs with {least} threads or more shared processors: what was observed holds their waiting for one another, which no model predicts."
+            "Runs with {least} threads or more shared processors: what was observed holds their waiting for one another, of which our model of nodes knows only that they work more slowly, and the others nothing."
         ));
     }
     let once = rows.iter().filter(|row| row.runs < 3).count();

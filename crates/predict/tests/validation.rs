@@ -4,8 +4,8 @@ use fathomp_analyse::testing::demo;
 use fathomp_analyse::{Analysis, Dsm, Options as AnalyseOptions, State, Times, analyse};
 use fathomp_predict::Options;
 use fathomp_predict::machine::{Machine, MachineError};
+use fathomp_predict::sdp::{Beside, Protocol, RecordingsError, Synchronisation, nodes};
 use fathomp_predict::sdp::{Cluster, ClusterError, Measured, Network, Priced as Price};
-use fathomp_predict::sdp::{Protocol, RecordingsError, Synchronisation, nodes};
 use fathomp_predict::validate::{Predictor, Priced, ValidateError, Validated, validate};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -130,6 +130,9 @@ fn computed(analysis: &mut Analysis, region: usize, compute_ns: &[u64], dsm: &[D
         share.states.0[State::Compute] = *compute_ns;
         share.dsm = Some(*dsm);
     }
+    let states = &mut analysis.regions[region].states;
+    *states = Times::default();
+    states.0[State::Compute] = compute_ns.iter().sum();
 }
 
 #[test]
@@ -147,22 +150,37 @@ fn our_model_of_nodes_adds_what_the_published_leave_out() {
         locks,
         barriers: 5,
         flushes: 1,
-        fault_ns: 1_000_000,
+        fault_ns: 500_000_000,
+        lock_ns: 600_000,
+        flush_ns: 400_000,
         ..Dsm::default()
     });
     computed(&mut two, 1, &[61_000_000, 11_000_000], &[slow, quick]);
     let cluster = measured();
     let prices = cluster.prices(Protocol::Home, None).unwrap().prices;
-    let time = nodes(&two, &cluster, &prices).unwrap();
+    let mut alone = recording("a", 1, 1);
+    let none = Dsm::default();
+    computed(&mut alone, 0, &[4_000_000], &[none]);
+    computed(&mut alone, 1, &[84_000_000], &[none]);
+    let beside = Beside {
+        alone: &alone,
+        processors: None,
+        cluster: &cluster,
+        prices: &prices,
+    };
+    let time = nodes(&two, &beside).unwrap();
     let close = |found: f64, expected_us: f64| {
         assert!(
             (found - expected_us * 1e3).abs() < 1.0,
             "{found} {expected_us}"
         );
     };
-    // The first thread is slower: 60 ms and few faults against 10 ms and many.
-    close(time.work_ns, 5_000.0 + 35_000.0);
-    close(time.imbalance_ns, 25_000.0);
+    // The first thread is slower: 60 ms and few faults against 10 ms and many,
+    // and that of 84 ms with one thread.
+    close(time.serial_ns, 4_000.0);
+    close(time.work_ns, 42_000.0);
+    close(time.imbalance_ns, 30_000.0);
+    close(time.sharing_ns, 0.0);
     close(time.fetches_ns, 3.0 * 295.3);
     // All its fetches are made while the other fetches as well.
     close(time.contention_ns, 3.0 * (400.0 - 295.3));
@@ -174,13 +192,30 @@ fn our_model_of_nodes_adds_what_the_published_leave_out() {
 
     // Without measured synchronisation, latency is all that is known of it.
     let published = Cluster::find(Path::new("gige_amd")).unwrap();
-    let time = nodes(&two, &published, &prices).unwrap();
+    let unmeasured = Beside {
+        cluster: &published,
+        ..beside
+    };
+    let time = nodes(&two, &unmeasured).unwrap();
     close(time.barriers_ns, 7.0 * 2.0 * 62.5);
     close(time.locks_ns, 6.0 * 62.5);
     close(time.contention_ns, 0.0);
 
+    // One processor for both.
+    let shared = Beside {
+        processors: Some(1),
+        ..beside
+    };
+    close(nodes(&two, &shared).unwrap().sharing_ns, 72_000.0);
+
+    // So much application time that it was spent looking.
+    computed(&mut two, 1, &[200_000_000, 20_000_000], &[slow, quick]);
+    let time = nodes(&two, &beside).unwrap();
+    close(time.work_ns, 42_000.0);
+    close(time.imbalance_ns, 0.0);
+
     two.program.nodes = 1;
-    assert!(nodes(&two, &cluster, &prices).is_none());
+    assert!(nodes(&two, &beside).is_none());
 }
 
 #[test]

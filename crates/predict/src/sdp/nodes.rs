@@ -6,9 +6,10 @@
 //!        + barriers B(p) + flushes F(p) + sum over threads of locks L(p) )
 //! ```
 //!
-//! * w: application time of the thread as recorded with p threads, less its time
-//!   in faults, locks and flushes. So serial time and imbalance are in it; the
-//!   published models have T(1)/p instead.
+//! * w: application time of the region with one thread, divided by p; times the
+//!   thread's share in what was recorded with p, relative to the mean; times p over
+//!   the processors, where these are fewer. Outside of regions, undivided. The
+//!   published models have T(1)/p for all of it.
 //! * c: the published cost of its faults and diffs.
 //! * x: what a fetch costs more while others fetch as well, for as many of its
 //!   fetches as each other thread has too.
@@ -23,10 +24,14 @@ use serde::Serialize;
 /// What a predicted time on nodes consists of, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct NodesTime {
-    /// Mean application time of the threads, serial time included.
+    /// Application time outside of regions.
+    pub serial_ns: f64,
+    /// Application time inside, divided among the threads.
     pub work_ns: f64,
-    /// Application time of the slowest thread beyond the mean.
+    /// What the slowest thread takes longer than the mean.
     pub imbalance_ns: f64,
+    /// What threads take longer that share processors.
+    pub sharing_ns: f64,
     /// First writes to own pages.
     pub local_writes_ns: f64,
     /// First writes to copies.
@@ -48,10 +53,12 @@ pub struct NodesTime {
 impl NodesTime {
     /// The terms, by name.
     #[must_use]
-    pub fn terms(&self) -> [(&'static str, f64); 10] {
+    pub fn terms(&self) -> [(&'static str, f64); 12] {
         [
+            ("serial", self.serial_ns),
             ("work", self.work_ns),
             ("imbalance", self.imbalance_ns),
+            ("sharing", self.sharing_ns),
             ("local writes", self.local_writes_ns),
             ("remote writes", self.remote_writes_ns),
             ("fetches", self.fetches_ns),
@@ -122,11 +129,10 @@ impl Part {
     fn new(share: &ThreadShare) -> Self {
         let dsm = share.dsm.unwrap_or_default();
         let ns = |state| share.states[state];
-        // Locks that are atomic instructions are inside application code.
-        let atomics_ns = dsm
-            .lock_ns
-            .saturating_sub(ns(State::Lock) + ns(State::Critical));
-        let inside_ns = dsm.fault_ns + dsm.flush_ns + atomics_ns;
+        // Flushes and atomic instructions, which are locks, count as application
+        // code; faults are states of their own.
+        let locks_ns = ns(State::Lock) + ns(State::Critical);
+        let inside_ns = dsm.flush_ns + dsm.lock_ns.saturating_sub(locks_ns);
         Self {
             own_ns: ns(State::Compute).saturating_sub(inside_ns) as f64,
             counts: Counts::home(
@@ -149,46 +155,87 @@ impl Part {
     }
 }
 
-/// The time that a program recorded on nodes takes where events cost `prices`
-/// and synchronisation what it costs in `cluster`; None if it was recorded in
+/// A thread with more application time than this many times that of one thread
+/// alone, all threads together, has looked for what others write, not worked.
+const LOOKING: f64 = 1.5;
+
+/// What is known beside the recording on nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside<'a> {
+    /// The program's recording with one thread.
+    pub alone: &'a Analysis,
+    /// Processors that all nodes share; none if each has its own.
+    pub processors: Option<u32>,
+    /// Where synchronisation is priced.
+    pub cluster: &'a Cluster,
+    /// What events cost.
+    pub prices: &'a Prices,
+}
+
+/// The time that a program recorded on nodes takes; None if it was recorded in
 /// one process.
 #[must_use]
-pub fn nodes(analysis: &Analysis, cluster: &Cluster, prices: &Prices) -> Option<NodesTime> {
+pub fn nodes(analysis: &Analysis, beside: &Beside<'_>) -> Option<NodesTime> {
     let mut shares = analysis.regions.iter().flat_map(|region| &region.threads);
     let counted = shares.any(|share| share.dsm.is_some());
     let nodes = analysis.program.nodes;
     if !counted || nodes < 2 {
         return None;
     }
-    let sync = Sync::among(cluster, nodes, prices);
+    let sync = Sync::among(beside.cluster, nodes, beside.prices);
     let mut time = NodesTime::default();
     for region in &analysis.regions {
-        add(&mut time, region, prices, &sync);
+        add(&mut time, region, beside, &sync);
     }
     Some(time)
 }
 
-fn add(time: &mut NodesTime, region: &Region, prices: &Prices, sync: &Sync) {
+/// Application time of a region with one thread, if that met it.
+fn alone_ns(alone: &Analysis, region: &Region) -> Option<f64> {
+    let same = alone.regions.iter().find(|one| one.key == region.key)?;
+    Some(same.states[State::Compute] as f64)
+}
+
+fn add(time: &mut NodesTime, region: &Region, beside: &Beside<'_>, sync: &Sync) {
+    let Beside {
+        alone,
+        processors,
+        prices,
+        ..
+    } = *beside;
     let parts: Vec<Part> = region.threads.iter().map(Part::new).collect();
+    let all_ns: f64 = parts.iter().map(|part| part.own_ns).sum();
+    let alone_ns = alone_ns(alone, region).unwrap_or(all_ns);
+    // Outside of regions one thread works and the others wait for it.
+    let serial = region.level == 0;
+    let working = if serial { 1.0 } else { parts.len() as f64 };
+    let mean_ns = alone_ns / working;
+    let crowd = processors.map_or(1.0, |processors| (working / f64::from(processors)).max(1.0));
+    let known = !serial && all_ns > 0.0 && all_ns <= LOOKING * crowd * alone_ns;
+    let work_ns = |part: &Part| {
+        if known {
+            mean_ns * part.own_ns * working / all_ns
+        } else {
+            mean_ns
+        }
+    };
     let contention_ns = |part: &Part| part.shared_fetches(&parts) * sync.exchange * 1e3;
     let whole_ns = |part: &Part| {
         let events_ns: f64 = part.counts.cost_ns(prices).iter().sum();
-        part.own_ns + events_ns + contention_ns(part)
+        work_ns(part) * crowd + events_ns + contention_ns(part)
     };
     let slowest = parts
         .iter()
         .max_by(|a, b| whole_ns(a).total_cmp(&whole_ns(b)));
     let Some(slowest) = slowest else { return };
-    // Outside of regions one thread works and the others wait for it.
-    let working = if region.level == 0 {
-        1.0
+    let slowest_ns = work_ns(slowest);
+    if serial {
+        time.serial_ns += slowest_ns;
     } else {
-        parts.len() as f64
-    };
-    let all_ns: f64 = parts.iter().map(|part| part.own_ns).sum();
-    let work_ns = (all_ns / working).min(slowest.own_ns);
-    time.work_ns += work_ns;
-    time.imbalance_ns += slowest.own_ns - work_ns;
+        time.work_ns += mean_ns.min(slowest_ns);
+        time.imbalance_ns += (slowest_ns - mean_ns).max(0.0);
+        time.sharing_ns += slowest_ns * (crowd - 1.0);
+    }
     let [local, remote, fetches, diffs] = slowest.counts.cost_ns(prices);
     time.local_writes_ns += local;
     time.remote_writes_ns += remote;

@@ -116,7 +116,7 @@ fn terms(validated: &Validated) -> Grid {
         // What usually costs least goes first.
         let expendable = match name {
             "work" | "fetches" => 1,
-            "barriers" | "locks" => 2,
+            "barriers" | "locks" | "flushes" => 2,
             "diffs" => 3,
             "contention" | "remote writes" => 4,
             _ => 5,
