@@ -92,6 +92,7 @@ before! {
 #[unsafe(no_mangle)]
 pub extern "C" fn fathomp_sched_yield() -> c_int {
     if let Some(node) = start::node() {
+        fathomp_omp::cluster::tell(false);
         node.yielding();
     }
     fathomp_sys::process::yield_now();

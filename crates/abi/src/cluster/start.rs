@@ -160,9 +160,15 @@ fn lead_atomics() -> Result<Waits, AtomicsError> {
     let found = found.map_err(AtomicsError::Analyse)?;
     say_doubtful(&program, &found.doubtful);
     let hooks = Hooks {
-        enter: |_| with_node(Node::begin_atomic),
+        enter: |_| {
+            cluster::settle();
+            with_node(Node::begin_atomic);
+        },
         leave: |_| with_node(Node::end_atomic),
-        fence: || with_node(Node::flush),
+        fence: || {
+            cluster::tell(false);
+            with_node(Node::flush);
+        },
     };
     // SAFETY: the sites are whole instructions of the program, as its file says,
     // and the only thread is here.

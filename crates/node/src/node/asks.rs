@@ -50,6 +50,7 @@ impl Node {
     /// plain variable to change, or have changed one for which another node
     /// waits.
     pub(super) fn flush_for_others(&self) {
+        fathomp_omp::cluster::tell(true);
         self.ask(|thread| {
             let mut engine = lock(&self.engine);
             if self.in_barrier.load(Ordering::Relaxed) {

@@ -13,6 +13,8 @@ use std::sync::atomic::Ordering;
 pub(crate) enum Of {
     /// Who is first (`single`); how many units of a loop are claimed.
     Claim,
+    /// That a `single` block has been run.
+    Done,
     /// The address of what a `copyprivate` clause broadcasts.
     Copy,
     /// The position whose turn it is in an ordered loop.
@@ -38,6 +40,7 @@ impl Of {
             Self::Copy => 1,
             Self::Turn => 2,
             Self::Allocator => 3,
+            Self::Done => 4,
             Self::Memory(number) => MEMORY | u64::from(number) & (MEMORY - 1),
             // As many parts fit into no memory.
             Self::Progress(part) => PROGRESS | part & (PROGRESS - 1),
@@ -65,7 +68,7 @@ mod tests {
 
     #[test]
     fn no_two_cells_of_a_construct_are_the_same() {
-        let single = [Of::Claim, Of::Copy, Of::Turn, Of::Allocator];
+        let single = [Of::Claim, Of::Copy, Of::Turn, Of::Allocator, Of::Done];
         let many = (0..100).flat_map(|n| [Of::Memory(n), Of::Progress(n.into())]);
         let all: Vec<u64> = single.into_iter().chain(many).map(Of::number).collect();
         let distinct: BTreeSet<u64> = all.iter().copied().collect();

@@ -10,11 +10,13 @@
 //! `README.md` beside this file says who has which number, what happens at
 //! barriers, and what every construct asks of the cluster.
 
+mod blocks;
 mod cells;
 mod memory;
 mod order;
 mod region;
 
+pub use blocks::{settle, tell};
 pub(crate) use cells::{Of, of_construct, of_reductions};
 pub use memory::{allocate, free};
 pub(crate) use region::Part;
@@ -22,6 +24,7 @@ pub use region::{dismiss, serve};
 
 use crate::parallel::LARGEST_TEAM;
 use crate::sync::Names;
+use blocks::Blocks;
 use fathomp_base::NodeId;
 use fathomp_sys::outlined::Outlined;
 use fathomp_sys::static_ref::AtomicRef;
@@ -137,6 +140,7 @@ pub(crate) struct Nodes {
     /// Locks that threads of this node hold or wait for.
     pub(crate) locks: Names,
     lent: Lent,
+    blocks: Blocks,
     /// Functions that regions have run.
     code: Mutex<HashMap<usize, Outlined>>,
 }
@@ -193,6 +197,7 @@ pub fn install(cluster: &'static dyn Cluster) {
             regions: AtomicU64::new(0),
             locks: Names::default(),
             lent: Lent::default(),
+            blocks: Blocks::default(),
             code: Mutex::default(),
         }));
         INSTALLED.0.store(Some(nodes), Ordering::Release);

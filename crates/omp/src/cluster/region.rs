@@ -134,6 +134,7 @@ impl Nodes {
         } else {
             0
         };
+        self.pass_blocks();
         let words = self.cluster.barrier(word | cancelled);
         self.take_back();
         words

@@ -8,7 +8,7 @@
 //! but not for ever.
 
 use super::word::Word;
-use crate::cluster::Cluster;
+use crate::cluster::{self, Cluster};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -99,6 +99,7 @@ impl Names {
     }
 
     fn acquire_held(&self, cluster: &dyn Cluster, name: usize, patience: u32) -> Arc<Held> {
+        cluster::settle();
         let held = self.join(name);
         if !held.word.try_acquire() {
             held.waiting.fetch_add(1, Ordering::Relaxed);
@@ -118,6 +119,7 @@ impl Names {
     }
 
     fn try_acquire_held(&self, cluster: &dyn Cluster, name: usize) -> Option<Arc<Held>> {
+        cluster::settle();
         let held = self.join(name);
         if held.word.try_acquire() {
             if held.here.load(Ordering::Relaxed) {

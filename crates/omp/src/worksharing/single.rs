@@ -13,7 +13,14 @@ pub fn start(member: &'static Member) -> bool {
         return true;
     }
     let place = member.share.advance(member);
-    place.slot.claim.win(place.tag()) && is_first_node(member, place.construct)
+    let first = place.slot.claim.win(place.tag());
+    if let (true, Some(nodes)) = (first, member.team().nodes()) {
+        let first = is_first_node(member, place.construct);
+        // There may be no barrier at its end.
+        nodes.claimed(of_construct(member, place.construct, Of::Done), first);
+        return first;
+    }
+    first
 }
 
 /// Whether no member on another node has been first.
