@@ -110,21 +110,14 @@ pub fn find(name: &str) -> Result<Workload, UnknownWorkload> {
 }
 
 fn unknown(name: &str, all: &[Workload]) -> UnknownWorkload {
-    // More than a third of a word wrong, and it is another word.
-    let most = (name.chars().count() / 3).max(1);
-    let lower = name.to_lowercase();
-    all.iter()
-        .flat_map(|workload| [workload.name.to_owned(), workload.full_name()])
-        .map(|known| (strsim::osa_distance(&lower, &known), known))
-        .filter(|(distance, _)| *distance <= most)
-        .min()
-        .map_or_else(
-            || UnknownWorkload::Far(name.to_owned()),
-            |(_, nearest)| UnknownWorkload::Near {
-                name: name.to_owned(),
-                nearest,
-            },
-        )
+    let known = all
+        .iter()
+        .flat_map(|workload| [workload.name.to_owned(), workload.full_name()]);
+    let name = name.to_owned();
+    match fathomp_base::nearest(&name, known) {
+        Some(nearest) => UnknownWorkload::Near { name, nearest },
+        None => UnknownWorkload::Far(name),
+    }
 }
 
 impl Workload {

@@ -26,8 +26,8 @@ const PAGE_BYTES: u32 = 4096;
 /// Processes, because two of them differ more than two samples of one.
 const PROCESSES: usize = 5;
 const FAULTS: Effort = Effort {
-    size: 128,
-    rounds: 20,
+    size: 512,
+    rounds: 12,
     limit: Duration::from_secs(2),
 };
 const SYNC: Effort = Effort {

@@ -397,21 +397,13 @@ impl Cluster {
 }
 
 fn unknown(name: &str) -> ClusterError {
-    // More than a third of a word wrong, and it is another word.
-    let most = (name.chars().count() / 3).max(1);
-    let lower = name.to_lowercase();
-    bundled()
-        .map(|known| (strsim::osa_distance(&lower, known), known))
-        .filter(|(distance, _)| *distance <= most)
-        .min()
-        .map_or_else(
-            || ClusterError::Unknown {
-                name: name.to_owned(),
-                known: names(),
-            },
-            |(_, nearest)| ClusterError::Near {
-                name: name.to_owned(),
-                nearest: nearest.to_owned(),
-            },
-        )
+    let nearest = fathomp_base::nearest(name, bundled());
+    let name = name.to_owned();
+    match nearest.map(str::to_owned) {
+        Some(nearest) => ClusterError::Near { name, nearest },
+        None => ClusterError::Unknown {
+            name,
+            known: names(),
+        },
+    }
 }
