@@ -331,6 +331,43 @@ int main(void)
 }
 
 #[test]
+fn input_is_read_on_node_0_or_not_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = r#"
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int number = 0;
+    char byte;
+#pragma omp parallel
+    if (omp_get_thread_num() == 1) {
+        if (argc > 1 && strcmp(argv[1], "scanf") == 0) scanf("%d", &number);
+        if (argc > 1 && strcmp(argv[1], "read") == 0) number = (int)read(0, &byte, 1);
+    }
+    return scanf("%d", &number) == 1 ? number : 100;
+}
+"#;
+    let program = compile(directory.path(), "reads", source, &["-fopenmp"]);
+    for (how, code) in [("", 7), ("scanf", 70), ("read", 70)] {
+        let mut child = on_nodes(directory.path(), 2, &program)
+            .arg(how)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(b"7\n8\n").unwrap();
+        let ended = common::collect(child);
+        assert_eq!(ended.code, Some(code), "{how}: {ended:?}");
+        let words = "node 1: the program reads its standard input here";
+        assert_eq!(ended.stderr.contains(words), code == 70, "{ended:?}");
+    }
+}
+
+#[test]
 fn what_nodes_cannot_run_is_refused_in_a_sentence() {
     let directory = tempfile::tempdir().unwrap();
     let source = "#include <unistd.h>\n#include <omp.h>\nint main(void) { int n = 0;\n#pragma omp parallel reduction(+ : n)\n n++;\n return fork() == 0 ? 0 : n; }";

@@ -4,7 +4,8 @@
 
 use super::next::Next;
 use fathomp_node::start;
-use std::ffi::{c_int, c_void};
+use fathomp_omp::cluster::Cluster as _;
+use std::ffi::{c_char, c_int, c_void};
 
 /// The kernel will write there.
 fn fill(buffer: *const c_void, bytes: usize) {
@@ -17,6 +18,25 @@ fn fill(buffer: *const c_void, bytes: usize) {
 fn drain(buffer: *const c_void, bytes: usize) {
     if let Some(node) = start::node() {
         node.touch(buffer.addr(), bytes, false);
+    }
+}
+
+/// Ends a program that reads its standard input on another node than 0: what one
+/// node reads ahead would be missing on the others.
+pub(super) extern "C" fn refuse_input(_: *mut c_void, _: *mut c_char, _: usize) -> isize {
+    if let Some(node) = start::node() {
+        node.fail(
+            "the program reads its standard input here, and node 0 has it: \
+             let the primary thread read it (masked, not single), or read a file",
+        );
+    }
+    -1
+}
+
+/// A file will be read, which may be the standard input.
+fn check_input(file: c_int) {
+    if file == libc::STDIN_FILENO && start::node().is_some_and(|node| node.me().0 != 0) {
+        refuse_input(std::ptr::null_mut(), std::ptr::null_mut(), 0);
     }
 }
 
@@ -65,7 +85,7 @@ unsafe fn each(vectors: *const libc::iovec, count: c_int, prepare: fn(*const c_v
 
 before! {
     fathomp_read => "read"(file: c_int, buffer: *mut c_void, bytes: usize) -> isize, -1,
-        fill(buffer, bytes);
+        { check_input(file); fill(buffer, bytes) };
     fathomp_pread => "pread"(file: c_int, buffer: *mut c_void, bytes: usize, at: i64) -> isize, -1,
         fill(buffer, bytes);
     fathomp_write => "write"(file: c_int, buffer: *const c_void, bytes: usize) -> isize, -1,

@@ -2,6 +2,7 @@
 //! several processes.
 
 use super::fork;
+use super::io;
 use super::next::Next;
 use crate::fatal::{fatal, warn};
 use fathomp_node::Waits;
@@ -212,6 +213,7 @@ fn share(forming: Forming, scheme: Scheme) -> Result<&'static Node, start::Start
     let pages = pages.map_err(start::StartError::Share)?;
     if !forming.is_first() {
         process::leave_signals_to_parent();
+        process::give_up_input(io::refuse_input).map_err(start::StartError::Share)?;
     }
     // SAFETY: reserved for stacks, and reached by nobody else.
     let stacks = unsafe { Stacks::new(forming.stacks()) };

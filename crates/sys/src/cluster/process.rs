@@ -135,6 +135,55 @@ pub fn write_stdout_by_lines() {
     unsafe { libc::setvbuf(stdout, std::ptr::null_mut(), libc::_IOLBF, 0) };
 }
 
+/// Called instead of reading the standard input.
+pub type Read = extern "C" fn(*mut libc::c_void, *mut libc::c_char, usize) -> isize;
+
+/// Takes the standard input away from this process: C streams call `read`
+/// instead, and whoever asks the kernel finds nothing, programs that are started
+/// from here among them.
+///
+/// # Errors
+/// If the system refuses.
+pub fn give_up_input(read: Read) -> io::Result<()> {
+    /// C's `cookie_io_functions_t`.
+    #[repr(C)]
+    struct Functions {
+        read: Read,
+        write: usize,
+        seek: usize,
+        close: usize,
+    }
+    unsafe extern "C" {
+        static mut stdin: *mut libc::FILE;
+        fn fopencookie(
+            cookie: *mut libc::c_void,
+            mode: *const libc::c_char,
+            functions: Functions,
+        ) -> *mut libc::FILE;
+    }
+    let functions = Functions {
+        read,
+        write: 0,
+        seek: 0,
+        close: 0,
+    };
+    // SAFETY: strings of C and a valid table; the only thread replaces the stream
+    // that programs know as `stdin`, which the C library allows. The old one
+    // stays: C++ holds it.
+    unsafe {
+        let stream = fopencookie(std::ptr::null_mut(), c"r".as_ptr(), functions);
+        let nothing = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if stream.is_null() || nothing < 0 || libc::dup2(nothing, libc::STDIN_FILENO) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if nothing != libc::STDIN_FILENO {
+            libc::close(nothing);
+        }
+        stdin = stream;
+    }
+    Ok(())
+}
+
 /// Ends the process at once, without its handlers.
 pub fn leave(code: i32) -> ! {
     // SAFETY: does not return.
