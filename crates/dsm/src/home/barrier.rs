@@ -229,40 +229,43 @@ fn writers_of(written: &[Stretch], page: PageId) -> Option<Writers> {
 fn written(notices: &[Notice]) -> Vec<Stretch> {
     let ranges = notices.iter().flat_map(|notice| {
         let ranges = notice.pages.ranges().iter();
-        let written = i64::from(!notice.foreseen);
-        ranges.map(move |range| (*range, notice.writer, written))
+        ranges.map(move |range| (*range, notice.writer, usize::from(notice.foreseen)))
     });
     let mut edges: Vec<_> = ranges
-        .flat_map(|(range, writer, written)| {
+        .flat_map(|(range, writer, foreseen)| {
             let writer = i64::from(writer.0);
             let first = u64::from(range.first().0);
             [
-                (first, 1, writer, written),
-                (range.end(), -1, -writer, -written),
+                (first, 1, writer, foreseen),
+                (range.end(), -1, -writer, foreseen),
             ]
         })
         .collect();
     edges.sort_unstable();
-    // Writers at the current page: how many, the sum of their numbers, which is
-    // the number of the writer if there is one, and how many have written.
-    let (mut number, mut sum, mut done, mut at) = (0_i64, 0_i64, 0_i64, 0_u64);
+    // Who has written the current page, and who is likely to: how many, and the sum
+    // of their numbers, which is the number of the writer if there is one.
+    let (mut writers, mut at) = ([(0_i64, 0_i64); 2], 0_u64);
     let mut stretches = Vec::new();
-    for (edge, one, writer, written) in edges {
+    for (edge, one, writer, foreseen) in edges {
         let pages = u32::try_from(edge - at).ok().zip(u32::try_from(at).ok());
-        if number > 0
+        // What is likely does not count where somebody has written.
+        let who = writers.iter().position(|(number, _)| *number > 0);
+        if let Some(who) = who
             && let Some(pages) = pages.and_then(|(pages, at)| PageRange::new(PageId(at), pages))
         {
-            let writers = match u16::try_from(sum) {
-                Ok(writer) if number == 1 => Writers::One(NodeId(writer)),
-                _ => Writers::Many,
-            };
+            let (number, sum) = writers[who];
             stretches.push(Stretch {
                 pages,
-                writers,
-                foreseen: done == 0,
+                writers: match u16::try_from(sum) {
+                    Ok(writer) if number == 1 => Writers::One(NodeId(writer)),
+                    _ => Writers::Many,
+                },
+                foreseen: who == 1,
             });
         }
-        (number, sum, done, at) = (number + one, sum + writer, done + written, edge);
+        writers[foreseen].0 += one;
+        writers[foreseen].1 += writer;
+        at = edge;
     }
     stretches
 }
@@ -278,6 +281,18 @@ mod tests {
             pages: pages.iter().copied().map(PageId).collect(),
             foreseen: false,
         }
+    }
+
+    #[test]
+    fn whoever_has_written_counts_more_than_who_is_likely_to() {
+        let likely = Notice {
+            foreseen: true,
+            ..notice(0, &[3, 4])
+        };
+        let found = written(&[notice(5, &[4]), likely]);
+        let found: Vec<_> = found.iter().map(|s| (s.writers, s.foreseen)).collect();
+        let one = |writer| Writers::One(NodeId(writer));
+        assert_eq!(found, [(one(0), true), (one(5), false)]);
     }
 
     #[test]

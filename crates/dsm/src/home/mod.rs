@@ -287,8 +287,10 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
                     self.config.silent_writes || self.config.loads_acquire && self.expected > 0
                 }
                 Message::Control(Control::Granted { .. }) => touched,
-                Message::Control(Control::Exchange { .. }) | Message::Pages { .. } => {
-                    self.order.is_root() && touched
+                Message::Control(Control::Exchange { .. }) => self.order.is_root() && touched,
+                // What they show may have to be learned of.
+                Message::Pages { .. } => {
+                    self.config.loads_acquire && self.order.is_root() && touched
                 }
                 // A fetch may have waited for it.
                 Message::Diffs { .. } => self.config.loads_acquire && touched,

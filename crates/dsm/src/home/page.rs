@@ -39,8 +39,8 @@ pub(super) struct Entry {
     pub(super) noted: bool,
     /// A copy was here and became invalid: it is likely to be read again.
     pub(super) missed: bool,
-    /// The last copy here was written: the next is likely to be, too.
-    pub(super) writes: bool,
+    /// How many further copies are likely to be written, because others were.
+    pub(super) writes: u8,
     /// The epoch in which the copy here was fetched in advance, plus one; 0 if it
     /// was not.
     pub(super) ahead: u32,
@@ -62,7 +62,7 @@ impl From<Place> for Entry {
             pinned: place.pinned,
             noted: false,
             missed: false,
-            writes: false,
+            writes: 0,
             ahead: 0,
             unwanted: false,
             rewrites: 0,

@@ -7,6 +7,10 @@ use crate::order::{Request, Version, peer};
 use crate::{Access, Action, Content, PageRange, Protection, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 
+/// How many copies are expected to be written after one was: there may be a phase
+/// that only reads in between.
+const WRITES: u8 = 2;
+
 /// How many times a home that wrote a page after others had read it is believed to
 /// do so again, before it is watched once more.
 const REWRITES: u8 = 8;
@@ -90,7 +94,7 @@ impl<B: Clone> Home<B> {
         let entry = self.table.entry(page);
         self.expected -= usize::from(entry.state == State::Expected);
         entry.state = State::Dirty;
-        entry.writes = true;
+        entry.writes = WRITES;
         self.dirty.push(page);
     }
 
@@ -369,8 +373,9 @@ impl<B: Clone> Home<B> {
             entry.missed = false;
             entry.unwanted = false;
             entry.ahead = if waiters.is_empty() { epoch + 1 } else { 0 };
-            // Set again if it is written.
-            let expected = std::mem::take(&mut entry.writes) && expect;
+            let expected = entry.writes > 0 && expect;
+            // Raised again if it is written.
+            entry.writes = entry.writes.saturating_sub(1);
             let protection = if written {
                 actions.push(Action::InstallTwinned(page, content));
                 self.copy_written(page);
