@@ -67,10 +67,12 @@ static void wait_for(int thread, int planes)
 /* Lets others see what was written, and then that one more plane is done. */
 static void count_plane(int thread)
 {
+    int planes = done[thread].planes + 1;
     flushed_for_others(thread);
 #pragma omp flush
-#pragma omp atomic update
-    done[thread].planes++;
+#pragma omp atomic write
+    done[thread].planes = planes;
+#pragma omp flush
 }
 
 /* The lines `first` to `last` of a plane, by the thread `me` of `owners`. */
