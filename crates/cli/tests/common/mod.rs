@@ -65,10 +65,13 @@ impl Ended {
     }
 }
 
-/// The command, in a directory, with a cache of the tests' own.
+/// The command, in a directory, with a cache of the tests' own. It ignores no
+/// signal, even if whoever runs the tests does, as some do in the background.
 pub(crate) fn fathomp(directory: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fathomp"));
+    let mut command = Command::new("env");
     command
+        .arg("--default-signal")
+        .arg(env!("CARGO_BIN_EXE_fathomp"))
         .current_dir(directory)
         .env("XDG_CACHE_HOME", cache())
         .env_remove("LD_PRELOAD")
