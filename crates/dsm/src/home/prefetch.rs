@@ -1,23 +1,42 @@
 //! How many pages to fetch with the one that is missing.
 
+use crate::PageRange;
 use fathomp_base::PageId;
 
 /// Streams that are followed at the same time.
 const STREAMS: usize = 4;
 
-/// Where a thread that reads one page after the other is expected next.
+/// Which way a thread goes through memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Direction {
+    #[default]
+    Up,
+    Down,
+}
+
+impl Direction {
+    /// The page behind one, as the thread goes.
+    pub(super) fn behind(self, page: PageId) -> Option<PageId> {
+        let next = match self {
+            Self::Up => page.0.checked_add(1),
+            Self::Down => page.0.checked_sub(1),
+        };
+        next.map(PageId)
+    }
+}
+
+/// What a thread that reads one page after the other has fetched last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Stream {
-    /// Number of the page behind those fetched.
-    next: u64,
-    /// Pages fetched the last time.
-    pages: u32,
+    pages: PageRange,
+    /// How many of them because of the stream.
+    ahead: u32,
 }
 
 /// Sequential readers that have been noticed lately.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Streams {
-    known: [Stream; STREAMS],
+    known: [Option<Stream>; STREAMS],
     /// The one to be forgotten next.
     oldest: usize,
     /// The one that the last fault belongs to.
@@ -25,30 +44,39 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// Pages to fetch from `page` on: twice as many as the last time if it is
-    /// where a stream was expected.
-    pub(super) fn pages(&mut self, page: PageId) -> u32 {
-        let next = u64::from(page.0);
-        match self
-            .known
-            .iter()
-            .position(|s| s.pages > 0 && s.next == next)
-        {
-            Some(stream) => {
-                self.current = stream;
-                self.known[stream].pages.saturating_mul(2)
+    /// Pages to fetch from `page` on, and which way: twice as many as the last time
+    /// if it is where a stream was expected.
+    pub(super) fn pages(&mut self, page: PageId) -> (u32, Direction) {
+        let at = u64::from(page.0);
+        let way = |stream: &Stream| {
+            let first = u64::from(stream.pages.first().0);
+            if stream.pages.end() == at {
+                Some(Direction::Up)
+            } else if first == at + 1 {
+                Some(Direction::Down)
+            } else {
+                None
+            }
+        };
+        let known = self.known.iter().enumerate();
+        let mut known = known.filter_map(|(number, stream)| Some((number, (*stream)?)));
+        let found = known.find_map(|(number, stream)| Some((number, stream, way(&stream)?)));
+        match found {
+            Some((number, stream, way)) => {
+                self.current = number;
+                (stream.ahead.saturating_mul(2), way)
             }
             None => {
                 self.current = self.oldest;
                 self.oldest = (self.oldest + 1) % STREAMS;
-                1
+                (1, Direction::Up)
             }
         }
     }
 
-    /// Pages up to `end` were fetched, `pages` of them because of the stream.
-    pub(super) fn fetched(&mut self, end: u64, pages: u32) {
-        self.known[self.current] = Stream { next: end, pages };
+    /// `pages` were fetched, `ahead` of them because of the stream.
+    pub(super) fn fetched(&mut self, pages: PageRange, ahead: u32) {
+        self.known[self.current] = Some(Stream { pages, ahead });
     }
 }
 
@@ -57,17 +85,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_sequential_readers_get_ever_longer_runs() {
+    fn sequential_readers_get_ever_longer_runs_either_way() {
         let mut streams = Streams::default();
         let mut read = |page: &mut u32| {
-            let pages = streams.pages(PageId(*page));
-            *page += pages;
-            streams.fetched(u64::from(*page), pages);
+            let (pages, way) = streams.pages(PageId(*page));
+            let first = match way {
+                Direction::Up => *page,
+                Direction::Down => *page + 1 - pages,
+            };
+            streams.fetched(PageRange::new(PageId(first), pages).unwrap(), pages);
+            *page = match way {
+                Direction::Up => first + pages,
+                Direction::Down => first - 1,
+            };
             pages
         };
-        let (mut one, mut other) = (100, 7000);
-        let runs: Vec<_> = (0..4).map(|_| (read(&mut one), read(&mut other))).collect();
-        assert_eq!(runs, [(1, 1), (2, 2), (4, 4), (8, 8)]);
+        let (mut one, mut other, mut last) = (100, 7000, 500);
+        assert_eq!(
+            (read(&mut one), read(&mut other), read(&mut last)),
+            (1, 1, 1)
+        );
+        // This one turns out to go down.
+        last = 499;
+        let runs: Vec<_> = (0..3)
+            .map(|_| (read(&mut one), read(&mut other), read(&mut last)))
+            .collect();
+        assert_eq!(runs, [(2, 2, 2), (4, 4, 4), (8, 8, 8)]);
+        assert_eq!(last, 499 - 14);
         assert_eq!(read(&mut 3), 1);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::message::{Message, PageCopy};
 use super::page::State;
+use super::prefetch::Direction;
 use super::{Actions, Home};
 use crate::order::{Request, Version, peer};
 use crate::{Access, Action, Content, PageRange, Protection, Violation};
@@ -107,26 +108,29 @@ impl<B: Clone> Home<B> {
     /// `page` and those behind it that will be wanted too: because somebody
     /// reads one after the other, or because copies were here before.
     fn worth_fetching(&mut self, page: PageId) -> PageRange {
-        let mut pages = PageRange::from(page);
         if self.config.prefetch <= 1 {
-            return pages;
+            return page.into();
         }
         let home = self.table.get(page).home;
-        let stream = self.streams.pages(page).min(self.config.prefetch);
-        let mut ahead = 1;
-        while pages.len() < self.config.prefetch
-            && pages.end() < u64::from(self.table.layout().pages())
+        let (stream, way) = self.streams.pages(page);
+        let stream = stream.min(self.config.prefetch);
+        let (mut first, mut last) = (page, page);
+        let (mut number, mut ahead) = (1, 1);
+        while number < self.config.prefetch
+            && let Some(next) = way.behind(if way == Direction::Up { last } else { first })
+            && next.0 < self.table.layout().pages()
         {
-            let next = PageId(page.0 + pages.len());
             let entry = self.table.get(next);
             let there = entry.state == State::Untouched && entry.home == home && !entry.pinned;
-            if !there || entry.unwanted || !(entry.missed || pages.len() < stream) {
+            if !there || entry.unwanted || !(entry.missed || number < stream) {
                 break;
             }
-            ahead += u32::from(pages.len() < stream);
-            let _ = pages.extend(next);
+            ahead += u32::from(number < stream);
+            number += 1;
+            (first, last) = (first.min(next), last.max(next));
         }
-        self.streams.fetched(pages.end(), ahead);
+        let pages = PageRange::new(first, number).unwrap_or_else(|| page.into());
+        self.streams.fetched(pages, ahead);
         pages
     }
 
