@@ -11,7 +11,7 @@ use crate::launch::{library, variables};
 use fathomp_bench::compiler::Compiler;
 use fathomp_bench::prices::{self, Effort, Estimate, Faults, PricesError, Sync};
 use fathomp_predict::sdp::{
-    self, CLUSTER_SCHEMA, CLUSTER_VERSION, DiffPrice, HomePrices, Measured, Network, Priced,
+    self, CLUSTER_SCHEMA, CLUSTER_VERSION, DiffPrice, Ends, HomePrices, Measured, Network, Priced,
     Synchronisation,
 };
 use fathomp_runtime::Unpacked;
@@ -210,18 +210,51 @@ fn row(nodes: u16, runs: &[Sync]) -> Result<Synchronisation, ClusterError> {
     })
 }
 
+/// Prices of a protocol.
+struct Prices {
+    protocol: &'static str,
+    home: Option<HomePrices>,
+    intervals_us: BTreeMap<String, Ends>,
+}
+
+fn home(faults: &[Faults]) -> Result<Prices, ClusterError> {
+    let local = price(faults, "a local write fault", |run| &run.local_write_ns)?;
+    let remote = price(faults, "a remote write fault", |run| &run.remote_write_ns)?;
+    let fetch = price(faults, "a fetch fault", |run| &run.fetch_ns)?;
+    let diff = price(faults, "a diff sent home", |run| &run.diff_to_home_ns)?;
+    let named = [
+        ("local_write_fault_us", local),
+        ("remote_write_fault_us", remote),
+        ("fetch_fault_us", fetch),
+        ("diffs_to_home", diff),
+    ];
+    Ok(Prices {
+        protocol: "home-based",
+        home: Some(HomePrices {
+            local_write_fault_us: local.median,
+            remote_write_fault_us: remote.median,
+            fetch_fault_us: fetch.median,
+            diffs_to_home: vec![DiffPrice {
+                bytes: PAGE_BYTES,
+                us: diff.median,
+            }],
+        }),
+        intervals_us: named
+            .map(|(name, price)| (name.to_owned(), price.interval))
+            .into(),
+    })
+}
+
 fn describe(
     cluster: Cluster,
     net: &Seen,
     faults: &[Faults],
     synchronisation: Vec<Synchronisation>,
 ) -> Result<sdp::Cluster, ClusterError> {
-    let local = price(faults, "a local write fault", |run| &run.local_write_ns)?;
-    let remote = price(faults, "a remote write fault", |run| &run.remote_write_ns)?;
-    let fetch = price(faults, "a fetch fault", |run| &run.fetch_ns)?;
-    let diff = price(faults, "a diff sent home", |run| &run.diff_to_home_ns)?;
+    let prices = match cluster.dsm {
+        Dsm::Home => home(faults)?,
+    };
     let ends = |of: &Estimate| [of.interval.low, of.interval.high];
-    let Dsm::Home = cluster.dsm;
     let asked = cluster.net.map(|net| Network {
         latency_us: net.0.latency_us(),
         bandwidth_mb_per_s: net.0.mb_per_s(),
@@ -239,8 +272,8 @@ fn describe(
         version: CLUSTER_VERSION,
         name: host.host,
         about: format!(
-            "{} processes of one machine, {}, {network}; home-based",
-            cluster.nodes, host.cpu_model
+            "{} processes of one machine, {}, {network}; {}",
+            cluster.nodes, host.cpu_model, prices.protocol
         ),
         source: format!("fathomp calibrate {}", env!("CARGO_PKG_VERSION")),
         nodes: cluster.nodes.into(),
@@ -251,26 +284,13 @@ fn describe(
         page_bytes: PAGE_BYTES,
         fault_us: None,
         homeless: None,
-        home: Some(HomePrices {
-            local_write_fault_us: local.median,
-            remote_write_fault_us: remote.median,
-            fetch_fault_us: fetch.median,
-            diffs_to_home: vec![DiffPrice {
-                bytes: PAGE_BYTES,
-                us: diff.median,
-            }],
-        }),
+        home: prices.home,
         measured: Some(Measured {
             unix_ns: now_unix_ns(),
             network_emulated: asked,
             latency_us: ends(&net.latency_us),
             bandwidth_mb_per_s: ends(&net.bandwidth_mb_per_s),
-            prices_us: BTreeMap::from([
-                ("local_write_fault_us".to_owned(), local.interval),
-                ("remote_write_fault_us".to_owned(), remote.interval),
-                ("fetch_fault_us".to_owned(), fetch.interval),
-                ("diffs_to_home".to_owned(), diff.interval),
-            ]),
+            prices_us: prices.intervals_us,
             synchronisation,
         }),
     })
