@@ -52,6 +52,18 @@ const MP: Litmus = Litmus {
     races: false,
 };
 
+/// The same with two readers: the second may find what the first has fetched.
+const MP2R: Litmus = Litmus {
+    name: "MP2R",
+    threads: &[
+        &[&[Write(X, 1), Write(Y, 1)], &[]],
+        &[&[], &[Read(Y), Read(X)]],
+        &[&[], &[Read(Y), Read(X)]],
+    ],
+    forbidden: &[1, 1, 1, 0],
+    races: false,
+};
+
 /// Store buffering: one of two writers sees the other's write.
 const SB: Litmus = Litmus {
     name: "SB",
@@ -366,11 +378,13 @@ fn is_consistent_if_synchronised(litmus: &Litmus) {
 
 #[test]
 fn message_passing() {
-    is_consistent_if_synchronised(&MP);
-    is_consistent(&MP, By::Plain, Under::Home);
-    is_consistent(&MP, By::Plain, Under::Homeless);
-    is_weak(&MP, By::Plain, Under::HomeRelaxed);
-    is_weak(&MP, By::Plain, Under::HomelessRelaxed);
+    for litmus in [MP, MP2R] {
+        is_consistent_if_synchronised(&litmus);
+        is_consistent(&litmus, By::Plain, Under::Home);
+        is_consistent(&litmus, By::Plain, Under::Homeless);
+        is_weak(&litmus, By::Plain, Under::HomeRelaxed);
+        is_weak(&litmus, By::Plain, Under::HomelessRelaxed);
+    }
 }
 
 #[test]

@@ -20,8 +20,20 @@ pub enum Way {
     Preloaded,
     /// Our library found by libgomp's name in `LD_LIBRARY_PATH`.
     Replaced,
-    /// The cluster edition through `LD_PRELOAD`, on so many nodes.
-    Nodes(usize),
+    /// The cluster edition through `LD_PRELOAD`, on so many nodes, with that
+    /// protocol (`FATHOMP_DSM`).
+    Nodes(usize, &'static str),
+}
+
+/// Where a program runs on nodes.
+#[derive(Debug, Clone, Copy)]
+pub struct Cluster {
+    /// Nodes.
+    pub nodes: usize,
+    /// Threads per node.
+    pub threads: usize,
+    /// How they share memory, as in `FATHOMP_DSM`.
+    pub protocol: &'static str,
 }
 
 impl Way {
@@ -30,7 +42,7 @@ impl Way {
             Self::Linked => "libgomp",
             Self::Preloaded => "fathomp, preloaded",
             Self::Replaced => "fathomp in libgomp's place",
-            Self::Nodes(_) => "fathomp on nodes",
+            Self::Nodes(..) => "fathomp on nodes",
         }
     }
 }
@@ -98,8 +110,8 @@ pub fn check(
 /// Exit code of a program that nodes cannot run (`EX_SOFTWARE`).
 const REFUSED: i32 = 70;
 
-/// Builds `program` and runs it on every one of `sizes`: nodes and threads per
-/// node. `runtime` is the cluster edition.
+/// Builds `program` and runs it on every one of `clusters`. `runtime` is the
+/// cluster edition.
 ///
 /// # Errors
 /// With all that went wrong, not only the first.
@@ -108,7 +120,7 @@ pub fn check_on_nodes(
     libraries: &[PathBuf],
     runtime: &Path,
     directory: &Path,
-    sizes: &[(usize, usize)],
+    clusters: &[Cluster],
 ) -> Result<(), Failure> {
     for library in libraries {
         build_library(library, directory)?;
@@ -116,7 +128,12 @@ pub fn check_on_nodes(
     // The first level: what differs between levels is not how nodes work.
     let executable = build(program, &program.variants[0], directory)?;
     let mut wrong = String::new();
-    for &(nodes, threads) in sizes {
+    for &cluster in clusters {
+        let Cluster {
+            nodes,
+            threads,
+            protocol,
+        } = cluster;
         let start = |way| {
             run_one(
                 program,
@@ -127,8 +144,8 @@ pub fn check_on_nodes(
                 way,
             )
         };
-        let label = format!("{nodes} nodes with {threads} thread(s)");
-        let ended = start(Way::Nodes(nodes))?;
+        let label = format!("{nodes} nodes with {threads} thread(s), {protocol}");
+        let ended = start(Way::Nodes(nodes, protocol))?;
         if let OnNodes::Refused(words) = &program.on_nodes {
             if ended.code != Some(REFUSED) || !ended.stderr.contains(words) {
                 judge(&mut wrong, &format!("{label}, not refused"), &ended, None);
@@ -206,10 +223,11 @@ fn run_one(
         Way::Preloaded => {
             command.env("LD_PRELOAD", runtime);
         }
-        Way::Nodes(nodes) => {
+        Way::Nodes(nodes, protocol) => {
             command
                 .env("LD_PRELOAD", runtime)
-                .env("FATHOMP_NODES", nodes.to_string());
+                .env("FATHOMP_NODES", nodes.to_string())
+                .env("FATHOMP_DSM", protocol);
         }
         Way::Replaced => {
             command.env(

@@ -2,11 +2,13 @@
 //!
 //! The runtime under test is the cluster edition embedded in the product, or the
 //! library that `FATHOMP_CLUSTER_UNDER_TEST` names. To stay short each program
-//! runs on one of three sizes; with `FATHOMP_ALL_SIZES=1` on all of them. With
+//! runs on one of three sizes, over both protocols; with `FATHOMP_ALL_SIZES=1` on
+//! all of them. With
 //! `FATHOMP_REQUIRE_ALL=1` a missing compiler fails its programs instead of
 //! skipping them.
 #![forbid(unsafe_code)]
 
+use fathomp_abi_tests::compare::Cluster;
 use fathomp_abi_tests::program::OnNodes;
 use fathomp_abi_tests::{build, compare, program};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -35,6 +37,9 @@ fn runtime() -> Result<PathBuf, String> {
 /// Nodes and threads per node.
 const SIZES: [(usize, usize); 3] = [(2, 1), (3, 1), (2, 2)];
 
+/// How nodes share memory.
+const PROTOCOLS: [&str; 2] = ["home", "homeless"];
+
 fn check(
     program: &program::Program,
     shared: &Shared,
@@ -46,7 +51,15 @@ fn check(
         .tempdir()
         .map_err(|e| format!("no temporary directory: {e}"))?;
     let directory = directory.path();
-    compare::check_on_nodes(program, &shared.libraries, runtime, directory, sizes)
+    let clusters = sizes.iter().flat_map(|&(nodes, threads)| {
+        PROTOCOLS.map(|protocol| Cluster {
+            nodes,
+            threads,
+            protocol,
+        })
+    });
+    let clusters: Vec<_> = clusters.collect();
+    compare::check_on_nodes(program, &shared.libraries, runtime, directory, &clusters)
         .map_err(|failure| Failed::from(failure.to_string()))
 }
 

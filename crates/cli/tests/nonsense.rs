@@ -23,6 +23,8 @@ fn options_that_make_no_sense() {
         "run --threads two -- true",
         "run --threads 99999999999999999999 -- true",
         "run --threads 1,2 -- true",
+        "run --nodes 2 --dsm somehow -- true",
+        "run --nodes 2 --dsm homeless --dsm-memory 0 -- true",
         "record --limit 0 -- true",
         "record --limit x -- true",
         "record -o",

@@ -2,7 +2,8 @@
 //! as if they did.
 //!
 //! * [`start`]: how a process becomes a node; `layout`: which memory is shared.
-//! * `engine`: carries out what a protocol of `fathomp-dsm` asks for.
+//! * [`sharing`]: which protocol of `fathomp-dsm`; `engine`: carries out what it
+//!   asks for.
 //! * [`Node`]: what threads ask for, and what comes from other nodes; `frame`:
 //!   the messages; `slots`: threads that wait; `cells`: words at node 0;
 //!   `meeting`: what barriers bring;
@@ -25,6 +26,7 @@ mod memory;
 mod node;
 mod profile;
 mod quiet;
+pub mod sharing;
 mod slots;
 pub mod start;
 mod waits;

@@ -6,16 +6,16 @@
 //! shared range by its own.
 
 use crate::doing::Doing;
-use crate::engine::{Driver, Engine, Hands};
+use crate::engine::Hands;
 use crate::layout::{Layout, NODES_MAX};
 use crate::memory;
 use crate::node::{Node, Parts, Size};
 use crate::profile::Profile;
+use crate::sharing::{Shared, Sharing, SharingError};
 use crate::slots::{Slots, THREADS};
 use crate::waits::{LOADS_VARIABLE, Waits};
 use fathomp_base::NodeId;
 use fathomp_dsm::AreaError;
-use fathomp_dsm::home::{Config, Home};
 use fathomp_sys::affinity;
 use fathomp_sys::cluster::image;
 use fathomp_sys::cluster::pages::{self, Area, Pages, Scheme};
@@ -31,10 +31,6 @@ use std::sync::atomic::Ordering;
 /// Number of nodes, in the environment of a program that is to become a cluster.
 pub const NODES_VARIABLE: &str = "FATHOMP_NODES";
 
-/// Set if every write to a page is to trap and every page to be fetched by
-/// itself, so that counts mean what the SDP papers mean.
-pub const PLAIN_VARIABLE: &str = "FATHOMP_DSM_PLAIN";
-
 /// How accesses to pages are noticed: `userfault` or `mprotect`, instead of the
 /// faster one that the kernel has.
 pub const FAULTS_VARIABLE: &str = "FATHOMP_DSM_FAULTS";
@@ -45,11 +41,6 @@ pub const NET_VARIABLE: &str = "FATHOMP_DSM_NET";
 
 /// The library that a program must have been linked with to become a cluster.
 const OPENMP: &str = "libgomp.so.1";
-
-/// Pages fetched at once where a program goes through memory in order.
-const PREFETCH: u32 = 16;
-/// Nodes below a node in the tree of a barrier.
-const FAN_IN: u16 = 4;
 
 static NODE: AtomicRef<Node> = AtomicRef::new(None);
 
@@ -66,6 +57,7 @@ pub struct Plan {
     nodes: u16,
     scheme: Scheme,
     net: Option<Net>,
+    sharing: Sharing,
 }
 
 impl Plan {
@@ -94,6 +86,9 @@ pub enum StartError {
     /// There is no such way to notice accesses.
     #[error("{FAULTS_VARIABLE} is {0:?}, not userfault or mprotect")]
     Faults(std::ffi::OsString),
+    /// There is no such way to share memory.
+    #[error(transparent)]
+    Sharing(#[from] SharingError),
     /// There is no such network.
     #[error("{NET_VARIABLE}: {0}")]
     Net(#[from] NetError),
@@ -145,7 +140,12 @@ pub fn plan(variable: Option<&str>) -> Result<Option<Plan>, StartError> {
     let scheme = scheme(std::env::var_os(FAULTS_VARIABLE))?;
     let net = std::env::var_os(NET_VARIABLE);
     let net = net.map(|text| text.to_string_lossy().parse()).transpose()?;
-    Ok(Some(Plan { nodes, scheme, net }))
+    Ok(Some(Plan {
+        nodes,
+        scheme,
+        net,
+        sharing: Sharing::from_environment()?,
+    }))
 }
 
 /// Whether the program has no OpenMP of its own, but a library that was loaded
@@ -182,6 +182,7 @@ pub struct Forming {
     waits: Waits,
     layout: Layout,
     fabric: Fabric,
+    sharing: Sharing,
     /// Processes of the other nodes, at node 0.
     children: Vec<u32>,
 }
@@ -237,6 +238,7 @@ pub fn fork(
         waits,
         layout,
         fabric,
+        sharing: plan.sharing,
         children,
     })
 }
@@ -272,23 +274,12 @@ impl Forming {
             waits,
             layout,
             fabric,
+            sharing,
             children,
         } = self;
-        let plain = std::env::var_os(PLAIN_VARIABLE).is_some();
         let loads_acquire = waits.loads_acquire(std::env::var_os(LOADS_VARIABLE));
         let loads_acquire = loads_acquire.map_err(StartError::Loads)?;
-        let config = Config {
-            nodes: size.nodes,
-            areas: layout.homes(),
-            migrate: !plain,
-            prefetch: if plain { 0 } else { PREFETCH },
-            silent_writes: false,
-            expect_writes: !plain && !loads_acquire,
-            loads_acquire,
-            fan_in: FAN_IN,
-        };
         let transport = fabric.join(me).map_err(StartError::Connect)?;
-        let protocol = Home::new(me, config)?;
         let slots = Slots::new();
         let profile = Profile::new(THREADS);
         let hands = Hands {
@@ -297,7 +288,12 @@ impl Forming {
             slots: &slots,
             profile: &profile,
         };
-        let engine: Box<dyn Engine> = Box::new(Driver::start(protocol, &hands)?);
+        let memory = Shared {
+            nodes: size.nodes,
+            areas: layout.homes(),
+            loads_acquire,
+        };
+        let engine = sharing.start(me, memory, &hands)?;
         let node = Node::new(Parts {
             size,
             waits,

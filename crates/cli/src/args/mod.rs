@@ -162,6 +162,10 @@ pub(crate) struct Cluster {
     /// Protocol by which pages get from one process to another.
     #[arg(long, value_enum, default_value_t = Dsm::Home, value_name = "PROTOCOL")]
     pub(crate) dsm: Dsm,
+    /// With --dsm homeless: memory of each process for what it changed and others
+    /// may still ask for; when it is full, all tidy up at the next barrier.
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub(crate) dsm_memory: u32,
     /// How accesses to pages that are not there are noticed [default:
     /// userfault, where the kernel has it].
     #[arg(long, value_enum, value_name = "HOW")]
@@ -182,6 +186,7 @@ impl Cluster {
     pub(crate) const ONE: Self = Self {
         nodes: 1,
         dsm: Dsm::Home,
+        dsm_memory: 64,
         faults: None,
         dsm_plain: false,
         net: None,
@@ -193,6 +198,8 @@ impl Cluster {
 pub(crate) enum Dsm {
     /// Every page has a home, where writers send what they changed.
     Home,
+    /// Writers keep what they changed until somebody asks for it.
+    Homeless,
 }
 
 /// How accesses to pages that are not there are noticed.

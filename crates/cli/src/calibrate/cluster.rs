@@ -43,6 +43,8 @@ pub(crate) enum ClusterError {
     Compiler(#[from] CompilerError),
     #[error(transparent)]
     Prices(#[from] PricesError),
+    #[error("prices are measured of the home-based protocol only: leave out --dsm homeless")]
+    Homeless,
     #[error("two nodes cannot be connected to measure their network: {0}")]
     Network(#[source] std::io::Error),
     #[error(
@@ -101,6 +103,9 @@ pub(crate) fn cluster(
     compiler: &str,
     mut progress: impl FnMut(usize),
 ) -> Result<Calibrated, ClusterError> {
+    if cluster.dsm == Dsm::Homeless {
+        return Err(ClusterError::Homeless);
+    }
     let compiler = Compiler::find(compiler, &unpacked.cache)?;
     let bench = Bench {
         program: prices::build(&compiler, &unpacked.cache)?,

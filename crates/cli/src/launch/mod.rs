@@ -49,6 +49,7 @@ pub(crate) fn cluster_variables(cluster: Cluster) -> Vec<(&'static str, OsString
     let Cluster {
         nodes,
         dsm,
+        dsm_memory,
         faults,
         dsm_plain,
         net,
@@ -56,13 +57,14 @@ pub(crate) fn cluster_variables(cluster: Cluster) -> Vec<(&'static str, OsString
     if nodes == 1 {
         return Vec::new();
     }
-    let dsm = match dsm {
-        Dsm::Home => "home",
-    };
-    let mut variables = vec![
-        ("FATHOMP_NODES", nodes.to_string().into()),
-        ("FATHOMP_DSM", dsm.into()),
-    ];
+    let mut variables = vec![("FATHOMP_NODES", nodes.to_string().into())];
+    match dsm {
+        Dsm::Home => variables.push(("FATHOMP_DSM", "home".into())),
+        Dsm::Homeless => variables.extend([
+            ("FATHOMP_DSM", "homeless".into()),
+            ("FATHOMP_DSM_MEMORY", dsm_memory.to_string().into()),
+        ]),
+    }
     variables.extend(faults.map(|faults| {
         let name = match faults {
             Faults::Userfault => "userfault",

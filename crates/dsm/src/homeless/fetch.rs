@@ -3,7 +3,7 @@
 use super::message::Message;
 use super::{Actions, Homeless, State};
 use crate::order::{Version, peer};
-use crate::{Access, Action, Content, Interval, Protection, Violation};
+use crate::{Access, Action, Content, Interval, Protection, Seen, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::BTreeMap;
 
@@ -178,14 +178,14 @@ impl<B: Clone> Homeless<B> {
             self.publish(actions);
         }
         let mut applied = self.applied(page);
-        let mut known = Vec::new();
         if unwatched {
             note(&mut applied, (self.me, self.order.interval));
             if self.config.loads_acquire {
-                // And what this node knew of.
-                known = self.order.seen.iter().collect();
+                // And what this node knew of; whoever fetches it later, too.
+                self.opened = Some(self.order.seen.clone());
             }
         }
+        let known = self.opened.iter().flat_map(Seen::iter).collect();
         if entry.pinned {
             // Its next interval tells that it may have written it again.
             let entry = self.table.entry(page);
@@ -390,19 +390,6 @@ impl<B: Clone> Homeless<B> {
             for page in mine {
                 self.apply(page, actions);
             }
-        }
-    }
-
-    /// Fetches what pinned pages of mine lack: their threads do not fault.
-    pub(super) fn pull_pinned(&mut self, actions: &mut Actions<B>) {
-        let pages: Vec<_> = self
-            .missing
-            .keys()
-            .copied()
-            .filter(|page| self.is_mine(*page))
-            .collect();
-        for page in pages {
-            self.fetch(page, actions);
         }
     }
 }

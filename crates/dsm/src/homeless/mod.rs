@@ -17,7 +17,7 @@ use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
     Action, Area, AreaError, Content, Input, Interval, Notice, Operation, Protection, Protocol,
-    Violation,
+    Seen, Violation,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fetch::{Pending, Whole};
@@ -102,9 +102,14 @@ pub struct Homeless<B> {
     /// Who wrote each page since the last tidying, in an order in which no
     /// interval comes before one that its writer knew of.
     history: BTreeMap<PageId, Vec<Version>>,
+    /// Entries of all histories.
+    noted: usize,
     /// What of that is not part of my copy.
     missing: BTreeMap<PageId, Vec<Version>>,
     pending: BTreeMap<PageId, Pending<B>>,
+    /// What this node knew of when others last asked, in this epoch, for a page that
+    /// it had written unwatched.
+    opened: Option<Seen>,
     /// Diffs and twins kept since the last tidying.
     kept: u32,
     /// The thread that came to a barrier which everybody has reached.
@@ -130,8 +135,10 @@ impl<B: Clone> Homeless<B> {
             dirty: Vec::new(),
             own: Vec::new(),
             history: BTreeMap::new(),
+            noted: 0,
             missing: BTreeMap::new(),
             pending: BTreeMap::new(),
+            opened: None,
             kept: 0,
             leaving: None,
             tidying: Tidying::No,

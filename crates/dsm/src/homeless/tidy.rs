@@ -21,9 +21,8 @@ pub(super) enum Tidying {
 
 impl<B: Clone> Homeless<B> {
     pub(super) fn is_full(&self) -> bool {
-        let notices: usize = self.history.values().map(Vec::len).sum();
         let most = self.config.diffs_max.saturating_mul(NOTICES_PER_DIFF);
-        self.kept > self.config.diffs_max || notices > most as usize
+        self.kept > self.config.diffs_max || self.noted > most as usize
     }
 
     pub(super) fn everybody_arrived(
@@ -40,6 +39,7 @@ impl<B: Clone> Homeless<B> {
             .cloned()
             .collect();
         self.leaving = self.order.leave_barrier(notices);
+        self.opened = None;
         self.take_in(&news, actions);
         if tidied {
             self.forget(actions);
@@ -96,6 +96,7 @@ impl<B: Clone> Homeless<B> {
             }
         }
         self.missing.clear();
+        self.noted = 0;
         self.kept = 0;
         self.tidying = Tidying::No;
         actions.push(Action::Forget);

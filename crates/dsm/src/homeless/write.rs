@@ -34,7 +34,7 @@ impl<B: Clone> Homeless<B> {
         pages.dedup();
         for &page in &pages {
             let version = (self.me, interval);
-            self.history.entry(page).or_default().push(version);
+            self.note(page, version);
             let entry = self.table.entry(page);
             if entry.pinned && entry.owner == self.me {
                 entry.served = false;
@@ -72,12 +72,24 @@ impl<B: Clone> Homeless<B> {
 
     /// Invalidates what was written in intervals that were not known before.
     pub(super) fn take_in(&mut self, news: &[Notice], actions: &mut Actions<B>) {
+        let mut pinned = Vec::new();
         for notice in news {
             for page in notice.pages.iter() {
                 self.invalidate(page, (notice.writer, notice.interval), actions);
+                if self.is_mine(page) {
+                    pinned.push(page);
+                }
             }
         }
-        self.pull_pinned(actions);
+        // Threads do not fault at them.
+        for page in pinned {
+            self.fetch(page, actions);
+        }
+    }
+
+    fn note(&mut self, page: PageId, version: Version) {
+        self.history.entry(page).or_default().push(version);
+        self.noted += 1;
     }
 
     fn invalidate(&mut self, page: PageId, version: Version, actions: &mut Actions<B>) {
@@ -86,7 +98,7 @@ impl<B: Clone> Homeless<B> {
             // and the others must hear of them although no release is near.
             self.publish(actions);
         }
-        self.history.entry(page).or_default().push(version);
+        self.note(page, version);
         let mine = self.is_mine(page);
         let entry = *self.table.entry(page);
         if mine {

@@ -1,0 +1,161 @@
+//! Which protocol shares memory, and how, as the environment says.
+
+use crate::engine::{Driver, Engine, Hands};
+use crate::start::StartError;
+use fathomp_base::NodeId;
+use fathomp_dsm::home::{self, Home};
+use fathomp_dsm::homeless::{self, Homeless};
+use fathomp_dsm::{Area, Diff};
+use std::env;
+use std::ffi::OsString;
+
+/// The protocol: `home` (which it is without this) or `homeless`.
+pub const PROTOCOL_VARIABLE: &str = "FATHOMP_DSM";
+
+/// Memory for diffs that a node of the homeless protocol keeps from one tidying to
+/// the next, in MiB.
+pub const MEMORY_VARIABLE: &str = "FATHOMP_DSM_MEMORY";
+
+/// Set if every write to a page is to trap and every page to be fetched by
+/// itself, so that counts mean what the SDP papers mean.
+pub const PLAIN_VARIABLE: &str = "FATHOMP_DSM_PLAIN";
+
+/// Pages fetched at once where a program goes through memory in order.
+const PREFETCH: u32 = 16;
+/// Nodes below a node in the tree of a barrier.
+const FAN_IN: u16 = 4;
+/// Default of [`MEMORY_VARIABLE`], and most of it.
+const MEMORY_MIB: u32 = 64;
+const MEMORY_MIB_MAX: u32 = 1 << 20;
+
+/// How memory is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sharing {
+    protocol: Protocol,
+    plain: bool,
+}
+
+/// What is shared.
+pub(crate) struct Shared {
+    pub(crate) nodes: u16,
+    pub(crate) areas: Vec<Area>,
+    /// Whether the program relies on ordinary loads to acquire.
+    pub(crate) loads_acquire: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protocol {
+    Home,
+    /// With room for so much, in MiB.
+    Homeless(u32),
+}
+
+/// The environment asks for a way to share memory that there is not.
+#[derive(Debug, thiserror::Error)]
+pub enum SharingError {
+    /// No such protocol.
+    #[error("{PROTOCOL_VARIABLE} is {0:?}, not home or homeless")]
+    Protocol(OsString),
+    /// Too little or too much memory, or no number.
+    #[error("{MEMORY_VARIABLE} is {0:?}, not a number of MiB from 1 to {MEMORY_MIB_MAX}")]
+    Memory(OsString),
+}
+
+impl Sharing {
+    pub(crate) fn from_environment() -> Result<Self, SharingError> {
+        let memory = memory(env::var_os(MEMORY_VARIABLE))?;
+        Ok(Self {
+            protocol: protocol(env::var_os(PROTOCOL_VARIABLE), memory)?,
+            plain: env::var_os(PLAIN_VARIABLE).is_some(),
+        })
+    }
+
+    /// Starts the protocol at node `me`.
+    ///
+    /// # Errors
+    /// If the areas cannot be, or the system refuses.
+    pub(crate) fn start(
+        self,
+        me: NodeId,
+        shared: Shared,
+        hands: &Hands,
+    ) -> Result<Box<dyn Engine>, StartError> {
+        let Self { protocol, plain } = self;
+        let Shared {
+            nodes,
+            areas,
+            loads_acquire,
+        } = shared;
+        Ok(match protocol {
+            Protocol::Home => {
+                let config = home::Config {
+                    nodes,
+                    areas,
+                    migrate: !plain,
+                    prefetch: if plain { 0 } else { PREFETCH },
+                    silent_writes: false,
+                    expect_writes: !plain && !loads_acquire,
+                    loads_acquire,
+                    fan_in: FAN_IN,
+                };
+                Box::new(Driver::start(Home::new(me, config)?, hands)?)
+            }
+            Protocol::Homeless(mib) => {
+                let config = homeless::Config {
+                    nodes,
+                    areas,
+                    diffs_max: diffs_in(mib),
+                    loads_acquire,
+                    fan_in: FAN_IN,
+                };
+                Box::new(Driver::start(Homeless::new(me, config)?, hands)?)
+            }
+        })
+    }
+}
+
+/// How many diffs have room in so many MiB.
+fn diffs_in(mib: u32) -> u32 {
+    let diffs = (u64::from(mib) << 20) / Diff::BYTES_MAX as u64;
+    u32::try_from(diffs).unwrap_or(u32::MAX)
+}
+
+fn protocol(name: Option<OsString>, mib: u32) -> Result<Protocol, SharingError> {
+    match name {
+        None => Ok(Protocol::Home),
+        Some(name) if name == "home" => Ok(Protocol::Home),
+        Some(name) if name == "homeless" => Ok(Protocol::Homeless(mib)),
+        Some(name) => Err(SharingError::Protocol(name)),
+    }
+}
+
+fn memory(text: Option<OsString>) -> Result<u32, SharingError> {
+    let Some(text) = text else {
+        return Ok(MEMORY_MIB);
+    };
+    let mib = text.to_str().and_then(|text| text.parse().ok());
+    let mib = mib.filter(|mib| (1..=MEMORY_MIB_MAX).contains(mib));
+    mib.ok_or(SharingError::Memory(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_there_is_not_is_refused() {
+        let of = |name: &str| protocol(Some(name.into()), 7);
+        assert_eq!(of("home").unwrap(), Protocol::Home);
+        assert_eq!(of("homeless").unwrap(), Protocol::Homeless(7));
+        assert_eq!(protocol(None, 7).unwrap(), Protocol::Home);
+        let said = of("Home").unwrap_err().to_string();
+        assert_eq!(said, "FATHOMP_DSM is \"Home\", not home or homeless");
+
+        assert_eq!(memory(None).unwrap(), MEMORY_MIB);
+        assert_eq!(memory(Some("1".into())).unwrap(), 1);
+        assert_eq!(diffs_in(1), 227);
+        for bad in ["", "0", "-1", "1.5", "64M", "1048577"] {
+            assert!(memory(Some(bad.into())).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! A cluster as a model: its states, and what can happen next.
+
+use crate::memory::{Memory, Place, Small};
+use fathomp_base::{NodeId, ThreadId};
+use fathomp_dsm::{Access, Action, Input, LockId, Operation, Protocol};
+use stateright::{Model, Property};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Debug;
+use std::hash::Hash;
+
+/// What a node's thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Step {
+    Write(Place, u8),
+    /// Reads what was written last.
+    Read(Place),
+    /// Reads; leaves out so many steps if something else is there.
+    IfSeen(Place, u8, usize),
+    Acquire(u64),
+    TryAcquire(u64, usize),
+    Release(u64),
+    Flush,
+    Barrier,
+}
+
+/// A protocol, what it is told at the start, and a program for each node.
+pub(crate) struct Cluster<P> {
+    pub(crate) start: Vec<P>,
+    pub(crate) pages: usize,
+    pub(crate) programs: Vec<Vec<Step>>,
+}
+
+/// Where a thread stands still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum At {
+    Fault,
+    Operation,
+    Barrier,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Node<P> {
+    protocol: P,
+    memory: Memory,
+    next: usize,
+    /// What the thread stands still at.
+    waits: Option<At>,
+    /// Barriers left.
+    left: usize,
+}
+
+/// The cluster at a moment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct State<P, M> {
+    nodes: Vec<Node<P>>,
+    /// Messages under way, from and to, in order.
+    channels: BTreeMap<(usize, usize), VecDeque<M>>,
+    /// What every write reaches at once.
+    truth: BTreeMap<Place, u8>,
+    /// The same when the last node reached each barrier.
+    at_barrier: Vec<BTreeMap<Place, u8>>,
+    /// What must not have happened.
+    wrong: Option<String>,
+}
+
+/// What happens next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Event {
+    /// A node's thread goes on.
+    Step(usize),
+    /// The next message between two nodes arrives.
+    Arrival(usize, usize),
+}
+
+/// What has to hold at any time.
+pub(crate) const WRITTEN: &str = "memory is what was written";
+
+const THREAD: ThreadId = ThreadId(0);
+
+impl<P> Cluster<P>
+where
+    P: Protocol<Small> + Clone + Debug + PartialEq + Hash,
+    P::Incoming: Clone + PartialEq + Hash,
+{
+    fn ended(&self, state: &State<P, P::Incoming>) -> bool {
+        let programs = self.programs.iter().zip(&state.nodes);
+        programs
+            .into_iter()
+            .all(|(steps, node)| node.next == steps.len())
+    }
+
+    /// A thread takes its next step, or faults at it.
+    fn step(&self, state: &mut State<P, P::Incoming>, node: usize) -> Result<(), String> {
+        let step = self.programs[node][state.nodes[node].next];
+        let operation = match step {
+            Step::Write(place, _) => return self.access(state, node, place, Access::Write, step),
+            Step::Read(place) | Step::IfSeen(place, ..) => {
+                return self.access(state, node, place, Access::Read, step);
+            }
+            Step::Acquire(lock) => Operation::Acquire(LockId(lock)),
+            Step::TryAcquire(lock, _) => Operation::TryAcquire(LockId(lock)),
+            Step::Release(lock) => Operation::Release(LockId(lock)),
+            Step::Flush => Operation::Flush,
+            Step::Barrier => Operation::Barrier,
+        };
+        state.nodes[node].next += 1;
+        state.nodes[node].waits = Some(At::Operation);
+        if step == Step::Barrier {
+            state.nodes[node].waits = Some(At::Barrier);
+            let barriers = |(node, steps): (&Node<P>, &Vec<Step>)| {
+                let passed = steps[..node.next].iter();
+                passed.filter(|step| **step == Step::Barrier).count()
+            };
+            let nodes = state.nodes.iter().zip(&self.programs);
+            if nodes.map(barriers).min() > Some(state.at_barrier.len()) {
+                state.at_barrier.push(state.truth.clone());
+            }
+        }
+        let thread = THREAD;
+        self.input(state, node, Input::Operation { thread, operation })
+    }
+
+    fn access(
+        &self,
+        state: &mut State<P, P::Incoming>,
+        number: usize,
+        place: Place,
+        access: Access,
+        step: Step,
+    ) -> Result<(), String> {
+        let node = &mut state.nodes[number];
+        if !node.memory.permits(place.page, access) {
+            node.waits = Some(At::Fault);
+            let fault = Input::Fault {
+                thread: THREAD,
+                page: fathomp_base::PageId(place.page),
+                access,
+            };
+            return self.input(state, number, fault);
+        }
+        node.next += 1;
+        let seen = node.memory.read(place);
+        match step {
+            Step::Write(_, value) => {
+                node.memory.write(place, value);
+                state.truth.insert(place, value);
+            }
+            Step::IfSeen(_, value, leave_out) if seen != Some(value) => node.next += leave_out,
+            Step::Read(_) => {
+                let truth = state.truth.get(&place).copied().unwrap_or(0);
+                if seen != Some(truth) {
+                    return Err(format!(
+                        "node {number} reads {seen:?}, not {truth}, at {place:?}"
+                    ));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Tells the protocol of a node something and does what it answers.
+    fn input(
+        &self,
+        state: &mut State<P, P::Incoming>,
+        number: usize,
+        input: Input<P::Incoming>,
+    ) -> Result<(), String> {
+        let mut actions = Vec::new();
+        let node = &mut state.nodes[number];
+        if node.protocol.wants_writes(&input) {
+            let wrote = Input::Wrote(node.memory.take_wrote());
+            let stepped = node.protocol.step(wrote, &mut actions);
+            stepped.map_err(|violation| violation.to_string())?;
+        }
+        let stepped = node.protocol.step(input, &mut actions);
+        stepped.map_err(|violation| format!("node {number}: {violation}"))?;
+        self.carry_out(state, number, actions)
+    }
+
+    fn carry_out(
+        &self,
+        state: &mut State<P, P::Incoming>,
+        number: usize,
+        actions: Vec<Action<P::Outgoing, Small>>,
+    ) -> Result<(), String> {
+        for action in actions {
+            let node = &mut state.nodes[number];
+            match node.memory.carry_out(action)? {
+                None => {}
+                Some(Action::Send(to, message)) => {
+                    let mut missing = false;
+                    let message = P::fill(message, |content| {
+                        let content = node.memory.content(content);
+                        missing |= content.is_none();
+                        content.unwrap_or(Small::Page([0; 2]))
+                    });
+                    if missing {
+                        return Err(format!("node {number} sends what it does not have"));
+                    }
+                    let channel = (number, usize::from(to.0));
+                    state
+                        .channels
+                        .entry(channel)
+                        .or_default()
+                        .push_back(message);
+                }
+                Some(Action::Resume(_)) if node.waits == Some(At::Barrier) => {
+                    node.waits = None;
+                    Self::leave_barrier(state, number)?;
+                }
+                Some(Action::Resume(_)) if node.waits.is_some() => node.waits = None,
+                Some(Action::Refuse(_)) if node.waits == Some(At::Operation) => {
+                    node.waits = None;
+                    if let Step::TryAcquire(_, leave_out) = self.programs[number][node.next - 1] {
+                        node.next += leave_out;
+                    }
+                }
+                Some(_) => return Err(format!("node {number}'s thread goes on unasked")),
+            }
+        }
+        Ok(())
+    }
+
+    /// All pages that can be read here are as they were when all had arrived.
+    fn leave_barrier(state: &mut State<P, P::Incoming>, number: usize) -> Result<(), String> {
+        let node = &mut state.nodes[number];
+        let truth = state.at_barrier.get(node.left);
+        let truth = truth.ok_or_else(|| format!("node {number} leaves a barrier too early"))?;
+        node.left += 1;
+        for (place, expected) in truth {
+            if node
+                .memory
+                .read(*place)
+                .is_some_and(|seen| seen != *expected)
+            {
+                return Err(format!(
+                    "node {number} leaves a barrier with another {place:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<P> Model for Cluster<P>
+where
+    P: Protocol<Small> + Clone + Debug + PartialEq + Hash,
+    P::Incoming: Clone + PartialEq + Hash,
+{
+    type State = State<P, P::Incoming>;
+    type Action = Event;
+
+    fn init_states(&self) -> Vec<Self::State> {
+        let node = |protocol: &P| Node {
+            protocol: protocol.clone(),
+            memory: Memory::new(self.pages),
+            next: 0,
+            waits: None,
+            left: 0,
+        };
+        let mut state = State {
+            nodes: self.start.iter().map(node).collect(),
+            channels: BTreeMap::new(),
+            truth: BTreeMap::new(),
+            at_barrier: Vec::new(),
+            wrong: None,
+        };
+        for node in 0..self.start.len() {
+            let mut actions = Vec::new();
+            self.start[node].start(&mut actions);
+            let started = self.carry_out(&mut state, node, actions);
+            state.wrong = state.wrong.or(started.err());
+        }
+        vec![state]
+    }
+
+    fn actions(&self, state: &Self::State, actions: &mut Vec<Event>) {
+        if state.wrong.is_some() {
+            return;
+        }
+        for (number, node) in state.nodes.iter().enumerate() {
+            if node.waits.is_none() && node.next < self.programs[number].len() {
+                actions.push(Event::Step(number));
+            }
+        }
+        actions.extend(
+            state
+                .channels
+                .keys()
+                .map(|(from, to)| Event::Arrival(*from, *to)),
+        );
+    }
+
+    fn next_state(&self, last: &Self::State, event: Event) -> Option<Self::State> {
+        let mut state = last.clone();
+        let done = match event {
+            Event::Step(node) => self.step(&mut state, node),
+            Event::Arrival(from, to) => {
+                let channel = state.channels.get_mut(&(from, to))?;
+                let message = channel.pop_front()?;
+                if channel.is_empty() {
+                    state.channels.remove(&(from, to));
+                }
+                let from = NodeId(u16::try_from(from).ok()?);
+                self.input(&mut state, to, Input::Message { from, message })
+            }
+        };
+        state.wrong = done.err();
+        Some(state)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(WRITTEN, |_, state: &Self::State| state.wrong.is_none()),
+            Property::always("nobody waits for ever", |model: &Self, state| {
+                let mut next = Vec::new();
+                model.actions(state, &mut next);
+                !next.is_empty() || state.wrong.is_some() || model.ended(state)
+            }),
+        ]
+    }
+}

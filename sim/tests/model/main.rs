@@ -1,0 +1,335 @@
+//! Small programs on three nodes that share two pages of two bytes, over both
+//! protocols: everything that can happen, in every order (stateright). Reads see
+//! the last ordered write, nobody waits for ever, and all valid copies are alike at
+//! barriers.
+//!
+//! Everyday some configurations of the protocols are tried, and of each program the
+//! first 50,000 states; with `FATHOMP_MODEL=full` more programs, all
+//! configurations, and up to 5,000,000 states.
+
+mod cluster;
+mod memory;
+
+use cluster::{Cluster, Step};
+use fathomp_base::NodeId;
+use fathomp_dsm::home::{self, Home};
+use fathomp_dsm::homeless::{self, Homeless};
+use fathomp_dsm::{Area, Placement, Protocol};
+use memory::{Place, Small};
+use stateright::{Checker, Model};
+use std::fmt::Debug;
+use std::hash::Hash;
+
+const NODES: u16 = 3;
+const PAGES: usize = 2;
+
+/// The first page and the second.
+const A: Place = Place { page: 0, byte: 0 };
+const A2: Place = Place { page: 0, byte: 1 };
+const B: Place = Place { page: 1, byte: 0 };
+
+use Step::{Acquire, Barrier, Flush, IfSeen, Read, Release, TryAcquire, Write};
+
+/// A program: a thread on each node.
+struct Program {
+    name: &'static str,
+    threads: [&'static [Step]; 3],
+    /// Whether plain loads have to acquire.
+    relies_on_loads: bool,
+    /// Takes long.
+    large: bool,
+}
+
+const fn program(name: &'static str, threads: [&'static [Step]; 3]) -> Program {
+    Program {
+        name,
+        threads,
+        relies_on_loads: false,
+        large: false,
+    }
+}
+
+const PASSED_BY_LOADS: Program = Program {
+    relies_on_loads: true,
+    ..program(
+        "messages are passed by plain loads",
+        [
+            &[Write(A, 1), Write(B, 1), Flush],
+            &[IfSeen(A2, 9, 0), IfSeen(B, 1, 1), Read(A)],
+            &[IfSeen(A2, 9, 0), IfSeen(B, 1, 1), Read(A)],
+        ],
+    )
+};
+
+const PROGRAMS: &[Program] = &[
+    program(
+        "two writers of a page, read after a barrier",
+        [
+            &[Write(A, 1), Barrier, Read(A2)],
+            &[Write(A2, 2), Barrier, Read(A)],
+            &[Barrier, Read(A), Read(A2)],
+        ],
+    ),
+    program(
+        "a page goes round at barriers",
+        [
+            &[Write(A, 1), Barrier, Read(B), Barrier, Read(A)],
+            &[Write(B, 1), Barrier, Write(A, 2), Barrier, Read(A)],
+            &[Barrier, Read(B), Barrier, Write(A2, 3), Write(B, 3)],
+        ],
+    ),
+    program(
+        "a lock goes round",
+        [
+            &[
+                Acquire(1),
+                Read(B),
+                Write(B, 1),
+                Release(1),
+                Barrier,
+                Read(B),
+            ],
+            &[
+                Acquire(1),
+                Read(B),
+                Write(B, 2),
+                Release(1),
+                Barrier,
+                Read(B),
+            ],
+            &[TryAcquire(1, 3), Read(B), Write(B, 3), Release(1), Barrier],
+        ],
+    ),
+    program(
+        "two locks",
+        [
+            &[
+                Acquire(1),
+                Write(A, 1),
+                Release(1),
+                Acquire(2),
+                Read(A2),
+                Release(2),
+            ],
+            &[
+                Acquire(2),
+                Write(A2, 1),
+                Release(2),
+                Acquire(1),
+                Read(A),
+                Release(1),
+            ],
+            &[Acquire(2), Read(A2), Write(A2, 2), Release(2)],
+        ],
+    ),
+    program(
+        "messages are passed by flushes",
+        [
+            &[Write(A, 1), Flush, Write(B, 1), Flush],
+            &[Read(A2), Flush, IfSeen(B, 1, 2), Flush, Read(A)],
+            &[Write(A2, 0), Flush],
+        ],
+    ),
+    PASSED_BY_LOADS,
+    Program {
+        relies_on_loads: true,
+        ..program(
+            "causes are seen before effects",
+            [
+                &[Write(A, 1), Flush],
+                &[IfSeen(A, 1, 1), Write(B, 1)],
+                &[IfSeen(A, 9, 0), IfSeen(B, 1, 1), Read(A)],
+            ],
+        )
+    },
+    Program {
+        large: true,
+        ..program(
+            "a lock between barriers",
+            [
+                &[
+                    Write(A2, 1),
+                    Acquire(1),
+                    Write(A, 1),
+                    Release(1),
+                    Barrier,
+                    Read(A2),
+                    Write(A, 4),
+                ],
+                &[
+                    Acquire(1),
+                    Read(A),
+                    Write(A, 2),
+                    Release(1),
+                    Barrier,
+                    Read(A2),
+                    Write(B, 1),
+                ],
+                &[
+                    Read(B),
+                    Acquire(1),
+                    Write(A, 3),
+                    Release(1),
+                    Barrier,
+                    Read(A2),
+                ],
+            ],
+        )
+    },
+    Program {
+        large: true,
+        relies_on_loads: true,
+        ..program(
+            "flushes and loads",
+            [
+                &[Write(A, 1), Flush, Write(B, 1), Barrier, Read(A2)],
+                &[
+                    Read(A2),
+                    Flush,
+                    IfSeen(B, 1, 2),
+                    Write(A2, 1),
+                    Read(A),
+                    Barrier,
+                    Write(A, 2),
+                ],
+                &[
+                    IfSeen(B, 1, 1),
+                    Read(A),
+                    Flush,
+                    IfSeen(B, 1, 1),
+                    Read(A),
+                    Barrier,
+                ],
+            ],
+        )
+    },
+];
+
+/// Whether to try everything.
+fn full() -> bool {
+    std::env::var_os("FATHOMP_MODEL").is_some_and(|how| how == "full")
+}
+
+fn programs() -> impl Iterator<Item = &'static Program> {
+    PROGRAMS.iter().filter(|program| full() || !program.large)
+}
+
+fn cluster<P>(program: &Program, protocol: impl Fn(NodeId) -> P) -> Cluster<P> {
+    Cluster {
+        start: (0..NODES).map(|node| protocol(NodeId(node))).collect(),
+        pages: PAGES,
+        programs: program.threads.map(<[Step]>::to_vec).to_vec(),
+    }
+}
+
+/// Goes through all states of a program over a protocol, or many.
+fn check<P>(program: &Program, protocol: impl Fn(NodeId) -> P)
+where
+    P: Protocol<Small> + Clone + Debug + PartialEq + Hash + Send + Sync + 'static,
+    P::Incoming: Clone + PartialEq + Hash + Send + Sync + 'static,
+{
+    let most = if full() { 5_000_000 } else { 50_000 };
+    let checker = cluster(program, protocol)
+        .checker()
+        .target_state_count(most);
+    let checked = checker.threads(2).spawn_bfs().join();
+    let states = checked.unique_state_count();
+    let all = checked.state_count() < most;
+    let which = if all { "all" } else { "the first" };
+    println!("{}: {which} {states} states", program.name);
+    if let Some((property, path)) = checked.discoveries().into_iter().next() {
+        let last = path.last_state();
+        panic!(
+            "{}: not so: {property}, after {path}: {last:?}",
+            program.name
+        );
+    }
+}
+
+/// Where the two pages are at first: each at a node that uses it or not.
+fn areas() -> [Vec<Area>; 4] {
+    let area = |home| Area { pages: 1, home };
+    let [zero, one, two] = [0, 1, 2].map(NodeId);
+    [
+        vec![area(Placement::At(one)), area(Placement::At(two))],
+        vec![area(Placement::At(zero)), area(Placement::Pinned(one))],
+        vec![area(Placement::Pinned(two)), area(Placement::At(zero))],
+        vec![area(Placement::At(zero)), area(Placement::At(zero))],
+    ]
+}
+
+/// Of configurations, a plain one and two rich ones, or all.
+fn some_of<C>(configs: Vec<C>) -> Vec<C> {
+    let everyday = |number: &usize| [0, 3, 7].contains(number);
+    let configs = configs.into_iter().enumerate();
+    let some = configs.filter(|(number, _)| full() || everyday(number));
+    some.map(|(_, config)| config).collect()
+}
+
+fn home_configs(program: &Program) -> Vec<home::Config> {
+    let mut configs = Vec::new();
+    for (number, areas) in areas().into_iter().enumerate() {
+        for richly in [false, true] {
+            configs.push(home::Config {
+                nodes: NODES,
+                areas: areas.clone(),
+                migrate: richly,
+                prefetch: if richly { 2 } else { 0 },
+                silent_writes: false,
+                expect_writes: richly,
+                loads_acquire: program.relies_on_loads || !richly,
+                fan_in: if number == 0 { 1 } else { 2 },
+            });
+        }
+    }
+    configs
+}
+
+fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
+    let mut configs = Vec::new();
+    for (number, areas) in areas().into_iter().enumerate() {
+        for diffs_max in [0, 100] {
+            configs.push(homeless::Config {
+                nodes: NODES,
+                areas: areas.clone(),
+                diffs_max,
+                loads_acquire: program.relies_on_loads || diffs_max > 0,
+                fan_in: if number == 0 { 1 } else { 2 },
+            });
+        }
+    }
+    configs
+}
+
+#[test]
+fn home_based() {
+    for program in programs() {
+        for config in some_of(home_configs(program)) {
+            check(program, |me| Home::new(me, config.clone()).unwrap());
+        }
+    }
+}
+
+#[test]
+fn homeless() {
+    for program in programs() {
+        for config in some_of(homeless_configs(program)) {
+            check(program, |me| Homeless::new(me, config.clone()).unwrap());
+        }
+    }
+}
+
+/// Where plain loads need not acquire, they do not: what the checks are there to
+/// find is found.
+#[test]
+fn what_is_wrong_is_found() {
+    let wrong = home_configs(&PASSED_BY_LOADS)
+        .into_iter()
+        .any(|mut config| {
+            config.loads_acquire = false;
+            let home = |me| Home::new(me, config.clone()).unwrap();
+            let checked = cluster(&PASSED_BY_LOADS, home).checker().spawn_bfs().join();
+            checked.discovery(cluster::WRITTEN).is_some()
+        });
+    assert!(wrong);
+}

@@ -1,0 +1,204 @@
+//! Pages of two bytes: so few that all states can be gone through.
+
+use fathomp_base::PageId;
+use fathomp_dsm::{Access, Action, Content, Interval, PageRange, PageSet, Protection};
+use std::collections::BTreeMap;
+
+/// Bytes of a page.
+const BYTES: usize = 2;
+type Page = [u8; BYTES];
+/// What was written, by place.
+type Diff = [Option<u8>; BYTES];
+
+/// Content that a message carries.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Small {
+    Page(Page),
+    Diff(Diff),
+}
+
+/// A byte of the shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Place {
+    pub(crate) page: u32,
+    pub(crate) byte: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Slot {
+    bytes: Page,
+    twin: Option<Page>,
+    diff: Option<Diff>,
+    protection: Protection,
+    /// Told since it has been watched: a page with a twin is closed by that.
+    told: bool,
+}
+
+/// The pages of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Memory {
+    slots: Vec<Slot>,
+    kept: BTreeMap<(PageId, Interval), Diff>,
+}
+
+/// The protocol asked for something that makes no sense.
+pub(crate) type Nonsense = String;
+
+impl Memory {
+    pub(crate) fn new(pages: usize) -> Self {
+        let slot = Slot {
+            bytes: [0; BYTES],
+            twin: None,
+            diff: None,
+            protection: Protection::ReadWrite,
+            told: false,
+        };
+        Self {
+            slots: vec![slot; pages],
+            kept: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn permits(&self, page: u32, access: Access) -> bool {
+        let slot = &self.slots[page as usize];
+        match (access, slot.protection) {
+            (_, Protection::None) | (Access::Write, Protection::Read) => false,
+            (Access::Write, Protection::Watched) => slot.twin.is_some() && !slot.told,
+            (Access::Read, _) | (Access::Write, Protection::ReadWrite) => true,
+        }
+    }
+
+    pub(crate) fn write(&mut self, place: Place, value: u8) {
+        self.slots[place.page as usize].bytes[place.byte] = value;
+    }
+
+    /// The byte, where the page may be read.
+    pub(crate) fn read(&self, place: Place) -> Option<u8> {
+        let slot = &self.slots[place.page as usize];
+        (slot.protection != Protection::None).then(|| slot.bytes[place.byte])
+    }
+
+    /// Pages written while they were watched and had a twin.
+    pub(crate) fn take_wrote(&mut self) -> PageSet {
+        let slots = self.slots.iter_mut().zip(0..);
+        let watched = slots.filter(|(slot, _)| slot.protection == Protection::Watched);
+        let wrote = watched.filter_map(|(slot, page)| {
+            let told = std::mem::replace(&mut slot.told, true);
+            let wrote = slot.twin.is_some_and(|twin| twin != slot.bytes);
+            (wrote && !told).then_some(PageId(page))
+        });
+        wrote.collect()
+    }
+
+    fn slot(&mut self, page: PageId) -> &mut Slot {
+        &mut self.slots[page.0 as usize]
+    }
+
+    fn protect(&mut self, pages: PageRange, protection: Protection) {
+        for page in pages.iter() {
+            let slot = self.slot(page);
+            slot.protection = protection;
+            slot.told = false;
+        }
+    }
+
+    fn twin(&mut self, page: PageId) -> Result<(), Nonsense> {
+        let slot = self.slot(page);
+        match slot.twin.replace(slot.bytes) {
+            None => Ok(()),
+            Some(_) => Err(format!("page {page} gets a second twin")),
+        }
+    }
+
+    fn compare(&mut self, page: PageId) -> Result<Diff, Nonsense> {
+        let slot = self.slot(page);
+        let twin = slot.twin.take();
+        let twin = twin.ok_or_else(|| format!("page {page} has no twin to compare with"))?;
+        if slot.protection == Protection::ReadWrite {
+            return Err(format!("page {page} can change while it is compared"));
+        }
+        let changed = |at| (twin[at] != slot.bytes[at]).then_some(slot.bytes[at]);
+        Ok(std::array::from_fn(changed))
+    }
+
+    fn install(&mut self, page: PageId, content: &Small) -> Result<(), Nonsense> {
+        let slot = self.slot(page);
+        let Small::Page(bytes) = content else {
+            return Err(format!("page {page} is installed from a diff"));
+        };
+        if slot.protection != Protection::None {
+            return Err(format!("page {page} is replaced under its threads' hands"));
+        }
+        slot.bytes = *bytes;
+        Ok(())
+    }
+
+    fn change(&mut self, page: PageId, diff: Diff) {
+        let slot = self.slot(page);
+        for (at, value) in diff.into_iter().enumerate() {
+            let Some(value) = value else { continue };
+            slot.bytes[at] = value;
+            if let Some(twin) = &mut slot.twin {
+                twin[at] = value;
+            }
+        }
+    }
+
+    /// Does what concerns pages; gives back what does not.
+    pub(crate) fn carry_out<O>(
+        &mut self,
+        action: Action<O, Small>,
+    ) -> Result<Option<Action<O, Small>>, Nonsense> {
+        match action {
+            Action::Protect(pages, protection) => self.protect(pages, protection),
+            Action::Twin(page) => self.twin(page)?,
+            Action::Diff(pages) => {
+                for page in pages.iter() {
+                    let diff = self.compare(page)?;
+                    if self.slot(page).diff.replace(diff).is_some() {
+                        return Err(format!("the diff of page {page} was never sent"));
+                    }
+                }
+            }
+            Action::Keep(page, interval) => {
+                let diff = self.compare(page)?;
+                if self.kept.insert((page, interval), diff).is_some() {
+                    return Err(format!("the diff of page {page} is kept twice"));
+                }
+            }
+            Action::Reapply(page, interval) => {
+                let kept = self.kept.get(&(page, interval)).copied();
+                self.change(page, kept.ok_or("a diff that was not kept")?);
+            }
+            Action::Forget => {
+                self.kept.clear();
+                self.slots.iter_mut().for_each(|slot| slot.twin = None);
+            }
+            Action::DropTwin(page) => {
+                let twin = self.slot(page).twin.take();
+                twin.ok_or_else(|| format!("page {page} has no twin to forget"))?;
+            }
+            Action::Install(page, content) => self.install(page, &content)?,
+            Action::InstallTwinned(page, content) => {
+                self.install(page, &content)?;
+                self.twin(page)?;
+            }
+            Action::Apply(page, Small::Diff(diff)) => self.change(page, diff),
+            Action::Apply(..) => return Err("a page is applied as a diff".into()),
+            other => return Ok(Some(other)),
+        }
+        Ok(None)
+    }
+
+    /// Content of a message that leaves now.
+    pub(crate) fn content(&mut self, content: Content) -> Option<Small> {
+        match content {
+            Content::Page(page) => Some(Small::Page(self.slot(page).bytes)),
+            Content::Twin(page) => self.slot(page).twin.map(Small::Page),
+            Content::Diff(page) => self.slot(page).diff.take().map(Small::Diff),
+            Content::Kept(page, interval) => {
+                self.kept.get(&(page, interval)).copied().map(Small::Diff)
+            }
+        }
+    }
+}
