@@ -212,7 +212,10 @@ pub fn validate(
         version: VERSION,
         cluster: priced.map(|priced| priced.cluster.name.clone()),
         errors: errors(&rows),
-        warnings: warnings(&rows),
+        warnings: warnings(&rows)
+            .into_iter()
+            .chain(priced.and_then(|priced| other_network(analyses, priced.cluster)))
+            .collect(),
         rows,
     })
 }
@@ -367,6 +370,33 @@ fn errors(rows: &[Row]) -> Vec<PredictorError> {
             })
         })
         .collect()
+}
+
+/// What the runtime is told of a network to emulate.
+const NET_VARIABLE: &str = "FATHOMP_DSM_NET";
+
+/// Says so if prices are of another network than that recorded on.
+fn other_network(analyses: &[&Analysis], cluster: &Cluster) -> Option<String> {
+    let priced = match &cluster.measured {
+        Some(measured) => measured.network_emulated,
+        None => Some(cluster.network),
+    };
+    let priced = priced.map(|net| format!("{},{}", net.latency_us, net.bandwidth_mb_per_s));
+    let on_nodes = analyses.iter().filter(|one| one.program.nodes > 1);
+    let mut networks = on_nodes.map(|one| one.program.environment.get(NET_VARIABLE));
+    let other = networks.find(|network| network.map(String::as_str) != priced.as_deref())?;
+    let words = |network: Option<&str>| match network {
+        Some(numbers) => {
+            let numbers = numbers.replacen(',', " us and ", 1);
+            format!("a network of {numbers} MB/s")
+        }
+        None => "this machine's memory".to_owned(),
+    };
+    Some(format!(
+        "Recorded over {} and priced for {}: the errors say nothing about the models.",
+        words(other.map(String::as_str)),
+        words(priced.as_deref())
+    ))
 }
 
 fn warnings(rows: &[Row]) -> Vec<String> {

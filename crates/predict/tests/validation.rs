@@ -121,6 +121,28 @@ fn published_models_predict_from_counts_and_means_are_over_programs() {
     }
 }
 
+#[test]
+fn prices_of_another_network_are_noticed() {
+    let warned = |environment: Option<&str>, cluster: &Cluster| {
+        let mut two = on_nodes("a", 2, 600_000);
+        two.program.nodes = 2;
+        let net = environment.map(|net| ("FATHOMP_DSM_NET".to_owned(), net.to_owned()));
+        two.program.environment = net.into_iter().collect();
+        let validated = ask(&[recording("a", 1, 1_000_000), two], Some(cluster)).unwrap();
+        let mut warnings = validated.warnings.iter();
+        warnings.any(|warning| warning.contains("priced for"))
+    };
+    let gige = Cluster::find(Path::new("gige_amd")).unwrap();
+    assert!(!warned(Some("62.5,103.4"), &gige));
+    assert!(warned(Some("3,1221"), &gige));
+    assert!(warned(None, &gige));
+    assert!(!warned(Some("60,98"), &measured()));
+    let mut memory = measured();
+    memory.measured.as_mut().unwrap().network_emulated = None;
+    assert!(!warned(None, &memory));
+    assert!(warned(Some("60,98"), &memory));
+}
+
 /// As if each thread had computed for so long, and counted what is given.
 fn computed(analysis: &mut Analysis, region: usize, compute_ns: &[u64], dsm: &[Dsm]) {
     let shares = &mut analysis.regions[region].threads;

@@ -55,7 +55,7 @@ impl Net {
     /// Latency in microseconds.
     #[must_use]
     pub fn latency_us(&self) -> f64 {
-        self.latency.as_secs_f64() * 1e6
+        self.latency.as_nanos() as f64 / 1e3
     }
 
     /// Bandwidth in 10^6 bytes per second.
