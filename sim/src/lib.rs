@@ -19,4 +19,4 @@ pub use memory::Blob;
 pub use program::{Address, Program, Step};
 pub use random::{Shape, random_program};
 pub use setting::{random_home, random_homeless, random_network};
-pub use world::{Network, Outcome, run};
+pub use world::{Death, Network, Outcome, run};

@@ -16,6 +16,7 @@ pub fn random_network(random: &mut impl Rng) -> Network {
         trace: false,
         images: false,
         events_max: 2_000_000,
+        death: None,
     }
 }
 

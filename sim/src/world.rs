@@ -26,6 +26,17 @@ pub struct Network {
     pub images: bool,
     /// Events after which a program that has not ended is called hung.
     pub events_max: u64,
+    /// A node that stops for ever, if one does.
+    pub death: Option<Death>,
+}
+
+/// The end of a node. What it has sent arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Death {
+    /// Who.
+    pub node: NodeId,
+    /// Events before.
+    pub after: u64,
 }
 
 /// What a run left.
@@ -40,6 +51,10 @@ pub struct Outcome {
     /// The pages after each barrier, if that was asked for: those of which a node
     /// had a valid copy when it left, alike at all that had one.
     pub images: Vec<BTreeMap<PageId, Box<PageBytes>>>,
+    /// Threads of other nodes that a node's death has left standing still.
+    pub standing: Vec<(NodeId, ThreadId)>,
+    /// Events that happened.
+    pub events: u64,
     /// What happened, in order, if that was asked for.
     pub trace: Vec<String>,
 }
@@ -74,6 +89,15 @@ enum Event {
     Timer(usize),
     /// A message arrives.
     Deliver(NodeId, usize, Vec<u8>),
+}
+
+impl Event {
+    /// Where it happens.
+    fn node(&self) -> usize {
+        match self {
+            Self::Step(node, _) | Self::Timer(node) | Self::Deliver(_, node, _) => *node,
+        }
+    }
 }
 
 struct Thread {
@@ -214,7 +238,11 @@ impl<P: Protocol<Blob>> World<P> {
             self.now = now;
             events += 1;
             if events > self.network.events_max {
-                return Err(self.hung());
+                return Err(Failure::Hung(self.unfinished()));
+            }
+            self.outcome.events = events;
+            if self.is_dead(event.node()) {
+                continue;
             }
             match event {
                 Event::Step(node, thread) => self.step(node, thread, random)?,
@@ -229,22 +257,36 @@ impl<P: Protocol<Blob>> World<P> {
                 }
             }
         }
-        let ended = |thread: &Thread| thread.next == thread.steps.len();
-        if self.nodes.iter().flat_map(|node| &node.threads).all(ended) {
-            Ok(())
-        } else {
-            Err(self.hung())
+        let unfinished = self.unfinished();
+        if unfinished.is_empty() {
+            return Ok(());
         }
+        let died = |death: Death| self.outcome.events > death.after;
+        if self.network.death.is_some_and(died) {
+            self.outcome.standing = unfinished;
+            return Ok(());
+        }
+        Err(Failure::Hung(unfinished))
     }
 
-    fn hung(&self) -> Failure {
-        let all = self.nodes.iter().enumerate().flat_map(|(node, state)| {
+    fn is_dead(&self, node: usize) -> bool {
+        let death = self.network.death;
+        death.is_some_and(|death| {
+            usize::from(death.node.0) == node && self.outcome.events > death.after
+        })
+    }
+
+    /// Threads of living nodes that have not ended.
+    fn unfinished(&self) -> Vec<(NodeId, ThreadId)> {
+        let nodes = self.nodes.iter().enumerate();
+        let living = nodes.filter(|(node, _)| !self.is_dead(*node));
+        let threads = living.flat_map(|(node, state)| {
             let threads = state.threads.iter().enumerate();
             threads
                 .filter(|(_, thread)| thread.next < thread.steps.len())
                 .map(move |(thread, _)| (node_id(node), thread_id(thread)))
         });
-        Failure::Hung(all.collect())
+        threads.collect()
     }
 
     /// A thread takes its next step, or faults at it.
