@@ -267,3 +267,18 @@ fn predictions_are_held_against_what_was_observed() {
         assert!(ended.stderr.contains(words), "{line}: {ended:?}");
     }
 }
+
+#[test]
+fn prices_without_homes_are_those_of_two_faults() {
+    let directory = tempfile::tempdir().unwrap();
+    let ended = run(
+        directory.path(),
+        "calibrate --threads 1 --nodes 2 --dsm homeless --net 200,100 --json",
+    );
+    let cluster = ended.succeeded().json()["cluster"].take();
+    assert!(cluster.get("home").is_none(), "{cluster}");
+    let price = |name: &str| cluster["homeless"][name].as_f64().unwrap();
+    // There and back, and a diff of half a page.
+    assert!(price("fetch_fault_us") >= 2.0 * 200.0 + 2048.0 / 100.0);
+    assert!(price("write_fault_us") < price("fetch_fault_us"));
+}

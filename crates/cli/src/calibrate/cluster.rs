@@ -11,8 +11,8 @@ use crate::launch::{library, variables};
 use fathomp_bench::compiler::Compiler;
 use fathomp_bench::prices::{self, Effort, Estimate, Faults, PricesError, Sync};
 use fathomp_predict::sdp::{
-    self, CLUSTER_SCHEMA, CLUSTER_VERSION, DiffPrice, Ends, HomePrices, Measured, Network, Priced,
-    Synchronisation,
+    self, CLUSTER_SCHEMA, CLUSTER_VERSION, DiffPrice, Ends, HomePrices, HomelessPrices, Measured,
+    Network, Priced, Synchronisation,
 };
 use fathomp_runtime::Unpacked;
 use fathomp_toolchain::CompilerError;
@@ -43,8 +43,6 @@ pub(crate) enum ClusterError {
     Compiler(#[from] CompilerError),
     #[error(transparent)]
     Prices(#[from] PricesError),
-    #[error("prices are measured of the home-based protocol only: leave out --dsm homeless")]
-    Homeless,
     #[error("two nodes cannot be connected to measure their network: {0}")]
     Network(#[source] std::io::Error),
     #[error(
@@ -103,9 +101,6 @@ pub(crate) fn cluster(
     compiler: &str,
     mut progress: impl FnMut(usize),
 ) -> Result<Calibrated, ClusterError> {
-    if cluster.dsm == Dsm::Homeless {
-        return Err(ClusterError::Homeless);
-    }
     let compiler = Compiler::find(compiler, &unpacked.cache)?;
     let bench = Bench {
         program: prices::build(&compiler, &unpacked.cache)?,
@@ -218,6 +213,7 @@ fn row(nodes: u16, runs: &[Sync]) -> Result<Synchronisation, ClusterError> {
 /// Prices of a protocol.
 struct Prices {
     protocol: &'static str,
+    homeless: Option<HomelessPrices>,
     home: Option<HomePrices>,
     intervals_us: BTreeMap<String, Ends>,
 }
@@ -235,6 +231,7 @@ fn home(faults: &[Faults]) -> Result<Prices, ClusterError> {
     ];
     Ok(Prices {
         protocol: "home-based",
+        homeless: None,
         home: Some(HomePrices {
             local_write_fault_us: local.median,
             remote_write_fault_us: remote.median,
@@ -250,6 +247,23 @@ fn home(faults: &[Faults]) -> Result<Prices, ClusterError> {
     })
 }
 
+fn homeless(faults: &[Faults]) -> Result<Prices, ClusterError> {
+    let write = price(faults, "a write fault", |run| &run.local_write_ns)?;
+    let fetch = price(faults, "a fetch fault", |run| &run.fetch_ns)?;
+    let named = [("write_fault_us", write), ("fetch_fault_us", fetch)];
+    Ok(Prices {
+        protocol: "homeless",
+        homeless: Some(HomelessPrices {
+            write_fault_us: write.median,
+            fetch_fault_us: fetch.median,
+        }),
+        home: None,
+        intervals_us: named
+            .map(|(name, price)| (name.to_owned(), price.interval))
+            .into(),
+    })
+}
+
 fn describe(
     cluster: Cluster,
     net: &Seen,
@@ -258,6 +272,7 @@ fn describe(
 ) -> Result<sdp::Cluster, ClusterError> {
     let prices = match cluster.dsm {
         Dsm::Home => home(faults)?,
+        Dsm::Homeless => homeless(faults)?,
     };
     let ends = |of: &Estimate| [of.interval.low, of.interval.high];
     let asked = cluster.net.map(|net| Network {
@@ -288,7 +303,7 @@ fn describe(
         },
         page_bytes: PAGE_BYTES,
         fault_us: None,
-        homeless: None,
+        homeless: prices.homeless,
         home: prices.home,
         measured: Some(Measured {
             unix_ns: now_unix_ns(),

@@ -108,10 +108,32 @@ fn table(machine: &Machine) -> Result<String, std::fmt::Error> {
     Ok(text)
 }
 
+/// Names of measured prices, the prices, and names of their intervals.
+fn faults(cluster: &Cluster) -> Vec<(&'static str, f64, &'static str)> {
+    let mut rows = Vec::new();
+    if let Some(homeless) = &cluster.homeless {
+        rows.extend([
+            ("write fault", homeless.write_fault_us, "write_fault_us"),
+            ("fetch fault", homeless.fetch_fault_us, "fetch_fault_us"),
+        ]);
+    }
+    if let Some(home) = &cluster.home {
+        let [local, remote] = [home.local_write_fault_us, home.remote_write_fault_us];
+        rows.extend([
+            ("local write fault", local, "local_write_fault_us"),
+            ("remote write fault", remote, "remote_write_fault_us"),
+            ("fetch fault", home.fetch_fault_us, "fetch_fault_us"),
+        ]);
+        let diffs = home.diffs_to_home.iter();
+        rows.extend(diffs.map(|diff| ("diff to home", diff.us, "diffs_to_home")));
+    }
+    rows
+}
+
 /// What faults and synchronisation between nodes cost.
 fn prices(cluster: &Cluster) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
-    let (Some(home), Some(measured)) = (&cluster.home, &cluster.measured) else {
+    let Some(measured) = &cluster.measured else {
         return Ok(text);
     };
     let within = |ends: &Ends| format!("({:.1} to {:.1})", ends[0], ends[1]);
@@ -133,22 +155,7 @@ fn prices(cluster: &Cluster) -> Result<String, std::fmt::Error> {
     for (name, value, ends, unit) in network {
         writeln!(text, "{name:>20} {value:>10.1} {unit:4} {}", within(ends))?;
     }
-    let faults = [
-        (
-            "local write fault",
-            home.local_write_fault_us,
-            "local_write_fault_us",
-        ),
-        (
-            "remote write fault",
-            home.remote_write_fault_us,
-            "remote_write_fault_us",
-        ),
-        ("fetch fault", home.fetch_fault_us, "fetch_fault_us"),
-    ];
-    let diffs = home.diffs_to_home.iter();
-    let diffs = diffs.map(|diff| ("diff to home", diff.us, "diffs_to_home"));
-    for (name, value, key) in faults.into_iter().chain(diffs) {
+    for (name, value, key) in faults(cluster) {
         let ends = measured.prices_us.get(key).map(within).unwrap_or_default();
         writeln!(text, "{name:>20} {value:>10.1} us   {ends}")?;
     }
