@@ -130,6 +130,7 @@ fn both_protocols_leave_the_same_bytes() {
         for homeless in [false, true] {
             let mut network = random_network(&mut random);
             network.images = true;
+            network.trace = std::env::var_os("FATHOMP_SIM_TRACE").is_some();
             let run = if homeless {
                 let config = random_homeless(&program, &mut random);
                 let protocol = |me| Homeless::new(me, config.clone()).unwrap();
@@ -141,7 +142,10 @@ fn both_protocols_leave_the_same_bytes() {
             };
             match run {
                 Ok(outcome) => images.push(outcome.images),
-                Err((failure, _)) => panic!("seed {seed}, homeless: {homeless}: {failure}"),
+                Err((failure, trace)) => {
+                    let trace = trace.join("\n");
+                    panic!("seed {seed}, homeless: {homeless}: {failure}\n{network:?}\n{trace}");
+                }
             }
         }
         assert_eq!(images[0].len(), images[1].len(), "seed {seed}");
