@@ -190,6 +190,11 @@ impl Node {
 
     fn give_up(&self, abort: &Abort) -> ! {
         if abort.by == self.me() {
+            static SAID: AtomicBool = AtomicBool::new(false);
+            while SAID.swap(true, Ordering::Relaxed) {
+                // Another thread says it and ends the process.
+                std::thread::park();
+            }
             let line = format!("fathomp: node {}: {}\n", abort.node, abort.text);
             // Not `eprint!`, which panics if stderr is closed.
             let _ = std::io::stderr().write_all(line.as_bytes());
