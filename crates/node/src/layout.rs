@@ -80,12 +80,12 @@ impl Layout {
         base..base + bytes
     }
 
-    /// The areas as node `me` sees them in memory. `heap_used` is the end of what
-    /// has been allocated until now.
+    /// The areas as memory. `heap_used` is the end of what has been allocated
+    /// until now.
     ///
     /// What is a node's own is an area of its own: nothing is forbidden there
     /// until others write it, and in the stacks, where the kernel writes, never.
-    pub(crate) fn memory(&self, me: NodeId, heap_used: usize) -> Vec<Area> {
+    pub(crate) fn memory(&self, heap_used: usize) -> Vec<Area> {
         let mut areas: Vec<_> = self
             .segments
             .iter()
@@ -95,20 +95,19 @@ impl Layout {
                 used_end: segment.range.end,
             })
             .collect();
-        let around = |all: Range<usize>, own: Range<usize>, used_end: usize| {
-            [all.start..own.start, own.clone(), own.end..all.end]
-                .into_iter()
-                .filter(|range| !range.is_empty())
-                .map(move |range| Area {
-                    file_end: range.start,
-                    used_end: used_end.clamp(range.start, range.end),
-                    range,
-                })
-        };
-        let heap = Self::heap(self.nodes);
-        areas.extend(around(heap, Self::heap_of(me), heap_used));
-        let stacks = self.stacks();
-        areas.extend(around(stacks, self.stacks_of(me), STACKS_BASE));
+        let nodes = || (0..self.nodes).map(NodeId);
+        let heaps = nodes().map(Self::heap_of);
+        areas.extend(heaps.map(|range| Area {
+            file_end: range.start,
+            used_end: heap_used.clamp(range.start, range.end),
+            range,
+        }));
+        let stacks = nodes().map(|node| self.stacks_of(node));
+        areas.extend(stacks.map(|range| Area {
+            file_end: range.start,
+            used_end: range.start,
+            range,
+        }));
         areas
     }
 
@@ -146,16 +145,10 @@ mod tests {
         };
         let layout = Layout::new(vec![segment], 3, 1 << 20);
         let homes: u64 = layout.homes().iter().map(|a| u64::from(a.pages)).sum();
-        for me in 0..3 {
-            let areas = layout.memory(NodeId(me), HEAP_BASE);
-            let memory: usize = areas.iter().map(|a| a.range.len()).sum();
-            assert_eq!(memory as u64, homes * PAGE_BYTES as u64);
-            let (_, joined) = areas.split_first().unwrap();
-            let gaps = joined
-                .windows(2)
-                .filter(|w| w[0].range.end != w[1].range.start);
-            assert_eq!(gaps.count(), 1, "between the heap and the stacks");
-        }
+        let areas = layout.memory(HEAP_BASE);
+        let memory: usize = areas.iter().map(|a| a.range.len()).sum();
+        assert_eq!(memory as u64, homes * PAGE_BYTES as u64);
+        assert_eq!(areas.len(), layout.homes().len());
     }
 
     #[test]

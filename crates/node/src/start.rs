@@ -248,7 +248,7 @@ impl Forming {
     #[must_use]
     pub fn areas(&self) -> Vec<Area> {
         let used = memory::memory().map_or(0, |memory| memory.used_end());
-        self.layout.memory(self.me, used)
+        self.layout.memory(used)
     }
 
     /// Whether this is the node that runs the program.

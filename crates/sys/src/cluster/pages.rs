@@ -155,10 +155,6 @@ impl Pages {
     /// the program; no other thread runs. Before less is permitted, there is a
     /// handler for [`Scheme::fault`] that serves accesses.
     pub unsafe fn take_over(areas: &[Area], scheme: Scheme) -> io::Result<Self> {
-        let watcher = match scheme {
-            Scheme::Protections => None,
-            Scheme::Userfaults => Some(Watcher::new()?),
-        };
         let mut numbered = Vec::new();
         let mut count = 0_usize;
         let too_many = || io::Error::from(io::ErrorKind::InvalidInput);
@@ -178,6 +174,10 @@ impl Pages {
         // SAFETY: a new descriptor that nobody else owns.
         let memory = unsafe { File::from_raw_fd(fd) };
         memory.set_len((count * PAGE_BYTES) as u64)?;
+        let watcher = match scheme {
+            Scheme::Protections => None,
+            Scheme::Userfaults => Some(Watcher::new(&memory)?),
+        };
         // SAFETY: a new mapping at an address of the kernel's choice.
         let alias = unsafe {
             libc::mmap(
@@ -333,7 +333,7 @@ impl Pages {
         };
         let place = self.place_of(page);
         let (area, index) = place.ok_or(io::ErrorKind::InvalidInput)?;
-        watcher.serve(area, index, write, &self.memory)
+        watcher.serve(area, index, write)
     }
 
     fn alias_of(&self, page: PageId) -> *mut u8 {

@@ -3,11 +3,11 @@
 //!
 //! Until something is forbidden in a chunk of an area, the kernel serves first
 //! accesses there as anywhere else. From then on its pages are installed by us:
-//! when they are permitted, or, if those are many, at the first access, then
-//! together with their neighbours.
+//! what is permitted at once, so that system calls do not fail on it, or, if
+//! those are very many pages, at the first access together with neighbours.
 
 use super::pages::Permission;
-use super::permits::{Permits, State};
+use super::permits::{CHUNK, Permits, State};
 use crate::userfault::{FirstTouch, FirstWrite, Watch};
 use fathomp_base::PAGE_BYTES;
 use std::fs::File;
@@ -17,7 +17,7 @@ use std::os::fd::AsRawFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Pages that are installed at once when they are permitted.
-const EAGER: usize = 64;
+const EAGER: usize = CHUNK;
 /// Pages around an access that are installed with it: 64 KiB, as the kernel
 /// does around an access to a mapped file.
 const AROUND: usize = 16;
@@ -41,16 +41,19 @@ impl Watched {
 #[derive(Debug)]
 pub(super) struct Watcher {
     watch: Watch,
+    /// What is mapped there.
+    file: File,
     /// Held while pages are installed and taken away, so that the books are
     /// right. Whoever holds it touches no watched page.
     areas: Mutex<Vec<Watched>>,
 }
 
 impl Watcher {
-    /// Watches nothing yet.
-    pub(super) fn new() -> io::Result<Self> {
+    /// Watches nothing yet. `file` is what will be mapped in the areas.
+    pub(super) fn new(file: &File) -> io::Result<Self> {
         Ok(Self {
             watch: Watch::new(FirstWrite::Raises)?,
+            file: file.try_clone()?,
             areas: Mutex::new(Vec::new()),
         })
     }
@@ -98,12 +101,37 @@ impl Watcher {
 
     fn forbid(&self, area: &mut Watched, pages: Range<usize>) -> io::Result<()> {
         let addresses = area.addresses(&pages);
-        for taken in area.permits.forbid(pages) {
-            let taken = area.addresses(&taken);
+        for taken in area.permits.forbid(pages.clone()) {
             // SAFETY: the range is watched already, see `add`.
-            unsafe { self.watch.register(taken, FirstTouch::Raises) }?;
+            unsafe {
+                self.watch
+                    .register(area.addresses(&taken), FirstTouch::Raises)
+            }?;
+            for mut rest in outside(&taken, &pages) {
+                while !rest.is_empty() {
+                    let (alike, state) = area.permits.alike(rest.clone());
+                    rest.start = alike.end;
+                    self.install(area, alike, state)?;
+                }
+            }
         }
         self.watch.forget(addresses)
+    }
+
+    /// Installs pages that are alike and not installed, as far as they are
+    /// permitted.
+    fn install(&self, area: &mut Watched, pages: Range<usize>, state: State) -> io::Result<()> {
+        if state.permitted == Permission::None {
+            return Ok(());
+        }
+        let addresses = area.addresses(&pages);
+        let offset = area.offset + pages.start * PAGE_BYTES;
+        allocate(&self.file, offset, addresses.len())?;
+        let writable = state.permitted == Permission::ReadWrite;
+        self.watch.install(addresses, writable)?;
+        let installed = true;
+        area.permits.set(pages, State { installed, ..state });
+        Ok(())
     }
 
     /// Permits something for pages that are alike.
@@ -119,68 +147,48 @@ impl Watcher {
         }
         let addresses = area.addresses(&pages);
         let writable = what == Permission::ReadWrite;
-        let mut installed = before.installed;
-        if installed && writable {
-            self.watch.allow(addresses)?;
-        } else if installed {
-            self.watch.protect(addresses)?;
-        } else if pages.len() <= EAGER {
-            installed = self.try_to_install(addresses, writable)?;
-        }
-        let permitted = what;
         let state = State {
-            permitted,
-            installed,
+            permitted: what,
+            ..before
         };
-        area.permits.set(pages, state);
-        Ok(())
-    }
-
-    /// Installs pages unless the file lacks one.
-    fn try_to_install(&self, addresses: Range<usize>, writable: bool) -> io::Result<bool> {
-        match self.watch.install(addresses.clone(), writable) {
-            Ok(()) => Ok(true),
-            Err(error) if error.raw_os_error() == Some(libc::EFAULT) => {
-                // Some may have been installed.
-                self.watch.forget(addresses)?;
-                Ok(false)
-            }
-            Err(error) => Err(error),
+        area.permits.set(pages.clone(), state);
+        match (state.installed, writable) {
+            (true, true) => self.watch.allow(addresses),
+            (true, false) => self.watch.protect(addresses),
+            (false, _) if pages.len() <= EAGER => self.install(area, pages, state),
+            (false, _) => Ok(()),
         }
     }
 
     /// Serves an access that is permitted; `false` if it is not.
-    pub(super) fn serve(
-        &self,
-        area: usize,
-        page: usize,
-        write: bool,
-        file: &File,
-    ) -> io::Result<bool> {
+    pub(super) fn serve(&self, area: usize, page: usize, write: bool) -> io::Result<bool> {
         let mut areas = self.areas();
         let area = areas.get_mut(area).ok_or(io::ErrorKind::InvalidInput)?;
         let state = area.permits.get(page);
-        let writable = match state.permitted {
+        match state.permitted {
             Permission::None => return Ok(false),
             Permission::Read if write => return Ok(false),
-            what => what == Permission::ReadWrite,
-        };
+            _ => {}
+        }
         let pages = match state.installed {
             // Another thread was faster, or the kernel has paged it out.
             true => page..page + 1,
             false => area.permits.around(page, AROUND),
         };
-        let addresses = area.addresses(&pages);
-        let offset = area.offset + pages.start * PAGE_BYTES;
-        allocate(file, offset, addresses.len())?;
-        self.watch.install(addresses.clone(), writable)?;
-        if state.installed && writable {
-            self.watch.allow(addresses)?;
+        if state.installed && state.permitted == Permission::ReadWrite {
+            self.watch.allow(area.addresses(&pages))?;
         }
-        let installed = true;
-        area.permits.set(pages, State { installed, ..state });
+        self.install(area, pages, state)?;
         Ok(true)
     }
+}
+
+/// The parts of a range that another one lacks.
+fn outside(all: &Range<usize>, without: &Range<usize>) -> [Range<usize>; 2] {
+    [
+        all.start..without.start.clamp(all.start, all.end),
+        without.end.clamp(all.start, all.end)..all.end,
+    ]
 }
 
 /// Makes pages of a file that it does not have yet.
