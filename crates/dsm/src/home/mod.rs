@@ -278,7 +278,8 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
     fn wants_writes(&self, input: &Input<Message<B>>) -> bool {
         // What is learned may end the open interval, as may answers that the
         // sequencer gives to its own node, and it may make copies invalid.
-        let touched = !self.dirty.is_empty() || self.expected > 0;
+        let serves = self.config.silent_writes && !self.parked.is_empty();
+        let touched = !self.dirty.is_empty() || self.expected > 0 || serves;
         match input {
             Input::Operation { .. } => self.config.silent_writes || self.expected > 0,
             Input::Fault { .. } | Input::Wrote(_) => false,
