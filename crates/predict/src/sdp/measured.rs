@@ -69,7 +69,10 @@ impl Measured {
                 ("measured.synchronisation.barrier_us", row.barrier_us.median),
                 ("measured.synchronisation.lock_us", row.lock_us.median),
                 ("measured.synchronisation.flush_us", row.flush_us.median),
-                ("measured.synchronisation.exchange_us", row.exchange_us.median),
+                (
+                    "measured.synchronisation.exchange_us",
+                    row.exchange_us.median,
+                ),
             ]
         });
         network.chain(medians)
