@@ -1,11 +1,13 @@
 //! The cluster at work: one event after the other, in an order that the seed
 //! decides.
 
+mod act;
+
 use crate::failure::Failure;
 use crate::memory::{Blob, Memory};
 use crate::program::{Address, Program, Step};
 use fathomp_base::{NodeId, PageId, ThreadId};
-use fathomp_dsm::{Access, Action, Input, Operation, PageBytes, Protocol};
+use fathomp_dsm::{Access, Input, Operation, PageBytes, Protocol};
 use rand::{Rng, RngExt};
 use std::collections::BTreeMap;
 
@@ -492,110 +494,6 @@ impl<P: Protocol<Blob>> World<P> {
             let line = format!("{:>6} node {node} {way:>3}: {what:?}", self.now);
             self.outcome.trace.push(line);
         }
-    }
-
-    fn carry_out(
-        &mut self,
-        node: usize,
-        actions: Vec<Action<P::Outgoing, Blob>>,
-        random: &mut impl Rng,
-    ) -> Result<(), Failure> {
-        for next in actions {
-            self.note(node, "out", &next);
-            let memory = &mut self.nodes[node].memory;
-            let done = match next {
-                Action::Protect(pages, protection) => memory.protect(pages, protection),
-                Action::DropTwin(page) => memory.drop_twin(page),
-                Action::Twin(page) => memory.twin(page),
-                Action::Diff(pages) => memory.diff(pages),
-                Action::Keep(page, interval) => memory.keep(page, interval),
-                Action::Reapply(page, interval) => memory.reapply(page, interval),
-                Action::Forget => memory.forget(),
-                Action::Install(page, content) => memory.install(page, &content),
-                Action::InstallTwinned(page, content) => memory.install_twinned(page, &content),
-                Action::Apply(page, content) => memory.apply(page, &content),
-                Action::Send(to, message) => self.send(node, to, message, random),
-                Action::Resume(thread) => self.resume(node, thread, random)?,
-                Action::Refuse(thread) => self.refuse(node, thread, random),
-            };
-            done.map_err(|what| action(node, what))?;
-        }
-        Ok(())
-    }
-
-    fn resume(
-        &mut self,
-        node: usize,
-        thread: ThreadId,
-        random: &mut impl Rng,
-    ) -> Result<Result<(), String>, Failure> {
-        if thread == SERVICE && std::mem::take(&mut self.nodes[node].flushing) {
-            return Ok(Ok(()));
-        }
-        let number = thread.0 as usize;
-        let threads = &mut self.nodes[node].threads;
-        let Some(state) = threads.get_mut(number).filter(|t| t.waiting) else {
-            return Ok(Err(format!(
-                "thread {thread} goes on though it does not wait"
-            )));
-        };
-        if state.at_barrier {
-            self.leave_barrier(node, random)?;
-        } else {
-            state.waiting = false;
-            self.go_on(node, number, random);
-        }
-        Ok(Ok(()))
-    }
-
-    /// The thread leaves out what it wanted the lock for.
-    fn refuse(&mut self, node: usize, id: ThreadId, random: &mut impl Rng) -> Result<(), String> {
-        let thread = id.0 as usize;
-        let state = self.nodes[node]
-            .threads
-            .get_mut(thread)
-            .filter(|t| t.waiting);
-        let state =
-            state.ok_or_else(|| format!("thread {id} is refused though it does not wait"))?;
-        let asked = state
-            .next
-            .checked_sub(1)
-            .and_then(|step| state.steps.get(step));
-        let Some(Step::TryAcquire(_, leave_out)) = asked else {
-            return Err(format!("thread {id} is refused what it did not try"));
-        };
-        state.next += leave_out;
-        state.waiting = false;
-        self.go_on(node, thread, random);
-        Ok(())
-    }
-
-    fn send(
-        &mut self,
-        from: usize,
-        to: NodeId,
-        message: P::Outgoing,
-        random: &mut impl Rng,
-    ) -> Result<(), String> {
-        let target = usize::from(to.0);
-        if target >= self.nodes.len() || target == from {
-            return Err(format!("a message to node {to}"));
-        }
-        let memory = &mut self.nodes[from].memory;
-        let (mut bytes, mut appended) = (Vec::new(), Ok(()));
-        P::encode(&message, &mut bytes, |content, bytes| {
-            if let Err(what) = memory.append(content, bytes) {
-                appended = Err(what);
-            }
-        });
-        appended?;
-        self.outcome.messages += 1;
-        let last = self.last.entry((from, target)).or_default();
-        let arrival = self.now + random.random_range(1..=self.network.delay_max);
-        *last = arrival.max(*last);
-        let delay = *last - self.now;
-        self.schedule(delay, Event::Deliver(node_id(from), target, bytes));
-        Ok(())
     }
 }
 
