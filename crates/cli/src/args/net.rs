@@ -43,7 +43,7 @@ mod tests {
         assert_eq!(net("gige_amd").unwrap(), "62.5,103.4");
         for (text, said) in [
             ("gige_amt", "did you mean \"gige_amd\"?"),
-            ("62.5", "there is no cluster \"62.5\""),
+            ("62.5", "give a cluster's file, or one of gige_amd"),
             ("62.5,", "is no network"),
             ("62.5,0", "is no network"),
             ("/no/such.json", "cannot read"),
