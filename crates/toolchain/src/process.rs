@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -101,7 +101,8 @@ pub fn run(command: &mut Command, limits: Limits) -> Result<Finished, RunError> 
     })
 }
 
-/// A pipe that another thread reads.
+/// A pipe that another thread reads as long as this exists: what a child that
+/// was stopped has left running may write without end, and dies of a closed pipe.
 struct Drain {
     kept: Arc<Mutex<Vec<u8>>>,
     closed: Receiver<()>,
@@ -112,11 +113,14 @@ impl Drain {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let (open, closed) = channel();
         if let Some(mut pipe) = pipe {
-            let kept = Arc::clone(&kept);
+            let wanted: Weak<Mutex<Vec<u8>>> = Arc::downgrade(&kept);
             thread::spawn(move || {
                 let mut piece = [0; 16 << 10];
                 // What was read before an error is still worth showing.
                 while let Ok(length @ 1..) = pipe.read(&mut piece) {
+                    let Some(kept) = wanted.upgrade() else {
+                        break;
+                    };
                     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
                     kept.extend_from_slice(piece.get(..length).unwrap_or_default());
                     if kept.len() > limit.saturating_mul(2) {
@@ -186,6 +190,25 @@ mod tests {
     fn a_grandchild_left_behind_does_not_hold_us_up() {
         let finished = shell("sleep 20 & echo said", LIMITS).unwrap();
         assert_eq!(finished.stdout, "said\n");
+    }
+
+    #[test]
+    fn a_grandchild_that_talks_without_end_is_not_listened_to_for_ever() {
+        let directory = tempfile::tempdir().unwrap();
+        let ended = directory.path().join("ended");
+        let short = Limits {
+            time: Duration::from_millis(50),
+            ..LIMITS
+        };
+        // The inner shell outlives the outer one, which is killed.
+        let script = format!("(yes; : >{}) & wait", ended.display());
+        let error = shell(&script, short).unwrap_err();
+        assert!(matches!(error, RunError::TimedOut(_)));
+        let start = Instant::now();
+        while !ended.exists() {
+            assert!(start.elapsed() < LIMITS.time, "it still talks");
+            thread::sleep(LONGEST_PAUSE);
+        }
     }
 
     #[test]

@@ -34,7 +34,8 @@ pub(crate) struct Browser {
     pub(crate) complaints: Vec<String>,
     /// Addresses it asked for.
     pub(crate) requests: Vec<String>,
-    loaded: bool,
+    /// The loads that have ended: also those of pages that were left.
+    loaded: Vec<String>,
     deadline: Instant,
     _profile: tempfile::TempDir,
 }
@@ -111,7 +112,7 @@ impl Browser {
             next: 0,
             complaints: Vec::new(),
             requests: Vec::new(),
-            loaded: false,
+            loaded: Vec::new(),
             deadline: Instant::now() + PATIENCE,
             _profile: profile,
         };
@@ -127,6 +128,7 @@ impl Browser {
         for domain in ["Page", "Runtime", "Log", "Network"] {
             browser.call(&format!("{domain}.enable"), json!({}))?;
         }
+        browser.call("Page.setLifecycleEventsEnabled", json!({"enabled": true}))?;
         browser.size(width, height)?;
         Ok(browser)
     }
@@ -149,12 +151,11 @@ impl Browser {
     /// Opens a file and waits until it is loaded.
     pub(crate) fn open(&mut self, path: &Path) -> Result<()> {
         self.deadline = Instant::now() + PATIENCE;
-        self.loaded = false;
         self.requests.clear();
         self.complaints.clear();
         let url = format!("file://{}", path.display());
-        self.call("Page.navigate", json!({"url": url}))?;
-        while !self.loaded {
+        let load = self.call("Page.navigate", json!({"url": url}))?["loaderId"].clone();
+        while !self.loaded.iter().any(|ended| load == *ended) {
             self.hear()?;
         }
         Ok(())
@@ -248,7 +249,10 @@ impl Browser {
     fn note(&mut self, event: &Value) {
         let parameters = &event["params"];
         match event["method"].as_str().unwrap_or_default() {
-            "Page.loadEventFired" => self.loaded = true,
+            "Page.lifecycleEvent" if parameters["name"] == "load" => {
+                let load = parameters["loaderId"].as_str().unwrap_or_default();
+                self.loaded.push(load.to_owned());
+            }
             "Runtime.exceptionThrown" => {
                 self.complaints
                     .push(parameters["exceptionDetails"].to_string());
