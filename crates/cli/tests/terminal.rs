@@ -47,8 +47,9 @@ fn play(keys: &str, command: &[&str]) -> Option<Ended> {
         return None;
     }
     Some(finish(
-        Command::new("python3")
-            .args(["-c", PLAYER, keys])
+        // Whoever runs the tests in the background may ignore signals.
+        Command::new("/usr/bin/env")
+            .args(["--default-signal", "python3", "-c", PLAYER, keys])
             .args(command)
             .env("XDG_CACHE_HOME", common::cache())
             .current_dir(Path::new(env!("CARGO_TARGET_TMPDIR")))

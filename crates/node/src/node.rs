@@ -198,8 +198,22 @@ impl Node {
             let line = format!("fathomp: node {}: {}\n", abort.node, abort.text);
             // Not `eprint!`, which panics if stderr is closed.
             let _ = std::io::stderr().write_all(line.as_bytes());
+        } else {
+            self.let_speak(abort.by);
         }
         process::leave(FAILED)
+    }
+
+    /// Node 0's end is the end of all: a node that has something to say comes first.
+    fn let_speak(&self, node: NodeId) {
+        let child = usize::from(node.0).checked_sub(1);
+        let Some(child) = child.and_then(|child| self.children.get(child)) else {
+            return;
+        };
+        let deadline = Instant::now() + LOOK_AFTER;
+        while process::ended(*child).is_none() && Instant::now() < deadline {
+            std::thread::sleep(SPIN);
+        }
     }
 
     /// Unwraps what must not fail; if it does, all nodes end.

@@ -64,10 +64,10 @@ static void wait_for(int thread, int planes)
     flushed_by(thread);
 }
 
-/* Lets others see what was written, and then that one more plane is done. */
-static void count_plane(int thread)
+/* Lets others see what was written, and then that so many planes are done. */
+static void tell_done(int thread, int planes)
 {
-    int planes = done[thread].planes + 1;
+    (void)planes; /* which gcc 12 says is not used by an atomic write */
     flushed_for_others(thread);
 #pragma omp flush
 #pragma omp atomic write
@@ -83,14 +83,15 @@ static void sweep_range(int me, int owners, int first, int last)
             wait_for(me - 1, k);
         for (int j = first; j <= last; j++)
             lu_solve_lower_line(k, j);
-        count_plane(me);
+        tell_done(me, k);
     }
     for (int k = LU_LAST; k >= 1; k--) {
+        int planes = LU_LAST + (LU_LAST - k) + 1;
         if (me < owners - 1)
-            wait_for(me + 1, LU_LAST + (LU_LAST - k) + 1);
+            wait_for(me + 1, planes);
         for (int j = last; j >= first; j--)
             lu_solve_upper_line(k, j);
-        count_plane(me);
+        tell_done(me, planes);
     }
 }
 

@@ -68,7 +68,7 @@ impl Ended {
 /// The command, in a directory, with a cache of the tests' own. It ignores no
 /// signal, even if whoever runs the tests does, as some do in the background.
 pub(crate) fn fathomp(directory: &Path) -> Command {
-    let mut command = Command::new("env");
+    let mut command = Command::new("/usr/bin/env");
     command
         .arg("--default-signal")
         .arg(env!("CARGO_BIN_EXE_fathomp"))
