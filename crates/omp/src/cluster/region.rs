@@ -46,13 +46,28 @@ impl Part {
     }
 }
 
+fn most_per_node(total: u32, nodes: u32, wanted: u32) -> u32 {
+    wanted.max(total.div_ceil(nodes))
+}
+
 /// First thread number on `node` and how many there are, of `total`: as many
 /// as the user wants on a node, on each but the last, or more if all of them
 /// together would be too few.
 fn divide(total: u32, node: u32, nodes: u32, wanted: u32) -> (u32, u32) {
-    let each = wanted.max(total.div_ceil(nodes));
+    let each = most_per_node(total, nodes, wanted);
     let first = node.saturating_mul(each).min(total);
     (first, each.min(total - first))
+}
+
+/// Threads that `node` counts as employed, its initial one left out, while a
+/// region of `total` is spread and `limit` is the contention group's thread
+/// limit: what the limit leaves for nested teams is divided among the nodes
+/// that take part, for they cannot count each other's.
+fn employed(limit: u32, total: u32, node: u32, nodes: u32, wanted: u32) -> u32 {
+    let taking_part = total.div_ceil(most_per_node(total, nodes, wanted));
+    let free = limit.saturating_sub(total);
+    let mine = free / taking_part + u32::from(node < free % taking_part);
+    total - 1 + (free - mine)
 }
 
 impl Nodes {
@@ -101,12 +116,21 @@ impl Nodes {
     #[cold]
     pub(crate) fn begin(&self, fork: &Fork, team: &'static Team, icvs: &Icvs) {
         self.regions.fetch_add(1, Ordering::Relaxed);
-        if self.cluster.node() != 0 {
+        let cluster = self.cluster;
+        if let Some(group) = team.group()
+            && icvs.thread_limit != u32::MAX
+        {
+            let (limit, total) = (icvs.thread_limit, team.size());
+            let (nodes, wanted) = (cluster.nodes(), cluster.threads_per_node());
+            let busy = employed(limit, total, cluster.node(), nodes, wanted);
+            group.employed.store(busy, Ordering::Relaxed);
+        }
+        if cluster.node() != 0 {
             return;
         }
         let order = Order::Region(Region::new(fork, team, icvs)).encode();
-        self.cluster.fork(&order, fork.data.0);
-        self.cluster.barrier(0);
+        cluster.fork(&order, fork.data.0);
+        cluster.barrier(0);
     }
 
     /// A barrier inside the region: all members on this node have come, and
@@ -123,6 +147,9 @@ impl Nodes {
     #[cold]
     pub(crate) fn end(&self, team: &'static Team) {
         while self.barrier(team, 0) & MIDWAY != 0 {}
+        if let Some(group) = team.group() {
+            group.employed.store(team.size() - 1, Ordering::Relaxed);
+        }
         if self.cluster.node() == 0 {
             self.busy.store(false, Ordering::Release);
         }
@@ -245,6 +272,19 @@ mod tests {
                 prop_assert!(here <= wanted.max(total.div_ceil(nodes)));
             }
             prop_assert_eq!(next, total);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nodes_together_stay_within_the_limit(
+            limit in 1_u32..3000, total in 1_u32..2000, nodes in 2_u32..70, wanted in 1_u32..40,
+        ) {
+            let limit = limit.max(total);
+            let taking_part = |&node: &u32| divide(total, node, nodes, wanted).1 > 0;
+            let free = |node| limit - 1 - employed(limit, total, node, nodes, wanted);
+            let nested: u32 = (0..nodes).filter(taking_part).map(free).sum();
+            prop_assert_eq!(total + nested, limit);
         }
     }
 
