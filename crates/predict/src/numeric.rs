@@ -54,6 +54,8 @@ pub(crate) enum Prior {
     /// There is evidence against it, though not proof: where it and another
     /// shape fit alike, it has a weight of 5 %.
     Unlikely,
+    /// Where it and another shape fit alike, it is so many times as likely.
+    Odds(f64),
 }
 
 impl Prior {
@@ -63,6 +65,7 @@ impl Prior {
             Self::Certain | Self::Possible => 0.0,
             Self::Reluctant => 4.0,
             Self::Unlikely => 6.0,
+            Self::Odds(odds) => -2.0 * odds.max(f64::MIN_POSITIVE).ln(),
         }
     }
 }

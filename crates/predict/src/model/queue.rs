@@ -42,6 +42,19 @@ pub(super) fn regular_inside_from_ratio(ratio: f64, threads: f64) -> f64 {
     }
 }
 
+/// How many times likelier a wait of `ratio` is from regular passages than from
+/// random ones, at most 1, if any fraction inside is as likely as another: the
+/// density of the ratio is `1/p` for the former, `1/(2 sqrt(r (p - 1)))` where
+/// it is small for the latter. A team that hardly waits would have to be at the
+/// very edge of standing in line.
+pub(super) fn regular_odds(ratio: f64, threads: f64) -> f64 {
+    if ratio > 0.0 && threads > 1.0 {
+        (2.0 * (ratio * (threads - 1.0)).sqrt() / threads).min(1.0)
+    } else {
+        0.0
+    }
+}
+
 /// Exact mean value analysis with a cycle of length 1, `inside` of it served.
 fn ratio_of_whole(inside: f64, threads: u32) -> f64 {
     let outside = 1.0 - inside;
@@ -89,6 +102,14 @@ mod tests {
         assert!((ratio - 3.0).abs() < 0.1, "{ratio}");
         assert_eq!(wait_ratio(0.5, 1.0), 0.0);
         assert_eq!(wait_ratio(0.0, 64.0), 0.0);
+    }
+
+    #[test]
+    fn a_team_that_hardly_waits_does_not_stand_in_line() {
+        assert_eq!(regular_odds(0.0, 2.0), 0.0);
+        assert!(regular_odds(1e-4, 2.0) < 0.011);
+        assert_eq!(regular_odds(1.0, 2.0), 1.0);
+        assert_eq!(regular_odds(7.0, 8.0), 1.0);
     }
 
     proptest! {

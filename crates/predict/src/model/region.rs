@@ -218,21 +218,21 @@ struct Passage {
     random: f64,
     /// and if they are regular.
     regular: f64,
+    /// How much likelier regular passages are than random ones.
+    regular_odds: f64,
     /// Coefficients of [`Passage::shapes`].
     coefficients: Vec<f64>,
 }
 
 impl Passage {
     fn new(points: &[(f64, Observed)], wait: impl Fn(&Observed) -> f64) -> Self {
+        // Only a team that stands in line shows how long the section is.
+        let largest = points.iter().rfind(|(_, o)| o.work > 0.0);
+        let (team, ratio) = largest.map_or((1.0, 0.0), |(_, o)| (o.team, wait(o) / o.work));
         Self {
             random: inside(points, &wait, queue::inside_from_ratio),
-            // Only a team that stands in line shows how long the section is.
-            regular: points
-                .iter()
-                .filter(|(_, o)| o.work > 0.0)
-                .map(|(_, o)| queue::regular_inside_from_ratio(wait(o) / o.work, o.team))
-                .next_back()
-                .unwrap_or(0.0),
+            regular: queue::regular_inside_from_ratio(ratio, team),
+            regular_odds: queue::regular_odds(ratio, team),
             coefficients: Vec::new(),
         }
     }
@@ -247,12 +247,19 @@ impl Passage {
         ]
     }
 
+    /// What speaks for each shape beforehand.
+    fn priors(&self) -> [Prior; 3] {
+        [
+            Prior::Possible,
+            Prior::Odds(self.regular_odds),
+            Prior::Reluctant,
+        ]
+    }
+
     fn wait(&self, k: f64, work: f64) -> f64 {
         dot(&self.coefficients, &self.shapes(k, work))
     }
 }
-const PASSAGE_PRIORS: [Prior; 3] = [Prior::Possible, Prior::Possible, Prior::Reluctant];
-
 fn transfer_shapes(k: f64) -> Vec<f64> {
     vec![1.0, 1.0 / k]
 }
@@ -330,13 +337,13 @@ impl RegionModel {
         mutex.coefficients = fit(
             &|o| mutex.shapes(o.team, o.work),
             &|o| o.mutex,
-            &PASSAGE_PRIORS,
+            &mutex.priors(),
         );
         let mut ordered = Passage::new(points, |o| o.ordered);
         ordered.coefficients = fit(
             &|o| ordered.shapes(o.team, o.work),
             &|o| o.ordered,
-            &PASSAGE_PRIORS,
+            &ordered.priors(),
         );
         let alone = observed().all(|o| o.team < 1.5);
         if alone && setting.machine.is_some() {
