@@ -554,4 +554,44 @@ int main(void)
     let program = compile(directory.path(), "ticks", source, &["-fopenmp"]);
     let ended = finish(&mut on_nodes(directory.path(), 2, &program));
     assert_eq!(ended.succeeded().text(), "right\n");
+
+    // Handlers that wait for pages come while pages and blocks are served.
+    let source = r#"
+#include <omp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+enum { NOTES = 64, WORKS = 256, PAGE = 1024 };
+static volatile sig_atomic_t ticks;
+static int notes[NOTES * PAGE], works[WORKS * PAGE];
+static void tick(int signal) { (void)signal; ticks++; notes[ticks % NOTES * PAGE]++; }
+int main(void)
+{
+    struct sigaction action = {.sa_handler = tick};
+    sigaction(SIGALRM, &action, NULL);
+    struct itimerval every = {{0, 100}, {0, 100}}, never = {0};
+    setitimer(ITIMER_REAL, &every, NULL);
+    long wrong = 0;
+    for (int round = 1; round <= 300; round++) {
+#pragma omp parallel for
+        for (int i = 0; i < WORKS; i++) {
+            int *block = malloc(100 + 16 * i);
+            works[i * PAGE]++;
+            free(block);
+        }
+        for (int i = 0; i < WORKS; i++)
+            wrong += works[i * PAGE] != round;
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    long noted = 0;
+    for (int i = 0; i < NOTES; i++)
+        noted += notes[i * PAGE];
+    printf("%ld wrong, %ld not noted\n", wrong, ticks - noted);
+    return 0;
+}
+"#;
+    let program = compile(directory.path(), "noted", source, &["-fopenmp"]);
+    let ended = finish(&mut on_nodes(directory.path(), 2, &program));
+    assert_eq!(ended.succeeded().text(), "0 wrong, 0 not noted\n");
 }

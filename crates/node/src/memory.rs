@@ -7,11 +7,11 @@
 use crate::layout::Layout;
 use fathomp_base::NodeId;
 use fathomp_heap::Heap;
-use fathomp_sys::cluster::{image, pages};
+use fathomp_sys::cluster::{deferral, image, pages};
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Libraries whose allocations stay private: the C library and the loader.
 const PRIVATE: [&str; 2] = ["libc.so", "ld-linux"];
@@ -56,14 +56,17 @@ fn heap_of(node: NodeId) -> Heap {
 }
 
 impl Memory {
-    fn own(&self) -> MutexGuard<'_, (NodeId, Heap)> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Not to be interrupted by a handler: it might wait for a page, and
+    /// meanwhile serve others who give blocks back.
+    fn with_own<R>(&self, use_it: impl FnOnce(&mut (NodeId, Heap)) -> R) -> R {
+        let _inside = deferral::enter();
+        use_it(&mut self.own.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// This process is that node from now on.
     pub(crate) fn become_node(&self, node: NodeId) {
         if node != NodeId(0) {
-            *self.own() = (node, heap_of(node));
+            self.with_own(|own| *own = (node, heap_of(node)));
         }
     }
 
@@ -86,7 +89,7 @@ impl Memory {
 
     /// A block of this node.
     pub(crate) fn allocate(&self, bytes: usize, align: usize) -> Option<usize> {
-        let address = self.own().1.allocate(bytes, align)?;
+        let address = self.with_own(|own| own.1.allocate(bytes, align))?;
         let end = address.saturating_add(bytes);
         self.used_end.fetch_max(end, Ordering::Relaxed);
         Some(address)
@@ -95,20 +98,18 @@ impl Memory {
     /// Frees a block of this node; `false` if there is no such block. The
     /// owner is told if it is another node.
     pub(crate) fn release(&self, address: usize) -> Released {
-        let mut own = self.own();
-        match Layout::owner_of(address) {
+        self.with_own(|own| match Layout::owner_of(address) {
             owner if owner == own.0 => Released::Here(own.1.release(address).is_ok()),
             owner => Released::Elsewhere(owner),
-        }
+        })
     }
 
     /// Size of a block of this node, or whose it is.
     pub(crate) fn size_of(&self, address: usize) -> Result<Option<usize>, NodeId> {
-        let own = self.own();
-        match Layout::owner_of(address) {
+        self.with_own(|own| match Layout::owner_of(address) {
             owner if owner == own.0 => Ok(own.1.size_of(address)),
             owner => Err(owner),
-        }
+        })
     }
 }
 

@@ -525,6 +525,7 @@ impl Node {
     /// The program calls `exit` on this node. Node 0 ends the cluster; others
     /// ask it to, and do not return.
     pub fn exiting(&self, code: i32) {
+        let _inside = deferral::enter();
         if self.me() != NodeId(0) && !self.ended.load(Ordering::Relaxed) {
             process::flush_streams();
             self.send(NodeId(0), Frame::Exit { code });
@@ -534,6 +535,7 @@ impl Node {
 
     /// Node 0's process ends: the others do so too.
     pub fn finish(&self) {
+        let _inside = deferral::enter();
         if self.me() != NodeId(0) || self.ended.swap(true, Ordering::Relaxed) {
             return;
         }

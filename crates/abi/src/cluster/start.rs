@@ -224,9 +224,11 @@ fn share(forming: Forming, scheme: Scheme) -> Result<&'static Node, start::Start
 
 /// An access that was not permitted, or not yet known to be. The interrupted
 /// code is the program's (or the C library's, on the program's memory), never
-/// our own under a lock: that does not touch watched pages. So a lock may be
-/// taken here, as in a function that the program had called.
+/// our own under a lock: that does not touch watched pages, and lets no handler
+/// in that might. So a lock may be taken here, as in a function that the
+/// program had called.
 fn serve_fault(interruption: &mut Interruption<'_>) -> bool {
+    let _inside = deferral::enter();
     start::node()
         .is_some_and(|node| node.serve_fault(interruption.address(), interruption.is_write()))
 }

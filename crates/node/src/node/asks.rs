@@ -29,6 +29,7 @@ impl Node {
     }
 
     pub(super) fn account(&self, since: Since, time: DsmCount, count: Option<DsmCount>) {
+        let _inside = deferral::enter();
         if let Some((thread, _)) = self.slots.mine() {
             self.profile.end(thread, since, time, count);
         }
@@ -227,6 +228,7 @@ impl Node {
         let Some(memory) = memory::memory() else {
             return;
         };
+        let _inside = deferral::enter();
         if let Released::Elsewhere(owner) = memory.release(address)
             && owner.0 < self.size.nodes
         {
