@@ -3,6 +3,7 @@
 
 use crate::memory::{self, memory};
 use crate::start;
+use fathomp_sys::cluster::deferral::{self, Inside};
 
 /// Alignment that `malloc` promises.
 pub const ALIGNMENT: usize = 16;
@@ -20,6 +21,15 @@ pub fn allocate(bytes: usize, align: usize, caller: usize) -> Option<Block> {
         Some(address) => Block::At(address),
         None => Block::Exhausted,
     })
+}
+
+/// Keeps the program's signal handlers away while the calling thread is in the
+/// C library's own heap, if this process is or will be a node: serving a page
+/// for a handler may need a block of it.
+#[inline]
+#[must_use]
+pub fn undisturbed() -> Option<Inside> {
+    memory().map(|_| deferral::enter())
 }
 
 /// Whether code at address `caller` is the C library's or ours.

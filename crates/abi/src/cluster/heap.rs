@@ -21,6 +21,12 @@ with_caller! {
     fathomp_strdup => strdup, "rsi";
 }
 
+/// Uses the C library's heap.
+fn private<R>(use_it: impl FnOnce() -> R) -> R {
+    let _undisturbed = heap::undisturbed();
+    use_it()
+}
+
 fn pointer(block: Block) -> *mut c_void {
     match block {
         Block::At(address) => std::ptr::with_exposed_provenance_mut(address),
@@ -35,7 +41,7 @@ fn pointer(block: Block) -> *mut c_void {
 extern "C" fn malloc(bytes: usize, caller: usize) -> *mut c_void {
     match heap::allocate(bytes, heap::ALIGNMENT, caller) {
         Some(block) => pointer(block),
-        None => private_heap::allocate(bytes),
+        None => private(|| private_heap::allocate(bytes)),
     }
 }
 
@@ -52,7 +58,7 @@ extern "C" fn calloc(count: usize, bytes: usize, caller: usize) -> *mut c_void {
             }
             block
         }
-        None => private_heap::allocate_zeroed(count, bytes),
+        None => private(|| private_heap::allocate_zeroed(count, bytes)),
     }
 }
 
@@ -63,7 +69,7 @@ extern "C" fn realloc(old: *mut c_void, bytes: usize, caller: usize) -> *mut c_v
     let address = old.expose_provenance();
     if !heap::is_shared(address) {
         // SAFETY: a block that is not shared is the C library's.
-        return unsafe { private_heap::resize(old, bytes) };
+        return private(|| unsafe { private_heap::resize(old, bytes) });
     }
     let before = heap::size_of(address);
     if bytes != 0 && bytes <= before && bytes > before / 2 {
@@ -71,7 +77,7 @@ extern "C" fn realloc(old: *mut c_void, bytes: usize, caller: usize) -> *mut c_v
     }
     let new = match heap::allocate(bytes, heap::ALIGNMENT, caller) {
         Some(block) => pointer(block),
-        None => private_heap::allocate(bytes),
+        None => private(|| private_heap::allocate(bytes)),
     };
     if !new.is_null() {
         // SAFETY: both blocks are at least so long, and different.
@@ -92,7 +98,7 @@ extern "C" fn memalign(align: usize, bytes: usize, caller: usize) -> *mut c_void
     }
     match heap::allocate(bytes, align, caller) {
         Some(block) => pointer(block),
-        None => private_heap::allocate_aligned(align, bytes),
+        None => private(|| private_heap::allocate_aligned(align, bytes)),
     }
 }
 
@@ -136,7 +142,7 @@ pub unsafe extern "C" fn fathomp_free(block: *mut c_void) {
         heap::free(address);
     } else {
         // SAFETY: a block that is not shared is the C library's.
-        unsafe { private_heap::release(block) };
+        private(|| unsafe { private_heap::release(block) });
     }
 }
 

@@ -21,11 +21,21 @@ const SIGNALS: usize = 65;
 static ACTIONS: [AtomicPtr<libc::sigaction>; SIGNALS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; SIGNALS];
 
-thread_local! {
-    /// How often the thread has entered the runtime without leaving it.
-    static INSIDE: Cell<u32> = const { Cell::new(0) };
+/// What is known of a thread.
+struct Own {
+    /// How often it has entered the runtime without leaving it.
+    inside: Cell<u32>,
     /// Signals put off, by number.
-    static HELD: Cell<u64> = const { Cell::new(0) };
+    held: Cell<u64>,
+}
+
+thread_local! {
+    static OWN: Own = const {
+        Own {
+            inside: Cell::new(0),
+            held: Cell::new(0),
+        }
+    };
 }
 
 /// The calling thread is inside the runtime as long as this lives.
@@ -36,16 +46,19 @@ pub struct Inside(());
 #[inline]
 #[must_use]
 pub fn enter() -> Inside {
-    INSIDE.set(INSIDE.get() + 1);
+    OWN.with(|own| own.inside.set(own.inside.get() + 1));
     Inside(())
 }
 
 impl Drop for Inside {
     #[inline]
     fn drop(&mut self) {
-        let depth = INSIDE.get() - 1;
-        INSIDE.set(depth);
-        if depth == 0 && HELD.get() != 0 {
+        let put_off = OWN.with(|own| {
+            let depth = own.inside.get() - 1;
+            own.inside.set(depth);
+            depth == 0 && own.held.get() != 0
+        });
+        if put_off {
             deliver();
         }
     }
@@ -55,16 +68,16 @@ impl Drop for Inside {
 /// a handler may need.
 #[inline]
 pub fn allow() {
-    if HELD.get() != 0 {
-        let depth = INSIDE.replace(0);
+    if OWN.with(|own| own.held.get() != 0) {
+        let depth = OWN.with(|own| own.inside.replace(0));
         deliver();
-        INSIDE.set(depth);
+        OWN.with(|own| own.inside.set(depth));
     }
 }
 
 #[cold]
 fn deliver() {
-    let held = HELD.take();
+    let held = OWN.with(|own| own.held.take());
     let mut set = MaybeUninit::uninit();
     // SAFETY: initialises the set, adds signals that exist, unblocks them: they
     // are pending at this thread and delivered before the call returns.
@@ -136,7 +149,7 @@ pub fn exchange(
 
 /// What the kernel calls for the program's handlers.
 extern "C" fn relay(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    if INSIDE.get() != 0 {
+    if OWN.with(|own| own.inside.get()) != 0 {
         put_off(signal, info, context);
         return;
     }
@@ -153,7 +166,7 @@ extern "C" fn relay(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
 }
 
 fn put_off(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    HELD.set(HELD.get() | 1 << (signal - 1));
+    OWN.with(|own| own.held.set(own.held.get() | 1 << (signal - 1)));
     // SAFETY: the kernel passes valid pointers. The signal is blocked until this
     // handler returns, by the mask, and from then on by the context that it puts
     // in force; sent to this thread again, it stays pending.

@@ -1,9 +1,5 @@
 //! The C library's own heap, whoever stands in front of `malloc`.
-//!
-//! The runtime's own blocks come from here, too. So a handler of the program
-//! must not interrupt it: serving a page for the handler may need a block.
 
-use super::deferral;
 use std::ffi::c_void;
 
 unsafe extern "C" {
@@ -17,7 +13,6 @@ unsafe extern "C" {
 /// As `malloc`.
 #[must_use]
 pub fn allocate(bytes: usize) -> *mut c_void {
-    let _inside = deferral::enter();
     // SAFETY: any size is allowed.
     unsafe { __libc_malloc(bytes) }
 }
@@ -25,7 +20,6 @@ pub fn allocate(bytes: usize) -> *mut c_void {
 /// As `calloc`.
 #[must_use]
 pub fn allocate_zeroed(count: usize, bytes: usize) -> *mut c_void {
-    let _inside = deferral::enter();
     // SAFETY: any sizes are allowed.
     unsafe { __libc_calloc(count, bytes) }
 }
@@ -33,7 +27,6 @@ pub fn allocate_zeroed(count: usize, bytes: usize) -> *mut c_void {
 /// As `memalign`.
 #[must_use]
 pub fn allocate_aligned(alignment: usize, bytes: usize) -> *mut c_void {
-    let _inside = deferral::enter();
     // SAFETY: the C library checks the alignment.
     unsafe { __libc_memalign(alignment, bytes) }
 }
@@ -44,7 +37,6 @@ pub fn allocate_aligned(alignment: usize, bytes: usize) -> *mut c_void {
 /// `block` is null or a live block of this heap.
 #[must_use]
 pub unsafe fn resize(block: *mut c_void, bytes: usize) -> *mut c_void {
-    let _inside = deferral::enter();
     // SAFETY: promised by our caller.
     unsafe { __libc_realloc(block, bytes) }
 }
@@ -54,7 +46,6 @@ pub unsafe fn resize(block: *mut c_void, bytes: usize) -> *mut c_void {
 /// # Safety
 /// `block` is null or a live block of this heap.
 pub unsafe fn release(block: *mut c_void) {
-    let _inside = deferral::enter();
     // SAFETY: promised by our caller.
     unsafe { __libc_free(block) }
 }
