@@ -8,12 +8,16 @@
 #include "sample.h"
 #include <dlfcn.h>
 #include <omp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 long delay_length = 1;
 int threads;
+/* That the team's threads may run on, all together; 0 if the kernel does not
+ * tell. */
+static int processors;
 long value[MAX_PARAMETERS];
 
 #if defined(__clang__)
@@ -80,11 +84,19 @@ static void print_row(const struct rows *rows, const struct row *row)
 static const char *settle(const struct test_case *test)
 {
     memcpy(value, test->value, sizeof value);
+    cpu_set_t all;
+    CPU_ZERO(&all);
 #pragma omp parallel
     {
+        cpu_set_t mine;
+        CPU_ZERO(&mine);
+        sched_getaffinity(0, sizeof mine, &mine);
+#pragma omp critical
+        CPU_OR(&all, &all, &mine);
 #pragma omp master
         threads = omp_get_num_threads();
     }
+    processors = CPU_COUNT(&all);
     return test->row->prepare ? test->row->prepare() : NULL;
 }
 
@@ -132,6 +144,8 @@ static void print_case(const struct test_case *test)
     printf(",\"runtime\":");
     json_string(runtime_path());
     printf(",\"threads\":%d", threads);
+    if (processors)
+        printf(",\"processors\":%d", processors);
     if (row->bytes)
         printf(",\"bytes\":%.0f", row->bytes());
     if (row->accesses)

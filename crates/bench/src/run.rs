@@ -10,14 +10,15 @@ use crate::machine::{Machine, StealMeter};
 use crate::noise;
 use crate::result::{Cell, Clocks, Column, Document, SCHEMA, Skipped, VERSION};
 use crate::runtime::Runtime;
-use crate::settings::Settings;
+use crate::settings::{Preload, Settings};
 use crate::suite::last_words;
 use crate::suite::{Asked, Case, Failure, Measures, Probed, Process, Program, Row, SuiteName};
 use fathomp_toolchain::process::{self, RunError};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
+use std::thread::available_parallelism;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// The order of tables.
@@ -32,6 +33,8 @@ pub struct Plan {
     rows: Vec<Row>,
     cases: Vec<Case>,
     skipped: Vec<Skipped>,
+    /// That programs may use.
+    processors: u32,
 }
 
 /// A column, and how its processes are started.
@@ -39,7 +42,7 @@ pub struct Plan {
 struct Lane {
     column: Column,
     program: Program,
-    preload: Option<PathBuf>,
+    preload: Option<Preload>,
 }
 
 /// Why nothing can be measured.
@@ -124,6 +127,8 @@ impl Plan {
             rows: Vec::new(),
             cases: Vec::new(),
             skipped: Vec::new(),
+            processors: available_parallelism()
+                .map_or(1, |count| count.get().try_into().unwrap_or(u32::MAX)),
         };
         for program in programs {
             plan.add(program, runtimes);
@@ -148,11 +153,22 @@ impl Plan {
                 runtime: runtime.name.clone(),
                 library,
             };
-            match runtime.preload(program.compiler.interface) {
+            let interface = program.compiler.interface;
+            let preload = runtime.preload(interface).and_then(|library| {
+                let preload = |library: &Path| {
+                    let stand_in = Runtime::stand_in(library, interface, program.directory())?;
+                    Ok(Preload {
+                        library: library.to_owned(),
+                        stand_in,
+                    })
+                };
+                library.map(preload).transpose()
+            });
+            match preload {
                 Ok(preload) => self.columns.push(Lane {
-                    column: column(preload.map(|path| path.display().to_string())),
+                    column: column(preload.as_ref().map(|p| p.library.display().to_string())),
                     program: program.clone(),
-                    preload: preload.map(std::borrow::ToOwned::to_owned),
+                    preload,
                 }),
                 Err(reason) => self.skipped.push(Skipped {
                     what: column(None).name(),
@@ -478,7 +494,8 @@ impl Lane {
             &line,
             Asked {
                 threads,
-                library: self.preload.as_deref(),
+                library: self.preload.as_ref().map(|preload| &*preload.library),
+                processors: plan.processors.min(threads),
                 pairs: row.measures == Measures::Overhead,
                 run,
             },
@@ -501,7 +518,7 @@ impl Lane {
         let mut command = Command::new(&part.path);
         command.args(arguments);
         plan.settings
-            .environment(threads, self.preload.as_deref(), &mut command);
+            .environment(threads, self.preload.as_ref(), &mut command);
         match process::run(&mut command, plan.settings.limits()) {
             Ok(ended) if ended.status.success() => Ok(ended.stdout),
             Ok(ended) => Err(Failure::Crashed(last_words(&ended))),

@@ -2,7 +2,10 @@
 
 use object::{Object, ObjectSymbol};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 /// The calls that a compiler's programs make.
@@ -21,6 +24,14 @@ impl Interface {
         match self {
             Self::Gnu => "libgomp",
             Self::Llvm => "libomp",
+        }
+    }
+
+    /// The name by which such programs ask the loader for it.
+    fn file_name(self) -> &'static str {
+        match self {
+            Self::Gnu => "libgomp.so.1",
+            Self::Llvm => "libomp.so.5",
         }
     }
 
@@ -147,6 +158,38 @@ impl Runtime {
         }
     }
 
+    /// A directory below `directory` in which the loader finds `library` when a
+    /// program with `interface` asks for its own runtime. With preloading alone
+    /// that one is loaded, too, and may bind the initial thread to a processor
+    /// before this one looks how many there are: libgomp does.
+    ///
+    /// # Errors
+    /// A sentence if the directory cannot be written.
+    pub fn stand_in(
+        library: &Path,
+        interface: Interface,
+        directory: &Path,
+    ) -> Result<PathBuf, String> {
+        let digest = Sha256::digest(library.as_os_str().as_bytes());
+        let digits: String = digest.iter().take(6).map(|b| format!("{b:02x}")).collect();
+        let own = directory.join(format!("runtime-{digits}"));
+        let link = own.join(interface.file_name());
+        let made = || {
+            if fs::read_link(&link).is_ok_and(|target| target == library) {
+                return Ok(());
+            }
+            fs::create_dir_all(&own)?;
+            let new = own.join(format!("new-{}", std::process::id()));
+            let _ = fs::remove_file(&new);
+            symlink(library, &new)?;
+            fs::rename(&new, &link)
+        };
+        match made() {
+            Ok(()) => Ok(own),
+            Err(error) => Err(format!("cannot write {}: {error}", own.display())),
+        }
+    }
+
     /// LLVM's runtime where clang's programs find it themselves.
     fn is_installed(&self) -> bool {
         self.library == find_libomp()
@@ -191,6 +234,21 @@ mod tests {
         assert_eq!(libgomp.preload(Interface::Gnu), Ok(None));
         let refused = libgomp.preload(Interface::Llvm).unwrap_err();
         assert!(refused.contains("__kmpc_"), "{refused}");
+    }
+
+    #[test]
+    fn a_library_stands_in_under_the_name_that_programs_ask_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let library = Path::new("/lib/x.so");
+        for _ in 0..2 {
+            let own = Runtime::stand_in(library, Interface::Gnu, directory.path()).unwrap();
+            let link = fs::read_link(own.join("libgomp.so.1")).unwrap();
+            assert_eq!(link, library);
+            assert_eq!(fs::read_dir(own).unwrap().count(), 1);
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let refused = Runtime::stand_in(library, Interface::Llvm, file.path()).unwrap_err();
+        assert!(refused.starts_with("cannot write "), "{refused}");
     }
 
     #[test]

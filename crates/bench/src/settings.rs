@@ -2,7 +2,7 @@
 
 use fathomp_toolchain::process::Limits;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -97,6 +97,15 @@ impl Default for Settings {
     }
 }
 
+/// How a program comes to use another runtime than its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Preload {
+    /// The runtime's library.
+    pub(crate) library: PathBuf,
+    /// A directory in which it has the name that the program asks for.
+    pub(crate) stand_in: PathBuf,
+}
+
 impl Settings {
     /// What a measuring process may use.
     pub(crate) fn limits(&self) -> Limits {
@@ -109,7 +118,12 @@ impl Settings {
 
     /// The environment of a measuring process. Everything that would steer a
     /// runtime from outside is taken away.
-    pub(crate) fn environment(&self, threads: u32, preload: Option<&Path>, command: &mut Command) {
+    pub(crate) fn environment(
+        &self,
+        threads: u32,
+        preload: Option<&Preload>,
+        command: &mut Command,
+    ) {
         for (name, _) in std::env::vars_os() {
             let steers = name.to_str().is_some_and(|n| {
                 ["OMP_", "GOMP_", "KMP_", "FATHOMP_", "LD_PRELOAD"]
@@ -128,8 +142,14 @@ impl Settings {
             command.env("OMP_PROC_BIND", self.affinity.name());
             command.env("OMP_PLACES", "cores");
         }
-        if let Some(library) = preload {
+        if let Some(Preload { library, stand_in }) = preload {
             command.env("LD_PRELOAD", library);
+            let mut paths = stand_in.clone().into_os_string();
+            if let Some(before) = std::env::var_os("LD_LIBRARY_PATH") {
+                paths.push(":");
+                paths.push(before);
+            }
+            command.env("LD_LIBRARY_PATH", paths);
         }
     }
 }
@@ -147,9 +167,15 @@ mod tests {
                 .and_then(|(_, v)| v.map(|v| v.to_string_lossy().into_owned()))
         };
         let mut command = Command::new("true");
-        Settings::default().environment(3, Some(Path::new("/lib/x.so")), &mut command);
+        let preload = Preload {
+            library: "/lib/x.so".into(),
+            stand_in: "/x".into(),
+        };
+        Settings::default().environment(3, Some(&preload), &mut command);
         assert_eq!(value(&command, "OMP_NUM_THREADS").as_deref(), Some("3"));
         assert_eq!(value(&command, "LD_PRELOAD").as_deref(), Some("/lib/x.so"));
+        let paths = value(&command, "LD_LIBRARY_PATH").unwrap();
+        assert_eq!(paths.split(':').next(), Some("/x"));
         assert_eq!(value(&command, "OMP_WAIT_POLICY"), None);
         assert_eq!(value(&command, "OMP_PROC_BIND").as_deref(), Some("close"));
         let free = Settings {

@@ -97,6 +97,8 @@ pub fn mcbench() -> Document {
                 array
             };
             let sharing = if chunk < 64.0 { 64.0 / chunk } else { 0.2 };
+            // What no cache holds comes from memory, shared or not.
+            let sharing = if array > 4e6 { sharing / 8.0 } else { sharing };
             let per_mb = 20_000.0 * sharing * f64::from(threads) * (1.0 + 0.05 * column as f64);
             sampled(array * 0.3, per_mb * array / 1e6)
         },

@@ -41,6 +41,7 @@ pub struct Process {
 struct Line {
     runtime: String,
     threads: u32,
+    processors: Option<u32>,
     wrong: u64,
     #[serde(flatten)]
     process: Process,
@@ -64,6 +65,9 @@ pub enum Failure {
     /// The runtime formed another team than asked for.
     #[error("ran with {0} threads, not with as many as asked for")]
     OtherThreads(u32),
+    /// The runtime bound the team's threads to so few processors.
+    #[error("bound its threads to {0} of the processors: they wait for each other")]
+    Crowded(u32),
     /// No samples could be read.
     #[error("printed no samples: {0}")]
     Unreadable(String),
@@ -79,6 +83,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) threads: u32,
     /// The library that should have answered, if one was preloaded.
     pub(crate) library: Option<&'a Path>,
+    /// Processors that the team should be spread over, at least.
+    pub(crate) processors: u32,
     /// Samples come in pairs.
     pub(crate) pairs: bool,
     /// Which run this is.
@@ -98,6 +104,11 @@ impl Process {
         }
         if line.threads != asked.threads {
             return Err(Failure::OtherThreads(line.threads));
+        }
+        if let Some(found) = line.processors
+            && found < asked.processors
+        {
+            return Err(Failure::Crowded(found));
         }
         if let Some(wanted) = asked.library
             && Path::new(&line.runtime).canonicalize().ok().as_deref() != Some(wanted)
@@ -182,6 +193,7 @@ mod tests {
     const ASKED: Asked<'_> = Asked {
         threads: 2,
         library: None,
+        processors: 2,
         pairs: true,
         run: 3,
     };
@@ -209,6 +221,8 @@ mod tests {
             library: Some(Path::new("/mine.so")),
             ..ASKED
         };
+        let bound = line("/x", 2, 0, "1").replacen('{', "{\"processors\":1,", 1);
+        assert_eq!(read(&bound), Err(Failure::Crowded(1)));
         let other = Process::read(&line("/x", 2, 0, "1"), mine);
         assert_eq!(other, Err(Failure::OtherRuntime("/x".into())));
         for bad in ["", "nonsense", "{}", "\u{0}", "[1,2]"] {

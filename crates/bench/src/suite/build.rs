@@ -57,6 +57,12 @@ impl Program {
         })
     }
 
+    /// Where its executables are.
+    pub(crate) fn directory(&self) -> &Path {
+        let first = self.parts.first().and_then(|part| part.path.parent());
+        first.unwrap_or(Path::new("."))
+    }
+
     /// What the program says to a question that concerns no runtime.
     ///
     /// # Errors
