@@ -250,3 +250,27 @@ pub(crate) fn send(signal: &str, target: &str) {
         .unwrap();
     assert!(status.success());
 }
+
+/// The command that runs a program on several nodes with one thread each; its
+/// arguments are to be added.
+pub(crate) fn on_nodes(directory: &Path, nodes: u32, program: &Path) -> Command {
+    let mut command = fathomp(directory);
+    let nodes = nodes.to_string();
+    command.args(["run", "--nodes", &nodes, "--threads", "1", "--"]);
+    command.arg(program);
+    command
+}
+
+/// Processes that run `program`, zombies not counted.
+pub(crate) fn processes(program: &Path) -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap();
+    let runs = |entry: &fs::DirEntry| {
+        fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == program)
+    };
+    let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    processes.flatten().filter(runs).map(name).collect()
+}
+
+pub(crate) fn alive(program: &Path) -> usize {
+    processes(program).len()
+}

@@ -1,0 +1,232 @@
+//! Nodes that die, or end the program: no process is left, and what happened is
+//! said in one sentence.
+
+mod common;
+
+use common::{alive, compile, fathomp, finish, on_nodes, processes, run, until};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Runs until it is killed: `death MODE MEMBER`.
+const DEATH: &str = r#"
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static double data[1 << 20];
+static omp_lock_t lock;
+static int pids[8];
+static void linger(void) { for (;;) pause(); }
+static void say(void) { printf("%d\n", (int)getpid()); fflush(stdout); }
+int main(int argc, char **argv)
+{
+    const char *mode = argv[1];
+    int victim = atoi(argv[argc - 1]);
+    omp_init_lock(&lock);
+#pragma omp parallel
+    {
+        int me = omp_get_thread_num();
+        pids[me] = (int)getpid();
+#pragma omp barrier
+        if (strcmp(mode, "leaving") == 0) {
+        } else if (strcmp(mode, "computing") == 0) {
+            if (me == victim) say();
+            for (volatile double x = 0;;) x += 1;
+        } else if (strcmp(mode, "at-a-barrier") == 0) {
+            if (me == victim) say();
+            else for (volatile double x = 0;;) x += 1;
+        } else if (strcmp(mode, "awaited") == 0) {
+            if (me == victim) for (say();;) pause();
+        } else if (strcmp(mode, "holding-a-lock") == 0) {
+            if (me == victim) omp_set_lock(&lock);
+#pragma omp barrier
+            if (me == victim) for (say();;) pause();
+            omp_set_lock(&lock);
+        } else if (strcmp(mode, "faulting") == 0) {
+            if (me == victim) say();
+            for (;;) {
+                for (int i = me * 8; i < 1 << 20; i += 512) data[i] += 1;
+#pragma omp barrier
+            }
+        } else if (me == victim) {
+            if (strcmp(mode, "abort") == 0) abort();
+            if (strcmp(mode, "segv") == 0) *(volatile int *)8 = 1;
+            if (strcmp(mode, "exit") == 0) { printf("bye\n"); exit(9); }
+        }
+#pragma omp barrier
+    }
+    if (strcmp(mode, "leaving") == 0) {
+        atexit(linger);
+        printf("%d\n", pids[victim]);
+        return 0;
+    }
+    printf("after\n");
+    return 0;
+}
+"#;
+
+fn death(directory: &Path) -> PathBuf {
+    compile(directory, "death", DEATH, &["-fopenmp", "-g"])
+}
+
+/// Kills a node while it is up to something, and looks at what is left.
+fn kill(directory: &Path, program: &Path, case: Case) {
+    let Case {
+        protocol,
+        nodes,
+        mode,
+        victim,
+        doing,
+    } = case;
+    let nodes = nodes.to_string();
+    let mut child = fathomp(directory)
+        .args(["record", "--force", "-o", "kept", "--nodes", &nodes])
+        .args(["--threads", "1", "--dsm", protocol, "--"])
+        .arg(program)
+        .args([mode, &victim.to_string()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let stdout = child.stdout.take().unwrap();
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    let killed = Instant::now();
+    common::send("KILL", line.trim());
+    let status = common::wait(&mut child);
+    until("all nodes are gone", || alive(program) == 0);
+    assert!(
+        killed.elapsed() < Duration::from_secs(10),
+        "{case:?}: {:?}",
+        killed.elapsed()
+    );
+    let mut said = String::new();
+    child.stderr.unwrap().read_to_string(&mut said).unwrap();
+    let words = format!("fathomp: node {victim}: its process was killed by signal 9");
+    let told: Vec<&str> = said.lines().filter(|l| l.contains("signal 9")).collect();
+    assert_eq!(told.len(), 1, "{case:?}: {said}");
+    assert!(told[0].starts_with(&words), "{case:?}: {said}");
+    if victim == 0 {
+        // What the shell sees is what happened to the program.
+        assert_eq!(status.code(), Some(137), "{case:?}: {said}");
+    } else {
+        assert_eq!(status.code(), Some(70), "{case:?}: {said}");
+        assert!(told[0].contains(doing), "{case:?}: {said}");
+    }
+    let regions = run(directory, "regions kept");
+    assert!(regions.succeeded().text().contains("death.c:"), "{case:?}");
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    protocol: &'static str,
+    nodes: u32,
+    mode: &'static str,
+    victim: u32,
+    doing: &'static str,
+}
+
+fn kill_at_everything(protocol: &'static str) {
+    let directory = tempfile::tempdir().unwrap();
+    let program = death(directory.path());
+    let mut case = Case {
+        protocol,
+        nodes: 3,
+        mode: "",
+        victim: 0,
+        doing: "",
+    };
+    for (mode, doing) in [
+        ("computing", "while it computed"),
+        ("at-a-barrier", "while it waited at a barrier"),
+        ("awaited", "while it computed"),
+        ("holding-a-lock", "while it held a lock"),
+        ("faulting", "while it "),
+        ("leaving", "while it waited at a barrier or for work"),
+    ] {
+        (case.mode, case.doing) = (mode, doing);
+        for victim in 0..3 {
+            kill(directory.path(), &program, Case { victim, ..case });
+        }
+    }
+    let many = Case {
+        nodes: 8,
+        mode: "faulting",
+        victim: 5,
+        doing: "while it ",
+        ..case
+    };
+    kill(directory.path(), &program, many);
+}
+
+#[test]
+fn nobody_outlives_a_node_that_is_killed() {
+    kill_at_everything("home");
+}
+
+#[test]
+fn nobody_outlives_a_node_that_is_killed_where_pages_have_no_homes() {
+    kill_at_everything("homeless");
+}
+
+#[test]
+fn nobody_outlives_a_node_that_is_killed_at_its_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = death(directory.path());
+    for wanted in [2, 3] {
+        let mut child = on_nodes(directory.path(), 3, &program)
+            .args(["computing", "2"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        until("there are nodes", || alive(&program) >= wanted);
+        let numbers = processes(&program);
+        let numbers = numbers.iter().filter_map(|n| n.parse::<u32>().ok());
+        // Whoever was forked last has the highest number, unless they wrap.
+        common::send("KILL", &numbers.max().unwrap().to_string());
+        let status = common::wait(&mut child);
+        until("all nodes are gone", || alive(&program) == 0);
+        let mut said = String::new();
+        child.stderr.unwrap().read_to_string(&mut said).unwrap();
+        assert!(matches!(status.code(), Some(70 | 137)), "{said}");
+        assert!(
+            said.contains("its process was killed by signal 9"),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+#[test]
+fn deaths_of_their_own_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = death(directory.path());
+    for (mode, signal) in [("abort", 6), ("segv", 11)] {
+        for victim in 0..2 {
+            let victim_name = victim.to_string();
+            let ended = finish(on_nodes(directory.path(), 2, &program).args([mode, &victim_name]));
+            let code = if victim == 0 { 128 + signal } else { 70 };
+            assert_eq!(ended.code, Some(code), "{mode} {victim}: {ended:?}");
+            let words = format!("node {victim}: its process was killed by signal {signal}");
+            assert!(ended.stderr.contains(&words), "{ended:?}");
+            until("all nodes are gone", || alive(&program) == 0);
+        }
+    }
+}
+
+#[test]
+fn exit_on_any_node_ends_the_program_with_its_code() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = death(directory.path());
+    for victim in ["0", "1", "2"] {
+        let ended = finish(on_nodes(directory.path(), 3, &program).args(["exit", victim]));
+        assert_eq!(ended.code, Some(9), "{ended:?}");
+        assert_eq!(ended.text(), "bye\n");
+        assert_eq!(ended.stderr, "");
+    }
+}
