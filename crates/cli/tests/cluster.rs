@@ -1,15 +1,12 @@
-//! Programs on several nodes: streams and exit codes as in one process, and no
-//! process left when one of them dies.
+//! Programs on several nodes: streams, signals and memory as in one process, and
+//! what cannot be is said.
 
 mod common;
 
 use common::{alive, compile, finish, on_nodes, run, until};
-use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
 
 /// A program that is asked to stop, and how it answers.
 const STOPPED: &str = r#"
