@@ -236,8 +236,13 @@ fn run_one(
             );
         }
     }
+    // Processes that share the processors with other tests wait for each other.
+    let patience = match way {
+        Way::Nodes(..) => 4,
+        _ => 1,
+    };
     let limits = Limits {
-        time: program.timeout,
+        time: program.timeout * patience,
         bytes: OUTPUT_BYTES,
     };
     run::run(&mut command, limits)
