@@ -1,6 +1,7 @@
 /* What keeping memory consistent between nodes costs, event by event.
  *
  *     prices faults PAGES ROUNDS LIMIT_MS
+ *     prices writes PAGES ROUNDS LIMIT_MS
  *     prices sync REPS ROUNDS LIMIT_MS
  *
  * Plain OpenMP with one thread on each node; see README.md. The procedure of
@@ -10,15 +11,13 @@
 #define _GNU_SOURCE
 #include "clock.h"
 #include "json.h"
+#include "pages.h"
 #include <omp.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define PAGE_BYTES 4096
-#define PAGE_WORDS (PAGE_BYTES / sizeof(uint64_t))
 #define ALL_BYTES 0x0101010101010101 /* added to a word, it changes every byte */
 #define ROUNDS_MIN 3
 #define SAMPLES_MAX 6 /* a thread's kinds of samples */
@@ -55,35 +54,6 @@ static volatile uint64_t *zeroed_pages(void)
     }
     memset(pages, 0, words * sizeof(uint64_t));
     return pages;
-}
-
-/* Changes every other word, so that what changed of a page is half of it. */
-static void write_half(volatile uint64_t *array, uint64_t value)
-{
-    for (size_t i = 0; i < words; i += 2)
-        array[i] = value;
-}
-
-static uint64_t read_all(const volatile uint64_t *array)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < words; i++)
-        sum += array[i];
-    return sum;
-}
-
-static double time_write(volatile uint64_t *array, uint64_t value)
-{
-    double start = wall_ns();
-    write_half(array, value);
-    return wall_ns() - start;
-}
-
-static double time_read(const volatile uint64_t *array, uint64_t *sum)
-{
-    double start = wall_ns();
-    *sum = read_all(array);
-    return wall_ns() - start;
 }
 
 /* Until all threads have come out of a barrier: a thread may leave it before
@@ -139,29 +109,29 @@ static long faults(void)
         struct own own = own_samples();
         double began_ns = wall_ns();
         uint64_t sum;
-        write_half(private, 1);
+        write_half(private, words, 1);
         long round = 0;
         for (; another_round(round, began_ns); round++) {
             uint64_t value = ALL_BYTES * (uint64_t)(2 * round + 1);
             if (me < 2)
-                read_all(shared);
+                read_all(shared, words);
 #pragma omp barrier
             if (me == 0) {
-                own.kind[WRITE_HERE][round] = time_write(private, value);
-                own.kind[LOCAL_WRITE][round] = time_write(shared, value);
+                own.kind[WRITE_HERE][round] = time_write(private, words, value);
+                own.kind[LOCAL_WRITE][round] = time_write(shared, words, value);
             }
 #pragma omp barrier
             if (me == 1) {
-                own.kind[READ_THERE][round] = time_read(private, &sum);
-                own.kind[FETCH][round] = time_read(shared, &sum);
+                own.kind[READ_THERE][round] = time_read(private, words, &sum);
+                own.kind[FETCH][round] = time_read(shared, words, &sum);
                 wrong += sum != value * (words / 2);
-                double write = time_write(shared, value + ALL_BYTES);
-                own.kind[REMOTE_WRITE][round] = write - time_write(private, value);
+                double write = time_write(shared, words, value + ALL_BYTES);
+                own.kind[REMOTE_WRITE][round] = write - time_write(private, words, value);
             }
             double full = time_meeting();
             own.kind[DIFFS][round] = full - time_meeting();
             if (me == 0)
-                wrong += read_all(shared) != (value + ALL_BYTES) * (words / 2);
+                wrong += read_all(shared, words) != (value + ALL_BYTES) * (words / 2);
         }
         if (me == 0) {
             done = round - 1;
@@ -173,6 +143,47 @@ static long faults(void)
     for (long r = 0; r < done; r++) {
         samples[LOCAL_WRITE][r] -= samples[WRITE_HERE][r];
         samples[FETCH][r] -= samples[READ_THERE][r];
+    }
+    return wrong;
+}
+
+enum { EXCLUSIVE, REWRITE, AHEAD };
+
+/* Two arrays whose home is node 0, which writes them again and again: one that
+ * nobody else has ever seen, and one that node 1 reads each time. */
+static long writes(void)
+{
+    long wrong = 0;
+    volatile uint64_t *alone = zeroed_pages();
+#pragma omp parallel reduction(+ : wrong)
+    {
+        int me = omp_get_thread_num();
+        volatile uint64_t *private = map_private(words * sizeof(uint64_t));
+        struct own own = own_samples();
+        double began_ns = wall_ns();
+        uint64_t sum;
+        write_half(private, words, 1);
+        long round = 0;
+        for (; another_round(round, began_ns); round++) {
+            uint64_t value = ALL_BYTES * (uint64_t)(round + 1);
+            if (me == 0) {
+                double bare = time_write(private, words, value);
+                own.kind[EXCLUSIVE][round] = time_write(alone, words, value) - bare;
+                own.kind[REWRITE][round] = time_write(shared, words, value) - bare;
+            }
+#pragma omp barrier
+            if (me == 1) {
+                double bare = time_read(private, words, &sum);
+                own.kind[AHEAD][round] = time_read(shared, words, &sum) - bare;
+                wrong += sum != value * (words / 2);
+            }
+        }
+        if (me == 0) {
+            done = round - 1;
+            keep(&own, EXCLUSIVE, REWRITE, round - 1);
+        } else if (me == 1) {
+            keep(&own, AHEAD, AHEAD, round - 1);
+        }
     }
     return wrong;
 }
@@ -216,10 +227,10 @@ static double time_exchange(volatile uint64_t **slices, uint64_t value, long *wr
 {
     int me = omp_get_thread_num(), team = omp_get_num_threads();
     uint64_t sum;
-    write_half(slices[me], value);
-    double own_ns = time_read(slices[me], &sum);
+    write_half(slices[me], words, value);
+    double own_ns = time_read(slices[me], words, &sum);
 #pragma omp barrier
-    double others_ns = time_read(slices[(me + 1) % team], &sum);
+    double others_ns = time_read(slices[(me + 1) % team], words, &sum);
     *wrong += sum != value * (words / 2);
 #pragma omp barrier
     return (others_ns - own_ns) / (double)(words / PAGE_WORDS);
@@ -287,9 +298,12 @@ int main(int argc, char **argv)
     rounds = argc == 5 ? number(argv[3]) : 0;
     limit_ns = argc == 5 ? (double)number(argv[4]) * 1e6 : 0;
     int is_faults = argc == 5 && strcmp(argv[1], "faults") == 0;
+    int is_writes = argc == 5 && strcmp(argv[1], "writes") == 0;
     int is_sync = argc == 5 && strcmp(argv[1], "sync") == 0;
-    if (!size || !rounds || limit_ns <= 0 || (!is_faults && !is_sync)) {
-        fputs("usage: prices faults PAGES ROUNDS LIMIT_MS | sync REPS ROUNDS LIMIT_MS\n", stderr);
+    if (!size || !rounds || limit_ns <= 0 || (!is_faults && !is_writes && !is_sync)) {
+        fputs("usage: prices faults|writes PAGES ROUNDS LIMIT_MS\n"
+              "       prices sync REPS ROUNDS LIMIT_MS\n",
+              stderr);
         return WRONG_USAGE;
     }
     int threads = omp_get_max_threads();
@@ -302,13 +316,17 @@ int main(int argc, char **argv)
             return 1;
     words = (size_t)size * PAGE_WORDS;
     shared = zeroed_pages();
-    long wrong = is_faults ? faults() : sync(size);
+    long wrong = is_faults ? faults() : is_writes ? writes() : sync(size);
     printf("{\"threads\":%d,\"wrong\":%ld", threads, wrong);
     if (is_faults) {
         print_per_page("local_write_ns", samples[LOCAL_WRITE]);
         print_per_page("remote_write_ns", samples[REMOTE_WRITE]);
         print_per_page("fetch_ns", samples[FETCH]);
         print_per_page("diff_to_home_ns", samples[DIFFS]);
+    } else if (is_writes) {
+        print_per_page("exclusive_write_ns", samples[EXCLUSIVE]);
+        print_per_page("written_again_ns", samples[REWRITE]);
+        print_per_page("fetch_in_order_ns", samples[AHEAD]);
     } else {
         json_array("region_ns", samples[REGION], done);
         json_array("barrier_ns", samples[BARRIER], done);

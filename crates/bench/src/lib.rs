@@ -5,10 +5,12 @@
 //! every OpenMP runtime in turn ([`run`]), keeps all samples in a document
 //! ([`result`]) and says what they mean ([`summary`]). The programs know no
 //! statistics and the driver knows no OpenMP. [`prices`] does the same for a
-//! program that runs on several nodes.
+//! program that runs on several nodes, and [`floors`] compares that with the
+//! least it could cost.
 #![forbid(unsafe_code)]
 
 pub mod compiler;
+pub mod floors;
 pub mod machine;
 pub mod moments;
 pub mod noise;

@@ -35,6 +35,22 @@ pub struct Faults {
     pub diff_to_home_ns: Vec<f64>,
 }
 
+/// Times of what costs less where pages need not stay at their homes, in
+/// nanoseconds a page, one for each round.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Writes {
+    /// Threads that took part.
+    pub threads: u32,
+    /// Wrong values that were read.
+    pub wrong: u64,
+    /// First writes after a barrier to pages that no other node has ever had.
+    pub exclusive_write_ns: Vec<f64>,
+    /// The same to pages that another node reads between barriers.
+    pub written_again_ns: Vec<f64>,
+    /// Fetches of pages one behind the other.
+    pub fetch_in_order_ns: Vec<f64>,
+}
+
 /// Times of synchronisation, in nanoseconds each, one for each round.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Sync {
@@ -76,7 +92,7 @@ pub enum PricesError {
 /// # Errors
 /// If it cannot be built.
 pub fn build(compiler: &Compiler, cache: &Path) -> Result<PathBuf, PricesError> {
-    let files = beginning_with(&["prices/", "common/clock.", "common/json."]);
+    let files = beginning_with(&["prices/", "common/clock.", "common/json.", "common/pages."]);
     let recipe = Recipe {
         name: "prices".to_owned(),
         files: files
@@ -104,7 +120,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    fn arguments(self) -> [String; 3] {
+    pub(crate) fn arguments(self) -> [String; 3] {
         let limit_ms = self.limit.as_millis().max(1);
         [
             self.size.to_string(),
@@ -122,6 +138,14 @@ pub fn faults(program: &mut Command, effort: Effort) -> Result<Faults, PricesErr
     ask(program.arg("faults").args(effort.arguments()))
 }
 
+/// Measures first writes and fetches in order likewise.
+///
+/// # Errors
+/// If it gives no answer.
+pub fn writes(program: &mut Command, effort: Effort) -> Result<Writes, PricesError> {
+    ask(program.arg("writes").args(effort.arguments()))
+}
+
 /// Measures synchronisation likewise.
 ///
 /// # Errors
@@ -130,7 +154,7 @@ pub fn sync(program: &mut Command, effort: Effort) -> Result<Sync, PricesError> 
     ask(program.arg("sync").args(effort.arguments()))
 }
 
-fn ask<T: DeserializeOwned>(program: &mut Command) -> Result<T, PricesError> {
+pub(crate) fn ask<T: DeserializeOwned>(program: &mut Command) -> Result<T, PricesError> {
     let limits = Limits {
         time: PATIENCE,
         bytes: 1 << 20,
@@ -225,6 +249,15 @@ mod tests {
             faults.remote_write_ns,
             faults.fetch_ns,
             faults.diff_to_home_ns,
+        ] {
+            assert_eq!(samples.len(), 5);
+        }
+        let writes = writes(&mut program(), effort).unwrap();
+        assert_eq!((writes.threads, writes.wrong), (3, 0));
+        for samples in [
+            writes.exclusive_write_ns,
+            writes.written_again_ns,
+            writes.fetch_in_order_ns,
         ] {
             assert_eq!(samples.len(), 5);
         }

@@ -71,6 +71,7 @@ failure_from!(
     crate::calibrate::ClusterError,
     crate::calibrate::ProbeError,
     crate::launch::LaunchError,
+    fathomp_bench::floors::FloorsError,
     fathomp_bench::read::ReadError,
     fathomp_bench::run::PlanError,
     fathomp_bench::runtime::RuntimeError,

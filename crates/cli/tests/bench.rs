@@ -71,6 +71,57 @@ fn more_threads_than_processors_are_measured_and_marked() {
     assert_eq!(answer["points"][0]["threads"], 64);
 }
 
+/// The times mean nothing here; that everything is there does.
+#[test]
+fn nodes_are_compared_with_the_least_they_could_cost() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    for dsm in ["home", "homeless"] {
+        let ended = run(
+            at,
+            &format!("--json bench dsm --quick --dsm {dsm} -o {dsm}.json"),
+        );
+        let answer = ended.succeeded().json();
+        assert_eq!(answer["schema"], "fathomp.bench.dsm");
+        let rows = answer["rows"].as_array().unwrap();
+        for name in [
+            "write fault, page at home here",
+            "fetch, page by page",
+            "empty barrier",
+            "start of an empty program, 4 nodes",
+            "memory of a node, array of 64 MiB",
+        ] {
+            let row = rows.iter().find(|row| row["name"] == name).unwrap();
+            assert!(
+                row["floor"]["median"]["value"].as_f64().unwrap() > 0.0,
+                "{row}"
+            );
+            assert!(!row["ours"]["processes"][0].as_array().unwrap().is_empty());
+        }
+        let written = fs::read_to_string(at.join(format!("{dsm}.json"))).unwrap();
+        assert_eq!(written.as_bytes(), ended.stdout);
+    }
+    run(at, "bench dsm -o home.json").refused(1, "home.json exists: use --force");
+    for what in [
+        "--runtime libgomp",
+        "epcc",
+        "--full",
+        "--html a.html",
+        "--threads 2",
+    ] {
+        let words = what.split(' ').next().unwrap();
+        let words = if words == "epcc" {
+            "another suite"
+        } else {
+            words
+        };
+        run(at, &format!("bench dsm {what}")).refused(1, words);
+    }
+    run(at, "bench dsm --cc gfortran").refused(1, "nodes run C programs of gcc");
+    let ended = run(at, "bench dsm --dsm other");
+    assert_eq!(ended.in_words().code, Some(2), "{ended:?}");
+}
+
 #[test]
 fn nonsense_is_refused_in_one_sentence() {
     let directory = tempfile::tempdir().unwrap();

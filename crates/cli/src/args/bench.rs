@@ -1,10 +1,13 @@
 //! `fathomp bench`.
 
-use super::ThreadList;
+use super::{Dsm, ThreadList};
 use clap::{Args, ValueEnum};
 use fathomp_bench::settings::{Affinity, WaitPolicy};
 use fathomp_bench::suite::SuiteName;
 use std::path::PathBuf;
+
+/// Length of a sample, in microseconds, if nobody says otherwise.
+const TARGET_US: u32 = 200;
 
 /// `fathomp bench`.
 #[derive(Args, Debug)]
@@ -47,7 +50,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "S", default_value_t = 20, value_parser = clap::value_parser!(u32).range(3..=1000))]
     pub(crate) samples: u32,
     /// Time that one sample should fill, in microseconds.
-    #[arg(long, value_name = "US", default_value_t = 200, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+    #[arg(long, value_name = "US", default_value_t = TARGET_US, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     pub(crate) target_us: u32,
     /// All values of parameters, not only a few: takes several times longer.
     #[arg(long, conflicts_with = "quick")]
@@ -60,9 +63,13 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "NAME")]
     pub(crate) subject: Option<String>,
     /// Exit with 1 if the subject costs more than the best of the others on
-    /// the whole, or more than 1.3 times as much in one case.
+    /// the whole, or more than 1.3 times as much in one case; with dsm, if
+    /// something costs more than it should.
     #[arg(long)]
     pub(crate) check: bool,
+    /// With dsm: protocol by which pages get from one process to another.
+    #[arg(long, value_enum, default_value_t = Dsm::Home, value_name = "PROTOCOL")]
+    pub(crate) dsm: Dsm,
     /// File for all samples, to be read by `fathomp report`.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -90,11 +97,40 @@ pub(crate) enum SuiteArg {
     Mcbench,
     /// Cost of memory accesses.
     Access,
-    /// All of them.
+    /// What sharing memory between nodes costs beside the least that kernel and
+    /// machine take for it; by itself, not part of all.
+    Dsm,
+    /// All of them but dsm.
     All,
 }
 
 impl Bench {
+    /// Whether it is about nodes, and if so, what else was asked for that has no
+    /// meaning there.
+    pub(crate) fn dsm(&self) -> Option<Result<(), &'static str>> {
+        if !self.suites.contains(&SuiteArg::Dsm) {
+            return None;
+        }
+        let unsuitable = [
+            (self.suites.len() > 1, "another suite"),
+            (!self.runtime.is_empty(), "--runtime"),
+            (self.threads.is_some(), "--threads"),
+            (self.affinity != AffinityArg::Close, "--affinity"),
+            (self.wait_policy != WaitPolicyArg::Default, "--wait-policy"),
+            (!self.only.is_empty(), "--only"),
+            (!self.group.is_empty(), "--group"),
+            (self.target_us != TARGET_US, "--target-us"),
+            (self.full, "--full"),
+            (self.subject.is_some(), "--subject"),
+            (self.csv.is_some(), "--csv"),
+            (self.gnuplot.is_some(), "--gnuplot"),
+            (self.html.is_some(), "--html"),
+            (self.cc.len() > 1, "a second compiler"),
+        ];
+        let first = unsuitable.into_iter().find(|(given, _)| *given);
+        Some(first.map_or(Ok(()), |(_, what)| Err(what)))
+    }
+
     /// The suites asked for, each once.
     pub(crate) fn suites(&self) -> Vec<SuiteName> {
         let wanted = |suite: &SuiteName| {
@@ -103,6 +139,7 @@ impl Bench {
                 SuiteArg::Epcc => *suite == SuiteName::Epcc,
                 SuiteArg::Mcbench => *suite == SuiteName::Mcbench,
                 SuiteArg::Access => *suite == SuiteName::Access,
+                SuiteArg::Dsm => false,
             })
         };
         SuiteName::ALL.into_iter().filter(wanted).collect()

@@ -87,7 +87,7 @@ fn now_unix_ns() -> u64 {
 
 /// A program that finds nothing in its environment that the user has set for
 /// programs: the machine is measured.
-fn plain(program: &Path) -> Command {
+pub(crate) fn plain(program: &Path) -> Command {
     let mut command = Command::new(program);
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();

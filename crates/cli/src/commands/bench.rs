@@ -1,6 +1,7 @@
 //! `fathomp bench`: what constructs, memory consistency and memory accesses
 //! cost under several compilers and runtimes.
 
+use super::bench_dsm;
 use crate::args::{Bench, ThreadList};
 use crate::failure::{Failure, Outcome, exit};
 use crate::progress::Progress;
@@ -22,10 +23,19 @@ use std::path::Path;
 /// Compilers that are used if they are there.
 const COMPILERS: [&str; 3] = ["gcc", "clang", "gfortran"];
 /// Samples and runs for a first look.
-const QUICK: (u32, u32) = (10, 1);
+pub(super) const QUICK: (u32, u32) = (10, 1);
 
 pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
     check_outputs(plan)?;
+    match plan.dsm() {
+        Some(Ok(())) => return bench_dsm::bench(plan, voice),
+        Some(Err(what)) => {
+            return Err(Failure::new(format!(
+                "bench dsm is measured in a way of its own and does not go with {what}: leave that out"
+            )));
+        }
+        None => {}
+    }
     let unpacked = fathomp_runtime::unpack()?;
     let compilers = compilers(&plan.cc, &unpacked.cache, voice)?;
     let runtimes = runtimes(&plan.runtime, &unpacked)?;

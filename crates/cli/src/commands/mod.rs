@@ -1,6 +1,7 @@
 //! One module per command. Each takes its plan and the voice to speak with.
 
 mod bench;
+mod bench_dsm;
 mod calibrate;
 mod doctor;
 mod predict;
