@@ -16,6 +16,7 @@ mod interval;
 pub mod order;
 mod pageset;
 mod protocol;
+pub mod races;
 mod table;
 mod wire;
 

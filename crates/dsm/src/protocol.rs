@@ -1,7 +1,7 @@
 //! What a protocol is told and what it answers.
 
 use crate::wire::WireError;
-use crate::{Interval, PageRange, PageSet};
+use crate::{Interval, PageRange, PageSet, Seen};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::fmt::Debug;
 use std::ops::Range;
@@ -41,8 +41,9 @@ pub enum Protection {
 /// node. Synchronisation inside a node needs no protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// All nodes meet; each asks once, when none of its threads stands still at
-    /// a fault. Operations of other threads end before.
+    /// All nodes meet; each asks once, for all of its threads that take part in
+    /// barriers. Operations and faults of other threads end before; what they begin
+    /// while their node is at a barrier may have to wait for its end.
     Barrier,
     /// What was written here before becomes visible to whoever flushes later,
     /// and what was flushed before becomes visible here.
@@ -200,6 +201,12 @@ pub trait Protocol<B> {
 
     /// True if writes without a fault have to be told before this input.
     fn wants_writes(&self, input: &Input<Self::Incoming>) -> bool;
+
+    /// Whose intervals this node knows of, and its last own one that has ended, if
+    /// the protocol can [watch all writes](crate::home::Home::watching_all).
+    fn clock(&self) -> Option<(&Seen, Interval)> {
+        None
+    }
 
     /// What is to be done before anything else, on nodes whose pages are all
     /// alike and may all be read and written.

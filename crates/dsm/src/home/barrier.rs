@@ -3,7 +3,7 @@
 
 use super::page::State;
 use super::{Actions, Home};
-use crate::{Action, Interval, Notice, PageRange, PageSet, Protection};
+use crate::{Action, Interval, Notice, PageRange, PageSet};
 use fathomp_base::{NodeId, PageId};
 use std::collections::BTreeMap;
 
@@ -201,7 +201,7 @@ impl<B: Clone> Home<B> {
                 // Nobody else has a copy: its writes need not be noticed.
                 self.stop_expecting(page, actions);
                 self.table.entry(page).state = State::Untouched;
-                Action::protect(actions, page, Protection::ReadWrite);
+                Action::protect(actions, page, self.alone());
             }
         } else if Some(me) != keeper && (entry.state != State::Untouched || me == home) {
             self.drop_copy(page, actions);

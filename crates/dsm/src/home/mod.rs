@@ -99,6 +99,8 @@ pub struct Home<B> {
     kept: Option<barrier::Kept>,
     /// Messages of nodes that have left a barrier which I have not left.
     early: Vec<(NodeId, Message<B>)>,
+    /// See [`Home::watching_all`].
+    watches_all: bool,
 }
 
 impl<B: Clone> Home<B> {
@@ -131,7 +133,26 @@ impl<B: Clone> Home<B> {
             written: None,
             kept: None,
             early: Vec::new(),
+            watches_all: false,
         })
+    }
+
+    /// Homes notice all writes to their pages, also where nobody else has a copy,
+    /// and whoever learns of an interval that wrote a page ends its own first if it
+    /// has written that page: so each interval's changes of a page began after what
+    /// was known then, and before what was not. For looking for [races](crate::races).
+    #[must_use]
+    pub fn watching_all(mut self) -> Self {
+        self.watches_all = true;
+        self
+    }
+
+    /// What a home may do to a page of which nobody else has a copy.
+    fn alone(&self) -> Protection {
+        match self.watches_all {
+            true => Protection::Watched,
+            false => Protection::ReadWrite,
+        }
     }
 
     /// The home of a page at the moment.
@@ -300,10 +321,17 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         }
     }
 
+    fn clock(&self) -> Option<(&Seen, Interval)> {
+        self.watches_all
+            .then_some((&self.order.seen, self.order.interval))
+    }
+
     fn start(&self, actions: &mut Actions<B>) {
         for (place, pages) in self.table.layout().stretches() {
             if place.home != self.me {
                 actions.push(Action::Protect(pages, Protection::None));
+            } else if self.watches_all && !place.pinned {
+                actions.push(Action::Protect(pages, Protection::Watched));
             }
         }
     }

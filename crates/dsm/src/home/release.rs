@@ -207,6 +207,10 @@ impl<B: Clone> Home<B> {
                     self.order.exchange(Request::Publish, notice, actions);
                     self.drop_copy(page, actions);
                 }
+                State::Written if self.watches_all && !self.table.get(page).pinned => {
+                    let notice = self.end_interval(actions);
+                    self.order.exchange(Request::Publish, notice, actions);
+                }
                 State::Clean | State::Expected => self.drop_copy(page, actions),
                 State::Pending => self.outdate(page, version, actions),
                 State::Untouched | State::Shared | State::Written => {}

@@ -68,6 +68,11 @@ impl<B: Clone> Home<B> {
                 self.dirty.push(page);
                 Action::protect(actions, page, Protection::ReadWrite);
             }
+            (State::Untouched, Access::Write) if self.watches_all && !entry.pinned => {
+                entry.state = State::Written;
+                self.dirty.push(page);
+                Action::protect(actions, page, Protection::ReadWrite);
+            }
             (State::Clean, Access::Write) => {
                 actions.push(Action::Twin(page));
                 self.make_writable(page, actions);
