@@ -152,6 +152,41 @@ pub fn random_program(shape: Shape, random: &mut impl Rng) -> Program {
     }
 }
 
+/// The lock of what threads share that take no part in barriers.
+const OWN_THREADS: LockId = LockId(u64::MAX);
+
+/// Adds threads to node 0 that take no part in barriers, as programs start them by
+/// themselves. They share some bytes with the others, under a lock.
+pub fn add_own_threads(program: &mut Program, random: &mut impl Rng) {
+    let bytes: Vec<_> = (0..program.pages)
+        .map(|page| Address::at(page, 3500 + random.random_range(0..4)))
+        .collect();
+    for thread in program.threads.iter_mut().flatten() {
+        let old = std::mem::take(thread);
+        for step in old {
+            thread.push(step);
+            if step == Step::Barrier && random.random_ratio(1, 3) {
+                thread.extend(section(&bytes, random));
+            }
+        }
+        thread.push(Step::Barrier);
+    }
+    for _ in 0..random.random_range(1..=2) {
+        let sections = (0..random.random_range(1..=12)).flat_map(|_| section(&bytes, random));
+        let steps = sections.collect();
+        program.threads[0].push(steps);
+    }
+}
+
+fn section(bytes: &[Address], random: &mut impl Rng) -> Vec<Step> {
+    let mut steps = vec![Step::Acquire(OWN_THREADS)];
+    for _ in 0..random.random_range(1..=3) {
+        steps.extend(bytes.choose(random).map(|byte| touch(*byte, random)));
+    }
+    steps.push(Step::Release(OWN_THREADS));
+    steps
+}
+
 /// What one thread does between two barriers.
 fn stretch(
     thread: usize,

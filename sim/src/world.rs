@@ -9,7 +9,7 @@ use crate::program::{Address, Program, Step};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::{Access, Input, Operation, PageBytes, Protocol};
 use rand::{Rng, RngExt};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How the network and the nodes behave. Times have no unit: a thread's step
 /// takes 1.
@@ -107,6 +107,9 @@ struct Thread {
     next: usize,
     /// Stands still until the protocol lets it go on.
     waiting: bool,
+    /// Takes part in barriers. Who does not is a thread that the program started
+    /// by itself.
+    member: bool,
     at_barrier: bool,
     /// An awaited value was not there; flush, then look again.
     flushing: bool,
@@ -124,10 +127,20 @@ struct Node<P> {
     left: usize,
 }
 
+impl<P> Node<P> {
+    /// True if all threads that take part in barriers have reached one.
+    fn is_at_barrier(&self) -> bool {
+        let mut members = self.threads.iter().filter(|t| t.member).peekable();
+        members.peek().is_some() && members.all(|t| t.at_barrier)
+    }
+}
+
 struct World<P: Protocol<Blob>> {
     nodes: Vec<Node<P>>,
     /// What every write reaches at once.
     truth: BTreeMap<Address, u8>,
+    /// Bytes that threads write which take no part in barriers.
+    unsettled: BTreeSet<Address>,
     /// The truth when the last node reached each barrier.
     at_barrier: Vec<BTreeMap<Address, u8>>,
     /// By time, then by order of creation.
@@ -154,6 +167,7 @@ impl<P: Protocol<Blob>> World<P> {
                 steps: steps.clone(),
                 next: 0,
                 waiting: false,
+                member: steps.contains(&Step::Barrier),
                 at_barrier: false,
                 flushing: false,
             });
@@ -170,6 +184,7 @@ impl<P: Protocol<Blob>> World<P> {
         let mut world = Self {
             nodes: nodes.collect(),
             truth: BTreeMap::new(),
+            unsettled: unsettled(program),
             at_barrier: Vec::new(),
             events: BTreeMap::new(),
             created: 0,
@@ -218,7 +233,7 @@ impl<P: Protocol<Blob>> World<P> {
         }
         self.schedule(FLUSH_EVERY, Event::Timer(node));
         let state = &mut self.nodes[node];
-        if state.flushing || state.threads.iter().all(|t| t.at_barrier) {
+        if state.flushing || state.is_at_barrier() {
             return Ok(());
         }
         state.flushing = true;
@@ -390,7 +405,7 @@ impl<P: Protocol<Blob>> World<P> {
         let state = &mut self.nodes[node];
         state.threads[thread].at_barrier = true;
         state.threads[thread].waiting = true;
-        if !state.threads.iter().all(|t| t.at_barrier) {
+        if !state.is_at_barrier() {
             return Ok(());
         }
         self.nodes[node].reached += 1;
@@ -411,7 +426,9 @@ impl<P: Protocol<Blob>> World<P> {
         self.nodes[node].left += 1;
         for thread in 0..self.nodes[node].threads.len() {
             let state = &mut self.nodes[node].threads[thread];
-            state.at_barrier = false;
+            if !std::mem::take(&mut state.at_barrier) {
+                continue;
+            }
             state.waiting = false;
             state.next += 1;
             self.go_on(node, thread, random);
@@ -426,6 +443,7 @@ impl<P: Protocol<Blob>> World<P> {
         for (address, expected) in truth {
             let page = address.page();
             let content = self.nodes[node].memory.readable(page);
+            let content = content.filter(|_| !self.unsettled.contains(address));
             if content.is_some_and(|bytes| bytes[address.offset()] != *expected) {
                 return Err(Failure::Page {
                     node: node_id(node),
@@ -495,6 +513,17 @@ impl<P: Protocol<Blob>> World<P> {
             self.outcome.trace.push(line);
         }
     }
+}
+
+/// What may change while others look at it after a barrier.
+fn unsettled(program: &Program) -> BTreeSet<Address> {
+    let threads = program.threads.iter().flatten();
+    let others = threads.filter(|steps| !steps.contains(&Step::Barrier));
+    let written = others.flatten().filter_map(|step| match step {
+        Step::Write(address, _) => Some(*address),
+        _ => None,
+    });
+    written.collect()
 }
 
 fn action(node: usize, what: String) -> Failure {

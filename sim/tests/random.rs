@@ -8,8 +8,8 @@ use fathomp_dsm::Protocol;
 use fathomp_dsm::home::Home;
 use fathomp_dsm::homeless::Homeless;
 use fathomp_sim::{
-    Address, Blob, Network, Program, Shape, Step, random_home, random_homeless, random_network,
-    random_program, run,
+    Address, Blob, Network, Program, Shape, Step, add_own_threads, random_home, random_homeless,
+    random_network, random_program, run,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -35,14 +35,19 @@ fn seeds() -> Vec<u64> {
     }
 }
 
-/// Runs the random programs of all seeds.
+/// Runs the random programs of all seeds, and those with threads that take no part
+/// in barriers.
 fn all_seeds<C: Debug, P: Protocol<Blob>>(
+    own_threads: bool,
     config: impl Fn(&Program, Network, &mut StdRng) -> C,
     protocol: impl Fn(NodeId, &C) -> P,
 ) {
     for seed in seeds() {
         let mut random = StdRng::seed_from_u64(seed);
-        let program = random_program(SHAPE, &mut random);
+        let mut program = random_program(SHAPE, &mut random);
+        if own_threads {
+            add_own_threads(&mut program, &mut random);
+        }
         let mut network = random_network(&mut random);
         network.trace = std::env::var_os("FATHOMP_SIM_TRACE").is_some();
         let config = config(&program, network, &mut random);
@@ -56,17 +61,27 @@ fn all_seeds<C: Debug, P: Protocol<Blob>>(
 
 #[test]
 fn home_based() {
-    all_seeds(random_home, |me, config| {
+    all_seeds(false, random_home, |me, config| {
         Home::new(me, config.clone()).unwrap()
+    });
+}
+
+/// As races are looked for.
+#[test]
+fn home_based_watching_all() {
+    all_seeds(false, random_home, |me, config| {
+        Home::new(me, config.clone()).unwrap().watching_all()
     });
 }
 
 #[test]
 fn homeless() {
     let config = |program: &Program, _, random: &mut StdRng| random_homeless(program, random);
-    all_seeds(config, |me, config| {
-        Homeless::new(me, config.clone()).unwrap()
-    });
+    for own_threads in [false, true] {
+        all_seeds(own_threads, config, |me, config| {
+            Homeless::new(me, config.clone()).unwrap()
+        });
+    }
 }
 
 /// The same program with each thread's steps in other words.

@@ -42,11 +42,6 @@ impl<B> Pending<B> {
             page: None,
         }
     }
-
-    /// True if a thread stands still at it.
-    pub(super) fn is_awaited(&self) -> bool {
-        !self.waiters.is_empty()
-    }
 }
 
 impl<B: Clone> Homeless<B> {
@@ -267,6 +262,29 @@ impl<B: Clone> Homeless<B> {
         self.complete(page, actions);
         self.settle(actions);
         Ok(())
+    }
+
+    /// Gives up what was asked for and not answered before a barrier ended: whoever
+    /// was asked may have left it. Returns the pinned pages of mine among it, and
+    /// the threads that stand still.
+    pub(super) fn withdraw(&mut self) -> (Vec<PageId>, Vec<(ThreadId, PageId, Access)>) {
+        let (mut mine, mut faults) = (Vec::new(), Vec::new());
+        for (page, pending) in std::mem::take(&mut self.pending) {
+            if self.is_mine(page) {
+                mine.push(page);
+            } else {
+                let entry = self.table.entry(page);
+                let whole = pending.whole || entry.pinned;
+                entry.state = if whole {
+                    State::Untouched
+                } else {
+                    State::Invalid
+                };
+            }
+            let waiters = pending.waiters.into_iter();
+            faults.extend(waiters.map(|(thread, access)| (thread, page, access)));
+        }
+        (mine, faults)
     }
 
     /// A page that is on its way was written in an interval learned of now.

@@ -64,11 +64,13 @@ impl<C> Message<C> {
         }
     }
 
-    /// Threads or a barrier wait for all but some control messages.
+    /// Threads or a barrier wait for all but some control messages. Threads that
+    /// take no part in barriers may be waiting for content when one ends: they ask
+    /// again.
     pub(super) fn if_late(&self) -> IfLate {
         match self {
             Self::Control(control) => control.if_late(),
-            _ => IfLate::Refuse,
+            _ => IfLate::Drop,
         }
     }
 }

@@ -16,8 +16,8 @@ use crate::order::{IfLate, News, Order, Request, Version, When, peer};
 use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
-    Action, Area, AreaError, Content, Input, Interval, Notice, Operation, Protection, Protocol,
-    Seen, Violation,
+    Access, Action, Area, AreaError, Content, Input, Interval, Notice, Operation, Protection,
+    Protocol, Seen, Violation,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fetch::{Pending, Whole};
@@ -115,6 +115,8 @@ pub struct Homeless<B> {
     /// The thread that came to a barrier which everybody has reached.
     leaving: Option<ThreadId>,
     tidying: Tidying,
+    /// Faults of threads that take no part in barriers, until the tidying is over.
+    deferred: Vec<(ThreadId, PageId, Access)>,
     /// Messages of nodes that have left a barrier which I have not left.
     early: Vec<(NodeId, Message<B>)>,
 }
@@ -142,6 +144,7 @@ impl<B: Clone> Homeless<B> {
             kept: 0,
             leaving: None,
             tidying: Tidying::No,
+            deferred: Vec::new(),
             early: Vec::new(),
         })
     }
@@ -154,23 +157,22 @@ impl<B: Clone> Homeless<B> {
     ) -> Result<(), Violation> {
         let (request, notice) = match operation {
             Operation::Barrier => {
-                if self.pending.values().any(Pending::is_awaited) {
-                    return Err(Violation::Runtime(
-                        "a node comes to a barrier while a thread of it stands still at a fault",
-                    ));
-                }
                 self.order.come_to_barrier(thread)?;
                 self.enter_barrier(actions);
                 return Ok(());
             }
             Operation::Release(lock) => {
+                self.order.demanded(actions);
                 let notice = self.end_interval(actions);
                 actions.push(Action::Resume(thread));
                 let request = Request::Release(lock);
                 self.order.exchange(request, notice, actions);
                 return Ok(());
             }
-            Operation::Flush => (Request::Flush(thread), self.end_interval(actions)),
+            Operation::Flush => {
+                self.order.demanded(actions);
+                (Request::Flush(thread), self.end_interval(actions))
+            }
             Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),
             Operation::TryAcquire(lock) => (Request::TryAcquire(lock, thread), None),
         };
@@ -223,7 +225,9 @@ impl<B: Clone> Homeless<B> {
                     self.learn(&notices, actions);
                     self.settle(actions);
                 }
-                News::Everybody(notices, full) => self.everybody_arrived(&notices, full, actions),
+                News::Everybody(notices, full) => {
+                    self.everybody_arrived(&notices, full, actions)?
+                }
             },
             Message::DiffsWanted {
                 page, intervals, ..
@@ -281,7 +285,12 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
                 thread,
                 page,
                 access,
-            } => self.fault(thread, page, access, actions)?,
+            } if self.tidying == Tidying::No => self.fault(thread, page, access, actions)?,
+            Input::Fault {
+                thread,
+                page,
+                access,
+            } => self.deferred.push((thread, page, access)),
             // No page is watched.
             Input::Wrote(_) => {}
             Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,

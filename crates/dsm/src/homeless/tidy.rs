@@ -3,7 +3,7 @@
 
 use super::{Actions, Entry, Homeless, State};
 use crate::order::Version;
-use crate::{Action, Notice, Protection};
+use crate::{Action, Notice, Protection, Violation};
 use fathomp_base::{NodeId, PageId};
 
 /// Notices of single pages that weigh as much as a diff.
@@ -30,8 +30,10 @@ impl<B: Clone> Homeless<B> {
         notices: &[Notice],
         full: bool,
         actions: &mut Actions<B>,
-    ) {
-        let tidied = self.tidying == Tidying::Waiting;
+    ) -> Result<(), Violation> {
+        // Threads that take no part in barriers may have written meanwhile.
+        let tidied = self.tidying == Tidying::Waiting && notices.is_empty();
+        let full = full || self.tidying == Tidying::Waiting;
         // What is fetched now belongs to the next epoch: others may be there.
         let news: Vec<_> = notices
             .iter()
@@ -40,7 +42,12 @@ impl<B: Clone> Homeless<B> {
             .collect();
         self.leaving = self.order.leave_barrier(notices);
         self.opened = None;
+        let (mine, faults) = self.withdraw();
+        self.deferred.extend(faults);
         self.take_in(&news, actions);
+        for page in mine {
+            self.fetch(page, actions);
+        }
         if tidied {
             self.forget(actions);
         } else if full {
@@ -49,12 +56,19 @@ impl<B: Clone> Homeless<B> {
                 self.fetch(page, actions);
             }
         }
+        if self.tidying == Tidying::No {
+            for (thread, page, access) in std::mem::take(&mut self.deferred) {
+                self.fault(thread, page, access, actions)?;
+            }
+        }
         self.settle(actions);
+        Ok(())
     }
 
     /// Lets the program go on after a barrier, if nothing is left to be done.
     pub(super) fn leave_barrier(&mut self, actions: &mut Actions<B>) {
-        if self.tidying == Tidying::Waiting || !self.pending.is_empty() {
+        let fetching = self.tidying == Tidying::Fetching && !self.pending.is_empty();
+        if self.tidying == Tidying::Waiting || fetching {
             return;
         }
         let Some(thread) = self.leaving.take() else {
@@ -62,7 +76,10 @@ impl<B: Clone> Homeless<B> {
         };
         if self.tidying == Tidying::Fetching {
             self.tidying = Tidying::Waiting;
-            self.order.arrive(thread, None, Vec::new(), false, actions);
+            // Nothing, but for threads that take no part in barriers.
+            let last = self.end_interval(actions);
+            let own = std::mem::take(&mut self.own);
+            self.order.arrive(thread, last, own, false, actions);
         } else {
             actions.push(Action::Resume(thread));
         }

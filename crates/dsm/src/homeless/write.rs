@@ -58,6 +58,8 @@ impl<B: Clone> Homeless<B> {
     /// Ends the open interval outside any operation.
     pub(super) fn publish(&mut self, actions: &mut Actions<B>) {
         if let Some(notice) = self.end_interval(actions) {
+            // Others learn of a node's intervals in their order.
+            self.order.demanded(actions);
             self.order.exchange(Request::Publish, Some(notice), actions);
         }
     }

@@ -72,8 +72,8 @@ impl Order {
     }
 
     /// Somebody has seen a page of this node's last interval before the barrier
-    /// could tell of it.
-    pub(super) fn demanded<O: From<Control>, B>(&mut self, actions: &mut Vec<Action<O, B>>) {
+    /// could tell of it, or this node tells of a later one.
+    pub(crate) fn demanded<O: From<Control>, B>(&mut self, actions: &mut Vec<Action<O, B>>) {
         if let Some(last) = self.barrier.last.take() {
             self.exchange(Request::Publish, Some(last), actions);
         }
