@@ -23,6 +23,7 @@ extern "C" fn load() {
 extern "C" fn runtime_finish() {
     runtime::finish();
     if let Some(node) = fathomp_node::start::node() {
+        crate::cluster::races::say(node);
         node.finish();
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::frame::Frame;
 use crate::profile::{Profile, Tally};
+use crate::races::{Changes, Lookout};
 use crate::slots::Slots;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_dsm::{
@@ -20,6 +21,7 @@ pub(crate) struct Hands<'a> {
     pub(crate) transport: &'a dyn Transport,
     pub(crate) slots: &'a Slots,
     pub(crate) profile: &'a Profile,
+    pub(crate) lookout: &'a Lookout,
 }
 
 /// Why a node cannot go on.
@@ -83,6 +85,8 @@ pub(crate) struct Driver<P: Protocol<Blob>> {
     /// Twins not in use.
     spare: Vec<Box<PageBytes>>,
     outgoing: Vec<u8>,
+    /// Where races are looked for.
+    changes: Option<Changes>,
 }
 
 /// Twins kept for the next time.
@@ -102,6 +106,7 @@ impl<P: Protocol<Blob>> Driver<P> {
             kept: HashMap::new(),
             spare: Vec::new(),
             outgoing: Vec::new(),
+            changes: protocol.clock().map(|_| Changes::default()),
             protocol,
         };
         let mut actions = Vec::new();
@@ -158,6 +163,9 @@ impl<P: Protocol<Blob>> Driver<P> {
         pages: PageRange,
         what: Protection,
     ) -> Result<(), Trouble> {
+        if self.changes.is_some() {
+            self.watch_changes(hands, pages, what)?;
+        }
         let twinned = |page| self.twins.contains_key(&page);
         if what != Protection::Watched || !pages.iter().any(twinned) {
             return permit(hands, pages, what);
@@ -168,6 +176,40 @@ impl<P: Protocol<Blob>> Driver<P> {
         }
         let mut pages = pages.iter();
         pages.try_for_each(|page| self.protect(hands, page.into(), what))
+    }
+
+    /// Looks for races: what a home's page was when it became writable, and what has
+    /// changed when it is no longer.
+    fn watch_changes(
+        &mut self,
+        hands: &Hands,
+        pages: PageRange,
+        what: Protection,
+    ) -> Result<(), Trouble> {
+        let Some((changes, (seen, _))) = self.changes.as_mut().zip(self.protocol.clock()) else {
+            return Ok(());
+        };
+        let mut now = Box::new([0; PAGE_BYTES]);
+        if what == Protection::ReadWrite {
+            for page in pages.iter().filter(|page| !self.twins.contains_key(page)) {
+                hands.pages.read(page, &mut now).map_err(Trouble::Permit)?;
+                changes.begin_home(page, seen, now.clone());
+            }
+            return Ok(());
+        }
+        for page in changes.written(pages.iter()) {
+            permit(hands, page.into(), Protection::Read)?;
+            hands.pages.read(page, &mut now).map_err(Trouble::Permit)?;
+            changes.end_home(page, &now);
+        }
+        Ok(())
+    }
+
+    /// The same for a copy, which has a twin now.
+    fn begin_copy(&mut self, page: PageId) {
+        if let Some((changes, (seen, _))) = self.changes.as_mut().zip(self.protocol.clock()) {
+            changes.begin_copy(page, seen);
+        }
     }
 
     fn carry_out(
@@ -190,11 +232,15 @@ impl<P: Protocol<Blob>> Driver<P> {
                     tally.twinned = true;
                     tally.add(DsmCount::WriteFaultsRemote, 1);
                     self.twin(hands, page)?;
+                    self.begin_copy(page);
                 }
                 Action::Diff(pages) => {
                     tally.add(DsmCount::DiffsMade, pages.len() as usize);
                     for page in pages.iter() {
                         let diff = self.compare(hands, page)?;
+                        if let Some(changes) = &mut self.changes {
+                            changes.end_copy(page, &diff);
+                        }
                         self.diffs.insert(page, diff);
                     }
                 }
@@ -227,10 +273,17 @@ impl<P: Protocol<Blob>> Driver<P> {
                     let twin = content.try_into();
                     let twin = twin.map_err(|_| Trouble::Action("a page of another size"))?;
                     self.twins.insert(page, twin);
+                    self.begin_copy(page);
                 }
                 Action::Apply(page, content) => {
                     tally.others[DsmCount::DiffsApplied] += 1;
-                    self.apply(hands, page, &Diff::from_bytes(content)?)?;
+                    let diff = Diff::from_bytes(content)?;
+                    if let Some(changes) = &mut self.changes {
+                        let mut now = Box::new([0; PAGE_BYTES]);
+                        hands.pages.read(page, &mut now).map_err(Trouble::Permit)?;
+                        changes.apply(page, &now, &diff);
+                    }
+                    self.apply(hands, page, &diff)?;
                 }
                 Action::Send(to, message) => {
                     if self.send(hands, to, &message, tally)? == Wake::Woken {
@@ -248,6 +301,9 @@ impl<P: Protocol<Blob>> Driver<P> {
             }
         }
         self.actions = actions;
+        if let Some((changes, (_, interval))) = self.changes.as_mut().zip(self.protocol.clock()) {
+            changes.tell(interval, hands.transport, hands.lookout)?;
+        }
         Ok(wake)
     }
 

@@ -38,6 +38,8 @@ pub(crate) enum Frame<'a> {
     Cancel { region: u64 },
     /// To node 0: the program called `exit` here.
     Exit { code: i32 },
+    /// To node 0, which looks for races: what I changed in a page.
+    Changed(&'a [u8]),
     /// From node 0: the program has ended.
     Leave,
 }
@@ -88,6 +90,7 @@ impl<'a> Frame<'a> {
             Self::Protocol(body) => (of(0, &[]), body),
             Self::Passed { word, order } => (of(1, &[word]), order),
             Self::Leave => (of(2, &[]), none),
+            Self::Changed(body) => (of(12, &[]), body),
             Self::Exit { code } => (of(3, &[u64::from(code.cast_unsigned())]), none),
             Self::Free { address } => (of(4, &[address]), none),
             Self::Answer { thread, value } => (of(5, &[thread.0.into(), value]), none),
@@ -142,6 +145,7 @@ impl<'a> Frame<'a> {
                 }
             }
             2 => words(0).map(|_| Self::Leave)?,
+            12 => Self::Changed(body),
             3 => Self::Exit {
                 code: small(words(1)?[0])?.cast_signed(),
             },

@@ -26,6 +26,7 @@ mod memory;
 mod node;
 mod profile;
 mod quiet;
+pub mod races;
 pub mod sharing;
 mod slots;
 pub mod start;

@@ -14,6 +14,7 @@ use crate::meeting::{Meetings, Outcome, Outcomes};
 use crate::memory;
 use crate::profile::Profile;
 use crate::quiet::{self, Quiet};
+use crate::races::Lookout;
 use crate::slots::{Place, Slot, Slots};
 use crate::waits::Waits;
 use fathomp_base::{NodeId, PageId, ThreadId};
@@ -70,6 +71,7 @@ pub(crate) struct Parts {
     pub(crate) slots: Slots,
     pub(crate) profile: Profile,
     pub(crate) engine: Box<dyn Engine>,
+    pub(crate) lookout: Lookout,
 }
 
 /// This process as a node.
@@ -87,6 +89,7 @@ pub struct Node {
     slots: Slots,
     profile: Profile,
     engine: Mutex<Box<dyn Engine>>,
+    lookout: Lookout,
     /// Whoever holds it receives; what it received last.
     inbox: Mutex<Vec<u8>>,
     /// At node 0.
@@ -131,6 +134,7 @@ impl Node {
             slots,
             profile,
             engine,
+            lookout,
         } = parts;
         Self {
             size,
@@ -145,6 +149,7 @@ impl Node {
             slots,
             profile,
             engine: Mutex::new(engine),
+            lookout,
             inbox: Mutex::new(Vec::new()),
             cells: Mutex::new(Cells::default()),
             meetings: Mutex::new(Meetings::default()),
@@ -179,6 +184,7 @@ impl Node {
             transport: &*self.transport,
             slots: &self.slots,
             profile: &self.profile,
+            lookout: &self.lookout,
         }
     }
 
@@ -379,6 +385,11 @@ impl Node {
             Frame::Protocol(bytes) => {
                 let handled = lock(&self.engine).message(&self.hands(), from, bytes);
                 self.must(handled);
+            }
+            Frame::Changed(told) => {
+                if self.lookout.hear(from, told).is_none() {
+                    self.fail(from, "it told what it changed in a way that makes no sense");
+                }
             }
             Frame::Add {
                 thread,

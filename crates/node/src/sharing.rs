@@ -1,6 +1,7 @@
 //! Which protocol shares memory, and how, as the environment says.
 
 use crate::engine::{Driver, Engine, Hands};
+use crate::races::RACES_VARIABLE;
 use crate::start::StartError;
 use fathomp_base::NodeId;
 use fathomp_dsm::home::{self, Home};
@@ -33,6 +34,8 @@ const MEMORY_MIB_MAX: u32 = 1 << 20;
 pub(crate) struct Sharing {
     protocol: Protocol,
     plain: bool,
+    /// Whether to look for races.
+    races: bool,
 }
 
 /// What is shared.
@@ -59,15 +62,29 @@ pub enum SharingError {
     /// Too little or too much memory, or no number.
     #[error("{MEMORY_VARIABLE} is {0:?}, not a number of MiB from 1 to {MEMORY_MIB_MAX}")]
     Memory(OsString),
+    /// Races are not looked for in that way.
+    #[error("{RACES_VARIABLE} is set, which the homeless protocol knows nothing of: unset it")]
+    Races,
 }
 
 impl Sharing {
     pub(crate) fn from_environment() -> Result<Self, SharingError> {
         let memory = memory(env::var_os(MEMORY_VARIABLE))?;
+        let protocol = protocol(env::var_os(PROTOCOL_VARIABLE), memory)?;
+        let races = env::var_os(RACES_VARIABLE).is_some();
+        if races && protocol != Protocol::Home {
+            return Err(SharingError::Races);
+        }
         Ok(Self {
-            protocol: protocol(env::var_os(PROTOCOL_VARIABLE), memory)?,
+            protocol,
             plain: env::var_os(PLAIN_VARIABLE).is_some(),
+            races,
         })
+    }
+
+    /// Whether to look for races.
+    pub(crate) fn looks_for_races(self) -> bool {
+        self.races
     }
 
     /// Starts the protocol at node `me`.
@@ -80,7 +97,11 @@ impl Sharing {
         shared: Shared,
         hands: &Hands,
     ) -> Result<Box<dyn Engine>, StartError> {
-        let Self { protocol, plain } = self;
+        let Self {
+            protocol,
+            plain,
+            races,
+        } = self;
         let Shared {
             nodes,
             areas,
@@ -94,11 +115,13 @@ impl Sharing {
                     migrate: !plain,
                     prefetch: if plain { 0 } else { PREFETCH },
                     silent_writes: false,
-                    expect_writes: !plain && !loads_acquire,
+                    expect_writes: !plain && !loads_acquire && !races,
                     loads_acquire,
                     fan_in: FAN_IN,
                 };
-                Box::new(Driver::start(Home::new(me, config)?, hands)?)
+                let home = Home::new(me, config)?;
+                let home = if races { home.watching_all() } else { home };
+                Box::new(Driver::start(home, hands)?)
             }
             Protocol::Homeless(mib) => {
                 let config = homeless::Config {

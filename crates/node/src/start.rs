@@ -11,6 +11,7 @@ use crate::layout::{Layout, NODES_MAX};
 use crate::memory;
 use crate::node::{Node, Parts, Size};
 use crate::profile::Profile;
+use crate::races::Lookout;
 use crate::sharing::{Shared, Sharing, SharingError};
 use crate::slots::{Slots, THREADS};
 use crate::waits::{LOADS_VARIABLE, Waits};
@@ -282,11 +283,13 @@ impl Forming {
         let transport = fabric.join(me).map_err(StartError::Connect)?;
         let slots = Slots::new();
         let profile = Profile::new(THREADS);
+        let lookout = Lookout::new(sharing.looks_for_races());
         let hands = Hands {
             pages: &pages,
             transport: &transport,
             slots: &slots,
             profile: &profile,
+            lookout: &lookout,
         };
         let memory = Shared {
             nodes: size.nodes,
@@ -305,6 +308,7 @@ impl Forming {
             slots,
             profile,
             engine,
+            lookout,
         });
         let node = Box::leak(Box::new(node));
         node.now_doing(Doing::Compute);

@@ -12,7 +12,7 @@ mod waits;
 
 pub use waits::Wait;
 
-pub use place::describe;
+pub use place::{describe, is_linkage, variable};
 
 use fathomp_sys::text_patch::Site;
 use object::read::elf::{ElfFile64, FileHeader};

@@ -10,5 +10,6 @@ pub mod heap;
 pub mod io;
 pub mod mappings;
 mod next;
+pub(crate) mod races;
 pub mod signals;
 pub mod start;

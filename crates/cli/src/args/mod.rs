@@ -149,6 +149,10 @@ pub(crate) struct Run {
     pub(crate) threads: Option<ThreadCount>,
     #[command(flatten)]
     pub(crate) cluster: Cluster,
+    /// Name at the end, on standard error, variables of which two nodes changed the
+    /// same bytes without synchronisation in between.
+    #[arg(long)]
+    pub(crate) check_races: bool,
     #[command(flatten)]
     pub(crate) program: Program,
 }

@@ -1,6 +1,6 @@
 //! `fathomp run`: a program on our runtime, and nothing else.
 
-use crate::args::Run;
+use crate::args::{Dsm, Run};
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, library, variables};
 use crate::program;
@@ -14,6 +14,13 @@ struct Answer {
 }
 
 pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
+    let home = plan.cluster.nodes > 1 && plan.cluster.dsm == Dsm::Home;
+    if plan.check_races && !home {
+        return Err(Failure::new(
+            "--check-races compares what nodes of the home-based protocol change: give --nodes 2 or more and --dsm home, or leave it out",
+        )
+        .with_code(exit::USAGE));
+    }
     let program = program::examine(&plan.program.command)?;
     if let Some(warning) = program.on_nodes(plan.cluster.nodes)? {
         voice.warn(warning);
@@ -35,10 +42,14 @@ pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
 
 fn start_and_wait(plan: &Run, program: &program::Program, voice: Voice) -> Result<Ended, Failure> {
     let unpacked = fathomp_runtime::unpack()?;
+    let mut variables = variables(plan.threads, plan.cluster);
+    if plan.check_races {
+        variables.push(("FATHOMP_DSM_RACES", "1".into()));
+    }
     let launch = Launch {
         program,
         library: Some(library(&unpacked, plan.cluster)),
-        variables: variables(plan.threads, plan.cluster),
+        variables,
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(voice),
         stderr: Stderr::Inherit,

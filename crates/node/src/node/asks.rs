@@ -8,6 +8,7 @@ use crate::frame::Frame;
 use crate::look;
 use crate::memory::{self, Released};
 use crate::profile::Since;
+use crate::races::Found;
 use fathomp_base::NodeId;
 use fathomp_dsm::{LockId, Operation};
 use fathomp_sys::cluster::deferral;
@@ -137,6 +138,7 @@ impl Node {
         self.epoch.store(epoch.wrapping_add(1), Ordering::Relaxed);
         if self.me() == NodeId(0) {
             lock(&self.cells).pass_barrier();
+            self.lookout.meet();
         }
         self.return_blocks();
         *lock(&self.order) = outcome.order;
@@ -201,6 +203,14 @@ impl Node {
 
     pub(crate) fn cancelled(&self) -> u64 {
         self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that two nodes changed without order, if such were looked for, at node 0.
+    #[must_use]
+    pub fn races(&self) -> Option<Found> {
+        let _inside = deferral::enter();
+        let found = self.lookout.found(|page| self.pages.address_of(page));
+        found.filter(|_| self.me() == NodeId(0))
     }
 
     /// Whether an address is one of the memory that nodes share.
