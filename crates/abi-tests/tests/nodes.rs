@@ -40,10 +40,6 @@ const SIZES: [(usize, usize); 3] = [(2, 1), (3, 1), (2, 2)];
 /// How nodes share memory.
 const PROTOCOLS: [&str; 2] = ["home", "homeless"];
 
-/// Its threads touch pages while their node is at a barrier, which the homeless
-/// protocol does not know how to answer yet.
-const NOT_HOMELESS: &str = "process/pthreads";
-
 fn check(
     program: &program::Program,
     shared: &Shared,
@@ -56,15 +52,11 @@ fn check(
         .map_err(|e| format!("no temporary directory: {e}"))?;
     let directory = directory.path();
     let clusters = sizes.iter().flat_map(|&(nodes, threads)| {
-        let fits = |protocol: &&str| *protocol == "home" || program.name != NOT_HOMELESS;
-        PROTOCOLS
-            .into_iter()
-            .filter(fits)
-            .map(move |protocol| Cluster {
-                nodes,
-                threads,
-                protocol,
-            })
+        PROTOCOLS.into_iter().map(move |protocol| Cluster {
+            nodes,
+            threads,
+            protocol,
+        })
     });
     let clusters: Vec<_> = clusters.collect();
     compare::check_on_nodes(program, &shared.libraries, runtime, directory, &clusters)
