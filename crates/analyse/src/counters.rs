@@ -28,6 +28,7 @@ impl Counts {
         };
         add_some(&mut self.cycles, reading.cycles);
         add_some(&mut self.instructions, reading.instructions);
+        add_some(&mut self.processor_ns, reading.processor_ns);
     }
 
     /// Adds `other`.
@@ -43,6 +44,7 @@ impl Counts {
         };
         add_some(&mut self.cycles, other.cycles);
         add_some(&mut self.instructions, other.instructions);
+        add_some(&mut self.processor_ns, other.processor_ns);
     }
 }
 

@@ -92,6 +92,12 @@ pub struct ProgramFacts {
     pub nodes: u32,
     /// How it ended; none if that is unknown.
     pub outcome: Option<Outcome>,
+    /// Fraction of the usable processors' time that other programs took
+    /// meanwhile; none if that is unknown.
+    pub others_used: Option<f64>,
+    /// Processor time of all its processes and all their threads, those that
+    /// serve other nodes included; none if that is unknown.
+    pub processor_ns: Option<u64>,
 }
 
 /// A process that used OpenMP.
@@ -374,6 +380,8 @@ pub struct Counts {
     pub cycles: Option<f64>,
     /// Instructions retired in user mode.
     pub instructions: Option<f64>,
+    /// Time on a processor.
+    pub processor_ns: Option<f64>,
 }
 
 /// A worksharing loop (or `sections`, or taskloop).

@@ -14,6 +14,8 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// Context switches because the thread was preempted.
     pub involuntary_switches: u64,
+    /// Time on a processor, to the microsecond.
+    pub processor_ns: u64,
 }
 
 /// Events of the calling thread. One system call.
@@ -29,6 +31,10 @@ pub fn thread_usage() -> Usage {
         major_faults: usage.ru_majflt as u64,
         voluntary_switches: usage.ru_nvcsw as u64,
         involuntary_switches: usage.ru_nivcsw as u64,
+        processor_ns: [usage.ru_utime, usage.ru_stime]
+            .iter()
+            .map(|time| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000)
+            .sum(),
     }
 }
 

@@ -43,6 +43,12 @@ pub struct Meta {
     pub wall_ns: Option<u64>,
     /// How the program ended, once it has ended.
     pub outcome: Option<Outcome>,
+    /// Fraction of the usable processors' time that other programs took
+    /// meanwhile, if that could be measured.
+    pub others_used: Option<f64>,
+    /// Processor time of all the program's processes and all their threads,
+    /// once it has ended.
+    pub processor_ns: Option<u64>,
     /// Where the program's processes leave their records until they are moved
     /// here; a recorder that was killed leaves some behind.
     pub live: Option<PathBuf>,

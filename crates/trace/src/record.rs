@@ -159,4 +159,6 @@ pub struct Counters {
     pub cycles: Option<u64>,
     /// Instructions retired in user mode.
     pub instructions: Option<u64>,
+    /// Time on a processor.
+    pub processor_ns: Option<u64>,
 }

@@ -22,7 +22,7 @@ pub(crate) const INTERVAL_WORDS: usize = 3;
 /// Words of a loop.
 pub(crate) const LOOP_WORDS: usize = 7;
 /// Most words of a counter reading.
-pub(crate) const COUNTERS_WORDS: usize = 3 + 6;
+pub(crate) const COUNTERS_WORDS: usize = 3 + 7;
 /// Words of the mark that a thread begins.
 pub(crate) const THREAD_BEGIN_WORDS: usize = 3;
 /// Words of the mark that a thread ends.
@@ -258,6 +258,7 @@ pub(crate) fn write_counters(sink: &mut impl Sink, reading: &CounterReading) {
         some(counts.involuntary_switches),
         counts.cycles,
         counts.instructions,
+        counts.processor_ns,
     ];
     let mask = (0..values.len()).fold(0_u64, |mask, i| mask | u64::from(values[i].is_some()) << i);
     let length = 3 + u64::from(mask.count_ones());
@@ -421,7 +422,7 @@ impl Body<'_> {
 
     fn counters(&self) -> Result<CounterReading, Malformed> {
         let mask = self.first >> 16 & 0xffff;
-        let mut values = [None; 6];
+        let mut values = [None; 7];
         let mut words = self.rest.iter().skip(2);
         for (number, value) in values.iter_mut().enumerate() {
             if mask & 1 << number != 0 {
@@ -440,6 +441,7 @@ impl Body<'_> {
                 involuntary_switches: values[3].unwrap_or(0),
                 cycles: values[4],
                 instructions: values[5],
+                processor_ns: values[6],
             },
         })
     }

@@ -1,6 +1,8 @@
 //! How much of the processors others used while something was measured.
 
 use super::cpus_allowed;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use std::fs;
 
 /// Readings of the kernel's accounts at one moment.
@@ -10,6 +12,7 @@ use std::fs;
 #[derive(Debug)]
 pub(crate) struct Meter {
     begin: Option<Accounts>,
+    children_ns: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +29,16 @@ struct Accounts {
 impl Meter {
     /// Begins to measure.
     pub(crate) fn start() -> Self {
-        Self { begin: now() }
+        Self {
+            begin: now(),
+            children_ns: children_ns(),
+        }
+    }
+
+    /// Processor time of the descendants that have been waited for since the
+    /// start, to the microsecond.
+    pub(crate) fn processor_ns(&self) -> Option<u64> {
+        Some(children_ns()?.saturating_sub(self.children_ns?))
     }
 
     /// Fraction of the usable processors' time that others have used since the
@@ -43,6 +55,15 @@ impl Meter {
         let own = end.own.saturating_sub(begin.own);
         Some(busy.saturating_sub(own) as f64 / all as f64)
     }
+}
+
+fn children_ns() -> Option<u64> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
+    let times = [usage.user_time(), usage.system_time()];
+    let micros = times
+        .iter()
+        .map(|time| u64::try_from(time.num_microseconds()));
+    micros.sum::<Result<u64, _>>().ok()?.checked_mul(1000)
 }
 
 fn now() -> Option<Accounts> {

@@ -87,7 +87,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         library: library.to_owned(),
     })?;
     let ended = running.wait()?;
-    let others = meter.others();
+    let (others, processor_ns) = (meter.others(), meter.processor_ns());
     let drained = drain.finish();
 
     let mut problems = drained.problems;
@@ -102,6 +102,10 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         drained.records > 0,
         &drained.runtimes,
     ));
+    writer.update(|meta| {
+        meta.others_used = others;
+        meta.processor_ns = processor_ns;
+    })?;
     writer.finish(ended.outcome, ended.wall, problems.clone())?;
     Ok(Recorded {
         ended,

@@ -243,6 +243,7 @@ fn counts(faults: f64) -> Counts {
         involuntary_switches: (faults / 40.0).round(),
         cycles: Some(faults * 6.1e6),
         instructions: Some(faults * 9.3e6),
+        processor_ns: None,
     }
 }
 
@@ -432,6 +433,8 @@ fn program(threads: u32) -> ProgramFacts {
         threads_asked: Some(threads),
         nodes: 1,
         outcome: Some(Outcome::Exited(0)),
+        others_used: Some(0.02),
+        processor_ns: None,
     }
 }
 

@@ -55,6 +55,7 @@ pub(crate) fn extreme(fraction: f64) -> Analysis {
         involuntary_switches: fraction,
         cycles: Some(fraction),
         instructions: Some(fraction),
+        processor_ns: Some(fraction),
     };
     let efficiency = Efficiency {
         parallel: fraction,

@@ -136,6 +136,7 @@ fn add_counters(a: &Counters, b: &Counters) -> Counters {
             .saturating_add(b.involuntary_switches),
         cycles: both(a.cycles, b.cycles),
         instructions: both(a.instructions, b.instructions),
+        processor_ns: both(a.processor_ns, b.processor_ns),
     }
 }
 

@@ -46,6 +46,7 @@ impl Sampler {
             voluntary_switches: grown(|usage| usage.voluntary_switches),
             involuntary_switches: grown(|usage| usage.involuntary_switches),
             cycles: hardware.map(|(now, before)| now.cycles.saturating_sub(before.cycles)),
+            processor_ns: Some(grown(|usage| usage.processor_ns)),
             instructions: hardware
                 .map(|(now, before)| now.instructions.saturating_sub(before.instructions)),
         }

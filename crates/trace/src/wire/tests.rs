@@ -74,6 +74,7 @@ fn other() -> impl Strategy<Value = Record> {
                     involuntary_switches: number % 2,
                     cycles: (kind > 2).then_some(number),
                     instructions: (kind > 3).then_some(0),
+                    processor_ns: (kind > 1).then_some(number),
                     ..Counters::default()
                 },
             });
