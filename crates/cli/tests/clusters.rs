@@ -99,6 +99,11 @@ fn what_makes_no_sense_is_refused() {
         "predict r --model sdp-crit --cluster gige_amd --machine m.json",
         "predict r --model sdp-crit --cluster gige_amd --sequential 0",
         "predict r --sequential 1",
+        "predict r --model nodes",
+        "predict r --model nodes --cluster gige_amd --without wrok",
+        "predict r --model nodes --cluster gige_amd --f 0",
+        "predict r --model nodes --cluster gige_amd --sequential 1",
+        "predict --counts c.csv --model nodes --cluster gige_amd",
         "predict --counts c.csv --model sdp --cluster gige_amd",
         "predict --counts c.csv --model sdp-agg --cluster gige_amd --f 2",
         "predict --counts c.csv --model sdp-agg --cluster gige_amd --f NaN",
@@ -178,4 +183,5 @@ fn recordings_of_one_node_have_no_faults_to_count() {
     let line = "predict r --model sdp-crit --cluster gige_amd";
     run(here, line).refused(1, "--nodes");
     run(here, &format!("{line} --sequential 1")).refused(1, "--nodes");
+    run(here, "predict r --model nodes --cluster gige_amd").refused(1, "--nodes");
 }

@@ -245,7 +245,44 @@ fn predictions_are_held_against_what_was_observed() {
     let validated = ended.succeeded().json();
     assert_eq!(validated["schema"], "fathomp.validation");
     assert_eq!(validated["rows"][0]["threads"], 2);
+    let whole_ns = |options: &str| {
+        let line = format!("predict on-1 on-2 --model nodes --cluster gige_amd --json {options}");
+        let json = run(directory.path(), &line).succeeded().json();
+        let point = json["programs"][0]["points"][0].clone();
+        let terms = point["terms"].as_object().unwrap().values();
+        let sum: f64 = terms.map(|term| term.as_f64().unwrap()).sum();
+        let time_ns = point["time_ns"].as_f64().unwrap();
+        assert!((sum / time_ns - 1.0).abs() < 1e-9);
+        assert_eq!(point["threads"], 2);
+        (time_ns, point["terms"]["barriers_ns"].as_f64().unwrap())
+    };
+    let (time_ns, barriers_ns) = whole_ns("");
+    assert!(barriers_ns > 0.0);
+    let (less_ns, none_ns) = whole_ns("--without barriers,sharing");
+    assert_eq!(none_ns, 0.0);
+    assert!((time_ns - less_ns - barriers_ns).abs() < 1.0);
+    run(
+        directory.path(),
+        "report on-1 on-2 --cluster gige_amd -o page.html",
+    )
+    .succeeded();
+    let page = fs::read_to_string(directory.path().join("page.html")).unwrap();
+    assert!(page.contains("id=\"nodes\"") && page.contains("id=\"nodes-table\""));
+    let facts = run(directory.path(), "regions on-2 --json")
+        .succeeded()
+        .json();
+    assert!(facts["program"]["processor_ns"].as_u64() > Some(0));
     for (line, code, words) in [
+        (
+            "predict on-1 on-2 --model nodes --cluster gige_amd --at 4",
+            1,
+            "only on 2",
+        ),
+        (
+            "predict on-2 --model nodes --cluster gige_amd",
+            1,
+            "1 thread",
+        ),
         ("predict --validate on-1", 1, "1 thread"),
         ("predict --validate on-2", 1, "1 thread"),
         (

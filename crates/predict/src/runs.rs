@@ -140,6 +140,7 @@ impl<'a> Runs<'a> {
         let mut groups: Vec<Group<'a>> = groups
             .into_iter()
             .map(|(threads, mut runs)| {
+                leave_out_disturbed(&mut runs, &mut warnings);
                 runs.sort_by(|a, b| a.wall.total_cmp(&b.wall));
                 let noise = noise(&runs);
                 Group {
@@ -194,6 +195,25 @@ impl<'a> Runs<'a> {
             .flat_map(|group| &group.runs)
             .flat_map(|run| run.regions.keys().map(String::as_str))
             .collect()
+    }
+}
+
+/// How much more of the processors others may have used during a run than during the
+/// quietest with as many threads.
+const MORE_DISTURBED: f64 = 0.1;
+
+/// Where some runs were disturbed by other programs more than others were, these say
+/// nothing that the others do not say better.
+fn leave_out_disturbed(runs: &mut Vec<Run<'_>>, warnings: &mut Vec<String>) {
+    let used = |run: &Run<'_>| run.analysis.program.others_used.unwrap_or(0.0);
+    let least = runs.iter().map(used).fold(1.0, f64::min);
+    let all = runs.len();
+    runs.retain(|run| used(run) <= least + MORE_DISTURBED);
+    if runs.len() < all {
+        push(
+            warnings,
+            "Recordings that other programs disturbed more than others with as many threads were left out.",
+        );
     }
 }
 

@@ -5,8 +5,8 @@
 
 use crate::runs::{PredictError, Runs, threads_of};
 use crate::sdp::{
-    self, Beside, Cluster, ClusterError, Counted, NodesTime, Protocol, RecordingsError,
-    mean_relative_error,
+    self, Beside, Cluster, ClusterError, Counted, NodesInterval, NodesRegion, NodesTerms,
+    NodesTime, Precision, Protocol, RecordingsError, mean_relative_error,
 };
 use crate::{Options, predict};
 use fathomp_analyse::Analysis;
@@ -73,12 +73,19 @@ pub struct Row {
     pub runs: u32,
     /// Threads that shared processors: their time is also waiting for these.
     pub oversubscribed: bool,
+    /// Part of the processors' time that the program itself took, with all its threads
+    /// and those that serve other nodes; none if that was not recorded.
+    pub processors_used: Option<f64>,
     /// Median time with one thread over the median with so many.
     pub speedup_observed: f64,
     /// In the order of [`Predictor`]; those who cannot say are left out.
     pub predictions: Vec<Cell>,
     /// What the time of our model of nodes consists of; none without counts.
     pub nodes: Option<NodesTime>,
+    /// The same region by region.
+    pub nodes_regions: Vec<NodesRegion>,
+    /// Where that time is expected, nine times of ten.
+    pub nodes_interval: Option<NodesInterval>,
 }
 
 /// A predicted speedup.
@@ -105,6 +112,9 @@ pub struct PredictorError {
     pub programs: u32,
     /// Mean of |predicted - observed| / observed.
     pub mean_relative_error: f64,
+    /// Programs whose observed speedup lies in the predictor's interval; none if it
+    /// gives no intervals.
+    pub inside: Option<u32>,
 }
 
 /// A cluster, and which of its prices are meant.
@@ -116,6 +126,8 @@ pub struct Priced<'a> {
     pub protocol: Option<Protocol>,
     /// Size of a diff to a home; none: a page.
     pub diff_bytes: Option<u32>,
+    /// Terms that our model of nodes leaves out.
+    pub without: NodesTerms,
 }
 
 /// Why nothing can be validated.
@@ -167,6 +179,7 @@ pub fn validate(
         return Err(PredictError::Nothing.into());
     }
     let (mut rows, mut counted) = (Vec::new(), false);
+    let mut precisions = Vec::new();
     for (name, analyses) in &programs {
         let runs = Runs::new(analyses)?;
         let alone_ns = runs.median(1).ok_or_else(|| ValidateError::Alone {
@@ -184,7 +197,10 @@ pub fn validate(
             let mut predictions = vec![cell(Predictor::Ideal, threads.into(), observed)];
             predictions.extend(fitted(analyses, threads, alone_ns, observed, options)?);
             let counts = published.remove(&threads);
-            let nodes = counts.as_ref().and_then(|counts| counts.nodes);
+            let nodes = counts.as_ref().and_then(|counts| counts.nodes.clone());
+            let nodes_regions = nodes.unwrap_or_default();
+            let times = nodes_regions.iter().map(|region| &region.time);
+            let nodes = (!nodes_regions.is_empty()).then(|| times.sum::<NodesTime>());
             predictions.extend(nodes.map(|time| {
                 let speedup = alone_ns / time.time_ns();
                 cell(Predictor::Nodes, speedup, observed)
@@ -195,9 +211,18 @@ pub fn validate(
                 threads,
                 runs: group.runs.len() as u32,
                 oversubscribed: processors.is_some_and(|most| threads > most),
+                processors_used: processors
+                    .and_then(|all| processors_used(group.middle().analysis, all)),
                 speedup_observed: observed,
                 predictions,
                 nodes,
+                nodes_regions,
+                nodes_interval: None,
+            });
+            precisions.push(Precision {
+                work: runs.groups[0].noise,
+                measured: priced.is_some_and(|priced| priced.cluster.measured.is_some()),
+                seen: None,
             });
         }
     }
@@ -207,6 +232,7 @@ pub fn validate(
     if priced.is_some() && !counted {
         return Err(RecordingsError::NoCounts.into());
     }
+    expect(&mut rows, &precisions);
     Ok(Validated {
         schema: SCHEMA,
         version: VERSION,
@@ -218,6 +244,53 @@ pub fn validate(
             .collect(),
         rows,
     })
+}
+
+fn processors_used(analysis: &Analysis, processors: u32) -> Option<f64> {
+    let all_ns = analysis.wall_ns as f64 * f64::from(processors);
+    let own_ns = analysis.program.processor_ns? as f64;
+    (all_ns > 0.0).then(|| (own_ns / all_ns).min(1.0))
+}
+
+/// Programs that must tell how far off our model of nodes is, before they are heard.
+const HEARD_FROM: usize = 3;
+
+/// Gives the times of our model of nodes their intervals: a program's from the
+/// precision of what went in and from how far off those of the others are.
+fn expect(rows: &mut [Row], precisions: &[Precision]) {
+    let off: Vec<Option<f64>> = rows.iter().map(off).collect();
+    for at in 0..rows.len() {
+        let Some(time) = rows[at].nodes else { continue };
+        let others = rows.iter().zip(&off).filter(|(other, _)| {
+            other.threads == rows[at].threads && other.program != rows[at].program
+        });
+        let others: Vec<f64> = others.filter_map(|(_, off)| *off).collect();
+        let squares: f64 = others.iter().map(|off| off * off).sum();
+        let seen = (others.len() >= HEARD_FROM).then(|| (squares / others.len() as f64).sqrt());
+        let interval = sdp::interval(
+            &time,
+            &Precision {
+                seen,
+                ..precisions[at]
+            },
+        );
+        let row = &mut rows[at];
+        row.nodes_interval = Some(interval);
+        for cell in &mut row.predictions {
+            if cell.predictor == Predictor::Nodes {
+                // Of the same sequential time.
+                let observed_ns = time.time_ns() * cell.speedup / row.speedup_observed;
+                cell.inside = Some((interval.low_ns..=interval.high_ns).contains(&observed_ns));
+            }
+        }
+    }
+}
+
+/// ln(predicted / observed) time of our model of nodes.
+fn off(row: &Row) -> Option<f64> {
+    let mut cells = row.predictions.iter();
+    let cell = cells.find(|cell| cell.predictor == Predictor::Nodes)?;
+    Some((row.speedup_observed / cell.speedup).ln())
 }
 
 fn cell(predictor: Predictor, speedup: f64, observed: f64) -> Cell {
@@ -271,7 +344,7 @@ fn fitted(
 
 /// What counts say of a number of threads.
 struct FromCounts {
-    nodes: Option<NodesTime>,
+    nodes: Option<Vec<NodesRegion>>,
     published: Vec<Cell>,
 }
 
@@ -332,9 +405,14 @@ fn published(
                 alone,
                 processors: Some(runs.processors()).filter(|known| *known > 0),
                 cluster: priced.cluster,
+                protocol,
                 prices: &prices,
             };
-            sdp::nodes(one, &beside)
+            let mut regions = sdp::nodes(one, &beside)?;
+            for region in &mut regions {
+                region.time = region.time.without(priced.without);
+            }
+            Some(regions)
         });
         let from_counts = FromCounts {
             published: found.collect(),
@@ -358,15 +436,17 @@ fn errors(rows: &[Row]) -> Vec<PredictorError> {
         .filter_map(|(predictor, threads)| {
             let same =
                 |row: &Row, cell: &Cell| row.threads == threads && cell.predictor == predictor;
-            let pairs: Vec<(f64, f64)> = all()
-                .filter(|(row, cell)| same(row, cell))
+            let of_kind = || all().filter(|(row, cell)| same(row, cell));
+            let pairs: Vec<(f64, f64)> = of_kind()
                 .map(|(row, cell)| (cell.speedup, row.speedup_observed))
                 .collect();
+            let inside: Option<Vec<bool>> = of_kind().map(|(_, cell)| cell.inside).collect();
             Some(PredictorError {
                 predictor,
                 threads,
                 programs: pairs.len() as u32,
                 mean_relative_error: mean_relative_error(&pairs)?,
+                inside: inside.map(|all| all.iter().filter(|inside| **inside).count() as u32),
             })
         })
         .collect()
@@ -400,12 +480,21 @@ fn other_network(analyses: &[&Analysis], cluster: &Cluster) -> Option<String> {
 }
 
 fn warnings(rows: &[Row]) -> Vec<String> {
-    let shared = rows.iter().filter(|row| row.oversubscribed);
-    let shared: BTreeSet<u32> = shared.map(|row| row.threads).collect();
+    let shared = || rows.iter().filter(|row| row.oversubscribed);
     let mut warnings = Vec::new();
-    if let Some(least) = shared.first() {
+    if let Some(least) = shared().map(|row| row.threads).min() {
+        let used = shared().filter_map(|row| row.processors_used);
+        let busy = used.fold(0.0, f64::max);
+        let busy = if busy > 0.0 {
+            format!(
+                ", which the programs themselves kept busy for up to {:.0} % of the time",
+                100.0 * busy
+            )
+        } else {
+            String::new()
+        };
         warnings.push(format!(
-            "Runs with {least} threads or more shared processors: what was observed holds their waiting for one another, of which our model of nodes knows only that they work more slowly, and the others nothing."
+            "Runs with {least} threads or more shared processors{busy}: what was observed holds their waiting for one another, of which our model of nodes knows only that they work more slowly, and the others nothing. Work is divided as the threads' time on processors was."
         ));
     }
     let once = rows.iter().filter(|row| row.runs < 3).count();

@@ -4,7 +4,9 @@ use fathomp_analyse::testing::demo;
 use fathomp_analyse::{Analysis, Dsm, Options as AnalyseOptions, State, Times, analyse};
 use fathomp_predict::Options;
 use fathomp_predict::machine::{Machine, MachineError};
-use fathomp_predict::sdp::{Beside, Protocol, RecordingsError, Synchronisation, nodes};
+use fathomp_predict::sdp::{
+    Beside, NodesTerm, NodesTerms, NodesTime, Protocol, RecordingsError, Synchronisation, nodes,
+};
 use fathomp_predict::sdp::{Cluster, ClusterError, Measured, Network, Priced as Price};
 use fathomp_predict::validate::{Predictor, Priced, ValidateError, Validated, validate};
 use std::collections::BTreeMap;
@@ -35,6 +37,7 @@ fn ask(recordings: &[Analysis], cluster: Option<&Cluster>) -> Result<Validated, 
         cluster,
         protocol: None,
         diff_bytes: None,
+        without: NodesTerms::NONE,
     });
     validate(&analyses, &Options::default(), priced)
 }
@@ -188,9 +191,14 @@ fn our_model_of_nodes_adds_what_the_published_leave_out() {
         alone: &alone,
         processors: None,
         cluster: &cluster,
+        protocol: Protocol::Home,
         prices: &prices,
     };
-    let time = nodes(&two, &beside).unwrap();
+    let whole = |analysis: &Analysis, beside: &Beside<'_>| -> NodesTime {
+        let regions = nodes(analysis, beside).unwrap();
+        regions.iter().map(|region| &region.time).sum()
+    };
+    let time = whole(&two, &beside);
     let close = |found: f64, expected_us: f64| {
         assert!(
             (found - expected_us * 1e3).abs() < 1.0,
@@ -199,17 +207,17 @@ fn our_model_of_nodes_adds_what_the_published_leave_out() {
     };
     // The first thread is slower: 60 ms and few faults against 10 ms and many,
     // and that of 84 ms with one thread.
-    close(time.serial_ns, 4_000.0);
-    close(time.work_ns, 42_000.0);
-    close(time.imbalance_ns, 30_000.0);
-    close(time.sharing_ns, 0.0);
-    close(time.fetches_ns, 3.0 * 295.3);
+    close(time[NodesTerm::Serial], 4_000.0);
+    close(time[NodesTerm::Work], 42_000.0);
+    close(time[NodesTerm::Imbalance], 30_000.0);
+    close(time[NodesTerm::Sharing], 0.0);
+    close(time[NodesTerm::Fetches], 3.0 * 295.3);
     // All its fetches are made while the other fetches as well.
-    close(time.contention_ns, 3.0 * (400.0 - 295.3));
-    close(time.barriers_ns, 7.0 * 150.0);
-    close(time.locks_ns, 6.0 * 130.0);
-    close(time.flushes_ns, 1.0);
-    let sum: f64 = time.terms().iter().map(|(_, time_ns)| time_ns).sum();
+    close(time[NodesTerm::Contention], 3.0 * (400.0 - 295.3));
+    close(time[NodesTerm::Barriers], 7.0 * 150.0);
+    close(time[NodesTerm::Locks], 6.0 * 130.0);
+    close(time[NodesTerm::Flushes], 1.0);
+    let sum: f64 = time.terms().map(|(_, time_ns)| time_ns).sum();
     close(time.time_ns(), sum * 1e-3);
 
     // Without measured synchronisation, latency is all that is known of it.
@@ -218,26 +226,123 @@ fn our_model_of_nodes_adds_what_the_published_leave_out() {
         cluster: &published,
         ..beside
     };
-    let time = nodes(&two, &unmeasured).unwrap();
-    close(time.barriers_ns, 7.0 * 2.0 * 62.5);
-    close(time.locks_ns, 6.0 * 62.5);
-    close(time.contention_ns, 0.0);
+    let time = whole(&two, &unmeasured);
+    close(time[NodesTerm::Barriers], 7.0 * 2.0 * 62.5);
+    // The thread with four of them asks and is answered four times.
+    close(time[NodesTerm::Locks], 4.0 * 2.0 * 62.5);
+    close(time[NodesTerm::Contention], 0.0);
 
     // One processor for both.
     let shared = Beside {
         processors: Some(1),
         ..beside
     };
-    close(nodes(&two, &shared).unwrap().sharing_ns, 72_000.0);
+    close(whole(&two, &shared)[NodesTerm::Sharing], 72_000.0);
 
     // So much application time that it was spent looking.
     computed(&mut two, 1, &[200_000_000, 20_000_000], &[slow, quick]);
-    let time = nodes(&two, &beside).unwrap();
-    close(time.work_ns, 42_000.0);
-    close(time.imbalance_ns, 0.0);
+    let time = whole(&two, &beside);
+    close(time[NodesTerm::Work], 42_000.0);
+    close(time[NodesTerm::Imbalance], 0.0);
 
     two.program.nodes = 1;
     assert!(nodes(&two, &beside).is_none());
+}
+
+#[test]
+fn diffs_cost_what_they_hold_and_wait_for_those_of_others() {
+    let cluster = measured();
+    let prices = cluster.prices(Protocol::Home, None).unwrap().prices;
+    let mut alone = recording("a", 1, 1);
+    computed(&mut alone, 1, &[0], &[Dsm::default()]);
+    let mut three = recording("a", 3, 1);
+    three.program.nodes = 3;
+    three.regions.truncate(2);
+    computed(&mut three, 0, &[0], &[Dsm::default()]);
+    let home = Dsm {
+        pages_served: 200,
+        diffs_applied: 20,
+        bytes_sent: 200 * (4096 + 64),
+        ..Dsm::default()
+    };
+    // 1000 bytes each, and as much for the messages as is taken off for them.
+    let writer = Dsm {
+        fetch_faults: 100,
+        diffs_sent: 10,
+        bytes_sent: 10_000 + 100 * 64,
+        ..Dsm::default()
+    };
+    computed(&mut three, 1, &[0, 0, 0], &[home, writer, writer]);
+    let beside = Beside {
+        alone: &alone,
+        processors: None,
+        cluster: &cluster,
+        protocol: Protocol::Home,
+        prices: &prices,
+    };
+    let regions = nodes(&three, &beside).unwrap();
+    let time: NodesTime = regions.iter().map(|region| &region.time).sum();
+    let per_byte_us = prices.diff_to_home_us / 2568.0;
+    let close = |found: f64, expected_us: f64| {
+        let off = (found * 1e-3 - expected_us).abs();
+        assert!(off < 1e-6 * expected_us, "{found} {expected_us}");
+    };
+    close(time[NodesTerm::Diffs], 10_000.0 * per_byte_us);
+    // Two ask one home, each 100 times: the second finds the first's page on the link
+    // for so much of the time. And all of the other's diffs come in there too. The
+    // first of the three fetches nothing.
+    let page_us = 4160.0 / 103.4;
+    let queued_us = 100.0 * page_us * page_us / prices.fetch_us;
+    let diffs_us = 10_000.0 / 103.4;
+    let exchange_us = 100.0 / 2.0 * (400.0 - 295.3);
+    close(
+        time[NodesTerm::Contention],
+        queued_us + diffs_us + exchange_us,
+    );
+    // A published price is of a diff, whatever it holds.
+    let published = Cluster {
+        measured: None,
+        ..cluster.clone()
+    };
+    let beside = Beside {
+        cluster: &published,
+        ..beside
+    };
+    let regions = nodes(&three, &beside).unwrap();
+    close(
+        regions[1].time[NodesTerm::Diffs],
+        10.0 * prices.diff_to_home_us,
+    );
+}
+
+#[test]
+fn intervals_hold_what_others_were_off_by() {
+    let gige = Cluster::find(Path::new("gige_amd")).unwrap();
+    let ask = |off: f64| {
+        let mut recordings = Vec::new();
+        for (program, factor) in [("a", 1.0), ("b", off), ("c", 1.0 / off), ("d", off)] {
+            recordings.push(recording(program, 1, 1_000_000_000));
+            let mut two = on_nodes(program, 2, 1);
+            two.program.nodes = 2;
+            recordings.push(two);
+            let validated = ask(&recordings, Some(&gige)).unwrap();
+            let row = validated.rows.iter().find(|row| row.program == program);
+            let predicted_ns = row.unwrap().nodes.unwrap().time_ns();
+            recordings.last_mut().unwrap().wall_ns = (predicted_ns * factor) as u64;
+        }
+        ask(&recordings, Some(&gige)).unwrap()
+    };
+    let width = |validated: &Validated| {
+        let interval = validated.rows[0].nodes_interval.unwrap();
+        interval.high_ns / interval.low_ns
+    };
+    let (near, far) = (ask(1.01), ask(2.0));
+    assert!(width(&far) > width(&near) && width(&far) > 2.0);
+    for validated in [near, far] {
+        let ours = validated.errors.iter();
+        let mut ours = ours.filter(|error| error.predictor == Predictor::Nodes);
+        assert_eq!(ours.next().unwrap().inside, Some(4));
+    }
 }
 
 #[test]

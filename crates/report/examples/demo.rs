@@ -44,6 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         (
             "whole.html",
             Input {
+                nodes: None,
                 analyses: &whole,
                 prediction: Some(&outlook),
                 notes: &[],
@@ -52,6 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         (
             "study.html",
             Input {
+                nodes: None,
                 analyses: &runs,
                 prediction: Some(&prediction),
                 notes: &[],
@@ -60,6 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         (
             "many-threads.html",
             Input {
+                nodes: None,
                 analyses: &many,
                 ..Input::default()
             },
@@ -67,6 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         (
             "one-recording.html",
             Input {
+                nodes: None,
                 analyses: &one,
                 ..Input::default()
             },
@@ -74,6 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         (
             "prediction.html",
             Input {
+                nodes: None,
                 prediction: Some(&prediction),
                 ..Input::default()
             },

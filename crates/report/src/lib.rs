@@ -23,6 +23,7 @@ pub use html::{PageError, bench_page, page};
 
 use fathomp_analyse::Analysis;
 use fathomp_predict::Prediction;
+use fathomp_predict::validate::Validated;
 use std::cmp::Reverse;
 
 /// What a report is made of; every part may be missing.
@@ -34,6 +35,8 @@ pub struct Input<'a> {
     pub analyses: &'a [Analysis],
     /// What is predicted from them.
     pub prediction: Option<&'a Prediction>,
+    /// What models of nodes say of them.
+    pub nodes: Option<&'a Validated>,
     /// Sentences to add to what makes the report doubtful, such as a run of
     /// the study that failed.
     pub notes: &'a [String],

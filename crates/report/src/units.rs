@@ -65,10 +65,14 @@ pub(crate) fn signed(error: f64) -> String {
     format!("{sign}{}", percent(error.abs()))
 }
 
-/// A plain ratio such as a speedup, with two decimals below ten.
+/// A plain ratio such as a speedup, with two decimals below ten and two digits of
+/// what is small.
 pub(crate) fn ratio(value: f64) -> String {
     if !value.is_finite() {
         NOTHING.to_owned()
+    } else if (1e-6..0.0995).contains(&value.abs()) {
+        let decimals = 1 - value.abs().log10().floor() as i32;
+        format!("{value:.*}", decimals.unsigned_abs() as usize)
     } else if value.abs() < 9.995 {
         format!("{value:.2}")
     } else if value.abs() < 99.95 {

@@ -145,6 +145,7 @@ fn json_names_its_schema_and_version() {
     let input = Input {
         analyses: &runs,
         prediction: Some(&prediction),
+        nodes: None,
         notes: &notes,
     };
     let mut text = Vec::new();

@@ -26,6 +26,7 @@ fn every_combination_of_parts_makes_a_page() {
             let page = html(&Input {
                 analyses,
                 prediction,
+                nodes: None,
                 notes: &notes,
             });
             assert!(page.starts_with("<!doctype html>"));
@@ -161,6 +162,38 @@ fn a_recording_goes_all_the_way_to_a_page() {
 }
 
 #[test]
+fn a_run_that_others_disturbed_gives_no_advice() {
+    let page = |used| {
+        let mut runs = [2, 4].map(synthetic::analysis);
+        runs[0].program.others_used = used;
+        html(&Input {
+            analyses: &runs,
+            ..Input::default()
+        })
+    };
+    let (advice, doubt) = ("schedule(dynamic)", "before following this advice");
+    for used in [None, Some(0.05)] {
+        assert!(page(used).contains(advice) && !page(used).contains(doubt));
+    }
+    let some = page(Some(0.15));
+    assert!(some.contains(advice) && some.contains(doubt));
+    let much = page(Some(0.4));
+    assert!(!much.contains(advice) && much.contains("None can be given"));
+    assert!(much.contains("other programs used up to 40"));
+}
+
+#[test]
+fn threads_that_shared_processors_give_advice_with_a_warning() {
+    let mut run = synthetic::analysis(4);
+    run.program.machine.cpus_allowed.truncate(2);
+    let page = html(&Input {
+        analyses: &[run],
+        ..Input::default()
+    });
+    assert!(page.contains("schedule(dynamic)") && page.contains("The threads shared processors"));
+}
+
+#[test]
 fn a_model_that_misses_what_was_measured_is_not_praised() {
     let mut prediction = synthetic::prediction(4);
     let page = |prediction: &_| {
@@ -241,6 +274,7 @@ fn numbers_that_cannot_be_do_not_stop_the_report() {
         let input = Input {
             analyses: &runs,
             prediction: Some(&prediction),
+            nodes: None,
             notes: &[],
         };
         assert!(!html(&input).contains("NaN"));

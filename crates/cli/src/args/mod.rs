@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub(crate) use bench::Bench;
 pub(crate) use lists::{ThreadCount, ThreadList};
 pub(crate) use net::Net;
-pub(crate) use predict::{Fractions, Predict, Sdp, SdpModel};
+pub(crate) use predict::{Fractions, Predict, Sdp, SdpModel, Without};
 pub(crate) use workload::Workload;
 
 /// Tells what an OpenMP program costs and how far it will scale, from the
@@ -298,6 +298,10 @@ pub(crate) struct Report {
     /// Machine facts written by `fathomp calibrate`, to predict with.
     #[arg(long, value_name = "FILE")]
     pub(crate) machine: Option<PathBuf>,
+    /// Cluster to predict recordings on nodes for: a name or a file, as for
+    /// `fathomp predict` [default: that of the machine file, if it has one].
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) cluster: Option<PathBuf>,
     /// Replace an existing page.
     #[arg(long)]
     pub(crate) force: bool,

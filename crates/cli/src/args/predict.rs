@@ -3,7 +3,7 @@
 use super::workload::Seconds;
 use super::{ThreadCount, ThreadList};
 use clap::{ArgGroup, Args, ValueEnum};
-use fathomp_predict::sdp::{F, Model, Protocol};
+use fathomp_predict::sdp::{F, NoTerm, NodesTerm, NodesTerms, Protocol};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -47,7 +47,8 @@ pub(crate) struct Sdp {
         conflicts_with = "recordings"
     )]
     pub(crate) counts: Option<PathBuf>,
-    /// Published model: of the critical path, or of all threads' faults.
+    /// Published model, of the critical path or of all threads' faults, or ours of
+    /// nodes.
     #[arg(long, value_enum, requires = "cluster", conflicts_with_all = ["machine", "cores"])]
     pub(crate) model: Option<SdpModel>,
     /// Cluster to predict for: gige_amd, gige_amd_mcbench, infiniband_ddr4x, or
@@ -70,27 +71,23 @@ pub(crate) struct Sdp {
     /// or "fit", to fit it to observed speedups [default: 0,0.25,0.5,0.75,1].
     #[arg(long, value_name = "LIST", requires = "model")]
     pub(crate) f: Option<Fractions>,
+    /// For nodes: terms to leave out, such as imbalance,contention.
+    #[arg(long, value_name = "LIST", requires = "cluster")]
+    pub(crate) without: Option<Without>,
     /// Bytes that a diff sent to its home stands for [default: a page].
     #[arg(long, value_name = "BYTES", requires = "cluster", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) diff_bytes: Option<u32>,
 }
 
-/// The published models.
+/// Models of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SdpModel {
     /// In each region, the thread whose faults cost most.
     SdpCrit,
     /// All threads' faults, a fraction f of them one after the other.
     SdpAgg,
-}
-
-impl From<SdpModel> for Model {
-    fn from(model: SdpModel) -> Self {
-        match model {
-            SdpModel::SdpCrit => Self::Critical,
-            SdpModel::SdpAgg => Self::Aggregate,
-        }
-    }
+    /// The critical path with serial time, imbalance, synchronisation and contention.
+    Nodes,
 }
 
 /// Protocols that prices are known of.
@@ -151,5 +148,23 @@ mod tests {
         for text in ["", ",", "0,", "-0.1", "1.1", "NaN", "inf", "fits", "0;1"] {
             assert!(fractions(text).is_err(), "{text}");
         }
+    }
+}
+
+/// Terms to leave out of our model of nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Without(pub(crate) NodesTerms);
+
+impl FromStr for Without {
+    type Err = NoTerm;
+
+    fn from_str(text: &str) -> Result<Self, NoTerm> {
+        let terms = text.split(',').map(|name| name.trim().parse());
+        Ok(Self(
+            terms
+                .collect::<Result<Vec<NodesTerm>, NoTerm>>()?
+                .into_iter()
+                .collect(),
+        ))
     }
 }

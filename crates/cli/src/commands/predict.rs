@@ -1,12 +1,12 @@
 //! `fathomp predict`: time and speedup at other numbers of threads, and on
 //! clusters.
 
-use crate::args::{Fractions, Predict, Sdp, SdpModel, ThreadCount};
+use crate::args::{Fractions, Predict, Sdp, SdpModel, ThreadCount, Without};
 use crate::evidence::{self, Target};
 use crate::failure::{Failure, Outcome, exit};
 use crate::voice::{Voice, print};
 use fathomp_predict::machine::Machine;
-use fathomp_predict::sdp::{self, Cluster, Counted, F, Question};
+use fathomp_predict::sdp::{self, Cluster, Counted, F, Model, NodesQuestion, Question};
 use fathomp_predict::{Options, validate};
 use fathomp_report::text;
 use serde::Serialize;
@@ -18,9 +18,12 @@ pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
         return validate(plan, voice);
     }
     if let (Some(model), Some(cluster)) = (plan.sdp.model, &plan.sdp.cluster) {
+        let cluster = Cluster::find(cluster).map_err(|error| Failure::of(&error))?;
+        let Some(model) = published(model) else {
+            return nodes(plan, &cluster, &at, voice);
+        };
         let question = question(&plan.sdp, model, at)?;
         let counted = counted(plan)?;
-        let cluster = Cluster::find(cluster).map_err(|error| Failure::of(&error))?;
         let predicted =
             sdp::predict(&counted, &cluster, &question).map_err(|error| Failure::of(&error))?;
         return answer(&predicted, voice, text::sdp);
@@ -42,6 +45,11 @@ fn validate(plan: &Predict, voice: Voice) -> Outcome {
         cluster,
         protocol: plan.sdp.dsm.map(Into::into),
         diff_bytes: plan.sdp.diff_bytes,
+        without: plan
+            .sdp
+            .without
+            .map(|Without(terms)| terms)
+            .unwrap_or_default(),
     });
     let options = Options {
         machine: machine(plan.machine.as_deref())?,
@@ -55,6 +63,41 @@ fn validate(plan: &Predict, voice: Voice) -> Outcome {
     answer(&validated, voice, text::validation)
 }
 
+/// The published model that is meant, if it is one.
+fn published(model: SdpModel) -> Option<Model> {
+    match model {
+        SdpModel::SdpCrit => Some(Model::Critical),
+        SdpModel::SdpAgg => Some(Model::Aggregate),
+        SdpModel::Nodes => None,
+    }
+}
+
+/// Our model of nodes.
+fn nodes(plan: &Predict, cluster: &Cluster, at: &[u32], voice: Voice) -> Outcome {
+    let asked = &plan.sdp;
+    if asked.counts.is_some() || asked.sequential.is_some() || asked.f.is_some() {
+        return Err(Failure::new(
+            "our model of nodes takes work and waiting from recordings with 1 thread and on nodes: give those, without --counts, --sequential or --f",
+        )
+        .with_code(exit::USAGE));
+    }
+    let question = NodesQuestion {
+        cluster,
+        protocol: asked.dsm.map(Into::into),
+        at,
+        diff_bytes: asked.diff_bytes,
+        without: asked
+            .without
+            .map(|Without(terms)| terms)
+            .unwrap_or_default(),
+    };
+    let analyses = evidence::analyses(&plan.recordings)?;
+    let analyses: Vec<_> = analyses.iter().collect();
+    let predicted = sdp::predict_nodes(&analyses, &question);
+    let predicted = predicted.map_err(|error| Failure::of(&error))?;
+    answer(&predicted, voice, text::nodes)
+}
+
 /// The counts of a file or of recordings.
 fn counted(plan: &Predict) -> Result<Counted, Failure> {
     if let Some(file) = &plan.sdp.counts {
@@ -66,15 +109,15 @@ fn counted(plan: &Predict) -> Result<Counted, Failure> {
     Counted::from_analyses(&analyses, sequential_ns).map_err(|error| Failure::of(&error))
 }
 
-fn question(plan: &Sdp, model: SdpModel, at: Vec<u32>) -> Result<Question, Failure> {
-    if model == SdpModel::SdpCrit && plan.f.is_some() {
+fn question(plan: &Sdp, model: Model, at: Vec<u32>) -> Result<Question, Failure> {
+    if model == Model::Critical && plan.f.is_some() {
         return Err(Failure::new(
             "the critical-path model has no f: leave --f out, or ask for --model sdp-agg",
         )
         .with_code(exit::USAGE));
     }
     Ok(Question {
-        model: model.into(),
+        model,
         protocol: plan.dsm.map(Into::into),
         f: plan.f.clone().map_or(F::Published, |Fractions(f)| f),
         at,

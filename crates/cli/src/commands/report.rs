@@ -5,7 +5,11 @@ use crate::evidence::Target;
 use crate::failure::{Failure, Outcome};
 use crate::voice::Voice;
 use crate::{evidence, output, study};
+use fathomp_analyse::Analysis;
 use fathomp_bench::summary::summarise;
+use fathomp_predict::Options;
+use fathomp_predict::sdp::{Cluster, NodesTerms};
+use fathomp_predict::validate::{Priced, Validated, validate};
 use fathomp_report::Input;
 use serde::Serialize;
 use std::fs::File;
@@ -48,15 +52,18 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
             }
         }
     }
+    let machine_cluster = machine.as_ref().and_then(|machine| machine.cluster.clone());
     let target = Target {
         machine,
         cores: plan.cores,
     };
     let analyses = evidence::analyses(&plan.inputs)?;
     let prediction = evidence::predict_or_note(&analyses, target, &mut notes);
+    let nodes = on_nodes(plan, machine_cluster, &analyses, &mut notes)?;
     let page = fathomp_report::page(&Input {
         analyses: &analyses,
         prediction: prediction.as_ref(),
+        nodes: nodes.as_ref(),
         notes: &notes,
     })?;
     output::write_file(&plan.output, page.as_bytes())?;
@@ -70,6 +77,39 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         voice.result("fathomp.report", &answer, String::new)?;
     }
     Ok(0)
+}
+
+/// What models of nodes say of recordings on nodes, with the prices of the cluster
+/// that was named or else of the machine.
+fn on_nodes(
+    plan: &Report,
+    machine: Option<Cluster>,
+    analyses: &[Analysis],
+    notes: &mut Vec<String>,
+) -> Result<Option<Validated>, Failure> {
+    let named = plan.cluster.as_deref().map(Cluster::find).transpose();
+    let named = named.map_err(|error| Failure::of(&error))?;
+    let Some(cluster) = named.or(machine) else {
+        return Ok(None);
+    };
+    let asked = plan.cluster.is_some();
+    if !asked && analyses.iter().all(|one| one.dsm.is_none()) {
+        return Ok(None);
+    }
+    let priced = Priced {
+        cluster: &cluster,
+        protocol: None,
+        diff_bytes: None,
+        without: NodesTerms::NONE,
+    };
+    let analyses: Vec<&Analysis> = analyses.iter().collect();
+    match validate(&analyses, &Options::default(), Some(priced)) {
+        Ok(validated) => Ok(Some(validated)),
+        Err(error) => {
+            notes.push(format!("Nothing was predicted for nodes: {error}."));
+            Ok(None)
+        }
+    }
 }
 
 /// The page about benchmark results.

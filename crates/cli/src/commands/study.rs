@@ -264,6 +264,7 @@ fn write(
         analyses,
         prediction,
         notes: &study.index.notes,
+        nodes: None,
     };
     let page = fathomp_report::page(&input).map_err(|error| Failure::of(&error))?;
     output::write_file(&plan.output, page.as_bytes())?;

@@ -41,7 +41,11 @@ pub use counts::{Counted, Counts, Event, Prices, Program, Protocol, Row, Run, Sc
 pub use csv::{CountsError, ReadCountsError};
 pub use measured::{Ends, Measured, Priced, Synchronisation};
 pub use model::{Breakdown, RegionCost, aggregate, critical, fit_f};
-pub use nodes::{Beside, NodesTime, nodes};
+pub use nodes::{
+    Beside, NoTerm, NodesError, NodesInterval, NodesPoint, NodesPredicted, NodesProgram,
+    NodesQuestion, NodesRegion, NodesTerm, NodesTerms, NodesTime, Precision, interval, nodes,
+    predict_nodes,
+};
 pub use predict::{
     Dominating, F, MeanError, Model, Point, Predicted, Question, SCHEMA, SdpError, Speedups, Term,
     TermTime, VERSION, Work, mean_relative_error, predict,

@@ -30,11 +30,44 @@ pub enum RecordingsError {
         /// Threads.
         threads: u32,
     },
+    /// Counts that mean different things.
+    #[error(
+        "some of these recordings were made with a home-based protocol and some with a homeless one: give those of one"
+    )]
+    Protocols,
+}
+
+/// What the runtime is told of the protocol.
+const DSM_VARIABLE: &str = "FATHOMP_DSM";
+
+/// The protocol of recordings made on several nodes.
+///
+/// # Errors
+/// If there are none, or of both protocols.
+pub(super) fn protocol_of(analyses: &[&Analysis]) -> Result<Protocol, RecordingsError> {
+    let counted = |one: &&&Analysis| {
+        let mut shares = one.regions.iter().flat_map(|region| &region.threads);
+        shares.any(|share| share.dsm.is_some())
+    };
+    let on_nodes = analyses.iter().filter(counted);
+    let homeless = |one: &Analysis| {
+        let said = one.program.environment.get(DSM_VARIABLE);
+        said.is_some_and(|said| said == "homeless")
+    };
+    let mut kinds = on_nodes.copied().map(homeless);
+    let first = kinds.next().ok_or(RecordingsError::NoCounts)?;
+    if kinds.any(|kind| kind != first) {
+        return Err(RecordingsError::Protocols);
+    }
+    Ok(if first {
+        Protocol::Homeless
+    } else {
+        Protocol::Home
+    })
 }
 
 impl Counted {
-    /// The counts of recordings made on several nodes with a home-based
-    /// protocol, by program. T(1) is `sequential_ns` or else the time of the
+    /// The counts of recordings made on several nodes, by program. T(1) is `sequential_ns` or else the time of the
     /// program's recording with one thread, the shortest if there are several.
     ///
     /// # Errors
@@ -43,9 +76,10 @@ impl Counted {
         analyses: &[&Analysis],
         sequential_ns: Option<f64>,
     ) -> Result<Self, RecordingsError> {
+        let protocol = protocol_of(analyses)?;
         let mut programs: Vec<Program> = Vec::new();
         for analysis in analyses {
-            let rows = rows(analysis);
+            let rows = rows(analysis, protocol);
             if rows.is_empty() {
                 continue;
             }
@@ -69,9 +103,6 @@ impl Counted {
                 }),
             }
         }
-        if programs.is_empty() {
-            return Err(RecordingsError::NoCounts);
-        }
         for program in &mut programs {
             program.runs.sort_by_key(|run| run.threads);
             let mut pairs = program.runs.windows(2);
@@ -82,10 +113,7 @@ impl Counted {
                 });
             }
         }
-        Ok(Self {
-            protocol: Protocol::Home,
-            programs,
-        })
+        Ok(Self { protocol, programs })
     }
 }
 
@@ -99,7 +127,7 @@ fn alone_ns(analyses: &[&Analysis], program: &str) -> Option<f64> {
 }
 
 /// A row for each region and thread; none if there was one node.
-fn rows(analysis: &Analysis) -> Vec<Row> {
+fn rows(analysis: &Analysis, protocol: Protocol) -> Vec<Row> {
     let mut numbers: BTreeMap<(usize, u32), u32> = BTreeMap::new();
     let mut rows = Vec::new();
     for region in &analysis.regions {
@@ -110,18 +138,25 @@ fn rows(analysis: &Analysis) -> Vec<Row> {
             rows.push(Row {
                 region: region.name.clone(),
                 scope: Scope::Thread(number),
-                counts: counts(dsm),
+                counts: counts(dsm, protocol),
             });
         }
     }
     rows
 }
 
-fn counts(dsm: &Dsm) -> Counts {
-    Counts::home(
-        dsm.write_faults_local as f64,
-        dsm.write_faults_remote as f64,
-        dsm.fetch_faults as f64,
-        dsm.diffs_sent as f64,
-    )
+/// What a protocol counts. Without homes, every write fault makes a twin but those at
+/// pages that nobody else has had yet.
+pub(super) fn counts(dsm: &Dsm, protocol: Protocol) -> Counts {
+    let [local, remote, fetches, diffs] = [
+        dsm.write_faults_local,
+        dsm.write_faults_remote,
+        dsm.fetch_faults,
+        dsm.diffs_sent,
+    ]
+    .map(|count| count as f64);
+    match protocol {
+        Protocol::Home => Counts::home(local, remote, fetches, diffs),
+        Protocol::Homeless => Counts::homeless(local + remote, fetches),
+    }
 }

@@ -1,6 +1,6 @@
 //! Curves over the number of threads.
 
-use super::{Area, Chart, Dot, Path, Scale, Word, tidy};
+use super::{Area, Chart, Dot, Path, Scale, Word, short, tidy};
 use crate::units;
 use std::fmt::Write as _;
 
@@ -29,17 +29,39 @@ const PLOT: Area = Area {
 /// Lines of labels at the end of curves are this far apart.
 const LINE: f64 = 15.0;
 
-/// Curves over thread counts from 1; `y_title` names the value.
+/// Curves of speedup over thread counts from 1; `y_title` names the value.
 pub(crate) fn line_chart(label: String, y_title: &str, series: &[Series]) -> Chart {
     let threads_max = all_x(series).fold(2.0, f64::max);
-    // Leave out the bands here: one wild upper end would flatten all curves.
-    let value_max = series
-        .iter()
-        .filter(|one| one.class != "ideal")
-        .flat_map(|one| one.points.iter().map(|(_, y)| *y))
-        .chain([1.0])
-        .filter(|y| y.is_finite())
-        .fold(0.0, f64::max);
+    let value_max = most(series).max(1.0);
+    let y_top = (value_max * 1.15).min(threads_max * 1.15).max(1.25);
+    draw_all(label, y_title, series, y_top, |value| {
+        tidy(value).to_string()
+    })
+}
+
+/// Curves over thread counts from 1, as high as they reach.
+pub(crate) fn curves_chart(label: String, y_title: &str, series: &[Series]) -> Chart {
+    let highest = most(series);
+    let y_top = if highest > 0.0 { highest * 1.15 } else { 1.0 };
+    draw_all(label, y_title, series, y_top, short)
+}
+
+/// The highest point, that of the ideal apart.
+fn most(series: &[Series]) -> f64 {
+    // Leave out the bands: one wild upper end would flatten all curves.
+    let points = series.iter().filter(|one| one.class != "ideal");
+    let values = points.flat_map(|one| one.points.iter().map(|(_, y)| *y));
+    values.filter(|y| y.is_finite()).fold(0.0, f64::max)
+}
+
+fn draw_all(
+    label: String,
+    y_title: &str,
+    series: &[Series],
+    y_top: f64,
+    y_label: impl Fn(f64) -> String,
+) -> Chart {
+    let threads_max = all_x(series).fold(2.0, f64::max);
     let right = PLOT.x + PLOT.w;
     let bottom = PLOT.y + PLOT.h;
     let x = if threads_max > 16.0 {
@@ -47,7 +69,6 @@ pub(crate) fn line_chart(label: String, y_title: &str, series: &[Series]) -> Cha
     } else {
         Scale::linear(1.0, threads_max, PLOT.x, right)
     };
-    let y_top = (value_max * 1.15).min(threads_max * 1.15).max(1.25);
     let y = Scale::linear(0.0, y_top, bottom, PLOT.y);
     let x_values: Vec<f64> = if threads_max > 16.0 {
         (0..12)
@@ -64,7 +85,7 @@ pub(crate) fn line_chart(label: String, y_title: &str, series: &[Series]) -> Cha
         height: HEIGHT,
         plot: PLOT,
         x_ticks: x.ticks_at(x_values, 24.0, |value| format!("{value:.0}")),
-        y_ticks: y.ticks(6, |value| tidy(value).to_string()),
+        y_ticks: y.ticks(6, y_label),
         right_ticks: Vec::new(),
         right_title: String::new(),
         x_title: "threads".to_owned(),

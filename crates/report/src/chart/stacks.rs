@@ -85,9 +85,13 @@ pub(crate) fn column_chart(label: String, x_title: &str, y_title: &str, stacks: 
     }
 }
 
+/// Width of a letter on an axis, about.
+const LETTER: f64 = 7.0;
+
 /// Lying bars, one thin row each, on a common scale: the threads of a region.
 pub(crate) fn strips(label: String, stacks: &[Stack]) -> Chart {
-    let left = 64.0;
+    let longest = stacks.iter().map(|stack| stack.name.chars().count()).max();
+    let left = (longest.unwrap_or(0) as f64 * LETTER + 14.0).max(64.0);
     let width = 600.0;
     // 128 threads still fit on a screen.
     let row = if stacks.len() > 32 { 7.0 } else { 17.0 };

@@ -3,6 +3,7 @@
 
 mod dsm;
 mod grid;
+mod nodes;
 mod prediction;
 mod regions;
 mod sdp;
@@ -10,6 +11,7 @@ mod validation;
 
 pub use crate::units::duration;
 pub use grid::Grid;
+pub use nodes::nodes;
 pub use prediction::prediction;
 pub use regions::{RegionOptions, regions};
 pub use sdp::sdp;

@@ -1,8 +1,7 @@
 //! Predictions beside what was observed, in words.
 
-use super::sdp::capital;
-use super::{Grid, WIDTH_MIN, printable, wrapped};
-use crate::units::{NOTHING, duration, ratio, signed};
+use super::{Grid, WIDTH_MIN, nodes, printable, wrapped};
+use crate::units::{NOTHING, ratio, signed};
 use fathomp_predict::sdp::NodesTime;
 use fathomp_predict::validate::{Cell, Predictor, Validated};
 use std::collections::BTreeSet;
@@ -47,7 +46,38 @@ pub fn validation(validated: &Validated, width: usize) -> String {
         text.push('\n');
         text.push_str(&means(validated, &predictors).render(width));
     }
+    for line in held(validated) {
+        text.push('\n');
+        text.push_str(&wrapped(&line, width, "  "));
+    }
     text
+}
+
+/// How often intervals held what was observed.
+fn held(validated: &Validated) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (predictor, name) in [
+        (Predictor::Fathomp, "our model of threads"),
+        (Predictor::Nodes, "our model of nodes"),
+    ] {
+        let cells = validated
+            .errors
+            .iter()
+            .filter(|one| one.predictor == predictor);
+        let (mut inside, mut all) = (0, 0);
+        for error in cells {
+            if let Some(some) = error.inside {
+                inside += some;
+                all += error.programs;
+            }
+        }
+        if all > 0 {
+            lines.push(format!(
+                "Intervals of {name}, meant to hold nine in ten, held {inside} of {all} observed speedups."
+            ));
+        }
+    }
+    lines
 }
 
 fn predictors(validated: &Validated) -> BTreeSet<Predictor> {
@@ -108,28 +138,12 @@ fn cells(
 
 /// What the times of our model of nodes consist of.
 fn terms(validated: &Validated) -> Grid {
-    let names = NodesTime::default().terms().map(|(name, _)| name);
-    let mut grid = Grid::new("Ours, nodes")
-        .column("Threads", 0)
-        .column("Time", 0);
-    for name in names {
-        // What usually costs least goes first.
-        let expendable = match name {
-            "work" | "fetches" => 1,
-            "barriers" | "locks" | "flushes" => 2,
-            "diffs" => 3,
-            "contention" | "remote writes" => 4,
-            _ => 5,
-        };
-        grid = grid.column(capital(name), expendable);
-    }
-    for row in &validated.rows {
-        let Some(time) = &row.nodes else { continue };
-        let mut cells = vec![row.threads.to_string(), duration(time.time_ns())];
-        cells.extend(time.terms().map(|(_, time_ns)| duration(time_ns)));
-        grid.row(printable(&row.program), cells);
-    }
-    grid
+    let rows: Vec<(&str, u32, &NodesTime)> = validated
+        .rows
+        .iter()
+        .filter_map(|row| Some((row.program.as_str(), row.threads, row.nodes.as_ref()?)))
+        .collect();
+    nodes::terms("Ours, nodes", &rows)
 }
 
 /// The published table 4: a row for each number of threads.

@@ -137,7 +137,11 @@ fn predicted(points: &[Point]) -> Series {
     }
 }
 
-fn dots(name: &str, class: &'static str, points: impl Iterator<Item = (f64, f64)>) -> Series {
+pub(crate) fn dots(
+    name: &str,
+    class: &'static str,
+    points: impl Iterator<Item = (f64, f64)>,
+) -> Series {
     Series {
         name: name.to_owned(),
         class,

@@ -7,10 +7,12 @@ mod advice;
 pub(crate) mod bench;
 mod curves;
 mod details;
+mod disturbed;
 mod dsm;
 mod efficiencies;
 mod environment;
 mod listings;
+mod nodes;
 mod regions;
 mod scaling;
 mod summary;
@@ -49,6 +51,7 @@ pub(crate) struct Page {
     waits: Option<table::Table>,
     counters: Option<table::Table>,
     dsm: Option<dsm::Sharing>,
+    nodes: Option<nodes::Nodes>,
     environment: Vec<Fact>,
 }
 
@@ -103,7 +106,7 @@ pub(crate) fn build(input: &Input<'_>) -> (Page, TimelineData) {
         program: words::shorten(input.program(), 200),
         subtitle: main.map(subtitle).unwrap_or_default(),
         sections: Vec::new(),
-        summary: summary::findings(main, prediction),
+        summary: summary::findings(input),
         cards: summary::cards(main, prediction),
         trust: trust::build(input),
         states: main
@@ -125,6 +128,7 @@ pub(crate) fn build(input: &Input<'_>) -> (Page, TimelineData) {
         waits: main.and_then(listings::waits),
         counters: main.and_then(listings::counters),
         dsm: main.and_then(dsm::build),
+        nodes: nodes::build(input),
         environment: environment::facts(input),
     };
     page.title = format!("{} – fathomp", page.program);
@@ -182,6 +186,7 @@ fn sections(page: &Page) -> Vec<Link> {
         (true, "summary", "Summary"),
         (true, "trust", "Trust"),
         (page.scaling.is_some(), "scaling", "Scaling"),
+        (page.nodes.is_some(), "nodes", "Nodes"),
         (page.efficiencies.is_some(), "efficiencies", "Efficiencies"),
         (page.regions.is_some(), "regions", "Regions"),
         (!page.timelines.is_empty(), "timeline", "Timeline"),

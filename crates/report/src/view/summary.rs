@@ -1,9 +1,10 @@
 //! The summary: what it costs, where the time goes, how far it will scale,
 //! what to do. Sentences first, numbers after.
 
+use super::disturbed::{Disturbed, disturbed};
 use super::scaling::as_sentence;
 use super::{advice, regions, words};
-use crate::units;
+use crate::{Input, units};
 use fathomp_analyse::{Analysis, Outcome, Region, SiteKind, State};
 use fathomp_predict::Prediction;
 use serde::Serialize;
@@ -31,10 +32,8 @@ pub(crate) const WORTH_SAYING: f64 = 0.03;
 pub(crate) const NAME_CHARS: usize = 60;
 
 /// The sentences, most important first.
-pub(crate) fn findings(
-    analysis: Option<&Analysis>,
-    prediction: Option<&Prediction>,
-) -> Vec<Finding> {
+pub(crate) fn findings(input: &Input<'_>) -> Vec<Finding> {
+    let (analysis, prediction) = (input.main(), input.prediction);
     let mut findings = Vec::new();
     let mut say = |kind, text: String| {
         if !text.is_empty() {
@@ -55,8 +54,16 @@ pub(crate) fn findings(
             say("Scaling", as_sentence(&words::shorten(sentence, 400)));
         }
     }
-    for text in advice::sentences(analysis, prediction) {
-        say("Advice", text);
+    let advice = advice::sentences(analysis, prediction);
+    if !advice.is_empty() {
+        match disturbed(input.analyses, analysis) {
+            Disturbed::Not => advice.into_iter().for_each(|text| say("Advice", text)),
+            Disturbed::Somewhat(warning) => {
+                advice.into_iter().for_each(|text| say("Advice", text));
+                say("Doubt", warning);
+            }
+            Disturbed::Much(sentence) => say("Advice", sentence),
+        }
     }
     findings
 }

@@ -1,0 +1,156 @@
+//! What fetches and diffs wait for one another.
+//!
+//! A node has one link in each direction. Pages that are fetched from it queue for
+//! the one out, diffs that are sent to it for the one in. Without homes, diffs are what
+//! is fetched, often several for one page.
+
+use super::{HALF_DIFF_BYTES, Part};
+use crate::sdp::cluster::Network;
+use crate::sdp::counts::{Event, Protocol};
+use fathomp_analyse::Dsm;
+
+/// Bytes of a message beside the pages and diffs in it.
+const MESSAGE_BYTES: f64 = 64.0;
+const PAGE_BYTES: f64 = 4096.0;
+/// A diff of one changed byte, and one in which every byte changed.
+const DIFF_BYTES: [f64; 2] = [17.0, 4616.0];
+
+/// Bytes of the diffs that a thread's node sent home: what it sent and was no page.
+pub(super) fn diff_bytes(part: &Part) -> f64 {
+    let dsm = &part.dsm;
+    let diffs = part.counts.0[Event::DiffToHome as usize];
+    let messages = [
+        dsm.fetch_faults,
+        dsm.locks,
+        dsm.barriers,
+        dsm.flushes,
+        dsm.pages_served,
+    ];
+    let messages: f64 = messages.iter().map(|count| *count as f64).sum();
+    let other = messages * MESSAGE_BYTES + dsm.pages_served as f64 * PAGE_BYTES;
+    let [least, most] = DIFF_BYTES.map(|bytes| bytes * diffs);
+    (dsm.bytes_sent as f64 - other).clamp(least, most)
+}
+
+/// Queues at the links of the nodes of one region.
+#[derive(Debug)]
+pub(super) struct Links {
+    /// What a fetch waits longer than if it were alone.
+    fetch_us: f64,
+    /// Bytes of all diffs, and the part of them that goes to the home that gets most.
+    diff_bytes: f64,
+    busiest: f64,
+    us_per_byte: f64,
+}
+
+impl Links {
+    pub(super) fn new(
+        parts: &[Part],
+        protocol: Protocol,
+        network: &Network,
+        fetch_us: f64,
+    ) -> Self {
+        let us_per_byte = 1.0 / network.bandwidth_mb_per_s;
+        let fetches = || {
+            parts
+                .iter()
+                .map(|part| part.counts.0[Event::Fetch as usize])
+        };
+        let (all, most) = (fetches().sum::<f64>(), fetches().fold(0.0, f64::max));
+        // As many threads as would fetch as much as the one that fetches most.
+        let askers = if most > 0.0 { all / most } else { 1.0 };
+        let answered = |bytes: fn(&Dsm) -> u64| -> Vec<f64> {
+            parts.iter().map(|part| bytes(&part.dsm) as f64).collect()
+        };
+        // What answers a fetch, which node answers how many, and what the price is of.
+        let (bytes, by, priced_bytes) = match protocol {
+            Protocol::Home => {
+                let page = PAGE_BYTES + MESSAGE_BYTES;
+                (page, answered(|dsm| dsm.pages_served), page)
+            }
+            Protocol::Homeless => {
+                let sent = answered(|dsm| dsm.bytes_sent);
+                let bytes = sent.iter().sum::<f64>() / all.max(1.0);
+                (bytes, sent, HALF_DIFF_BYTES)
+            }
+        };
+        let demands: Vec<f64> = shares(&by)
+            .map(|share| share * bytes * us_per_byte)
+            .collect();
+        let delay_us = (fetch_us - priced_bytes * us_per_byte).max(0.0);
+        let fetch_us = (response(askers, delay_us, &demands) - fetch_us).max(0.0);
+        let applied: Vec<f64> = parts
+            .iter()
+            .map(|part| part.dsm.diffs_applied as f64)
+            .collect();
+        Self {
+            fetch_us,
+            diff_bytes: parts.iter().map(|part| part.diff_bytes).sum(),
+            busiest: shares(&applied).fold(0.0, f64::max),
+            us_per_byte,
+        }
+    }
+
+    /// Time that a thread waits because others' pages and diffs are on the links.
+    pub(super) fn wait_ns(&self, part: &Part) -> f64 {
+        let fetches = part.counts.0[Event::Fetch as usize];
+        let others = (self.diff_bytes - part.diff_bytes).max(0.0);
+        (fetches * self.fetch_us + others * self.busiest * self.us_per_byte) * 1e3
+    }
+}
+
+/// Parts of the sum.
+fn shares(values: &[f64]) -> impl Iterator<Item = f64> {
+    let sum: f64 = values.iter().sum();
+    let known = sum > 0.0;
+    values
+        .iter()
+        .map(move |value| if known { value / sum } else { 0.0 })
+}
+
+/// Time from a question to its answer in a closed network of so many askers, a delay
+/// without a queue, and stations with one: mean value analysis (Reiser and
+/// Lavenberg, "Mean-Value Analysis of Closed Multichain Queuing Networks", J. ACM
+/// 27, 1980), linear between whole numbers of askers.
+fn response(askers: f64, delay_us: f64, demands_us: &[f64]) -> f64 {
+    let mut queues = vec![0.0; demands_us.len()];
+    let mut before = 0.0;
+    for asker in 1..=askers.ceil().max(1.0) as u32 {
+        let times: Vec<f64> = demands_us
+            .iter()
+            .zip(&queues)
+            .map(|(demand, queue)| demand * (1.0 + queue))
+            .collect();
+        let whole = delay_us + times.iter().sum::<f64>();
+        let rate = f64::from(asker) / whole.max(f64::MIN_POSITIVE);
+        queues = times.iter().map(|time| rate * time).collect();
+        if f64::from(asker) >= askers {
+            let fraction = askers - (f64::from(asker) - 1.0);
+            let before = if asker == 1 { whole } else { before };
+            return before + (whole - before) * fraction.clamp(0.0, 1.0);
+        }
+        before = whole;
+    }
+    before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_asker_waits_for_nobody() {
+        assert_eq!(response(1.0, 160.0, &[40.0]), 200.0);
+        assert_eq!(response(0.5, 160.0, &[30.0, 10.0]), 200.0);
+    }
+
+    #[test]
+    fn many_askers_wait_for_the_slowest_station() {
+        let many = response(1000.0, 160.0, &[30.0, 10.0]);
+        assert!((many - 30_000.0).abs() < 1.0, "{many}");
+        // Two askers, one station: the second finds the first there for a fifth of
+        // the time.
+        assert_eq!(response(2.0, 160.0, &[40.0]), 160.0 + 40.0 * 1.2);
+        assert_eq!(response(1.5, 160.0, &[40.0]), 204.0);
+    }
+}
