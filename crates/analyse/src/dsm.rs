@@ -21,7 +21,9 @@ pub struct Dsm {
     pub write_faults_remote: u64,
     /// Faults that waited for a page's content (Nf).
     pub fetch_faults: u64,
-    /// Pages that came in for them, those fetched in advance included.
+    /// Of these, those of threads whose node held a lock.
+    pub fetch_faults_locked: u64,
+    /// Pages that came in for all fetch faults, those fetched in advance included.
     pub pages_fetched: u64,
     /// Diffs made (of pages that other nodes are home of).
     pub diffs_made: u64,
@@ -58,6 +60,7 @@ impl Dsm {
             write_faults_local: counts[DsmCount::WriteFaultsLocal],
             write_faults_remote: counts[DsmCount::WriteFaultsRemote],
             fetch_faults: counts[DsmCount::FetchFaults],
+            fetch_faults_locked: counts[DsmCount::FetchFaultsLocked],
             pages_fetched: counts[DsmCount::PagesFetched],
             diffs_made: counts[DsmCount::DiffsMade],
             diffs_sent: counts[DsmCount::DiffsSent],
@@ -98,6 +101,7 @@ impl AddAssign<&Self> for Dsm {
             (&mut self.write_faults_local, more.write_faults_local),
             (&mut self.write_faults_remote, more.write_faults_remote),
             (&mut self.fetch_faults, more.fetch_faults),
+            (&mut self.fetch_faults_locked, more.fetch_faults_locked),
             (&mut self.pages_fetched, more.pages_fetched),
             (&mut self.diffs_made, more.diffs_made),
             (&mut self.diffs_sent, more.diffs_sent),

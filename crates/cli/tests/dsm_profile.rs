@@ -105,6 +105,28 @@ fn each_page_another_node_wrote_is_one_fetch_fault() {
 }
 
 #[test]
+fn pages_fetched_with_a_lock_held_are_told_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let loops = |access: &str| format!("for (int i = 0; i < {PAGES}; i++) {access};");
+    let program = region(0, &loops("page[i].word = i"))
+        + "#pragma omp parallel num_threads(2)\n{\n#pragma omp critical\n"
+        + &format!(
+            "if (omp_get_thread_num() == 1) {}\n}}\n",
+            loops("page[i].word")
+        );
+    let json = recorded(directory.path(), &program);
+    let regions = parallel(&json);
+    let reading = thread(regions[1], 1);
+    let [all, locked] =
+        ["fetch_faults", "fetch_faults_locked"].map(|name| reading[name].as_u64().unwrap());
+    let before = thread(regions[0], 0);
+    let written = before["fetch_faults"].as_u64().unwrap();
+    about(&(locked + written).into(), PAGES);
+    assert!(locked <= all && all <= locked + OTHERS, "{locked} of {all}");
+    assert_eq!(before["fetch_faults_locked"], 0);
+}
+
+#[test]
 fn each_copy_written_is_one_write_fault_and_one_diff() {
     let directory = tempfile::tempdir().unwrap();
     let write = format!("for (int i = 0; i < {PAGES}; i++) page[i].word = i + me;");

@@ -24,7 +24,6 @@ use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_sys::cluster::process::{self, Ended};
 use fathomp_sys::cluster::thread::Stacks;
 use fathomp_sys::cluster::{deferral, image};
-use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::{Abort, Polling, Role, Spin, Transport, Wake};
 use std::io::{self, Write as _};
 use std::ops::Range;
@@ -516,7 +515,11 @@ impl Node {
             self.must(asked)
         });
         self.now_doing(before);
-        self.account(since, DsmCount::FaultTicks, None);
+        let _inside = deferral::enter();
+        if let Some((thread, _)) = self.slots.mine() {
+            let locked = before == Doing::HoldLock;
+            self.profile.end_fault(thread, since, locked);
+        }
     }
 
     /// Makes sure that the kernel can read or write a range of memory for the

@@ -82,6 +82,29 @@ impl Profile {
         time: DsmCount,
         count: Option<DsmCount>,
     ) {
+        self.finish(thread, since, time, |counts| {
+            if let Some(count) = count {
+                counts[count] += 1;
+            }
+        });
+    }
+
+    /// The calling thread has ended a fault, during which its node held a lock or not.
+    pub(crate) fn end_fault(&self, thread: ThreadId, since: Since, locked: bool) {
+        self.finish(thread, since, DsmCount::FaultTicks, |counts| {
+            if locked {
+                counts[DsmCount::FetchFaultsLocked] += counts[DsmCount::FetchFaults];
+            }
+        });
+    }
+
+    fn finish(
+        &self,
+        thread: ThreadId,
+        since: Since,
+        time: DsmCount,
+        more: impl FnOnce(&mut DsmCounts),
+    ) {
         let (Some(accounts), Since(Some(since))) = (&self.0, since) else {
             return;
         };
@@ -91,9 +114,7 @@ impl Profile {
         let mut counts = account.take();
         let at = now();
         counts[time] += at.since(since).0;
-        if let Some(count) = count {
-            counts[count] += 1;
-        }
+        more(&mut counts);
         match worker::recorder() {
             Some(recorder) => {
                 counts += &accounts.node.take();

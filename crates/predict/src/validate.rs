@@ -9,7 +9,7 @@ use crate::sdp::{
     NodesTime, Precision, Protocol, RecordingsError, mean_relative_error,
 };
 use crate::{Options, predict};
-use fathomp_analyse::Analysis;
+use fathomp_analyse::{Analysis, Outcome};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -170,6 +170,10 @@ pub fn validate(
     options: &Options,
     priced: Option<Priced<'_>>,
 ) -> Result<Validated, ValidateError> {
+    let ended = |one: &&&Analysis| !matches!(one.program.outcome, Some(Outcome::Signalled(_)));
+    let whole: Vec<&Analysis> = analyses.iter().filter(ended).copied().collect();
+    let cut_short = analyses.len() - whole.len();
+    let analyses = whole.as_slice();
     let mut programs: BTreeMap<&str, Vec<&Analysis>> = BTreeMap::new();
     for analysis in analyses {
         let name = analysis.program.name.as_str();
@@ -240,6 +244,11 @@ pub fn validate(
         errors: errors(&rows),
         warnings: warnings(&rows)
             .into_iter()
+            .chain((cut_short > 0).then(|| {
+                format!(
+                    "{cut_short} recordings of programs that were ended by a signal were left out."
+                )
+            }))
             .chain(priced.and_then(|priced| other_network(analyses, priced.cluster)))
             .collect(),
         rows,

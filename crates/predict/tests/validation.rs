@@ -316,6 +316,45 @@ fn diffs_cost_what_they_hold_and_wait_for_those_of_others() {
 }
 
 #[test]
+fn who_waits_for_a_lock_waits_for_what_is_fetched_with_it() {
+    let cluster = measured();
+    let prices = cluster.prices(Protocol::Home, None).unwrap().prices;
+    let mut alone = recording("a", 1, 1);
+    computed(&mut alone, 1, &[0], &[Dsm::default()]);
+    let mut two = recording("a", 2, 1);
+    two.program.nodes = 2;
+    let holder = |fetch_faults, fetch_faults_locked| Dsm {
+        locks: 10,
+        fetch_faults,
+        fetch_faults_locked,
+        ..Dsm::default()
+    };
+    computed(&mut two, 1, &[0, 0], &[holder(50, 3), holder(10, 7)]);
+    let beside = Beside {
+        alone: &alone,
+        processors: None,
+        cluster: &cluster,
+        protocol: Protocol::Home,
+        prices: &prices,
+    };
+    let regions = nodes(&two, &beside).unwrap();
+    // The other's seven; its own three are among its fetches.
+    let expected_us = 20.0 * 130.0 + 7.0 * prices.fetch_us;
+    let found = regions[1].time[NodesTerm::Locks];
+    assert!((found - expected_us * 1e3).abs() < 1.0, "{found}");
+
+    // Who looks at flags comes to locks when nobody else does.
+    for share in &mut two.regions[1].threads {
+        let dsm = share.dsm.as_mut().unwrap();
+        dsm.flushes = 11;
+    }
+    let regions = nodes(&two, &beside).unwrap();
+    let found = regions[1].time[NodesTerm::Locks];
+    let expected_us = 10.0 * 2.0 * cluster.network.latency_us;
+    assert!((found - expected_us * 1e3).abs() < 1.0, "{found}");
+}
+
+#[test]
 fn intervals_hold_what_others_were_off_by() {
     let gige = Cluster::find(Path::new("gige_amd")).unwrap();
     let ask = |off: f64| {

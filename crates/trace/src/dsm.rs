@@ -44,11 +44,14 @@ pub enum DsmCount {
     FlushTicks = 15,
     /// Ticks spent in barriers of the nodes.
     BarrierTicks = 16,
+    /// Of the fetch faults, those of a thread whose node held a lock of the cluster:
+    /// all that ask for that lock wait for them.
+    FetchFaultsLocked = 17,
 }
 
 impl DsmCount {
     /// How many there are.
-    pub const COUNT: usize = 17;
+    pub const COUNT: usize = 18;
 
     /// All, in order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
@@ -69,6 +72,7 @@ impl DsmCount {
         Self::LockTicks,
         Self::FlushTicks,
         Self::BarrierTicks,
+        Self::FetchFaultsLocked,
     ];
 }
 

@@ -3,8 +3,7 @@
 //!
 //! ```text
 //! T(p) = sum over regions r of ( max over threads i of ( w_ri + c_ri + x_ri )
-//!        + barriers B(p) + flushes F(p) + max ( sum over threads of locks L(p),
-//!                                               locks of i times 2 latencies ) )
+//!        + barriers B(p) + flushes F(p) + locks )
 //! ```
 //!
 //! * w: application time of the region with one thread, divided by p; times the
@@ -18,8 +17,9 @@
 //!   on the links of their homes ([`contention`]).
 //!   Without homes, fetches also take longer for each diff of a page beyond the first.
 //! * B, F, L: prices of synchronisation among p nodes. A lock that all ask for is
-//!   handed on from one to the next; one that nobody else wants takes a message
-//!   there and back.
+//!   handed on from one to the next, who may fetch a page before handing it on; one
+//!   that nobody else wants takes a message there and back. Threads that wait for flags,
+//!   flushing more often than they lock, come to locks by turns.
 //!
 //! Sums of regions are taken, so what differs from one phase of a region to the next
 //! is not seen: threads that are slowest by turns are predicted too quick.
@@ -260,13 +260,27 @@ fn time(region: &Region, beside: &Beside<'_>, sync: &Sync) -> NodesTime {
     time[NodesTerm::Diffs] = diffs;
     time[NodesTerm::Contention] = contention_ns(slowest);
     time[NodesTerm::Writers] = writers_ns(slowest);
-    let locks: u64 = parts.iter().map(|part| part.dsm.locks).sum();
+    let locks: f64 = parts.iter().map(|part| part.dsm.locks as f64).sum();
+    let locked: f64 = parts
+        .iter()
+        .map(|part| part.dsm.fetch_faults_locked as f64)
+        .sum();
+    // Its own are among its fetches.
+    let others_locked = locked - slowest.dsm.fetch_faults_locked as f64;
     time[NodesTerm::Barriers] = slowest.dsm.barriers as f64 * sync.barrier * 1e3;
     let [queued_us, own_us] = [
-        locks as f64 * sync.lock,
+        locks * sync.lock + others_locked * prices.fetch_us,
         slowest.dsm.locks as f64 * 2.0 * beside.cluster.network.latency_us,
     ];
-    time[NodesTerm::Locks] = queued_us.max(own_us) * 1e3;
+    // Who flushes more often than it locks waits for flags, at which threads come by
+    // turns; else they come together.
+    let by_turns = slowest.dsm.flushes > slowest.dsm.locks;
+    let locks_us = if by_turns {
+        own_us
+    } else {
+        queued_us.max(own_us)
+    };
+    time[NodesTerm::Locks] = locks_us * 1e3;
     time[NodesTerm::Flushes] = slowest.dsm.flushes as f64 * sync.flush * 1e3;
     time
 }
