@@ -43,7 +43,8 @@ pub(crate) fn line_chart(label: String, y_title: &str, series: &[Series]) -> Cha
 pub(crate) fn curves_chart(label: String, y_title: &str, series: &[Series]) -> Chart {
     let highest = most(series);
     let y_top = if highest > 0.0 { highest * 1.15 } else { 1.0 };
-    draw_all(label, y_title, series, y_top, short)
+    let y_label = if y_top < 0.1 { units::ratio } else { short };
+    draw_all(label, y_title, series, y_top, y_label)
 }
 
 /// The highest point, that of the ideal apart.
