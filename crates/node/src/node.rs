@@ -302,7 +302,15 @@ impl Node {
                     spin.reset();
                 } else if slow || !spin.again() {
                     slot.lie_down();
-                    polling.sleep(Role::Application, Some(LOOK_AFTER), || done(slot).is_some());
+                    // What is found is taken, and must not be looked for again.
+                    let mut found = None;
+                    polling.sleep(Role::Application, Some(LOOK_AFTER), || {
+                        found = done(slot);
+                        found.is_some()
+                    });
+                    if let Some(found) = found {
+                        return found;
+                    }
                     // Woken for a message, as a rule. Whoever leaves it behind
                     // has to wake another thread for it.
                     if !self.handle_one() {
@@ -430,7 +438,7 @@ impl Node {
             Frame::Arrived { epoch, word } => self.arrived(epoch, word),
             Frame::Passed { word, order } => {
                 let order = (!order.is_empty()).then(|| order.to_vec());
-                lock(&self.outcomes).tell(Outcome { word, order });
+                self.tell_outcome(Outcome { word, order });
             }
             Frame::Cancel { region } => {
                 self.cancelled.fetch_max(region, Ordering::Relaxed);

@@ -6,6 +6,7 @@ use crate::doing::Doing;
 use crate::engine::{GRANTED, REFUSED, answer};
 use crate::frame::Frame;
 use crate::look;
+use crate::meeting::Outcome;
 use crate::memory::{self, Released};
 use crate::profile::Since;
 use crate::races::Found;
@@ -156,7 +157,13 @@ impl Node {
             let word = outcome.word;
             self.send(node, Frame::Passed { word, order });
         }
+        self.tell_outcome(outcome);
+    }
+
+    /// The thread that waits at the barrier goes on, whoever calls.
+    pub(super) fn tell_outcome(&self, outcome: Outcome) {
         lock(&self.outcomes).tell(outcome);
+        self.transport.rouse();
     }
 
     pub(crate) fn add(&self, cell: u64, amount: u64) -> u64 {
