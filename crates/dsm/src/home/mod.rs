@@ -61,6 +61,30 @@ pub struct Config {
     pub fan_in: u16,
 }
 
+/// Pages fetched at once where a program goes through memory in order.
+const PREFETCH: u32 = 16;
+/// Nodes below a node in the tree of a barrier.
+const FAN_IN: u16 = 4;
+
+impl Config {
+    /// As nodes have it. If it is `plain`, pages stay at their first home, every
+    /// write traps and every page is fetched by itself, so that counts mean what
+    /// the SDP papers mean.
+    #[must_use]
+    pub fn usual(nodes: u16, areas: Vec<Area>, plain: bool, loads_acquire: bool) -> Self {
+        Self {
+            nodes,
+            areas,
+            migrate: !plain,
+            prefetch: if plain { 0 } else { PREFETCH },
+            silent_writes: false,
+            expect_writes: !plain && !loads_acquire,
+            loads_acquire,
+            fan_in: FAN_IN,
+        }
+    }
+}
+
 type Actions<B> = Vec<Action<Message<Content>, B>>;
 
 /// The protocol at one node.

@@ -16,7 +16,7 @@ use crate::order::{IfLate, News, Order, Request, Version, When, peer};
 use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
-    Access, Action, Area, AreaError, Content, Input, Interval, Notice, Operation, Protection,
+    Access, Action, Area, AreaError, Content, Diff, Input, Interval, Notice, Operation, Protection,
     Protocol, Seen, Violation,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
@@ -43,6 +43,24 @@ pub struct Config {
     pub loads_acquire: bool,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
+}
+
+/// Nodes below a node in the tree of a barrier.
+const FAN_IN: u16 = 4;
+
+impl Config {
+    /// As nodes have it, with room for diffs in so many MiB.
+    #[must_use]
+    pub fn usual(nodes: u16, areas: Vec<Area>, memory_mib: u32, loads_acquire: bool) -> Self {
+        let diffs = (u64::from(memory_mib) << 20) / Diff::BYTES_MAX as u64;
+        Self {
+            nodes,
+            areas,
+            diffs_max: u32::try_from(diffs).unwrap_or(u32::MAX),
+            loads_acquire,
+            fan_in: FAN_IN,
+        }
+    }
 }
 
 type Actions<B> = Vec<Action<Message<Content>, B>>;

@@ -79,7 +79,7 @@ impl Net {
     /// when its sender's link is busy outwards and its receiver's inwards; they
     /// are from now on with this message too. For messages from one node to
     /// another the moments ascend, if the calls do not overlap.
-    pub(super) fn arrival_ns(
+    pub fn arrival_ns(
         &self,
         now_ns: u64,
         bytes: usize,

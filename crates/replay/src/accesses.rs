@@ -1,0 +1,109 @@
+//! What threads accessed between synchronisations.
+
+use fathomp_dsm::{Access, Area, Diff, PageRange};
+use serde::{Deserialize, Serialize};
+
+/// Pages touched one after the other in the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Run {
+    /// How.
+    pub access: Access,
+    /// Which, ascending.
+    pub pages: PageRange,
+    /// Bytes of the diff of each page, if they were written.
+    pub diff_bytes: u16,
+}
+
+/// What ends an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// All threads meet.
+    Barrier,
+    /// What was written becomes visible, and what others flushed.
+    Flush,
+    /// Takes a lock.
+    Acquire(u64),
+    /// Gives it back.
+    Release(u64),
+    /// Adds to a cell of node 0, and waits for what was there.
+    Add(u64, u64),
+    /// Raises a cell of node 0 to a value, and does not wait.
+    Put(u64, u64),
+    /// Waits until a cell of node 0 has at least a value.
+    Await(u64, u64),
+    /// The thread ends. That of the first thread ends the program.
+    Exit,
+}
+
+/// An interval: what a thread did up to a synchronisation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Which of the thread's sets of runs it went through.
+    pub set: u32,
+    /// Time of the application itself.
+    #[serde(default)]
+    pub work_ns: u64,
+    /// What ended it.
+    pub end: End,
+    /// At a barrier of the first thread: bytes of the order for the next region
+    /// that it brings to all nodes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub order_bytes: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// What one thread did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Thread {
+    /// Runs in the order of first touch. A page that was read before it was
+    /// written is in a run of each kind. Intervals that are alike share one.
+    pub sets: Vec<Vec<Run>>,
+    /// Its intervals; the last one ends with [`End::Exit`].
+    pub steps: Vec<Step>,
+}
+
+impl Thread {
+    /// Time of the application itself.
+    #[must_use]
+    pub fn work_ns(&self) -> u64 {
+        let work = self.steps.iter().map(|step| step.work_ns);
+        work.fold(0, u64::saturating_add)
+    }
+}
+
+/// What a program accessed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accesses {
+    /// Its shared memory, and where it was at home when it was recorded: each thread
+    /// had a node of its own, with the thread's number.
+    pub areas: Vec<Area>,
+    /// Whether it may rely on ordinary loads to acquire.
+    pub loads_acquire: bool,
+    /// Its threads.
+    pub threads: Vec<Thread>,
+}
+
+impl Accesses {
+    /// Bytes of the longest diff.
+    pub const DIFF_BYTES_MAX: u16 = Diff::BYTES_MAX as u16;
+
+    /// Pages of all areas.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        self.areas.iter().map(|area| u64::from(area.pages)).sum()
+    }
+
+    /// Time of the application itself, all threads together: what one thread alone
+    /// would take.
+    #[must_use]
+    pub fn work_ns(&self) -> u64 {
+        let work = self.threads.iter().map(Thread::work_ns);
+        work.fold(0, u64::saturating_add)
+    }
+}

@@ -1,0 +1,288 @@
+//! The cluster at work: an event after the other, by time.
+//!
+//! A node handles one message after the other; its threads have processors of
+//! their own. What a message makes its node do takes effect when the node begins
+//! with it, and what it sends leaves when that is done.
+
+mod act;
+mod meet;
+mod queue;
+mod thread;
+
+use crate::accesses::Accesses;
+use crate::desk::Desk;
+use crate::homes;
+use crate::memory::Memory;
+use crate::outcome::{NodeOutcome, Outcome};
+use crate::setting::{Setting, Sharing};
+use act::Tally;
+use fathomp_base::NodeId;
+use fathomp_dsm::home::{self, Home};
+use fathomp_dsm::homeless::{self, Homeless};
+use fathomp_dsm::{Action, AreaError, Input, Protocol, Violation};
+use meet::Meeting;
+use queue::{Event, Parcel, Queue};
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicU64;
+use thread::Runner;
+
+/// Accesses cannot be replayed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// Nobody to run it.
+    #[error("a cluster has at least one node")]
+    NoNode,
+    /// More nodes than threads.
+    #[error(
+        "{nodes} nodes need the accesses of {nodes} threads, and these are of {threads}: record on {nodes} nodes, or extrapolate from several recordings"
+    )]
+    TooManyNodes {
+        /// Nodes asked for.
+        nodes: u16,
+        /// Threads there are.
+        threads: usize,
+    },
+    /// Memory that cannot be shared.
+    #[error("such memory cannot be shared: {0}")]
+    Areas(#[from] AreaError),
+    /// The accesses are of no correct program.
+    #[error("node {node}: {violation}: these are no accesses of a correct program")]
+    Violation {
+        /// Where.
+        node: NodeId,
+        /// Why.
+        violation: Violation,
+    },
+    /// The protocol asked for something that makes no sense.
+    #[error("node {node}: the protocol asked for something impossible: {what}")]
+    Action {
+        /// Where.
+        node: NodeId,
+        /// What.
+        what: &'static str,
+    },
+    /// Somebody waits for what never happens.
+    #[error("thread {thread} waits for ever {what}, at the end of its interval {step}")]
+    Stuck {
+        /// The first such thread.
+        thread: usize,
+        /// The interval, from 0.
+        step: usize,
+        /// What for.
+        what: &'static str,
+    },
+}
+
+/// Content as it arrives: only its size.
+type Size = u32;
+
+/// What happens when accesses that can be replayed ([`Accesses::check`]) are made
+/// on a cluster. The same is answered every time.
+///
+/// # Errors
+/// If the cluster cannot be, or threads wait for each other.
+pub fn replay(accesses: &Accesses, setting: &Setting) -> Result<Outcome, ReplayError> {
+    let (nodes, threads) = (setting.nodes, accesses.threads.len());
+    if nodes == 0 {
+        return Err(ReplayError::NoNode);
+    }
+    if usize::from(nodes) > threads {
+        return Err(ReplayError::TooManyNodes { nodes, threads });
+    }
+    let areas = homes::areas(accesses, setting.homes, nodes);
+    let acquire = accesses.loads_acquire;
+    match setting.sharing {
+        Sharing::Home { plain } => {
+            let config = home::Config::usual(nodes, areas, plain, acquire);
+            run(accesses, setting, |me| Home::new(me, config.clone()))
+        }
+        Sharing::Homeless { memory_mib } => {
+            let config = homeless::Config::usual(nodes, areas, memory_mib, acquire);
+            run(accesses, setting, |me| Homeless::new(me, config.clone()))
+        }
+    }
+}
+
+fn run<P: Protocol<Size>>(
+    accesses: &Accesses,
+    setting: &Setting,
+    protocol: impl Fn(NodeId) -> Result<P, AreaError>,
+) -> Result<Outcome, ReplayError> {
+    let mut world = World::new(accesses, setting, protocol)?;
+    world.run()?;
+    world.outcome()
+}
+
+struct Node<P: Protocol<Size>> {
+    protocol: P,
+    memory: Memory,
+    /// Numbers of its threads, in order.
+    threads: std::ops::Range<usize>,
+    meeting: Meeting,
+    /// What has arrived while the node was busy.
+    waiting: VecDeque<(NodeId, Parcel<P::Incoming>)>,
+    /// It handles a message.
+    busy: bool,
+    outcome: NodeOutcome,
+}
+
+struct World<'a, P: Protocol<Size>> {
+    accesses: &'a Accesses,
+    setting: &'a Setting,
+    nodes: Vec<Node<P>>,
+    runners: Vec<Runner>,
+    /// By node: until when its link is busy outwards and inwards.
+    links: Vec<[AtomicU64; 2]>,
+    queue: Queue<P::Incoming>,
+    desk: Desk,
+    actions: Vec<Action<P::Outgoing, Size>>,
+    /// A message as bytes, to know how many they are.
+    bytes: Vec<u8>,
+}
+
+impl<'a, P: Protocol<Size>> World<'a, P> {
+    fn new(
+        accesses: &'a Accesses,
+        setting: &'a Setting,
+        protocol: impl Fn(NodeId) -> Result<P, AreaError>,
+    ) -> Result<Self, ReplayError> {
+        let threads = accesses.threads.len();
+        let runners: Vec<_> = (0..threads)
+            .map(|thread| Runner::new(homes::node_of(thread, threads, setting.nodes)))
+            .collect();
+        let mut nodes = Vec::with_capacity(usize::from(setting.nodes));
+        for me in (0..setting.nodes).map(NodeId) {
+            let first = runners.partition_point(|runner| runner.node < me);
+            let end = runners.partition_point(|runner| runner.node <= me);
+            let protocol = protocol(me)?;
+            let memory = first_memory(&protocol, me)?;
+            nodes.push(Node {
+                protocol,
+                memory,
+                threads: first..end,
+                meeting: Meeting::default(),
+                waiting: VecDeque::new(),
+                busy: false,
+                outcome: NodeOutcome::default(),
+            });
+        }
+        Ok(Self {
+            accesses,
+            setting,
+            links: nodes.iter().map(|_| Default::default()).collect(),
+            nodes,
+            runners,
+            queue: Queue::default(),
+            desk: Desk::default(),
+            actions: Vec::new(),
+            bytes: Vec::new(),
+        })
+    }
+
+    fn run(&mut self) -> Result<(), ReplayError> {
+        for thread in 0..self.runners.len() {
+            self.queue.push(0, Event::Run(thread));
+        }
+        while let Some((now_ns, event)) = self.queue.pop() {
+            match event {
+                Event::Run(thread) => self.go_on(thread, now_ns)?,
+                Event::Arrive { from, to, parcel } => {
+                    let node = &mut self.nodes[usize::from(to.0)];
+                    if node.busy {
+                        node.waiting.push_back((from, parcel));
+                    } else {
+                        self.handle(from, to, parcel, now_ns)?;
+                    }
+                }
+                Event::Free(at) => {
+                    let node = &mut self.nodes[usize::from(at.0)];
+                    node.busy = false;
+                    if let Some((from, parcel)) = node.waiting.pop_front() {
+                        self.handle(from, at, parcel, now_ns)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A node begins with a message.
+    fn handle(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        parcel: Parcel<P::Incoming>,
+        now_ns: u64,
+    ) -> Result<(), ReplayError> {
+        let mut clock_ns = now_ns;
+        if from != to {
+            clock_ns = clock_ns.saturating_add(self.setting.costs.message_ns);
+        }
+        match parcel {
+            Parcel::Protocol(message) => {
+                let mut tally = Tally::default();
+                let input = Input::Message { from, message };
+                self.step(to, input, &mut clock_ns, &mut tally)?;
+                tally.close(&mut self.nodes[usize::from(to.0)].outcome.counts);
+            }
+            Parcel::Arrived(epoch) => self.arrived(epoch, clock_ns),
+            Parcel::Passed => self.passed(to, clock_ns),
+            Parcel::Wish {
+                thread,
+                epoch,
+                cell,
+                wish,
+            } => self.wished(thread, epoch, cell, wish, clock_ns),
+            Parcel::Answer(thread) => self.answered(thread, clock_ns)?,
+        }
+        let node = &mut self.nodes[usize::from(to.0)];
+        node.outcome.handling_ns += clock_ns - now_ns;
+        if clock_ns > now_ns || !node.waiting.is_empty() {
+            node.busy = true;
+            self.queue.push(clock_ns, Event::Free(to));
+        }
+        Ok(())
+    }
+
+    fn outcome(self) -> Result<Outcome, ReplayError> {
+        // Threads that wait for work when the first one has ended are done.
+        let first = self.runners.first().and_then(|runner| runner.exit_ns);
+        let barriers = self.runners.first().map_or(0, |runner| runner.barriers);
+        for (thread, runner) in self.runners.iter().enumerate() {
+            let is_idle = runner.barriers > barriers && first.is_some();
+            if runner.exit_ns.is_none() && !is_idle {
+                return Err(ReplayError::Stuck {
+                    thread,
+                    step: runner.step,
+                    what: runner.waits_for(),
+                });
+            }
+        }
+        let ends = self.runners.iter().filter_map(|runner| runner.exit_ns);
+        let nodes = self.nodes.into_iter().map(|node| node.outcome);
+        Ok(Outcome {
+            time_ns: ends.max().unwrap_or(0),
+            nodes: nodes.collect(),
+            events: self.queue.pushed(),
+        })
+    }
+}
+
+/// A node's pages as its protocol wants them at the start, when all may be written.
+fn first_memory<P: Protocol<Size>>(protocol: &P, me: NodeId) -> Result<Memory, ReplayError> {
+    let mut memory = Memory::default();
+    let mut actions = Vec::new();
+    protocol.start(&mut actions);
+    for action in actions {
+        match action {
+            Action::Protect(pages, fathomp_dsm::Protection::None) => memory.forbid_first(pages),
+            _ => {
+                return Err(ReplayError::Action {
+                    node: me,
+                    what: "something else than to forbid pages at the start",
+                });
+            }
+        }
+    }
+    Ok(memory)
+}

@@ -1,0 +1,105 @@
+//! What will happen, by time; at the same time, in the order in which it was
+//! decided.
+
+use crate::desk::Wish;
+use fathomp_base::NodeId;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// A message between nodes.
+#[derive(Debug)]
+pub(super) enum Parcel<M> {
+    /// Of the protocol.
+    Protocol(M),
+    /// To node 0: I have come to that barrier.
+    Arrived(u32),
+    /// From node 0: all have.
+    Passed,
+    /// To node 0: about a cell.
+    Wish {
+        thread: usize,
+        epoch: u32,
+        cell: u64,
+        wish: Wish,
+    },
+    /// From node 0: what a thread has asked for.
+    Answer(usize),
+}
+
+#[derive(Debug)]
+pub(super) enum Event<M> {
+    /// A thread goes on.
+    Run(usize),
+    /// A message arrives.
+    Arrive {
+        from: NodeId,
+        to: NodeId,
+        parcel: Parcel<M>,
+    },
+    /// A node has handled a message.
+    Free(NodeId),
+}
+
+#[derive(Debug)]
+struct Entry<M> {
+    at_ns: u64,
+    number: u64,
+    event: Event<M>,
+}
+
+impl<M> PartialEq for Entry<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<M> Eq for Entry<M> {}
+
+impl<M> PartialOrd for Entry<M> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The earliest is the greatest.
+impl<M> Ord for Entry<M> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at_ns, other.number).cmp(&(self.at_ns, self.number))
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Queue<M> {
+    heap: BinaryHeap<Entry<M>>,
+    pushed: u64,
+}
+
+impl<M> Default for Queue<M> {
+    fn default() -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            pushed: 0,
+        }
+    }
+}
+
+impl<M> Queue<M> {
+    pub(super) fn push(&mut self, at_ns: u64, event: Event<M>) {
+        let number = self.pushed;
+        self.pushed += 1;
+        self.heap.push(Entry {
+            at_ns,
+            number,
+            event,
+        });
+    }
+
+    pub(super) fn pop(&mut self) -> Option<(u64, Event<M>)> {
+        self.heap.pop().map(|entry| (entry.at_ns, entry.event))
+    }
+
+    /// Events so far.
+    pub(super) fn pushed(&self) -> u64 {
+        self.pushed
+    }
+}
