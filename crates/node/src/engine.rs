@@ -1,5 +1,6 @@
 //! Carries out what a protocol asks for: on pages, on messages, on threads.
 
+use crate::accesses::{Watch, WatchError};
 use crate::frame::Frame;
 use crate::profile::{Profile, Tally};
 use crate::races::{Changes, Lookout};
@@ -39,6 +40,8 @@ pub enum Trouble {
     Permit(#[source] io::Error),
     #[error("the protocol asked for something impossible: {0}")]
     Action(&'static str),
+    #[error(transparent)]
+    Watch(#[from] WatchError),
 }
 
 /// What a thread is told that was refused what it tried to get.
@@ -65,6 +68,9 @@ pub(crate) trait Engine: Send {
     ) -> Result<Wake, Trouble>;
 
     fn message(&mut self, hands: &Hands, from: NodeId, bytes: &[u8]) -> Result<(), Trouble>;
+
+    /// Whether it watches what the program accesses.
+    fn watch(&mut self) -> Option<&mut Watch>;
 }
 
 /// Content as it arrived: a whole page or a diff.
@@ -87,6 +93,8 @@ pub(crate) struct Driver<P: Protocol<Blob>> {
     outgoing: Vec<u8>,
     /// Where races are looked for.
     changes: Option<Changes>,
+    /// If accesses are recorded.
+    watch: Option<Watch>,
 }
 
 /// Twins kept for the next time.
@@ -97,7 +105,7 @@ impl<P: Protocol<Blob>> Driver<P> {
     ///
     /// # Errors
     /// If it cannot be done.
-    pub(crate) fn start(protocol: P, hands: &Hands) -> Result<Self, Trouble> {
+    pub(crate) fn start(protocol: P, hands: &Hands, watch: Option<Watch>) -> Result<Self, Trouble> {
         let mut driver = Self {
             actions: Vec::new(),
             twins: HashMap::new(),
@@ -107,10 +115,20 @@ impl<P: Protocol<Blob>> Driver<P> {
             spare: Vec::new(),
             outgoing: Vec::new(),
             changes: protocol.clock().map(|_| Changes::default()),
+            watch,
             protocol,
         };
         let mut actions = Vec::new();
         driver.protocol.start(&mut actions);
+        if let Some(watch) = &mut driver.watch {
+            for action in &actions {
+                if let Action::Protect(pages, Protection::None) = action {
+                    watch.forbid_first(*pages);
+                }
+            }
+            watch.begin(hands.pages)?;
+            return Ok(driver);
+        }
         driver.carry_out(hands, actions, &mut Tally::default())?;
         Ok(driver)
     }
@@ -135,7 +153,7 @@ impl<P: Protocol<Blob>> Driver<P> {
     fn written(&mut self, hands: &Hands) -> Result<PageSet, Trouble> {
         let mut ranges = std::mem::take(&mut self.unwatched);
         for range in &ranges {
-            permit(hands, *range, Protection::Read)?;
+            self.permit(hands, *range, Protection::Read)?;
         }
         ranges.sort_unstable_by_key(|range| range.first());
         let mut written = Vec::new();
@@ -168,11 +186,11 @@ impl<P: Protocol<Blob>> Driver<P> {
         }
         let twinned = |page| self.twins.contains_key(&page);
         if what != Protection::Watched || !pages.iter().any(twinned) {
-            return permit(hands, pages, what);
+            return self.permit(hands, pages, what);
         }
         if pages.iter().all(twinned) {
             self.unwatched.push(pages);
-            return permit(hands, pages, Protection::ReadWrite);
+            return self.permit(hands, pages, Protection::ReadWrite);
         }
         let mut pages = pages.iter();
         pages.try_for_each(|page| self.protect(hands, page.into(), what))
@@ -198,7 +216,9 @@ impl<P: Protocol<Blob>> Driver<P> {
             return Ok(());
         }
         for page in changes.written(pages.iter()) {
-            permit(hands, page.into(), Protection::Read)?;
+            // What was noted as written may still be read.
+            let closed = hands.pages.permit(page, 1, Permission::Read);
+            closed.map_err(Trouble::Permit)?;
             hands.pages.read(page, &mut now).map_err(Trouble::Permit)?;
             changes.end_home(page, &now);
         }
@@ -210,6 +230,20 @@ impl<P: Protocol<Blob>> Driver<P> {
         if let Some((changes, (seen, _))) = self.changes.as_mut().zip(self.protocol.clock()) {
             changes.begin_copy(page, seen);
         }
+    }
+
+    fn permit(&mut self, hands: &Hands, pages: PageRange, what: Protection) -> Result<(), Trouble> {
+        let what = match what {
+            Protection::None => Permission::None,
+            // A write is noticed because it is not permitted.
+            Protection::Read | Protection::Watched => Permission::Read,
+            Protection::ReadWrite => Permission::ReadWrite,
+        };
+        if let Some(watch) = &mut self.watch {
+            return Ok(watch.permit(hands.pages, pages, what)?);
+        }
+        let permitted = hands.pages.permit(pages.first(), pages.len(), what);
+        permitted.map_err(Trouble::Permit)
     }
 
     fn carry_out(
@@ -350,6 +384,9 @@ impl<P: Protocol<Blob>> Driver<P> {
         if let Some(twin) = self.twins.get_mut(&page) {
             diff.apply(twin);
         }
+        if let Some(watch) = &mut self.watch {
+            watch.apply(page, diff);
+        }
         failed.map_or(Ok(()), |error| Err(Trouble::Permit(error)))
     }
 
@@ -414,6 +451,12 @@ where
         page: PageId,
         access: Access,
     ) -> Result<Wake, Trouble> {
+        if let Some(watch) = &mut self.watch
+            && watch.touch(hands.pages, page, access)?
+        {
+            answer(hands, thread, GRANTED)?;
+            return Ok(Wake::Polling);
+        }
         let fault = Input::Fault {
             thread,
             page,
@@ -450,17 +493,10 @@ where
         tally.close(hands.profile, None);
         Ok(())
     }
-}
 
-fn permit(hands: &Hands, pages: PageRange, what: Protection) -> Result<(), Trouble> {
-    let what = match what {
-        Protection::None => Permission::None,
-        // A write is noticed because it is not permitted.
-        Protection::Read | Protection::Watched => Permission::Read,
-        Protection::ReadWrite => Permission::ReadWrite,
-    };
-    let permitted = hands.pages.permit(pages.first(), pages.len(), what);
-    permitted.map_err(Trouble::Permit)
+    fn watch(&mut self) -> Option<&mut Watch> {
+        self.watch.as_mut()
+    }
 }
 
 fn put(hands: &Hands, page: PageId, offset: usize, bytes: &[u8]) -> Result<(), Trouble> {

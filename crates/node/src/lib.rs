@@ -10,9 +10,11 @@
 //!   `doing`: what a node is at, for others;
 //!   `quiet`, `look`, `waits`: when to flush for threads that only look; `profile`: what
 //!   it costs.
+//! * [`accesses`]: what the program accesses, for replays.
 //! * [`heap`]: the program's blocks, at the same address everywhere.
 #![forbid(unsafe_code)]
 
+pub mod accesses;
 mod cells;
 mod cluster;
 mod doing;

@@ -25,6 +25,11 @@ impl Meetings {
         self.order = Some(order.to_vec());
     }
 
+    /// Bytes of that order.
+    pub(crate) fn order_bytes(&self) -> usize {
+        self.order.as_ref().map_or(0, Vec::len)
+    }
+
     /// A node has come to barrier `epoch` with `word`. The outcome, if it is the
     /// last of `nodes`. The order is not in it before node 0 has come, which is
     /// one of them.

@@ -5,6 +5,7 @@
 //! answer looks for messages meanwhile and handles what it finds; the service
 //! thread handles messages when all others compute.
 
+use crate::accesses::Stopwatch;
 use crate::cells::{Asker, Cells};
 use crate::doing::Doing;
 use crate::engine::{Engine, Hands, Trouble, answer};
@@ -19,6 +20,7 @@ use crate::slots::{Place, Slot, Slots};
 use crate::waits::Waits;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::Access;
+use fathomp_replay::End;
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_sys::cluster::process::{self, Ended};
@@ -87,6 +89,8 @@ pub struct Node {
     pages: Pages,
     slots: Slots,
     profile: Profile,
+    /// If accesses are recorded.
+    stopwatch: Option<Stopwatch>,
     engine: Mutex<Box<dyn Engine>>,
     lookout: Lookout,
     /// Whoever holds it receives; what it received last.
@@ -132,7 +136,7 @@ impl Node {
             pages,
             slots,
             profile,
-            engine,
+            mut engine,
             lookout,
         } = parts;
         Self {
@@ -147,6 +151,7 @@ impl Node {
             pages,
             slots,
             profile,
+            stopwatch: engine.watch().map(|_| Stopwatch::new()),
             engine: Mutex::new(engine),
             lookout,
             inbox: Mutex::new(Vec::new()),
@@ -516,7 +521,7 @@ impl Node {
     }
 
     fn fetch(&self, page: PageId, access: Access) {
-        let since = self.profile.begin();
+        let since = self.enter();
         let before = self.begin_doing(Doing::Fetch);
         self.ask(|thread| {
             let asked = lock(&self.engine).fault(&self.hands(), thread, page, access);
@@ -561,6 +566,7 @@ impl Node {
         if self.me() != NodeId(0) || self.ended.swap(true, Ordering::Relaxed) {
             return;
         }
+        self.end_interval(End::Exit);
         for node in self.others() {
             // A node that is gone already need not be told.
             let (head, body) = Frame::Leave.parts();
@@ -595,6 +601,7 @@ impl Node {
 
     fn leave_quietly(&self) -> ! {
         self.depart();
+        self.end_interval(End::Exit);
         process::flush_streams();
         if self.profile.is_on() {
             self.let_regions_end();

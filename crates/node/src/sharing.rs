@@ -1,14 +1,16 @@
 //! Which protocol shares memory, and how, as the environment says.
 
-use crate::engine::{Driver, Engine, Hands};
+use crate::accesses::{ACCESSES_VARIABLE, Watch, WatchError};
+use crate::engine::{Driver, Engine, Hands, Trouble};
 use crate::races::RACES_VARIABLE;
 use crate::start::StartError;
-use fathomp_base::NodeId;
+use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::home::{self, Home};
 use fathomp_dsm::homeless::{self, Homeless};
-use fathomp_dsm::{Area, Diff};
+use fathomp_dsm::{Area, PageRange, Placement};
 use std::env;
 use std::ffi::OsString;
+use std::path::Path;
 
 /// The protocol: `home` (which it is without this) or `homeless`.
 pub const PROTOCOL_VARIABLE: &str = "FATHOMP_DSM";
@@ -21,10 +23,6 @@ pub const MEMORY_VARIABLE: &str = "FATHOMP_DSM_MEMORY";
 /// itself, so that counts mean what the SDP papers mean.
 pub const PLAIN_VARIABLE: &str = "FATHOMP_DSM_PLAIN";
 
-/// Pages fetched at once where a program goes through memory in order.
-const PREFETCH: u32 = 16;
-/// Nodes below a node in the tree of a barrier.
-const FAN_IN: u16 = 4;
 /// Default of [`MEMORY_VARIABLE`], and most of it.
 const MEMORY_MIB: u32 = 64;
 const MEMORY_MIB_MAX: u32 = 1 << 20;
@@ -102,6 +100,7 @@ impl Sharing {
             plain,
             races,
         } = self;
+        let watch = watch(me, &shared).map_err(Trouble::from)?;
         let Shared {
             nodes,
             areas,
@@ -109,38 +108,34 @@ impl Sharing {
         } = shared;
         Ok(match protocol {
             Protocol::Home => {
+                let usual = home::Config::usual(nodes, areas, plain, loads_acquire);
                 let config = home::Config {
-                    nodes,
-                    areas,
-                    migrate: !plain,
-                    prefetch: if plain { 0 } else { PREFETCH },
-                    silent_writes: false,
-                    expect_writes: !plain && !loads_acquire && !races,
-                    loads_acquire,
-                    fan_in: FAN_IN,
+                    expect_writes: usual.expect_writes && !races,
+                    ..usual
                 };
                 let home = Home::new(me, config)?;
                 let home = if races { home.watching_all() } else { home };
-                Box::new(Driver::start(home, hands)?)
+                Box::new(Driver::start(home, hands, watch)?)
             }
             Protocol::Homeless(mib) => {
-                let config = homeless::Config {
-                    nodes,
-                    areas,
-                    diffs_max: diffs_in(mib),
-                    loads_acquire,
-                    fan_in: FAN_IN,
-                };
-                Box::new(Driver::start(Homeless::new(me, config)?, hands)?)
+                let config = homeless::Config::usual(nodes, areas, mib, loads_acquire);
+                Box::new(Driver::start(Homeless::new(me, config)?, hands, watch)?)
             }
         })
     }
 }
 
-/// How many diffs have room in so many MiB.
-fn diffs_in(mib: u32) -> u32 {
-    let diffs = (u64::from(mib) << 20) / Diff::BYTES_MAX as u64;
-    u32::try_from(diffs).unwrap_or(u32::MAX)
+/// Watches what the program accesses, if the environment asks for it.
+fn watch(me: NodeId, shared: &Shared) -> Result<Option<Watch>, WatchError> {
+    let Some(directory) = env::var_os(ACCESSES_VARIABLE) else {
+        return Ok(None);
+    };
+    let pinned = |area: &Area| area.home == Placement::Pinned(me);
+    let before = shared.areas.iter().take_while(|area| !pinned(area));
+    let first = PageId(before.map(|area| area.pages).sum());
+    let stacks = shared.areas.iter().find(|area| pinned(area));
+    let stacks = stacks.and_then(|area| PageRange::new(first, area.pages));
+    Watch::new(Path::new(&directory), me, shared, stacks).map(Some)
 }
 
 fn protocol(name: Option<OsString>, mib: u32) -> Result<Protocol, SharingError> {
@@ -176,7 +171,8 @@ mod tests {
 
         assert_eq!(memory(None).unwrap(), MEMORY_MIB);
         assert_eq!(memory(Some("1".into())).unwrap(), 1);
-        assert_eq!(diffs_in(1), 227);
+        let config = homeless::Config::usual(2, Vec::new(), 1, false);
+        assert_eq!(config.diffs_max, 227);
         for bad in ["", "0", "-1", "1.5", "64M", "1048577"] {
             assert!(memory(Some(bad.into())).is_err(), "{bad}");
         }

@@ -3,7 +3,7 @@
 
 use super::{ATOMIC, Node, lock};
 use crate::doing::Doing;
-use crate::engine::{GRANTED, REFUSED, answer};
+use crate::engine::{GRANTED, REFUSED, Trouble, answer};
 use crate::frame::Frame;
 use crate::look;
 use crate::meeting::Outcome;
@@ -12,6 +12,7 @@ use crate::profile::Since;
 use crate::races::Found;
 use fathomp_base::NodeId;
 use fathomp_dsm::{LockId, Operation};
+use fathomp_replay::End;
 use fathomp_sys::cluster::deferral;
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::Wake;
@@ -34,6 +35,50 @@ impl Node {
         let _inside = deferral::enter();
         if let Some((thread, _)) = self.slots.mine() {
             self.profile.end(thread, since, time, count);
+        }
+        self.go_on();
+    }
+
+    /// The calling thread goes on with the application.
+    fn go_on(&self) {
+        if let Some(stopwatch) = &self.stopwatch {
+            stopwatch.go_on();
+        }
+    }
+
+    /// The calling thread comes from the application.
+    pub(super) fn enter(&self) -> Since {
+        if let Some(stopwatch) = &self.stopwatch {
+            stopwatch.stop();
+        }
+        self.profile.begin()
+    }
+
+    /// The calling thread synchronises, for the record of accesses.
+    pub(super) fn end_interval(&self, end: End) {
+        let Some(stopwatch) = &self.stopwatch else {
+            return;
+        };
+        let _inside = deferral::enter();
+        let work_ns = stopwatch.take_ns();
+        let order_bytes = match end {
+            End::Barrier => lock(&self.meetings).order_bytes(),
+            _ => 0,
+        };
+        let order_bytes = u32::try_from(order_bytes).unwrap_or(u32::MAX);
+        let mut engine = lock(&self.engine);
+        if let Some(watch) = engine.watch() {
+            let ended = watch.end_interval(&self.pages, work_ns, end, order_bytes);
+            self.must(ended.map_err(Trouble::from));
+        }
+    }
+
+    /// The calling thread has not synchronised as it seemed.
+    fn amend_interval(&self, end: End) {
+        if self.stopwatch.is_some()
+            && let Some(watch) = lock(&self.engine).watch()
+        {
+            watch.amend(end);
         }
     }
 
@@ -71,7 +116,13 @@ impl Node {
     /// What this thread's node wrote becomes visible, and what others flushed
     /// becomes visible here.
     pub fn flush(&self) {
-        let since = self.profile.begin();
+        self.end_interval(End::Flush);
+        self.flush_with_it();
+    }
+
+    /// Flushes as part of something else.
+    fn flush_with_it(&self) {
+        let since = self.enter();
         self.operation(Operation::Flush);
         self.account(since, DsmCount::FlushTicks, Some(DsmCount::Flushes));
     }
@@ -95,7 +146,8 @@ impl Node {
     }
 
     pub(crate) fn acquire(&self, lock: u64) {
-        let since = self.profile.begin();
+        self.end_interval(End::Acquire(lock));
+        let since = self.enter();
         self.now_doing(Doing::AwaitLock);
         self.operation(Operation::Acquire(LockId(lock)));
         self.now_doing(Doing::HoldLock);
@@ -103,24 +155,30 @@ impl Node {
     }
 
     pub(crate) fn try_acquire(&self, lock: u64) -> bool {
-        let since = self.profile.begin();
+        self.end_interval(End::Acquire(lock));
+        let since = self.enter();
         let granted = self.operation(Operation::TryAcquire(LockId(lock))) == GRANTED;
         if granted {
             self.now_doing(Doing::HoldLock);
+        } else {
+            // It costs what a question to node 0 costs.
+            self.amend_interval(End::Add(lock, 0));
         }
         self.account(since, DsmCount::LockTicks, Some(DsmCount::Locks));
         granted
     }
 
     pub(crate) fn release(&self, lock: u64) {
-        let since = self.profile.begin();
+        self.end_interval(End::Release(lock));
+        let since = self.enter();
         self.operation(Operation::Release(LockId(lock)));
         self.now_doing(Doing::Compute);
         self.account(since, DsmCount::LockTicks, None);
     }
 
     pub(crate) fn barrier(&self, word: u64) -> u64 {
-        let since = self.profile.begin();
+        self.end_interval(End::Barrier);
+        let since = self.enter();
         let _inside = deferral::enter();
         let before = self.begin_doing(Doing::Barrier);
         let epoch = self.epoch.load(Ordering::Relaxed);
@@ -167,8 +225,9 @@ impl Node {
     }
 
     pub(crate) fn add(&self, cell: u64, amount: u64) -> u64 {
+        self.end_interval(End::Add(cell, amount));
         let epoch = self.epoch.load(Ordering::Relaxed);
-        self.ask(|thread| {
+        let before = self.ask(|thread| {
             let add = Frame::Add {
                 thread,
                 epoch,
@@ -176,17 +235,21 @@ impl Node {
                 amount,
             };
             self.send_or_handle(NodeId(0), add)
-        })
+        });
+        self.go_on();
+        before
     }
 
     pub(crate) fn put(&self, cell: u64, value: u64) {
-        self.flush();
+        self.end_interval(End::Put(cell, value));
+        self.flush_with_it();
         let _inside = deferral::enter();
         let epoch = self.epoch.load(Ordering::Relaxed);
         self.send_or_handle(NodeId(0), Frame::Put { epoch, cell, value });
     }
 
     pub(crate) fn wait_for(&self, cell: u64, at_least: u64) -> u64 {
+        self.end_interval(End::Await(cell, at_least));
         let epoch = self.epoch.load(Ordering::Relaxed);
         let value = self.ask(|thread| {
             let wait = Frame::Await {
@@ -197,7 +260,7 @@ impl Node {
             };
             self.send_or_handle(NodeId(0), wait)
         });
-        self.flush();
+        self.flush_with_it();
         value
     }
 

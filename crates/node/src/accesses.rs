@@ -1,0 +1,354 @@
+//! What the program accesses between synchronisations, for replays
+//! ([decision 0040](../../../docs/decisions/0040-simulate-from-access-sets.md)).
+//!
+//! At every synchronisation all pages become inaccessible; the first read and the
+//! first write of each trap, are noted, and permitted if the protocol permits them.
+//! What a node's own stacks are is left out: they cost nothing, and the kernel
+//! writes there.
+
+use crate::sharing::Shared;
+use fathomp_base::{NodeId, PAGE_BYTES, PageId};
+use fathomp_dsm::{Access, Diff, PageBytes, PageRange};
+use fathomp_replay::{End, Permit, Permits, Run, Step, Writer};
+use fathomp_sys::clock::monotonic_ns;
+use fathomp_sys::cluster::pages::{Pages, Permission};
+use fathomp_sys::counters::os_thread_id;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Directory for what each node accesses, in the environment of a program whose
+/// accesses are recorded.
+pub const ACCESSES_VARIABLE: &str = "FATHOMP_DSM_ACCESSES";
+
+/// Name of a node's file there. One behind the other they are a file of accesses.
+#[must_use]
+pub fn part_name(node: u16) -> String {
+    format!("accesses.{node}.part")
+}
+
+/// Sets of runs that are remembered, to name them again.
+const SETS_MAX: usize = 1 << 16;
+
+/// Accesses cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// The medium fails.
+    #[error("cannot write what the program accesses: {0}: free some space or record elsewhere")]
+    Write(#[source] io::Error),
+    /// The system refuses.
+    #[error("cannot change what the program may do to a page: {0}")]
+    Permit(#[source] io::Error),
+    /// More threads than nodes.
+    #[error(
+        "accesses can be recorded of one thread on each node, and the program has more: give as many nodes as it has threads"
+    )]
+    Threads,
+}
+
+/// A page that was touched since the last synchronisation.
+#[derive(Debug)]
+struct Touched {
+    /// What has been noted, and so may be permitted.
+    noted: Permit,
+    /// As it was before it was written.
+    before: Option<Box<PageBytes>>,
+}
+
+/// Watches what the program accesses on this node.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    out: Writer<BufWriter<File>>,
+    /// What the protocol permits.
+    permits: Permits,
+    /// Pages that are not watched.
+    stacks: Option<PageRange>,
+    touched: HashMap<PageId, Touched>,
+    /// In the order of first touch.
+    order: Vec<(PageId, Access)>,
+    sets: HashMap<Vec<Run>, u32>,
+    /// Sets written.
+    numbered: u32,
+    /// The last interval, which may still be amended.
+    last: Option<Step>,
+    /// The one thread of the program here.
+    thread: Option<u32>,
+}
+
+impl Watch {
+    /// Begins to watch at node `me`; `stacks` are its own.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn new(
+        directory: &Path,
+        me: NodeId,
+        shared: &Shared,
+        stacks: Option<PageRange>,
+    ) -> Result<Self, WatchError> {
+        let file = File::create(directory.join(part_name(me.0))).map_err(WatchError::Write)?;
+        let mut out = Writer(BufWriter::new(file));
+        let mut begin = || {
+            if me == NodeId(0) {
+                out.header(shared.nodes.into(), &shared.areas, shared.loads_acquire)?;
+            }
+            out.thread(me.0.into())
+        };
+        begin().map_err(WatchError::Write)?;
+        Ok(Self {
+            out,
+            permits: Permits::default(),
+            stacks,
+            touched: HashMap::new(),
+            order: Vec::new(),
+            sets: HashMap::new(),
+            numbered: 0,
+            last: None,
+            thread: None,
+        })
+    }
+
+    fn is_stack(&self, page: PageId) -> bool {
+        let inside = |pages: PageRange| page >= pages.first() && u64::from(page.0) < pages.end();
+        self.stacks.is_some_and(inside)
+    }
+
+    /// The protocol forbids pages before the program runs; ascending.
+    pub(crate) fn forbid_first(&mut self, pages: PageRange) {
+        self.permits.forbid_first(pages);
+    }
+
+    /// Makes all pages inaccessible, once the protocol has started.
+    pub(crate) fn begin(&mut self, pages: &Pages) -> Result<(), WatchError> {
+        let count = pages.count();
+        let (first, end) = self.stacks.map_or((count, count), |stacks| {
+            let end = u32::try_from(stacks.end()).unwrap_or(u32::MAX);
+            (stacks.first().0, end)
+        });
+        let around = [(0, first), (end, count.saturating_sub(end))];
+        for (first, count) in around {
+            if count > 0 {
+                permit(pages, PageId(first), count, Permission::None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The protocol permits something: as much of it as has been noted is done.
+    pub(crate) fn permit(
+        &mut self,
+        pages: &Pages,
+        range: PageRange,
+        what: Permission,
+    ) -> Result<(), WatchError> {
+        self.permits.set(range, of(what));
+        if what == Permission::None {
+            return permit(pages, range.first(), range.len(), what);
+        }
+        for page in range.iter() {
+            if self.is_stack(page) {
+                permit(pages, page, 1, what)?;
+            } else {
+                self.open(pages, page)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Permits what was noted of a page and is permitted.
+    fn open(&mut self, pages: &Pages, page: PageId) -> Result<(), WatchError> {
+        let Some(touched) = self.touched.get_mut(&page) else {
+            return Ok(());
+        };
+        match self.permits.of(page).min(touched.noted) {
+            Permit::Nothing => Ok(()),
+            Permit::Read => permit(pages, page, 1, Permission::Read),
+            Permit::Write => {
+                if touched.before.is_none() {
+                    let mut before = Box::new([0; PAGE_BYTES]);
+                    pages.read(page, &mut before).map_err(WatchError::Permit)?;
+                    touched.before = Some(before);
+                }
+                permit(pages, page, 1, Permission::ReadWrite)
+            }
+        }
+    }
+
+    /// The program touches a page that it may not: notes it. True if the protocol
+    /// permits it, so that it need not be asked.
+    pub(crate) fn touch(
+        &mut self,
+        pages: &Pages,
+        page: PageId,
+        access: Access,
+    ) -> Result<bool, WatchError> {
+        let thread = os_thread_id();
+        if *self.thread.get_or_insert(thread) != thread {
+            return Err(WatchError::Threads);
+        }
+        if self.is_stack(page) {
+            return Ok(false);
+        }
+        let noted = match access {
+            Access::Read => Permit::Read,
+            Access::Write => Permit::Write,
+        };
+        let touched = self.touched.entry(page).or_insert(Touched {
+            noted: Permit::Nothing,
+            before: None,
+        });
+        if touched.noted < noted {
+            touched.noted = noted;
+            self.order.push((page, access));
+        }
+        if self.permits.of(page).allows(access) {
+            self.open(pages, page)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Another node's changes come into a page.
+    pub(crate) fn apply(&mut self, page: PageId, diff: &Diff<impl AsRef<[u8]>>) {
+        if let Some(before) = self.touched.get_mut(&page).and_then(|t| t.before.as_mut()) {
+            diff.apply(before);
+        }
+    }
+
+    /// The program synchronises: an interval ends, and another begins.
+    pub(crate) fn end_interval(
+        &mut self,
+        pages: &Pages,
+        work_ns: u64,
+        end: End,
+        order_bytes: u32,
+    ) -> Result<(), WatchError> {
+        let runs = self.runs(pages)?;
+        let mut noted: Vec<_> = self.touched.drain().map(|(page, _)| page).collect();
+        noted.sort_unstable();
+        if end == End::Exit {
+            // What is left to be done is the runtime's.
+            noted.clear();
+        }
+        for range in fathomp_dsm::PageSet::from_sorted(&noted).ranges() {
+            permit(pages, range.first(), range.len(), Permission::None)?;
+        }
+        self.put(runs, work_ns, end, order_bytes)
+            .map_err(WatchError::Write)
+    }
+
+    /// The last interval has ended in another way than it seemed.
+    pub(crate) fn amend(&mut self, end: End) {
+        if let Some(last) = &mut self.last {
+            last.end = end;
+        }
+    }
+
+    /// What was touched, in runs.
+    fn runs(&mut self, pages: &Pages) -> Result<Vec<Run>, WatchError> {
+        let mut runs: Vec<Run> = Vec::new();
+        let mut now = Box::new([0; PAGE_BYTES]);
+        let mut diff = Vec::new();
+        for (page, access) in std::mem::take(&mut self.order) {
+            let before = self.touched.get(&page).and_then(|t| t.before.as_ref());
+            diff.clear();
+            if let (Access::Write, Some(before)) = (access, before) {
+                pages.read(page, &mut now).map_err(WatchError::Permit)?;
+                Diff::append_between(before, &now, &mut diff);
+            }
+            let run = Run {
+                access,
+                pages: page.into(),
+                diff_bytes: u16::try_from(diff.len()).unwrap_or(u16::MAX),
+            };
+            let last = runs.last_mut();
+            let alike = last.filter(|l| l.access == access && l.diff_bytes == run.diff_bytes);
+            if !alike.is_some_and(|last| last.pages.extend(page)) {
+                runs.push(run);
+            }
+        }
+        Ok(runs)
+    }
+
+    fn put(&mut self, runs: Vec<Run>, work_ns: u64, end: End, order_bytes: u32) -> io::Result<()> {
+        if let Some(last) = self.last.take() {
+            self.out.step(last)?;
+        }
+        let set = match self.sets.get(&runs) {
+            Some(set) => *set,
+            None => {
+                self.out.set(&runs)?;
+                let set = self.numbered;
+                self.numbered += 1;
+                if self.sets.len() < SETS_MAX {
+                    self.sets.insert(runs, set);
+                }
+                set
+            }
+        };
+        let step = Step {
+            set,
+            work_ns,
+            end,
+            order_bytes,
+        };
+        if end == End::Exit {
+            self.out.step(step)?;
+            return self.out.0.flush();
+        }
+        self.last = Some(step);
+        Ok(())
+    }
+}
+
+fn of(permission: Permission) -> Permit {
+    match permission {
+        Permission::None => Permit::Nothing,
+        Permission::Read => Permit::Read,
+        Permission::ReadWrite => Permit::Write,
+    }
+}
+
+fn permit(pages: &Pages, first: PageId, count: u32, what: Permission) -> Result<(), WatchError> {
+    let permitted = pages.permit(first, count, what);
+    permitted.map_err(WatchError::Permit)
+}
+
+/// Application time of the one thread: what passes between the runtime's doings.
+#[derive(Debug)]
+pub(crate) struct Stopwatch {
+    since_ns: AtomicU64,
+    worked_ns: AtomicU64,
+}
+
+impl Stopwatch {
+    /// The thread is with the application.
+    pub(crate) fn new() -> Self {
+        Self {
+            since_ns: AtomicU64::new(monotonic_ns()),
+            worked_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// The thread goes on with the application.
+    pub(crate) fn go_on(&self) {
+        self.since_ns.store(monotonic_ns(), Ordering::Relaxed);
+    }
+
+    /// The thread comes from the application.
+    pub(crate) fn stop(&self) {
+        let since_ns = self.since_ns.swap(0, Ordering::Relaxed);
+        if since_ns > 0 {
+            let passed_ns = monotonic_ns().saturating_sub(since_ns);
+            self.worked_ns.fetch_add(passed_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// The thread comes from the application; its time since that was last asked for.
+    pub(crate) fn take_ns(&self) -> u64 {
+        self.stop();
+        self.worked_ns.swap(0, Ordering::Relaxed)
+    }
+}
