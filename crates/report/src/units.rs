@@ -96,7 +96,8 @@ pub(crate) fn count(value: u64) -> String {
 }
 
 /// A count in at most six columns: `987654`, `1.23M`.
-pub(crate) fn short_count(value: u64) -> String {
+#[must_use]
+pub fn short_count(value: u64) -> String {
     const UNITS: [(f64, &str); 4] = [(1e6, "M"), (1e9, "G"), (1e12, "T"), (1e15, "P")];
     if value < 1_000_000 {
         return value.to_string();
@@ -111,7 +112,8 @@ pub(crate) fn short_count(value: u64) -> String {
 }
 
 /// A size in bytes with binary units.
-pub(crate) fn bytes(value: u64) -> String {
+#[must_use]
+pub fn bytes(value: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut scaled = value as f64;
     let mut unit = 0;

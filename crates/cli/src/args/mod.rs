@@ -5,6 +5,7 @@ mod bench;
 mod lists;
 mod net;
 mod predict;
+mod simulate;
 pub(crate) mod workload;
 
 use clap::{Args, Parser, Subcommand};
@@ -15,6 +16,7 @@ pub(crate) use bench::Bench;
 pub(crate) use lists::{ThreadCount, ThreadList};
 pub(crate) use net::Net;
 pub(crate) use predict::{Fractions, Predict, Sdp, SdpModel, Without};
+pub(crate) use simulate::{FaultPrice, HomesName, Simulate};
 pub(crate) use workload::Workload;
 
 /// Tells what an OpenMP program costs and how far it will scale, from the
@@ -64,6 +66,12 @@ pub(crate) enum Command {
         after_help = "Example:\n  fathomp predict recording-1 recording-4 --at 8,16\n  fathomp predict --model sdp-crit --counts faults.csv --cluster gige_amd"
     )]
     Predict(Predict),
+    /// Replay what a program accessed on clusters that are not there: more nodes,
+    /// the other protocol, other homes, another network.
+    #[command(
+        after_help = "Example:\n  fathomp record --nodes 8 --accesses -o recording -- ./solver\n  fathomp simulate recording --net gige_amd --dsm homeless"
+    )]
+    Simulate(Simulate),
     /// Write one offline HTML page about recordings, or about results of
     /// `fathomp bench`.
     #[command(after_help = "Example:\n  fathomp report recording -o report.html")]
@@ -231,6 +239,11 @@ pub(crate) struct Record {
     /// region are summed and details left out.
     #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) limit: u64,
+    /// With --nodes: also record which pages each thread accesses between
+    /// synchronisations, for `fathomp simulate`. One thread on each node; every
+    /// first access traps, so that times mean little.
+    #[arg(long)]
+    pub(crate) accesses: bool,
     #[command(flatten)]
     pub(crate) cluster: Cluster,
     #[command(flatten)]

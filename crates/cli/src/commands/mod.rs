@@ -10,6 +10,7 @@ mod regions;
 mod report;
 mod run;
 mod runtime_path;
+mod simulate;
 mod study;
 mod workload;
 
@@ -33,6 +34,7 @@ pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
         Command::Study(plan) => study::study(&plan, voice),
         Command::Regions(plan) => regions::regions(&plan, voice),
         Command::Predict(plan) => predict::predict(&plan, voice),
+        Command::Simulate(plan) => simulate::simulate(&plan, voice),
         Command::Report(plan) => report::report(&plan, voice),
         Command::Bench(plan) => bench::bench(&plan, voice),
         Command::Doctor => doctor::doctor(voice),

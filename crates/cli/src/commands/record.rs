@@ -1,6 +1,6 @@
 //! `fathomp record`: one run, one recording.
 
-use crate::args::Record;
+use crate::args::{Record, ThreadCount};
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{Stderr, Stdin, Stdout};
 use crate::program;
@@ -20,6 +20,7 @@ struct Answer<'a> {
 }
 
 pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
+    let threads = threads(plan)?;
     let program = program::examine(&plan.program.command)?;
     if let Some(warning) = program.on_nodes(plan.cluster.nodes)? {
         voice.warn(warning);
@@ -35,8 +36,9 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
         } else {
             Existing::Keep
         },
-        threads: plan.threads,
+        threads,
         cluster: plan.cluster,
+        accesses: plan.accesses,
         limit_bytes: plan.limit << 20,
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(voice),
@@ -48,6 +50,24 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
     }
     tell(plan, &recorded, voice)?;
     Ok(recorded.ended.exit_code())
+}
+
+/// Threads per node; one where accesses are recorded.
+fn threads(plan: &Record) -> Result<Option<ThreadCount>, Failure> {
+    if !plan.accesses {
+        return Ok(plan.threads);
+    }
+    let one = Some(ThreadCount(1));
+    let usage = |sentence: &str| Err(Failure::new(sentence).with_code(exit::USAGE));
+    if plan.cluster.nodes < 2 {
+        return usage("accesses are recorded on nodes: give --nodes with as many as threads");
+    }
+    if plan.threads.is_some() && plan.threads != one {
+        return usage(
+            "accesses are recorded of one thread on each node: give as many nodes as threads and leave --threads out",
+        );
+    }
+    Ok(one)
 }
 
 fn tell(plan: &Record, recorded: &Recorded, voice: Voice) -> Result<(), Failure> {

@@ -187,6 +187,7 @@ impl Job<'_> {
             directory: &directory,
             existing: Existing::Replace,
             threads: Some(ThreadCount(threads)),
+            accesses: false,
             limit_bytes: RECORDING_BYTES_MAX,
             stdin: self.stdin.for_run(first),
             stdout: match (first, self.voice.quiet) {

@@ -1,5 +1,6 @@
 //! One recorded run of a program: the launcher, with a drain beside it.
 
+pub(crate) mod accesses;
 mod drain;
 mod watch;
 
@@ -30,6 +31,8 @@ pub(crate) struct Request<'a> {
     /// Threads per node.
     pub(crate) threads: Option<ThreadCount>,
     pub(crate) cluster: Cluster,
+    /// Whether to record what is accessed, too.
+    pub(crate) accesses: bool,
     pub(crate) limit_bytes: u64,
     pub(crate) stdin: Stdin,
     pub(crate) stdout: Stdout,
@@ -72,6 +75,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         variables: launch::variables(request.threads, request.cluster)
             .into_iter()
             .chain([(RECORD_VARIABLE, OsString::from(&live.0))])
+            .chain(accesses::variable(request)?)
             .collect(),
         stdin: request.stdin.clone(),
         stdout: request.stdout.clone(),
@@ -102,6 +106,9 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         drained.records > 0,
         &drained.runtimes,
     ));
+    if request.accesses {
+        problems.extend(accesses::join(request)?);
+    }
     writer.update(|meta| {
         meta.others_used = others;
         meta.processor_ns = processor_ns;

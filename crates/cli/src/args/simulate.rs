@@ -1,0 +1,130 @@
+//! `fathomp simulate`.
+
+use super::{Dsm, ThreadList};
+use clap::Args;
+use fathomp_replay::Homes;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// `fathomp simulate`.
+#[derive(Args, Debug)]
+pub(crate) struct Simulate {
+    /// File of accesses, or a recording made with `--accesses`.
+    #[arg(value_name = "FILE|RECORDING")]
+    pub(crate) accesses: PathBuf,
+    /// Numbers of nodes, among which the threads are divided [default: powers of two
+    /// up to the threads, and these].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) nodes: Option<ThreadList>,
+    /// Protocol by which pages get from one node to another.
+    #[arg(long, value_enum, default_value_t = Dsm::Home, value_name = "PROTOCOL")]
+    pub(crate) dsm: Dsm,
+    /// With --dsm homeless: memory of each node for what it changed.
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub(crate) dsm_memory: u32,
+    /// Leave pages at their first home and fetch them one by one.
+    #[arg(long)]
+    pub(crate) dsm_plain: bool,
+    /// The network: its latency in us and bandwidth in MB/s, such as 62.5,103.4; or
+    /// a cluster, whose prices count too: gige_amd, gige_amd_mcbench,
+    /// infiniband_ddr4x, or a JSON file.
+    #[arg(long, value_name = "LAT_US,MBPS|NAME")]
+    pub(crate) net: String,
+    /// With a network in numbers: cost of a write fault that no other node takes
+    /// part in, from which the other prices are derived.
+    #[arg(long, value_name = "US", default_value = "10")]
+    pub(crate) fault_us: FaultPrice,
+    /// Where pages are at home at first: as recorded, a block of them for each node
+    /// (block), dealt one by one or by so many (cyclic, cyclic:8), at node 0
+    /// (first), or where they are touched first (first-touch).
+    #[arg(long, value_name = "HOMES", default_value = "recorded")]
+    pub(crate) homes: HomesName,
+    /// Also show each node.
+    #[arg(long)]
+    pub(crate) each: bool,
+}
+
+/// Where pages are at home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HomesName(pub(crate) Homes);
+
+/// A fault's price in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct FaultPrice(pub(crate) f64);
+
+/// The text means nothing.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SimulateError {
+    #[error(
+        "\"{0}\" says nothing about homes: give recorded, block, cyclic, cyclic:PAGES, first or first-touch"
+    )]
+    Homes(String),
+    #[error("\"{0}\" is no price: give 0.001 to 1000000 us")]
+    Price(String),
+}
+
+impl FromStr for HomesName {
+    type Err = SimulateError;
+
+    fn from_str(text: &str) -> Result<Self, SimulateError> {
+        let wrong = || SimulateError::Homes(text.to_owned());
+        let homes = match text.split_once(':') {
+            Some(("cyclic", pages)) => {
+                let pages = pages.parse().ok().filter(|pages| *pages > 0);
+                Homes::Cyclic(pages.ok_or_else(wrong)?)
+            }
+            Some(_) => return Err(wrong()),
+            None => match text {
+                "recorded" => Homes::Recorded,
+                "block" => Homes::Block,
+                "cyclic" => Homes::Cyclic(1),
+                "first" => Homes::First,
+                "first-touch" => Homes::FirstTouch,
+                _ => return Err(wrong()),
+            },
+        };
+        Ok(Self(homes))
+    }
+}
+
+impl fmt::Display for HomesName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Homes::Recorded => f.write_str("recorded"),
+            Homes::Block => f.write_str("block"),
+            Homes::Cyclic(pages) => write!(f, "cyclic:{pages}"),
+            Homes::First => f.write_str("first"),
+            Homes::FirstTouch => f.write_str("first-touch"),
+        }
+    }
+}
+
+impl FromStr for FaultPrice {
+    type Err = SimulateError;
+
+    fn from_str(text: &str) -> Result<Self, SimulateError> {
+        let price = text.parse().ok();
+        let price = price.filter(|us| (1e-3..=1e6).contains(us));
+        let price = price.ok_or_else(|| SimulateError::Price(text.to_owned()))?;
+        Ok(Self(price))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn homes_have_names() {
+        let homes = |text: &str| text.parse::<HomesName>().map(|homes| homes.0);
+        assert_eq!(homes("cyclic:8"), Ok(Homes::Cyclic(8)));
+        assert_eq!(homes("first-touch"), Ok(Homes::FirstTouch));
+        for text in ["", "cyclic:", "cyclic:0", "cyclic:-1", "block:2", "Block"] {
+            assert!(homes(text).is_err(), "{text}");
+        }
+        for text in ["", "0", "-1", "NaN", "inf", "1e7"] {
+            assert!(text.parse::<FaultPrice>().is_err(), "{text}");
+        }
+    }
+}

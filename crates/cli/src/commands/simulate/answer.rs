@@ -1,0 +1,296 @@
+//! What is told of a simulation.
+
+use super::Priced;
+use crate::args::{Dsm, Simulate};
+use fathomp_predict::sdp::{Network, PricesOf};
+use fathomp_replay::{Accesses, NodeOutcome, Outcome};
+use fathomp_report::text::{Grid, bytes, duration, short_count};
+use fathomp_trace::dsm::{DsmCount, DsmCounts};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+#[derive(Serialize)]
+pub(super) struct Answer {
+    accesses: PathBuf,
+    threads: usize,
+    /// Application time of all threads: what one thread alone would take.
+    alone_s: f64,
+    protocol: &'static str,
+    plain: bool,
+    homes: String,
+    network: Network,
+    prices: PricesOf,
+    points: Vec<Point>,
+}
+
+/// A number of nodes.
+#[derive(Serialize)]
+pub(super) struct Point {
+    nodes: usize,
+    time_s: f64,
+    /// Against one thread alone.
+    speedup: f64,
+    all: Node,
+    /// Of the nodes.
+    per_node: Vec<Spread>,
+    /// Each node, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    each: Option<Vec<Node>>,
+    /// Events of the simulation.
+    events: u64,
+}
+
+/// Something that is counted at each node.
+#[derive(Serialize)]
+struct Spread {
+    what: &'static str,
+    min: u64,
+    mean: f64,
+    max: u64,
+}
+
+/// What happened at a node, or at all.
+#[derive(Clone, Copy, Serialize)]
+struct Node {
+    write_faults_local: u64,
+    write_faults_remote: u64,
+    fetch_faults: u64,
+    pages_fetched: u64,
+    diffs_made: u64,
+    diffs_sent: u64,
+    invalidations: u64,
+    locks: u64,
+    flushes: u64,
+    barriers: u64,
+    diffs_applied: u64,
+    pages_served: u64,
+    bytes_sent: u64,
+    messages: u64,
+    work_ns: u64,
+    handling_ns: u64,
+    fault_ns: u64,
+    lock_ns: u64,
+    flush_ns: u64,
+    barrier_ns: u64,
+}
+
+impl From<&NodeOutcome> for Node {
+    fn from(node: &NodeOutcome) -> Self {
+        let counts: &DsmCounts = &node.counts;
+        Self {
+            write_faults_local: counts[DsmCount::WriteFaultsLocal],
+            write_faults_remote: counts[DsmCount::WriteFaultsRemote],
+            fetch_faults: counts[DsmCount::FetchFaults],
+            pages_fetched: counts[DsmCount::PagesFetched],
+            diffs_made: counts[DsmCount::DiffsMade],
+            diffs_sent: counts[DsmCount::DiffsSent],
+            invalidations: counts[DsmCount::Invalidations],
+            locks: counts[DsmCount::Locks],
+            flushes: counts[DsmCount::Flushes],
+            barriers: counts[DsmCount::Barriers],
+            diffs_applied: counts[DsmCount::DiffsApplied],
+            pages_served: counts[DsmCount::PagesServed],
+            bytes_sent: counts[DsmCount::BytesSent],
+            messages: node.messages,
+            work_ns: node.work_ns,
+            handling_ns: node.handling_ns,
+            fault_ns: counts[DsmCount::FaultTicks],
+            lock_ns: counts[DsmCount::LockTicks],
+            flush_ns: counts[DsmCount::FlushTicks],
+            barrier_ns: counts[DsmCount::BarrierTicks],
+        }
+    }
+}
+
+/// What the table of nodes shows, and how.
+type Shown = (&'static str, fn(&Node) -> u64, fn(u64) -> String);
+
+const SHOWN: [Shown; 14] = [
+    (
+        "own pages written first",
+        |n| n.write_faults_local,
+        short_count,
+    ),
+    (
+        "copies written first",
+        |n| n.write_faults_remote,
+        short_count,
+    ),
+    ("faults that fetch", |n| n.fetch_faults, short_count),
+    ("pages fetched", |n| n.pages_fetched, short_count),
+    ("pages served", |n| n.pages_served, short_count),
+    ("diffs made", |n| n.diffs_made, short_count),
+    ("diffs put in", |n| n.diffs_applied, short_count),
+    ("invalidations", |n| n.invalidations, short_count),
+    ("locks", |n| n.locks, short_count),
+    ("messages sent", |n| n.messages, short_count),
+    ("sent", |n| n.bytes_sent, bytes),
+    ("application", |n| n.work_ns, time),
+    ("in faults", |n| n.fault_ns, time),
+    ("in barriers", |n| n.barrier_ns, time),
+];
+
+fn time(ns: u64) -> String {
+    duration(ns as f64)
+}
+
+impl Point {
+    pub(super) fn new(outcome: &Outcome, alone_ns: u64, each: bool) -> Self {
+        let nodes: Vec<_> = outcome.nodes.iter().map(Node::from).collect();
+        let spreads = SHOWN.iter().map(|(what, of, _)| {
+            let values = || nodes.iter().map(of);
+            Spread {
+                what,
+                min: values().min().unwrap_or(0),
+                mean: values().sum::<u64>() as f64 / nodes.len().max(1) as f64,
+                max: values().max().unwrap_or(0),
+            }
+        });
+        Self {
+            nodes: nodes.len(),
+            time_s: outcome.time_ns as f64 * 1e-9,
+            speedup: alone_ns as f64 / outcome.time_ns.max(1) as f64,
+            all: Node::from(&outcome.all()),
+            per_node: spreads.collect(),
+            each: each.then_some(nodes),
+            events: outcome.events,
+        }
+    }
+
+    fn speedup(&self) -> String {
+        if self.speedup > 0.0 {
+            format!("{:.2}", self.speedup)
+        } else {
+            "–".to_owned()
+        }
+    }
+}
+
+impl Answer {
+    pub(super) fn new(
+        path: &Path,
+        accesses: &Accesses,
+        plan: &Simulate,
+        priced: &Priced,
+        points: Vec<Point>,
+    ) -> Self {
+        Self {
+            accesses: path.to_owned(),
+            threads: accesses.threads.len(),
+            alone_s: accesses.work_ns() as f64 * 1e-9,
+            protocol: match plan.dsm {
+                Dsm::Home => "home",
+                Dsm::Homeless => "homeless",
+            },
+            plain: plan.dsm_plain,
+            homes: plan.homes.to_string(),
+            network: Network {
+                latency_us: priced.net.latency_us(),
+                bandwidth_mb_per_s: priced.net.mb_per_s(),
+            },
+            prices: priced.prices,
+            points,
+        }
+    }
+
+    pub(super) fn text(&self, width: usize) -> String {
+        let mut grid = Grid::new("Nodes")
+            .column("Time", 0)
+            .column("Speedup", 0)
+            .column("Own", 2)
+            .column("Copy", 2)
+            .column("Fetch", 0)
+            .column("Diffs", 1)
+            .column("Messages", 1)
+            .column("Sent", 0);
+        for point in &self.points {
+            let all = &point.all;
+            let cells = vec![
+                duration(point.time_s * 1e9),
+                point.speedup(),
+                short_count(all.write_faults_local),
+                short_count(all.write_faults_remote),
+                short_count(all.fetch_faults),
+                short_count(all.diffs_made),
+                short_count(all.messages),
+                bytes(all.bytes_sent),
+            ];
+            grid.row(point.nodes.to_string(), cells);
+        }
+        let Network {
+            latency_us,
+            bandwidth_mb_per_s,
+        } = self.network;
+        let prices = &self.prices.prices;
+        let derived = if self.prices.derived {
+            " (derived)"
+        } else {
+            ""
+        };
+        let mut text = format!(
+            "{} threads, {} of application time; {} protocol; {latency_us} us, {bandwidth_mb_per_s} MB/s\n\
+             prices in us{derived}: own page written {:.1}, copy written {:.1}, fetch {:.1}, diff {:.1}\n\n",
+            self.threads,
+            duration(self.alone_s * 1e9),
+            self.protocol,
+            prices.local_write_us,
+            prices.remote_write_us,
+            prices.fetch_us,
+            prices.diff_to_home_us,
+        );
+        text.push_str(&grid.render(width));
+        if let Some(last) = self.points.last() {
+            text.push('\n');
+            text.push_str(&last.nodes_text(width));
+        }
+        text.push_str(
+            "\nSpeedup is against the application time of all threads, one after the other.\n",
+        );
+        text
+    }
+}
+
+impl Point {
+    fn nodes_text(&self, width: usize) -> String {
+        let mut grid = Grid::new("Of each node")
+            .column("Least", 0)
+            .column("Mean", 0)
+            .column("Most", 0);
+        for (spread, (_, _, show)) in self.per_node.iter().zip(&SHOWN) {
+            let cells = [spread.min, spread.mean.round() as u64, spread.max];
+            grid.row(spread.what, cells.map(show).to_vec());
+        }
+        let mut text = grid.render(width);
+        if let Some(each) = &self.each {
+            text.push('\n');
+            text.push_str(&each_text(each, width));
+        }
+        text
+    }
+}
+
+fn each_text(nodes: &[Node], width: usize) -> String {
+    let mut grid = Grid::new("Node")
+        .column("Own", 0)
+        .column("Copy", 0)
+        .column("Fetch", 0)
+        .column("Served", 1)
+        .column("Diffs", 1)
+        .column("Sent", 2)
+        .column("In faults", 0)
+        .column("In barriers", 0);
+    for (number, node) in nodes.iter().enumerate() {
+        let cells = vec![
+            short_count(node.write_faults_local),
+            short_count(node.write_faults_remote),
+            short_count(node.fetch_faults),
+            short_count(node.pages_served),
+            short_count(node.diffs_made),
+            bytes(node.bytes_sent),
+            time(node.fault_ns),
+            time(node.barrier_ns),
+        ];
+        grid.row(number.to_string(), cells);
+    }
+    grid.render(width)
+}

@@ -1,0 +1,143 @@
+//! `fathomp simulate`: recorded accesses on clusters that are not there.
+
+mod answer;
+
+use crate::args::{Dsm, FaultPrice, HomesName, Simulate, ThreadList};
+use crate::failure::{Failure, Outcome, exit};
+use crate::recording;
+use crate::voice::Voice;
+use answer::{Answer, Point};
+use fathomp_predict::sdp::{self, Cluster, Network, PricesOf, Protocol};
+use fathomp_replay::{Accesses, Costs, Setting, Sharing, replay};
+use fathomp_transport::local::Net;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+pub(super) fn simulate(plan: &Simulate, voice: Voice) -> Outcome {
+    let path = file_of(&plan.accesses);
+    let accesses = read(&path)?;
+    let threads = accesses.threads.len();
+    let most = u32::try_from(threads).unwrap_or(u32::MAX);
+    let nodes = plan.nodes.clone();
+    let ThreadList(nodes) = nodes.unwrap_or_else(|| ThreadList::doubling(most));
+    let priced = Priced::new(plan)?;
+    let HomesName(homes) = plan.homes;
+    let mut points = Vec::new();
+    for number in nodes {
+        let nodes = u16::try_from(number).map_err(|_| {
+            Failure::new(format!(
+                "{number} nodes are more than can be numbered: ask for at most {}",
+                u16::MAX
+            ))
+            .with_code(exit::USAGE)
+        })?;
+        let setting = Setting {
+            nodes,
+            sharing: priced.sharing,
+            homes,
+            net: priced.net,
+            costs: priced.costs,
+        };
+        let outcome = replay(&accesses, &setting).map_err(|error| Failure::of(&error))?;
+        points.push(Point::new(&outcome, accesses.work_ns(), plan.each));
+    }
+    let answer = Answer::new(&path, &accesses, plan, &priced, points);
+    voice.result("fathomp.simulate", &answer, || answer.text(voice.width()))?;
+    Ok(0)
+}
+
+/// A recording stands for the file in it.
+fn file_of(path: &Path) -> PathBuf {
+    match path.is_dir() {
+        true => recording::accesses::file(path),
+        false => path.to_owned(),
+    }
+}
+
+fn read(path: &Path) -> Result<Accesses, Failure> {
+    let shown = path.display();
+    let file = File::open(path).map_err(|error| {
+        Failure::new(format!(
+            "cannot read {shown}: {error}: make it by `fathomp record --nodes N --accesses`"
+        ))
+    })?;
+    fathomp_replay::read(BufReader::new(file))
+        .map_err(|error| Failure::new(format!("{shown}: {}", Failure::of(&error).sentence)))
+}
+
+/// What the cluster asked for is, and costs.
+struct Priced {
+    sharing: Sharing,
+    net: Net,
+    prices: PricesOf,
+    costs: Costs,
+}
+
+impl Priced {
+    fn new(plan: &Simulate) -> Result<Self, Failure> {
+        let (sharing, protocol) = match plan.dsm {
+            Dsm::Home => {
+                let plain = plan.dsm_plain;
+                (Sharing::Home { plain }, Protocol::Home)
+            }
+            Dsm::Homeless => {
+                let memory_mib = plan.dsm_memory;
+                (Sharing::Homeless { memory_mib }, Protocol::Homeless)
+            }
+        };
+        let usage = |error: &dyn std::error::Error| Failure::of(error).with_code(exit::USAGE);
+        let cluster = if plan.net.contains(',') {
+            let net: Net = plan.net.parse().map_err(|error| usage(&error))?;
+            unknown_cluster(&net, plan.fault_us)
+        } else {
+            Cluster::find(Path::new(&plan.net)).map_err(|error| usage(&error))?
+        };
+        let Network {
+            latency_us,
+            bandwidth_mb_per_s,
+        } = cluster.network;
+        let net = Net::new(latency_us, bandwidth_mb_per_s).map_err(|error| usage(&error))?;
+        let prices = cluster.prices(protocol, None);
+        let prices = prices.map_err(|error| Failure::of(&error))?;
+        let sdp::Prices {
+            local_write_us,
+            remote_write_us,
+            fetch_us,
+            diff_to_home_us,
+        } = prices.prices;
+        let parts = fathomp_replay::Prices {
+            local_write_us,
+            remote_write_us,
+            fetch_us,
+            diff_to_home_us,
+        };
+        Ok(Self {
+            sharing,
+            net,
+            prices,
+            costs: Costs::from_prices(&parts, &net),
+        })
+    }
+}
+
+/// A cluster of which only the network and a fault's price are known.
+fn unknown_cluster(net: &Net, FaultPrice(fault_us): FaultPrice) -> Cluster {
+    Cluster {
+        schema: sdp::CLUSTER_SCHEMA.to_owned(),
+        version: sdp::CLUSTER_VERSION,
+        name: net.to_string(),
+        about: String::new(),
+        source: String::new(),
+        nodes: 1,
+        network: Network {
+            latency_us: net.latency_us(),
+            bandwidth_mb_per_s: net.mb_per_s(),
+        },
+        page_bytes: 4096,
+        fault_us: Some(fault_us),
+        homeless: None,
+        home: None,
+        measured: None,
+    }
+}

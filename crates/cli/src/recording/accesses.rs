@@ -1,0 +1,65 @@
+//! The file of accesses in a recording: each node writes its part, and when all have
+//! ended the parts are put one behind the other.
+
+use super::Request;
+use crate::failure::Failure;
+use crate::output;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Directory for each node's part, in the program's environment
+/// (`fathomp_node::accesses::ACCESSES_VARIABLE`).
+const VARIABLE: &str = "FATHOMP_DSM_ACCESSES";
+
+/// The file in a recording.
+pub(crate) fn file(recording: &Path) -> PathBuf {
+    recording.join("accesses.jsonl")
+}
+
+/// A node's part of it.
+fn part(recording: &Path, node: u16) -> PathBuf {
+    recording.join(format!("accesses.{node}.part"))
+}
+
+/// What asks the program's nodes for their parts, if that is wanted.
+pub(super) fn variable(request: &Request<'_>) -> Result<Option<(&'static str, OsString)>, Failure> {
+    if !request.accesses {
+        return Ok(None);
+    }
+    let directory = std::path::absolute(request.directory)
+        .map_err(|error| Failure::unwritable(request.directory, &error))?;
+    Ok(Some((VARIABLE, directory.into())))
+}
+
+/// Puts the parts together; what is wrong with the whole, as a sentence.
+pub(super) fn join(request: &Request<'_>) -> Result<Option<String>, Failure> {
+    let (directory, whole) = (request.directory, file(request.directory));
+    let parts = || (0..request.cluster.nodes).map(|node| part(directory, node));
+    output::stream_file(&whole, |out| {
+        for part in parts() {
+            let copied = File::open(&part).and_then(|mut part| io::copy(&mut part, out));
+            match copied {
+                // A program that never began has no parts.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                copied => {
+                    copied.map_err(|error| Failure::unwritable(&whole, &error))?;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    for part in parts() {
+        // What is left over does no harm.
+        let _ = fs::remove_file(part);
+    }
+    let read = File::open(&whole).map(io::BufReader::new);
+    let read = read.map_err(|error| Failure::unwritable(&whole, &error))?;
+    Ok(fathomp_replay::read(read).err().map(|error| {
+        format!(
+            "What was accessed cannot be replayed: {}; the program may have ended in its midst.",
+            Failure::of(&error).sentence
+        )
+    }))
+}

@@ -1,0 +1,268 @@
+//! `fathomp simulate`, and the recording of what it replays.
+
+mod common;
+
+use common::{compile, run};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// Two threads: one writes four pages, then the other reads them.
+const FILE: &str = r#"{"schema":"fathomp.accesses","version":1,"threads":2,"areas":[{"pages":8,"home":{"at":0}}]}
+{"thread":0}
+{"set":[{"w":[0,4,520]}]}
+{"set":[]}
+{"step":{"set":0,"work_ns":1000000,"end":"barrier"}}
+{"step":{"set":1,"end":"exit"}}
+{"thread":1}
+{"set":[]}
+{"set":[{"r":[0,4]}]}
+{"step":{"set":0,"end":"barrier"}}
+{"step":{"set":1,"work_ns":1000000,"end":"exit"}}
+"#;
+
+fn with_file(text: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("f.jsonl"), text).unwrap();
+    directory
+}
+
+#[test]
+fn a_file_is_replayed_on_each_number_of_nodes() {
+    let directory = with_file(FILE);
+    let answer = run(
+        directory.path(),
+        "--json simulate f.jsonl --net gige_amd --dsm-plain",
+    );
+    let json = answer.succeeded().json();
+    assert_eq!(json["schema"], "fathomp.simulate");
+    assert_eq!(json["alone_s"], 0.002);
+    let points = json["points"].as_array().unwrap();
+    let nodes: Vec<_> = points.iter().map(|point| &point["nodes"]).collect();
+    assert_eq!(nodes, [1, 2]);
+    assert_eq!(points[0]["speedup"], 1.0);
+    assert_eq!(points[0]["all"]["messages"], 0);
+    let on_two = &points[1];
+    assert_eq!(on_two["all"]["fetch_faults"], 4);
+    // Work of one after the other, and four fetches at the published price.
+    let fetches_s = on_two["time_s"].as_f64().unwrap() - 0.002;
+    let published_s = 4.0 * 295.3e-6;
+    assert!(fetches_s > published_s, "{fetches_s}");
+    assert!(fetches_s < published_s * 1.7, "{fetches_s}");
+    let text = run(directory.path(), "simulate f.jsonl --net gige_amd --each");
+    let text = text.succeeded().text();
+    for words in ["Speedup", "faults that fetch", "In barriers"] {
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+#[test]
+fn a_slower_network_and_other_homes_cost_what_they_cost() {
+    let directory = with_file(FILE);
+    let time = |options: &str| {
+        let line = format!("--json simulate f.jsonl --nodes 2 --dsm-plain {options}");
+        let json = run(directory.path(), &line).succeeded().json();
+        json["points"][0]["time_s"].as_f64().unwrap()
+    };
+    assert!(time("--net 100,100") > time("--net 10,100"));
+    assert!(time("--net 10,1") > time("--net 10,100"));
+    assert!(time("--net 10,inf --fault-us 100") > time("--net 10,inf --fault-us 1"));
+    assert!(time("--net 10,100 --homes cyclic") > time("--net 10,100 --homes first"));
+    assert_eq!(
+        time("--net 10,100 --homes first-touch"),
+        time("--net 10,100 --homes first")
+    );
+}
+
+#[test]
+fn what_cannot_be_replayed_is_said_in_one_sentence() {
+    let directory = with_file(FILE);
+    let refused = |line: &str, code, words: &str| {
+        run(directory.path(), line).refused(code, words);
+    };
+    refused("simulate none --net gige_amd", 1, "cannot read none");
+    refused(
+        "simulate f.jsonl --net gige_amt",
+        2,
+        "did you mean \"gige_amd\"?",
+    );
+    refused("simulate f.jsonl --net 10,", 2, "is no network");
+    refused(
+        "simulate f.jsonl --nodes 3 --net 1,1",
+        1,
+        "record on 3 nodes",
+    );
+    refused(
+        "simulate f.jsonl --nodes 70000 --net 1,1",
+        2,
+        "more than can be numbered",
+    );
+    refused("record --accesses -- ./a.out", 2, "give --nodes");
+    refused(
+        "record --accesses --nodes 2 --threads 2 -- ./a.out",
+        2,
+        "one thread on each node",
+    );
+    for (from, to, words) in [
+        (
+            "\"version\":1",
+            "\"version\":9",
+            "only version 1 is understood",
+        ),
+        (
+            "{\"set\":0,\"end\":\"barrier\"}",
+            "{\"set\":0,\"end\":\"flush\"}",
+            "thread 1 comes to 0 barriers, and thread 0 to 1",
+        ),
+        ("[0,4]", "[6,4]", "page 9"),
+        (
+            ",\"end\":\"exit\"}}\n",
+            ",\"end\":\"exit\"}}\n{\"step\":{\"set\":1,\"end\":\"exit\"}}\n",
+            "goes on after its end",
+        ),
+    ] {
+        assert!(FILE.contains(from), "{from}");
+        fs::write(directory.path().join("f.jsonl"), FILE.replacen(from, to, 1)).unwrap();
+        refused("simulate f.jsonl --net gige_amd", 1, words);
+    }
+    fs::write(directory.path().join("f.jsonl"), &FILE[..FILE.len() / 2]).unwrap();
+    refused("simulate f.jsonl --net gige_amd", 1, "f.jsonl: ");
+}
+
+/// Phases in which each thread writes its own pages, and phases in which it reads
+/// others'. What a node does for others is recorded when a thread of it goes on: so
+/// nothing is asked of others in the end, when all but node 0 wait for work.
+const PHASES: &str = r#"
+#include <omp.h>
+#include <stdio.h>
+#include <unistd.h>
+static struct { volatile long word; char rest[4088]; } page[60] __attribute__((aligned(4096)));
+static long sums[64][512] __attribute__((aligned(4096)));
+int main(void)
+{
+    long sum = 0;
+#pragma omp parallel
+    {
+        int me = omp_get_thread_num(), all = omp_get_num_threads();
+        for (int round = 0; round < 4; round++) {
+            for (int i = me * 60 / all; i < (me + 1) * 60 / all; i++)
+                for (int at = 0; at <= i; at++)
+                    page[i].rest[at * 64] += i + round;
+#pragma omp barrier
+            for (int i = me; i < 60; i += 7)
+                sums[me][round] += page[i].rest[0];
+#pragma omp barrier
+        }
+    }
+#pragma omp parallel
+    if (omp_get_thread_num() == 0)
+        for (int i = 0; i < omp_get_num_threads(); i++)
+            sum += sums[i][3];
+#pragma omp parallel
+    {
+    }
+    usleep(300000);
+    printf("%ld\n", sum);
+    return 0;
+}
+"#;
+
+/// Addresses of functions are looked up before the program begins: their table is
+/// memory that all nodes would write otherwise, each when it gets there.
+const FLAGS: [&str; 3] = ["-fopenmp", "-O1", "-Wl,-z,now"];
+
+const COUNTS: [&str; 12] = [
+    "write_faults_local",
+    "write_faults_remote",
+    "fetch_faults",
+    "pages_fetched",
+    "diffs_made",
+    "diffs_sent",
+    "invalidations",
+    "flushes",
+    "barriers",
+    "diffs_applied",
+    "pages_served",
+    "bytes_sent",
+];
+
+/// What an ordinary recording counts, by node, over all regions.
+fn ordinary(directory: &Path, how: &str, nodes: usize) -> Vec<[u64; 12]> {
+    let line = format!("record {how} --threads 1 --force -o ordinary -- ./program");
+    run(directory, &line).succeeded();
+    let json = run(directory, "--json regions ordinary").succeeded().json();
+    let regions = json["regions"].as_array().unwrap();
+    let of = |node: usize, count: &str| {
+        let counts = regions.iter().map(|region| {
+            let node = &region["dsm"]["nodes"][node.to_string()];
+            node[count].as_u64().unwrap_or(0)
+        });
+        counts.sum()
+    };
+    (0..nodes)
+        .map(|node| COUNTS.map(|count| of(node, count)))
+        .collect()
+}
+
+/// What the replay of a run's accesses counts.
+fn replayed(directory: &Path, how: &str, simulated: &str) -> Vec<[u64; 12]> {
+    let line = format!("record {how} --accesses --force -o accesses -- ./program");
+    let recorded = run(directory, &line);
+    let nodes = how.split(' ').nth(1).unwrap();
+    let alone = run(directory, &format!("run --threads {nodes} -- ./program"));
+    assert_eq!(recorded.succeeded().text(), alone.succeeded().text());
+    let line = format!("--json simulate accesses {simulated} --each --net 20,1000");
+    let json: Value = run(directory, &line).succeeded().json();
+    let each = json["points"][0]["each"].as_array().unwrap().clone();
+    each.iter()
+        .map(|node| COUNTS.map(|count| node[count].as_u64().unwrap()))
+        .collect()
+}
+
+/// What a node sends when it comes to wait for work that never comes is in no
+/// recording: that it is there, and a notice of nothing.
+const ARRIVAL_BYTES: u64 = 17 + 8;
+
+fn is_same(replayed: &[u64; 12], ordinary: &[u64; 12]) -> bool {
+    let (bytes, counts) = replayed.split_last().unwrap();
+    let (bytes_then, counts_then) = ordinary.split_last().unwrap();
+    counts == counts_then && (*bytes_then..=bytes_then + ARRIVAL_BYTES).contains(bytes)
+}
+
+/// The check of the whole: accesses, protocols, sizes of messages. On a busy machine
+/// a node may flush for threads that have not been heard of for long, which is no
+/// access; then the run is made again.
+#[test]
+fn a_replay_counts_what_a_recording_counts() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    compile(directory, "program", PHASES, &FLAGS);
+    for nodes in [2, 3] {
+        for protocol in ["--dsm home --dsm-plain", "--dsm homeless"] {
+            let how = format!("--nodes {nodes} {protocol}");
+            let same = |_: &i32| {
+                let replayed = replayed(directory, &how, &how);
+                let ordinary = ordinary(directory, &how, nodes);
+                let same = replayed.len() == ordinary.len()
+                    && replayed.iter().zip(&ordinary).all(|(a, b)| is_same(a, b));
+                if !same {
+                    eprintln!("{how}:\n{COUNTS:?}\n{replayed:?} replayed\n{ordinary:?} recorded");
+                }
+                same
+            };
+            assert!((0..3).any(|attempt| same(&attempt)), "{how}");
+        }
+    }
+}
+
+#[test]
+fn accesses_do_not_depend_on_the_protocol() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    compile(directory, "program", PHASES, &FLAGS);
+    let simulated = "--nodes 2 --dsm homeless";
+    let from = |how: &str| replayed(directory, how, simulated);
+    let homeless = from("--nodes 2 --dsm homeless");
+    assert_eq!(from("--nodes 2 --dsm home"), homeless);
+    assert_eq!(from("--nodes 2 --dsm home --faults mprotect"), homeless);
+}
