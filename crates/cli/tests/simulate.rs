@@ -266,3 +266,62 @@ fn accesses_do_not_depend_on_the_protocol() {
     assert_eq!(from("--nodes 2 --dsm home"), homeless);
     assert_eq!(from("--nodes 2 --dsm home --faults mprotect"), homeless);
 }
+
+/// An array in blocks, of which each thread reads its neighbours' borders.
+const STENCIL: &str = r#"
+#include <omp.h>
+#include <stdio.h>
+#define PAGES 240
+static double page[2][PAGES][512] __attribute__((aligned(4096)));
+int main(void)
+{
+#pragma omp parallel
+    for (int round = 0; round < 6; round++) {
+        double(*from)[512] = page[round % 2], (*to)[512] = page[(round + 1) % 2];
+#pragma omp for schedule(static)
+        for (int i = 0; i < PAGES; i++)
+            for (int j = 0; j < 512; j++)
+                to[i][j] = from[i][j] + from[i > 0 ? i - 1 : 0][j] +
+                           from[i + 1 < PAGES ? i + 1 : i][j] + 1;
+    }
+    printf("%g\n", page[0][100][7]);
+    return 0;
+}
+"#;
+
+#[test]
+fn more_threads_are_told_from_fewer() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    compile(directory, "program", STENCIL, &FLAGS);
+    for nodes in [2, 4, 6, 8] {
+        let line = format!("record --nodes {nodes} --accesses -o on-{nodes} -- ./program");
+        run(directory, &line).succeeded();
+    }
+    let point = |line: &str| {
+        let line = format!("--json simulate {line} --net gige_amd --dsm-plain --nodes 6");
+        let json = run(directory, &line).succeeded().json();
+        json["points"][0].clone()
+    };
+    let (told, recorded) = (point("on-2 on-4 on-8"), point("on-6"));
+    assert_eq!(told["extrapolated"], true);
+    assert_eq!(recorded["extrapolated"], false);
+    for count in [
+        "fetch_faults",
+        "write_faults_remote",
+        "diffs_sent",
+        "invalidations",
+    ] {
+        let [told, recorded] = [&told, &recorded].map(|p| p["all"][count].as_f64().unwrap());
+        assert!(
+            (told / recorded - 1.0).abs() < 0.05,
+            "{count}: {told}, {recorded}"
+        );
+    }
+    let line = "--json simulate on-2 on-4 on-8 --net gige_amd --nodes 64 --sequential 2";
+    let json = run(directory, line).succeeded().json();
+    assert!((json["alone_s"].as_f64().unwrap() - 2.0).abs() < 1e-3);
+    assert_eq!(json["points"][0]["nodes"], 64);
+    run(directory, "simulate on-2 on-4 --net gige_amd --nodes 64").refused(1, "such as 2, 4 and 8");
+    run(directory, "simulate on-2 on-2 --net gige_amd").refused(2, "two of these are of 2 threads");
+}

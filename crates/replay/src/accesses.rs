@@ -106,4 +106,13 @@ impl Accesses {
         let work = self.threads.iter().map(Thread::work_ns);
         work.fold(0, u64::saturating_add)
     }
+
+    /// Makes all application times so many times as long.
+    pub fn scale_work(&mut self, factor: f64) {
+        let steps = self.threads.iter_mut().flat_map(|thread| &mut thread.steps);
+        for step in steps {
+            // A float that is too large becomes the largest integer.
+            step.work_ns = (step.work_ns as f64 * factor).round() as u64;
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! `fathomp simulate`.
 
+use super::workload::Seconds;
 use super::{Dsm, ThreadList};
 use clap::Args;
 use fathomp_replay::Homes;
@@ -10,11 +11,13 @@ use std::str::FromStr;
 /// `fathomp simulate`.
 #[derive(Args, Debug)]
 pub(crate) struct Simulate {
-    /// File of accesses, or a recording made with `--accesses`.
-    #[arg(value_name = "FILE|RECORDING")]
-    pub(crate) accesses: PathBuf,
-    /// Numbers of nodes, among which the threads are divided [default: powers of two
-    /// up to the threads, and these].
+    /// Files of accesses, or recordings made with `--accesses`; of one program with
+    /// several numbers of threads, such as 2, 4 and 8, to tell what more would do.
+    #[arg(value_name = "FILE|RECORDING", required = true)]
+    pub(crate) accesses: Vec<PathBuf>,
+    /// Numbers of nodes [default: powers of two up to the threads, and these]. The
+    /// threads of one recording are divided among them; of several, each node has
+    /// one thread.
     #[arg(long, value_name = "LIST")]
     pub(crate) nodes: Option<ThreadList>,
     /// Protocol by which pages get from one node to another.
@@ -40,6 +43,11 @@ pub(crate) struct Simulate {
     /// (first), or where they are touched first (first-touch).
     #[arg(long, value_name = "HOMES", default_value = "recorded")]
     pub(crate) homes: HomesName,
+    /// Time of the sequential program there: application times are scaled to it
+    /// [default: as long as they were while accesses were recorded, which is too
+    /// long].
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) sequential: Option<Seconds>,
     /// Also show each node.
     #[arg(long)]
     pub(crate) each: bool,

@@ -1,18 +1,19 @@
 //! What is told of a simulation.
 
-use super::Priced;
+use super::{Known, Priced};
 use crate::args::{Dsm, Simulate};
 use fathomp_predict::sdp::{Network, PricesOf};
-use fathomp_replay::{Accesses, NodeOutcome, Outcome};
+use fathomp_replay::{NodeOutcome, Outcome};
 use fathomp_report::text::{Grid, bytes, duration, short_count};
 use fathomp_trace::dsm::{DsmCount, DsmCounts};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Serialize)]
 pub(super) struct Answer {
-    accesses: PathBuf,
-    threads: usize,
+    accesses: Vec<PathBuf>,
+    /// Threads that were recorded.
+    threads: Vec<usize>,
     /// Application time of all threads: what one thread alone would take.
     alone_s: f64,
     protocol: &'static str,
@@ -27,6 +28,8 @@ pub(super) struct Answer {
 #[derive(Serialize)]
 pub(super) struct Point {
     nodes: usize,
+    /// What so many threads access was not recorded but told from fewer.
+    pub(super) extrapolated: bool,
     time_s: f64,
     /// Against one thread alone.
     speedup: f64,
@@ -148,6 +151,7 @@ impl Point {
         });
         Self {
             nodes: nodes.len(),
+            extrapolated: false,
             time_s: outcome.time_ns as f64 * 1e-9,
             speedup: alone_ns as f64 / outcome.time_ns.max(1) as f64,
             all: Node::from(&outcome.all()),
@@ -167,17 +171,11 @@ impl Point {
 }
 
 impl Answer {
-    pub(super) fn new(
-        path: &Path,
-        accesses: &Accesses,
-        plan: &Simulate,
-        priced: &Priced,
-        points: Vec<Point>,
-    ) -> Self {
+    pub(super) fn new(known: &Known, plan: &Simulate, priced: &Priced, points: Vec<Point>) -> Self {
         Self {
-            accesses: path.to_owned(),
-            threads: accesses.threads.len(),
-            alone_s: accesses.work_ns() as f64 * 1e-9,
+            accesses: plan.accesses.clone(),
+            threads: known.all().map(|accesses| accesses.threads.len()).collect(),
+            alone_s: known.alone_ns() as f64 * 1e-9,
             protocol: match plan.dsm {
                 Dsm::Home => "home",
                 Dsm::Homeless => "homeless",
@@ -215,7 +213,8 @@ impl Answer {
                 short_count(all.messages),
                 bytes(all.bytes_sent),
             ];
-            grid.row(point.nodes.to_string(), cells);
+            let mark = if point.extrapolated { " *" } else { "" };
+            grid.row(format!("{}{mark}", point.nodes), cells);
         }
         let Network {
             latency_us,
@@ -228,9 +227,9 @@ impl Answer {
             ""
         };
         let mut text = format!(
-            "{} threads, {} of application time; {} protocol; {latency_us} us, {bandwidth_mb_per_s} MB/s\n\
+            "recorded with {} threads, {} of application time; {} protocol; {latency_us} us, {bandwidth_mb_per_s} MB/s\n\
              prices in us{derived}: own page written {:.1}, copy written {:.1}, fetch {:.1}, diff {:.1}\n\n",
-            self.threads,
+            numbers(&self.threads),
             duration(self.alone_s * 1e9),
             self.protocol,
             prices.local_write_us,
@@ -246,6 +245,9 @@ impl Answer {
         text.push_str(
             "\nSpeedup is against the application time of all threads, one after the other.\n",
         );
+        if self.points.iter().any(|point| point.extrapolated) {
+            text.push_str("* What so many threads access is told from fewer.\n");
+        }
         text
     }
 }
@@ -267,6 +269,11 @@ impl Point {
         }
         text
     }
+}
+
+fn numbers(numbers: &[usize]) -> String {
+    let numbers: Vec<_> = numbers.iter().map(usize::to_string).collect();
+    numbers.join(", ")
 }
 
 fn each_text(nodes: &[Node], width: usize) -> String {

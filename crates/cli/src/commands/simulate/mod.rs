@@ -2,25 +2,26 @@
 
 mod answer;
 
+use crate::args::workload::Seconds;
 use crate::args::{Dsm, FaultPrice, HomesName, Simulate, ThreadList};
 use crate::failure::{Failure, Outcome, exit};
 use crate::recording;
 use crate::voice::Voice;
 use answer::{Answer, Point};
 use fathomp_predict::sdp::{self, Cluster, Network, PricesOf, Protocol};
-use fathomp_replay::{Accesses, Costs, Setting, Sharing, replay};
+use fathomp_replay::{Accesses, Costs, Setting, Sharing, extrapolate, replay};
 use fathomp_transport::local::Net;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 pub(super) fn simulate(plan: &Simulate, voice: Voice) -> Outcome {
-    let path = file_of(&plan.accesses);
-    let accesses = read(&path)?;
-    let threads = accesses.threads.len();
-    let most = u32::try_from(threads).unwrap_or(u32::MAX);
-    let nodes = plan.nodes.clone();
-    let ThreadList(nodes) = nodes.unwrap_or_else(|| ThreadList::doubling(most));
+    let known = Known::read(plan)?;
+    let ThreadList(nodes) = plan
+        .nodes
+        .clone()
+        .unwrap_or_else(|| ThreadList::doubling(known.threads()));
     let priced = Priced::new(plan)?;
     let HomesName(homes) = plan.homes;
     let mut points = Vec::new();
@@ -39,12 +40,83 @@ pub(super) fn simulate(plan: &Simulate, voice: Voice) -> Outcome {
             net: priced.net,
             costs: priced.costs,
         };
+        let (accesses, extrapolated) = known.on(nodes)?;
         let outcome = replay(&accesses, &setting).map_err(|error| Failure::of(&error))?;
-        points.push(Point::new(&outcome, accesses.work_ns(), plan.each));
+        let mut point = Point::new(&outcome, known.alone_ns(), plan.each);
+        point.extrapolated = extrapolated;
+        points.push(point);
     }
-    let answer = Answer::new(&path, &accesses, plan, &priced, points);
+    let answer = Answer::new(&known, plan, &priced, points);
     voice.result("fathomp.simulate", &answer, || answer.text(voice.width()))?;
     Ok(0)
+}
+
+/// Accesses with different numbers of threads, ascending; at least one.
+struct Known {
+    least: Accesses,
+    more: Vec<Accesses>,
+}
+
+impl Known {
+    fn read(plan: &Simulate) -> Result<Self, Failure> {
+        let all: Result<Vec<_>, _> = plan
+            .accesses
+            .iter()
+            .map(|path| read(&file_of(path)))
+            .collect();
+        let mut all = all?;
+        all.sort_by_key(|accesses| accesses.threads.len());
+        let twice = all
+            .windows(2)
+            .find(|pair| pair[0].threads.len() == pair[1].threads.len());
+        if let Some(pair) = twice {
+            return Err(Failure::new(format!(
+                "two of these are of {} threads: give one for each number of threads",
+                pair[0].threads.len()
+            ))
+            .with_code(exit::USAGE));
+        }
+        if let (Some(Seconds(time)), Some(least)) = (plan.sequential, all.first()) {
+            let factor = time.as_secs_f64() * 1e9 / least.work_ns().max(1) as f64;
+            all.iter_mut()
+                .for_each(|accesses| accesses.scale_work(factor));
+        }
+        let mut all = all.into_iter();
+        let least = all.next().unwrap_or_default();
+        Ok(Self {
+            least,
+            more: all.collect(),
+        })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Accesses> {
+        std::iter::once(&self.least).chain(&self.more)
+    }
+
+    /// The most threads that were recorded.
+    fn threads(&self) -> u32 {
+        let most = self.all().map(|accesses| accesses.threads.len()).max();
+        u32::try_from(most.unwrap_or(1)).unwrap_or(u32::MAX)
+    }
+
+    /// Application time of one thread alone.
+    fn alone_ns(&self) -> u64 {
+        self.least.work_ns()
+    }
+
+    /// What is accessed on so many nodes; whether that was extrapolated.
+    fn on(&self, nodes: u16) -> Result<(Cow<'_, Accesses>, bool), Failure> {
+        let recorded = self.all().find(|a| a.threads.len() == usize::from(nodes));
+        if let Some(recorded) = recorded {
+            return Ok((Cow::Borrowed(recorded), false));
+        }
+        if self.more.is_empty() || nodes < 2 {
+            return Ok((Cow::Borrowed(&self.least), false));
+        }
+        let all: Vec<_> = self.all().collect();
+        let told = extrapolate(&all, nodes).map_err(|error| Failure::of(&error))?;
+        Ok((Cow::Owned(told), true))
+    }
 }
 
 /// A recording stands for the file in it.
