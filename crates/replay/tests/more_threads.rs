@@ -5,7 +5,7 @@ mod common;
 use common::{HOME, PLAIN, read, setting, thread, write};
 use fathomp_base::NodeId;
 use fathomp_dsm::{Area, Placement};
-use fathomp_replay::{Accesses, End, ExtrapolateError, Run, extrapolate, replay};
+use fathomp_replay::{Accesses, End, ExtrapolateError, Run, Step, extrapolate, replay};
 
 const PAGES: u32 = 1024;
 
@@ -87,8 +87,22 @@ fn what_is_told_is_what_happens() {
 }
 
 #[test]
-fn who_has_come_to_wait_for_work_does_not_matter() {
-    let mut known = [2, 4, 8].map(grid);
+fn addresses_of_locks_and_who_waits_for_work_do_not_matter() {
+    let locked = |threads: u32, lock: u64| {
+        let mut accesses = grid(threads);
+        for thread in &mut accesses.threads {
+            for (at, end) in [(1, End::Release(lock)), (1, End::Acquire(lock))] {
+                let step = Step {
+                    end,
+                    ..thread.steps[0]
+                };
+                thread.steps.insert(at, step);
+            }
+        }
+        accesses.check().unwrap();
+        accesses
+    };
+    let mut known = [(2, 77), (4, 5), (8, 1 << 40)].map(|(threads, lock)| locked(threads, lock));
     let told = extrapolate(&known.each_ref(), 16).unwrap();
     for thread in &mut known[1].threads[1..3] {
         let mut wait = *thread.steps.last().unwrap();

@@ -160,7 +160,7 @@ pub fn extrapolate(known: &[&Accesses], threads: u16) -> Result<Accesses, Extrap
             let p = accesses.threads.len();
             let places = Places::of(&accesses.areas, u16::try_from(p).unwrap_or(u16::MAX));
             Known {
-                accesses: without_last_wait(accesses),
+                accesses: comparable(accesses),
                 p,
                 places,
             }
@@ -214,9 +214,21 @@ pub fn extrapolate(known: &[&Accesses], threads: u16) -> Result<Accesses, Extrap
     ))
 }
 
-/// Whether threads have come to wait for work when the program ends is chance.
-fn without_last_wait(accesses: &Accesses) -> Accesses {
+/// The same accesses without what is chance: whether threads have come to wait for
+/// work when the program ends, and the addresses by which locks are numbered.
+fn comparable(accesses: &Accesses) -> Accesses {
     let mut accesses = accesses.clone();
+    let mut locks = HashMap::new();
+    let steps = accesses
+        .threads
+        .iter_mut()
+        .flat_map(|thread| &mut thread.steps);
+    for step in steps {
+        if let End::Acquire(lock) | End::Release(lock) = &mut step.end {
+            let next = locks.len() as u64;
+            *lock = *locks.entry(*lock).or_insert(next);
+        }
+    }
     let barriers = |thread: &Thread| {
         let ends = thread.steps.iter().map(|step| step.end);
         ends.filter(|end| *end == End::Barrier).count()
