@@ -10,7 +10,7 @@ use crate::sharing::Shared;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};
 use fathomp_dsm::{Access, Diff, PageBytes, PageRange};
 use fathomp_replay::{End, Permit, Permits, Run, Step, Writer};
-use fathomp_sys::clock::monotonic_ns;
+use fathomp_sys::clock::thread_cpu_ns;
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_sys::counters::os_thread_id;
 use std::collections::HashMap;
@@ -316,7 +316,8 @@ fn permit(pages: &Pages, first: PageId, count: u32, what: Permission) -> Result<
     permitted.map_err(WatchError::Permit)
 }
 
-/// Application time of the one thread: what passes between the runtime's doings.
+/// Application time of the one thread: the processor time between the runtime's
+/// doings, since nodes may share processors.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     since_ns: AtomicU64,
@@ -324,24 +325,25 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// The thread is with the application.
+    /// The thread has yet to begin.
     pub(crate) fn new() -> Self {
         Self {
-            since_ns: AtomicU64::new(monotonic_ns()),
+            // 0 is no time.
+            since_ns: AtomicU64::new(1),
             worked_ns: AtomicU64::new(0),
         }
     }
 
     /// The thread goes on with the application.
     pub(crate) fn go_on(&self) {
-        self.since_ns.store(monotonic_ns(), Ordering::Relaxed);
+        self.since_ns.store(thread_cpu_ns(), Ordering::Relaxed);
     }
 
     /// The thread comes from the application.
     pub(crate) fn stop(&self) {
         let since_ns = self.since_ns.swap(0, Ordering::Relaxed);
         if since_ns > 0 {
-            let passed_ns = monotonic_ns().saturating_sub(since_ns);
+            let passed_ns = thread_cpu_ns().saturating_sub(since_ns);
             self.worked_ns.fetch_add(passed_ns, Ordering::Relaxed);
         }
     }

@@ -125,6 +125,12 @@ pub fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
 }
 
+/// Processor time of the calling thread in nanoseconds.
+#[must_use]
+pub fn thread_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 /// Wall-clock time in nanoseconds since the Unix epoch.
 #[must_use]
 pub fn unix_ns() -> u64 {
@@ -149,7 +155,7 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
         tv_nsec: 0,
     };
     // SAFETY: `time` is a valid, writable timespec for the duration of the
-    // call. The two clocks used exist on every Linux, so the call cannot fail;
+    // call. The clocks used exist on every Linux, so the call cannot fail;
     // if it did, `time` stays zero.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     (time.tv_sec as u64)

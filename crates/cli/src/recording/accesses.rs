@@ -24,13 +24,18 @@ fn part(recording: &Path, node: u16) -> PathBuf {
 }
 
 /// What asks the program's nodes for their parts, if that is wanted.
-pub(super) fn variable(request: &Request<'_>) -> Result<Option<(&'static str, OsString)>, Failure> {
+pub(super) fn variables(request: &Request<'_>) -> Result<Vec<(&'static str, OsString)>, Failure> {
     if !request.accesses {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let directory = std::path::absolute(request.directory)
         .map_err(|error| Failure::unwritable(request.directory, &error))?;
-    Ok(Some((VARIABLE, directory.into())))
+    // Functions' addresses are looked up before the program begins: their table is
+    // memory that each node would write when it first calls one.
+    Ok(vec![
+        (VARIABLE, directory.into()),
+        ("LD_BIND_NOW", "1".into()),
+    ])
 }
 
 /// Puts the parts together; what is wrong with the whole, as a sentence.

@@ -75,7 +75,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         variables: launch::variables(request.threads, request.cluster)
             .into_iter()
             .chain([(RECORD_VARIABLE, OsString::from(&live.0))])
-            .chain(accesses::variable(request)?)
+            .chain(accesses::variables(request)?)
             .collect(),
         stdin: request.stdin.clone(),
         stdout: request.stdout.clone(),
