@@ -316,7 +316,7 @@ fn permit(pages: &Pages, first: PageId, count: u32, what: Permission) -> Result<
     permitted.map_err(WatchError::Permit)
 }
 
-/// Application time of the one thread: the processor time between the runtime's
+/// Application time of the one thread, if accesses are recorded: the processor time between the runtime's
 /// doings, since nodes may share processors.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {

@@ -89,7 +89,6 @@ pub struct Node {
     pages: Pages,
     slots: Slots,
     profile: Profile,
-    /// If accesses are recorded.
     stopwatch: Option<Stopwatch>,
     engine: Mutex<Box<dyn Engine>>,
     lookout: Lookout,
