@@ -543,11 +543,6 @@ impl Node {
         }
     }
 
-    /// The pages.
-    pub(crate) fn pages(&self) -> &Pages {
-        &self.pages
-    }
-
     /// The program calls `exit` on this node. Node 0 ends the cluster; others
     /// ask it to, and do not return.
     pub fn exiting(&self, code: i32) {

@@ -14,11 +14,17 @@ use fathomp_base::NodeId;
 use fathomp_dsm::{LockId, Operation};
 use fathomp_replay::End;
 use fathomp_sys::cluster::deferral;
+use fathomp_sys::cluster::pages::Pages;
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::Wake;
 use std::sync::atomic::Ordering;
 
 impl Node {
+    /// The pages.
+    pub(crate) fn pages(&self) -> &Pages {
+        &self.pages
+    }
+
     /// Says what this node is at.
     pub(crate) fn now_doing(&self, doing: Doing) {
         self.transport.note(doing.word());
