@@ -20,7 +20,6 @@ use crate::slots::{Place, Slot, Slots};
 use crate::waits::Waits;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::Access;
-use fathomp_replay::End;
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_sys::cluster::process::{self, Ended};
@@ -34,13 +33,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 mod asks;
+mod ends;
 
 /// Exit code of a program whose cluster failed (`EX_SOFTWARE`).
 const FAILED: i32 = 70;
 /// Time between two looks whether all nodes live, which ask the kernel about each.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
-/// How long the other nodes may take to write out what they hold at the end.
-const LEAVING: Duration = Duration::from_secs(2);
 /// How long a thread looks for messages before it sleeps.
 const SPIN: Duration = Duration::from_micros(50);
 /// The lock that all atomic instructions take: no address of a lock.
@@ -541,66 +539,5 @@ impl Node {
             self.pages
                 .touch(address..address.saturating_add(bytes), write);
         }
-    }
-
-    /// The program calls `exit` on this node. Node 0 ends the cluster; others
-    /// ask it to, and do not return.
-    pub fn exiting(&self, code: i32) {
-        let _inside = deferral::enter();
-        if self.me() != NodeId(0) && !self.ended.load(Ordering::Relaxed) {
-            process::flush_streams();
-            self.send(NodeId(0), Frame::Exit { code });
-            self.serve_others()
-        }
-    }
-
-    /// Node 0's process ends: the others do so too.
-    pub fn finish(&self) {
-        let _inside = deferral::enter();
-        if self.me() != NodeId(0) || self.ended.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        self.end_interval(End::Exit);
-        for node in self.others() {
-            // A node that is gone already need not be told.
-            let (head, body) = Frame::Leave.parts();
-            let _ = self.transport.send(node, &[head.bytes(), body]);
-        }
-        self.depart();
-        process::reap(&self.children, LEAVING);
-    }
-
-    /// Lets everything leave that has been sent, and goes.
-    fn depart(&self) {
-        let deadline = Instant::now() + LEAVING;
-        while self.transport.has_backlog() && Instant::now() < deadline {
-            self.handle_one();
-        }
-        self.now_doing(Doing::Leave);
-        self.transport.depart();
-    }
-
-    /// Waits until the thread that was in the last region has recorded its end
-    /// and waits for the next.
-    fn let_regions_end(&self) {
-        let deadline = Instant::now() + LOOK_AFTER;
-        let waits = || {
-            let outcomes = lock(&self.outcomes);
-            outcomes.is_empty() && self.in_barrier.load(Ordering::Relaxed)
-        };
-        while !waits() && Instant::now() < deadline {
-            std::thread::sleep(SPIN);
-        }
-    }
-
-    fn leave_quietly(&self) -> ! {
-        self.depart();
-        self.end_interval(End::Exit);
-        process::flush_streams();
-        if self.profile.is_on() {
-            self.let_regions_end();
-        }
-        fathomp_omp::runtime::finish();
-        process::leave(0)
     }
 }

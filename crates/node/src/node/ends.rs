@@ -1,0 +1,76 @@
+//! How a program on several nodes ends.
+
+use super::{LOOK_AFTER, Node, SPIN, lock};
+use crate::doing::Doing;
+use crate::frame::Frame;
+use fathomp_base::NodeId;
+use fathomp_replay::End;
+use fathomp_sys::cluster::{deferral, process};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How long the other nodes may take to write out what they hold at the end.
+const LEAVING: Duration = Duration::from_secs(2);
+
+impl Node {
+    /// The program calls `exit` on this node. Node 0 ends the cluster; others
+    /// ask it to, and do not return.
+    pub fn exiting(&self, code: i32) {
+        let _inside = deferral::enter();
+        if self.me() != NodeId(0) && !self.ended.load(Ordering::Relaxed) {
+            process::flush_streams();
+            self.send(NodeId(0), Frame::Exit { code });
+            self.serve_others()
+        }
+    }
+
+    /// Node 0's process ends: the others do so too.
+    pub fn finish(&self) {
+        let _inside = deferral::enter();
+        if self.me() != NodeId(0) || self.ended.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        self.end_interval(End::Exit);
+        for node in self.others() {
+            // A node that is gone already need not be told.
+            let (head, body) = Frame::Leave.parts();
+            let _ = self.transport.send(node, &[head.bytes(), body]);
+        }
+        self.depart();
+        process::reap(&self.children, LEAVING);
+    }
+
+    /// Lets everything leave that has been sent, and goes.
+    fn depart(&self) {
+        let deadline = Instant::now() + LEAVING;
+        while self.transport.has_backlog() && Instant::now() < deadline {
+            self.handle_one();
+        }
+        self.now_doing(Doing::Leave);
+        self.transport.depart();
+    }
+
+    /// Waits until the thread that was in the last region has recorded its end
+    /// and waits for the next.
+    fn let_regions_end(&self) {
+        let deadline = Instant::now() + LOOK_AFTER;
+        let waits = || {
+            let outcomes = lock(&self.outcomes);
+            outcomes.is_empty() && self.in_barrier.load(Ordering::Relaxed)
+        };
+        while !waits() && Instant::now() < deadline {
+            std::thread::sleep(SPIN);
+        }
+    }
+
+    pub(super) fn leave_quietly(&self) -> ! {
+        self.depart();
+        self.end_interval(End::Exit);
+        process::flush_streams();
+        if self.profile.is_on() {
+            self.let_regions_end();
+        }
+        fathomp_omp::runtime::finish();
+        process::leave(0)
+    }
+}
