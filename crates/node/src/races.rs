@@ -59,12 +59,15 @@ impl Lookout {
 
     /// All nodes have met.
     pub(crate) fn meet(&self) {
-        self.with(Races::meet);
+        if self.on {
+            self.with(Races::meet);
+        }
     }
 
-    /// Takes in what a node has told. Nothing if it makes no sense.
+    /// Takes in what a node has told. Nothing if it makes no sense, as it does if
+    /// nobody wants to know.
     pub(crate) fn hear(&self, from: NodeId, told: &[u8]) -> Option<()> {
-        let (page, change) = decode(from, told)?;
+        let (page, change) = decode(from, told).filter(|_| self.on)?;
         self.with(|races| races.note(page, change));
         Some(())
     }
