@@ -4,6 +4,7 @@
 mod common;
 
 use common::{alive, compile, fathomp, finish, on_nodes, processes, run, until};
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -72,6 +73,17 @@ fn death(directory: &Path) -> PathBuf {
     compile(directory, "death", DEATH, &["-fopenmp", "-g"])
 }
 
+/// Whether no thread of a process wants a processor.
+fn rests(process: &str) -> bool {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let sleeps = |thread: fs::DirEntry| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap();
+        let (_, state) = stat.rsplit_once(") ").unwrap();
+        state.starts_with('S')
+    };
+    threads.flatten().all(sleeps)
+}
+
 /// Kills a node while it is up to something, and looks at what is left.
 fn kill(directory: &Path, program: &Path, case: Case) {
     let Case {
@@ -95,6 +107,10 @@ fn kill(directory: &Path, program: &Path, case: Case) {
     let stdout = child.stdout.take().unwrap();
     BufReader::new(stdout).read_line(&mut line).unwrap();
     std::thread::sleep(Duration::from_millis(50));
+    if matches!(mode, "at-a-barrier" | "leaving") {
+        // It says so before it is there, and others may have the processors.
+        until("the node waits", || rests(line.trim()));
+    }
     let killed = Instant::now();
     common::send("KILL", line.trim());
     let status = common::wait(&mut child);
