@@ -214,6 +214,16 @@ pub(crate) enum Dsm {
     Homeless,
 }
 
+impl Dsm {
+    /// As options and the runtime call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Home => "home",
+            Self::Homeless => "homeless",
+        }
+    }
+}
+
 /// How accesses to pages that are not there are noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Faults {

@@ -2,7 +2,7 @@
 //! that kernel and machine take for it.
 
 use super::bench::QUICK;
-use crate::args::{Bench, Cluster, Dsm, Faults, ThreadCount};
+use crate::args::{Bench, Cluster, Faults, ThreadCount};
 use crate::calibrate::plain;
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{library, variables};
@@ -32,10 +32,7 @@ pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
     let built = floors::build(&compiler, &unpacked.cache)?;
     let myself = std::env::current_exe()
         .map_err(|error| Failure::new(format!("cannot find fathomp's own program: {error}")))?;
-    let protocol = match plan.dsm {
-        Dsm::Home => "home",
-        Dsm::Homeless => "homeless",
-    };
+    let protocol = plan.dsm.name();
     let on_nodes = |program: &Path, nodes: Nodes| {
         let cluster = Cluster {
             nodes: nodes.count,

@@ -58,12 +58,9 @@ pub(crate) fn cluster_variables(cluster: Cluster) -> Vec<(&'static str, OsString
         return Vec::new();
     }
     let mut variables = vec![("FATHOMP_NODES", nodes.to_string().into())];
-    match dsm {
-        Dsm::Home => variables.push(("FATHOMP_DSM", "home".into())),
-        Dsm::Homeless => variables.extend([
-            ("FATHOMP_DSM", "homeless".into()),
-            ("FATHOMP_DSM_MEMORY", dsm_memory.to_string().into()),
-        ]),
+    variables.push(("FATHOMP_DSM", dsm.name().into()));
+    if dsm == Dsm::Homeless {
+        variables.push(("FATHOMP_DSM_MEMORY", dsm_memory.to_string().into()));
     }
     variables.extend(faults.map(|faults| {
         let name = match faults {

@@ -1,7 +1,7 @@
 //! What is told of a simulation.
 
 use super::{Known, Priced};
-use crate::args::{Dsm, Simulate};
+use crate::args::Simulate;
 use fathomp_predict::sdp::{Network, PricesOf};
 use fathomp_replay::{NodeOutcome, Outcome};
 use fathomp_report::text::{Grid, bytes, duration, short_count};
@@ -176,10 +176,7 @@ impl Answer {
             accesses: plan.accesses.clone(),
             threads: known.all().map(|accesses| accesses.threads.len()).collect(),
             alone_s: known.alone_ns() as f64 * 1e-9,
-            protocol: match plan.dsm {
-                Dsm::Home => "home",
-                Dsm::Homeless => "homeless",
-            },
+            protocol: plan.dsm.name(),
             plain: plan.dsm_plain,
             homes: plan.homes.to_string(),
             network: Network {
