@@ -13,6 +13,7 @@ pub fn random_network(random: &mut impl Rng) -> Network {
         delay_max: [1, 4, 60][random.random_range(0..3)],
         slowness_max: [1, 20][random.random_range(0..2)],
         silent_writes: random.random(),
+        direct: random.random(),
         trace: false,
         images: false,
         events_max: 2_000_000,
@@ -44,6 +45,7 @@ fn random_areas(nodes: u16, mut pages: u32, random: &mut impl Rng) -> Vec<Area> 
 /// rely on.
 pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -> home::Config {
     let nodes = program.nodes();
+    let loads_acquire = program.relies_on_loads() || random.random();
     home::Config {
         nodes,
         areas: random_areas(nodes, program.pages, random),
@@ -51,7 +53,8 @@ pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -
         prefetch: random.random_range(0..5),
         silent_writes: network.silent_writes,
         expect_writes: random.random(),
-        loads_acquire: program.relies_on_loads() || random.random(),
+        loads_acquire,
+        direct: network.direct && !loads_acquire,
         fan_in: random.random_range(1..=3),
     }
 }

@@ -22,6 +22,9 @@ pub struct Network {
     pub slowness_max: u64,
     /// Writes to watched pages are told by [`Input::Wrote`], not by faults.
     pub silent_writes: bool,
+    /// Whether nodes may take pages out of each other's memory; each time it is up
+    /// to chance whether they do.
+    pub direct: bool,
     /// Whether to keep what happened.
     pub trace: bool,
     /// Whether to keep the pages as each barrier leaves them.
@@ -120,6 +123,9 @@ struct Node<P> {
     memory: Memory,
     threads: Vec<Thread>,
     slowness: u64,
+    /// Pages that others may take, and those that they have taken.
+    open: BTreeSet<PageId>,
+    taken: BTreeSet<PageId>,
     /// A flush that no thread asked for is on its way.
     flushing: bool,
     /// Barriers that all its threads have reached, and those that it has left.
@@ -175,6 +181,8 @@ impl<P: Protocol<Blob>> World<P> {
                 protocol: protocol(me),
                 memory: Memory::new(program.pages, network.silent_writes),
                 threads: threads.collect(),
+                open: BTreeSet::new(),
+                taken: BTreeSet::new(),
                 flushing: false,
                 reached: 0,
                 left: 0,
@@ -493,11 +501,19 @@ impl<P: Protocol<Blob>> World<P> {
         let mut actions = Vec::new();
         self.note(node, "in", &input);
         let Node {
-            protocol, memory, ..
+            protocol,
+            memory,
+            taken,
+            ..
         } = &mut self.nodes[node];
         let mut stepped = Ok(());
+        if matches!(input, Input::Operation { .. } | Input::Fault { .. }) {
+            let taken = std::mem::take(taken).into_iter().collect();
+            stepped = protocol.step(Input::Taken(taken), &mut actions);
+        }
         if protocol.wants_writes(&input) {
-            stepped = protocol.step(Input::Wrote(memory.take_wrote()), &mut actions);
+            let wrote = Input::Wrote(memory.take_wrote());
+            stepped = stepped.and_then(|()| protocol.step(wrote, &mut actions));
         }
         let stepped = stepped.and_then(|()| protocol.step(input, &mut actions));
         stepped.map_err(|violation| Failure::Violation {

@@ -25,6 +25,7 @@ pub use diff::{Diff, DiffError, PageBytes};
 pub use interval::{Interval, Notice, Seen};
 pub use pageset::{PageRange, PageSet, PageSetError};
 pub use protocol::{
-    Access, Action, Content, Input, LockId, Operation, Protection, Protocol, Violation,
+    Access, Action, Committed, Content, Input, LockId, Operation, Protection, Protocol, Violation,
+    Wanted,
 };
 pub use wire::WireError;

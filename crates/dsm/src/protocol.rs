@@ -74,6 +74,9 @@ pub enum Input<M> {
     /// be told before [certain inputs](Protocol::wants_writes), where writes are
     /// noticed that way; pages that are not watched any more do no harm.
     Wrote(PageSet),
+    /// Pages that others have taken out of this node's memory by themselves since
+    /// this was told last. To be told before faults and operations.
+    Taken(PageSet),
     /// A thread asks for an operation; it stands still until
     /// [`Action::Resume`].
     Operation {
@@ -134,6 +137,11 @@ pub enum Action<O, B> {
     /// Writes another node's changes into a page. Threads may touch it
     /// meanwhile; a twin, if there is one, is changed alike.
     Apply(PageId, B),
+    /// From now on other nodes may take pages out of this node's memory by
+    /// themselves, see [`Wanted`].
+    Open(PageRange),
+    /// From now on they must not.
+    Close(PageRange),
     /// Sends a message.
     Send(NodeId, O),
     /// Lets a thread go on.
@@ -152,6 +160,20 @@ impl<O, B> Action<O, B> {
             return;
         }
         actions.push(Self::Protect(page.into(), protection));
+    }
+
+    /// Appends that a page may be taken, or must not, as one with the last action
+    /// if it can be.
+    pub(crate) fn open(actions: &mut Vec<Self>, page: PageId, open: bool) {
+        let extended = match actions.last_mut() {
+            Some(Self::Open(pages)) if open => pages.extend(page),
+            Some(Self::Close(pages)) if !open => pages.extend(page),
+            _ => false,
+        };
+        if !extended {
+            let what = if open { Self::Open } else { Self::Close };
+            actions.push(what(page.into()));
+        }
     }
 
     /// Appends a comparison, as one with the last action if it can be.
@@ -182,6 +204,38 @@ pub enum Violation {
     Runtime(&'static str),
 }
 
+/// What a message asks its receiver for. Where a node can read another one's memory
+/// (remote direct memory access, or one machine), it may take the pages by itself,
+/// if all of them are [open](Action::Open) there and the receiver has
+/// [committed](Committed) what is needed, and goes on as if they had been sent to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted<'a> {
+    /// The asker's epoch, which has to be the receiver's as well.
+    pub epoch: u32,
+    /// The pages.
+    pub pages: PageRange,
+    /// Intervals whose diffs must be part of them.
+    pub need: &'a [(NodeId, Interval)],
+}
+
+/// What the pages at home at a node contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Committed<'a> {
+    /// The node's epoch.
+    pub epoch: u32,
+    /// Intervals whose diffs have been applied.
+    pub received: &'a Seen,
+}
+
+impl Wanted<'_> {
+    /// True if nothing that is needed lacks where so much was committed.
+    #[must_use]
+    pub fn is_part_of(&self, there: Committed) -> bool {
+        let mut need = self.need.iter();
+        self.epoch == there.epoch && need.all(|(node, last)| there.received.covers(*node, *last))
+    }
+}
+
 /// A protocol's side at one node.
 pub trait Protocol<B> {
     /// What nodes send each other: `Outgoing` with `B` in place of [`Content`].
@@ -205,6 +259,21 @@ pub trait Protocol<B> {
     /// Whose intervals this node knows of, and its last own one that has ended, if
     /// the protocol can [watch all writes](crate::home::Home::watching_all).
     fn clock(&self) -> Option<(&Seen, Interval)> {
+        None
+    }
+
+    /// What a message asks for, if it need not be sent.
+    fn wanted(_message: &Self::Outgoing) -> Option<Wanted<'_>> {
+        None
+    }
+
+    /// The answer to such a message, made of pages that were taken.
+    fn taken(_wanted: Wanted, _content: impl FnMut(PageId) -> B) -> Option<Self::Incoming> {
+        None
+    }
+
+    /// What others may rely on who take pages from here.
+    fn committed(&self) -> Option<Committed<'_>> {
         None
     }
 

@@ -5,6 +5,7 @@ use crate::frame::Frame;
 use crate::profile::{Profile, Tally};
 use crate::races::{Changes, Lookout};
 use crate::slots::Slots;
+use crate::window::Window;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_dsm::{
     Access, Action, Content, Diff, DiffError, Input, Interval, Operation, PageBytes, PageRange,
@@ -23,6 +24,8 @@ pub(crate) struct Hands<'a> {
     pub(crate) slots: &'a Slots,
     pub(crate) profile: &'a Profile,
     pub(crate) lookout: &'a Lookout,
+    /// If pages may be taken out of other nodes' memory.
+    pub(crate) window: Option<&'a Window>,
 }
 
 /// Why a node cannot go on.
@@ -73,8 +76,23 @@ pub(crate) trait Engine: Send {
     fn watch(&mut self) -> Option<&mut Watch>;
 }
 
-/// Content as it arrived: a whole page or a diff.
-pub(crate) type Blob = Box<[u8]>;
+/// Content as it arrived.
+#[derive(Clone, Debug)]
+pub(crate) enum Blob {
+    /// A whole page or a diff.
+    Bytes(Box<[u8]>),
+    /// A page that has been taken into its place already.
+    Here,
+}
+
+impl Blob {
+    fn bytes(self) -> Result<Box<[u8]>, Trouble> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes),
+            Self::Here => Err(Trouble::Action("a page in place of a diff")),
+        }
+    }
+}
 
 /// An [`Engine`] around a protocol.
 pub(crate) struct Driver<P: Protocol<Blob>> {
@@ -91,6 +109,9 @@ pub(crate) struct Driver<P: Protocol<Blob>> {
     /// Twins not in use.
     spare: Vec<Box<PageBytes>>,
     outgoing: Vec<u8>,
+    /// Answers, with who would have sent them, to what was not sent because the pages
+    /// have been taken.
+    taken: Vec<(NodeId, P::Incoming)>,
     /// Where races are looked for.
     changes: Option<Changes>,
     /// If accesses are recorded.
@@ -114,6 +135,7 @@ impl<P: Protocol<Blob>> Driver<P> {
             kept: HashMap::new(),
             spare: Vec::new(),
             outgoing: Vec::new(),
+            taken: Vec::new(),
             changes: protocol.clock().map(|_| Changes::default()),
             watch,
             protocol,
@@ -130,6 +152,7 @@ impl<P: Protocol<Blob>> Driver<P> {
             return Ok(driver);
         }
         driver.carry_out(hands, actions, &mut Tally::default())?;
+        driver.show(hands);
         Ok(driver)
     }
 
@@ -140,12 +163,48 @@ impl<P: Protocol<Blob>> Driver<P> {
         tally: &mut Tally,
     ) -> Result<Wake, Trouble> {
         let mut actions = std::mem::take(&mut self.actions);
+        if let (Some(window), Input::Operation { .. } | Input::Fault { .. }) =
+            (hands.window, &input)
+        {
+            let taken = window.taken();
+            if !taken.is_empty() {
+                self.protocol.step(Input::Taken(taken), &mut actions)?;
+            }
+        }
         if !self.unwatched.is_empty() && self.protocol.wants_writes(&input) {
             let wrote = self.written(hands)?;
             self.protocol.step(Input::Wrote(wrote), &mut actions)?;
         }
         self.protocol.step(input, &mut actions)?;
-        self.carry_out(hands, actions, tally)
+        let mut wake = self.carry_out(hands, actions, tally)?;
+        while let Some((from, message)) = self.taken.pop() {
+            let mut actions = std::mem::take(&mut self.actions);
+            self.protocol
+                .step(Input::Message { from, message }, &mut actions)?;
+            if self.carry_out(hands, actions, tally)? == Wake::Woken {
+                wake = Wake::Woken;
+            }
+        }
+        self.show(hands);
+        Ok(wake)
+    }
+
+    /// Shows others what this node's pages contain now.
+    fn show(&self, hands: &Hands) {
+        if let Some((window, committed)) = hands.window.zip(self.protocol.committed()) {
+            window.show(committed);
+        }
+    }
+
+    /// Takes what a message asks for out of its receiver's memory, if that can be.
+    fn take(&mut self, hands: &Hands, from: NodeId, message: &P::Outgoing) -> bool {
+        let wanted = hands.window.zip(P::wanted(message));
+        let taken = wanted
+            .filter(|(window, wanted)| window.take(from, *wanted, hands.pages))
+            .and_then(|(_, wanted)| P::taken(wanted, |_| Blob::Here));
+        let some = taken.is_some();
+        self.taken.extend(taken.map(|message| (from, message)));
+        some
     }
 
     /// Which pages that may be written without a fault were. From now on they
@@ -299,19 +358,27 @@ impl<P: Protocol<Blob>> Driver<P> {
                 }
                 Action::Install(page, content) => {
                     tally.add(DsmCount::PagesFetched, 1);
-                    put(hands, page, 0, &content)?;
+                    if let Blob::Bytes(content) = content {
+                        put(hands, page, 0, &content)?;
+                    }
                 }
                 Action::InstallTwinned(page, content) => {
                     tally.add(DsmCount::PagesFetched, 1);
-                    put(hands, page, 0, &content)?;
-                    let twin = content.try_into();
-                    let twin = twin.map_err(|_| Trouble::Action("a page of another size"))?;
-                    self.twins.insert(page, twin);
+                    match content {
+                        Blob::Here => self.twin(hands, page)?,
+                        Blob::Bytes(content) => {
+                            put(hands, page, 0, &content)?;
+                            let twin = content.try_into();
+                            let twin =
+                                twin.map_err(|_| Trouble::Action("a page of another size"))?;
+                            self.twins.insert(page, twin);
+                        }
+                    }
                     self.begin_copy(page);
                 }
                 Action::Apply(page, content) => {
                     tally.others[DsmCount::DiffsApplied] += 1;
-                    let diff = Diff::from_bytes(content)?;
+                    let diff = Diff::from_bytes(content.bytes()?)?;
                     if let Some(changes) = &mut self.changes {
                         let mut now = Box::new([0; PAGE_BYTES]);
                         hands.pages.read(page, &mut now).map_err(Trouble::Permit)?;
@@ -319,6 +386,9 @@ impl<P: Protocol<Blob>> Driver<P> {
                     }
                     self.apply(hands, page, &diff)?;
                 }
+                Action::Open(pages) => set_open(hands, pages, true),
+                Action::Close(pages) => set_open(hands, pages, false),
+                Action::Send(to, message) if self.take(hands, to, &message) => tally.took = true,
                 Action::Send(to, message) => {
                     if self.send(hands, to, &message, tally)? == Wake::Woken {
                         wake = Wake::Woken;
@@ -443,6 +513,7 @@ impl<P> Engine for Driver<P>
 where
     P: Protocol<Blob> + Send,
     P::Outgoing: Send,
+    P::Incoming: Send,
 {
     fn fault(
         &mut self,
@@ -464,7 +535,7 @@ where
         };
         let mut tally = Tally::default();
         let wake = self.step(hands, fault, &mut tally)?;
-        if !tally.resumed {
+        if !tally.resumed || tally.took {
             tally.add(DsmCount::FetchFaults, 1);
         } else if tally.writable && !tally.twinned {
             tally.add(DsmCount::WriteFaultsLocal, 1);
@@ -486,7 +557,9 @@ where
     }
 
     fn message(&mut self, hands: &Hands, from: NodeId, bytes: &[u8]) -> Result<(), Trouble> {
-        let message = P::decode(bytes, |range| bytes.get(range).unwrap_or_default().into());
+        let message = P::decode(bytes, |range| {
+            Blob::Bytes(bytes.get(range).unwrap_or_default().into())
+        });
         let message = message.map_err(|what| Trouble::Garbage { from, what })?;
         let mut tally = Tally::default();
         self.step(hands, Input::Message { from, message }, &mut tally)?;
@@ -496,6 +569,12 @@ where
 
     fn watch(&mut self) -> Option<&mut Watch> {
         self.watch.as_mut()
+    }
+}
+
+fn set_open(hands: &Hands, pages: PageRange, open: bool) {
+    if let Some(window) = hands.window {
+        window.set_open(pages, open);
     }
 }
 

@@ -10,6 +10,7 @@
 //!   `doing`: what a node is at, for others;
 //!   `quiet`, `look`, `waits`: when to flush for threads that only look; `profile`: what
 //!   it costs.
+//! * `window`: pages that nodes take out of each other's memory by themselves.
 //! * [`accesses`]: what the program accesses, for replays.
 //! * [`heap`]: the program's blocks, at the same address everywhere.
 #![forbid(unsafe_code)]
@@ -33,6 +34,7 @@ pub mod sharing;
 mod slots;
 pub mod start;
 mod waits;
+mod window;
 
 pub use node::{Node, Size};
 pub use waits::{LOADS_VARIABLE, Waits};

@@ -18,6 +18,7 @@ use crate::quiet::{self, Quiet};
 use crate::races::Lookout;
 use crate::slots::{Place, Slot, Slots};
 use crate::waits::Waits;
+use crate::window::Window;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::Access;
 use fathomp_sys::clock::monotonic_ns;
@@ -71,6 +72,7 @@ pub(crate) struct Parts {
     pub(crate) profile: Profile,
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) lookout: Lookout,
+    pub(crate) window: Option<Window>,
 }
 
 /// This process as a node.
@@ -90,6 +92,7 @@ pub struct Node {
     stopwatch: Option<Stopwatch>,
     engine: Mutex<Box<dyn Engine>>,
     lookout: Lookout,
+    window: Option<Window>,
     /// Whoever holds it receives; what it received last.
     inbox: Mutex<Vec<u8>>,
     /// At node 0.
@@ -135,6 +138,7 @@ impl Node {
             profile,
             mut engine,
             lookout,
+            window,
         } = parts;
         Self {
             size,
@@ -151,6 +155,7 @@ impl Node {
             stopwatch: engine.watch().map(|_| Stopwatch::new()),
             engine: Mutex::new(engine),
             lookout,
+            window,
             inbox: Mutex::new(Vec::new()),
             cells: Mutex::new(Cells::default()),
             meetings: Mutex::new(Meetings::default()),
@@ -186,6 +191,7 @@ impl Node {
             slots: &self.slots,
             profile: &self.profile,
             lookout: &self.lookout,
+            window: self.window.as_ref(),
         }
     }
 

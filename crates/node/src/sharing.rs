@@ -85,6 +85,13 @@ impl Sharing {
         self.races
     }
 
+    /// Whether nodes may take pages out of each other's memory: not where messages
+    /// and faults are counted or watched.
+    pub(crate) fn may_be_direct(self) -> bool {
+        let watched = self.races || env::var_os(ACCESSES_VARIABLE).is_some();
+        self.protocol == Protocol::Home && !self.plain && !watched
+    }
+
     /// Starts the protocol at node `me`.
     ///
     /// # Errors
@@ -111,6 +118,7 @@ impl Sharing {
                 let usual = home::Config::usual(nodes, areas, plain, loads_acquire);
                 let config = home::Config {
                     expect_writes: usual.expect_writes && !races,
+                    direct: hands.window.is_some() && !loads_acquire,
                     ..usual
                 };
                 let home = Home::new(me, config)?;

@@ -15,9 +15,11 @@ use crate::races::Lookout;
 use crate::sharing::{Shared, Sharing, SharingError};
 use crate::slots::{Slots, THREADS};
 use crate::waits::{LOADS_VARIABLE, Waits};
+use crate::window::{Window, Windows};
 use fathomp_base::NodeId;
 use fathomp_dsm::AreaError;
 use fathomp_sys::affinity;
+use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::image;
 use fathomp_sys::cluster::pages::{self, Area, Pages, Scheme};
 use fathomp_sys::cluster::process::{self, Forked};
@@ -186,6 +188,7 @@ pub struct Forming {
     sharing: Sharing,
     /// Processes of the other nodes, at node 0.
     children: Vec<u32>,
+    window: Option<Window>,
 }
 
 /// Makes the other nodes. Returns in each of them; only to be called while
@@ -199,7 +202,7 @@ pub fn fork(
     threads: u32,
     stack_bytes: usize,
     waits: Waits,
-) -> Result<Forming, StartError> {
+) -> Result<(Forming, Backing), StartError> {
     let size = Size {
         nodes: plan.nodes,
         threads,
@@ -213,6 +216,10 @@ pub fn fork(
     }
     let fabric = Fabric::new(plan.nodes, Limits::for_nodes(plan.nodes), plan.net)
         .map_err(StartError::Connect)?;
+    // An emulated network carries messages only.
+    let direct = plan.net.is_none() && plan.sharing.may_be_direct();
+    let windows = direct.then(|| Windows::new(plan.nodes, layout.pages()));
+    let windows = windows.transpose().map_err(StartError::Connect)?;
     let mut me = NodeId(0);
     let mut children = Vec::new();
     for node in 1..plan.nodes {
@@ -231,9 +238,13 @@ pub fn fork(
     if let Some(memory) = memory::memory() {
         memory.become_node(me);
     }
+    let (backing, window) = match windows.and_then(|windows| windows.join(me)) {
+        Some((backing, window)) => (backing, Some(window)),
+        None => (Backing::new().map_err(StartError::Share)?, None),
+    };
     // On node 0 too: a buffer ends inside a line, and others write in between.
     process::write_stdout_by_lines();
-    Ok(Forming {
+    let forming = Forming {
         me,
         size,
         waits,
@@ -241,7 +252,9 @@ pub fn fork(
         fabric,
         sharing: plan.sharing,
         children,
-    })
+        window,
+    };
+    Ok((forming, backing))
 }
 
 impl Forming {
@@ -277,6 +290,7 @@ impl Forming {
             fabric,
             sharing,
             children,
+            window,
         } = self;
         let loads_acquire = waits.loads_acquire(std::env::var_os(LOADS_VARIABLE));
         let loads_acquire = loads_acquire.map_err(StartError::Loads)?;
@@ -290,6 +304,7 @@ impl Forming {
             slots: &slots,
             profile: &profile,
             lookout: &lookout,
+            window: window.as_ref(),
         };
         let memory = Shared {
             nodes: size.nodes,
@@ -309,6 +324,7 @@ impl Forming {
             profile,
             engine,
             lookout,
+            window,
         });
         let node = Box::leak(Box::new(node));
         node.now_doing(Doing::Compute);

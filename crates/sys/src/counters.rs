@@ -1,5 +1,6 @@
 //! What the kernel and the processor count about the calling thread.
 
+use crate::descriptor::move_up;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -60,10 +61,6 @@ pub struct HardwareCounters {
     cycles: OwnedFd,
     _instructions: OwnedFd,
 }
-
-/// Descriptors are moved up here, out of the way of programs that close or
-/// reuse the low numbers without asking whose they are.
-const FIRST_DESCRIPTOR: libc::c_int = 700;
 
 /// `struct perf_event_attr` up to its first published size (64 bytes), which
 /// every kernel accepts.
@@ -171,14 +168,7 @@ fn open_event(config: u64, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
         .filter(|&descriptor| descriptor >= 0)
         .ok_or_else(io::Error::last_os_error)?;
     // SAFETY: the kernel has just given us this descriptor.
-    let low = unsafe { OwnedFd::from_raw_fd(descriptor) };
-    // SAFETY: duplicates a descriptor we own.
-    let high = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR) };
-    if high < 0 {
-        return Ok(low);
-    }
-    // SAFETY: as above, a descriptor that is ours alone.
-    Ok(unsafe { OwnedFd::from_raw_fd(high) })
+    Ok(move_up(unsafe { OwnedFd::from_raw_fd(descriptor) }))
 }
 
 #[cfg(test)]

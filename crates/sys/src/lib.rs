@@ -4,6 +4,7 @@ pub mod call_site;
 pub mod clock;
 pub mod cluster;
 pub mod counters;
+mod descriptor;
 mod errno;
 pub mod futex;
 pub mod modules;

@@ -2,6 +2,7 @@
 //! accesses that are not permitted reach whoever decides.
 
 use fathomp_base::{PAGE_BYTES, PageId};
+use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::pages::{Area, Pages, Permission, Scheme};
 use fathomp_sys::signal_chain::{self, Interruption};
 use std::ops::Range;
@@ -117,7 +118,7 @@ fn with_each_scheme(test: fn(&'static Asked)) {
             range,
         });
         // SAFETY: nobody else knows this memory, and there are handlers.
-        let pages = unsafe { Pages::take_over(&areas, scheme) }.unwrap();
+        let pages = unsafe { Pages::take_over(&areas, scheme, Backing::new().unwrap()) }.unwrap();
         let asked = Box::leak(Box::new(Asked {
             pages,
             read: AtomicUsize::new(0),

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::memory::Blob;
 use crate::program::Step;
 use fathomp_base::{NodeId, ThreadId};
-use fathomp_dsm::{Action, Protocol};
+use fathomp_dsm::{Action, Content, Input, Protocol};
 use rand::{Rng, RngExt};
 
 impl<P: Protocol<Blob>> World<P> {
@@ -15,8 +15,16 @@ impl<P: Protocol<Blob>> World<P> {
         actions: Vec<Action<P::Outgoing, Blob>>,
         random: &mut impl Rng,
     ) -> Result<(), Failure> {
+        let mut answers = Vec::new();
         for next in actions {
             self.note(node, "out", &next);
+            if let Action::Send(to, message) = &next
+                && let Some(answer) = self.take(node, *to, message, random)
+            {
+                let from = *to;
+                answers.push((from, answer.map_err(|what| action(node, what))?));
+                continue;
+            }
             let memory = &mut self.nodes[node].memory;
             let done = match next {
                 Action::Protect(pages, protection) => memory.protect(pages, protection),
@@ -29,13 +37,56 @@ impl<P: Protocol<Blob>> World<P> {
                 Action::Install(page, content) => memory.install(page, &content),
                 Action::InstallTwinned(page, content) => memory.install_twinned(page, &content),
                 Action::Apply(page, content) => memory.apply(page, &content),
+                Action::Open(pages) => {
+                    self.nodes[node].open.extend(pages.iter());
+                    Ok(())
+                }
+                Action::Close(pages) => {
+                    self.nodes[node]
+                        .open
+                        .retain(|page| pages.iter().all(|p| p != *page));
+                    Ok(())
+                }
                 Action::Send(to, message) => self.send(node, to, message, random),
                 Action::Resume(thread) => self.resume(node, thread, random)?,
                 Action::Refuse(thread) => self.refuse(node, thread, random),
             };
             done.map_err(|what| action(node, what))?;
         }
-        Ok(())
+        answers.into_iter().try_for_each(|(from, message)| {
+            self.input(node, Input::Message { from, message }, random)
+        })
+    }
+
+    /// Takes what a message asks for out of its receiver's memory, if that can be and
+    /// chance wants it.
+    fn take(
+        &mut self,
+        node: usize,
+        to: NodeId,
+        message: &P::Outgoing,
+        random: &mut impl Rng,
+    ) -> Option<Result<P::Incoming, String>> {
+        let wanted = P::wanted(message)?;
+        let target = usize::from(to.0);
+        if !self.network.direct || target == node || self.is_dead(target) || random.random() {
+            return None;
+        }
+        let there = self.nodes.get_mut(target)?;
+        let committed = there.protocol.committed()?;
+        let mut pages = wanted.pages.iter();
+        if !wanted.is_part_of(committed) || !pages.all(|page| there.open.contains(&page)) {
+            return None;
+        }
+        there.taken.extend(wanted.pages.iter());
+        let mut failed = Ok(());
+        let answer = P::taken(wanted, |page| {
+            let mut bytes = Vec::new();
+            let read = there.memory.append(Content::Page(page), &mut bytes);
+            failed = std::mem::replace(&mut failed, Ok(())).and(read);
+            Blob(bytes.into())
+        })?;
+        Some(failed.map(|()| answer))
     }
 
     fn resume(

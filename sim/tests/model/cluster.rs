@@ -169,6 +169,11 @@ where
     ) -> Result<(), String> {
         let mut actions = Vec::new();
         let node = &mut state.nodes[number];
+        if matches!(input, Input::Operation { .. } | Input::Fault { .. }) {
+            let taken = Input::Taken(node.memory.take_taken());
+            let stepped = node.protocol.step(taken, &mut actions);
+            stepped.map_err(|violation| violation.to_string())?;
+        }
         if node.protocol.wants_writes(&input) {
             let wrote = Input::Wrote(node.memory.take_wrote());
             let stepped = node.protocol.step(wrote, &mut actions);
@@ -185,9 +190,18 @@ where
         number: usize,
         actions: Vec<Action<P::Outgoing, Small>>,
     ) -> Result<(), String> {
+        let mut answers = Vec::new();
         for action in actions {
+            let left = state.nodes[number].memory.carry_out(action)?;
+            if let Some(Action::Send(from, message)) = &left
+                && let Some(message) = Self::take(state, *from, message)
+            {
+                let from = *from;
+                answers.push(Input::Message { from, message });
+                continue;
+            }
             let node = &mut state.nodes[number];
-            match node.memory.carry_out(action)? {
+            match left {
                 None => {}
                 Some(Action::Send(to, message)) => {
                     let mut missing = false;
@@ -220,7 +234,22 @@ where
                 Some(_) => return Err(format!("node {number}'s thread goes on unasked")),
             }
         }
-        Ok(())
+        let mut answers = answers.into_iter();
+        answers.try_for_each(|answer| self.input(state, number, answer))
+    }
+
+    /// Takes what a message asks for out of its receiver's memory, whenever that can
+    /// be: otherwise messages tell of it, as in a cluster where it never can.
+    fn take(
+        state: &mut State<P, P::Incoming>,
+        to: NodeId,
+        message: &P::Outgoing,
+    ) -> Option<P::Incoming> {
+        let wanted = P::wanted(message)?;
+        let there = state.nodes.get_mut(usize::from(to.0))?;
+        let may =
+            wanted.is_part_of(there.protocol.committed()?) && there.memory.are_open(wanted.pages);
+        may.then(|| P::taken(wanted, |page| there.memory.take(page)))?
     }
 
     /// All pages that can be read here are as they were when all had arrived.

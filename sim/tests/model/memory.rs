@@ -32,6 +32,10 @@ struct Slot {
     protection: Protection,
     /// Told since it has been watched: a page with a twin is closed by that.
     told: bool,
+    /// Others may take it.
+    open: bool,
+    /// Others have.
+    taken: bool,
 }
 
 /// The pages of a node.
@@ -52,6 +56,8 @@ impl Memory {
             diff: None,
             protection: Protection::ReadWrite,
             told: false,
+            open: false,
+            taken: false,
         };
         Self {
             slots: vec![slot; pages],
@@ -88,6 +94,26 @@ impl Memory {
             (wrote && !told).then_some(PageId(page))
         });
         wrote.collect()
+    }
+
+    /// What another node takes of a page that is open.
+    pub(crate) fn take(&mut self, page: PageId) -> Small {
+        let slot = self.slot(page);
+        slot.taken = true;
+        Small::Page(slot.bytes)
+    }
+
+    /// Whether others may take all of these pages.
+    pub(crate) fn are_open(&self, pages: PageRange) -> bool {
+        pages.iter().all(|page| self.slots[page.0 as usize].open)
+    }
+
+    /// Pages that others have taken since this was asked last.
+    pub(crate) fn take_taken(&mut self) -> PageSet {
+        let slots = self.slots.iter_mut().zip(0..);
+        let taken = slots
+            .filter_map(|(slot, page)| std::mem::take(&mut slot.taken).then_some(PageId(page)));
+        taken.collect()
     }
 
     fn slot(&mut self, page: PageId) -> &mut Slot {
@@ -151,6 +177,8 @@ impl Memory {
     ) -> Result<Option<Action<O, Small>>, Nonsense> {
         match action {
             Action::Protect(pages, protection) => self.protect(pages, protection),
+            Action::Open(pages) => pages.iter().for_each(|page| self.slot(page).open = true),
+            Action::Close(pages) => pages.iter().for_each(|page| self.slot(page).open = false),
             Action::Twin(page) => self.twin(page)?,
             Action::Diff(pages) => {
                 for page in pages.iter() {

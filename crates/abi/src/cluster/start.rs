@@ -10,6 +10,7 @@ use fathomp_node::start::{self, Forming, Plan};
 use fathomp_node::{Node, start::NODES_VARIABLE};
 use fathomp_omp::{cluster, runtime};
 use fathomp_patch::AnalyseError;
+use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::{Pages, Scheme};
 use fathomp_sys::cluster::process;
@@ -116,7 +117,7 @@ extern "C" fn clustered_main(
         .stack_size
         .unwrap_or_else(default_thread_stack_bytes);
     let forming = start::fork(*plan, threads, stack_bytes, waits);
-    let shared = forming.and_then(|forming| share(forming, plan.scheme()));
+    let shared = forming.and_then(|(forming, backing)| share(forming, backing, plan.scheme()));
     let node = match shared {
         Ok(node) => node,
         Err(error) => fatal(format_args!("{error}")),
@@ -205,11 +206,15 @@ fn with_node(action: fn(&Node)) {
     }
 }
 
-fn share(forming: Forming, scheme: Scheme) -> Result<&'static Node, start::StartError> {
+fn share(
+    forming: Forming,
+    backing: Backing,
+    scheme: Scheme,
+) -> Result<&'static Node, start::StartError> {
     // SAFETY: the process has one thread; the areas are the program's variables
     // and ranges that were reserved for this. The handler comes before `join`,
     // which is the first to permit less.
-    let pages = unsafe { Pages::take_over(&forming.areas(), scheme) };
+    let pages = unsafe { Pages::take_over(&forming.areas(), scheme, backing) };
     let pages = pages.map_err(start::StartError::Share)?;
     if !forming.is_first() {
         process::leave_signals_to_parent();

@@ -56,26 +56,6 @@ impl<B: Clone> Home<B> {
         self.apply_arrived(actions);
     }
 
-    /// Pages that others have read and that are likely to be written here next:
-    /// if nobody keeps a copy, the writes need not be noticed.
-    fn take_back(&mut self) -> Option<Notice> {
-        let mut pages = std::mem::take(&mut self.served);
-        pages.sort_unstable();
-        pages.dedup();
-        pages.retain(|page| {
-            let entry = self.table.entry(*page);
-            let likely = entry.state == State::Shared && entry.rewrites > 0;
-            entry.rewrites -= u8::from(likely);
-            likely && self.config.expect_writes
-        });
-        (!pages.is_empty()).then(|| Notice {
-            writer: self.me,
-            interval: self.order.interval,
-            pages: PageSet::from_sorted(&pages),
-            foreseen: true,
-        })
-    }
-
     /// Others have been told of the last interval before the barrier ends: they
     /// may fetch pages of it.
     pub(super) fn send_kept_if_told(&mut self, actions: &mut Actions<B>) {
@@ -162,7 +142,7 @@ impl<B: Clone> Home<B> {
                     alike.min(left)
                 }
                 _ => {
-                    self.balance_page(page, writers, actions);
+                    self.balance_page(page, writers, foreseen, actions);
                     self.judge(page, foreseen);
                     1
                 }
@@ -185,7 +165,13 @@ impl<B: Clone> Home<B> {
         }
     }
 
-    fn balance_page(&mut self, page: PageId, writers: Writers, actions: &mut Actions<B>) {
+    fn balance_page(
+        &mut self,
+        page: PageId,
+        writers: Writers,
+        foreseen: bool,
+        actions: &mut Actions<B>,
+    ) {
         let (me, migrate) = (self.me, self.config.migrate);
         let entry = self.table.entry(page);
         entry.noted = false;
@@ -200,10 +186,12 @@ impl<B: Clone> Home<B> {
             if exclusive && !entry.pinned && entry.state != State::Untouched {
                 // Nobody else has a copy: its writes need not be noticed.
                 self.stop_expecting(page, actions);
-                self.table.entry(page).state = State::Untouched;
-                Action::protect(actions, page, self.alone());
+                self.settle_page(page, !foreseen, actions);
             }
         } else if Some(me) != keeper && (entry.state != State::Untouched || me == home) {
+            if me == home {
+                self.leave_home(page, actions);
+            }
             self.drop_copy(page, actions);
         }
     }

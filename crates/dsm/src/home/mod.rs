@@ -7,6 +7,7 @@
 
 mod barrier;
 mod message;
+mod open;
 mod page;
 mod prefetch;
 mod release;
@@ -20,8 +21,8 @@ use crate::order::{Control, IfLate, News, Order, Request, Version, When, peer};
 use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
-    Action, Area, AreaError, Content, Input, Interval, Notice, Operation, Protection, Protocol,
-    Seen, Violation,
+    Action, Area, AreaError, Committed, Content, Input, Interval, Notice, Operation, Protection,
+    Protocol, Seen, Violation, Wanted,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
 use page::Entry;
@@ -57,6 +58,9 @@ pub struct Config {
     /// that acquire and writes that release. It costs: whoever serves a page that
     /// it is writing ends its interval first.
     pub loads_acquire: bool,
+    /// Whether nodes can take pages out of each other's memory. Not if
+    /// `loads_acquire` is set: what is taken does not say what came before it.
+    pub direct: bool,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
 }
@@ -80,6 +84,7 @@ impl Config {
             silent_writes: false,
             expect_writes: !plain && !loads_acquire,
             loads_acquire,
+            direct: false,
             fan_in: FAN_IN,
         }
     }
@@ -303,6 +308,7 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
                 access,
             } => self.fault(thread, page, access, actions)?,
             Input::Wrote(pages) => self.wrote(&pages)?,
+            Input::Taken(pages) => self.were_taken(&pages),
             Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
             Input::Message { from, message } => self.message(from, message, actions)?,
         }
@@ -327,7 +333,7 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         let touched = !self.dirty.is_empty() || self.expected > 0 || serves;
         match input {
             Input::Operation { .. } => self.config.silent_writes || self.expected > 0,
-            Input::Fault { .. } | Input::Wrote(_) => false,
+            Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) => false,
             Input::Message { message, .. } => match message {
                 Message::Fetch { .. } => {
                     self.config.silent_writes || self.config.loads_acquire && self.expected > 0
@@ -348,6 +354,37 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
     fn clock(&self) -> Option<(&Seen, Interval)> {
         self.watches_all
             .then_some((&self.order.seen, self.order.interval))
+    }
+
+    fn wanted(message: &Message<Content>) -> Option<Wanted<'_>> {
+        match message {
+            Message::Fetch { epoch, pages, need } => Some(Wanted {
+                epoch: *epoch,
+                pages: *pages,
+                need,
+            }),
+            _ => None,
+        }
+    }
+
+    fn taken(wanted: Wanted, mut content: impl FnMut(PageId) -> B) -> Option<Message<B>> {
+        let copies = wanted.pages.iter().map(|page| PageCopy {
+            versions: Vec::new(),
+            after: Vec::new(),
+            content: content(page),
+        });
+        Some(Message::Pages {
+            epoch: wanted.epoch,
+            first: wanted.pages.first(),
+            copies: copies.collect(),
+        })
+    }
+
+    fn committed(&self) -> Option<Committed<'_>> {
+        self.is_direct().then_some(Committed {
+            epoch: self.order.epoch,
+            received: &self.received,
+        })
     }
 
     fn start(&self, actions: &mut Actions<B>) {

@@ -1,5 +1,6 @@
 //! What a node of the home-based protocol knows of a page.
 
+use super::open::Rhythm;
 use crate::area::Place;
 use crate::order::Version;
 use fathomp_base::NodeId;
@@ -46,9 +47,10 @@ pub(super) struct Entry {
     pub(super) ahead: u32,
     /// The last copy was fetched in advance and nobody had use for it.
     pub(super) unwanted: bool,
-    /// How many times this home will say in advance that it writes the page once
-    /// others have read it.
-    pub(super) rewrites: u8,
+    /// At home here: others may take it by themselves.
+    pub(super) open: bool,
+    /// At home here: when it is written and fetched.
+    pub(super) rhythm: Rhythm,
     /// An interval that is part of the content at home here. Others, if there
     /// are any, are in [`super::Home::versions`].
     pub(super) version: Version,
@@ -65,7 +67,8 @@ impl From<Place> for Entry {
             writes: 0,
             ahead: 0,
             unwanted: false,
-            rewrites: 0,
+            open: false,
+            rhythm: Rhythm::default(),
             version: Version::default(),
         }
     }

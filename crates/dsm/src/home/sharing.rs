@@ -12,10 +12,6 @@ use fathomp_base::{NodeId, PageId, ThreadId};
 /// that only reads in between.
 const WRITES: u8 = 2;
 
-/// How many times a home that wrote a page after others had read it is believed to
-/// do so again, before it is watched once more.
-const REWRITES: u8 = 8;
-
 /// A page on its way to this node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pending<B> {
@@ -63,8 +59,8 @@ impl<B: Clone> Home<B> {
                 return Ok(());
             }
             (State::Shared, Access::Write) => {
-                entry.rewrites = REWRITES;
                 entry.state = State::Written;
+                self.note_rewrite(page);
                 self.dirty.push(page);
                 Action::protect(actions, page, Protection::ReadWrite);
             }
@@ -225,10 +221,8 @@ impl<B: Clone> Home<B> {
             self.order.exchange(Request::Publish, notice, actions);
         }
         for page in pages.iter() {
+            self.note_fetch(page);
             let entry = self.table.entry(page);
-            if entry.rewrites > 0 {
-                self.served.push(page);
-            }
             match (entry.state, entry.pinned) {
                 (State::Untouched, true) => {
                     // Its home may write it at any time: its next notice says so.
@@ -248,6 +242,9 @@ impl<B: Clone> Home<B> {
             if self.config.loads_acquire {
                 self.note_knowledge(page);
             }
+        }
+        for page in pages.iter() {
+            self.open(page, actions);
         }
         let copies = pages.iter().map(|page| PageCopy {
             versions: self.versions_of(page),

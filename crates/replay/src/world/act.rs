@@ -119,6 +119,8 @@ impl<P: Protocol<Size>> World<'_, P> {
                 tally.add(DsmCount::DiffsApplied, 1);
                 takes(costs.apply_ns, 1);
             }
+            // Only where nodes take pages by themselves.
+            Action::Open(_) | Action::Close(_) => {}
             Action::Send(to, message) => self.send(at, to, message, *clock_ns, tally)?,
             Action::Resume(thread) | Action::Refuse(thread) => {
                 tally.resumed = true;

@@ -1,6 +1,7 @@
 //! What a process needs to be a node: pages it can watch, threads on stacks of
 //! its choice, and its place in the cluster's life.
 
+pub mod backing;
 pub mod deferral;
 pub mod image;
 pub mod pages;

@@ -2,6 +2,7 @@
 //! mapped twice, once where the program uses it, protected as somebody says,
 //! and once where only the runtime reaches it, always readable and writable.
 
+use super::backing::Backing;
 use super::watched::Watcher;
 use crate::signal_chain::Fault;
 use crate::userfault::Support;
@@ -9,7 +10,7 @@ use fathomp_base::{PAGE_BYTES, PageId};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
 /// What the program may do to a page without a fault.
@@ -82,7 +83,7 @@ pub struct Pages {
     areas: Vec<(Range<usize>, u32)>,
     alias: NonNull<u8>,
     count: u32,
-    memory: File,
+    memory: Backing,
     watcher: Option<Watcher>,
 }
 
@@ -144,7 +145,7 @@ fn protect(address: usize, pages: usize, what: Permission) -> io::Result<()> {
 
 impl Pages {
     /// Takes areas over: what they contain is copied, and the memory behind
-    /// them replaced by memory of our own, all of it permitted to be read and
+    /// them replaced by `memory`, which is new, all of it permitted to be read and
     /// written.
     ///
     /// # Errors
@@ -154,7 +155,7 @@ impl Pages {
     /// The areas are page-aligned, do not overlap, are readable and belong to
     /// the program; no other thread runs. Before less is permitted, there is a
     /// handler for [`Scheme::fault`] that serves accesses.
-    pub unsafe fn take_over(areas: &[Area], scheme: Scheme) -> io::Result<Self> {
+    pub unsafe fn take_over(areas: &[Area], scheme: Scheme, memory: Backing) -> io::Result<Self> {
         let mut numbered = Vec::new();
         let mut count = 0_usize;
         let too_many = || io::Error::from(io::ErrorKind::InvalidInput);
@@ -166,17 +167,10 @@ impl Pages {
             count += area.range.len() / PAGE_BYTES;
         }
         let number = u32::try_from(count).map_err(|_| too_many())?;
-        // SAFETY: the name is a C string.
-        let fd = unsafe { libc::memfd_create(c"fathomp-pages".as_ptr(), libc::MFD_CLOEXEC) };
-        if fd < 0 {
-            return failed();
-        }
-        // SAFETY: a new descriptor that nobody else owns.
-        let memory = unsafe { File::from_raw_fd(fd) };
-        memory.set_len((count * PAGE_BYTES) as u64)?;
+        memory.file().set_len((count * PAGE_BYTES) as u64)?;
         let watcher = match scheme {
             Scheme::Protections => None,
-            Scheme::Userfaults => Some(Watcher::new(&memory)?),
+            Scheme::Userfaults => Some(Watcher::new(memory.file())?),
         };
         // SAFETY: a new mapping at an address of the kernel's choice.
         let alias = unsafe {
@@ -185,7 +179,7 @@ impl Pages {
                 count * PAGE_BYTES,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_SHARED | libc::MAP_NORESERVE,
-                memory.as_raw_fd(),
+                memory.file().as_raw_fd(),
                 0,
             )
         };
@@ -211,7 +205,7 @@ impl Pages {
                     area.range.len(),
                     libc::PROT_READ | libc::PROT_WRITE,
                     libc::MAP_SHARED | libc::MAP_FIXED | libc::MAP_NORESERVE,
-                    pages.memory.as_raw_fd(),
+                    pages.memory.file().as_raw_fd(),
                     offset,
                 )
             };
@@ -364,6 +358,19 @@ impl Pages {
         Ok(())
     }
 
+    /// Replaces the content of `count` pages from `first` on, which the program may
+    /// not touch, by that of the same pages of another process.
+    ///
+    /// # Errors
+    /// If there are no such pages.
+    pub fn copy_from(&self, other: &Backing, first: PageId, count: u32) -> io::Result<()> {
+        let end = first.0.checked_add(count).filter(|end| *end <= self.count);
+        end.ok_or(io::ErrorKind::InvalidInput)?;
+        // SAFETY: pages of the alias. Whoever else touches them does so as memory that
+        // others may change, see `read` and `write`.
+        unsafe { other.copy(first, count, self.alias_of(first)) }
+    }
+
     /// Puts bytes into a page.
     ///
     /// # Errors
@@ -489,7 +496,9 @@ mod tests {
             used_end: range.end,
         };
         // SAFETY: nobody else knows this memory.
-        let pages = unsafe { Pages::take_over(&[area], Scheme::Protections) }.unwrap();
+        let pages =
+            unsafe { Pages::take_over(&[area], Scheme::Protections, Backing::new().unwrap()) }
+                .unwrap();
         let mut copy = [0; PAGE_BYTES];
         pages.read(PageId(3), &mut copy).unwrap();
         assert_eq!(copy[0], 33);

@@ -1,0 +1,300 @@
+//! Pages that nodes of one machine take out of each other's memory by themselves, as
+//! remote direct memory access does on a cluster.
+//!
+//! A node shows to the others which of its pages they may take, and what those
+//! contain ([`Committed`]); whoever takes some leaves a note. That lies in memory
+//! which the nodes share; the pages themselves are read as a file.
+
+use fathomp_base::{NodeId, PageId};
+use fathomp_dsm::{Committed, Interval, PageRange, PageSet, Seen, Wanted};
+use fathomp_sys::cluster::backing::Backing;
+use fathomp_sys::cluster::pages::Pages;
+use fathomp_sys::shared_memory::{Sections, SharedMemory};
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+/// Notes that can be left for a node before it looks. More are lost: then it thinks
+/// that others have no use for these pages.
+const NOTES: usize = 4096;
+
+/// What all nodes of a cluster show, made before they are forked.
+#[derive(Debug)]
+pub(crate) struct Windows {
+    shared: SharedMemory,
+    nodes: u16,
+    /// Words that tell of a node's pages, a bit each.
+    bits: usize,
+    backings: Vec<Backing>,
+}
+
+impl Windows {
+    /// For so many nodes with so many pages.
+    ///
+    /// # Errors
+    /// If there is no memory.
+    pub(crate) fn new(nodes: u16, pages: u32) -> io::Result<Self> {
+        let bits = pages.div_ceil(u64::BITS) as usize;
+        let sections = Sections {
+            halves: 0,
+            words: usize::from(nodes) * View::words(nodes, bits),
+            bytes: 0,
+        };
+        let backings = (0..nodes).map(|_| Backing::new());
+        Ok(Self {
+            shared: SharedMemory::new(sections)?,
+            nodes,
+            bits,
+            backings: backings.collect::<io::Result<_>>()?,
+        })
+    }
+
+    /// Node `me`'s memory and what it has to do with the others'; nothing if there is
+    /// no such node.
+    pub(crate) fn join(mut self, me: NodeId) -> Option<(Backing, Window)> {
+        let number = usize::from(me.0);
+        if number >= self.backings.len() {
+            return None;
+        }
+        let before = self.backings.drain(..number).collect();
+        let own = self.backings.remove(0);
+        let window = Window {
+            before,
+            all: self,
+            me,
+        };
+        Some((own, window))
+    }
+}
+
+/// A node's window, and its view of the others'.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// Memory of the nodes before this one; that of those behind it is in `all`.
+    before: Vec<Backing>,
+    all: Windows,
+    me: NodeId,
+}
+
+/// What one node shows.
+struct View<'a> {
+    epoch: &'a AtomicU64,
+    /// Notes left since the node looked last.
+    noted: &'a AtomicU64,
+    received: &'a [AtomicU64],
+    notes: &'a [AtomicU64],
+    open: &'a [AtomicU64],
+}
+
+impl View<'_> {
+    const HEAD: usize = 2;
+
+    fn words(nodes: u16, bits: usize) -> usize {
+        Self::HEAD + usize::from(nodes) + NOTES + bits
+    }
+
+    fn shows(&self, epoch: u32) -> bool {
+        self.epoch.load(Ordering::Acquire) == u64::from(epoch)
+    }
+
+    fn are_open(&self, pages: PageRange) -> bool {
+        words(pages).all(|(at, bits)| {
+            let word = self.open.get(at);
+            word.is_some_and(|word| word.load(Ordering::Acquire) & bits == bits)
+        })
+    }
+}
+
+/// The words that hold a bit for each of some pages, and these bits.
+fn words(pages: PageRange) -> impl Iterator<Item = (usize, u64)> {
+    let (start, end) = (u64::from(pages.first().0), pages.end());
+    let width = u64::from(u64::BITS);
+    (start / width..end.div_ceil(width)).map(move |word| {
+        let from = start.max(word * width) - word * width;
+        let to = end.min((word + 1) * width) - word * width;
+        let ones = u64::MAX >> (width - (to - from));
+        // As an index it fits: there are fewer words than pages.
+        (usize::try_from(word).unwrap_or(usize::MAX), ones << from)
+    })
+}
+
+/// A note: a range of pages, never 0.
+fn note(pages: PageRange) -> u64 {
+    u64::from(pages.len()) << 32 | u64::from(pages.first().0)
+}
+
+fn pages_of(note: u64) -> Option<PageRange> {
+    let [first, pages] = [note & u64::from(u32::MAX), note >> 32].map(u32::try_from);
+    PageRange::new(PageId(first.ok()?), pages.ok()?)
+}
+
+impl Window {
+    fn view(&self, node: NodeId) -> Option<View<'_>> {
+        let nodes = self.all.nodes;
+        let words = View::words(nodes, self.all.bits);
+        let start = usize::from(node.0) * words;
+        let words = self.all.shared.words().get(start..start + words)?;
+        let ([epoch, noted], rest) = words.split_first_chunk::<{ View::HEAD }>()?;
+        let (received, rest) = rest.split_at_checked(usize::from(nodes))?;
+        let (notes, open) = rest.split_at_checked(NOTES)?;
+        Some(View {
+            epoch,
+            noted,
+            received,
+            notes,
+            open,
+        })
+    }
+
+    fn backing(&self, node: NodeId) -> Option<&Backing> {
+        let (number, me) = (usize::from(node.0), usize::from(self.me.0));
+        match number.checked_sub(me + 1) {
+            Some(behind) => self.all.backings.get(behind),
+            None => self.before.get(number),
+        }
+    }
+
+    /// Lets others take pages, or forbids it.
+    pub(crate) fn set_open(&self, pages: PageRange, open: bool) {
+        let Some(view) = self.view(self.me) else {
+            return;
+        };
+        for (at, bits) in words(pages) {
+            let Some(word) = view.open.get(at) else {
+                return;
+            };
+            match open {
+                true => word.fetch_or(bits, Ordering::Release),
+                false => word.fetch_and(!bits, Ordering::Release),
+            };
+        }
+    }
+
+    /// Shows what this node's pages contain. To be called after they do.
+    pub(crate) fn show(&self, committed: Committed) {
+        let Some(view) = self.view(self.me) else {
+            return;
+        };
+        for (node, last) in committed.received.iter() {
+            if let Some(word) = view.received.get(usize::from(node.0)) {
+                word.store(last.0.into(), Ordering::Release);
+            }
+        }
+        let epoch = committed.epoch.into();
+        if view.epoch.load(Ordering::Relaxed) != epoch {
+            view.epoch.store(epoch, Ordering::Release);
+        }
+    }
+
+    /// Takes pages of another node into those of this one, which the program may not
+    /// touch. `false` if they have to be asked for.
+    pub(crate) fn take(&self, from: NodeId, wanted: Wanted, pages: &Pages) -> bool {
+        let Some((view, backing)) = self.view(from).zip(self.backing(from)) else {
+            return false;
+        };
+        if !view.shows(wanted.epoch) {
+            return false;
+        }
+        let mut received = Seen::nothing(self.all.nodes);
+        for (word, node) in view.received.iter().zip((0..).map(NodeId)) {
+            let last = u32::try_from(word.load(Ordering::Acquire));
+            received.learn(node, Interval(last.unwrap_or_default()));
+        }
+        let there = Committed {
+            epoch: wanted.epoch,
+            received: &received,
+        };
+        let range = wanted.pages;
+        let may = |view: &View| view.shows(wanted.epoch) && view.are_open(range);
+        if !wanted.is_part_of(there) || !may(&view) {
+            return false;
+        }
+        if pages
+            .copy_from(backing, range.first(), range.len())
+            .is_err()
+        {
+            return false;
+        }
+        // If it has begun another epoch meanwhile, it may have written unnoticed.
+        fence(Ordering::Acquire);
+        if !may(&view) {
+            return false;
+        }
+        let number = view.noted.fetch_add(1, Ordering::Relaxed);
+        let place = usize::try_from(number).ok().and_then(|n| view.notes.get(n));
+        if let Some(place) = place {
+            place.store(note(range), Ordering::Relaxed);
+        }
+        true
+    }
+
+    /// What others have taken since this was asked last. Notes that are being written
+    /// come the next time, or never.
+    pub(crate) fn taken(&self) -> PageSet {
+        let Some(view) = self.view(self.me) else {
+            return PageSet::default();
+        };
+        if view.noted.load(Ordering::Relaxed) == 0 {
+            return PageSet::default();
+        }
+        let notes = usize::try_from(view.noted.swap(0, Ordering::Relaxed));
+        let notes = notes.unwrap_or(NOTES).min(NOTES);
+        let notes = view.notes[..notes].iter();
+        let noted = notes.filter_map(|note| pages_of(note.swap(0, Ordering::Relaxed)));
+        let mut pages: Vec<PageId> = noted.flat_map(PageRange::iter).collect();
+        pages.sort_unstable();
+        pages.dedup();
+        PageSet::from_sorted(&pages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(first: u32, pages: u32) -> PageRange {
+        PageRange::new(PageId(first), pages).unwrap()
+    }
+
+    #[test]
+    fn each_page_has_its_bit() {
+        let of = |first, pages| words(range(first, pages)).collect::<Vec<_>>();
+        assert_eq!(of(0, 1), [(0, 1)]);
+        assert_eq!(of(64, 64), [(1, u64::MAX)]);
+        assert_eq!(of(62, 68), [(0, 3 << 62), (1, u64::MAX), (2, 3)]);
+        let last = of(u32::MAX, 1);
+        assert_eq!(last, [(u32::MAX as usize / 64, 1 << 63)]);
+    }
+
+    #[test]
+    fn notes_are_found_once() {
+        let windows = Windows::new(2, 1000).unwrap();
+        let (_, window) = windows.join(NodeId(1)).unwrap();
+        let view = window.view(NodeId(1)).unwrap();
+        view.notes[0].store(note(range(7, 3)), Ordering::Relaxed);
+        view.notes[1].store(note(range(9, 2)), Ordering::Relaxed);
+        // More than there was room for.
+        view.noted.store(NOTES as u64 + 5, Ordering::Relaxed);
+        assert_eq!(window.taken().ranges(), [range(7, 4)]);
+        assert!(window.taken().is_empty());
+    }
+
+    #[test]
+    fn who_shows_another_epoch_gives_nothing() {
+        let windows = Windows::new(2, 1000).unwrap();
+        let (_, window) = windows.join(NodeId(0)).unwrap();
+        let mut received = Seen::nothing(2);
+        received.learn(NodeId(1), Interval(3));
+        window.show(Committed {
+            epoch: 5,
+            received: &received,
+        });
+        window.set_open(range(10, 100), true);
+        window.set_open(range(20, 1), false);
+        let view = window.view(NodeId(0)).unwrap();
+        assert!(view.shows(5) && !view.shows(4) && !view.shows(6));
+        assert_eq!(view.received[1].load(Ordering::Relaxed), 3);
+        assert!(view.are_open(range(21, 89)) && view.are_open(range(10, 10)));
+        assert!(!view.are_open(range(10, 11)) && !view.are_open(range(100, 11)));
+        assert!(!view.are_open(range(5000, 1)));
+    }
+}
