@@ -77,6 +77,9 @@ pub enum Input<M> {
     /// Pages that others have taken out of this node's memory by themselves since
     /// this was told last. To be told before faults and operations.
     Taken(PageSet),
+    /// Pages that were [wanted](Wanted) and are not open, as others were that have
+    /// been taken.
+    Left(PageRange),
     /// A thread asks for an operation; it stands still until
     /// [`Action::Resume`].
     Operation {
@@ -162,20 +165,6 @@ impl<O, B> Action<O, B> {
         actions.push(Self::Protect(page.into(), protection));
     }
 
-    /// Appends that a page may be taken, or must not, as one with the last action
-    /// if it can be.
-    pub(crate) fn open(actions: &mut Vec<Self>, page: PageId, open: bool) {
-        let extended = match actions.last_mut() {
-            Some(Self::Open(pages)) if open => pages.extend(page),
-            Some(Self::Close(pages)) if !open => pages.extend(page),
-            _ => false,
-        };
-        if !extended {
-            let what = if open { Self::Open } else { Self::Close };
-            actions.push(what(page.into()));
-        }
-    }
-
     /// Appends a comparison, as one with the last action if it can be.
     pub(crate) fn diff(actions: &mut Vec<Self>, page: PageId) {
         if let Some(Self::Diff(pages)) = actions.last_mut()
@@ -205,9 +194,10 @@ pub enum Violation {
 }
 
 /// What a message asks its receiver for. Where a node can read another one's memory
-/// (remote direct memory access, or one machine), it may take the pages by itself,
-/// if all of them are [open](Action::Open) there and the receiver has
-/// [committed](Committed) what is needed, and goes on as if they had been sent to it.
+/// (remote direct memory access, or one machine), it may take those of the pages by
+/// itself that are [open](Action::Open) there, if the receiver has
+/// [committed](Committed) what is needed; it goes on as if they had been sent to it, and
+/// the others are [left](Input::Left). If it takes none, the message is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted<'a> {
     /// The asker's epoch, which has to be the receiver's as well.
@@ -267,8 +257,12 @@ pub trait Protocol<B> {
         None
     }
 
-    /// The answer to such a message, made of pages that were taken.
-    fn taken(_wanted: Wanted, _content: impl FnMut(PageId) -> B) -> Option<Self::Incoming> {
+    /// The answer to such a message, made of some of its pages that were taken.
+    fn taken(
+        _epoch: u32,
+        _pages: PageRange,
+        _content: impl FnMut(PageId) -> B,
+    ) -> Option<Self::Incoming> {
         None
     }
 

@@ -14,7 +14,7 @@ use fathomp_dsm::{
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::{SendError, Transport, Wake};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 
 /// What an engine works with.
@@ -109,9 +109,8 @@ pub(crate) struct Driver<P: Protocol<Blob>> {
     /// Twins not in use.
     spare: Vec<Box<PageBytes>>,
     outgoing: Vec<u8>,
-    /// Answers, with who would have sent them, to what was not sent because the pages
-    /// have been taken.
-    taken: Vec<(NodeId, P::Incoming)>,
+    /// What follows from pages that have been taken out of other nodes' memory.
+    taken: VecDeque<Input<P::Incoming>>,
     /// Where races are looked for.
     changes: Option<Changes>,
     /// If accesses are recorded.
@@ -135,7 +134,7 @@ impl<P: Protocol<Blob>> Driver<P> {
             kept: HashMap::new(),
             spare: Vec::new(),
             outgoing: Vec::new(),
-            taken: Vec::new(),
+            taken: VecDeque::new(),
             changes: protocol.clock().map(|_| Changes::default()),
             watch,
             protocol,
@@ -177,10 +176,9 @@ impl<P: Protocol<Blob>> Driver<P> {
         }
         self.protocol.step(input, &mut actions)?;
         let mut wake = self.carry_out(hands, actions, tally)?;
-        while let Some((from, message)) = self.taken.pop() {
+        while let Some(input) = self.taken.pop_front() {
             let mut actions = std::mem::take(&mut self.actions);
-            self.protocol
-                .step(Input::Message { from, message }, &mut actions)?;
+            self.protocol.step(input, &mut actions)?;
             if self.carry_out(hands, actions, tally)? == Wake::Woken {
                 wake = Wake::Woken;
             }
@@ -196,14 +194,25 @@ impl<P: Protocol<Blob>> Driver<P> {
         }
     }
 
-    /// Takes what a message asks for out of its receiver's memory, if that can be.
+    /// Takes what can be of what a message asks for out of its receiver's memory.
+    /// `false` if the message has to be sent.
     fn take(&mut self, hands: &Hands, from: NodeId, message: &P::Outgoing) -> bool {
-        let wanted = hands.window.zip(P::wanted(message));
-        let taken = wanted
-            .filter(|(window, wanted)| window.take(from, *wanted, hands.pages))
-            .and_then(|(_, wanted)| P::taken(wanted, |_| Blob::Here));
-        let some = taken.is_some();
-        self.taken.extend(taken.map(|message| (from, message)));
+        let Some((window, wanted)) = hands.window.zip(P::wanted(message)) else {
+            return false;
+        };
+        let taken = window.take(from, wanted, hands.pages);
+        for pages in taken.ranges() {
+            let answer = P::taken(wanted.epoch, *pages, |_| Blob::Here);
+            let answer = answer.map(|message| Input::Message { from, message });
+            self.taken.extend(answer);
+        }
+        let some = !taken.is_empty();
+        if some && taken.len() < u64::from(wanted.pages.len()) {
+            let is_taken = |page: &PageId| taken.contains(*page);
+            let left: PageSet = wanted.pages.iter().filter(|p| !is_taken(p)).collect();
+            self.taken
+                .extend(left.ranges().iter().copied().map(Input::Left));
+        }
         some
     }
 

@@ -96,10 +96,10 @@ impl View<'_> {
         self.epoch.load(Ordering::Acquire) == u64::from(epoch)
     }
 
-    fn are_open(&self, pages: PageRange) -> bool {
-        words(pages).all(|(at, bits)| {
+    fn is_open(&self, page: PageId) -> bool {
+        words(page.into()).all(|(at, bit)| {
             let word = self.open.get(at);
-            word.is_some_and(|word| word.load(Ordering::Acquire) & bits == bits)
+            word.is_some_and(|word| word.load(Ordering::Acquire) & bit != 0)
         })
     }
 }
@@ -186,13 +186,13 @@ impl Window {
     }
 
     /// Takes pages of another node into those of this one, which the program may not
-    /// touch. `false` if they have to be asked for.
-    pub(crate) fn take(&self, from: NodeId, wanted: Wanted, pages: &Pages) -> bool {
+    /// touch: those that are open. None if it cannot be.
+    pub(crate) fn take(&self, from: NodeId, wanted: Wanted, pages: &Pages) -> PageSet {
         let Some((view, backing)) = self.view(from).zip(self.backing(from)) else {
-            return false;
+            return PageSet::default();
         };
         if !view.shows(wanted.epoch) {
-            return false;
+            return PageSet::default();
         }
         let mut received = Seen::nothing(self.all.nodes);
         for (word, node) in view.received.iter().zip((0..).map(NodeId)) {
@@ -203,28 +203,31 @@ impl Window {
             epoch: wanted.epoch,
             received: &received,
         };
-        let range = wanted.pages;
-        let may = |view: &View| view.shows(wanted.epoch) && view.are_open(range);
-        if !wanted.is_part_of(there) || !may(&view) {
-            return false;
+        if !wanted.is_part_of(there) {
+            return PageSet::default();
         }
-        if pages
-            .copy_from(backing, range.first(), range.len())
-            .is_err()
-        {
-            return false;
+        let open: PageSet = wanted.pages.iter().filter(|p| view.is_open(*p)).collect();
+        for range in open.ranges() {
+            if pages
+                .copy_from(backing, range.first(), range.len())
+                .is_err()
+            {
+                return PageSet::default();
+            }
         }
         // If it has begun another epoch meanwhile, it may have written unnoticed.
         fence(Ordering::Acquire);
-        if !may(&view) {
-            return false;
+        if !view.shows(wanted.epoch) {
+            return PageSet::default();
         }
-        let number = view.noted.fetch_add(1, Ordering::Relaxed);
-        let place = usize::try_from(number).ok().and_then(|n| view.notes.get(n));
-        if let Some(place) = place {
-            place.store(note(range), Ordering::Relaxed);
+        for range in open.ranges() {
+            let number = view.noted.fetch_add(1, Ordering::Relaxed);
+            let place = usize::try_from(number).ok().and_then(|n| view.notes.get(n));
+            if let Some(place) = place {
+                place.store(note(*range), Ordering::Relaxed);
+            }
         }
-        true
+        open
     }
 
     /// What others have taken since this was asked last. Notes that are being written
@@ -293,8 +296,7 @@ mod tests {
         let view = window.view(NodeId(0)).unwrap();
         assert!(view.shows(5) && !view.shows(4) && !view.shows(6));
         assert_eq!(view.received[1].load(Ordering::Relaxed), 3);
-        assert!(view.are_open(range(21, 89)) && view.are_open(range(10, 10)));
-        assert!(!view.are_open(range(10, 11)) && !view.are_open(range(100, 11)));
-        assert!(!view.are_open(range(5000, 1)));
+        let open: PageSet = (0..2000).map(PageId).filter(|p| view.is_open(*p)).collect();
+        assert_eq!(open.ranges(), [range(10, 10), range(21, 89)]);
     }
 }

@@ -4,8 +4,8 @@ use super::{Event, SERVICE, World, action, node_id};
 use crate::failure::Failure;
 use crate::memory::Blob;
 use crate::program::Step;
-use fathomp_base::{NodeId, ThreadId};
-use fathomp_dsm::{Action, Content, Input, Protocol};
+use fathomp_base::{NodeId, PageId, ThreadId};
+use fathomp_dsm::{Action, Content, Input, PageSet, Protocol};
 use rand::{Rng, RngExt};
 
 impl<P: Protocol<Blob>> World<P> {
@@ -21,8 +21,7 @@ impl<P: Protocol<Blob>> World<P> {
             if let Action::Send(to, message) = &next
                 && let Some(answer) = self.take(node, *to, message, random)
             {
-                let from = *to;
-                answers.push((from, answer.map_err(|what| action(node, what))?));
+                answers.extend(answer.map_err(|what| action(node, what))?);
                 continue;
             }
             let memory = &mut self.nodes[node].memory;
@@ -53,40 +52,50 @@ impl<P: Protocol<Blob>> World<P> {
             };
             done.map_err(|what| action(node, what))?;
         }
-        answers.into_iter().try_for_each(|(from, message)| {
-            self.input(node, Input::Message { from, message }, random)
-        })
+        let mut answers = answers.into_iter();
+        answers.try_for_each(|answer| self.input(node, answer, random))
     }
 
-    /// Takes what a message asks for out of its receiver's memory, if that can be and
-    /// chance wants it.
+    /// Takes what can be of what a message asks for out of its receiver's memory, if
+    /// chance wants it. What follows from it at the asker; nothing if the message has
+    /// to be sent.
     fn take(
         &mut self,
         node: usize,
         to: NodeId,
         message: &P::Outgoing,
         random: &mut impl Rng,
-    ) -> Option<Result<P::Incoming, String>> {
+    ) -> Option<Result<Vec<Input<P::Incoming>>, String>> {
         let wanted = P::wanted(message)?;
         let target = usize::from(to.0);
         if !self.network.direct || target == node || self.is_dead(target) || random.random() {
             return None;
         }
         let there = self.nodes.get_mut(target)?;
-        let committed = there.protocol.committed()?;
-        let mut pages = wanted.pages.iter();
-        if !wanted.is_part_of(committed) || !pages.all(|page| there.open.contains(&page)) {
+        let is_open = |page: &PageId| there.open.contains(page);
+        let committed = wanted.is_part_of(there.protocol.committed()?);
+        if !committed || !wanted.pages.iter().any(|page| is_open(&page)) {
             return None;
         }
-        there.taken.extend(wanted.pages.iter());
-        let mut failed = Ok(());
-        let answer = P::taken(wanted, |page| {
-            let mut bytes = Vec::new();
-            let read = there.memory.append(Content::Page(page), &mut bytes);
-            failed = std::mem::replace(&mut failed, Ok(())).and(read);
-            Blob(bytes.into())
-        })?;
-        Some(failed.map(|()| answer))
+        let (open, left): (Vec<_>, Vec<_>) = wanted.pages.iter().partition(is_open);
+        there.taken.extend(&open);
+        let mut inputs = Vec::new();
+        for pages in PageSet::from_sorted(&open).ranges() {
+            let mut failed = Ok(());
+            let message = P::taken(wanted.epoch, *pages, |page| {
+                let mut bytes = Vec::new();
+                let read = there.memory.append(Content::Page(page), &mut bytes);
+                failed = std::mem::replace(&mut failed, Ok(())).and(read);
+                Blob(bytes.into())
+            })?;
+            if let Err(what) = failed {
+                return Some(Err(what));
+            }
+            inputs.push(Input::Message { from: to, message });
+        }
+        let left = PageSet::from_sorted(&left);
+        inputs.extend(left.ranges().iter().copied().map(Input::Left));
+        Some(Ok(inputs))
     }
 
     fn resume(

@@ -2,7 +2,7 @@
 
 use crate::memory::{Memory, Place, Small};
 use fathomp_base::{NodeId, ThreadId};
-use fathomp_dsm::{Access, Action, Input, LockId, Operation, Protocol};
+use fathomp_dsm::{Access, Action, Input, LockId, Operation, PageSet, Protocol};
 use stateright::{Model, Property};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
@@ -193,11 +193,10 @@ where
         let mut answers = Vec::new();
         for action in actions {
             let left = state.nodes[number].memory.carry_out(action)?;
-            if let Some(Action::Send(from, message)) = &left
-                && let Some(message) = Self::take(state, *from, message)
+            if let Some(Action::Send(to, message)) = &left
+                && let Some(inputs) = Self::take(state, *to, message)
             {
-                let from = *from;
-                answers.push(Input::Message { from, message });
+                answers.extend(inputs);
                 continue;
             }
             let node = &mut state.nodes[number];
@@ -238,18 +237,32 @@ where
         answers.try_for_each(|answer| self.input(state, number, answer))
     }
 
-    /// Takes what a message asks for out of its receiver's memory, whenever that can
-    /// be: otherwise messages tell of it, as in a cluster where it never can.
+    /// Takes what can be of what a message asks for out of its receiver's memory.
+    /// Messages tell of the rest. What follows from it at the asker; nothing if the
+    /// message has to be sent.
     fn take(
         state: &mut State<P, P::Incoming>,
         to: NodeId,
         message: &P::Outgoing,
-    ) -> Option<P::Incoming> {
+    ) -> Option<Vec<Input<P::Incoming>>> {
         let wanted = P::wanted(message)?;
         let there = state.nodes.get_mut(usize::from(to.0))?;
-        let may =
-            wanted.is_part_of(there.protocol.committed()?) && there.memory.are_open(wanted.pages);
-        may.then(|| P::taken(wanted, |page| there.memory.take(page)))?
+        if !wanted.is_part_of(there.protocol.committed()?) {
+            return None;
+        }
+        let (open, left): (Vec<_>, Vec<_>) = wanted
+            .pages
+            .iter()
+            .partition(|page| there.memory.is_open(*page));
+        let mut inputs = Vec::new();
+        for pages in PageSet::from_sorted(&open).ranges() {
+            let message = P::taken(wanted.epoch, *pages, |page| there.memory.take(page))?;
+            inputs.push(Input::Message { from: to, message });
+        }
+        let left = PageSet::from_sorted(&left);
+        let left = left.ranges().iter().copied().map(Input::Left);
+        inputs.extend(left.filter(|_| !open.is_empty()));
+        (!inputs.is_empty()).then_some(inputs)
     }
 
     /// All pages that can be read here are as they were when all had arrived.

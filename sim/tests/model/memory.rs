@@ -103,9 +103,9 @@ impl Memory {
         Small::Page(slot.bytes)
     }
 
-    /// Whether others may take all of these pages.
-    pub(crate) fn are_open(&self, pages: PageRange) -> bool {
-        pages.iter().all(|page| self.slots[page.0 as usize].open)
+    /// Whether others may take a page.
+    pub(crate) fn is_open(&self, page: PageId) -> bool {
+        self.slots[page.0 as usize].open
     }
 
     /// Pages that others have taken since this was asked last.

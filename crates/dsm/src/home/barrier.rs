@@ -110,9 +110,11 @@ impl<B: Clone> Home<B> {
             // Fetched in advance, and perhaps out of date now.
             self.table.entry(page).state = State::Untouched;
         }
+        let first = actions.len();
         for stretch in written(&notices) {
             self.balance(stretch, actions);
         }
+        self.tell_opened(first, actions);
         let thread = self.order.leave_barrier(&notices);
         self.start = self.order.seen.clone();
         self.need.clear();
@@ -190,7 +192,7 @@ impl<B: Clone> Home<B> {
             }
         } else if Some(me) != keeper && (entry.state != State::Untouched || me == home) {
             if me == home {
-                self.leave_home(page, actions);
+                self.leave_home(page);
             }
             self.drop_copy(page, actions);
         }

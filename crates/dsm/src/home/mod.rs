@@ -21,8 +21,8 @@ use crate::order::{Control, IfLate, News, Order, Request, Version, When, peer};
 use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
-    Action, Area, AreaError, Committed, Content, Input, Interval, Notice, Operation, Protection,
-    Protocol, Seen, Violation, Wanted,
+    Action, Area, AreaError, Committed, Content, Input, Interval, Notice, Operation, PageRange,
+    Protection, Protocol, Seen, Violation, Wanted,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
 use page::Entry;
@@ -113,8 +113,11 @@ pub struct Home<B> {
     dirty: Vec<PageId>,
     /// Number of pages that are [`State::Expected`].
     expected: usize,
-    /// Pages at home here that others have fetched in this epoch.
+    /// Pages at home here that others have fetched and that may be taken back.
     served: Vec<PageId>,
+    /// Pages that others have yet to be told that they may take, or must not.
+    opened: Vec<PageId>,
+    closed: Vec<PageId>,
     /// Further versions of pages at home here, see [`Entry::version`].
     versions: BTreeMap<PageId, Vec<Version>>,
     /// See [`PageCopy::after`]; of pages that were served in this epoch.
@@ -154,6 +157,8 @@ impl<B: Clone> Home<B> {
             dirty: Vec::new(),
             expected: 0,
             served: Vec::new(),
+            opened: Vec::new(),
+            closed: Vec::new(),
             versions: BTreeMap::new(),
             after: BTreeMap::new(),
             pending: BTreeMap::new(),
@@ -309,6 +314,7 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
             } => self.fault(thread, page, access, actions)?,
             Input::Wrote(pages) => self.wrote(&pages)?,
             Input::Taken(pages) => self.were_taken(&pages),
+            Input::Left(pages) => self.were_left(pages, actions),
             Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
             Input::Message { from, message } => self.message(from, message, actions)?,
         }
@@ -333,7 +339,7 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         let touched = !self.dirty.is_empty() || self.expected > 0 || serves;
         match input {
             Input::Operation { .. } => self.config.silent_writes || self.expected > 0,
-            Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) => false,
+            Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) | Input::Left(_) => false,
             Input::Message { message, .. } => match message {
                 Message::Fetch { .. } => {
                     self.config.silent_writes || self.config.loads_acquire && self.expected > 0
@@ -367,15 +373,19 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         }
     }
 
-    fn taken(wanted: Wanted, mut content: impl FnMut(PageId) -> B) -> Option<Message<B>> {
-        let copies = wanted.pages.iter().map(|page| PageCopy {
+    fn taken(
+        epoch: u32,
+        pages: PageRange,
+        mut content: impl FnMut(PageId) -> B,
+    ) -> Option<Message<B>> {
+        let copies = pages.iter().map(|page| PageCopy {
             versions: Vec::new(),
             after: Vec::new(),
             content: content(page),
         });
         Some(Message::Pages {
-            epoch: wanted.epoch,
-            first: wanted.pages.first(),
+            epoch,
+            first: pages.first(),
             copies: copies.collect(),
         })
     }

@@ -102,25 +102,40 @@ impl<B: Clone> Home<B> {
         self.table.entry(page).rhythm.surprised(epoch);
     }
 
-    /// Others may take a page at home here, whose writes are noticed.
-    pub(super) fn open(&mut self, page: PageId, actions: &mut Actions<B>) {
+    /// Others may take a page at home here once its writes are noticed.
+    pub(super) fn open(&mut self, page: PageId) {
         let direct = self.is_direct();
         let entry = self.table.entry(page);
         if direct && !entry.pinned && !std::mem::replace(&mut entry.open, true) {
-            Action::open(actions, page, true);
+            self.opened.push(page);
         }
     }
 
-    /// Others must not take a page any more.
-    pub(super) fn close(&mut self, page: PageId, actions: &mut Actions<B>) {
+    /// Others must not take a page any more when its writes are not noticed.
+    fn close(&mut self, page: PageId) {
         if std::mem::take(&mut self.table.entry(page).open) {
-            Action::open(actions, page, false);
+            self.closed.push(page);
         }
+    }
+
+    /// Tells others which pages they may take. `first`: where the actions begin that
+    /// change whether writes are noticed.
+    pub(super) fn tell_opened(&mut self, first: usize, actions: &mut Actions<B>) {
+        let ranges = |pages: &mut Vec<PageId>| {
+            let ranges = PageSet::from_sorted(pages);
+            pages.clear();
+            ranges
+        };
+        let closed = ranges(&mut self.closed);
+        let closed = closed.ranges().iter().copied().map(Action::Close);
+        actions.splice(first..first, closed);
+        let opened = ranges(&mut self.opened);
+        actions.extend(opened.ranges().iter().copied().map(Action::Open));
     }
 
     /// The home of a page moves to another node.
-    pub(super) fn leave_home(&mut self, page: PageId, actions: &mut Actions<B>) {
-        self.close(page, actions);
+    pub(super) fn leave_home(&mut self, page: PageId) {
+        self.close(page);
         self.table.entry(page).rhythm.written = 0;
     }
 
@@ -132,10 +147,10 @@ impl<B: Clone> Home<B> {
         if written && entry.rhythm.is_due() && direct {
             entry.state = State::Shared;
             Action::protect(actions, page, Protection::Watched);
-            self.open(page, actions);
+            self.open(page);
         } else {
             entry.state = State::Untouched;
-            self.close(page, actions);
+            self.close(page);
             Action::protect(actions, page, self.alone());
         }
     }

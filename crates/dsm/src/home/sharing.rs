@@ -158,6 +158,16 @@ impl<B: Clone> Home<B> {
         actions.push(Action::Send(home, Message::Fetch { epoch, pages, need }));
     }
 
+    /// Pages were not taken as others were that were asked for together. What nobody
+    /// waits for need not come.
+    pub(super) fn were_left(&mut self, pages: PageRange, actions: &mut Actions<B>) {
+        for page in pages.iter() {
+            if self.pending.contains_key(&page) {
+                self.fetch_again(page, actions);
+            }
+        }
+    }
+
     /// A page that was on its way is out of date.
     fn fetch_again(&mut self, page: PageId, actions: &mut Actions<B>) {
         if self
@@ -244,8 +254,9 @@ impl<B: Clone> Home<B> {
             }
         }
         for page in pages.iter() {
-            self.open(page, actions);
+            self.open(page);
         }
+        self.tell_opened(actions.len(), actions);
         let copies = pages.iter().map(|page| PageCopy {
             versions: self.versions_of(page),
             after: self.after.get(&page).cloned().unwrap_or_default(),

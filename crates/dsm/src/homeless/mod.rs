@@ -310,7 +310,7 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
                 access,
             } => self.deferred.push((thread, page, access)),
             // No page is watched.
-            Input::Wrote(_) | Input::Taken(_) => {}
+            Input::Wrote(_) | Input::Taken(_) | Input::Left(_) => {}
             Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
             Input::Message { from, message } => self.message(from, message, actions)?,
         }
