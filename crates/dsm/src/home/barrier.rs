@@ -114,6 +114,7 @@ impl<B: Clone> Home<B> {
         for stretch in written(&notices) {
             self.balance(stretch, actions);
         }
+        self.open_due(actions);
         self.tell_opened(first, actions);
         let thread = self.order.leave_barrier(&notices);
         self.start = self.order.seen.clone();
@@ -144,7 +145,7 @@ impl<B: Clone> Home<B> {
                     alike.min(left)
                 }
                 _ => {
-                    self.balance_page(page, writers, foreseen, actions);
+                    self.balance_page(page, writers, actions);
                     self.judge(page, foreseen);
                     1
                 }
@@ -167,13 +168,7 @@ impl<B: Clone> Home<B> {
         }
     }
 
-    fn balance_page(
-        &mut self,
-        page: PageId,
-        writers: Writers,
-        foreseen: bool,
-        actions: &mut Actions<B>,
-    ) {
+    fn balance_page(&mut self, page: PageId, writers: Writers, actions: &mut Actions<B>) {
         let (me, migrate) = (self.me, self.config.migrate);
         let entry = self.table.entry(page);
         entry.noted = false;
@@ -188,7 +183,7 @@ impl<B: Clone> Home<B> {
             if exclusive && !entry.pinned && entry.state != State::Untouched {
                 // Nobody else has a copy: its writes need not be noticed.
                 self.stop_expecting(page, actions);
-                self.settle_page(page, !foreseen, actions);
+                self.settle_page(page, actions);
             }
         } else if Some(me) != keeper && (entry.state != State::Untouched || me == home) {
             if me == home {

@@ -115,6 +115,9 @@ pub struct Home<B> {
     expected: usize,
     /// Pages at home here that others have fetched and that may be taken back.
     served: Vec<PageId>,
+    /// Pages at home here that are to be opened, by epoch; some may have been opened
+    /// or have left since.
+    due: BTreeMap<u32, Vec<PageId>>,
     /// Pages that others have yet to be told that they may take, or must not.
     opened: Vec<PageId>,
     closed: Vec<PageId>,
@@ -157,6 +160,7 @@ impl<B: Clone> Home<B> {
             dirty: Vec::new(),
             expected: 0,
             served: Vec::new(),
+            due: BTreeMap::new(),
             opened: Vec::new(),
             closed: Vec::new(),
             versions: BTreeMap::new(),

@@ -11,21 +11,24 @@ use super::{Actions, Home};
 use crate::{Action, Notice, PageSet, Protection};
 use fathomp_base::PageId;
 
-/// What is known of a page at its home.
+/// When a page is fetched and written at its home. Epochs are counted from 1 here, so
+/// that 0 says that something is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Rhythm {
-    /// Epochs in which it was written since it was last fetched.
-    written: u8,
-    /// The same when it was fetched: then it will be fetched again. 0 if that is not
-    /// known.
-    opens_after: u8,
-    /// The epoch of the first fetch since it was written, plus one.
+    /// The epoch of the first fetch since it was last written.
     fetched_in: u32,
-    /// Epochs from that one to the one in which it was written again.
+    /// It was written since, as far as is known.
+    fresh: bool,
+    /// Epochs between first fetches: the last ones, and those before. A page may be
+    /// fetched in two phases of a program's round.
+    gaps: [u8; 2],
+    /// Epochs from the first fetch to when it was written again.
     returns_after: u8,
     /// How many times the home will take copies back without having seen that it
     /// writes the page.
     trust: u8,
+    /// The epoch in which it is to be opened.
+    due: u32,
 }
 
 /// How many times a home that wrote a page after others had read it is believed to
@@ -33,40 +36,42 @@ pub(super) struct Rhythm {
 const TRUST: u8 = 8;
 
 impl Rhythm {
-    /// Epochs from the first fetch to another epoch.
+    /// Epochs from the first fetch to another epoch; 0 if they are too many.
     fn since_fetch(self, epoch: u32) -> u8 {
         let epochs = (epoch + 1).saturating_sub(self.fetched_in);
-        u8::try_from(epochs).unwrap_or(u8::MAX)
+        u8::try_from(epochs).unwrap_or_default()
     }
 
-    /// It was fetched in an epoch; `alone`: nobody had a copy.
-    fn fetched(&mut self, epoch: u32, alone: bool) {
-        if self.written > 0 || self.fetched_in == 0 {
-            self.opens_after = self.written;
-            self.written = 0;
+    /// It is fetched.
+    fn fetched(&mut self, epoch: u32) {
+        if self.fetched_in == 0 || self.fresh && self.fetched_in <= epoch {
+            self.gaps = match self.fetched_in {
+                0 => [0, 0],
+                _ => [self.since_fetch(epoch), self.gaps[0]],
+            };
             self.fetched_in = epoch + 1;
-        } else if alone {
-            // Its copies had been taken back too early.
-            self.returns_after = self.since_fetch(epoch);
         }
+        self.fresh = false;
     }
 
     /// Its home writes it although others may have copies.
-    fn surprised(&mut self, epoch: u32) {
+    fn rewritten(&mut self, epoch: u32) {
         self.trust = TRUST;
-        if self.written == 0 {
-            self.returns_after = self.since_fetch(epoch);
+        if self.fresh && self.fetched_in <= epoch {
+            // It was opened, and nobody has come for it.
+            self.gaps = [0, 0];
         } else {
-            // It was opened too early: nobody has come for it.
-            let later = self.written.checked_mul(2);
-            self.opens_after = later.and_then(|n| n.checked_add(1)).unwrap_or(0);
+            self.returns_after = self.since_fetch(epoch);
         }
+        self.fresh = true;
     }
 
-    /// An epoch in which it was written is over. Whether it is about to be fetched.
-    fn is_due(&mut self) -> bool {
-        self.written = self.written.saturating_add(1);
-        self.opens_after > 0 && self.written >= self.opens_after
+    /// The epoch in which it is likely to be fetched next, if that is known and not
+    /// before `epoch`.
+    fn next_fetch(self, epoch: u32) -> Option<u32> {
+        let gap = self.gaps.into_iter().rev().find(|gap| *gap > 0)?;
+        let next = (self.fetched_in - 1).checked_add(gap.into())?;
+        (next >= epoch).then_some(next)
     }
 }
 
@@ -80,7 +85,7 @@ impl<B: Clone> Home<B> {
     pub(super) fn note_fetch(&mut self, page: PageId) {
         let epoch = self.order.epoch;
         let entry = self.table.entry(page);
-        entry.rhythm.fetched(epoch, entry.state == State::Untouched);
+        entry.rhythm.fetched(epoch);
         if entry.rhythm.trust > 0 {
             self.served.push(page);
         }
@@ -99,7 +104,7 @@ impl<B: Clone> Home<B> {
     /// A page at home here, of which others may have copies, is written.
     pub(super) fn note_rewrite(&mut self, page: PageId) {
         let epoch = self.order.epoch;
-        self.table.entry(page).rhythm.surprised(epoch);
+        self.table.entry(page).rhythm.rewritten(epoch);
     }
 
     /// Others may take a page at home here once its writes are noticed.
@@ -133,25 +138,51 @@ impl<B: Clone> Home<B> {
         actions.extend(opened.ranges().iter().copied().map(Action::Open));
     }
 
-    /// The home of a page moves to another node.
+    /// The home of a page has moved to another node.
     pub(super) fn leave_home(&mut self, page: PageId) {
         self.close(page);
-        self.table.entry(page).rhythm.written = 0;
+        self.table.entry(page).rhythm.due = 0;
     }
 
-    /// An epoch is over, and nobody else has a copy of a page at home here. It was
-    /// written in it, unless it was taken back.
-    pub(super) fn settle_page(&mut self, page: PageId, written: bool, actions: &mut Actions<B>) {
+    /// An epoch is over, and nobody else has a copy of a page at home here: it was
+    /// written in it, or will be in the next.
+    pub(super) fn settle_page(&mut self, page: PageId, actions: &mut Actions<B>) {
         let direct = self.is_direct();
+        let next = self.order.epoch + 1;
         let entry = self.table.entry(page);
-        if written && entry.rhythm.is_due() && direct {
-            entry.state = State::Shared;
-            Action::protect(actions, page, Protection::Watched);
-            self.open(page);
-        } else {
-            entry.state = State::Untouched;
-            self.close(page);
-            Action::protect(actions, page, self.alone());
+        entry.rhythm.fresh = true;
+        let due = entry.rhythm.next_fetch(next).filter(|_| direct);
+        entry.rhythm.due = due.unwrap_or_default();
+        if due == Some(next) {
+            self.watch_and_open(page, actions);
+            return;
+        }
+        entry.state = State::Untouched;
+        if let Some(due) = due {
+            self.due.entry(due).or_default().push(page);
+        }
+        self.close(page);
+        Action::protect(actions, page, self.alone());
+    }
+
+    fn watch_and_open(&mut self, page: PageId, actions: &mut Actions<B>) {
+        self.table.entry(page).state = State::Shared;
+        Action::protect(actions, page, Protection::Watched);
+        self.open(page);
+    }
+
+    /// Opens what is likely to be fetched in the epoch that begins.
+    pub(super) fn open_due(&mut self, actions: &mut Actions<B>) {
+        let next = self.order.epoch + 1;
+        let mut due = self.due.remove(&next).unwrap_or_default();
+        due.retain(|page| {
+            let entry = self.table.get(*page);
+            let here = entry.home == self.me && entry.state == State::Untouched;
+            here && entry.rhythm.due == next
+        });
+        due.sort_unstable();
+        for page in due {
+            self.watch_and_open(page, actions);
         }
     }
 
@@ -193,31 +224,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_opens_when_it_was_fetched_the_last_time() {
+    fn the_next_fetch_comes_as_the_last_ones_did() {
         let mut rhythm = Rhythm::default();
-        // Written in two epochs, then fetched, again and again.
-        assert!(!rhythm.is_due() && !rhythm.is_due());
-        rhythm.fetched(2, true);
-        assert!(!rhythm.is_due() && rhythm.is_due());
-        rhythm.fetched(5, false);
-        assert!(!rhythm.is_due() && rhythm.is_due());
-        // Nobody comes, and it is written once more.
-        rhythm.surprised(8);
-        assert!((3..5).all(|_| !rhythm.is_due()));
-        assert!(rhythm.is_due());
+        rhythm.fetched(0);
+        assert_eq!(rhythm.next_fetch(1), None);
+        rhythm.fresh = true;
+        rhythm.fetched(5);
+        rhythm.fresh = true;
+        assert_eq!(rhythm.next_fetch(6), Some(10));
+        assert_eq!(rhythm.next_fetch(11), None);
+        // Two phases: 5 and 2 epochs apart.
+        rhythm.fetched(7);
+        rhythm.fresh = true;
+        assert_eq!(rhythm.next_fetch(8), Some(12));
+        rhythm.fetched(12);
+        rhythm.fresh = true;
+        assert_eq!(rhythm.next_fetch(13), Some(14));
+        // Nobody comes, and it is written again.
+        rhythm.rewritten(14);
+        assert_eq!(rhythm.next_fetch(15), None);
     }
 
     #[test]
     fn copies_are_taken_back_when_it_was_written_the_last_time() {
         let mut rhythm = Rhythm::default();
-        assert!(!rhythm.is_due());
-        rhythm.fetched(10, true);
-        rhythm.fetched(12, false);
-        rhythm.surprised(13);
+        rhythm.fetched(10);
+        rhythm.fetched(12);
+        rhythm.rewritten(13);
         assert_eq!((rhythm.returns_after, rhythm.trust), (3, TRUST));
-        // Taken back too early.
-        rhythm.returns_after = 1;
-        rhythm.fetched(12, true);
-        assert_eq!(rhythm.returns_after, 2);
+        // Fetched again in the same epoch: the same round.
+        rhythm.fetched(13);
+        assert_eq!(rhythm.fetched_in, 14);
     }
 }
