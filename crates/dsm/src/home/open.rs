@@ -19,9 +19,10 @@ pub(super) struct Rhythm {
     fetched_in: u32,
     /// It was written since, as far as is known.
     fresh: bool,
-    /// Epochs between first fetches: the last ones, and those before. A page may be
-    /// fetched in two phases of a program's round.
+    /// Epochs between first fetches: the last ones, and those before.
     gaps: [u8; 2],
+    /// They take turns: the page is fetched in two phases of a program's round.
+    alternates: bool,
     /// Epochs from the first fetch to when it was written again.
     returns_after: u8,
     /// How many times the home will take copies back without having seen that it
@@ -45,10 +46,12 @@ impl Rhythm {
     /// It is fetched.
     fn fetched(&mut self, epoch: u32) {
         if self.fetched_in == 0 || self.fresh && self.fetched_in <= epoch {
-            self.gaps = match self.fetched_in {
-                0 => [0, 0],
-                _ => [self.since_fetch(epoch), self.gaps[0]],
-            };
+            if self.fetched_in > 0 {
+                let gap = self.since_fetch(epoch);
+                let [last, before] = self.gaps;
+                self.alternates = gap == before && gap != last;
+                self.gaps = [gap, last];
+            }
             self.fetched_in = epoch + 1;
         }
         self.fresh = false;
@@ -69,9 +72,9 @@ impl Rhythm {
     /// The epoch in which it is likely to be fetched next, if that is known and not
     /// before `epoch`.
     fn next_fetch(self, epoch: u32) -> Option<u32> {
-        let gap = self.gaps.into_iter().rev().find(|gap| *gap > 0)?;
-        let next = (self.fetched_in - 1).checked_add(gap.into())?;
-        (next >= epoch).then_some(next)
+        let gap = self.gaps[usize::from(self.alternates)];
+        let next = self.fetched_in.checked_add(gap.into())?.checked_sub(1)?;
+        (gap > 0 && next >= epoch).then_some(next)
     }
 }
 
@@ -234,15 +237,14 @@ mod tests {
         assert_eq!(rhythm.next_fetch(6), Some(10));
         assert_eq!(rhythm.next_fetch(11), None);
         // Two phases: 5 and 2 epochs apart.
-        rhythm.fetched(7);
-        rhythm.fresh = true;
-        assert_eq!(rhythm.next_fetch(8), Some(12));
-        rhythm.fetched(12);
-        rhythm.fresh = true;
-        assert_eq!(rhythm.next_fetch(13), Some(14));
+        for (epoch, next) in [(7, 9), (12, 14), (14, 19), (19, 21)] {
+            rhythm.fetched(epoch);
+            rhythm.fresh = true;
+            assert_eq!(rhythm.next_fetch(epoch + 1), Some(next));
+        }
         // Nobody comes, and it is written again.
-        rhythm.rewritten(14);
-        assert_eq!(rhythm.next_fetch(15), None);
+        rhythm.rewritten(21);
+        assert_eq!(rhythm.next_fetch(22), None);
     }
 
     #[test]
