@@ -34,7 +34,7 @@ pub(super) struct Rhythm {
 
 /// How many times a home that wrote a page after others had read it is believed to
 /// do so again, before it is watched once more.
-const TRUST: u8 = 8;
+const TRUST: u8 = 32;
 
 impl Rhythm {
     /// Epochs from the first fetch to another epoch; 0 if they are too many.
