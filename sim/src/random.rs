@@ -155,8 +155,9 @@ pub fn random_program(shape: Shape, random: &mut impl Rng) -> Program {
 /// The lock of what threads share that take no part in barriers.
 const OWN_THREADS: LockId = LockId(u64::MAX);
 
-/// Adds threads to node 0 that take no part in barriers, as programs start them by
-/// themselves. They share some bytes with the others, under a lock.
+/// Adds threads that take no part in barriers, as programs start them by themselves.
+/// Those of node 0 share some bytes with the others, under a lock; there may be one on
+/// another node, with bytes of its own in pages of all.
 pub fn add_own_threads(program: &mut Program, random: &mut impl Rng) {
     let bytes: Vec<_> = (0..program.pages)
         .map(|page| Address::at(page, 3500 + random.random_range(0..4)))
@@ -176,6 +177,14 @@ pub fn add_own_threads(program: &mut Program, random: &mut impl Rng) {
         let steps = sections.collect();
         program.threads[0].push(steps);
     }
+    let own: Vec<_> = (0..program.pages)
+        .map(|page| Address::at(page, 3510))
+        .collect();
+    let touches = (0..random.random_range(0..40)).filter_map(|_| own.choose(random).copied());
+    let steps: Vec<_> = touches.collect();
+    let steps = steps.into_iter().map(|byte| touch(byte, random)).collect();
+    let node = random.random_range(0..program.threads.len());
+    program.threads[node].push(steps);
 }
 
 fn section(bytes: &[Address], random: &mut impl Rng) -> Vec<Step> {
@@ -184,6 +193,9 @@ fn section(bytes: &[Address], random: &mut impl Rng) -> Vec<Step> {
         steps.extend(bytes.choose(random).map(|byte| touch(*byte, random)));
     }
     steps.push(Step::Release(OWN_THREADS));
+    if random.random_ratio(1, 8) {
+        steps.push(Step::Flush);
+    }
     steps
 }
 

@@ -50,6 +50,7 @@ fn all_seeds<C: Debug, P: Protocol<Blob>>(
         }
         let mut network = random_network(&mut random);
         network.trace = std::env::var_os("FATHOMP_SIM_TRACE").is_some();
+        network.silent_writes &= !own_threads;
         let config = config(&program, network, &mut random);
         let run = run(&program, |me| protocol(me, &config), network, &mut random);
         if let Err((failure, trace)) = run {
@@ -61,9 +62,11 @@ fn all_seeds<C: Debug, P: Protocol<Blob>>(
 
 #[test]
 fn home_based() {
-    all_seeds(false, random_home, |me, config| {
-        Home::new(me, config.clone()).unwrap()
-    });
+    for own_threads in [false, true] {
+        all_seeds(own_threads, random_home, |me, config| {
+            Home::new(me, config.clone()).unwrap()
+        });
+    }
 }
 
 /// As races are looked for.

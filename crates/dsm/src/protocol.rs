@@ -42,8 +42,8 @@ pub enum Protection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// All nodes meet; each asks once, for all of its threads that take part in
-    /// barriers. Operations and faults of other threads end before; what they begin
-    /// while their node is at a barrier may have to wait for its end.
+    /// barriers. What other threads ask for while their node is at a barrier may have
+    /// to wait for its end.
     Barrier,
     /// What was written here before becomes visible to whoever flushes later,
     /// and what was flushed before becomes visible here.

@@ -3,8 +3,9 @@
 
 use super::page::State;
 use super::{Actions, Home};
-use crate::{Action, Interval, Notice, PageRange, PageSet};
-use fathomp_base::{NodeId, PageId};
+use crate::order::Request;
+use crate::{Access, Action, Interval, Notice, Operation, PageRange, PageSet, Violation};
+use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::BTreeMap;
 
 /// Who wrote a page between two barriers.
@@ -24,6 +25,13 @@ pub(super) struct Kept {
     pages: BTreeMap<NodeId, Vec<PageId>>,
 }
 
+/// What threads that take no part in barriers have asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Deferred {
+    pub(super) faults: Vec<(ThreadId, PageId, Access)>,
+    pub(super) operations: Vec<(ThreadId, Operation)>,
+}
+
 impl<B: Clone> Home<B> {
     /// To be called when an operation has ended.
     pub(super) fn enter_barrier(&mut self, actions: &mut Actions<B>) {
@@ -37,31 +45,57 @@ impl<B: Clone> Home<B> {
             (Some(notice), Some(Kept { interval, pages }))
         });
         self.kept = kept;
-        let me = self.me;
-        let own = std::mem::take(&mut self.own).into_values().map(|mut own| {
-            own.pages.sort_unstable();
-            // Threads that take no part in barriers may write while the others
-            // are at one; such pages are entered twice.
-            own.pages.dedup();
-            Notice {
-                writer: me,
-                interval: own.interval,
-                pages: PageSet::from_sorted(&own.pages),
-                foreseen: false,
-            }
-        });
-        let own = own.chain(taken_back).collect();
+        let mut own = self.take_own();
+        own.extend(taken_back);
         self.order.arrive(thread, last, own, false, actions);
         self.send_kept_if_told(actions);
         self.apply_arrived(actions);
+    }
+
+    /// What this node wrote in this epoch and was not asked for before, a notice for
+    /// each home.
+    pub(super) fn take_own(&mut self) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        for own in self.own.values_mut() {
+            let mut pages = std::mem::take(&mut own.pages);
+            pages.sort_unstable();
+            for page in &pages {
+                self.table.entry(*page).noted = false;
+            }
+            let twice = pages.windows(2).filter(|pair| pair[0] == pair[1]);
+            let twice: Vec<_> = twice.map(|pair| pair[0]).collect();
+            pages.dedup();
+            let all = [pages, twice].into_iter().filter(|pages| !pages.is_empty());
+            notices.extend(all.map(|pages| Notice {
+                writer: self.me,
+                interval: own.interval,
+                pages: PageSet::from_sorted(&pages),
+                foreseen: false,
+            }));
+        }
+        notices
+    }
+
+    /// Whether an operation cannot be begun before the barrier is over at which this
+    /// node is. Others may have left it already: what was written here meanwhile is
+    /// then part of the next epoch, where its pages may have other homes. That cannot
+    /// be known here, but at the root, before it lets the others go.
+    pub(super) fn has_to_wait(&self, operation: Operation) -> bool {
+        let told = matches!(operation, Operation::Release(_)) && self.dirty.is_empty();
+        let early = self.order.is_root() || told;
+        self.written.is_some() || self.order.is_at_barrier() && !early
     }
 
     /// Others have been told of the last interval before the barrier ends: they
     /// may fetch pages of it.
     pub(super) fn send_kept_if_told(&mut self, actions: &mut Actions<B>) {
         if !self.order.keeps_last_to_itself() {
-            self.send_kept(&[], actions);
+            self.send_all_kept(actions);
         }
+    }
+
+    pub(super) fn send_all_kept(&mut self, actions: &mut Actions<B>) {
+        self.send_kept(&[], actions);
     }
 
     /// Sends what was kept, but not of pages which only this node wrote. Homes
@@ -84,7 +118,11 @@ impl<B: Clone> Home<B> {
         }
     }
 
-    pub(super) fn everybody_arrived(&mut self, notices: Vec<Notice>, actions: &mut Actions<B>) {
+    pub(super) fn everybody_arrived(
+        &mut self,
+        notices: Vec<Notice>,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
         if self.kept.is_some() {
             self.send_kept(&written(&notices), actions);
         }
@@ -97,18 +135,27 @@ impl<B: Clone> Home<B> {
             }
         }
         self.written = Some(notices);
-        self.settle(actions);
+        self.settle(actions)
     }
 
     /// To be called when all diffs for pages at home here that this node knows
     /// of have arrived.
-    pub(super) fn leave_barrier_if_complete(&mut self, actions: &mut Actions<B>) {
+    pub(super) fn leave_barrier_if_complete(
+        &mut self,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
         let Some(notices) = self.written.take() else {
-            return;
+            return Ok(());
         };
-        for (page, _) in std::mem::take(&mut self.pending) {
-            // Fetched in advance, and perhaps out of date now.
+        let Deferred {
+            mut faults,
+            operations,
+        } = std::mem::take(&mut self.deferred);
+        for (page, pending) in std::mem::take(&mut self.pending) {
+            // Perhaps out of date now, and whoever was asked may have left.
             self.table.entry(page).state = State::Untouched;
+            let waiters = pending.waiters.into_iter();
+            faults.extend(waiters.map(|(thread, access)| (thread, page, access)));
         }
         let first = actions.len();
         for stretch in written(&notices) {
@@ -119,9 +166,40 @@ impl<B: Clone> Home<B> {
         let thread = self.order.leave_barrier(&notices);
         self.start = self.order.seen.clone();
         self.need.clear();
+        self.own.clear();
+        self.parked.clear();
         self.versions.clear();
         self.after.clear();
+        self.tell_what_was_lost(actions);
         actions.extend(thread.map(Action::Resume));
+        for (thread, operation) in operations {
+            self.operation(thread, operation, actions)?;
+        }
+        for (thread, page, access) in faults {
+            self.fault(thread, page, access, actions)?;
+        }
+        Ok(())
+    }
+
+    /// Threads that take no part in barriers have perhaps written copies that are
+    /// gone now: the pages' homes and everybody must hear of it. Their notices name
+    /// such pages twice, as if several nodes had written them: nothing is kept here.
+    fn tell_what_was_lost(&mut self, actions: &mut Actions<B>) {
+        let (me, table) = (self.me, &self.table);
+        let mut lost = Vec::new();
+        self.dirty.retain(|page| {
+            let entry = table.get(*page);
+            let untouched = entry.state == State::Untouched;
+            lost.extend((untouched && entry.home != me).then_some((*page, entry.home)));
+            !(untouched && entry.home == me)
+        });
+        if !lost.is_empty() {
+            let notice = self.end_interval(actions);
+            self.order.exchange(Request::Publish, notice, actions);
+        }
+        for (page, home) in lost {
+            self.own.entry(home).or_default().pages.push(page);
+        }
     }
 
     /// What pages' writers in the epoch mean for their homes and their copies.
@@ -171,7 +249,6 @@ impl<B: Clone> Home<B> {
     fn balance_page(&mut self, page: PageId, writers: Writers, actions: &mut Actions<B>) {
         let (me, migrate) = (self.me, self.config.migrate);
         let entry = self.table.entry(page);
-        entry.noted = false;
         let home = entry.home;
         let keeper = match writers {
             Writers::One(writer) if writer != home && !entry.pinned => Some(writer),
@@ -210,7 +287,7 @@ fn writers_of(written: &[Stretch], page: PageId) -> Option<Writers> {
     (u64::from(page.0) < stretch.pages.end()).then_some(stretch.writers)
 }
 
-/// All pages that notices name. A writer names each page once.
+/// All pages that notices name. A writer that names a page twice counts as several.
 fn written(notices: &[Notice]) -> Vec<Stretch> {
     let ranges = notices.iter().flat_map(|notice| {
         let ranges = notice.pages.ranges().iter();

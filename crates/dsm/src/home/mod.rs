@@ -47,7 +47,8 @@ pub struct Config {
     /// that is missing.
     pub prefetch: u32,
     /// Whether writes to watched pages are told by [`Input::Wrote`] and not by
-    /// faults.
+    /// faults. Not for programs with threads that take no part in barriers: what they
+    /// write while a page moves would get lost.
     pub silent_writes: bool,
     /// Whether writes are foreseen: copies that are likely to be written come with
     /// a twin, so that writing them is no fault, and a home takes back, at a
@@ -132,6 +133,8 @@ pub struct Home<B> {
     written: Option<Vec<Notice>>,
     /// What was written right before the barrier that this node has come to.
     kept: Option<barrier::Kept>,
+    /// What threads that take no part in barriers want, until a barrier is over.
+    deferred: barrier::Deferred,
     /// Messages of nodes that have left a barrier which I have not left.
     early: Vec<(NodeId, Message<B>)>,
     /// See [`Home::watching_all`].
@@ -170,6 +173,7 @@ impl<B: Clone> Home<B> {
             streams: Streams::default(),
             written: None,
             kept: None,
+            deferred: barrier::Deferred::default(),
             early: Vec::new(),
             watches_all: false,
         })
@@ -205,13 +209,12 @@ impl<B: Clone> Home<B> {
         operation: Operation,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
+        if self.has_to_wait(operation) {
+            self.deferred.operations.push((thread, operation));
+            return Ok(());
+        }
         let (request, notice) = match operation {
             Operation::Barrier => {
-                if self.is_awaited() {
-                    return Err(Violation::Runtime(
-                        "a node comes to a barrier while a thread of it stands still at a fault",
-                    ));
-                }
                 self.order.come_to_barrier(thread)?;
                 self.enter_barrier(actions);
                 return Ok(());
@@ -267,9 +270,9 @@ impl<B: Clone> Home<B> {
                     }
                     News::Learned(notices) => {
                         self.learn(&notices, actions);
-                        self.settle(actions);
+                        self.settle(actions)?;
                     }
-                    News::Everybody(notices, _) => self.everybody_arrived(notices, actions),
+                    News::Everybody(notices, _) => self.everybody_arrived(notices, actions)?,
                 }
                 Ok(())
             }
@@ -289,15 +292,16 @@ impl<B: Clone> Home<B> {
         })
     }
 
-    /// Ends what waits for diffs to arrive if they all have: pages that came with
-    /// news, operations, the barrier.
-    fn settle(&mut self, actions: &mut Actions<B>) {
+    /// Ends what waits for diffs to arrive if they all have: the barrier, pages that
+    /// came with news, operations.
+    fn settle(&mut self, actions: &mut Actions<B>) -> Result<(), Violation> {
         if self.is_settled() {
+            self.leave_barrier_if_complete(actions)?;
             self.release_held(actions);
             self.order.settle(actions);
             self.enter_barrier(actions);
-            self.leave_barrier_if_complete(actions);
         }
+        Ok(())
     }
 }
 

@@ -153,6 +153,9 @@ impl<B: Clone> Home<B> {
         let direct = self.is_direct();
         let next = self.order.epoch + 1;
         let entry = self.table.entry(page);
+        if entry.state == State::Dirty {
+            actions.push(Action::DropTwin(page));
+        }
         entry.rhythm.fresh = true;
         let due = entry.rhythm.next_fetch(next).filter(|_| direct);
         entry.rhythm.due = due.unwrap_or_default();

@@ -23,7 +23,8 @@ pub(super) enum State {
     /// The same, with a twin because it is likely to be written: threads may do
     /// so without a fault.
     Expected,
-    /// A copy with writes that the home does not have.
+    /// A copy with writes that the home does not have. At home: written at a barrier,
+    /// with a twin, because the page may move.
     Dirty,
 }
 

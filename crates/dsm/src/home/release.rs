@@ -45,9 +45,16 @@ impl<B: Clone> Home<B> {
     /// Ends the open interval if anything was written in it: diffs go to the
     /// pages' homes. Returns the notice that others have to be told.
     pub(super) fn end_interval(&mut self, actions: &mut Actions<B>) -> Option<Notice> {
+        // Others learn of a node's intervals in their order.
+        self.order.demanded(actions);
+        self.send_kept_if_told(actions);
         let (notice, away) = self.close_interval(actions)?;
         for (home, pages) in away {
             self.send_diffs(home, notice.interval, &pages, actions);
+        }
+        if self.order.is_at_barrier() {
+            let own = self.take_own();
+            self.order.wrote_more(own);
         }
         Some(notice)
     }
@@ -74,14 +81,20 @@ impl<B: Clone> Home<B> {
             if !std::mem::replace(&mut entry.noted, true) {
                 own.pages.push(page);
             }
-            if entry.state == State::Dirty {
-                entry.state = State::Clean;
+            if entry.home != self.me {
                 away.entry(entry.home).or_default().push(page);
-                Action::protect(actions, page, Protection::Read);
+                // Unless it went away at a barrier.
+                if entry.state == State::Dirty {
+                    entry.state = State::Clean;
+                    Action::protect(actions, page, Protection::Read);
+                }
             } else if entry.pinned {
                 entry.state = State::Untouched;
             } else {
-                entry.state = State::Shared;
+                let before = std::mem::replace(&mut entry.state, State::Shared);
+                if before == State::Dirty {
+                    actions.push(Action::DropTwin(page));
+                }
                 Action::protect(actions, page, Protection::Watched);
                 self.note_version(page, (self.me, interval));
             }
@@ -124,18 +137,9 @@ impl<B: Clone> Home<B> {
     ) -> Result<(), Violation> {
         for (page, _) in &diffs {
             let exists = page.0 < self.table.layout().pages();
-            let entry = exists.then(|| self.table.get(*page));
-            match entry.filter(|entry| entry.home == self.me) {
-                None => {
-                    return Err(peer(
-                        from,
-                        "sends a diff of a page that is not at home here",
-                    ));
-                }
-                Some(entry) if !entry.pinned && entry.state == State::Untouched => {
-                    return Err(peer(from, "sends a diff of a page of which it has no copy"));
-                }
-                Some(_) => {}
+            if !exists || self.table.get(*page).home != self.me {
+                let what = "sends a diff of a page that is not at home here";
+                return Err(peer(from, what));
             }
         }
         if self.received.of(from) >= interval {
@@ -144,7 +148,7 @@ impl<B: Clone> Home<B> {
         let version = (from, interval);
         self.arrived.push(Arrived { version, diffs });
         if self.apply_arrived(actions) {
-            self.settle(actions);
+            self.settle(actions)?;
         }
         Ok(())
     }
@@ -172,6 +176,10 @@ impl<B: Clone> Home<B> {
 
     /// Learns of others' intervals: copies that lack them become invalid.
     pub(super) fn learn(&mut self, notices: &[Notice], actions: &mut Actions<B>) {
+        if self.written.is_some() {
+            // The barrier has told the same.
+            return;
+        }
         for notice in notices {
             let version = (notice.writer, notice.interval);
             if notice.writer != self.me && self.order.seen.learn(version.0, version.1) {
@@ -198,7 +206,10 @@ impl<B: Clone> Home<B> {
                 last_home = Some(home);
                 self.require(home, version);
             }
+            // What is written at a barrier may not be told there (see `has_to_wait`).
+            let tells = self.order.is_root() || !self.order.is_at_barrier();
             match state {
+                State::Dirty if home == self.me || !tells => {}
                 State::Dirty => {
                     // Another thread writes it meanwhile. Its writes must not get
                     // lost, and the others must hear of them although no release
@@ -207,7 +218,7 @@ impl<B: Clone> Home<B> {
                     self.order.exchange(Request::Publish, notice, actions);
                     self.drop_copy(page, actions);
                 }
-                State::Written if self.watches_all && !self.table.get(page).pinned => {
+                State::Written if tells && self.watches_all && !self.table.get(page).pinned => {
                     let notice = self.end_interval(actions);
                     self.order.exchange(Request::Publish, notice, actions);
                 }

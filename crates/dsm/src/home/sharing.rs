@@ -16,7 +16,7 @@ const WRITES: u8 = 2;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pending<B> {
     /// Threads that stand still at it; none if it was fetched in advance.
-    waiters: Vec<(ThreadId, Access)>,
+    pub(super) waiters: Vec<(ThreadId, Access)>,
     /// Intervals that wrote it and that were learned of after it was asked for.
     wanted: Vec<Version>,
     /// What has arrived, but is newer than what this node knows of.
@@ -45,7 +45,13 @@ impl<B: Clone> Home<B> {
         if page.0 >= self.table.layout().pages() {
             return Err(Violation::Runtime("a fault outside the shared areas"));
         }
-        let me = self.me;
+        if self.written.is_some() {
+            self.deferred.faults.push((thread, page, access));
+            return Ok(());
+        }
+        // Who faults at a barrier takes no part in it, and may write what was kept.
+        self.send_all_kept(actions);
+        let (me, at_barrier) = (self.me, self.order.is_at_barrier());
         let entry = self.table.entry(page);
         match (entry.state, access) {
             (State::Untouched, _) if entry.home != me => {
@@ -59,15 +65,11 @@ impl<B: Clone> Home<B> {
                 return Ok(());
             }
             (State::Shared, Access::Write) => {
-                entry.state = State::Written;
                 self.note_rewrite(page);
-                self.dirty.push(page);
-                Action::protect(actions, page, Protection::ReadWrite);
+                self.write_at_home(page, at_barrier, actions);
             }
             (State::Untouched, Access::Write) if self.watches_all && !entry.pinned => {
-                entry.state = State::Written;
-                self.dirty.push(page);
-                Action::protect(actions, page, Protection::ReadWrite);
+                self.write_at_home(page, at_barrier, actions);
             }
             (State::Clean, Access::Write) => {
                 actions.push(Action::Twin(page));
@@ -83,6 +85,19 @@ impl<B: Clone> Home<B> {
         }
         actions.push(Action::Resume(thread));
         Ok(())
+    }
+
+    /// Lets threads write a page at home here. It may move away at the end of a
+    /// barrier, and what is written now with it.
+    fn write_at_home(&mut self, page: PageId, at_barrier: bool, actions: &mut Actions<B>) {
+        self.table.entry(page).state = if at_barrier {
+            actions.push(Action::Twin(page));
+            State::Dirty
+        } else {
+            State::Written
+        };
+        self.dirty.push(page);
+        Action::protect(actions, page, Protection::ReadWrite);
     }
 
     /// Lets threads write a copy that has a twin.
@@ -274,7 +289,7 @@ impl<B: Clone> Home<B> {
     fn is_uncommitted(&self, page: PageId) -> bool {
         matches!(
             self.table.get(page).state,
-            State::Untouched | State::Written
+            State::Untouched | State::Written | State::Dirty
         )
     }
 
@@ -380,7 +395,7 @@ impl<B: Clone> Home<B> {
 
     fn install(&mut self, ready: Vec<Ready<B>>, actions: &mut Actions<B>) {
         // Whoever is at a barrier will not write before it is over.
-        let expect = self.config.expect_writes && !self.order.is_at_barrier();
+        let expect = self.config.expect_writes && !self.order.comes_to_barrier();
         let mut pages = Vec::with_capacity(ready.len());
         for (page, waiters, content) in ready {
             let mut written = waiters.iter().map(|(_, access)| *access);
@@ -427,13 +442,6 @@ impl<B: Clone> Home<B> {
             Some(copy) if !includes(&copy.versions, version) => self.fetch_again(page, actions),
             Some(_) => {}
         }
-    }
-
-    /// True if a thread stands still at a page.
-    pub(super) fn is_awaited(&self) -> bool {
-        self.pending
-            .values()
-            .any(|pending| !pending.waiters.is_empty())
     }
 }
 

@@ -28,6 +28,11 @@ impl Order {
         self.barrier.thread.is_some()
     }
 
+    /// True if threads that take part in barriers have come to one.
+    pub(crate) fn comes_to_barrier(&self) -> bool {
+        self.barrier.early.is_some() || self.barrier.thread.is_some()
+    }
+
     pub(crate) fn come_to_barrier(&mut self, thread: ThreadId) -> Result<(), Violation> {
         if self.barrier.thread.is_some() || self.barrier.early.is_some() {
             return Err(Violation::Runtime("a node comes to a barrier twice"));
@@ -77,6 +82,12 @@ impl Order {
         if let Some(last) = self.barrier.last.take() {
             self.exchange(Request::Publish, Some(last), actions);
         }
+    }
+
+    /// At the root, before everybody has arrived: an interval that ended after the
+    /// root has.
+    pub(crate) fn wrote_more(&mut self, own: Vec<Notice>) {
+        self.barrier.notices.extend(own);
     }
 
     fn tell_sequencer_of_arrival(&mut self, node: NodeId, interval: Interval) {
