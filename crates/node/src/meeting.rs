@@ -59,13 +59,14 @@ impl Outcomes {
         self.0.push_back(outcome);
     }
 
-    /// Nothing was told that was not taken notice of.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Something was told that was not taken notice of. Whoever waits for it looks
+    /// again and again, for different reasons: a look takes nothing away.
+    pub(crate) fn is_known(&self) -> bool {
+        !self.0.is_empty()
     }
 
-    /// The oldest.
-    pub(crate) fn next(&mut self) -> Option<Outcome> {
+    /// Takes notice of the oldest.
+    pub(crate) fn take(&mut self) -> Option<Outcome> {
         self.0.pop_front()
     }
 }
@@ -73,6 +74,22 @@ impl Outcomes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_outcome_is_there_until_it_is_taken() {
+        let mut outcomes = Outcomes::default();
+        assert!(!outcomes.is_known());
+        for word in [1, 2] {
+            let order = None;
+            outcomes.tell(Outcome { word, order });
+        }
+        for word in [1, 2] {
+            assert!(outcomes.is_known() && outcomes.is_known());
+            assert_eq!(outcomes.take().map(|outcome| outcome.word), Some(word));
+        }
+        assert!(!outcomes.is_known());
+        assert_eq!(outcomes.take(), None);
+    }
 
     #[test]
     fn words_of_different_barriers_do_not_mix() {

@@ -293,8 +293,9 @@ impl Node {
         self.wait(wake, place.slot, Slot::answer)
     }
 
-    /// Handles messages until `done` of `slot`.
-    fn wait<T>(&self, wake: Wake, slot: &Slot, done: impl Fn(&Slot) -> Option<T>) -> T {
+    /// Handles messages until a look at `slot` finds something. A look changes
+    /// nothing: what one has found, the next one finds.
+    fn wait<T>(&self, wake: Wake, slot: &Slot, look: impl Fn(&Slot) -> Option<T>) -> T {
         let threads = u32::from(self.size.nodes) * self.size.threads;
         // Whoever had to be woken needs a processor first: perhaps this one.
         let crowded = wake == Wake::Woken || threads > self.size.processors;
@@ -303,22 +304,14 @@ impl Node {
             let polling = Polling::new(&*self.transport);
             let mut spin = Spin::new(SPIN, crowded);
             loop {
-                if let Some(found) = done(slot) {
+                if let Some(found) = look(slot) {
                     return found;
                 }
                 if self.handle_one() {
                     spin.reset();
                 } else if slow || !spin.again() {
                     slot.lie_down();
-                    // What is found is taken, and must not be looked for again.
-                    let mut found = None;
-                    polling.sleep(Role::Application, Some(LOOK_AFTER), || {
-                        found = done(slot);
-                        found.is_some()
-                    });
-                    if let Some(found) = found {
-                        return found;
-                    }
+                    polling.sleep(Role::Application, Some(LOOK_AFTER), || look(slot).is_some());
                     // Woken for a message, as a rule. Whoever leaves it behind
                     // has to wake another thread for it.
                     if !self.handle_one() {
@@ -328,7 +321,7 @@ impl Node {
                 }
             }
             drop(polling);
-            if let Some(found) = done(slot) {
+            if let Some(found) = look(slot) {
                 return found;
             }
             deferral::allow();

@@ -192,14 +192,15 @@ impl Node {
         self.operation(Operation::Barrier);
         let place = self.place();
         place.slot.begin();
-        let outcome = self.wait(Wake::Polling, place.slot, |_| {
+        let outcome = loop {
+            let known = |_: &_| lock(&self.outcomes).is_known().then_some(());
+            self.wait(Wake::Polling, place.slot, known);
             let mut outcomes = lock(&self.outcomes);
-            let outcome = outcomes.next();
-            if outcome.is_some() {
+            if let Some(outcome) = outcomes.take() {
                 self.in_barrier.store(false, Ordering::Relaxed);
+                break outcome;
             }
-            outcome
-        });
+        };
         self.epoch.store(epoch.wrapping_add(1), Ordering::Relaxed);
         if self.me() == NodeId(0) {
             lock(&self.cells).pass_barrier();

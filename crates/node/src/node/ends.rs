@@ -56,7 +56,7 @@ impl Node {
         let deadline = Instant::now() + LOOK_AFTER;
         let waits = || {
             let outcomes = lock(&self.outcomes);
-            outcomes.is_empty() && self.in_barrier.load(Ordering::Relaxed)
+            !outcomes.is_known() && self.in_barrier.load(Ordering::Relaxed)
         };
         while !waits() && Instant::now() < deadline {
             std::thread::sleep(SPIN);
