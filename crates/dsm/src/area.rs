@@ -46,7 +46,7 @@ pub enum AreaError {
 }
 
 /// Where a page is at home.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     pub(crate) home: NodeId,
     pub(crate) pinned: bool,

@@ -17,6 +17,7 @@ pub mod order;
 mod pageset;
 mod protocol;
 pub mod races;
+mod stretches;
 mod table;
 mod wire;
 

@@ -42,6 +42,16 @@ impl PageRange {
         (0..self.pages).map(move |i| PageId(self.first.0 + i))
     }
 
+    /// Its first `pages` pages, at least one, and what is left behind them.
+    #[must_use]
+    pub fn split(self, pages: u32) -> (Self, Option<Self>) {
+        let pages = pages.clamp(1, self.pages);
+        let (first, end) = (self.first.0, self.pages - pages);
+        let rest = first.checked_add(pages).map(PageId);
+        let now = Self { pages, ..self };
+        (now, rest.and_then(|first| Self::new(first, end)))
+    }
+
     /// Takes one more page in if it is the next one.
     #[must_use]
     pub fn extend(&mut self, page: PageId) -> bool {

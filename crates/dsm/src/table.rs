@@ -1,7 +1,9 @@
 //! What a node knows of each page, in chunks that exist once something is known.
 
+use crate::PageRange;
 use crate::area::{Layout, Place};
-use fathomp_base::PageId;
+use crate::stretches::Stretches;
+use fathomp_base::{NodeId, PageId};
 
 /// Pages in a chunk.
 const CHUNK_PAGES: u32 = 512;
@@ -10,6 +12,8 @@ const CHUNK_PAGES: u32 = 512;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Table<E> {
     layout: Layout,
+    /// Pages that are at home elsewhere now.
+    moved: Stretches<Place>,
     chunks: Vec<Option<Box<[E]>>>,
 }
 
@@ -18,6 +22,7 @@ impl<E: Copy + From<Place>> Table<E> {
         let chunks = layout.pages().div_ceil(CHUNK_PAGES) as usize;
         Self {
             layout,
+            moved: Stretches::default(),
             chunks: vec![None; chunks],
         }
     }
@@ -31,19 +36,19 @@ impl<E: Copy + From<Place>> Table<E> {
         let chunk = self.chunks.get((page.0 / CHUNK_PAGES) as usize);
         match chunk.and_then(Option::as_ref) {
             Some(chunk) => chunk[(page.0 % CHUNK_PAGES) as usize],
-            None => self.layout.stretch(page).0.into(),
+            None => self.place(page).0.into(),
         }
     }
 
     /// What is known of `page`, one of the layout's, to be changed.
     pub(crate) fn entry(&mut self, page: PageId) -> &mut E {
         let (number, at) = (page.0 / CHUNK_PAGES, page.0 % CHUNK_PAGES);
-        let layout = &self.layout;
+        let (layout, moved) = (&self.layout, &self.moved);
         let chunk = self.chunks[number as usize].get_or_insert_with(|| {
             let first = number * CHUNK_PAGES;
             let pages = CHUNK_PAGES.min(layout.pages() - first);
             (first..first + pages)
-                .map(|page| layout.stretch(PageId(page)).0.into())
+                .map(|page| place(layout, moved, PageId(page)).0.into())
                 .collect()
         });
         &mut chunk[at as usize]
@@ -54,10 +59,57 @@ impl<E: Copy + From<Place>> Table<E> {
     pub(crate) fn unknown(&self, page: PageId) -> Option<(Place, u32)> {
         match self.chunks.get((page.0 / CHUNK_PAGES) as usize) {
             Some(None) => {
-                let (place, pages) = self.layout.stretch(page);
+                let (place, pages) = self.place(page);
                 Some((place, pages.min(CHUNK_PAGES - page.0 % CHUNK_PAGES)))
             }
             _ => None,
         }
+    }
+
+    /// The first of `pages` of which something is known, or that is at home where
+    /// `matters` says so.
+    pub(crate) fn known(
+        &self,
+        pages: PageRange,
+        matters: impl Fn(Place) -> bool,
+    ) -> Option<PageId> {
+        let mut page = pages.first();
+        while u64::from(page.0) < pages.end() {
+            match self.unknown(page) {
+                Some((place, alike)) if !matters(place) => {
+                    page = PageId(page.0.checked_add(alike)?);
+                }
+                _ => return Some(page),
+            }
+        }
+        None
+    }
+
+    /// Pages are at home at `home` from now on, unless something is known of them or
+    /// they are pinned.
+    pub(crate) fn settle(&mut self, pages: PageRange, home: NodeId) {
+        let mut left = Some(pages);
+        while let Some(pages) = left {
+            let (place, alike) = self.place(pages.first());
+            let (now, rest) = pages.split(alike);
+            if !place.pinned && place.home != home {
+                let place = Place { home, ..place };
+                self.moved.change(now, &place, |known| *known = place);
+            }
+            left = rest;
+        }
+    }
+
+    fn place(&self, page: PageId) -> (Place, u32) {
+        place(&self.layout, &self.moved, page)
+    }
+}
+
+/// Where a page is at home, and how many pages from it on are alike, perhaps more.
+fn place(layout: &Layout, moved: &Stretches<Place>, page: PageId) -> (Place, u32) {
+    let (place, pages) = layout.stretch(page);
+    match moved.find(page) {
+        Ok((pages, place)) => (*place, pages),
+        Err(gap) => (place, gap.map_or(pages, |gap| gap.min(pages))),
     }
 }

@@ -136,7 +136,7 @@ impl<B: Clone> Homeless<B> {
         intervals: &[Interval],
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        let history = self.history.get(&page);
+        let history = self.history.get(page);
         let is_own = |interval| history.is_some_and(|h| h.contains(&(self.me, interval)));
         if from == self.me || !intervals.iter().all(|i| is_own(*i)) || self.is_mine(page) {
             return Err(peer(from, "wants a diff that does not exist"));
@@ -215,7 +215,7 @@ impl<B: Clone> Homeless<B> {
     fn applied(&self, page: PageId) -> Vec<Version> {
         let missing = self.missing.get(&page).map_or(&[][..], Vec::as_slice);
         let mut applied = Vec::new();
-        for version in self.history.get(&page).into_iter().flatten() {
+        for version in self.history.get(page).into_iter().flatten() {
             if !missing.contains(version) {
                 note(&mut applied, *version);
             }
@@ -331,7 +331,7 @@ impl<B: Clone> Homeless<B> {
             let Whole {
                 applied, content, ..
             } = whole;
-            let history = self.history.get(&page).into_iter().flatten();
+            let history = self.history.get(page).into_iter().flatten();
             let missing: Vec<_> = history
                 .filter(|v| !covers(&applied, **v))
                 .copied()

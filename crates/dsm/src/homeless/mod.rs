@@ -13,6 +13,7 @@ pub use message::Message;
 
 use crate::area::{Layout, Place};
 use crate::order::{IfLate, News, Order, Request, Version, When, peer};
+use crate::stretches::Stretches;
 use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
@@ -119,9 +120,9 @@ pub struct Homeless<B> {
     own: Vec<Notice>,
     /// Who wrote each page since the last tidying, in an order in which no
     /// interval comes before one that its writer knew of.
-    history: BTreeMap<PageId, Vec<Version>>,
-    /// Entries of all histories.
-    noted: usize,
+    history: Stretches<Vec<Version>>,
+    /// Pages of all its entries.
+    noted: u64,
     /// What of that is not part of my copy.
     missing: BTreeMap<PageId, Vec<Version>>,
     pending: BTreeMap<PageId, Pending<B>>,
@@ -154,7 +155,7 @@ impl<B: Clone> Homeless<B> {
             table: Table::new(layout),
             dirty: Vec::new(),
             own: Vec::new(),
-            history: BTreeMap::new(),
+            history: Stretches::default(),
             noted: 0,
             missing: BTreeMap::new(),
             pending: BTreeMap::new(),

@@ -1,7 +1,7 @@
 //! Leaving a barrier, and tidying up at one: every page written since the last
 //! time gets an owner who has all of it, then nobody needs old diffs.
 
-use super::{Actions, Entry, Homeless, State};
+use super::{Actions, Homeless, State};
 use crate::order::Version;
 use crate::{Action, Notice, Protection, Violation};
 use fathomp_base::{NodeId, PageId};
@@ -22,7 +22,7 @@ pub(super) enum Tidying {
 impl<B: Clone> Homeless<B> {
     pub(super) fn is_full(&self) -> bool {
         let most = self.config.diffs_max.saturating_mul(NOTICES_PER_DIFF);
-        self.kept > self.config.diffs_max || self.noted > most as usize
+        self.kept > self.config.diffs_max || self.noted > u64::from(most)
     }
 
     pub(super) fn everybody_arrived(
@@ -86,30 +86,32 @@ impl<B: Clone> Homeless<B> {
     }
 
     fn owned_and_incomplete(&self) -> Vec<PageId> {
-        let mine = self.history.iter().filter(|(page, versions)| {
-            let entry = self.table.get(**page);
-            entry.state == State::Invalid && next_owner(entry, versions) == self.me
-        });
-        mine.map(|(page, _)| *page).collect()
+        // What is Invalid was valid before: it is known, and not pinned.
+        let last = self
+            .history
+            .iter()
+            .filter(|(_, versions)| last_writer(versions) == Some(self.me));
+        let pages = last.flat_map(|(range, _)| range.iter());
+        pages
+            .filter(|page| self.table.get(*page).state == State::Invalid)
+            .collect()
     }
 
     /// Everybody's pages are up to date: diffs and history are of no use.
     fn forget(&mut self, actions: &mut Actions<B>) {
-        for (page, versions) in std::mem::take(&mut self.history) {
-            let entry = self.table.entry(page);
-            entry.owner = next_owner(*entry, &versions);
-            entry.twin = None;
-            let alone = !entry.pinned && versions.iter().all(|(writer, _)| *writer == entry.owner);
-            if entry.state == State::Invalid {
-                entry.state = State::Untouched;
-            } else if alone && entry.state == State::Valid {
-                // Without other copies it costs nothing to write it.
-                entry.state = State::Untouched;
-                let what = match entry.owner == self.me {
-                    true => Protection::ReadWrite,
-                    false => Protection::None,
-                };
-                Action::protect(actions, page, what);
+        let history = std::mem::take(&mut self.history);
+        for (pages, versions) in history.iter() {
+            let Some(writer) = last_writer(versions) else {
+                continue;
+            };
+            let alone = versions.iter().all(|(other, _)| *other == writer);
+            self.table.settle(pages, writer);
+            let mut left = Some(pages);
+            while let Some(pages) = left
+                && let Some(page) = self.table.known(pages, |_| false)
+            {
+                self.forget_page(page, writer, alone, actions);
+                (_, left) = pages.split(page.0 - pages.first().0 + 1);
             }
         }
         self.missing.clear();
@@ -118,15 +120,34 @@ impl<B: Clone> Homeless<B> {
         self.tidying = Tidying::No;
         actions.push(Action::Forget);
     }
+
+    /// What a page is after a tidying: its last writer owns it, and perhaps alone has
+    /// written it.
+    fn forget_page(&mut self, page: PageId, writer: NodeId, alone: bool, actions: &mut Actions<B>) {
+        let entry = self.table.entry(page);
+        if !entry.pinned {
+            entry.owner = writer;
+        }
+        entry.twin = None;
+        let alone = alone && !entry.pinned;
+        if entry.state == State::Invalid {
+            entry.state = State::Untouched;
+        } else if alone && entry.state == State::Valid {
+            // Without other copies it costs nothing to write it.
+            entry.state = State::Untouched;
+            let what = match entry.owner == self.me {
+                true => Protection::ReadWrite,
+                false => Protection::None,
+            };
+            Action::protect(actions, page, what);
+        }
+    }
 }
 
 /// The same at all nodes, since they know of the same intervals.
-fn next_owner(entry: Entry, versions: &[Version]) -> NodeId {
+fn last_writer(versions: &[Version]) -> Option<NodeId> {
     let last = versions
         .iter()
         .map(|(writer, interval)| (*interval, *writer));
-    match last.max() {
-        Some((_, writer)) if !entry.pinned => writer,
-        _ => entry.owner,
-    }
+    last.max().map(|(_, writer)| writer)
 }

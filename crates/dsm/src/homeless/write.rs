@@ -1,8 +1,9 @@
 //! Writes: twins, intervals, and what others wrote.
 
 use super::{Actions, Homeless, State};
+use crate::area::Place;
 use crate::order::{Request, Version};
-use crate::{Action, Notice, PageSet, Protection};
+use crate::{Action, Notice, PageRange, PageSet, Protection};
 use fathomp_base::PageId;
 
 impl<B: Clone> Homeless<B> {
@@ -32,9 +33,9 @@ impl<B: Clone> Homeless<B> {
         let mut pages = std::mem::take(&mut self.dirty);
         pages.sort_unstable();
         pages.dedup();
-        for &page in &pages {
-            let version = (self.me, interval);
-            self.note(page, version);
+        let set = PageSet::from_sorted(&pages);
+        self.note(&set, (self.me, interval));
+        for page in pages {
             let entry = self.table.entry(page);
             if entry.pinned && entry.owner == self.me {
                 entry.served = false;
@@ -48,7 +49,7 @@ impl<B: Clone> Homeless<B> {
         let notice = Notice {
             writer: self.me,
             interval,
-            pages: PageSet::from_sorted(&pages),
+            pages: set,
             foreseen: false,
         };
         self.own.push(notice.clone());
@@ -76,11 +77,15 @@ impl<B: Clone> Homeless<B> {
     pub(super) fn take_in(&mut self, news: &[Notice], actions: &mut Actions<B>) {
         let mut pinned = Vec::new();
         for notice in news {
-            for page in notice.pages.iter() {
-                self.invalidate(page, (notice.writer, notice.interval), actions);
-                if self.is_mine(page) {
-                    pinned.push(page);
-                }
+            let version = (notice.writer, notice.interval);
+            if self.writes_any_of(&notice.pages) {
+                // Another thread writes them meanwhile. Its writes must not get lost,
+                // and the others must hear of them although no release is near.
+                self.publish(actions);
+            }
+            self.note(&notice.pages, version);
+            for range in notice.pages.ranges() {
+                self.invalidate(*range, version, &mut pinned, actions);
             }
         }
         // Threads do not fault at them.
@@ -89,24 +94,46 @@ impl<B: Clone> Homeless<B> {
         }
     }
 
-    fn note(&mut self, page: PageId, version: Version) {
-        self.history.entry(page).or_default().push(version);
-        self.noted += 1;
+    fn note(&mut self, pages: &PageSet, version: Version) {
+        for range in pages.ranges() {
+            self.history
+                .change(*range, &Vec::new(), |versions| versions.push(version));
+            self.noted += u64::from(range.len());
+        }
     }
 
-    fn invalidate(&mut self, page: PageId, version: Version, actions: &mut Actions<B>) {
-        if self.table.get(page).state == State::Dirty {
-            // Another thread writes it meanwhile. Its writes must not get lost,
-            // and the others must hear of them although no release is near.
-            self.publish(actions);
+    /// True if the open interval writes one of `pages`.
+    fn writes_any_of(&self, pages: &PageSet) -> bool {
+        let dirty = |page: &PageId| self.table.get(*page).state == State::Dirty;
+        self.dirty.iter().any(|p| pages.contains(*p) && dirty(p))
+    }
+
+    /// Nothing that this node knows of `pages` lacks `version` unnoticed.
+    fn invalidate(
+        &mut self,
+        pages: PageRange,
+        version: Version,
+        pinned: &mut Vec<PageId>,
+        actions: &mut Actions<B>,
+    ) {
+        let me = self.me;
+        let is_mine = |place: Place| place.pinned && place.home == me;
+        let mut left = Some(pages);
+        while let Some(pages) = left
+            && let Some(page) = self.table.known(pages, is_mine)
+        {
+            if self.is_mine(page) {
+                self.missing.entry(page).or_default().push(version);
+                pinned.push(page);
+            } else {
+                self.invalidate_page(page, version, actions);
+            }
+            (_, left) = pages.split(page.0 - pages.first().0 + 1);
         }
-        self.note(page, version);
-        let mine = self.is_mine(page);
+    }
+
+    fn invalidate_page(&mut self, page: PageId, version: Version, actions: &mut Actions<B>) {
         let entry = *self.table.entry(page);
-        if mine {
-            self.missing.entry(page).or_default().push(version);
-            return;
-        }
         match entry.state {
             State::Valid => {
                 if entry.pinned {
