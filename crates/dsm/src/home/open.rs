@@ -30,6 +30,8 @@ pub(super) struct Rhythm {
     trust: u8,
     /// The epoch in which it is to be opened.
     due: u32,
+    /// The last time it was opened nobody came for it.
+    in_vain: bool,
 }
 
 /// How many times a home that wrote a page after others had read it is believed to
@@ -46,23 +48,31 @@ impl Rhythm {
     /// It is fetched.
     fn fetched(&mut self, epoch: u32) {
         if self.fetched_in == 0 || self.fresh && self.fetched_in <= epoch {
-            if self.fetched_in > 0 {
-                let gap = self.since_fetch(epoch);
-                let [last, before] = self.gaps;
-                self.alternates = gap == before && gap != last;
-                self.gaps = [gap, last];
-            }
-            self.fetched_in = epoch + 1;
+            self.begin_round(epoch);
         }
         self.fresh = false;
+        self.in_vain = false;
+    }
+
+    fn begin_round(&mut self, epoch: u32) {
+        if self.fetched_in > 0 {
+            let gap = self.since_fetch(epoch);
+            let [last, before] = self.gaps;
+            self.alternates = gap == before && gap != last;
+            self.gaps = [gap, last];
+        }
+        self.fetched_in = epoch + 1;
     }
 
     /// Its home writes it although others may have copies.
     fn rewritten(&mut self, epoch: u32) {
         self.trust = TRUST;
         if self.fresh && self.fetched_in <= epoch {
-            // It was opened, and nobody has come for it.
-            self.gaps = [0, 0];
+            // It was opened, and nobody has come for it. Perhaps in the next round.
+            match std::mem::replace(&mut self.in_vain, true) {
+                true => self.gaps = [0, 0],
+                false => self.begin_round(self.due),
+            }
         } else {
             self.returns_after = self.since_fetch(epoch);
         }
@@ -245,9 +255,13 @@ mod tests {
             rhythm.fresh = true;
             assert_eq!(rhythm.next_fetch(epoch + 1), Some(next));
         }
-        // Nobody comes, and it is written again.
+        // Nobody comes, and it is written again; and so in the next round.
+        rhythm.due = 21;
         rhythm.rewritten(21);
-        assert_eq!(rhythm.next_fetch(22), None);
+        assert_eq!(rhythm.next_fetch(22), Some(26));
+        rhythm.due = 26;
+        rhythm.rewritten(26);
+        assert_eq!(rhythm.next_fetch(27), None);
     }
 
     #[test]

@@ -125,10 +125,16 @@ impl Watcher {
             return Ok(());
         }
         let addresses = area.addresses(&pages);
-        let offset = area.offset + pages.start * PAGE_BYTES;
-        allocate(&self.file, offset, addresses.len())?;
         let writable = state.permitted == Permission::ReadWrite;
-        self.watch.install(addresses, writable)?;
+        match self.watch.install(addresses.clone(), writable) {
+            // The file lacks some, which nobody has written yet.
+            Err(lacks) if lacks.raw_os_error() == Some(libc::EFAULT) => {
+                let offset = area.offset + pages.start * PAGE_BYTES;
+                allocate(&self.file, offset, addresses.len())?;
+                self.watch.install(addresses, writable)?;
+            }
+            done => done?,
+        }
         let installed = true;
         area.permits.set(pages, State { installed, ..state });
         Ok(())
