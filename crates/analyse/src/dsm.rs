@@ -54,7 +54,9 @@ pub struct Dsm {
 }
 
 impl Dsm {
-    pub(crate) fn new(counts: &DsmCounts, clock: &Clock) -> Self {
+    /// What was counted by that clock.
+    #[must_use]
+    pub fn new(counts: &DsmCounts, clock: &Clock) -> Self {
         let ns = |count: DsmCount| clock.span(Ticks(counts[count])).0;
         Self {
             write_faults_local: counts[DsmCount::WriteFaultsLocal],

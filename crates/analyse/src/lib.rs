@@ -44,5 +44,6 @@ pub use fathomp_trace::{
     record::LoopKind,
     state::State,
 };
+pub use sites::site_names;
 pub use timeline::TimelineBudget;
 pub use times::Times;

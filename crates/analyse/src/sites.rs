@@ -97,6 +97,16 @@ impl Sites {
     }
 }
 
+/// Short names of the regions that a recording's first process knows, by [`SiteId`], as
+/// in tables of its regions; of other sites, too.
+#[must_use]
+pub fn site_names(recording: &Recording) -> Vec<String> {
+    let sites = Sites::new(recording, &mut Symbols::new());
+    let index = sites.index.into_iter().next().unwrap_or_default();
+    let name = |entry: usize| sites.entries[entry].name.clone();
+    index.into_iter().map(name).collect()
+}
+
 /// Identity of a site: its outlined function, which stays one where the
 /// function around it was inlined in several places; else the call that
 /// entered it.

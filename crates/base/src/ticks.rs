@@ -80,6 +80,13 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// A clock whose ticks are nanoseconds.
+    pub const NANOS: Self = Self {
+        zero: Ticks(0),
+        zero_unix_ns: 0,
+        nanos_per_tick: 1.0,
+    };
+
     /// Time of the reading `at`, relative to [`Clock::zero`].
     #[must_use]
     pub fn at(&self, at: Ticks) -> Nanos {

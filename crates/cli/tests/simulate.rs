@@ -49,9 +49,11 @@ fn a_file_is_replayed_on_each_number_of_nodes() {
     let published_s = 4.0 * 295.3e-6;
     assert!(fetches_s > published_s, "{fetches_s}");
     assert!(fetches_s < published_s * 1.7, "{fetches_s}");
+    assert_eq!(on_two["by_region"][0]["name"], "serial part");
+    assert_eq!(on_two["by_region"][0]["all"]["fetch_faults"], 4);
     let text = run(directory.path(), "simulate f.jsonl --net gige_amd --each");
     let text = text.succeeded().text();
-    for words in ["Speedup", "faults that fetch", "In barriers"] {
+    for words in ["Speedup", "faults that fetch", "In barriers", "serial part"] {
         assert!(text.contains(words), "{text}");
     }
 }
@@ -171,10 +173,11 @@ int main(void)
 /// memory that all nodes would write otherwise, each when it gets there.
 const FLAGS: [&str; 3] = ["-fopenmp", "-O1", "-Wl,-z,now"];
 
-const COUNTS: [&str; 12] = [
+const COUNTS: [&str; 13] = [
     "write_faults_local",
     "write_faults_remote",
     "fetch_faults",
+    "fetch_faults_locked",
     "pages_fetched",
     "diffs_made",
     "diffs_sent",
@@ -187,7 +190,7 @@ const COUNTS: [&str; 12] = [
 ];
 
 /// What an ordinary recording counts, by node, over all regions.
-fn ordinary(directory: &Path, how: &str, nodes: usize) -> Vec<[u64; 12]> {
+fn ordinary(directory: &Path, how: &str, nodes: usize) -> Vec<[u64; 13]> {
     let line = format!("record {how} --threads 1 --force -o ordinary -- ./program");
     run(directory, &line).succeeded();
     let json = run(directory, "--json regions ordinary").succeeded().json();
@@ -205,7 +208,7 @@ fn ordinary(directory: &Path, how: &str, nodes: usize) -> Vec<[u64; 12]> {
 }
 
 /// What the replay of a run's accesses counts.
-fn replayed(directory: &Path, how: &str, simulated: &str) -> Vec<[u64; 12]> {
+fn replayed(directory: &Path, how: &str, simulated: &str) -> Vec<[u64; 13]> {
     let line = format!("record {how} --accesses --force -o accesses -- ./program");
     let recorded = run(directory, &line);
     let nodes = how.split(' ').nth(1).unwrap();
@@ -223,7 +226,7 @@ fn replayed(directory: &Path, how: &str, simulated: &str) -> Vec<[u64; 12]> {
 /// recording: that it is there, and a notice of nothing.
 const ARRIVAL_BYTES: u64 = 17 + 8;
 
-fn is_same(replayed: &[u64; 12], ordinary: &[u64; 12]) -> bool {
+fn is_same(replayed: &[u64; 13], ordinary: &[u64; 13]) -> bool {
     let (bytes, counts) = replayed.split_last().unwrap();
     let (bytes_then, counts_then) = ordinary.split_last().unwrap();
     counts == counts_then && (*bytes_then..=bytes_then + ARRIVAL_BYTES).contains(bytes)
@@ -324,4 +327,140 @@ fn more_threads_are_told_from_fewer() {
     assert_eq!(json["points"][0]["nodes"], 64);
     run(directory, "simulate on-2 on-4 --net gige_amd --nodes 64").refused(1, "such as 2, 4 and 8");
     run(directory, "simulate on-2 on-2 --net gige_amd").refused(2, "two of these are of 2 threads");
+}
+
+/// Regions, and a loop that tells how much processor time it took.
+const WORKS: &str = r#"
+#include <omp.h>
+#include <stdio.h>
+#include <time.h>
+static volatile long page[40][512] __attribute__((aligned(4096)));
+static long now(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+    return at.tv_sec * 1000000000 + at.tv_nsec;
+}
+int main(void)
+{
+    long took[2] = {0, 0};
+#pragma omp parallel
+    page[omp_get_thread_num()][0] = 1;
+#pragma omp parallel
+    {
+        int me = omp_get_thread_num();
+        page[me + 2][0] = 1;
+        long began = now();
+        for (int i = 0; i < 3000000; i++)
+            page[me + 2][1] += i;
+        took[me] = now() - began;
+    }
+    printf("%ld\n", took[0] + took[1]);
+    return 0;
+}
+"#;
+
+#[test]
+fn work_behind_a_fault_counts_in_its_region() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    compile(directory, "program", WORKS, &["-fopenmp", "-O1", "-g"]);
+    let recorded = run(directory, "record --nodes 2 --accesses -o r -- ./program");
+    let worked: u64 = recorded.succeeded().text().trim().parse().unwrap();
+    let json = run(directory, "--json simulate r --net 10,1000")
+        .succeeded()
+        .json();
+    let regions = json["points"][1]["by_region"].as_array().unwrap();
+    let names: Vec<_> = regions
+        .iter()
+        .map(|region| region["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names[0], "serial part");
+    assert!(
+        names[1..].iter().all(|name| name.starts_with("program.c:")),
+        "{names:?}"
+    );
+    assert_eq!(names.len(), 3);
+    // The program's own reading lies inside ours.
+    assert!(regions[2]["all"]["work_ns"].as_u64().unwrap() >= worked);
+    assert!(regions[1]["all"]["work_ns"].as_u64().unwrap() < worked);
+}
+
+/// Five regions, then what the argument says.
+const ENDS: &str = r#"
+#include <omp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static long a[4096];
+static void *own(void *unused)
+{
+    for (int i = 0; i < 4096; i++)
+        a[i] += i;
+    return unused;
+}
+int main(int count, char **words)
+{
+    const char *what = count > 1 ? words[1] : "";
+    for (int round = 0; round < 5; round++) {
+#pragma omp parallel
+        a[omp_get_thread_num() * 600]++;
+    }
+    if (!strcmp(what, "own")) {
+        pthread_t thread;
+        pthread_create(&thread, 0, own, 0);
+        pthread_join(thread, 0);
+    }
+#pragma omp parallel
+    {
+        int me = omp_get_thread_num();
+        if (!strcmp(what, "race"))
+            for (int round = 0; round < 1000; round++)
+                a[7] += me;
+        if (me == 0 && !strcmp(what, "killed-0"))
+            raise(SIGKILL);
+        if (me == 1 && !strcmp(what, "killed-1"))
+            raise(SIGSEGV);
+        while (strstr(what, "killed"))
+            pause();
+    }
+    printf("ended\n");
+    return 0;
+}
+"#;
+
+/// However a program ends, what was recorded up to its last barrier is kept.
+#[test]
+fn what_was_accessed_is_kept_however_the_program_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    compile(directory, "program", ENDS, &["-fopenmp", "-O1", "-pthread"]);
+    for (what, code, said) in [
+        ("race", 0, ""),
+        (
+            "own",
+            70,
+            "accesses can be recorded of one thread on each node",
+        ),
+        ("killed-0", 128 + 9, "killed by signal 9"),
+        ("killed-1", 70, "killed by signal 11"),
+    ] {
+        for protocol in ["home", "homeless"] {
+            let line = format!(
+                "record --nodes 2 --dsm {protocol} --accesses --force -o r -- ./program {what}"
+            );
+            let ended = run(directory, &line);
+            assert_eq!(ended.in_words().code, Some(code), "{ended:?}");
+            assert!(ended.stderr.contains(said), "{ended:?}");
+            let kept = "the last that all nodes came to";
+            assert_eq!(ended.stderr.contains(kept), code != 0, "{ended:?}");
+            let simulated = run(directory, "--json simulate r --net gige_amd --nodes 2");
+            let json = simulated.succeeded().json();
+            let barriers = json["points"][0]["all"]["barriers"].as_u64().unwrap();
+            // Two for each region on each node.
+            assert!(barriers >= 20, "{what}: {barriers}");
+        }
+    }
 }

@@ -7,17 +7,15 @@
 //! writes there.
 
 use crate::sharing::Shared;
+use fathomp_accesses::{End, Permit, Permits, Run, Step, Writer};
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};
 use fathomp_dsm::{Access, Diff, PageBytes, PageRange};
-use fathomp_replay::{End, Permit, Permits, Run, Step, Writer};
-use fathomp_sys::clock::thread_cpu_ns;
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_sys::counters::os_thread_id;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Directory for what each node accesses, in the environment of a program whose
 /// accesses are recorded.
@@ -217,26 +215,20 @@ impl Watch {
         }
     }
 
-    /// The program synchronises: an interval ends, and another begins.
-    pub(crate) fn end_interval(
-        &mut self,
-        pages: &Pages,
-        work_ns: u64,
-        end: End,
-        order_bytes: u32,
-    ) -> Result<(), WatchError> {
+    /// The program synchronises: an interval ends, and another begins. What was touched
+    /// in it is not yet in `step`.
+    pub(crate) fn end_interval(&mut self, pages: &Pages, step: Step) -> Result<(), WatchError> {
         let runs = self.runs(pages)?;
         let mut noted: Vec<_> = self.touched.drain().map(|(page, _)| page).collect();
         noted.sort_unstable();
-        if end == End::Exit {
+        if step.end == End::Exit {
             // What is left to be done is the runtime's.
             noted.clear();
         }
         for range in fathomp_dsm::PageSet::from_sorted(&noted).ranges() {
             permit(pages, range.first(), range.len(), Permission::None)?;
         }
-        self.put(runs, work_ns, end, order_bytes)
-            .map_err(WatchError::Write)
+        self.put(runs, step).map_err(WatchError::Write)
     }
 
     /// The last interval has ended in another way than it seemed.
@@ -272,7 +264,7 @@ impl Watch {
         Ok(runs)
     }
 
-    fn put(&mut self, runs: Vec<Run>, work_ns: u64, end: End, order_bytes: u32) -> io::Result<()> {
+    fn put(&mut self, runs: Vec<Run>, step: Step) -> io::Result<()> {
         if let Some(last) = self.last.take() {
             self.out.step(last)?;
         }
@@ -288,13 +280,9 @@ impl Watch {
                 set
             }
         };
-        let step = Step {
-            set,
-            work_ns,
-            end,
-            order_bytes,
-        };
-        if end == End::Exit {
+        let step = Step { set, ..step };
+        if matches!(step.end, End::Barrier | End::Exit) {
+            // So much is kept, however the program ends.
             self.out.step(step)?;
             return self.out.0.flush();
         }
@@ -314,43 +302,4 @@ fn of(permission: Permission) -> Permit {
 fn permit(pages: &Pages, first: PageId, count: u32, what: Permission) -> Result<(), WatchError> {
     let permitted = pages.permit(first, count, what);
     permitted.map_err(WatchError::Permit)
-}
-
-/// Application time of the one thread, if accesses are recorded: the processor time between the runtime's
-/// doings, since nodes may share processors.
-#[derive(Debug)]
-pub(crate) struct Stopwatch {
-    since_ns: AtomicU64,
-    worked_ns: AtomicU64,
-}
-
-impl Stopwatch {
-    /// The thread has yet to begin.
-    pub(crate) fn new() -> Self {
-        Self {
-            // 0 is no time.
-            since_ns: AtomicU64::new(1),
-            worked_ns: AtomicU64::new(0),
-        }
-    }
-
-    /// The thread goes on with the application.
-    pub(crate) fn go_on(&self) {
-        self.since_ns.store(thread_cpu_ns(), Ordering::Relaxed);
-    }
-
-    /// The thread comes from the application.
-    pub(crate) fn stop(&self) {
-        let since_ns = self.since_ns.swap(0, Ordering::Relaxed);
-        if since_ns > 0 {
-            let passed_ns = thread_cpu_ns().saturating_sub(since_ns);
-            self.worked_ns.fetch_add(passed_ns, Ordering::Relaxed);
-        }
-    }
-
-    /// The thread comes from the application; its time since that was last asked for.
-    pub(crate) fn take_ns(&self) -> u64 {
-        self.stop();
-        self.worked_ns.swap(0, Ordering::Relaxed)
-    }
 }

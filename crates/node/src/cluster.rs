@@ -2,7 +2,7 @@
 
 use crate::memory;
 use crate::node::Node;
-use fathomp_base::NodeId;
+use fathomp_base::{NodeId, SiteId};
 use fathomp_omp::cluster::{Cell, Cluster};
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,8 +62,8 @@ impl Cluster for Node {
         Self::barrier(self, word)
     }
 
-    fn fork(&self, order: &[u8], _data: usize) {
-        self.give_order(order);
+    fn fork(&self, order: &[u8], site: SiteId) {
+        self.give_order(order, site);
     }
 
     fn next_order(&self) -> Option<Vec<u8>> {

@@ -33,6 +33,7 @@ pub mod races;
 pub mod sharing;
 mod slots;
 pub mod start;
+mod stopwatch;
 mod waits;
 mod window;
 

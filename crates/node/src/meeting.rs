@@ -1,6 +1,7 @@
 //! What nodes tell each other at a barrier beside the protocol's news: a word
 //! from each, or-ed, and node 0's order for the next region.
 
+use fathomp_base::SiteId;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What a barrier brought.
@@ -17,17 +18,22 @@ pub(crate) struct Outcome {
 pub(crate) struct Meetings {
     arrived: BTreeMap<u32, (u16, u64)>,
     order: Option<Vec<u8>>,
+    site: SiteId,
 }
 
 impl Meetings {
-    /// The next barrier that node 0 comes to brings this order.
-    pub(crate) fn give_order(&mut self, order: &[u8]) {
+    /// The next barrier that node 0 comes to brings this order, for the region at
+    /// `site`.
+    pub(crate) fn give_order(&mut self, order: &[u8], site: SiteId) {
         self.order = Some(order.to_vec());
+        self.site = site;
     }
 
-    /// Bytes of that order.
-    pub(crate) fn order_bytes(&self) -> usize {
-        self.order.as_ref().map_or(0, Vec::len)
+    /// Bytes of the order that the next barrier brings, if it brings one, and the
+    /// region's site.
+    pub(crate) fn order(&self) -> Option<(usize, SiteId)> {
+        let order = self.order.as_ref();
+        order.map(|order| (order.len(), self.site))
     }
 
     /// A node has come to barrier `epoch` with `word`. The outcome, if it is the
@@ -99,7 +105,8 @@ mod tests {
         assert_eq!(meetings.arrive(1, 4, 2), None);
         let first = meetings.arrive(0, 2, 2);
         assert_eq!(first.map(|o| o.word), Some(3));
-        meetings.give_order(&[7]);
+        meetings.give_order(&[7], SiteId(3));
+        assert_eq!(meetings.order(), Some((1, SiteId(3))));
         let second = meetings.arrive(1, 0, 2);
         assert_eq!(
             second,

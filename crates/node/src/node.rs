@@ -5,7 +5,6 @@
 //! answer looks for messages meanwhile and handles what it finds; the service
 //! thread handles messages when all others compute.
 
-use crate::accesses::Stopwatch;
 use crate::cells::{Asker, Cells};
 use crate::doing::Doing;
 use crate::engine::{Engine, Hands, Trouble, answer};
@@ -17,6 +16,7 @@ use crate::profile::Profile;
 use crate::quiet::{self, Quiet};
 use crate::races::Lookout;
 use crate::slots::{Place, Slot, Slots};
+use crate::stopwatch::Stopwatch;
 use crate::waits::Waits;
 use crate::window::Window;
 use fathomp_base::{NodeId, PageId, ThreadId};
@@ -518,6 +518,11 @@ impl Node {
 
     fn fetch(&self, page: PageId, access: Access) {
         let since = self.enter();
+        if let Some(stopwatch) = &self.stopwatch
+            && stopwatch.trapped(page)
+        {
+            return stopwatch.go_on();
+        }
         let before = self.begin_doing(Doing::Fetch);
         self.ask(|thread| {
             let asked = lock(&self.engine).fault(&self.hands(), thread, page, access);
@@ -528,6 +533,9 @@ impl Node {
         if let Some((thread, _)) = self.slots.mine() {
             let locked = before == Doing::HoldLock;
             self.profile.end_fault(thread, since, locked);
+        }
+        if let Some(stopwatch) = &self.stopwatch {
+            stopwatch.go_on_there();
         }
     }
 

@@ -3,9 +3,10 @@
 //!
 //!     cargo run --release -p fathomp-replay --example scale [NODES [BORDER_PAGES [ROUNDS]]]
 
+use fathomp_accesses::{Accesses, End, Run, Step, Thread};
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::{Access, Area, PageRange, Placement};
-use fathomp_replay::{Accesses, Costs, End, Homes, Run, Setting, Sharing, Step, Thread, replay};
+use fathomp_replay::{Costs, Homes, Setting, Sharing, replay};
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::local::Net;
 use std::time::Instant;
@@ -36,6 +37,7 @@ fn stencil(threads: u32, border: u32, rounds: u32) -> Option<Accesses> {
             work_ns: 1_000_000,
             end,
             order_bytes: 0,
+            region: 0,
         };
         let rounds = (0..2 * rounds).map(|round| step(round % 2, End::Barrier));
         Some(Thread {

@@ -1,6 +1,6 @@
 //! Where pages are at home on the cluster replayed on.
 
-use crate::accesses::{Accesses, End};
+use fathomp_accesses::{Accesses, End};
 use fathomp_base::NodeId;
 use fathomp_dsm::{Access, Area, Placement};
 use std::collections::BTreeMap;
@@ -171,7 +171,7 @@ impl Touch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accesses::{Run, Step, Thread};
+    use fathomp_accesses::{Run, Step, Thread};
     use fathomp_base::PageId;
     use fathomp_dsm::PageRange;
 
@@ -187,6 +187,7 @@ mod tests {
             work_ns: 0,
             end: if set == last { End::Exit } else { End::Barrier },
             order_bytes: 0,
+            region: 0,
         };
         Thread {
             sets: sets

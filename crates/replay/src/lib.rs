@@ -3,30 +3,22 @@
 //! nodes run, over a network that is arithmetic.
 //!
 //! Faults are not replayed: they are what one protocol with one placement of
-//! pages makes of a program's accesses. [`Accesses`] are the program's own
+//! pages makes of a program's accesses. [`fathomp_accesses::Accesses`] are the program's own
 //! ([decision 0040](../../../docs/decisions/0040-simulate-from-access-sets.md)).
 #![forbid(unsafe_code)]
 
-mod accesses;
-mod check;
 mod costs;
 mod desk;
 mod extrapolate;
-mod file;
 mod homes;
 mod memory;
 mod outcome;
-mod permits;
 mod setting;
 mod world;
 
-pub use accesses::{Accesses, End, Run, Step, Thread};
-pub use check::AccessError;
 pub use costs::{Costs, Prices};
 pub use extrapolate::{ExtrapolateError, extrapolate};
-pub use file::{ReadError, SCHEMA, VERSION, Writer, read, write};
 pub use homes::Homes;
-pub use outcome::{NodeOutcome, Outcome};
-pub use permits::{Permit, Permits};
+pub use outcome::{NodeOutcome, Outcome, RegionOutcome};
 pub use setting::{Setting, Sharing};
 pub use world::{ReplayError, replay};

@@ -1,7 +1,7 @@
 //! A node's pages without their content: what threads may do to them, and how much
 //! they changed.
 
-use crate::permits::{Permit, Permits};
+use fathomp_accesses::{Permit, Permits};
 use fathomp_base::{PAGE_BYTES, PageId};
 use fathomp_dsm::{Access, Content, Diff, Interval, PageRange, PageSet, Protection};
 use std::collections::HashMap;
@@ -115,18 +115,22 @@ impl Memory {
             .ok_or(Nonsense("a diff without a twin"))
     }
 
-    pub(crate) fn diff(&mut self, pages: PageRange) -> Result<(), Nonsense> {
+    /// Makes the diffs of pages; how many bytes they have together.
+    pub(crate) fn diff(&mut self, pages: PageRange) -> Result<u32, Nonsense> {
+        let mut all = 0_u32;
         for page in pages.iter() {
             let bytes = self.compare(page)?;
             self.diffs.insert(page, bytes);
+            all = all.saturating_add(bytes);
         }
-        Ok(())
+        Ok(all)
     }
 
-    pub(crate) fn keep(&mut self, page: PageId, interval: Interval) -> Result<(), Nonsense> {
+    /// Makes the diff of a page; how many bytes it has.
+    pub(crate) fn keep(&mut self, page: PageId, interval: Interval) -> Result<u32, Nonsense> {
         let bytes = self.compare(page)?;
         self.kept.insert((page, interval), bytes);
-        Ok(())
+        Ok(bytes)
     }
 
     pub(crate) fn forget(&mut self) {

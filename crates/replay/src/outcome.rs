@@ -1,6 +1,8 @@
 //! What a replay counted.
 
 use fathomp_trace::dsm::DsmCounts;
+use std::iter::Sum;
+use std::ops::AddAssign;
 
 /// What happened at a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,21 +24,56 @@ pub struct Outcome {
     pub time_ns: u64,
     /// By node.
     pub nodes: Vec<NodeOutcome>,
+    /// By region, the part outside of regions first.
+    pub regions: Vec<RegionOutcome>,
     /// Events that it took.
     pub events: u64,
+}
+
+/// What happened in a region, or outside of all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RegionOutcome {
+    /// Its site in the recording; 0 outside of all, or if it is not known.
+    pub site: u32,
+    /// Times it was gone through.
+    pub instances: u64,
+    /// Time of the first thread in it.
+    pub time_ns: u64,
+    /// At all nodes.
+    pub all: NodeOutcome,
 }
 
 impl Outcome {
     /// The sum over all nodes.
     #[must_use]
     pub fn all(&self) -> NodeOutcome {
-        let mut all = NodeOutcome::default();
-        for node in &self.nodes {
-            all.counts += &node.counts;
-            all.messages += node.messages;
-            all.handling_ns += node.handling_ns;
-            all.work_ns += node.work_ns;
-        }
-        all
+        self.nodes.iter().sum()
+    }
+}
+
+impl AddAssign<&Self> for NodeOutcome {
+    fn add_assign(&mut self, more: &Self) {
+        self.counts += &more.counts;
+        self.messages += more.messages;
+        self.handling_ns += more.handling_ns;
+        self.work_ns += more.work_ns;
+    }
+}
+
+impl<'a> Sum<&'a Self> for NodeOutcome {
+    fn sum<I: Iterator<Item = &'a Self>>(all: I) -> Self {
+        all.fold(Self::default(), |mut sum, more| {
+            sum += more;
+            sum
+        })
+    }
+}
+
+/// Two regions that are to be one.
+impl AddAssign<&Self> for RegionOutcome {
+    fn add_assign(&mut self, more: &Self) {
+        self.instances += more.instances;
+        self.time_ns += more.time_ns;
+        self.all += &more.all;
     }
 }

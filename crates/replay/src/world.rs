@@ -7,21 +7,23 @@
 mod act;
 mod meet;
 mod queue;
+mod regions;
 mod thread;
 
-use crate::accesses::Accesses;
 use crate::desk::Desk;
 use crate::homes;
 use crate::memory::Memory;
 use crate::outcome::{NodeOutcome, Outcome};
 use crate::setting::{Setting, Sharing};
 use act::Tally;
+use fathomp_accesses::Accesses;
 use fathomp_base::NodeId;
 use fathomp_dsm::home::{self, Home};
 use fathomp_dsm::homeless::{self, Homeless};
 use fathomp_dsm::{Action, AreaError, Input, Protocol, Violation};
 use meet::Meeting;
 use queue::{Event, Parcel, Queue};
+use regions::{OUTSIDE, Regions};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
 use thread::Runner;
@@ -123,7 +125,17 @@ struct Node<P: Protocol<Size>> {
     waiting: VecDeque<(NodeId, Parcel<P::Incoming>)>,
     /// It handles a message.
     busy: bool,
-    outcome: NodeOutcome,
+    /// The region that it is in.
+    region: usize,
+    /// By region.
+    outcomes: Vec<NodeOutcome>,
+}
+
+impl<P: Protocol<Size>> Node<P> {
+    /// What is counted in the region that it is in.
+    fn outcome(&mut self) -> &mut NodeOutcome {
+        &mut self.outcomes[self.region]
+    }
 }
 
 struct World<'a, P: Protocol<Size>> {
@@ -134,6 +146,7 @@ struct World<'a, P: Protocol<Size>> {
     /// By node: until when its link is busy outwards and inwards.
     links: Vec<[AtomicU64; 2]>,
     queue: Queue<P::Incoming>,
+    regions: Regions,
     desk: Desk,
     actions: Vec<Action<P::Outgoing, Size>>,
     /// A message as bytes, to know how many they are.
@@ -150,6 +163,7 @@ impl<'a, P: Protocol<Size>> World<'a, P> {
         let runners: Vec<_> = (0..threads)
             .map(|thread| Runner::new(homes::node_of(thread, threads, setting.nodes)))
             .collect();
+        let regions = Regions::of(accesses.threads.first());
         let mut nodes = Vec::with_capacity(usize::from(setting.nodes));
         for me in (0..setting.nodes).map(NodeId) {
             let first = runners.partition_point(|runner| runner.node < me);
@@ -163,7 +177,8 @@ impl<'a, P: Protocol<Size>> World<'a, P> {
                 meeting: Meeting::default(),
                 waiting: VecDeque::new(),
                 busy: false,
-                outcome: NodeOutcome::default(),
+                region: OUTSIDE,
+                outcomes: vec![NodeOutcome::default(); regions.count()],
             });
         }
         Ok(Self {
@@ -173,6 +188,7 @@ impl<'a, P: Protocol<Size>> World<'a, P> {
             nodes,
             runners,
             queue: Queue::default(),
+            regions,
             desk: Desk::default(),
             actions: Vec::new(),
             bytes: Vec::new(),
@@ -219,11 +235,14 @@ impl<'a, P: Protocol<Size>> World<'a, P> {
             clock_ns = clock_ns.saturating_add(self.setting.costs.message_ns);
         }
         match parcel {
-            Parcel::Protocol(message) => {
+            Parcel::Protocol { message, carries } => {
+                if carries {
+                    clock_ns = clock_ns.saturating_add(self.setting.costs.content_ns);
+                }
                 let mut tally = Tally::default();
                 let input = Input::Message { from, message };
                 self.step(to, input, &mut clock_ns, &mut tally)?;
-                tally.close(&mut self.nodes[usize::from(to.0)].outcome.counts);
+                tally.close(&mut self.nodes[usize::from(to.0)].outcome().counts);
             }
             Parcel::Arrived(epoch) => self.arrived(epoch, clock_ns),
             Parcel::Passed => self.passed(to, clock_ns),
@@ -236,7 +255,7 @@ impl<'a, P: Protocol<Size>> World<'a, P> {
             Parcel::Answer(thread) => self.answered(thread, clock_ns)?,
         }
         let node = &mut self.nodes[usize::from(to.0)];
-        node.outcome.handling_ns += clock_ns - now_ns;
+        node.outcome().handling_ns += clock_ns - now_ns;
         if clock_ns > now_ns || !node.waiting.is_empty() {
             node.busy = true;
             self.queue.push(clock_ns, Event::Free(to));
@@ -259,10 +278,16 @@ impl<'a, P: Protocol<Size>> World<'a, P> {
             }
         }
         let ends = self.runners.iter().filter_map(|runner| runner.exit_ns);
-        let nodes = self.nodes.into_iter().map(|node| node.outcome);
+        let mut regions = self.regions.outcomes();
+        for (number, region) in regions.iter_mut().enumerate() {
+            let nodes = self.nodes.iter().map(|node| &node.outcomes[number]);
+            region.all = nodes.sum();
+        }
+        let nodes = self.nodes.iter().map(|node| node.outcomes.iter().sum());
         Ok(Outcome {
             time_ns: ends.max().unwrap_or(0),
             nodes: nodes.collect(),
+            regions,
             events: self.queue.pushed(),
         })
     }

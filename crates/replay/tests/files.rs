@@ -4,9 +4,10 @@
 mod common;
 
 use common::{HOME, HOMELESS, program, read, setting, thread, write};
+use fathomp_accesses::{AccessError, Accesses, End, ReadError, Run};
 use fathomp_base::PageId;
 use fathomp_dsm::{Access, PageRange};
-use fathomp_replay::{AccessError, Accesses, End, ReadError, Run, replay};
+use fathomp_replay::replay;
 use proptest::prelude::*;
 
 fn sample() -> Accesses {
@@ -26,23 +27,24 @@ fn sample() -> Accesses {
     };
     let mut accesses = program(12, vec![one(0), one(4)]);
     accesses.threads[0].steps[2].order_bytes = 77;
+    accesses.threads[0].steps[2].region = 5;
     accesses
 }
 
 fn text(accesses: &Accesses) -> String {
     let mut bytes = Vec::new();
-    fathomp_replay::write(accesses, &mut bytes).unwrap();
+    fathomp_accesses::write(accesses, &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
 }
 
 fn error(text: &str) -> ReadError {
-    fathomp_replay::read(text.as_bytes()).unwrap_err()
+    fathomp_accesses::read(text.as_bytes()).unwrap_err()
 }
 
 #[test]
 fn what_is_written_comes_back() {
     let accesses = sample();
-    let again = fathomp_replay::read(text(&accesses).as_bytes()).unwrap();
+    let again = fathomp_accesses::read(text(&accesses).as_bytes()).unwrap();
     assert_eq!(again, accesses);
 }
 
@@ -52,7 +54,7 @@ fn a_file_cut_anywhere_is_refused() {
     // Without the last newline it is whole.
     for end in 0..text.len() - 1 {
         assert!(
-            fathomp_replay::read(&text.as_bytes()[..end]).is_err(),
+            fathomp_accesses::read(&text.as_bytes()[..end]).is_err(),
             "{end}"
         );
     }
@@ -74,6 +76,23 @@ fn a_file_cut_anywhere_is_refused() {
             threads: 2
         }
     ));
+}
+
+#[test]
+fn what_a_program_accessed_that_ended_in_its_midst_is_kept_to_the_last_barrier() {
+    let text = text(&sample());
+    let lines: Vec<_> = text.lines().collect();
+    let second = lines.iter().position(|l| *l == "{\"thread\":1}").unwrap();
+    for end in second + 1..=lines.len() {
+        let kept = lines[..end].join("\n");
+        let (accesses, barriers) = fathomp_accesses::read_cut(kept.as_bytes()).unwrap();
+        let passed = lines[second..end].iter().any(|l| l.contains("barrier"));
+        assert_eq!(barriers, usize::from(passed), "{end}");
+        let work_ns = if passed { 2 * 1510 } else { 0 };
+        assert_eq!(accesses.work_ns(), work_ns, "{end}");
+    }
+    let one_thread = lines[..second].join("\n");
+    assert!(fathomp_accesses::read_cut(one_thread.as_bytes()).is_err());
 }
 
 #[test]
@@ -121,7 +140,7 @@ fn what_is_wrong_is_said() {
     for nothing in ["", "\n", "hello", "[1]", "{}", "\u{0}"] {
         assert!(matches!(error(nothing), ReadError::Schema), "{nothing}");
     }
-    let not_text = fathomp_replay::read(&[b"{\"schema\"", &[0xff, 0xfe][..]].concat()[..]);
+    let not_text = fathomp_accesses::read(&[b"{\"schema\"", &[0xff, 0xfe][..]].concat()[..]);
     assert!(matches!(not_text, Err(ReadError::Io { line: 1, .. })));
 }
 
@@ -158,7 +177,7 @@ proptest! {
     fn any_bytes_are_read_or_refused(lines in prop::collection::vec("[ -~]{0,60}", 0..6), good in 0..8_usize) {
         let sample = text(&sample());
         let kept: Vec<_> = sample.lines().take(good).map(str::to_owned).chain(lines).collect();
-        if let Ok(accesses) = fathomp_replay::read(kept.join("\n").as_bytes()) {
+        if let Ok(accesses) = fathomp_accesses::read(kept.join("\n").as_bytes()) {
             prop_assert_eq!(accesses.check(), Ok(()));
         }
     }

@@ -3,9 +3,10 @@
 mod common;
 
 use common::{HOME, PLAIN, read, setting, thread, write};
+use fathomp_accesses::{Accesses, End, Run, Step};
 use fathomp_base::NodeId;
 use fathomp_dsm::{Area, Placement};
-use fathomp_replay::{Accesses, End, ExtrapolateError, Run, Step, extrapolate, replay};
+use fathomp_replay::{ExtrapolateError, extrapolate, replay};
 
 const PAGES: u32 = 1024;
 

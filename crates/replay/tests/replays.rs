@@ -3,9 +3,10 @@
 mod common;
 
 use common::{HOME, HOMELESS, PLAIN, program, read, setting, thread, write};
+use fathomp_accesses::{Accesses, End};
 use fathomp_base::NodeId;
 use fathomp_dsm::{Area, Placement};
-use fathomp_replay::{Accesses, Costs, End, Homes, ReplayError, Setting, replay};
+use fathomp_replay::{Costs, Homes, ReplayError, Setting, replay};
 use fathomp_trace::dsm::DsmCount;
 
 fn count(accesses: &Accesses, setting: &Setting, of: DsmCount) -> Vec<u64> {
@@ -285,4 +286,63 @@ fn clusters_that_cannot_be_are_refused() {
         .unwrap_err()
         .to_string();
     assert!(said.contains("record on 3 nodes"), "{said}");
+}
+
+#[test]
+fn what_happens_is_told_by_region() {
+    // The first region is gone through twice; thread 1 comes once more for work.
+    let work = |ns| (&[][..], ns, End::Barrier);
+    let rounds = [(9, 5000), (7, 100_000), (9, 5000)];
+    let mut first = Vec::new();
+    let mut second = Vec::new();
+    let page = [write(0, 1, 24)];
+    for (_, work_ns) in rounds {
+        first.extend([work(1000), work(work_ns)]);
+        second.extend([work(0), (&page[..], 0, End::Barrier)]);
+    }
+    first.push((&[], 300, End::Exit));
+    second.push((&[], 0, End::Barrier));
+    second.push((&[], 0, End::Exit));
+    let mut accesses = program(1, vec![thread(&first), thread(&second)]);
+    for (round, (region, _)) in rounds.into_iter().enumerate() {
+        let fork = &mut accesses.threads[0].steps[2 * round];
+        (fork.order_bytes, fork.region) = (168, region);
+    }
+    let outcome = replay(&accesses, &setting(2, PLAIN)).unwrap();
+    let regions: Vec<_> = outcome
+        .regions
+        .iter()
+        .map(|r| (r.site, r.instances))
+        .collect();
+    assert_eq!(regions, [(0, 4), (9, 2), (7, 1)]);
+    let [outside, nine, seven] = &outcome.regions[..] else {
+        panic!("{regions:?}");
+    };
+    let works = [outside, nine, seven].map(|region| region.all.work_ns);
+    assert_eq!(works, [3300, 10_000, 100_000]);
+    assert_eq!(nine.all.counts[DsmCount::FetchFaults], 1);
+    assert_eq!(nine.all.counts[DsmCount::WriteFaultsRemote], 1);
+    assert_eq!(seven.all.counts[DsmCount::WriteFaultsRemote], 1);
+    assert_eq!(outside.time_ns, 3300);
+    assert!(seven.time_ns > 100_000);
+    let times = outcome.regions.iter().map(|region| region.time_ns);
+    assert_eq!(times.sum::<u64>(), outcome.time_ns);
+    let messages = outcome.regions.iter().map(|region| region.all.messages);
+    assert_eq!(messages.sum::<u64>(), outcome.all().messages);
+}
+
+#[test]
+fn pages_fetched_with_a_lock_held_are_told_apart() {
+    let locked = [write(0, 2, 24)];
+    let each = thread(&[
+        (&[read(4, 1)], 0, End::Acquire(1)),
+        (&locked, 0, End::Release(1)),
+        (&[read(5, 1)], 0, End::Barrier),
+        (&[], 0, End::Exit),
+    ]);
+    let accesses = program(6, vec![each.clone(), each]);
+    let outcome = replay(&accesses, &setting(2, PLAIN)).unwrap();
+    let [fetches, held] = [DsmCount::FetchFaults, DsmCount::FetchFaultsLocked]
+        .map(|count| outcome.nodes[1].counts[count]);
+    assert_eq!((fetches, held), (4, 2));
 }

@@ -43,7 +43,8 @@ pub(crate) fn tick(ns: f64) -> String {
 }
 
 /// A share of one as a percentage: `31 %`, `0.4 %`, `< 0.1 %`.
-pub(crate) fn percent(share: f64) -> String {
+#[must_use]
+pub fn percent(share: f64) -> String {
     if !share.is_finite() {
         return NOTHING.to_owned();
     }

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufRead as _, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 /// Directory for each node's part, in the program's environment
@@ -44,13 +44,11 @@ pub(super) fn join(request: &Request<'_>) -> Result<Option<String>, Failure> {
     let parts = || (0..request.cluster.nodes).map(|node| part(directory, node));
     output::stream_file(&whole, |out| {
         for part in parts() {
-            let copied = File::open(&part).and_then(|mut part| io::copy(&mut part, out));
+            let copied = File::open(&part).and_then(|part| copy_lines(part, out));
             match copied {
                 // A program that never began has no parts.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                copied => {
-                    copied.map_err(|error| Failure::unwritable(&whole, &error))?;
-                }
+                copied => copied.map_err(|error| Failure::unwritable(&whole, &error))?,
             }
         }
         Ok(())
@@ -59,12 +57,36 @@ pub(super) fn join(request: &Request<'_>) -> Result<Option<String>, Failure> {
         // What is left over does no harm.
         let _ = fs::remove_file(part);
     }
-    let read = File::open(&whole).map(io::BufReader::new);
-    let read = read.map_err(|error| Failure::unwritable(&whole, &error))?;
-    Ok(fathomp_replay::read(read).err().map(|error| {
-        format!(
-            "What was accessed cannot be replayed: {}; the program may have ended in its midst.",
-            Failure::of(&error).sentence
-        )
-    }))
+    let open = || {
+        let file = File::open(&whole).map(BufReader::new);
+        file.map_err(|error| Failure::unwritable(&whole, &error))
+    };
+    let Err(error) = fathomp_accesses::read(open()?) else {
+        return Ok(None);
+    };
+    let why = Failure::of(&error).sentence;
+    let kept = fathomp_accesses::read_cut(open()?);
+    let Ok((kept, barriers @ 1..)) = kept else {
+        return Ok(Some(format!(
+            "What was accessed cannot be replayed: {why}; the program may have ended in its midst."
+        )));
+    };
+    output::stream_file(&whole, |out| {
+        let written = fathomp_accesses::write(&kept, out);
+        written.map_err(|error| Failure::unwritable(&whole, &error))
+    })?;
+    Ok(Some(format!(
+        "What was accessed is kept up to barrier {barriers}, the last that all nodes came to: {why}."
+    )))
+}
+
+/// Copies whole lines: the last one may be cut off.
+fn copy_lines(from: File, to: &mut dyn Write) -> io::Result<()> {
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    while from.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
+        to.write_all(&line)?;
+        line.clear();
+    }
+    Ok(())
 }

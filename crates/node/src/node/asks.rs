@@ -10,9 +10,9 @@ use crate::meeting::Outcome;
 use crate::memory::{self, Released};
 use crate::profile::Since;
 use crate::races::Found;
-use fathomp_base::NodeId;
+use fathomp_accesses::{End, Step};
+use fathomp_base::{NodeId, SiteId};
 use fathomp_dsm::{LockId, Operation};
-use fathomp_replay::End;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::Pages;
 use fathomp_trace::dsm::DsmCount;
@@ -67,14 +67,21 @@ impl Node {
         };
         let _inside = deferral::enter();
         let work_ns = stopwatch.take_ns();
-        let order_bytes = match end {
-            End::Barrier => lock(&self.meetings).order_bytes(),
-            _ => 0,
+        let order = match end {
+            End::Barrier => lock(&self.meetings).order(),
+            _ => None,
         };
-        let order_bytes = u32::try_from(order_bytes).unwrap_or(u32::MAX);
+        let (order_bytes, site) = order.unwrap_or_default();
+        let step = Step {
+            set: 0,
+            work_ns,
+            end,
+            order_bytes: u32::try_from(order_bytes).unwrap_or(u32::MAX),
+            region: site.0,
+        };
         let mut engine = lock(&self.engine);
         if let Some(watch) = engine.watch() {
-            let ended = watch.end_interval(&self.pages, work_ns, end, order_bytes);
+            let ended = watch.end_interval(&self.pages, step);
             self.must(ended.map_err(Trouble::from));
         }
     }
@@ -301,9 +308,9 @@ impl Node {
         self.text.iter().any(|range| range.contains(&address))
     }
 
-    pub(crate) fn give_order(&self, order: &[u8]) {
+    pub(crate) fn give_order(&self, order: &[u8], site: SiteId) {
         let _inside = deferral::enter();
-        lock(&self.meetings).give_order(order);
+        lock(&self.meetings).give_order(order, site);
     }
 
     pub(crate) fn next_order(&self) -> Option<Vec<u8>> {

@@ -3,8 +3,8 @@
 use super::{LOOK_AFTER, Node, SPIN, lock};
 use crate::doing::Doing;
 use crate::frame::Frame;
+use fathomp_accesses::End;
 use fathomp_base::NodeId;
-use fathomp_replay::End;
 use fathomp_sys::cluster::{deferral, process};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

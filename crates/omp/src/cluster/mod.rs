@@ -25,7 +25,7 @@ pub use region::{dismiss, serve};
 use crate::parallel::LARGEST_TEAM;
 use crate::sync::Names;
 use blocks::Blocks;
-use fathomp_base::NodeId;
+use fathomp_base::{NodeId, SiteId};
 use fathomp_sys::outlined::Outlined;
 use fathomp_sys::static_ref::AtomicRef;
 use memory::Lent;
@@ -65,9 +65,9 @@ pub trait Cluster: Sync {
     /// vanish.
     fn barrier(&self, word: u64) -> u64;
 
-    /// Node 0, right before a barrier: the other nodes get `order` with it.
-    /// They will need the program's memory at `data` first.
-    fn fork(&self, order: &[u8], data: usize);
+    /// Node 0, right before a barrier: the other nodes get `order` with it, for the
+    /// region at `site` if it is recorded.
+    fn fork(&self, order: &[u8], site: SiteId);
 
     /// On the other nodes, after a barrier: the order that came with it.
     fn next_order(&self) -> Option<Vec<u8>>;

@@ -7,6 +7,7 @@ use crate::parallel::{self, Fork};
 use crate::task;
 use crate::team::Team;
 use crate::worker::current;
+use fathomp_base::SiteId;
 use fathomp_sys::outlined::Outlined;
 use fathomp_trace::now;
 use std::sync::PoisonError;
@@ -129,7 +130,8 @@ impl Nodes {
             return;
         }
         let order = Order::Region(Region::new(fork, team, icvs)).encode();
-        cluster.fork(&order, fork.data.0);
+        let site = SiteId(team.dock.site.load(Ordering::Relaxed));
+        cluster.fork(&order, site);
         cluster.barrier(0);
     }
 
@@ -251,7 +253,7 @@ pub fn serve() {
 /// Node 0, outside of all regions: the other nodes return from [`serve`].
 pub fn dismiss() {
     if let Some(nodes) = installed().filter(|nodes| nodes.cluster.node() == 0) {
-        nodes.cluster.fork(&Order::Leave.encode(), 0);
+        nodes.cluster.fork(&Order::Leave.encode(), SiteId::SERIAL);
         nodes.cluster.barrier(0);
     }
 }

@@ -3,6 +3,7 @@
 //! data lie in that mapping, too: nothing else is shared, so a runtime that
 //! relied on anything else would fail the tests.
 
+use fathomp_base::SiteId;
 use fathomp_omp::cluster::{Cell, Cluster, dismiss, install, serve};
 use std::cell::Cell as OwnCell;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::SeqCst};
@@ -204,7 +205,7 @@ impl Cluster for Mock {
         shared.words[parity].load(SeqCst)
     }
 
-    fn fork(&self, order: &[u8], _data: usize) {
+    fn fork(&self, order: &[u8], _site: SiteId) {
         if self.node != 0 {
             fail("only node 0 gives orders");
         }

@@ -9,7 +9,7 @@ mod fit;
 mod places;
 mod shape;
 
-use crate::accesses::{Accesses, End, Run, Step, Thread};
+use fathomp_accesses::{Accesses, End, Run, Step, Thread};
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::{Access, Area, Diff, PageRange, Placement};
 use fit::{Basis, Law, Observed};

@@ -2,7 +2,7 @@
 //! memory.
 
 use super::places::{Places, Space};
-use crate::accesses::Run;
+use fathomp_accesses::Run;
 use fathomp_dsm::Access;
 use std::collections::BTreeMap;
 

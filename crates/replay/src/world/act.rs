@@ -2,6 +2,7 @@
 
 use super::queue::{Event, Parcel};
 use super::{ReplayError, Size, World};
+use crate::costs::Costs;
 use crate::desk::HEAD_BYTES;
 use crate::memory::Nonsense;
 use fathomp_base::{NodeId, ThreadId};
@@ -25,10 +26,11 @@ impl Tally {
         self.counts[count] += u64::from(number);
     }
 
-    /// The step was a fault's.
-    pub(super) fn of_fault(&mut self) {
+    /// The step was a fault's, of a thread with a lock or without one.
+    pub(super) fn of_fault(&mut self, locked: bool) {
         if !self.resumed {
             self.add(DsmCount::FetchFaults, 1);
+            self.add(DsmCount::FetchFaultsLocked, u32::from(locked));
         } else if self.writable && !self.twinned {
             self.add(DsmCount::WriteFaultsLocal, 1);
         }
@@ -98,15 +100,19 @@ impl<P: Protocol<Size>> World<'_, P> {
             }
             Action::Diff(pages) => {
                 tally.add(DsmCount::DiffsMade, pages.len());
-                takes(costs.diff_ns, pages.len());
-                memory.diff(pages)?;
+                let bytes = memory.diff(pages)?;
+                takes(Costs::of_diffs(costs.diff_ns, pages.len(), bytes), 1);
             }
             Action::Keep(page, interval) => {
                 tally.add(DsmCount::DiffsMade, 1);
-                takes(costs.diff_ns, 1);
-                memory.keep(page, interval)?;
+                let bytes = memory.keep(page, interval)?;
+                takes(Costs::of_diffs(costs.diff_ns, 1, bytes), 1);
             }
-            Action::Reapply(..) => takes(costs.apply_ns, 1),
+            Action::Reapply(page, interval) => {
+                let bytes = memory.content_bytes(Content::Kept(page, interval));
+                let bytes = bytes.unwrap_or(0);
+                takes(Costs::of_diffs(costs.apply_ns, 1, bytes), 1);
+            }
             Action::Forget => memory.forget(),
             Action::DropTwin(page) => memory.drop_twin(page),
             Action::Install(..) => tally.add(DsmCount::PagesFetched, 1),
@@ -115,9 +121,9 @@ impl<P: Protocol<Size>> World<'_, P> {
                 takes(costs.twin_ns, 1);
                 memory.twin(page);
             }
-            Action::Apply(..) => {
+            Action::Apply(_, bytes) => {
                 tally.add(DsmCount::DiffsApplied, 1);
-                takes(costs.apply_ns, 1);
+                takes(Costs::of_diffs(costs.apply_ns, 1, bytes), 1);
             }
             // Only where nodes take pages by themselves.
             Action::Open(_) | Action::Close(_) => {}
@@ -157,9 +163,10 @@ impl<P: Protocol<Size>> World<'_, P> {
         }
         let memory = &mut self.nodes[usize::from(from.0)].memory;
         let bytes = &mut self.bytes;
-        let mut missing = false;
+        let (mut missing, mut carries) = (false, false);
         bytes.clear();
         P::encode(&message, bytes, |content, bytes| {
+            carries = true;
             match content {
                 Content::Page(_) => tally.add(DsmCount::PagesServed, 1),
                 Content::Diff(_) => tally.add(DsmCount::DiffsSent, 1),
@@ -180,7 +187,8 @@ impl<P: Protocol<Size>> World<'_, P> {
         });
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         let length = length.saturating_add(HEAD_BYTES);
-        self.post(from, to, Parcel::Protocol(message), length, clock_ns);
+        let parcel = Parcel::Protocol { message, carries };
+        self.post(from, to, parcel, length, clock_ns);
         Ok(())
     }
 
@@ -197,7 +205,7 @@ impl<P: Protocol<Size>> World<'_, P> {
         let arrival_ns = if from == to {
             clock_ns
         } else {
-            let outcome = &mut self.nodes[usize::from(from.0)].outcome;
+            let outcome = self.nodes[usize::from(from.0)].outcome();
             outcome.messages += 1;
             outcome.counts[DsmCount::BytesSent] += u64::from(bytes);
             let [outwards, _] = &self.links[usize::from(from.0)];

@@ -1,6 +1,7 @@
 //! Barriers, and what goes through node 0 beside the protocol.
 
 use super::queue::Parcel;
+use super::regions::OUTSIDE;
 use super::thread::At;
 use super::{ReplayError, Size, World};
 use crate::desk::{ANSWER_BYTES, ARRIVED_BYTES, ASK_BYTES, PASSED_BYTES, PUT_BYTES, Wish};
@@ -38,6 +39,12 @@ impl<P: Protocol<Size>> World<'_, P> {
         }
         let epoch = node.meeting.epoch;
         if me == DESK {
+            // A region begins when the first thread asks for it.
+            let next = self.regions.behind(epoch + 1);
+            if node.region == OUTSIDE && next != OUTSIDE {
+                node.region = next;
+                self.regions.enter(next, now_ns);
+            }
             self.arrived(epoch, now_ns);
         } else {
             self.post(me, DESK, Parcel::Arrived(epoch), ARRIVED_BYTES, now_ns);
@@ -86,8 +93,10 @@ impl<P: Protocol<Size>> World<'_, P> {
             epoch: node.meeting.epoch + 1,
             ..Meeting::default()
         };
-        node.outcome.counts[DsmCount::Barriers] += 1;
+        node.outcome().counts[DsmCount::Barriers] += 1;
+        node.region = self.regions.behind(node.meeting.epoch);
         if at == DESK {
+            self.regions.enter(node.region, clock_ns);
             self.desk.pass(node.meeting.epoch);
         }
         for thread in node.threads.clone() {

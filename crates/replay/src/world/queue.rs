@@ -9,8 +9,8 @@ use std::collections::BinaryHeap;
 /// A message between nodes.
 #[derive(Debug)]
 pub(super) enum Parcel<M> {
-    /// Of the protocol.
-    Protocol(M),
+    /// Of the protocol; whether it carries pages or diffs.
+    Protocol { message: M, carries: bool },
     /// To node 0: I have come to that barrier.
     Arrived(u32),
     /// From node 0: all have.

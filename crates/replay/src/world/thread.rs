@@ -5,9 +5,10 @@
 
 use super::act::Tally;
 use super::queue::Event;
+use super::regions::OUTSIDE;
 use super::{ReplayError, Size, World};
-use crate::accesses::End;
 use crate::desk::Wish;
+use fathomp_accesses::End;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::{Access, Input, LockId, Operation, Protocol};
 use fathomp_trace::dsm::DsmCount;
@@ -56,6 +57,8 @@ pub(super) struct Runner {
     since_ns: u64,
     /// What it asked for has been done, but something is to be done behind it.
     then_flush: bool,
+    /// Locks that it holds.
+    locks: u32,
     pub(super) barriers: u32,
     pub(super) exit_ns: Option<u64>,
 }
@@ -74,6 +77,7 @@ impl Runner {
             at: At::Work,
             since_ns: 0,
             then_flush: false,
+            locks: 0,
             barriers: 0,
             exit_ns: None,
         }
@@ -129,7 +133,7 @@ impl<P: Protocol<Size>> World<'_, P> {
             (runner.run, runner.page) = (0, 0);
             runner.work_ns = step.work_ns;
             runner.accesses = runs.iter().map(|run| u64::from(run.pages.len())).sum();
-            node.outcome.work_ns += step.work_ns;
+            node.outcome().work_ns += step.work_ns;
         }
         while let Some(run) = runs.get(runner.run) {
             let page = PageId(run.pages.first().0 + runner.page);
@@ -172,7 +176,7 @@ impl<P: Protocol<Size>> World<'_, P> {
             return Ok(());
         }
         (runner.at, runner.since_ns) = (At::Fault, now_ns);
-        let node = runner.node;
+        let (node, locked) = (runner.node, runner.locks > 0);
         let mut clock_ns = now_ns.saturating_add(self.setting.costs.trap_ns);
         let fault = Input::Fault {
             thread: self.id_of(thread),
@@ -181,8 +185,8 @@ impl<P: Protocol<Size>> World<'_, P> {
         };
         let mut tally = Tally::default();
         self.step(node, fault, &mut clock_ns, &mut tally)?;
-        tally.of_fault();
-        tally.close(&mut self.nodes[usize::from(node.0)].outcome.counts);
+        tally.of_fault(locked);
+        tally.close(&mut self.nodes[usize::from(node.0)].outcome().counts);
         Ok(())
     }
 
@@ -193,6 +197,9 @@ impl<P: Protocol<Size>> World<'_, P> {
             End::Exit => {
                 runner.exit_ns = Some(now_ns);
                 runner.step += 1;
+                if thread == 0 {
+                    self.regions.enter(OUTSIDE, now_ns);
+                }
                 return Ok(());
             }
             End::Barrier => {
@@ -235,7 +242,7 @@ impl<P: Protocol<Size>> World<'_, P> {
             Operation::Barrier | Operation::TryAcquire(_) | Operation::Release(_) => {}
         }
         self.step(node, input, &mut clock_ns, &mut tally)?;
-        tally.close(&mut self.nodes[usize::from(node.0)].outcome.counts);
+        tally.close(&mut self.nodes[usize::from(node.0)].outcome().counts);
         Ok(())
     }
 
@@ -260,13 +267,18 @@ impl<P: Protocol<Size>> World<'_, P> {
         let at = std::mem::replace(&mut runner.at, At::Work);
         let node = &mut self.nodes[usize::from(runner.node.0)];
         if let Some(count) = at.count() {
-            node.outcome.counts[count] += clock_ns.saturating_sub(runner.since_ns);
+            node.outcome().counts[count] += clock_ns.saturating_sub(runner.since_ns);
         }
         let step = self.accesses.threads[thread].steps.get(runner.step);
         let end = step.map(|step| step.end);
         if at != At::Fault {
             runner.step += 1;
             runner.begun = false;
+            match end {
+                Some(End::Acquire(_)) => runner.locks += 1,
+                Some(End::Release(_)) => runner.locks = runner.locks.saturating_sub(1),
+                _ => {}
+            }
         }
         if let (At::Flush, Some(End::Put(cell, value))) = (at, end) {
             self.tell_desk(thread, cell, Wish::Put(value), clock_ns);

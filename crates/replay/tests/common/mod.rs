@@ -1,9 +1,10 @@
 //! Programs as accesses.
 #![allow(dead_code, reason = "every test file uses a part of this")]
 
+use fathomp_accesses::{Accesses, End, Run, Step, Thread};
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::{Access, Area, PageRange, Placement};
-use fathomp_replay::{Accesses, Costs, End, Homes, Run, Setting, Sharing, Step, Thread};
+use fathomp_replay::{Costs, Homes, Setting, Sharing};
 use fathomp_transport::local::Net;
 
 pub(crate) const HOME: Sharing = Sharing::Home { plain: false };
@@ -37,6 +38,7 @@ pub(crate) fn thread(intervals: &[(&[Run], u64, End)]) -> Thread {
                 work_ns: *work_ns,
                 end: *end,
                 order_bytes: 0,
+                region: 0,
             })
             .collect(),
     }

@@ -9,7 +9,7 @@ mod regions;
 mod sdp;
 mod validation;
 
-pub use crate::units::{bytes, duration, short_count};
+pub use crate::units::{bytes, duration, percent, short_count};
 pub use grid::Grid;
 pub use nodes::nodes;
 pub use prediction::prediction;

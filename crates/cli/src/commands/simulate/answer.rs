@@ -2,10 +2,11 @@
 
 use super::{Known, Priced};
 use crate::args::Simulate;
+use fathomp_analyse::Dsm;
+use fathomp_base::Clock;
 use fathomp_predict::sdp::{Network, PricesOf};
-use fathomp_replay::{NodeOutcome, Outcome};
-use fathomp_report::text::{Grid, bytes, duration, short_count};
-use fathomp_trace::dsm::{DsmCount, DsmCounts};
+use fathomp_replay::{NodeOutcome, Outcome, RegionOutcome};
+use fathomp_report::text::{Grid, bytes, duration, percent, short_count};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -34,6 +35,7 @@ pub(super) struct Point {
     /// Against one thread alone.
     speedup: f64,
     all: Node,
+    by_region: Vec<Region>,
     /// Of the nodes.
     per_node: Vec<Spread>,
     /// Each node, if that was asked for.
@@ -55,54 +57,34 @@ struct Spread {
 /// What happened at a node, or at all.
 #[derive(Clone, Copy, Serialize)]
 struct Node {
-    write_faults_local: u64,
-    write_faults_remote: u64,
-    fetch_faults: u64,
-    pages_fetched: u64,
-    diffs_made: u64,
-    diffs_sent: u64,
-    invalidations: u64,
-    locks: u64,
-    flushes: u64,
-    barriers: u64,
-    diffs_applied: u64,
-    pages_served: u64,
-    bytes_sent: u64,
+    #[serde(flatten)]
+    counts: Dsm,
     messages: u64,
     work_ns: u64,
     handling_ns: u64,
-    fault_ns: u64,
-    lock_ns: u64,
-    flush_ns: u64,
-    barrier_ns: u64,
 }
 
 impl From<&NodeOutcome> for Node {
     fn from(node: &NodeOutcome) -> Self {
-        let counts: &DsmCounts = &node.counts;
         Self {
-            write_faults_local: counts[DsmCount::WriteFaultsLocal],
-            write_faults_remote: counts[DsmCount::WriteFaultsRemote],
-            fetch_faults: counts[DsmCount::FetchFaults],
-            pages_fetched: counts[DsmCount::PagesFetched],
-            diffs_made: counts[DsmCount::DiffsMade],
-            diffs_sent: counts[DsmCount::DiffsSent],
-            invalidations: counts[DsmCount::Invalidations],
-            locks: counts[DsmCount::Locks],
-            flushes: counts[DsmCount::Flushes],
-            barriers: counts[DsmCount::Barriers],
-            diffs_applied: counts[DsmCount::DiffsApplied],
-            pages_served: counts[DsmCount::PagesServed],
-            bytes_sent: counts[DsmCount::BytesSent],
+            counts: Dsm::new(&node.counts, &Clock::NANOS),
             messages: node.messages,
             work_ns: node.work_ns,
             handling_ns: node.handling_ns,
-            fault_ns: counts[DsmCount::FaultTicks],
-            lock_ns: counts[DsmCount::LockTicks],
-            flush_ns: counts[DsmCount::FlushTicks],
-            barrier_ns: counts[DsmCount::BarrierTicks],
         }
     }
+}
+
+/// What happened in a region, or outside of all, at all nodes.
+#[derive(Serialize)]
+struct Region {
+    name: String,
+    instances: u64,
+    /// Time of the first thread in it.
+    time_s: f64,
+    /// Of the program's time.
+    share: f64,
+    all: Node,
 }
 
 /// What the table of nodes shows, and how.
@@ -111,26 +93,26 @@ type Shown = (&'static str, fn(&Node) -> u64, fn(u64) -> String);
 const SHOWN: [Shown; 14] = [
     (
         "own pages written first",
-        |n| n.write_faults_local,
+        |n| n.counts.write_faults_local,
         short_count,
     ),
     (
         "copies written first",
-        |n| n.write_faults_remote,
+        |n| n.counts.write_faults_remote,
         short_count,
     ),
-    ("faults that fetch", |n| n.fetch_faults, short_count),
-    ("pages fetched", |n| n.pages_fetched, short_count),
-    ("pages served", |n| n.pages_served, short_count),
-    ("diffs made", |n| n.diffs_made, short_count),
-    ("diffs put in", |n| n.diffs_applied, short_count),
-    ("invalidations", |n| n.invalidations, short_count),
-    ("locks", |n| n.locks, short_count),
+    ("faults that fetch", |n| n.counts.fetch_faults, short_count),
+    ("pages fetched", |n| n.counts.pages_fetched, short_count),
+    ("pages served", |n| n.counts.pages_served, short_count),
+    ("diffs made", |n| n.counts.diffs_made, short_count),
+    ("diffs put in", |n| n.counts.diffs_applied, short_count),
+    ("invalidations", |n| n.counts.invalidations, short_count),
+    ("locks", |n| n.counts.locks, short_count),
     ("messages sent", |n| n.messages, short_count),
-    ("sent", |n| n.bytes_sent, bytes),
+    ("sent", |n| n.counts.bytes_sent, bytes),
     ("application", |n| n.work_ns, time),
-    ("in faults", |n| n.fault_ns, time),
-    ("in barriers", |n| n.barrier_ns, time),
+    ("in faults", |n| n.counts.fault_ns, time),
+    ("in barriers", |n| n.counts.barrier_ns, time),
 ];
 
 fn time(ns: u64) -> String {
@@ -138,7 +120,8 @@ fn time(ns: u64) -> String {
 }
 
 impl Point {
-    pub(super) fn new(outcome: &Outcome, alone_ns: u64, each: bool) -> Self {
+    pub(super) fn new(outcome: &Outcome, known: &Known, each: bool) -> Self {
+        let alone_ns = known.alone_ns();
         let nodes: Vec<_> = outcome.nodes.iter().map(Node::from).collect();
         let spreads = SHOWN.iter().map(|(what, of, _)| {
             let values = || nodes.iter().map(of);
@@ -155,6 +138,7 @@ impl Point {
             time_s: outcome.time_ns as f64 * 1e-9,
             speedup: alone_ns as f64 / outcome.time_ns.max(1) as f64,
             all: Node::from(&outcome.all()),
+            by_region: regions(outcome, known),
             per_node: spreads.collect(),
             each: each.then_some(nodes),
             events: outcome.events,
@@ -168,6 +152,30 @@ impl Point {
             "–".to_owned()
         }
     }
+}
+
+/// Regions in the order in which the program came to them, those of one name together;
+/// those that the recording does not name are numbered.
+fn regions(outcome: &Outcome, known: &Known) -> Vec<Region> {
+    let mut rows: Vec<(String, RegionOutcome)> = Vec::new();
+    for (number, region) in outcome.regions.iter().enumerate() {
+        let name = match number {
+            0 => "serial part".to_owned(),
+            _ => known.name_of(region.site),
+        };
+        match rows.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, sum)) => *sum += region,
+            None => rows.push((name, region.clone())),
+        }
+    }
+    let row = |(name, region): (String, RegionOutcome)| Region {
+        name,
+        instances: region.instances,
+        time_s: region.time_ns as f64 * 1e-9,
+        share: region.time_ns as f64 / outcome.time_ns.max(1) as f64,
+        all: Node::from(&region.all),
+    };
+    rows.into_iter().map(row).collect()
 }
 
 impl Answer {
@@ -203,12 +211,12 @@ impl Answer {
             let cells = vec![
                 duration(point.time_s * 1e9),
                 point.speedup(),
-                short_count(all.write_faults_local),
-                short_count(all.write_faults_remote),
-                short_count(all.fetch_faults),
-                short_count(all.diffs_made),
+                short_count(all.counts.write_faults_local),
+                short_count(all.counts.write_faults_remote),
+                short_count(all.counts.fetch_faults),
+                short_count(all.counts.diffs_made),
                 short_count(all.messages),
-                bytes(all.bytes_sent),
+                bytes(all.counts.bytes_sent),
             ];
             let mark = if point.extrapolated { " *" } else { "" };
             grid.row(format!("{}{mark}", point.nodes), cells);
@@ -237,6 +245,8 @@ impl Answer {
         text.push_str(&grid.render(width));
         if let Some(last) = self.points.last() {
             text.push('\n');
+            text.push_str(&last.regions_text(width));
+            text.push('\n');
             text.push_str(&last.nodes_text(width));
         }
         text.push_str(
@@ -250,6 +260,37 @@ impl Answer {
 }
 
 impl Point {
+    fn regions_text(&self, width: usize) -> String {
+        let mut grid = Grid::new("Region")
+            .column("Inst", 1)
+            .column("Time", 0)
+            .column("Share", 0)
+            .column("Own", 2)
+            .column("Copy", 2)
+            .column("Fetch", 0)
+            .column("Diffs", 1)
+            .column("Messages", 1)
+            .column("Sent", 0);
+        for region in &self.by_region {
+            let Node {
+                counts, messages, ..
+            } = &region.all;
+            let cells = vec![
+                short_count(region.instances),
+                duration(region.time_s * 1e9),
+                percent(region.share),
+                short_count(counts.write_faults_local),
+                short_count(counts.write_faults_remote),
+                short_count(counts.fetch_faults),
+                short_count(counts.diffs_made),
+                short_count(*messages),
+                bytes(counts.bytes_sent),
+            ];
+            grid.row(region.name.clone(), cells);
+        }
+        grid.render(width)
+    }
+
     fn nodes_text(&self, width: usize) -> String {
         let mut grid = Grid::new("Of each node")
             .column("Least", 0)
@@ -285,14 +326,14 @@ fn each_text(nodes: &[Node], width: usize) -> String {
         .column("In barriers", 0);
     for (number, node) in nodes.iter().enumerate() {
         let cells = vec![
-            short_count(node.write_faults_local),
-            short_count(node.write_faults_remote),
-            short_count(node.fetch_faults),
-            short_count(node.pages_served),
-            short_count(node.diffs_made),
-            bytes(node.bytes_sent),
-            time(node.fault_ns),
-            time(node.barrier_ns),
+            short_count(node.counts.write_faults_local),
+            short_count(node.counts.write_faults_remote),
+            short_count(node.counts.fetch_faults),
+            short_count(node.counts.pages_served),
+            short_count(node.counts.diffs_made),
+            bytes(node.counts.bytes_sent),
+            time(node.counts.fault_ns),
+            time(node.counts.barrier_ns),
         ];
         grid.row(number.to_string(), cells);
     }

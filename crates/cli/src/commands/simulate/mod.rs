@@ -8,8 +8,9 @@ use crate::failure::{Failure, Outcome, exit};
 use crate::recording;
 use crate::voice::Voice;
 use answer::{Answer, Point};
+use fathomp_accesses::Accesses;
 use fathomp_predict::sdp::{self, Cluster, Network, PricesOf, Protocol};
-use fathomp_replay::{Accesses, Costs, Setting, Sharing, extrapolate, replay};
+use fathomp_replay::{Costs, Setting, Sharing, extrapolate, replay};
 use fathomp_transport::local::Net;
 use std::borrow::Cow;
 use std::fs::File;
@@ -42,7 +43,7 @@ pub(super) fn simulate(plan: &Simulate, voice: Voice) -> Outcome {
         };
         let (accesses, extrapolated) = known.on(nodes)?;
         let outcome = replay(&accesses, &setting).map_err(|error| Failure::of(&error))?;
-        let mut point = Point::new(&outcome, known.alone_ns(), plan.each);
+        let mut point = Point::new(&outcome, &known, plan.each);
         point.extrapolated = extrapolated;
         points.push(point);
     }
@@ -55,6 +56,8 @@ pub(super) fn simulate(plan: &Simulate, voice: Voice) -> Outcome {
 struct Known {
     least: Accesses,
     more: Vec<Accesses>,
+    /// Names of regions by their sites, as far as they are known.
+    names: Vec<String>,
 }
 
 impl Known {
@@ -86,6 +89,7 @@ impl Known {
         Ok(Self {
             least,
             more: all.collect(),
+            names: names(plan),
         })
     }
 
@@ -104,6 +108,12 @@ impl Known {
         self.least.work_ns()
     }
 
+    /// Name of a region by its site.
+    fn name_of(&self, site: u32) -> String {
+        let named = self.names.get(site as usize).filter(|_| site > 0);
+        named.map_or_else(|| format!("region {site}"), Clone::clone)
+    }
+
     /// What is accessed on so many nodes; whether that was extrapolated.
     fn on(&self, nodes: u16) -> Result<(Cow<'_, Accesses>, bool), Failure> {
         let recorded = self.all().find(|a| a.threads.len() == usize::from(nodes));
@@ -117,6 +127,15 @@ impl Known {
         let told = extrapolate(&all, nodes).map_err(|error| Failure::of(&error))?;
         Ok((Cow::Owned(told), true))
     }
+}
+
+/// Names of regions as the first recording has them. A file of accesses alone has none.
+fn names(plan: &Simulate) -> Vec<String> {
+    let mut recordings = plan.accesses.iter().filter(|path| path.is_dir());
+    let recording = recordings.find_map(|path| fathomp_trace::reader::open(path).ok());
+    recording.map_or_else(Vec::new, |recording| {
+        fathomp_analyse::site_names(&recording)
+    })
 }
 
 /// A recording stands for the file in it.
@@ -134,7 +153,7 @@ fn read(path: &Path) -> Result<Accesses, Failure> {
             "cannot read {shown}: {error}: make it by `fathomp record --nodes N --accesses`"
         ))
     })?;
-    fathomp_replay::read(BufReader::new(file))
+    fathomp_accesses::read(BufReader::new(file))
         .map_err(|error| Failure::new(format!("{shown}: {}", Failure::of(&error).sentence)))
 }
 
@@ -183,6 +202,8 @@ impl Priced {
             remote_write_us,
             fetch_us,
             diff_to_home_us,
+            ours: cluster.measured.is_some(),
+            barrier_us: barrier_us(&cluster),
         };
         Ok(Self {
             sharing,
@@ -191,6 +212,13 @@ impl Priced {
             costs: Costs::from_prices(&parts, &net),
         })
     }
+}
+
+/// A barrier of two nodes, as it was measured.
+fn barrier_us(cluster: &Cluster) -> Option<f64> {
+    let rows = &cluster.measured.as_ref()?.synchronisation;
+    let two = rows.iter().find(|row| row.nodes == 2)?;
+    Some(two.barrier_us.median)
 }
 
 /// A cluster of which only the network and a fault's price are known.

@@ -51,6 +51,9 @@ pub struct Step {
     /// that it brings to all nodes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub order_bytes: u32,
+    /// That region: its site in the recording, 0 if it is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub region: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
@@ -74,6 +77,26 @@ impl Thread {
     pub fn work_ns(&self) -> u64 {
         let work = self.steps.iter().map(|step| step.work_ns);
         work.fold(0, u64::saturating_add)
+    }
+
+    /// Interval that ends at each barrier.
+    fn barriers(&self) -> impl Iterator<Item = usize> {
+        let steps = self.steps.iter().enumerate();
+        steps.filter_map(|(number, step)| (step.end == End::Barrier).then_some(number))
+    }
+
+    /// The thread ends when it has passed so many barriers.
+    fn end_behind(&mut self, barriers: usize) {
+        let last = barriers.checked_sub(1).and_then(|n| self.barriers().nth(n));
+        self.steps.truncate(last.map_or(0, |last| last + 1));
+        self.steps.push(Step {
+            set: u32::try_from(self.sets.len()).unwrap_or(u32::MAX),
+            work_ns: 0,
+            end: End::Exit,
+            order_bytes: 0,
+            region: 0,
+        });
+        self.sets.push(Vec::new());
     }
 }
 
@@ -105,6 +128,16 @@ impl Accesses {
     pub fn work_ns(&self) -> u64 {
         let work = self.threads.iter().map(Thread::work_ns);
         work.fold(0, u64::saturating_add)
+    }
+
+    /// All threads end at the last barrier that all have come to; how many there are.
+    pub(crate) fn end_at_last_barrier(&mut self) -> usize {
+        let barriers = self.threads.iter().map(|thread| thread.barriers().count());
+        let barriers = barriers.min().unwrap_or(0);
+        for thread in &mut self.threads {
+            thread.end_behind(barriers);
+        }
+        barriers
     }
 
     /// Makes all application times so many times as long.

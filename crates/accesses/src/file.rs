@@ -243,6 +243,24 @@ pub fn write(accesses: &Accesses, out: impl Write) -> io::Result<()> {
 /// # Errors
 /// If they cannot be read, are cut off, or make no sense.
 pub fn read(from: impl BufRead) -> Result<Accesses, ReadError> {
+    let accesses = parse(from)?;
+    accesses.check()?;
+    Ok(accesses)
+}
+
+/// Reads accesses of a program that ended in its midst: up to the last barrier that all
+/// threads came to. Returns how many barriers there are.
+///
+/// # Errors
+/// If they cannot be read, threads are missing, or they make no sense up to there.
+pub fn read_cut(from: impl BufRead) -> Result<(Accesses, usize), ReadError> {
+    let mut accesses = parse(from)?;
+    let barriers = accesses.end_at_last_barrier();
+    accesses.check()?;
+    Ok((accesses, barriers))
+}
+
+fn parse(from: impl BufRead) -> Result<Accesses, ReadError> {
     let mut lines = (1..).zip(from.lines()).map(|(line, text)| match text {
         Ok(text) => Ok((line, text)),
         Err(source) => Err(ReadError::Io { line, source }),
@@ -267,7 +285,6 @@ pub fn read(from: impl BufRead) -> Result<Accesses, ReadError> {
             threads: header.threads,
         });
     }
-    accesses.check()?;
     Ok(accesses)
 }
 
