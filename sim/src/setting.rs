@@ -51,6 +51,7 @@ pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -
         areas: random_areas(nodes, program.pages, random),
         migrate: random.random(),
         prefetch: random.random_range(0..5),
+        batch: [1, 2, 256][program.pages as usize % 3],
         silent_writes: network.silent_writes,
         expect_writes: random.random(),
         loads_acquire,

@@ -18,6 +18,7 @@
 
 #define WRONG_USAGE 2
 #define THREADS_MAX 64
+#define FILES_MAX 256
 
 /* Of /proc/self/smaps_rollup. */
 static long field_kib(const char *text, const char *name)
@@ -26,11 +27,14 @@ static long field_kib(const char *text, const char *name)
     return at ? strtol(at + strlen(name), NULL, 10) : 0;
 }
 
-/* Memory in files without a name that this process has open. */
+/* Memory in files without a name that this process has open, each once, however many
+ * descriptors it has. */
 static long memfd_kib(void)
 {
+    ino_t seen[FILES_MAX];
+    int files = 0;
     long kib = 0;
-    for (int fd = 0; fd < 256; fd++) {
+    for (int fd = 0; fd < FILES_MAX; fd++) {
         char name[64], target[64];
         snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
         ssize_t length = readlink(name, target, sizeof target - 1);
@@ -38,8 +42,13 @@ static long memfd_kib(void)
         if (length < 0 || fstat(fd, &facts) != 0)
             continue;
         target[length] = '\0';
-        if (strncmp(target, "/memfd:", 7) == 0)
+        int known = 0;
+        while (known < files && seen[known] != facts.st_ino)
+            known++;
+        if (known == files && strncmp(target, "/memfd:", 7) == 0) {
+            seen[files++] = facts.st_ino;
             kib += facts.st_blocks / 2;
+        }
     }
     return kib;
 }

@@ -130,11 +130,12 @@ fn message() -> impl Strategy<Value = Message<Content>> {
         1 => (any::<u32>(), page(), prop::collection::vec(copy, 0..3)).prop_map(
             |(epoch, first, copies)| Message::Pages { epoch, first, copies }
         ),
-        1 => (any::<u32>(), any::<u32>(), prop::collection::vec(diff, 0..4)).prop_map(
-            |(epoch, interval, diffs)| Message::Diffs {
+        1 => (any::<u32>(), any::<u32>(), prop::collection::vec(diff, 0..4), any::<bool>()).prop_map(
+            |(epoch, interval, diffs, more)| Message::Diffs {
                 epoch,
                 interval: Interval(interval),
-                diffs
+                diffs,
+                more
             }
         ),
     ]

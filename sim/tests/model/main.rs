@@ -275,6 +275,7 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
                 areas: areas.clone(),
                 migrate: richly,
                 prefetch: if richly { 2 } else { 0 },
+                batch: 1,
                 silent_writes: false,
                 expect_writes: richly,
                 loads_acquire: program.relies_on_loads || !richly,

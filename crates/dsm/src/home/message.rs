@@ -29,7 +29,8 @@ pub enum Message<C> {
         /// The pages.
         copies: Vec<PageCopy<C>>,
     },
-    /// What the sender wrote in one interval into pages at home at the receiver.
+    /// What the sender wrote in one interval into pages at home at the receiver, or
+    /// a part of it.
     Diffs {
         /// The sender's epoch.
         epoch: u32,
@@ -37,6 +38,8 @@ pub enum Message<C> {
         interval: Interval,
         /// Pages and their diffs.
         diffs: Vec<(PageId, C)>,
+        /// The next message has more of it.
+        more: bool,
     },
 }
 
@@ -112,6 +115,7 @@ impl Message<Content> {
                 epoch,
                 interval,
                 diffs,
+                more,
             } => Message::Diffs {
                 epoch,
                 interval,
@@ -119,6 +123,7 @@ impl Message<Content> {
                     .into_iter()
                     .map(|(page, what)| (page, content(what)))
                     .collect(),
+                more,
             },
         }
     }

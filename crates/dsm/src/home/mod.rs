@@ -46,6 +46,8 @@ pub struct Config {
     /// Most pages that a fault fetches; with 0 or 1 never more than the page
     /// that is missing.
     pub prefetch: u32,
+    /// Most diffs in a message, at least 1: so many are in memory at once.
+    pub batch: usize,
     /// Whether writes to watched pages are told by [`Input::Wrote`] and not by
     /// faults. Not for programs with threads that take no part in barriers: what they
     /// write while a page moves would get lost.
@@ -68,6 +70,8 @@ pub struct Config {
 
 /// Pages fetched at once where a program goes through memory in order.
 const PREFETCH: u32 = 16;
+/// Diffs in a message: 1 MiB at most.
+const BATCH: usize = 256;
 /// Nodes below a node in the tree of a barrier.
 const FAN_IN: u16 = 4;
 
@@ -82,6 +86,7 @@ impl Config {
             areas,
             migrate: !plain,
             prefetch: if plain { 0 } else { PREFETCH },
+            batch: BATCH,
             silent_writes: false,
             expect_writes: !plain && !loads_acquire,
             loads_acquire,
@@ -279,8 +284,11 @@ impl<B: Clone> Home<B> {
             Message::Fetch { pages, need, .. } => self.fetch_asked(from, pages, need, actions),
             Message::Pages { first, copies, .. } => self.fetched(from, first, copies, actions),
             Message::Diffs {
-                interval, diffs, ..
-            } => self.diffs_arrived(from, interval, diffs, actions),
+                interval,
+                diffs,
+                more,
+                ..
+            } => self.diffs_arrived(from, interval, diffs, more, actions),
         }
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Own {
 pub(super) struct Arrived<B> {
     version: Version,
     diffs: Vec<(PageId, B)>,
+    /// More of that interval are to come.
+    more: bool,
 }
 
 impl<B: Clone> Home<B> {
@@ -108,7 +110,8 @@ impl<B: Clone> Home<B> {
         Some((notice, away))
     }
 
-    /// Sends what was written in an interval into pages at home at `home`.
+    /// Sends what was written in an interval into pages at home at `home`: one
+    /// message at least, since it waits for the last one.
     pub(super) fn send_diffs(
         &self,
         home: NodeId,
@@ -116,16 +119,25 @@ impl<B: Clone> Home<B> {
         pages: &[PageId],
         actions: &mut Actions<B>,
     ) {
-        for page in pages {
-            Action::diff(actions, *page);
+        let mut left = pages;
+        loop {
+            let (now, later) = left.split_at(self.config.batch.max(1).min(left.len()));
+            for page in now {
+                Action::diff(actions, *page);
+            }
+            let diffs = now.iter().map(|page| (*page, Content::Diff(*page)));
+            let diffs = Message::Diffs {
+                epoch: self.order.epoch,
+                interval,
+                diffs: diffs.collect(),
+                more: !later.is_empty(),
+            };
+            actions.push(Action::Send(home, diffs));
+            if later.is_empty() {
+                return;
+            }
+            left = later;
         }
-        let diffs = pages.iter().map(|page| (*page, Content::Diff(*page)));
-        let diffs = Message::Diffs {
-            epoch: self.order.epoch,
-            interval,
-            diffs: diffs.collect(),
-        };
-        actions.push(Action::Send(home, diffs));
     }
 
     pub(super) fn diffs_arrived(
@@ -133,6 +145,7 @@ impl<B: Clone> Home<B> {
         from: NodeId,
         interval: Interval,
         diffs: Vec<(PageId, B)>,
+        more: bool,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
         for (page, _) in &diffs {
@@ -146,7 +159,22 @@ impl<B: Clone> Home<B> {
             return Err(peer(from, "sends the diffs of an interval twice"));
         }
         let version = (from, interval);
-        self.arrived.push(Arrived { version, diffs });
+        let begun = self.arrived.iter_mut();
+        match begun
+            .rev()
+            .find(|arrived| arrived.version.0 == from && arrived.more)
+        {
+            Some(begun) if begun.version == version => {
+                begun.diffs.extend(diffs);
+                begun.more = more;
+            }
+            Some(_) => return Err(peer(from, "does not finish an interval's diffs")),
+            None => self.arrived.push(Arrived {
+                version,
+                diffs,
+                more,
+            }),
+        }
         if self.apply_arrived(actions) {
             self.settle(actions)?;
         }
@@ -157,14 +185,24 @@ impl<B: Clone> Home<B> {
     /// at once, and, if loads acquire, must not see them without those before. If
     /// its threads are at a barrier, all can be applied. True if some were.
     pub(super) fn apply_arrived(&mut self, actions: &mut Actions<B>) -> bool {
-        let all = self.order.is_at_barrier() || !self.config.loads_acquire;
+        let (all, relaxed) = (self.order.is_at_barrier(), !self.config.loads_acquire);
         let (ready, arrived): (Vec<_>, Vec<_>) = std::mem::take(&mut self.arrived)
             .into_iter()
-            .partition(|a| all || self.order.seen.covers(a.version.0, a.version.1));
+            .partition(|arrived| {
+                let Arrived { version, more, .. } = arrived;
+                relaxed || !more && (all || self.order.seen.covers(version.0, version.1))
+            });
         self.arrived = arrived;
         let some = !ready.is_empty();
-        for Arrived { version, diffs } in ready {
-            self.received.learn(version.0, version.1);
+        for arrived in ready {
+            let Arrived {
+                version,
+                diffs,
+                more,
+            } = arrived;
+            if !more {
+                self.received.learn(version.0, version.1);
+            }
             for (page, diff) in diffs {
                 self.note_version(page, version);
                 actions.push(Action::Apply(page, diff));

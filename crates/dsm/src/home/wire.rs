@@ -43,9 +43,11 @@ impl Message<Content> {
                 epoch,
                 interval,
                 diffs,
+                more,
             } => {
                 begin(bytes, DIFFS, *epoch);
                 bytes.number(interval.0);
+                bytes.number(u8::from(*more));
                 bytes.number(diffs.len() as u64);
                 for (page, diff) in diffs {
                     bytes.number(page.0);
@@ -91,6 +93,7 @@ pub(super) fn decode<B>(
         DIFFS => Message::Diffs {
             epoch,
             interval: Interval(reader.number()?),
+            more: reader.flag()?,
             diffs: reader.list(|reader| Ok((PageId(reader.number()?), content(reader.diff()?))))?,
         },
         _ => Message::Control(control(kind, epoch, &mut reader)?),
