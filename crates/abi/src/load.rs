@@ -12,6 +12,7 @@ static LOAD: extern "C" fn() = load;
 static FINISH: extern "C" fn() = runtime_finish;
 
 extern "C" fn load() {
+    fathomp_node::start::emulate_time();
     let (settings, _) = runtime::read_environment();
     // Whoever asks for it wants to see it of every program that loads us.
     match settings.display_env {

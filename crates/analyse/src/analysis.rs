@@ -336,5 +336,6 @@ fn program(recording: &Recording) -> ProgramFacts {
         // Files may say anything.
         others_used: meta.others_used.filter(|part| (0.0..=1.0).contains(part)),
         processor_ns: meta.processor_ns.filter(|ns| *ns > 0),
+        emulated_time: meta.emulated_time,
     }
 }

@@ -98,6 +98,9 @@ pub struct ProgramFacts {
     /// Processor time of all its processes and all their threads, those that
     /// serve other nodes included; none if that is unknown.
     pub processor_ns: Option<u64>,
+    /// Times are emulated: those of a cluster whose nodes have processors of their
+    /// own, whatever other programs and other nodes took of this machine's.
+    pub emulated_time: bool,
 }
 
 /// A process that used OpenMP.

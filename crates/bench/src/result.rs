@@ -59,6 +59,9 @@ pub struct Column {
     pub runtime: String,
     /// Its file, if it was preloaded.
     pub library: Option<String>,
+    /// The protocol that shares memory, if each thread is a node of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
 }
 
 impl Column {

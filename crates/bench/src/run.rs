@@ -152,6 +152,7 @@ impl Plan {
                 compiler_version: program.compiler.version().to_owned(),
                 runtime: runtime.name.clone(),
                 library,
+                protocol: runtime.protocol.clone(),
             };
             let interface = program.compiler.interface;
             let preload = runtime.preload(interface).and_then(|library| {
@@ -160,6 +161,7 @@ impl Plan {
                     Ok(Preload {
                         library: library.to_owned(),
                         stand_in,
+                        protocol: runtime.protocol.clone(),
                     })
                 };
                 library.map(preload).transpose()

@@ -53,13 +53,17 @@ pub struct Runtime {
     pub library: Option<PathBuf>,
     /// Interfaces it answers.
     interfaces: Vec<Interface>,
+    /// Each thread is a node of its own, and this protocol shares their memory.
+    pub protocol: Option<String>,
 }
 
 /// Why something is not a usable runtime.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum RuntimeError {
     /// Neither a known name nor `NAME=PATH`.
-    #[error("\"{0}\" names no runtime: give fathomp, libgomp, libomp or NAME=PATH of a library")]
+    #[error(
+        "\"{0}\" names no runtime: give fathomp, libgomp, libomp, home or homeless for nodes, or NAME=PATH of a library"
+    )]
     Unknown(String),
     /// The file cannot be read.
     #[error("cannot use the library {}: {reason}: give the path of an OpenMP runtime's shared library", path.display())]
@@ -88,6 +92,7 @@ impl Runtime {
             name: "libgomp".to_owned(),
             library: None,
             interfaces: vec![Interface::Gnu],
+            protocol: None,
         }
     }
 
@@ -133,6 +138,19 @@ impl Runtime {
             name: name.to_owned(),
             library: Some(full),
             interfaces,
+            protocol: None,
+        })
+    }
+
+    /// fathomp's library for nodes, with one thread on each and memory shared by a
+    /// protocol, under whose name it goes.
+    ///
+    /// # Errors
+    /// If it cannot be read or is no OpenMP runtime.
+    pub fn on_nodes(protocol: &str, library: &Path) -> Result<Self, RuntimeError> {
+        Ok(Self {
+            protocol: Some(protocol.to_owned()),
+            ..Self::from_library(protocol, library)?
         })
     }
 

@@ -104,6 +104,8 @@ pub(crate) struct Preload {
     pub(crate) library: PathBuf,
     /// A directory in which it has the name that the program asks for.
     pub(crate) stand_in: PathBuf,
+    /// Threads are nodes, and this protocol shares their memory.
+    pub(crate) protocol: Option<String>,
 }
 
 impl Settings {
@@ -138,11 +140,20 @@ impl Settings {
         if self.wait_policy != WaitPolicy::Default {
             command.env("OMP_WAIT_POLICY", self.wait_policy.name());
         }
-        if self.affinity != Affinity::None {
+        let protocol = preload.and_then(|preload| preload.protocol.as_deref());
+        if let Some(protocol) = protocol.filter(|_| threads > 1) {
+            command.env("FATHOMP_NODES", threads.to_string());
+            command.env("FATHOMP_DSM", protocol);
+        }
+        // Each node would bind its only thread to the first place.
+        if self.affinity != Affinity::None && protocol.is_none() {
             command.env("OMP_PROC_BIND", self.affinity.name());
             command.env("OMP_PLACES", "cores");
         }
-        if let Some(Preload { library, stand_in }) = preload {
+        if let Some(Preload {
+            library, stand_in, ..
+        }) = preload
+        {
             command.env("LD_PRELOAD", library);
             let mut paths = stand_in.clone().into_os_string();
             if let Some(before) = std::env::var_os("LD_LIBRARY_PATH") {
@@ -170,6 +181,7 @@ mod tests {
         let preload = Preload {
             library: "/lib/x.so".into(),
             stand_in: "/x".into(),
+            protocol: None,
         };
         Settings::default().environment(3, Some(&preload), &mut command);
         assert_eq!(value(&command, "OMP_NUM_THREADS").as_deref(), Some("3"));
@@ -198,5 +210,14 @@ mod tests {
             Some("passive")
         );
         assert_eq!(value(&command, "LD_PRELOAD"), None);
+        let nodes = Preload {
+            protocol: Some("home".to_owned()),
+            ..preload
+        };
+        let mut command = Command::new("true");
+        Settings::default().environment(3, Some(&nodes), &mut command);
+        assert_eq!(value(&command, "FATHOMP_NODES").as_deref(), Some("3"));
+        assert_eq!(value(&command, "FATHOMP_DSM").as_deref(), Some("home"));
+        assert_eq!(value(&command, "OMP_PROC_BIND"), None);
     }
 }

@@ -253,6 +253,7 @@ fn document(
                 compiler_version: "gcc 12.2.0".to_owned(),
                 runtime: (*runtime).to_owned(),
                 library: None,
+                protocol: None,
             })
             .collect(),
         rows: rows.to_vec(),

@@ -13,6 +13,7 @@ use fathomp_dsm::{
 };
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_trace::dsm::DsmCount;
+use fathomp_transport::local::Awaited;
 use fathomp_transport::{SendError, Transport, Wake};
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -596,6 +597,11 @@ fn put(hands: &Hands, page: PageId, offset: usize, bytes: &[u8]) -> Result<(), T
 
 /// Lets a thread of this node go on.
 pub(crate) fn answer(hands: &Hands, thread: ThreadId, what: u64) -> Result<(), Trouble> {
+    if let Some(emulation) = hands.transport.emulation()
+        && hands.slots.is_programs(thread)
+    {
+        emulation.tell(Awaited::Answer);
+    }
     match hands.slots.answer(thread, what) {
         Some(true) => hands.transport.rouse(),
         Some(false) => {}

@@ -26,6 +26,7 @@ use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_sys::cluster::process::{self, Ended};
 use fathomp_sys::cluster::thread::Stacks;
 use fathomp_sys::cluster::{deferral, image};
+use fathomp_transport::local::{Awaited, Emulation};
 use fathomp_transport::{Abort, Polling, Role, Spin, Transport, Wake};
 use std::io::{self, Write as _};
 use std::ops::Range;
@@ -35,6 +36,7 @@ use std::time::{Duration, Instant};
 
 mod asks;
 mod ends;
+mod time;
 
 /// Exit code of a program whose cluster failed (`EX_SOFTWARE`).
 const FAILED: i32 = 70;
@@ -73,6 +75,8 @@ pub(crate) struct Parts {
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) lookout: Lookout,
     pub(crate) window: Option<Window>,
+    /// When the program begins, if time is emulated.
+    pub(crate) begins_ns: u64,
 }
 
 /// This process as a node.
@@ -83,6 +87,7 @@ pub struct Node {
     children: Vec<u32>,
     stacks: Stacks,
     stacks_used: AtomicUsize,
+    begins_ns: u64,
     /// The program's own code.
     text: Vec<Range<usize>>,
     transport: Box<dyn Transport>,
@@ -139,6 +144,7 @@ impl Node {
             mut engine,
             lookout,
             window,
+            begins_ns,
         } = parts;
         Self {
             size,
@@ -147,6 +153,7 @@ impl Node {
             children,
             stacks,
             stacks_used: AtomicUsize::new(0),
+            begins_ns,
             text: image::program_text(),
             transport,
             pages,
@@ -287,15 +294,16 @@ impl Node {
     /// Asks something by `ask`, and stands still until it is answered.
     fn ask(&self, ask: impl FnOnce(ThreadId) -> Wake) -> u64 {
         let _inside = deferral::enter();
+        self.take_turn();
         let place = self.place();
         place.slot.begin();
         let wake = ask(place.thread);
-        self.wait(wake, place.slot, Slot::answer)
+        self.wait(Awaited::Answer, wake, place.slot, Slot::answer)
     }
 
     /// Handles messages until a look at `slot` finds something. A look changes
     /// nothing: what one has found, the next one finds.
-    fn wait<T>(&self, wake: Wake, slot: &Slot, look: impl Fn(&Slot) -> Option<T>) -> T {
+    fn wait_here<T>(&self, wake: Wake, slot: &Slot, look: impl Fn(&Slot) -> Option<T>) -> T {
         let threads = u32::from(self.size.nodes) * self.size.threads;
         // Whoever had to be woken needs a processor first: perhaps this one.
         let crowded = wake == Wake::Woken || threads > self.size.processors;
@@ -341,6 +349,7 @@ impl Node {
         let number = self.stacks_used.fetch_add(1, Ordering::Relaxed);
         let stack = self.layout.stack(self.me(), number);
         let stack = stack.ok_or(io::ErrorKind::OutOfMemory)?;
+        let run = self.with_emulated_time(run);
         if let Some(guard) = self.pages.page_of(stack.start - 1) {
             self.pages.guard(guard)?;
         }
@@ -351,15 +360,18 @@ impl Node {
     pub fn serve_others(&self) -> ! {
         let _inside = deferral::enter();
         let mut quiet = Quiet::new(self.waits);
+        let emulation = self.transport.emulation();
         loop {
             {
                 let polling = Polling::new(&*self.transport);
                 while self.handle_one() {}
-                polling.sleep(Role::Service, Some(quiet::REST), || false);
+                let rest = emulation.map_or(quiet::REST, |time| time.look(quiet::REST));
+                polling.sleep(Role::Service, Some(rest), || false);
             }
             self.look_after_peers();
             let operations = self.activity.load(Ordering::Relaxed);
-            if quiet.lasts(self.slots.at_work(), operations) {
+            let at_work = emulation.is_none_or(Emulation::is_at_work);
+            if quiet.lasts(self.slots.at_work(), operations) && at_work {
                 self.flush_for_others();
             }
             let code = self.exit.load(Ordering::Relaxed);
@@ -376,6 +388,8 @@ impl Node {
         };
         match self.transport.receive(&mut message) {
             Ok(Some(from)) => {
+                let emulation = self.transport.emulation();
+                let _serving = emulation.map(|emulation| emulation.serve(from));
                 self.handle(from, &message);
                 true
             }

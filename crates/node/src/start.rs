@@ -19,6 +19,7 @@ use crate::window::{Window, Windows};
 use fathomp_base::NodeId;
 use fathomp_dsm::AreaError;
 use fathomp_sys::affinity;
+use fathomp_sys::clock::emulated;
 use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::image;
 use fathomp_sys::cluster::pages::{self, Area, Pages, Scheme};
@@ -41,6 +42,10 @@ pub const FAULTS_VARIABLE: &str = "FATHOMP_DSM_FAULTS";
 /// A network to emulate between the nodes: latency in microseconds and bandwidth
 /// in 10^6 bytes per second, as in `62.5,103.4`.
 pub const NET_VARIABLE: &str = "FATHOMP_DSM_NET";
+
+/// Set if [time is emulated](fathomp_transport::local::Emulation): ticks are then
+/// what a node's program would take with that network and a processor of its own.
+pub const TIME_VARIABLE: &str = "FATHOMP_EMULATED_TIME";
 
 /// The library that a program must have been linked with to become a cluster.
 const OPENMP: &str = "libgomp.so.1";
@@ -95,6 +100,12 @@ pub enum StartError {
     /// There is no such network.
     #[error("{NET_VARIABLE}: {0}")]
     Net(#[from] NetError),
+    /// Nothing is known of time without a network.
+    #[error("{TIME_VARIABLE} is set without {NET_VARIABLE}: say what network to emulate")]
+    NoNet,
+    /// Only one thread's clock is kept.
+    #[error("time is emulated for nodes of one thread, not of {0}: run it with --threads 1")]
+    Threads(u32),
     /// Its stacks would have to be executable.
     #[error(
         "the program runs code on its stack (gcc's nested functions whose address is taken, \
@@ -143,12 +154,23 @@ pub fn plan(variable: Option<&str>) -> Result<Option<Plan>, StartError> {
     let scheme = scheme(std::env::var_os(FAULTS_VARIABLE))?;
     let net = std::env::var_os(NET_VARIABLE);
     let net = net.map(|text| text.to_string_lossy().parse()).transpose()?;
+    if net.is_none() && emulated::is_emulated() {
+        return Err(StartError::NoNet);
+    }
     Ok(Some(Plan {
         nodes,
         scheme,
         net,
         sharing: Sharing::from_environment()?,
     }))
+}
+
+/// Emulates time if the environment asks for it. To be called before anything reads
+/// a clock.
+pub fn emulate_time() {
+    if std::env::var_os(TIME_VARIABLE).is_some() {
+        emulated::emulate();
+    }
 }
 
 /// Whether the program has no OpenMP of its own, but a library that was loaded
@@ -189,6 +211,8 @@ pub struct Forming {
     /// Processes of the other nodes, at node 0.
     children: Vec<u32>,
     window: Option<Window>,
+    /// When the program begins, if time is emulated.
+    begins_ns: u64,
 }
 
 /// Makes the other nodes. Returns in each of them; only to be called while
@@ -208,6 +232,9 @@ pub fn fork(
         threads,
         processors: affinity::allowed_count(),
     };
+    if emulated::is_emulated() && threads != 1 {
+        return Err(StartError::Threads(threads));
+    }
     let layout = Layout::new(image::program_segments(), plan.nodes, stack_bytes);
     pages::reserve(&layout.stacks()).map_err(StartError::Reserve)?;
     if plan.net.is_some() {
@@ -217,9 +244,14 @@ pub fn fork(
     let fabric = Fabric::new(plan.nodes, Limits::for_nodes(plan.nodes), plan.net)
         .map_err(StartError::Connect)?;
     // An emulated network carries messages only.
-    let direct = plan.net.is_none() && plan.sharing.may_be_direct();
+    let direct = plan.net.is_none() && !emulated::is_emulated() && plan.sharing.may_be_direct();
     let windows = direct.then(|| Windows::new(plan.nodes, layout.pages()));
     let windows = windows.transpose().map_err(StartError::Connect)?;
+    let fabric = match emulated::is_emulated() {
+        true => fabric.with_emulated_time(),
+        false => fabric,
+    };
+    let begins_ns = emulated::now_ns();
     let mut me = NodeId(0);
     let mut children = Vec::new();
     for node in 1..plan.nodes {
@@ -253,6 +285,7 @@ pub fn fork(
         sharing: plan.sharing,
         children,
         window,
+        begins_ns,
     };
     Ok((forming, backing))
 }
@@ -291,6 +324,7 @@ impl Forming {
             sharing,
             children,
             window,
+            begins_ns,
         } = self;
         let loads_acquire = waits.loads_acquire(std::env::var_os(LOADS_VARIABLE));
         let loads_acquire = loads_acquire.map_err(StartError::Loads)?;
@@ -325,6 +359,7 @@ impl Forming {
             engine,
             lookout,
             window,
+            begins_ns,
         });
         let node = Box::leak(Box::new(node));
         node.now_doing(Doing::Compute);

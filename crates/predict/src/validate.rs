@@ -73,6 +73,8 @@ pub struct Row {
     pub runs: u32,
     /// Threads that shared processors: their time is also waiting for these.
     pub oversubscribed: bool,
+    /// What was observed is emulated time, in which nodes share no processors.
+    pub emulated_time: bool,
     /// Part of the processors' time that the program itself took, with all its threads
     /// and those that serve other nodes; none if that was not recorded.
     pub processors_used: Option<f64>,
@@ -198,6 +200,7 @@ pub fn validate(
         for group in runs.groups.iter().filter(|group| group.threads > 1) {
             let threads = group.threads;
             let observed = alone_ns / group.median();
+            let emulated_time = group.middle().analysis.program.emulated_time;
             let mut predictions = vec![cell(Predictor::Ideal, threads.into(), observed)];
             predictions.extend(fitted(analyses, threads, alone_ns, observed, options)?);
             let counts = published.remove(&threads);
@@ -214,7 +217,8 @@ pub fn validate(
                 program: (*name).to_owned(),
                 threads,
                 runs: group.runs.len() as u32,
-                oversubscribed: processors.is_some_and(|most| threads > most),
+                oversubscribed: !emulated_time && processors.is_some_and(|most| threads > most),
+                emulated_time,
                 processors_used: processors
                     .and_then(|all| processors_used(group.middle().analysis, all)),
                 speedup_observed: observed,
@@ -412,7 +416,8 @@ fn published(
         let ours = with(run.threads).zip(with(1)).and_then(|(one, alone)| {
             let beside = Beside {
                 alone,
-                processors: Some(runs.processors()).filter(|known| *known > 0),
+                processors: Some(runs.processors())
+                    .filter(|known| *known > 0 && !one.program.emulated_time),
                 cluster: priced.cluster,
                 protocol,
                 prices: &prices,
@@ -504,6 +509,13 @@ fn warnings(rows: &[Row]) -> Vec<String> {
         };
         warnings.push(format!(
             "Runs with {least} threads or more shared processors{busy}: what was observed holds their waiting for one another, of which our model of nodes knows only that they work more slowly, and the others nothing. Work is divided as the threads' time on processors was."
+        ));
+    }
+    let emulated = rows.iter().filter(|row| row.emulated_time).count();
+    if emulated > 0 {
+        warnings.push(format!(
+            "{emulated} of {} observed speedups are of emulated time: programs take the processor time of their threads here, and messages the time of the network.",
+            rows.len()
         ));
     }
     let once = rows.iter().filter(|row| row.runs < 3).count();

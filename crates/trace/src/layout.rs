@@ -58,6 +58,8 @@ pub(crate) mod header {
     pub(crate) const PID_NAMESPACE: usize = 19;
     /// Process number of node 0 if the process is a node of a cluster, else 0.
     pub(crate) const CLUSTER: usize = 20;
+    /// 1 if ticks are emulated time, which other processes cannot tell.
+    pub(crate) const EMULATED: usize = 21;
     /// Name of the OpenMP runtime: length in bytes, then bytes.
     pub(crate) const RUNTIME: usize = 64;
     /// Words for the name, with its length.

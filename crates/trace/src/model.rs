@@ -49,6 +49,9 @@ pub struct Meta {
     /// Processor time of all the program's processes and all their threads,
     /// once it has ended.
     pub processor_ns: Option<u64>,
+    /// All times but `wall_ns` are emulated: those of a cluster whose nodes have
+    /// processors of their own.
+    pub emulated_time: bool,
     /// Where the program's processes leave their records until they are moved
     /// here; a recorder that was killed leaves some behind.
     pub live: Option<PathBuf>,

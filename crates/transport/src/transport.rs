@@ -1,6 +1,7 @@
 //! The interface every way of carrying messages offers.
 
 use crate::doorbell::{Role, Wake};
+use crate::local::Emulation;
 use fathomp_base::NodeId;
 use std::time::Duration;
 
@@ -79,6 +80,12 @@ pub trait Transport: Send + Sync {
 
     /// The word that a node has left last, if words are kept.
     fn noted(&self, _node: NodeId) -> Option<u32> {
+        None
+    }
+
+    /// What emulates time, if anything does. Every message received has then to be
+    /// [served](Emulation::serve).
+    fn emulation(&self) -> Option<&Emulation> {
         None
     }
 

@@ -178,7 +178,14 @@ fn over_threads(summary: &Summary, points: &[&Point]) -> Option<Figure> {
         first.suite.name(),
         first.case.row
     ));
-    figure.x = "threads".to_owned();
+    let nodes = |one: &Series| summary.columns[one.column].column.protocol.is_some();
+    let on_nodes = figure.series.iter().filter(|one| nodes(one)).count();
+    figure.x = match on_nodes {
+        0 => "threads",
+        some if some == figure.series.len() => "nodes",
+        _ => "threads or nodes",
+    }
+    .to_owned();
     figure.fixed = fixed.join(", ");
     Some(figure)
 }
@@ -287,6 +294,22 @@ mod tests {
     use crate::synthetic;
 
     #[test]
+    fn where_threads_are_nodes_figures_say_so() {
+        let mut document = synthetic::epcc();
+        document.columns[0].protocol = Some("home".to_owned());
+        let x = |documents: &[_]| {
+            let figures = figures(&summarise(documents, None));
+            let over = figures.into_iter().find(|f| f.id == "epcc-barrier-threads");
+            over.map(|figure| figure.x)
+        };
+        assert_eq!(x(&[document.clone()]).unwrap(), "threads or nodes");
+        for column in &mut document.columns {
+            column.protocol = Some("homeless".to_owned());
+        }
+        assert_eq!(x(&[document]).unwrap(), "nodes");
+    }
+
+    #[test]
     fn parameters_and_team_sizes_become_figures() {
         let summary = summarise(
             &[synthetic::epcc(), synthetic::mcbench(), synthetic::access()],
@@ -322,6 +345,8 @@ mod tests {
             .iter()
             .find(|f| f.id == "mcbench-round-robin-chunk")
             .unwrap();
+        let over = figures.iter().find(|f| f.id == "epcc-barrier-threads");
+        assert_eq!(over.map(|figure| figure.x.as_str()), Some("threads"));
         assert_eq!(chunk.fixed, "4 threads, array 1 MiB");
         assert_eq!(chunk.series.len(), 2);
         assert!((chunk.cycles_per_ns.unwrap() - 3.0).abs() < 1e-9);

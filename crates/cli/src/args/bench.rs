@@ -20,7 +20,9 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) cc: Vec<String>,
     /// Runtimes to run them under: fathomp, libgomp, libomp or NAME=PATH of a
-    /// library [default: fathomp, libgomp, and libomp if it is installed].
+    /// library; home or homeless for fathomp on nodes that share memory by that
+    /// protocol, each with one of the threads [default: fathomp, libgomp, and
+    /// libomp if it is installed].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) runtime: Vec<String>,
     /// Numbers of threads [default: powers of two up to the processors this

@@ -107,10 +107,32 @@ impl Command {
         }
     }
 
-    /// Whether it asks for a network, but for no two nodes to put it between.
-    pub(crate) fn has_idle_net(&self) -> bool {
-        self.cluster()
-            .is_some_and(|cluster| cluster.nodes == 1 && cluster.net.is_some())
+    /// Threads of each process that it asks for.
+    fn threads(&self) -> Option<ThreadCount> {
+        match self {
+            Self::Run(run) => run.threads,
+            Self::Record(record) => record.threads,
+            _ => None,
+        }
+    }
+
+    /// What it asks of nodes that does not go together.
+    pub(crate) fn contradiction(&self) -> Option<&'static str> {
+        let cluster = self.cluster()?;
+        let one_node = cluster.nodes == 1;
+        let threads = self.threads().map_or(1, |ThreadCount(count)| count);
+        match (one_node, &cluster.net, cluster.emulated_time) {
+            (_, _, true) if threads != 1 => Some(
+                "--emulated-time takes the time of one thread on each node: give as many nodes as threads and --threads 1",
+            ),
+            (true, Some(_), _) => Some(
+                "--net emulates a network between nodes, and there is one node: give --nodes 2 or more, or leave --net out",
+            ),
+            (false, None, true) => Some(
+                "--emulated-time takes the time of a cluster with an emulated network: say which by --net",
+            ),
+            _ => None,
+        }
     }
 }
 
@@ -191,6 +213,10 @@ pub(crate) struct Cluster {
     /// infiniband_ddr4x, or a JSON file.
     #[arg(long, value_name = "LAT_US,MBPS|NAME")]
     pub(crate) net: Option<Net>,
+    /// Take the time of a cluster with that network whose nodes have processors of
+    /// their own, however few there are here; for one thread on each node.
+    #[arg(long)]
+    pub(crate) emulated_time: bool,
 }
 
 impl Cluster {
@@ -202,6 +228,7 @@ impl Cluster {
         faults: None,
         dsm_plain: false,
         net: None,
+        emulated_time: false,
     };
 }
 

@@ -137,7 +137,7 @@ pub(crate) fn cluster(
         synchronisation.push(row(nodes, &runs)?);
     }
     let mut doubts: Vec<String> = doubt(meter.others()).into_iter().collect();
-    if u32::from(cluster.nodes) > host::usable_cpus() {
+    if u32::from(cluster.nodes) > host::usable_cpus() && !cluster.emulated_time {
         doubts.push(format!(
             "{} nodes shared {} processors: prices of synchronisation among more nodes than that hold their waiting for a processor too.",
             cluster.nodes,
@@ -285,8 +285,14 @@ fn describe(
     let network = match asked {
         None => "through its memory".to_owned(),
         Some(asked) => format!(
-            "through an emulated network of {} us and {} MB/s",
-            asked.latency_us, asked.bandwidth_mb_per_s
+            "through an emulated network of {} us and {} MB/s{}",
+            asked.latency_us,
+            asked.bandwidth_mb_per_s,
+            if cluster.emulated_time {
+                ", in emulated time"
+            } else {
+                ""
+            }
         ),
     };
     let host = host::machine();
@@ -300,10 +306,11 @@ fn describe(
         ),
         source: format!("fathomp calibrate {}", env!("CARGO_PKG_VERSION")),
         nodes: cluster.nodes.into(),
-        network: Network {
+        // Emulated time is exactly that of the network asked for.
+        network: asked.filter(|_| cluster.emulated_time).unwrap_or(Network {
             latency_us: net.latency_us.value,
             bandwidth_mb_per_s: net.bandwidth_mb_per_s.value,
-        },
+        }),
         page_bytes: PAGE_BYTES,
         fault_us: None,
         homeless: prices.homeless,

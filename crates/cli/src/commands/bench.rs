@@ -143,6 +143,9 @@ fn runtimes(named: &[String], unpacked: &Unpacked) -> Result<Vec<Runtime>, Failu
                 Runtime::from_library(name, Path::new(path))
             }
             None if text == "fathomp" => Runtime::from_library(text, &unpacked.library),
+            None if ["home", "homeless"].contains(&text) => {
+                Runtime::on_nodes(text, &unpacked.cluster_library)
+            }
             None if text == "libgomp" => Ok(Runtime::libgomp()),
             None if text == "libomp" => Runtime::libomp(),
             _ => Err(RuntimeError::Unknown(text.to_owned())),

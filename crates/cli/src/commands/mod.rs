@@ -24,11 +24,8 @@ pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
         json: arguments.json,
         quiet: arguments.quiet,
     };
-    if arguments.command.has_idle_net() {
-        return Err(Failure::new(
-            "--net emulates a network between nodes, and there is one node: give --nodes 2 or more, or leave --net out",
-        )
-        .with_code(exit::USAGE));
+    if let Some(sentence) = arguments.command.contradiction() {
+        return Err(Failure::new(sentence).with_code(exit::USAGE));
     }
     match arguments.command {
         Command::Study(plan) => study::study(&plan, voice),

@@ -31,6 +31,8 @@ pub(crate) fn variables(
     cluster: Cluster,
 ) -> Vec<(&'static str, OsString)> {
     let nodes = u32::from(cluster.nodes);
+    let one = cluster.emulated_time.then_some(ThreadCount(1));
+    let threads_per_node = threads_per_node.or(one);
     let mut variables = thread_variables(threads_per_node.map(|count| count.times(nodes)));
     variables.extend(cluster_variables(cluster));
     variables
@@ -53,11 +55,16 @@ pub(crate) fn cluster_variables(cluster: Cluster) -> Vec<(&'static str, OsString
         faults,
         dsm_plain,
         net,
+        emulated_time,
     } = cluster;
-    if nodes == 1 {
-        return Vec::new();
+    let mut variables = Vec::new();
+    if emulated_time {
+        variables.push(("FATHOMP_EMULATED_TIME", "1".into()));
     }
-    let mut variables = vec![("FATHOMP_NODES", nodes.to_string().into())];
+    if nodes == 1 {
+        return variables;
+    }
+    variables.push(("FATHOMP_NODES", nodes.to_string().into()));
     variables.push(("FATHOMP_DSM", dsm.name().into()));
     if dsm == Dsm::Homeless {
         variables.push(("FATHOMP_DSM_MEMORY", dsm_memory.to_string().into()));

@@ -152,6 +152,7 @@ fn circumstances(request: &Request<'_>) -> Meta {
         machine: host::machine(),
         threads: request.threads.map(|ThreadCount(count)| count),
         nodes: request.cluster.nodes.into(),
+        emulated_time: request.cluster.emulated_time,
         started_unix_ns: SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .ok()

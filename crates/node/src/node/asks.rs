@@ -17,6 +17,7 @@ use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::Pages;
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::Wake;
+use fathomp_transport::local::Awaited;
 use std::sync::atomic::Ordering;
 
 impl Node {
@@ -112,6 +113,9 @@ impl Node {
     /// waits.
     pub(super) fn flush_for_others(&self) {
         fathomp_omp::cluster::tell(true);
+        if let Some(emulation) = self.transport.emulation() {
+            emulation.stand_in();
+        }
         self.ask(|thread| {
             let mut engine = lock(&self.engine);
             if self.in_barrier.load(Ordering::Relaxed) {
@@ -194,6 +198,7 @@ impl Node {
         let since = self.enter();
         let _inside = deferral::enter();
         let before = self.begin_doing(Doing::Barrier);
+        self.take_turn();
         let epoch = self.epoch.load(Ordering::Relaxed);
         self.send_or_handle(NodeId(0), Frame::Arrived { epoch, word });
         self.operation(Operation::Barrier);
@@ -201,7 +206,7 @@ impl Node {
         place.slot.begin();
         let outcome = loop {
             let known = |_: &_| lock(&self.outcomes).is_known().then_some(());
-            self.wait(Wake::Polling, place.slot, known);
+            self.wait(Awaited::Outcome, Wake::Polling, place.slot, known);
             let mut outcomes = lock(&self.outcomes);
             if let Some(outcome) = outcomes.take() {
                 self.in_barrier.store(false, Ordering::Relaxed);
@@ -234,6 +239,9 @@ impl Node {
 
     /// The thread that waits at the barrier goes on, whoever calls.
     pub(super) fn tell_outcome(&self, outcome: Outcome) {
+        if let Some(emulation) = self.transport.emulation() {
+            emulation.tell(Awaited::Outcome);
+        }
         lock(&self.outcomes).tell(outcome);
         self.transport.rouse();
     }

@@ -6,6 +6,7 @@ use crate::frame::Frame;
 use fathomp_accesses::End;
 use fathomp_base::NodeId;
 use fathomp_sys::cluster::{deferral, process};
+use fathomp_transport::local::Awaited;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,9 @@ impl Node {
         if self.me() != NodeId(0) && !self.ended.load(Ordering::Relaxed) {
             process::flush_streams();
             self.send(NodeId(0), Frame::Exit { code });
+            if let Some(emulation) = self.program_time() {
+                let _ = emulation.rest(Awaited::Answer);
+            }
             self.serve_others()
         }
     }

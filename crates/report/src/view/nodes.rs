@@ -174,7 +174,7 @@ const fn class(term: NodesTerm) -> &'static str {
         NodesTerm::Serial => "serial",
         NodesTerm::Work => "work",
         NodesTerm::Imbalance => "explicit_barrier",
-        NodesTerm::Sharing => "task_wait",
+        NodesTerm::Sharing | NodesTerm::Stalls => "task_wait",
         NodesTerm::LocalWrites => "implicit_barrier",
         NodesTerm::RemoteWrites => "ordered",
         NodesTerm::Fetches => "communication",

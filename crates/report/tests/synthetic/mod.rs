@@ -435,6 +435,7 @@ fn program(threads: u32) -> ProgramFacts {
         outcome: Some(Outcome::Exited(0)),
         others_used: Some(0.02),
         processor_ns: None,
+        emulated_time: false,
     }
 }
 

@@ -14,7 +14,6 @@ pub(crate) use process::{Slot, Stream};
 pub(crate) use source::Source;
 
 use crate::stream;
-use fathomp_sys::clock;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
@@ -240,11 +239,10 @@ impl Drainer {
 
     /// Completes the streams of processes that have ended.
     fn retire(&mut self) {
-        let now = clock::now();
         let (ended, mut running): (Vec<_>, Vec<_>) = std::mem::take(&mut self.streams)
             .into_iter()
             .partition(|stream| stream.source().has_ended());
-        running.iter_mut().for_each(|stream| stream.alive(now));
+        running.iter_mut().for_each(|stream| stream.alive());
         self.streams = running;
         for stream in ended {
             self.complete(stream, false);

@@ -2,6 +2,7 @@
 
 use super::members::Members;
 use super::net::Net;
+use super::pace::Pace;
 use crate::doorbell::Doorbell;
 use crate::local::link::LocalTransport;
 use crate::ring::Ring;
@@ -62,6 +63,7 @@ pub struct Fabric {
     nodes: u16,
     limits: Limits,
     net: Option<Net>,
+    emulates_time: bool,
 }
 
 impl Fabric {
@@ -79,7 +81,10 @@ impl Fabric {
         let rings = count * count;
         let sections = Sections {
             halves: count * APART_HALVES,
-            words: rings * Self::RING_WORDS + count * APART_WORDS + Members::words(count),
+            words: rings * Self::RING_WORDS
+                + count * APART_WORDS
+                + Members::words(count)
+                + Pace::words(count),
             bytes: rings.checked_mul(limits.ring_bytes).ok_or_else(invalid)?,
         };
         Ok(Self {
@@ -87,7 +92,18 @@ impl Fabric {
             nodes,
             limits,
             net,
+            emulates_time: false,
         })
+    }
+
+    /// Messages are not held back, but the nodes' time is
+    /// [emulated](super::Emulation), if there is a network to emulate.
+    #[must_use]
+    pub fn with_emulated_time(self) -> Self {
+        Self {
+            emulates_time: true,
+            ..self
+        }
     }
 
     /// A ring's head and the reader's words are apart from each other.
@@ -121,8 +137,14 @@ impl Fabric {
         &self.limits
     }
 
+    /// The network that holds messages back.
     pub(super) fn net(&self) -> Option<Net> {
-        self.net
+        self.net.filter(|_| !self.emulates_time)
+    }
+
+    /// The network of which messages are stamped.
+    pub(super) fn emulated(&self) -> Option<Net> {
+        self.net.filter(|_| self.emulates_time)
     }
 
     fn pair(&self, from: NodeId, to: NodeId) -> usize {
@@ -175,5 +197,12 @@ impl Fabric {
     /// What nodes know of each other.
     pub(super) fn members(&self) -> Members<'_> {
         Members::new(&self.memory.words()[self.inwards_at(self.nodes)..])
+    }
+
+    /// What keeps nodes' clocks in step if time is emulated.
+    pub(super) fn pace(&self, latency_ns: u64) -> Pace<'_> {
+        let nodes = usize::from(self.nodes);
+        let start = self.inwards_at(self.nodes) + Members::words(nodes);
+        Pace::new(&self.memory.words()[start..], nodes, latency_ns)
     }
 }

@@ -1,5 +1,6 @@
 //! A node's end of the fabric.
 
+use super::emulation::Emulation;
 use super::fabric::Fabric;
 use super::frame::Header;
 use super::inbox::Inbox;
@@ -27,6 +28,7 @@ pub struct LocalTransport {
     busy_until_ns: AtomicU64,
     /// Reports of this node must not overlap.
     reporting: Mutex<()>,
+    emulation: Option<Emulation>,
 }
 
 /// Both ends here of the rings between this node and another.
@@ -52,7 +54,9 @@ impl LocalTransport {
             fabric.populate(peer, me);
             fabric.populate(me, peer);
         }
+        let emulated = fabric.emulated();
         Self {
+            emulation: emulated.map(|net| Emulation::new(fabric.clone(), me, net)),
             fabric,
             me,
             links: (0..nodes).map(|_| Link::default()).collect(),
@@ -70,6 +74,9 @@ impl LocalTransport {
     /// When a message that is sent now may arrive; 0 if at once.
     #[inline]
     fn due_ns(&self, to: NodeId, bytes: usize) -> u64 {
+        if let Some(emulation) = &self.emulation {
+            return emulation.send(to, Header::BYTES + bytes);
+        }
         let net = self.fabric.net().filter(|_| to != self.me);
         net.map_or(0, |net| {
             let inwards = self.fabric.inwards(to);
@@ -112,7 +119,12 @@ impl LocalTransport {
         }
         let mut inbox = lock(&link.inbox);
         let bytes_max = self.message_bytes_max();
-        let taken = inbox.take(ring, bytes_max, monotonic_ns, message);
+        let clock_ns = || match self.emulation {
+            None => monotonic_ns(),
+            // Whoever looks for the first message has looked whether it is due.
+            Some(_) => u64::MAX,
+        };
+        let taken = inbox.take(ring, bytes_max, clock_ns, message);
         link.idle_head.store(inbox.idle_head(), Ordering::Relaxed);
         let fed = inbox.take_fed();
         drop(inbox);
@@ -122,8 +134,57 @@ impl LocalTransport {
         taken.map_err(|what| ReceiveError { from, what })
     }
 
+    /// Where time is emulated: who has sent the message that is due first, and its
+    /// header.
+    fn front(&self, emulation: &Emulation) -> Result<Option<(NodeId, Header)>, ReceiveError> {
+        let mut first: Option<(NodeId, Header)> = None;
+        for (from, link) in self.peers() {
+            let ring = self.fabric.ring(from, self.me);
+            if ring.head() == link.idle_head.load(Ordering::Relaxed) {
+                continue;
+            }
+            let front = lock(&link.inbox).front(ring, self.message_bytes_max());
+            let front = front.map_err(|what| ReceiveError { from, what })?;
+            let Some(header) = front else { continue };
+            emulation.see(from, header.due_ns);
+            if first.is_none_or(|(_, first)| header.due_ns < first.due_ns) {
+                first = Some((from, header));
+            }
+        }
+        Ok(first)
+    }
+
+    /// The same, if it may be handled.
+    fn due(&self, emulation: &Emulation) -> Result<Option<(NodeId, Header)>, ReceiveError> {
+        let front = self.front(emulation)?;
+        Ok(front.filter(|(_, header)| emulation.may_handle(header.due_ns)))
+    }
+
+    fn receive_emulated(
+        &self,
+        emulation: &Emulation,
+        message: &mut Vec<u8>,
+    ) -> Result<Option<NodeId>, ReceiveError> {
+        let Some((from, header)) = self.due(emulation)? else {
+            return Ok(None);
+        };
+        let link = &self.links[usize::from(from.0)];
+        if !self.receive_from(from, link, message)? {
+            return Ok(None);
+        }
+        emulation.arrive(header.due_ns, Header::BYTES + message.len(), from);
+        Ok(Some(from))
+    }
+
     /// How long a thread may sleep as far as messages are concerned.
     fn quiet(&self) -> Sleep {
+        if let Some(emulation) = &self.emulation {
+            return match self.due(emulation) {
+                Ok(None) => Sleep::UntilWoken,
+                // What is wrong is said by whoever receives next.
+                Ok(Some(_)) | Err(_) => Sleep::Not,
+            };
+        }
         let quiet = |(from, link): (NodeId, &Link)| {
             lock(&link.inbox).sleep(self.fabric.ring(from, self.me), monotonic_ns)
         };
@@ -182,6 +243,10 @@ impl Transport for LocalTransport {
     }
 
     fn answers_after(&self) -> Duration {
+        if self.emulation.is_some() {
+            // As long as others take, who may need this processor for it.
+            return Duration::MAX;
+        }
         self.fabric.net().map_or(Duration::ZERO, Net::answers_after)
     }
 
@@ -191,6 +256,9 @@ impl Transport for LocalTransport {
 
     fn receive(&self, message: &mut Vec<u8>) -> Result<Option<NodeId>, ReceiveError> {
         self.flush();
+        if let Some(emulation) = &self.emulation {
+            return self.receive_emulated(emulation, message);
+        }
         let nodes = self.nodes();
         let turn = self.turn.load(Ordering::Relaxed).min(nodes);
         for number in (turn..nodes).chain(0..turn) {
@@ -210,6 +278,9 @@ impl Transport for LocalTransport {
     fn leave(&self) {
         let left_over = || {
             self.flush();
+            if let Some(emulation) = &self.emulation {
+                return self.due(emulation).map_or(true, |due| due.is_some());
+            }
             let waiting = |(from, link): (NodeId, &Link)| {
                 let idle_head = link.idle_head.load(Ordering::Relaxed);
                 self.fabric.ring(from, self.me).head() != idle_head
@@ -275,7 +346,14 @@ impl Transport for LocalTransport {
         self.fabric.members().noted(node)
     }
 
+    fn emulation(&self) -> Option<&Emulation> {
+        self.emulation.as_ref()
+    }
+
     fn depart(&self) {
+        if let Some(emulation) = &self.emulation {
+            emulation.leave();
+        }
         self.fabric.members().depart(self.me);
     }
 }

@@ -1,6 +1,7 @@
 //! Nodes on one machine, joined by memory that they shared before they were
 //! forked: a ring for each ordered pair of nodes, a doorbell for each node.
 
+mod emulation;
 mod fabric;
 mod frame;
 mod inbox;
@@ -9,9 +10,11 @@ mod members;
 mod net;
 mod observe;
 mod outbox;
+mod pace;
 #[cfg(test)]
 mod tests;
 
+pub use emulation::{Awaited, Emulation, Serving};
 pub use fabric::{Fabric, Limits};
 pub use link::LocalTransport;
 pub use net::{Net, NetError};

@@ -69,8 +69,13 @@ impl Net {
         self.latency * 2
     }
 
+    /// Latency in whole nanoseconds.
+    pub(super) fn latency_ns(self) -> u64 {
+        u64::try_from(self.latency.as_nanos()).unwrap_or(u64::MAX)
+    }
+
     /// How long a link is busy with so many bytes, in nanoseconds.
-    fn busy_ns(&self, bytes: usize) -> u64 {
+    pub(super) fn busy_ns(self, bytes: usize) -> u64 {
         // A float that is too large becomes the largest integer.
         (bytes as f64 * 1e3 / self.mb_per_s) as u64
     }
@@ -86,11 +91,17 @@ impl Net {
         outwards: &AtomicU64,
         inwards: &AtomicU64,
     ) -> u64 {
-        let busy_ns = self.busy_ns(bytes);
-        let latency_ns = u64::try_from(self.latency.as_nanos()).unwrap_or(u64::MAX);
-        let begins_ns = reserve(outwards, now_ns, busy_ns);
-        let arrives_ns = reserve(inwards, begins_ns.saturating_add(latency_ns), busy_ns);
-        arrives_ns.saturating_add(busy_ns)
+        let leaves_ns = self.begins_ns(now_ns, bytes, outwards);
+        let reaches_ns = leaves_ns.saturating_add(self.latency_ns());
+        let arrives_ns = self.begins_ns(reaches_ns, bytes, inwards);
+        arrives_ns.saturating_add(self.busy_ns(bytes))
+    }
+
+    /// When a link begins to carry a message of `bytes` bytes that reaches it at
+    /// `from_ns`, given until when it is busy, which is from now on with this message
+    /// too.
+    pub(super) fn begins_ns(self, from_ns: u64, bytes: usize, link: &AtomicU64) -> u64 {
+        reserve(link, from_ns, self.busy_ns(bytes))
     }
 }
 

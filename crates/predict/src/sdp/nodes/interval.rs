@@ -47,9 +47,11 @@ fn spread(term: NodesTerm, precision: &Precision) -> f64 {
         | NodesTerm::Diffs => price,
         // Measured where nothing else went on.
         NodesTerm::Barriers | NodesTerm::Locks | NodesTerm::Flushes => 2.0 * price,
-        NodesTerm::Imbalance | NodesTerm::Sharing | NodesTerm::Contention | NodesTerm::Writers => {
-            0.5
-        }
+        NodesTerm::Imbalance
+        | NodesTerm::Sharing
+        | NodesTerm::Contention
+        | NodesTerm::Writers
+        | NodesTerm::Stalls => 0.5,
     }
 }
 

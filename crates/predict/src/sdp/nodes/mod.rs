@@ -137,13 +137,17 @@ impl Part {
         events
     }
 
-    /// Fetches of this thread that another makes at the same time, as a mean
-    /// over the others: of two unequal numbers, the smaller.
-    fn shared_fetches(&self, all: &[Self]) -> f64 {
-        let fetches = |part: &Self| part.counts.0[Event::Fetch as usize];
-        let both = all.iter().map(|other| fetches(other).min(fetches(self)));
-        let others = (all.len() as f64 - 1.0).max(1.0);
-        (both.sum::<f64>() - fetches(self)).max(0.0) / others
+    /// Whether it has looked for what others write: it flushes more often than it meets
+    /// them or locks.
+    fn looks(&self) -> bool {
+        self.dsm.flushes > self.dsm.locks.max(self.dsm.barriers)
+    }
+
+    /// Fetches of this thread while its node answers others': of two unequal numbers,
+    /// the smaller.
+    fn shared_fetches(&self) -> f64 {
+        let answered = self.dsm.pages_served as f64;
+        self.counts.0[Event::Fetch as usize].min(answered)
     }
 }
 
@@ -151,8 +155,9 @@ impl Part {
 /// page, that is half of each of its 64 blocks, with their masks.
 const HALF_DIFF_BYTES: f64 = 2568.0;
 
-/// A thread with more application time than this many times that of one thread
-/// alone, all threads together, has looked for what others write, not worked.
+/// Threads with more application time than this many times that of one thread
+/// alone, all together, have looked for what others write, not worked, unless their
+/// time is emulated.
 const LOOKING: f64 = 1.5;
 
 /// What is known beside the recording on nodes.
@@ -183,7 +188,7 @@ pub fn nodes(analysis: &Analysis, beside: &Beside<'_>) -> Option<Vec<NodesRegion
     let sync = Sync::among(beside.cluster, nodes, beside.prices);
     let regions = analysis.regions.iter().map(|region| NodesRegion {
         region: region.name.clone(),
-        time: time(region, beside, &sync),
+        time: time(region, beside, &sync, analysis.program.emulated_time),
     });
     Some(regions.collect())
 }
@@ -194,7 +199,7 @@ fn alone_ns(alone: &Analysis, region: &Region) -> Option<f64> {
     Some(same.states[State::Compute] as f64)
 }
 
-fn time(region: &Region, beside: &Beside<'_>, sync: &Sync) -> NodesTime {
+fn time(region: &Region, beside: &Beside<'_>, sync: &Sync, emulated: bool) -> NodesTime {
     let mut time = NodesTime::default();
     let Beside {
         alone,
@@ -215,7 +220,11 @@ fn time(region: &Region, beside: &Beside<'_>, sync: &Sync) -> NodesTime {
     let working = if serial { 1.0 } else { parts.len() as f64 };
     let mean_ns = alone_ns / working;
     let crowd = processors.map_or(1.0, |processors| (working / f64::from(processors)).max(1.0));
-    let known = !serial && all_ns > 0.0 && all_ns <= LOOKING * crowd * alone_ns;
+    let looked = match emulated {
+        true => parts.iter().any(Part::looks),
+        false => all_ns > LOOKING * crowd * alone_ns,
+    };
+    let known = !serial && all_ns > 0.0 && !looked;
     let work_ns = |part: &Part| {
         if known {
             mean_ns * part.own_ns * working / all_ns
@@ -223,9 +232,14 @@ fn time(region: &Region, beside: &Beside<'_>, sync: &Sync) -> NodesTime {
             mean_ns
         }
     };
+    let more = (all_ns / alone_ns.max(1.0) - 1.0).max(0.0);
+    let stalls_ns = |part: &Part| match known && emulated {
+        true => work_ns(part) * more,
+        false => 0.0,
+    };
     let links = Links::new(&parts, protocol, &beside.cluster.network, prices.fetch_us);
     let contention_ns =
-        |part: &Part| part.shared_fetches(&parts) * sync.exchange * 1e3 + links.wait_ns(part);
+        |part: &Part| part.shared_fetches() * sync.exchange * 1e3 + links.wait_ns(part);
     // Of a page's diffs the price of a fetch holds one.
     let writers_ns = |part: &Part| match protocol {
         Protocol::Home => 0.0,
@@ -237,7 +251,7 @@ fn time(region: &Region, beside: &Beside<'_>, sync: &Sync) -> NodesTime {
     };
     let whole_ns = |part: &Part| {
         let events_ns: f64 = part.events_ns(beside).iter().sum();
-        work_ns(part) * crowd + events_ns + contention_ns(part) + writers_ns(part)
+        work_ns(part) * crowd + stalls_ns(part) + events_ns + contention_ns(part) + writers_ns(part)
     };
     let slowest = parts
         .iter()
@@ -252,6 +266,7 @@ fn time(region: &Region, beside: &Beside<'_>, sync: &Sync) -> NodesTime {
         time[NodesTerm::Work] = mean_ns.min(slowest_ns);
         time[NodesTerm::Imbalance] = (slowest_ns - mean_ns).max(0.0);
         time[NodesTerm::Sharing] = slowest_ns * (crowd - 1.0);
+        time[NodesTerm::Stalls] = stalls_ns(slowest);
     }
     let [local, remote, fetches, diffs] = slowest.events_ns(beside);
     time[NodesTerm::LocalWrites] = local;

@@ -34,11 +34,14 @@ pub enum NodesTerm {
     Flushes = 11,
     /// Without homes: diffs of a page beyond the first that a fetch collects.
     Writers = 12,
+    /// What the slowest thread's work takes longer than with one thread: caches and
+    /// page tables are cold after faults and waits.
+    Stalls = 13,
 }
 
 impl NodesTerm {
     /// All terms, in the order of their numbers.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Serial,
         Self::Work,
         Self::Imbalance,
@@ -52,6 +55,7 @@ impl NodesTerm {
         Self::Locks,
         Self::Flushes,
         Self::Writers,
+        Self::Stalls,
     ];
     /// Number of terms.
     pub const COUNT: usize = Self::ALL.len();
@@ -73,6 +77,7 @@ impl NodesTerm {
             Self::Locks => "locks",
             Self::Flushes => "flushes",
             Self::Writers => "writers",
+            Self::Stalls => "stalls",
         }
     }
 }
@@ -80,7 +85,7 @@ impl NodesTerm {
 /// No term has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no term \"{0}\": the terms are serial, work, imbalance, sharing, local-writes, remote-writes, fetches, contention, diffs, barriers, locks, flushes and writers"
+    "there is no term \"{0}\": the terms are serial, work, imbalance, sharing, local-writes, remote-writes, fetches, contention, diffs, barriers, locks, flushes, writers and stalls"
 )]
 pub struct NoTerm(String);
 

@@ -1,0 +1,84 @@
+//! Emulated time, as the threads of a node see it.
+
+use super::{LOOK_AFTER, Node};
+use crate::slots::Slot;
+use crate::start;
+use fathomp_transport::local::{Awaited, Emulation};
+use fathomp_transport::{Polling, Role, Wake};
+
+impl Node {
+    /// Handles messages until `done` of `slot`. Where time is emulated, the program's
+    /// clock stands still meanwhile, and then shows when that was.
+    pub(super) fn wait<T>(
+        &self,
+        awaited: Awaited,
+        wake: Wake,
+        slot: &Slot,
+        done: impl Fn(&Slot) -> Option<T>,
+    ) -> T {
+        match self.program_time() {
+            None => self.wait_here(wake, slot, done),
+            Some(emulation) => {
+                if let Some(found) = done(slot) {
+                    emulation.pass();
+                    return found;
+                }
+                let since_ns = emulation.rest(awaited);
+                let found = self.wait_here(wake, slot, done);
+                emulation.go_on(since_ns);
+                found
+            }
+        }
+    }
+
+    /// What emulates the calling thread's time, if anything does.
+    pub(crate) fn program_time(&self) -> Option<&Emulation> {
+        let emulation = self.transport.emulation()?;
+        let (thread, _) = self.slots.mine()?;
+        self.slots.is_programs(thread).then_some(emulation)
+    }
+
+    /// Where time is emulated: waits until nothing earlier can happen here than what
+    /// the program is about to do.
+    pub(super) fn take_turn(&self) {
+        let Some(emulation) = self.program_time() else {
+            return;
+        };
+        let moment_ns = emulation.come();
+        while !emulation.may_act(moment_ns) {
+            {
+                let polling = Polling::new(&*self.transport);
+                while self.handle_one() {}
+                polling.sleep(Role::Application, Some(LOOK_AFTER), || {
+                    emulation.may_act(moment_ns)
+                });
+                while self.handle_one() {}
+            }
+            self.look_after_peers();
+        }
+        emulation.act(moment_ns);
+    }
+
+    /// What a thread of the program is to run: on a clock of emulated time if it is.
+    pub(super) fn with_emulated_time(
+        &self,
+        run: Box<dyn FnOnce() + Send>,
+    ) -> Box<dyn FnOnce() + Send> {
+        if self.transport.emulation().is_none() {
+            return run;
+        }
+        let (begins_ns, node) = (self.begins_ns, start::node());
+        Box::new(move || {
+            if let Some(node) = node
+                && let Some(emulation) = node.transport.emulation()
+            {
+                node.slots.become_programs();
+                if let Err(error) = emulation.begin(begins_ns) {
+                    let what = format!("cannot read a thread's processor time: {error}");
+                    node.fail(node.me(), &what);
+                }
+            }
+            run();
+        })
+    }
+}

@@ -1,0 +1,307 @@
+//! Emulated time: what a program would take on a cluster whose nodes have
+//! processors of their own, however few there are here.
+//!
+//! A node's program takes the processor time of its thread. Messages are not held
+//! back, but are stamped with the moment at which the network would deliver them; who
+//! waited for one goes on at that moment, and time in which a thread waits counts
+//! for nothing else. What a node does for others takes the processor time of that, one
+//! message after the other, beside its program.
+
+use super::fabric::Fabric;
+use super::net::Net;
+use super::pace::{NEVER, Pace, Turn};
+use crate::doorbell::Role;
+use fathomp_base::NodeId;
+use fathomp_sys::clock::emulated::{self, ProcessorClock};
+use std::io;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Shortest time after which it is worth looking how far a program has come, and
+/// longest until somebody does.
+const LOOK_NS: u64 = 100_000;
+const REST_NS: u64 = 1_000_000;
+
+/// What a program waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// The answer to what its thread has asked.
+    Answer = 0,
+    /// What a barrier brings beside that.
+    Outcome = 1,
+}
+
+/// A node's part in emulated time. One thread of it runs the program; others only
+/// serve.
+#[derive(Debug)]
+pub struct Emulation {
+    fabric: Fabric,
+    me: usize,
+    net: Net,
+    /// Processor time of the program's thread.
+    program: OnceLock<ProcessorClock>,
+    /// What the program's clock is ahead of that, modulo 2^64.
+    ahead_ns: AtomicU64,
+    /// The program neither waits nor wants to do anything.
+    at_work: AtomicBool,
+    /// Until when this node's links are busy, outwards and inwards.
+    outwards_ns: AtomicU64,
+    inwards_ns: AtomicU64,
+    /// Until when this node is busy with what others want of it.
+    serves_until_ns: AtomicU64,
+    /// When what the program waits for was there.
+    told_ns: AtomicU64,
+    /// The [`Awaited`] thing that it waits for, if it does.
+    awaited: AtomicU32,
+}
+
+/// A message is being handled; ends when dropped.
+#[derive(Debug)]
+pub struct Serving<'a> {
+    emulation: &'a Emulation,
+    from: NodeId,
+    /// The thread's clock before.
+    before_ns: u64,
+}
+
+impl Drop for Serving<'_> {
+    fn drop(&mut self) {
+        let Self {
+            emulation,
+            from,
+            before_ns,
+        } = self;
+        let until_ns = &emulation.serves_until_ns;
+        until_ns.fetch_max(emulated::now_ns(), Ordering::Relaxed);
+        emulated::set_ns(*before_ns);
+        emulation.pace().handle(usize::from(from.0), emulation.me);
+        emulation.wake_ready();
+    }
+}
+
+impl Emulation {
+    pub(super) fn new(fabric: Fabric, me: NodeId, net: Net) -> Self {
+        Self {
+            fabric,
+            me: me.0.into(),
+            net,
+            program: OnceLock::new(),
+            ahead_ns: AtomicU64::new(0),
+            at_work: AtomicBool::new(false),
+            outwards_ns: AtomicU64::new(0),
+            inwards_ns: AtomicU64::new(0),
+            serves_until_ns: AtomicU64::new(0),
+            told_ns: AtomicU64::new(0),
+            awaited: AtomicU32::new(Awaited::Answer as u32),
+        }
+    }
+
+    fn pace(&self) -> Pace<'_> {
+        self.fabric.pace(self.latency_ns())
+    }
+
+    /// At least a nanosecond, by which causes come before their effects.
+    fn latency_ns(&self) -> u64 {
+        self.net.latency_ns().max(1)
+    }
+
+    fn wake_ready(&self) {
+        for (node, turn) in self.pace().ready() {
+            let doorbell = self.fabric.doorbell(NodeId(node as u16));
+            match turn {
+                Turn::Program => doorbell.rouse(&[Role::Application]),
+                Turn::Message => _ = doorbell.ring(),
+            }
+        }
+    }
+
+    /// The calling thread runs the program, from `from_ns` of emulated time on.
+    ///
+    /// # Errors
+    /// If the system does not tell its processor time.
+    pub fn begin(&self, from_ns: u64) -> io::Result<()> {
+        // Only the first is the program's.
+        let _ = self.program.set(ProcessorClock::of_this_thread()?);
+        self.set_clock(from_ns);
+        self.pace().set_horizon(self.me, from_ns);
+        Ok(())
+    }
+
+    fn set_clock(&self, now_ns: u64) {
+        let ahead_ns = emulated::set_ns(now_ns);
+        self.ahead_ns.store(ahead_ns, Ordering::Relaxed);
+        self.at_work.store(true, Ordering::Release);
+    }
+
+    /// When a message of `bytes` bytes that is sent now reaches the receiver's link.
+    pub(super) fn send(&self, to: NodeId, bytes: usize) -> u64 {
+        self.pace().send(self.me, usize::from(to.0));
+        let now_ns = emulated::now_ns();
+        if usize::from(to.0) == self.me {
+            return now_ns.max(1);
+        }
+        let leaves_ns = self.net.begins_ns(now_ns, bytes, &self.outwards_ns);
+        leaves_ns.saturating_add(self.latency_ns())
+    }
+
+    /// The first message from a node is due then.
+    pub(super) fn see(&self, from: NodeId, due_ns: u64) {
+        if self.pace().see(usize::from(from.0), self.me, due_ns) {
+            self.wake_ready();
+        }
+    }
+
+    /// Whether the earliest message, due then, may be handled. If not, whoever makes
+    /// it possible wakes this node.
+    pub(super) fn may_handle(&self, due_ns: u64) -> bool {
+        self.refresh();
+        self.may(Turn::Message, due_ns)
+    }
+
+    fn may(&self, turn: Turn, moment_ns: u64) -> bool {
+        let pace = self.pace();
+        let is_new = pace.hold(self.me, turn, moment_ns);
+        if pace.may(self.me, turn, moment_ns) {
+            pace.hold(self.me, turn, 0);
+            return true;
+        }
+        if is_new {
+            for node in pace.behind(self.me, moment_ns) {
+                self.fabric.doorbell(NodeId(node as u16)).ring();
+            }
+        }
+        false
+    }
+
+    /// The calling thread handles a message of `bytes` bytes that was due then.
+    pub(super) fn arrive(&self, due_ns: u64, bytes: usize, from: NodeId) {
+        let arrives_ns = if usize::from(from.0) == self.me {
+            due_ns
+        } else {
+            let busy_ns = self.net.busy_ns(bytes);
+            self.net.begins_ns(due_ns, bytes, &self.inwards_ns) + busy_ns
+        };
+        self.serves_until_ns
+            .fetch_max(arrives_ns, Ordering::Relaxed);
+    }
+
+    /// The calling thread begins to handle what it has received last from a node.
+    #[must_use]
+    pub fn serve(&self, from: NodeId) -> Serving<'_> {
+        let before_ns = emulated::now_ns();
+        emulated::set_ns(self.serves_until_ns.load(Ordering::Relaxed));
+        Serving {
+            emulation: self,
+            from,
+            before_ns,
+        }
+    }
+
+    /// How far the program has come is made known to those who wait for it. For
+    /// threads that are not the program's, too.
+    fn refresh(&self) {
+        let pace = self.pace();
+        let horizon_ns = pace.horizon(self.me);
+        if !self.at_work.load(Ordering::Acquire) || horizon_ns >= NEVER {
+            return;
+        }
+        let now_ns = self.program_ns();
+        if now_ns > horizon_ns {
+            pace.raise_horizon(self.me, horizon_ns, now_ns);
+            self.wake_ready();
+        }
+    }
+
+    /// The same; returns how long, at most `limit`, nobody needs to look again.
+    #[must_use]
+    pub fn look(&self, limit: Duration) -> Duration {
+        self.refresh();
+        if !self.at_work.load(Ordering::Relaxed) {
+            return limit;
+        }
+        let now_ns = self.pace().horizon(self.me);
+        let wanted_ns = self.pace().wanted(self.me, now_ns).unwrap_or(REST_NS);
+        Duration::from_nanos(wanted_ns.clamp(LOOK_NS, REST_NS)).min(limit)
+    }
+
+    /// The program, whose thread calls, is about to do something that others can
+    /// notice. Returns when that is; it may once [`may_act`](Self::may_act) says so.
+    #[must_use]
+    pub fn come(&self) -> u64 {
+        let now_ns = emulated::now_ns();
+        self.at_work.store(false, Ordering::Relaxed);
+        self.pace().set_horizon(self.me, now_ns);
+        self.wake_ready();
+        now_ns
+    }
+
+    /// Whether the program may do what it wants to do at that moment.
+    #[must_use]
+    pub fn may_act(&self, moment_ns: u64) -> bool {
+        self.may(Turn::Program, moment_ns)
+    }
+
+    /// The program does it.
+    pub fn act(&self, moment_ns: u64) {
+        self.set_clock(moment_ns);
+    }
+
+    /// The program has done it, and what it would wait for is there.
+    pub fn pass(&self) {
+        self.go_on(emulated::now_ns());
+    }
+
+    /// The program, whose thread calls, waits. Returns since when.
+    #[must_use]
+    pub fn rest(&self, awaited: Awaited) -> u64 {
+        let now_ns = emulated::now_ns();
+        self.awaited.store(awaited as u32, Ordering::Relaxed);
+        self.at_work.store(false, Ordering::Relaxed);
+        self.pace().set_horizon(self.me, NEVER);
+        self.wake_ready();
+        now_ns
+    }
+
+    /// What the program waits for or will wait for is there, because of what the
+    /// calling thread does.
+    pub fn tell(&self, what: Awaited) {
+        let now_ns = emulated::now_ns();
+        self.told_ns.fetch_max(now_ns, Ordering::Relaxed);
+        if self.awaited.load(Ordering::Relaxed) == what as u32 {
+            self.pace().lower_horizon(self.me, now_ns);
+        }
+    }
+
+    /// The program, which has waited since then, goes on.
+    pub fn go_on(&self, since_ns: u64) {
+        let now_ns = since_ns.max(self.told_ns.load(Ordering::Relaxed));
+        self.set_clock(now_ns);
+        self.pace().set_horizon(self.me, now_ns);
+        self.wake_ready();
+    }
+
+    /// Whether the program neither waits nor wants to do anything.
+    #[must_use]
+    pub fn is_at_work(&self) -> bool {
+        self.at_work.load(Ordering::Relaxed)
+    }
+
+    /// The calling thread does something in the program's name: now, by the program's
+    /// clock.
+    pub fn stand_in(&self) {
+        emulated::set_ns(self.program_ns());
+    }
+
+    /// This node leaves.
+    pub(super) fn leave(&self) {
+        self.pace().leave(self.me);
+        self.wake_ready();
+    }
+
+    /// The program's clock while it is at work, read by any thread.
+    fn program_ns(&self) -> u64 {
+        let processor_ns = self.program.get().map_or(0, |program| program.ns());
+        processor_ns.wrapping_add(self.ahead_ns.load(Ordering::Relaxed))
+    }
+}
