@@ -1,5 +1,7 @@
 //! Carries out what a protocol asks for: on pages, on messages, on threads.
 
+mod direct;
+
 use crate::accesses::{Watch, WatchError};
 use crate::frame::Frame;
 use crate::profile::{Profile, Tally};
@@ -188,35 +190,6 @@ impl<P: Protocol<Blob>> Driver<P> {
         Ok(wake)
     }
 
-    /// Shows others what this node's pages contain now.
-    fn show(&self, hands: &Hands) {
-        if let Some((window, committed)) = hands.window.zip(self.protocol.committed()) {
-            window.show(committed);
-        }
-    }
-
-    /// Takes what can be of what a message asks for out of its receiver's memory.
-    /// `false` if the message has to be sent.
-    fn take(&mut self, hands: &Hands, from: NodeId, message: &P::Outgoing) -> bool {
-        let Some((window, wanted)) = hands.window.zip(P::wanted(message)) else {
-            return false;
-        };
-        let taken = window.take(from, wanted, hands.pages);
-        for pages in taken.ranges() {
-            let answer = P::taken(wanted.epoch, *pages, |_| Blob::Here);
-            let answer = answer.map(|message| Input::Message { from, message });
-            self.taken.extend(answer);
-        }
-        let some = !taken.is_empty();
-        if some && taken.len() < u64::from(wanted.pages.len()) {
-            let is_taken = |page: &PageId| taken.contains(*page);
-            let left: PageSet = wanted.pages.iter().filter(|p| !is_taken(p)).collect();
-            self.taken
-                .extend(left.ranges().iter().copied().map(Input::Left));
-        }
-        some
-    }
-
     /// Which pages that may be written without a fault were. From now on they
     /// must not be: first nobody writes any more, then they are compared.
     fn written(&mut self, hands: &Hands) -> Result<PageSet, Trouble> {
@@ -396,8 +369,8 @@ impl<P: Protocol<Blob>> Driver<P> {
                     }
                     self.apply(hands, page, &diff)?;
                 }
-                Action::Open(pages) => set_open(hands, pages, true),
-                Action::Close(pages) => set_open(hands, pages, false),
+                Action::Open(pages) => direct::set_open(hands, pages, true),
+                Action::Close(pages) => direct::set_open(hands, pages, false),
                 Action::Send(to, message) if self.take(hands, to, &message) => tally.took = true,
                 Action::Send(to, message) => {
                     if self.send(hands, to, &message, tally)? == Wake::Woken {
@@ -579,12 +552,6 @@ where
 
     fn watch(&mut self) -> Option<&mut Watch> {
         self.watch.as_mut()
-    }
-}
-
-fn set_open(hands: &Hands, pages: PageRange, open: bool) {
-    if let Some(window) = hands.window {
-        window.set_open(pages, open);
     }
 }
 
