@@ -45,14 +45,14 @@ static void *map_private(size_t bytes)
 }
 
 /* Pages whose home is the node that asks for them. */
-static volatile uint64_t *zeroed_pages(void)
+static volatile uint64_t *zeroed_pages(size_t size)
 {
-    uint64_t *pages = aligned_alloc(PAGE_BYTES, words * sizeof(uint64_t));
+    uint64_t *pages = aligned_alloc(PAGE_BYTES, size * sizeof(uint64_t));
     if (!pages) {
         fputs("there is not enough memory\n", stderr);
         exit(1);
     }
-    memset(pages, 0, words * sizeof(uint64_t));
+    memset(pages, 0, size * sizeof(uint64_t));
     return pages;
 }
 
@@ -147,14 +147,31 @@ static long faults(void)
     return wrong;
 }
 
-enum { EXCLUSIVE, REWRITE, AHEAD };
+/* Pages that follow each other are fetched together; of these every second one is
+ * used. */
+static void write_apart(volatile uint64_t *pages, uint64_t value)
+{
+    for (size_t at = 0; at < 2 * words; at += 2 * PAGE_WORDS)
+        pages[at] = value;
+}
 
-/* Two arrays whose home is node 0, which writes them again and again: one that
- * nobody else has ever seen, and one that node 1 reads each time. */
+static double time_read_apart(volatile uint64_t *pages, uint64_t value, long *wrong)
+{
+    double start = wall_ns();
+    for (size_t at = 0; at < 2 * words; at += 2 * PAGE_WORDS)
+        *wrong += pages[at] != value;
+    return wall_ns() - start;
+}
+
+enum { EXCLUSIVE, REWRITE, AHEAD, APART };
+
+/* Three arrays whose home is node 0, which writes them again and again: one that
+ * nobody else has ever seen, and two that node 1 reads each time. */
 static long writes(void)
 {
     long wrong = 0;
-    volatile uint64_t *alone = zeroed_pages();
+    volatile uint64_t *alone = zeroed_pages(words);
+    volatile uint64_t *apart = zeroed_pages(2 * words);
 #pragma omp parallel reduction(+ : wrong)
     {
         int me = omp_get_thread_num();
@@ -170,19 +187,21 @@ static long writes(void)
                 double bare = time_write(private, words, value);
                 own.kind[EXCLUSIVE][round] = time_write(alone, words, value) - bare;
                 own.kind[REWRITE][round] = time_write(shared, words, value) - bare;
+                write_apart(apart, value);
             }
 #pragma omp barrier
             if (me == 1) {
                 double bare = time_read(private, words, &sum);
                 own.kind[AHEAD][round] = time_read(shared, words, &sum) - bare;
                 wrong += sum != value * (words / 2);
+                own.kind[APART][round] = time_read_apart(apart, value, &wrong);
             }
         }
         if (me == 0) {
             done = round - 1;
             keep(&own, EXCLUSIVE, REWRITE, round - 1);
         } else if (me == 1) {
-            keep(&own, AHEAD, AHEAD, round - 1);
+            keep(&own, AHEAD, APART, round - 1);
         }
     }
     return wrong;
@@ -254,7 +273,7 @@ static long sync(long reps)
         int me = omp_get_thread_num(), last = me == omp_get_num_threads() - 1;
         struct own own = own_samples();
         /* Allocated here, so that this node is its home. */
-        slices[me] = zeroed_pages();
+        slices[me] = zeroed_pages(words);
         long round = 0;
         for (; another_round(round, began_ns); round++) {
             double start = wall_ns();
@@ -315,7 +334,7 @@ int main(int argc, char **argv)
         if (!(samples[kind] = calloc((size_t)rounds + 1, sizeof(double))))
             return 1;
     words = (size_t)size * PAGE_WORDS;
-    shared = zeroed_pages();
+    shared = zeroed_pages(words);
     long wrong = is_faults ? faults() : is_writes ? writes() : sync(size);
     printf("{\"threads\":%d,\"wrong\":%ld", threads, wrong);
     if (is_faults) {
@@ -327,6 +346,7 @@ int main(int argc, char **argv)
         print_per_page("exclusive_write_ns", samples[EXCLUSIVE]);
         print_per_page("written_again_ns", samples[REWRITE]);
         print_per_page("fetch_in_order_ns", samples[AHEAD]);
+        print_per_page("fetch_apart_ns", samples[APART]);
     } else {
         json_array("region_ns", samples[REGION], done);
         json_array("barrier_ns", samples[BARRIER], done);

@@ -49,6 +49,8 @@ pub struct Writes {
     pub written_again_ns: Vec<f64>,
     /// Fetches of pages one behind the other.
     pub fetch_in_order_ns: Vec<f64>,
+    /// Fetches of pages that do not follow each other.
+    pub fetch_apart_ns: Vec<f64>,
 }
 
 /// Times of synchronisation, in nanoseconds each, one for each round.
@@ -260,6 +262,7 @@ mod tests {
             writes.exclusive_write_ns,
             writes.written_again_ns,
             writes.fetch_in_order_ns,
+            writes.fetch_apart_ns,
         ] {
             assert_eq!(samples.len(), 5);
         }

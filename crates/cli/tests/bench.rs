@@ -86,6 +86,7 @@ fn nodes_are_compared_with_the_least_they_could_cost() {
         let rows = answer["rows"].as_array().unwrap();
         for name in [
             "write fault, page at home here",
+            "fetch, page by page, asked for",
             "fetch, page by page",
             "empty barrier",
             "start of an empty program, 4 nodes",

@@ -13,6 +13,11 @@ const PAGES: u64 = 40;
 /// Records a program of two threads on two nodes without prefetch and
 /// migration, and gives `fathomp regions --json` of it.
 fn recorded(directory: &Path, regions: &str) -> Value {
+    recorded_with(directory, "--dsm-plain", regions)
+}
+
+/// The same with other options.
+fn recorded_with(directory: &Path, options: &str, regions: &str) -> Value {
     let source = format!(
         "#include <omp.h>\n\
          #include <stdio.h>\n\
@@ -25,8 +30,8 @@ fn recorded(directory: &Path, regions: &str) -> Value {
          }}\n"
     );
     compile(directory, "program", &source, &["-g", "-fopenmp"]);
-    let line = "record --nodes 2 --threads 1 --dsm-plain --force -- ./program";
-    let ended = run(directory, line);
+    let line = format!("record --nodes 2 --threads 1 {options} --force -- ./program");
+    let ended = run(directory, &line);
     ended.succeeded();
     assert_eq!(ended.text(), "done\n");
     let answer = run(directory, "--json regions recording");
@@ -102,6 +107,38 @@ fn each_page_another_node_wrote_is_one_fetch_fault() {
     assert_eq!(regions[1]["dsm"]["nodes"]["0"]["fetch_faults"], 0);
     let time = thread(regions[1], 1)["fault_ns"].as_u64().unwrap();
     assert!(time > 0);
+}
+
+/// Every round node 0 writes all pages and node 1 reads them. Once the rhythm is
+/// known, node 1 takes them without asking.
+#[test]
+fn pages_are_taken_where_nodes_can_read_each_others_memory() {
+    const ROUNDS: u64 = 20;
+    let directory = tempfile::tempdir().unwrap();
+    let rounds = format!(
+        "#pragma omp parallel num_threads(2)\n\
+         for (int round = 0; round < {ROUNDS}; round++) {{\n\
+         if (omp_get_thread_num() == 0)\n\
+         for (int i = 0; i < {PAGES}; i++) page[i].word = round + i;\n\
+         #pragma omp barrier\n\
+         if (omp_get_thread_num() == 1)\n\
+         for (int i = 0; i < {PAGES}; i++) if (page[i].word != round + i) puts(\"old\");\n\
+         #pragma omp barrier\n\
+         }}\n"
+    );
+    let taken = |options| {
+        let json = recorded_with(directory.path(), options, &rounds);
+        let all = &parallel(&json)[0]["dsm"]["all"];
+        let [fetched, served] =
+            ["pages_fetched", "pages_served"].map(|name| all[name].as_u64().unwrap());
+        assert!(fetched >= PAGES * (ROUNDS - 1), "{all}");
+        // What one node serves at the end another may count in the next region.
+        fetched.saturating_sub(served + OTHERS)
+    };
+    let direct = taken("--dsm home");
+    assert!(direct >= PAGES * ROUNDS / 4, "{direct}");
+    assert_eq!(taken("--net 0,inf"), 0);
+    assert_eq!(taken("--dsm homeless"), 0);
 }
 
 #[test]

@@ -344,8 +344,14 @@ fn rows(group: Group, said: &Said) -> Vec<Row> {
             times,
         ),
         (
-            "fetch, page by page",
+            "fetch, page by page, asked for",
             faults(|said| &said.fetch_ns),
+            fetch(),
+            fetched,
+        ),
+        (
+            "fetch, page by page",
+            writes(|said| &said.fetch_apart_ns),
             fetch(),
             fetched,
         ),
