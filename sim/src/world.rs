@@ -506,11 +506,8 @@ impl<P: Protocol<Blob>> World<P> {
             taken,
             ..
         } = &mut self.nodes[node];
-        let mut stepped = Ok(());
-        if matches!(input, Input::Operation { .. } | Input::Fault { .. }) {
-            let taken = std::mem::take(taken).into_iter().collect();
-            stepped = protocol.step(Input::Taken(taken), &mut actions);
-        }
+        let taken = std::mem::take(taken).into_iter().collect();
+        let mut stepped = protocol.step(Input::Taken(taken), &mut actions);
         if protocol.wants_writes(&input) {
             let wrote = Input::Wrote(memory.take_wrote());
             stepped = stepped.and_then(|()| protocol.step(wrote, &mut actions));

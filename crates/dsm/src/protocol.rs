@@ -75,7 +75,7 @@ pub enum Input<M> {
     /// noticed that way; pages that are not watched any more do no harm.
     Wrote(PageSet),
     /// Pages that others have taken out of this node's memory by themselves since
-    /// this was told last. To be told before faults and operations.
+    /// this was told last. To be told before any other input.
     Taken(PageSet),
     /// Pages that were [wanted](Wanted) and are not open, as others were that have
     /// been taken.

@@ -165,13 +165,10 @@ impl<P: Protocol<Blob>> Driver<P> {
         tally: &mut Tally,
     ) -> Result<Wake, Trouble> {
         let mut actions = std::mem::take(&mut self.actions);
-        if let (Some(window), Input::Operation { .. } | Input::Fault { .. }) =
-            (hands.window, &input)
-        {
-            let taken = window.taken();
-            if !taken.is_empty() {
-                self.protocol.step(Input::Taken(taken), &mut actions)?;
-            }
+        // Also before a message that ends a barrier: it was in the epoch that ends.
+        let taken = hands.window.map(Window::taken).unwrap_or_default();
+        if !taken.is_empty() {
+            self.protocol.step(Input::Taken(taken), &mut actions)?;
         }
         if !self.unwatched.is_empty() && self.protocol.wants_writes(&input) {
             let wrote = self.written(hands)?;

@@ -169,11 +169,9 @@ where
     ) -> Result<(), String> {
         let mut actions = Vec::new();
         let node = &mut state.nodes[number];
-        if matches!(input, Input::Operation { .. } | Input::Fault { .. }) {
-            let taken = Input::Taken(node.memory.take_taken());
-            let stepped = node.protocol.step(taken, &mut actions);
-            stepped.map_err(|violation| violation.to_string())?;
-        }
+        let taken = Input::Taken(node.memory.take_taken());
+        let stepped = node.protocol.step(taken, &mut actions);
+        stepped.map_err(|violation| violation.to_string())?;
         if node.protocol.wants_writes(&input) {
             let wrote = Input::Wrote(node.memory.take_wrote());
             let stepped = node.protocol.step(wrote, &mut actions);

@@ -45,6 +45,14 @@ impl Rhythm {
         u8::try_from(epochs).unwrap_or_default()
     }
 
+    /// The same from when it was opened, if it has not been fetched since.
+    fn since_opened(mut self, epoch: u32) -> u8 {
+        if self.fresh {
+            self.fetched_in = self.due + 1;
+        }
+        self.since_fetch(epoch)
+    }
+
     /// It is fetched.
     fn fetched(&mut self, epoch: u32) {
         if self.fetched_in == 0 || self.fresh && self.fetched_in <= epoch {
@@ -69,9 +77,9 @@ impl Rhythm {
         self.trust = TRUST;
         if self.fresh && self.fetched_in <= epoch {
             // It was opened, and nobody has come for it. Perhaps in the next round.
-            match std::mem::replace(&mut self.in_vain, true) {
-                true => self.gaps = [0, 0],
-                false => self.begin_round(self.due),
+            self.begin_round(self.due);
+            if std::mem::replace(&mut self.in_vain, true) {
+                self.gaps = [0, 0];
             }
         } else {
             self.returns_after = self.since_fetch(epoch);
@@ -166,6 +174,10 @@ impl<B: Clone> Home<B> {
         if entry.state == State::Dirty {
             actions.push(Action::DropTwin(page));
         }
+        if entry.open && entry.rhythm.fresh && entry.rhythm.fetched_in <= entry.rhythm.due {
+            // Taken back, and nobody has come for it.
+            entry.rhythm.begin_round(entry.rhythm.due);
+        }
         entry.rhythm.fresh = true;
         let due = entry.rhythm.next_fetch(next).filter(|_| direct);
         entry.rhythm.due = due.unwrap_or_default();
@@ -182,7 +194,11 @@ impl<B: Clone> Home<B> {
     }
 
     fn watch_and_open(&mut self, page: PageId, actions: &mut Actions<B>) {
-        self.table.entry(page).state = State::Shared;
+        let entry = self.table.entry(page);
+        entry.state = State::Shared;
+        if entry.rhythm.trust > 0 {
+            self.served.push(page);
+        }
         Action::protect(actions, page, Protection::Watched);
         self.open(page);
     }
@@ -202,8 +218,8 @@ impl<B: Clone> Home<B> {
         }
     }
 
-    /// Pages that others have read and that are likely to be written here next:
-    /// if nobody keeps a copy, the writes need not be noticed.
+    /// Pages that others have read, or may have, and that are likely to be written here
+    /// next: if nobody keeps a copy, the writes need not be noticed.
     pub(super) fn take_back(&mut self) -> Option<Notice> {
         let mut served = std::mem::take(&mut self.served);
         served.sort_unstable();
@@ -219,7 +235,7 @@ impl<B: Clone> Home<B> {
             if entry.state != State::Shared || rhythm.trust == 0 {
                 continue;
             }
-            if rhythm.since_fetch(next) < rhythm.returns_after {
+            if rhythm.since_opened(next) < rhythm.returns_after {
                 self.served.push(page);
                 continue;
             }
