@@ -45,7 +45,6 @@ fn random_areas(nodes: u16, mut pages: u32, random: &mut impl Rng) -> Vec<Area> 
 /// rely on.
 pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -> home::Config {
     let nodes = program.nodes();
-    let loads_acquire = program.relies_on_loads() || random.random();
     home::Config {
         nodes,
         areas: random_areas(nodes, program.pages, random),
@@ -54,8 +53,8 @@ pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -
         batch: [1, 2, 256][program.pages as usize % 3],
         silent_writes: network.silent_writes,
         expect_writes: random.random(),
-        loads_acquire,
-        direct: network.direct && !loads_acquire,
+        loads_acquire: program.relies_on_loads() || random.random(),
+        direct: network.direct,
         fan_in: random.random_range(1..=3),
     }
 }

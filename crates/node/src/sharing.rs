@@ -118,7 +118,7 @@ impl Sharing {
                 let usual = home::Config::usual(nodes, areas, plain, loads_acquire);
                 let config = home::Config {
                     expect_writes: usual.expect_writes && !races,
-                    direct: hands.window.is_some() && !loads_acquire,
+                    direct: hands.window.is_some(),
                     ..usual
                 };
                 let home = Home::new(me, config)?;

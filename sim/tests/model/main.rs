@@ -279,7 +279,7 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
                 silent_writes: false,
                 expect_writes: richly,
                 loads_acquire: program.relies_on_loads || !richly,
-                direct: richly && !program.relies_on_loads,
+                direct: richly,
                 fan_in: if number == 0 { 1 } else { 2 },
             });
         }

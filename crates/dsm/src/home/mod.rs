@@ -61,8 +61,8 @@ pub struct Config {
     /// that acquire and writes that release. It costs: whoever serves a page that
     /// it is writing ends its interval first.
     pub loads_acquire: bool,
-    /// Whether nodes can take pages out of each other's memory. Not if
-    /// `loads_acquire` is set: what is taken does not say what came before it.
+    /// Whether nodes can take pages out of each other's memory. If `loads_acquire` is
+    /// set they must not: what is taken does not say what came before it.
     pub direct: bool,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,

@@ -99,7 +99,7 @@ impl Rhythm {
 impl<B: Clone> Home<B> {
     /// Whether others may take pages by themselves.
     pub(super) fn is_direct(&self) -> bool {
-        self.config.direct
+        self.config.direct && !self.config.loads_acquire
     }
 
     /// A page at home here is fetched.
