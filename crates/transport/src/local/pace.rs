@@ -103,9 +103,10 @@ impl<'a> Pace<'a> {
         let _ = self.horizons[node].compare_exchange(from, to, ok, err);
     }
 
-    /// A node's program that waits will go on at that moment.
+    /// A node's program, if it waits, will go on at that moment.
     pub(super) fn lower_horizon(&self, node: usize, moment: u64) {
-        self.horizons[node].fetch_min(moment, Ordering::SeqCst);
+        let (ok, err) = (Ordering::SeqCst, Ordering::Relaxed);
+        let _ = self.horizons[node].compare_exchange(NEVER, moment, ok, err);
     }
 
     /// A node leaves.
@@ -379,6 +380,25 @@ mod tests {
                 prop_assert_eq!(one.clock, other.clock);
             }
         }
+    }
+
+    #[test]
+    fn only_a_program_that_waits_is_told_when_to_go_on() {
+        let words: Vec<_> = (0..Pace::words(2)).map(|_| AtomicU64::new(0)).collect();
+        let pace = Pace::new(&words, 2, LATENCY);
+        pace.set_horizon(1, NEVER);
+        pace.set_horizon(0, 100);
+        // What it will wait for next is there already; it must still let messages pass
+        // that come before it.
+        pace.lower_horizon(0, 90);
+        pace.send(1, 0);
+        pace.see(1, 0, 95);
+        assert!(pace.may(0, Turn::Message, 95) && !pace.may(0, Turn::Program, 100));
+        pace.handle(1, 0);
+        assert!(pace.may(0, Turn::Program, 100));
+        pace.set_horizon(0, NEVER);
+        pace.lower_horizon(0, 120);
+        assert_eq!(pace.horizon(0), 120);
     }
 
     #[test]

@@ -10,10 +10,11 @@
 //!   thread's share in what was recorded with p (of the time on a processor), relative
 //!   to the mean; times p over the processors, where these are fewer. Outside of regions, undivided. The
 //!   published models have T(1)/p for all of it.
+//!   If time is emulated, also what work took longer than that, all together.
 //! * c: the published cost of its faults and diffs; of diffs by their bytes, where
 //!   the price is of a known number of them.
 //! * x: what a fetch costs more while others fetch as well, for as many of its
-//!   fetches as each other thread has too; and what pages and diffs wait for others
+//!   fetches as its node answers others'; and what pages and diffs wait for others
 //!   on the links of their homes ([`contention`]).
 //!   Without homes, fetches also take longer for each diff of a page beyond the first.
 //! * B, F, L: prices of synchronisation among p nodes. A lock that all ask for is
