@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// What a node's thread does.
+/// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
     Write(Place, u8),
@@ -23,11 +23,12 @@ pub(crate) enum Step {
     Barrier,
 }
 
-/// A protocol, what it is told at the start, and a program for each node.
+/// A protocol, what it is told at the start, and a program for each thread of each
+/// node. The first thread of each takes part in barriers, others do not.
 pub(crate) struct Cluster<P> {
     pub(crate) start: Vec<P>,
     pub(crate) pages: usize,
-    pub(crate) programs: Vec<Vec<Step>>,
+    pub(crate) programs: Vec<Vec<Vec<Step>>>,
 }
 
 /// Where a thread stands still.
@@ -38,14 +39,20 @@ enum At {
     Barrier,
 }
 
+/// A thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Thread {
+    next: usize,
+    /// What it stands still at.
+    waits: Option<At>,
+}
+
 /// A node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Node<P> {
     protocol: P,
     memory: Memory,
-    next: usize,
-    /// What the thread stands still at.
-    waits: Option<At>,
+    threads: Vec<Thread>,
     /// Barriers left.
     left: usize,
 }
@@ -67,8 +74,8 @@ pub(crate) struct State<P, M> {
 /// What happens next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Event {
-    /// A node's thread goes on.
-    Step(usize),
+    /// A thread of a node goes on.
+    Step(usize, usize),
     /// The next message between two nodes arrives.
     Arrival(usize, usize),
 }
@@ -76,27 +83,29 @@ pub(crate) enum Event {
 /// What has to hold at any time.
 pub(crate) const WRITTEN: &str = "memory is what was written";
 
-const THREAD: ThreadId = ThreadId(0);
-
 impl<P> Cluster<P>
 where
     P: Protocol<Small> + Clone + Debug + PartialEq + Hash,
     P::Incoming: Clone + PartialEq + Hash,
 {
     fn ended(&self, state: &State<P, P::Incoming>) -> bool {
-        let programs = self.programs.iter().zip(&state.nodes);
-        programs
-            .into_iter()
-            .all(|(steps, node)| node.next == steps.len())
+        let programs = self.programs.iter().flatten();
+        let threads = state.nodes.iter().flat_map(|node| &node.threads);
+        let mut both = programs.zip(threads);
+        both.all(|(steps, thread)| thread.next == steps.len())
     }
 
     /// A thread takes its next step, or faults at it.
-    fn step(&self, state: &mut State<P, P::Incoming>, node: usize) -> Result<(), String> {
-        let step = self.programs[node][state.nodes[node].next];
+    fn step(
+        &self,
+        state: &mut State<P, P::Incoming>,
+        at @ (node, thread): (usize, usize),
+    ) -> Result<(), String> {
+        let step = self.programs[node][thread][state.nodes[node].threads[thread].next];
         let operation = match step {
-            Step::Write(place, _) => return self.access(state, node, place, Access::Write, step),
+            Step::Write(place, _) => return self.access(state, at, place, Access::Write, step),
             Step::Read(place) | Step::IfSeen(place, ..) => {
-                return self.access(state, node, place, Access::Read, step);
+                return self.access(state, at, place, Access::Read, step);
             }
             Step::Acquire(lock) => Operation::Acquire(LockId(lock)),
             Step::TryAcquire(lock, _) => Operation::TryAcquire(LockId(lock)),
@@ -104,12 +113,13 @@ where
             Step::Flush => Operation::Flush,
             Step::Barrier => Operation::Barrier,
         };
-        state.nodes[node].next += 1;
-        state.nodes[node].waits = Some(At::Operation);
+        let waiting = &mut state.nodes[node].threads[thread];
+        waiting.next += 1;
+        waiting.waits = Some(At::Operation);
         if step == Step::Barrier {
-            state.nodes[node].waits = Some(At::Barrier);
-            let barriers = |(node, steps): (&Node<P>, &Vec<Step>)| {
-                let passed = steps[..node.next].iter();
+            waiting.waits = Some(At::Barrier);
+            let barriers = |(node, steps): (&Node<P>, &Vec<Vec<Step>>)| {
+                let passed = steps[0][..node.threads[0].next].iter();
                 passed.filter(|step| **step == Step::Barrier).count()
             };
             let nodes = state.nodes.iter().zip(&self.programs);
@@ -117,36 +127,38 @@ where
                 state.at_barrier.push(state.truth.clone());
             }
         }
-        let thread = THREAD;
+        let thread = id(thread);
         self.input(state, node, Input::Operation { thread, operation })
     }
 
     fn access(
         &self,
         state: &mut State<P, P::Incoming>,
-        number: usize,
+        (number, thread): (usize, usize),
         place: Place,
         access: Access,
         step: Step,
     ) -> Result<(), String> {
         let node = &mut state.nodes[number];
         if !node.memory.permits(place.page, access) {
-            node.waits = Some(At::Fault);
+            node.threads[thread].waits = Some(At::Fault);
             let fault = Input::Fault {
-                thread: THREAD,
+                thread: id(thread),
                 page: fathomp_base::PageId(place.page),
                 access,
             };
             return self.input(state, number, fault);
         }
-        node.next += 1;
+        node.threads[thread].next += 1;
         let seen = node.memory.read(place);
         match step {
             Step::Write(_, value) => {
                 node.memory.write(place, value);
                 state.truth.insert(place, value);
             }
-            Step::IfSeen(_, value, leave_out) if seen != Some(value) => node.next += leave_out,
+            Step::IfSeen(_, value, leave_out) if seen != Some(value) => {
+                node.threads[thread].next += leave_out;
+            }
             Step::Read(_) => {
                 let truth = state.truth.get(&place).copied().unwrap_or(0);
                 if seen != Some(truth) {
@@ -217,18 +229,28 @@ where
                         .or_default()
                         .push_back(message);
                 }
-                Some(Action::Resume(_)) if node.waits == Some(At::Barrier) => {
-                    node.waits = None;
-                    Self::leave_barrier(state, number)?;
+                Some(Action::Resume(ThreadId(thread)) | Action::Refuse(ThreadId(thread)))
+                    if node.threads[thread as usize].waits.is_none() =>
+                {
+                    return Err(format!("thread {thread} of node {number} goes on unasked"));
                 }
-                Some(Action::Resume(_)) if node.waits.is_some() => node.waits = None,
-                Some(Action::Refuse(_)) if node.waits == Some(At::Operation) => {
-                    node.waits = None;
-                    if let Step::TryAcquire(_, leave_out) = self.programs[number][node.next - 1] {
-                        node.next += leave_out;
+                Some(Action::Resume(thread)) => {
+                    let waits = node.threads[thread.0 as usize].waits.take();
+                    if waits == Some(At::Barrier) {
+                        self.leave_barrier(state, number)?;
                     }
                 }
-                Some(_) => return Err(format!("node {number}'s thread goes on unasked")),
+                Some(Action::Refuse(thread)) => {
+                    let number = (number, thread.0 as usize);
+                    let thread = &mut node.threads[number.1];
+                    thread.waits = None;
+                    let asked = self.programs[number.0][number.1][thread.next - 1];
+                    let Step::TryAcquire(_, leave_out) = asked else {
+                        return Err(format!("{asked:?} of {number:?} is refused"));
+                    };
+                    thread.next += leave_out;
+                }
+                Some(_) => return Err(format!("node {number} asks for what is not known")),
             }
         }
         let mut answers = answers.into_iter();
@@ -263,18 +285,29 @@ where
         (!inputs.is_empty()).then_some(inputs)
     }
 
+    /// Whether a thread writes there that takes no part in barriers.
+    fn is_unsettled(&self, place: Place) -> bool {
+        let mut others = self
+            .programs
+            .iter()
+            .flat_map(|threads| &threads[1..])
+            .flatten();
+        others.any(|step| matches!(step, Step::Write(written, _) if *written == place))
+    }
+
     /// All pages that can be read here are as they were when all had arrived.
-    fn leave_barrier(state: &mut State<P, P::Incoming>, number: usize) -> Result<(), String> {
+    fn leave_barrier(
+        &self,
+        state: &mut State<P, P::Incoming>,
+        number: usize,
+    ) -> Result<(), String> {
         let node = &mut state.nodes[number];
         let truth = state.at_barrier.get(node.left);
         let truth = truth.ok_or_else(|| format!("node {number} leaves a barrier too early"))?;
         node.left += 1;
         for (place, expected) in truth {
-            if node
-                .memory
-                .read(*place)
-                .is_some_and(|seen| seen != *expected)
-            {
+            let seen = node.memory.read(*place);
+            if seen.is_some_and(|seen| seen != *expected) && !self.is_unsettled(*place) {
                 return Err(format!(
                     "node {number} leaves a barrier with another {place:?}"
                 ));
@@ -293,15 +326,15 @@ where
     type Action = Event;
 
     fn init_states(&self) -> Vec<Self::State> {
-        let node = |protocol: &P| Node {
+        let node = |(protocol, programs): (&P, &Vec<_>)| Node {
             protocol: protocol.clone(),
             memory: Memory::new(self.pages),
-            next: 0,
-            waits: None,
+            threads: vec![Thread::default(); programs.len()],
             left: 0,
         };
+        let nodes = self.start.iter().zip(&self.programs);
         let mut state = State {
-            nodes: self.start.iter().map(node).collect(),
+            nodes: nodes.map(node).collect(),
             channels: BTreeMap::new(),
             truth: BTreeMap::new(),
             at_barrier: Vec::new(),
@@ -321,8 +354,10 @@ where
             return;
         }
         for (number, node) in state.nodes.iter().enumerate() {
-            if node.waits.is_none() && node.next < self.programs[number].len() {
-                actions.push(Event::Step(number));
+            for (thread, at) in node.threads.iter().enumerate() {
+                if at.waits.is_none() && at.next < self.programs[number][thread].len() {
+                    actions.push(Event::Step(number, thread));
+                }
             }
         }
         actions.extend(
@@ -336,7 +371,7 @@ where
     fn next_state(&self, last: &Self::State, event: Event) -> Option<Self::State> {
         let mut state = last.clone();
         let done = match event {
-            Event::Step(node) => self.step(&mut state, node),
+            Event::Step(node, thread) => self.step(&mut state, (node, thread)),
             Event::Arrival(from, to) => {
                 let channel = state.channels.get_mut(&(from, to))?;
                 let message = channel.pop_front()?;
@@ -361,4 +396,8 @@ where
             }),
         ]
     }
+}
+
+fn id(thread: usize) -> ThreadId {
+    ThreadId(u32::try_from(thread).unwrap_or(u32::MAX))
 }

@@ -30,10 +30,12 @@ const B: Place = Place { page: 1, byte: 0 };
 
 use Step::{Acquire, Barrier, Flush, IfSeen, Read, Release, TryAcquire, Write};
 
-/// A program: a thread on each node.
+/// A program: a thread on each node, and perhaps one more on node 0 that takes no
+/// part in barriers.
 struct Program {
     name: &'static str,
     threads: [&'static [Step]; 3],
+    own_thread: &'static [Step],
     /// Whether plain loads have to acquire.
     relies_on_loads: bool,
     /// Takes long.
@@ -44,6 +46,7 @@ const fn program(name: &'static str, threads: [&'static [Step]; 3]) -> Program {
     Program {
         name,
         threads,
+        own_thread: &[],
         relies_on_loads: false,
         large: false,
     }
@@ -143,6 +146,43 @@ const PROGRAMS: &[Program] = &[
         )
     },
     Program {
+        own_thread: &[Write(A2, 1), Read(A2), Write(A2, 2)],
+        ..program(
+            "a thread writes while its node is at a barrier",
+            [
+                &[Barrier, Read(A), Barrier],
+                &[Write(A, 1), Barrier, Barrier, Write(A, 2)],
+                &[Barrier, Read(A), Barrier],
+            ],
+        )
+    },
+    Program {
+        own_thread: &[
+            Acquire(1),
+            Read(A2),
+            Write(A2, 1),
+            Release(1),
+            Acquire(1),
+            Read(A2),
+            Release(1),
+        ],
+        ..program(
+            "a thread uses a lock while its node is at a barrier",
+            [
+                &[Barrier, Barrier],
+                &[
+                    Write(A, 1),
+                    Acquire(1),
+                    Write(A2, 2),
+                    Release(1),
+                    Barrier,
+                    Barrier,
+                ],
+                &[Barrier, Acquire(1), Read(A2), Release(1), Read(A), Barrier],
+            ],
+        )
+    },
+    Program {
         large: true,
         ..program(
             "a lock between barriers",
@@ -215,10 +255,14 @@ fn programs() -> impl Iterator<Item = &'static Program> {
 }
 
 fn cluster<P>(program: &Program, protocol: impl Fn(NodeId) -> P) -> Cluster<P> {
+    let mut programs = program.threads.map(|steps| vec![steps.to_vec()]);
+    if !program.own_thread.is_empty() {
+        programs[0].push(program.own_thread.to_vec());
+    }
     Cluster {
         start: (0..NODES).map(|node| protocol(NodeId(node))).collect(),
         pages: PAGES,
-        programs: program.threads.map(<[Step]>::to_vec).to_vec(),
+        programs: programs.to_vec(),
     }
 }
 
