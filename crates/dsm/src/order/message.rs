@@ -104,11 +104,13 @@ impl Control {
     pub(crate) fn if_late(&self) -> IfLate {
         match self {
             Self::Exchange {
-                request: Request::Release(_),
+                // The barrier has not told what threads wrote after their node came to
+                // it, which take no part in barriers.
+                request: Request::Release(_) | Request::Publish,
                 ..
             } => IfLate::Take,
             Self::Exchange {
-                request: Request::Publish | Request::Learn(_),
+                request: Request::Learn(_),
                 ..
             }
             | Self::Granted { thread: None, .. }
