@@ -217,7 +217,6 @@ fn share(
     let pages = unsafe { Pages::take_over(&forming.areas(), scheme, backing) };
     let pages = pages.map_err(start::StartError::Share)?;
     if !forming.is_first() {
-        process::leave_signals_to_parent();
         process::give_up_input(io::refuse_input).map_err(start::StartError::Share)?;
     }
     // SAFETY: reserved for stacks, and reached by nobody else.

@@ -13,7 +13,8 @@ pub enum Forked {
 }
 
 /// Makes a child that dies with its parent, and of which the program knows
-/// nothing: `wait` does not return it, and its end raises no `SIGCHLD`. Only to be
+/// nothing: `wait` does not return it, and its end raises no `SIGCHLD`. From its first
+/// moment it leaves the signals that a job gets to its parent. Only to be
 /// called while the caller is the process's only thread.
 ///
 /// # Errors
@@ -23,13 +24,20 @@ pub fn fork() -> io::Result<Forked> {
     unsafe { libc::fflush(std::ptr::null_mut()) };
     // SAFETY: getpid has no effect.
     let parent = unsafe { libc::getpid() };
+    // One that comes now must find the child prepared.
+    let before = block_signals();
     let child = match thread_number() {
         Some(number) => fork_unnoticed(number),
         // SAFETY: the only thread forks, so the child finds every lock free.
         None => unsafe { libc::fork() }.into(),
     };
+    let failed = io::Error::last_os_error();
+    if child == 0 {
+        leave_signals_to_parent();
+    }
+    restore_signals(&before);
     match child {
-        -1 => Err(io::Error::last_os_error()),
+        -1 => Err(failed),
         0 => {
             // SAFETY: asks for a signal to ourselves; the numbers are valid.
             unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
@@ -70,20 +78,43 @@ fn fork_unnoticed(number: *mut libc::c_int) -> libc::c_long {
     unsafe { libc::syscall(libc::SYS_clone, flags, none, none, number, none) }
 }
 
-/// Leaves it to the parent what becomes of signals that people and systems send
-/// to a job, often to all its processes. Programs started from here are not
-/// concerned: for them a handler turns into what it replaced by default.
-pub fn leave_signals_to_parent() {
+/// Signals that people and systems send to a job, often to all its processes.
+const JOB_SIGNALS: [libc::c_int; 6] = [
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+];
+
+/// Keeps them waiting. Returns which signals waited before.
+fn block_signals() -> libc::sigset_t {
+    // SAFETY: sets of signals may be zero, and are valid where they are used; the
+    // calling thread's mask alone changes.
+    unsafe {
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        let mut these: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut these);
+        for signal in JOB_SIGNALS {
+            libc::sigaddset(&raw mut these, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const these, &raw mut before);
+        before
+    }
+}
+
+fn restore_signals(before: &libc::sigset_t) {
+    // SAFETY: what the same function has given.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
+}
+
+/// Leaves it to the parent what becomes of a job's signals. Programs started from here
+/// are not concerned: for them a handler turns into what it replaced by default.
+fn leave_signals_to_parent() {
     extern "C" fn nothing(_: libc::c_int) {}
     let handler: extern "C" fn(libc::c_int) = nothing;
-    for signal in [
-        libc::SIGINT,
-        libc::SIGTERM,
-        libc::SIGHUP,
-        libc::SIGQUIT,
-        libc::SIGUSR1,
-        libc::SIGUSR2,
-    ] {
+    for signal in JOB_SIGNALS {
         // SAFETY: all fields of a sigaction may be zero.
         let (mut before, mut action) = unsafe {
             (
