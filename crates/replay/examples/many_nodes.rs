@@ -1,7 +1,7 @@
 //! How long the replay of a large cluster takes: rows of a grid in blocks, each
 //! node reading its neighbours' borders, a million faults among a thousand nodes.
 //!
-//!     cargo run --release -p fathomp-replay --example scale [NODES [BORDER_PAGES [ROUNDS]]]
+//!     cargo run --release -p fathomp-replay --example many_nodes [NODES [BORDER_PAGES [ROUNDS]]]
 
 use fathomp_accesses::{Accesses, End, Run, Step, Thread};
 use fathomp_base::{NodeId, PageId};

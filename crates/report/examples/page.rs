@@ -1,5 +1,5 @@
 //! Writes pages from synthetic facts into a directory, to look at:
-//! `cargo run -p fathomp-report --example demo -- /tmp/pages`.
+//! `cargo run -p fathomp-report --example page -- /tmp/pages`.
 
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;
