@@ -148,6 +148,8 @@ impl<B: Clone> Home<B> {
     /// change whether writes are noticed.
     pub(super) fn tell_opened(&mut self, first: usize, actions: &mut Actions<B>) {
         let ranges = |pages: &mut Vec<PageId>| {
+            // What was written comes first, then what is due.
+            pages.sort_unstable();
             let ranges = PageSet::from_sorted(pages);
             pages.clear();
             ranges
