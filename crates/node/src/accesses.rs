@@ -71,6 +71,8 @@ pub(crate) struct Watch {
     numbered: u32,
     /// The last interval, which may still be amended.
     last: Option<Step>,
+    /// The node leaves: what its thread still does, node 0 did not wait for.
+    ended: bool,
     /// The one thread of the program here.
     thread: Option<u32>,
 }
@@ -104,6 +106,7 @@ impl Watch {
             sets: HashMap::new(),
             numbered: 0,
             last: None,
+            ended: false,
             thread: None,
         })
     }
@@ -218,6 +221,10 @@ impl Watch {
     /// The program synchronises: an interval ends, and another begins. What was touched
     /// in it is not yet in `step`.
     pub(crate) fn end_interval(&mut self, pages: &Pages, step: Step) -> Result<(), WatchError> {
+        if self.ended {
+            return Ok(());
+        }
+        self.ended = step.end == End::Exit;
         let runs = self.runs(pages)?;
         let mut noted: Vec<_> = self.touched.drain().map(|(page, _)| page).collect();
         noted.sort_unstable();

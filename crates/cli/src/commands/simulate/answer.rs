@@ -197,15 +197,8 @@ impl Answer {
     }
 
     pub(super) fn text(&self, width: usize) -> String {
-        let mut grid = Grid::new("Nodes")
-            .column("Time", 0)
-            .column("Speedup", 0)
-            .column("Own", 2)
-            .column("Copy", 2)
-            .column("Fetch", 0)
-            .column("Diffs", 1)
-            .column("Messages", 1)
-            .column("Sent", 0);
+        let grid = Grid::new("Nodes").column("Time", 0).column("Speedup", 0);
+        let mut grid = with_counts(grid);
         for point in &self.points {
             let all = &point.all;
             let cells = vec![
@@ -259,18 +252,23 @@ impl Answer {
     }
 }
 
+/// Columns for what nodes did.
+fn with_counts(grid: Grid) -> Grid {
+    grid.column("Own", 2)
+        .column("Copy", 2)
+        .column("Fetch", 0)
+        .column("Diffs", 1)
+        .column("Messages", 1)
+        .column("Sent", 0)
+}
+
 impl Point {
     fn regions_text(&self, width: usize) -> String {
-        let mut grid = Grid::new("Region")
+        let grid = Grid::new("Region")
             .column("Inst", 1)
             .column("Time", 0)
-            .column("Share", 0)
-            .column("Own", 2)
-            .column("Copy", 2)
-            .column("Fetch", 0)
-            .column("Diffs", 1)
-            .column("Messages", 1)
-            .column("Sent", 0);
+            .column("Share", 0);
+        let mut grid = with_counts(grid);
         for region in &self.by_region {
             let Node {
                 counts, messages, ..
