@@ -7,8 +7,7 @@ use fathomp_bench::runtime::Runtime;
 use fathomp_bench::settings::Settings;
 use fathomp_bench::suite::{Measures, Parameter, Part, Program, Row, SuiteName};
 use fathomp_bench::summary::summarise;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use fathomp_toolchain::testing::write_executable;
 use std::path::Path;
 
 /// Speaks the suites' protocol; each row ends in a way of its own.
@@ -68,8 +67,7 @@ const ROWS: [&str; 11] = [
 
 fn program(directory: &Path) -> Program {
     let path = directory.join("program");
-    fs::write(&path, SCRIPT).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_executable(&path, SCRIPT.as_bytes()).unwrap();
     Program {
         suite: SuiteName::Epcc,
         compiler: Compiler::find("gcc", directory).unwrap(),

@@ -3,16 +3,15 @@
 mod common;
 
 use common::{fathomp, finish, run};
+use fathomp_toolchain::testing::write_executable;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// The shortest measurement there is.
 const SHORT: &str = "--cc gcc --runs 1 --samples 3 --target-us 10";
 
 fn script(path: &Path, text: &str) {
-    fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_executable(path, format!("#!/bin/sh\n{text}\n").as_bytes()).unwrap();
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{compile, compile_with, fathomp, finish, has, run, skip};
+use fathomp_toolchain::testing::write_executable;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
@@ -23,8 +24,7 @@ fn refused(directory: &Path, program: &str, code: i32, words: &str) {
 }
 
 fn executable(path: &Path, content: &[u8]) {
-    fs::write(path, content).unwrap();
-    fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    write_executable(path, content).unwrap();
 }
 
 #[test]

@@ -4,8 +4,8 @@
 mod common;
 
 use common::{Ended, fathomp, finish, has, run, skip};
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use fathomp_toolchain::testing::write_executable;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 const USAGE: i32 = 2;
@@ -345,7 +345,6 @@ fn last_line(ended: &Ended) -> serde_json::Value {
 
 fn script(directory: &Path, text: &str) -> PathBuf {
     let path = directory.join("cc");
-    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    write_executable(&path, format!("#!/bin/sh\n{text}\n").as_bytes()).unwrap();
     path
 }

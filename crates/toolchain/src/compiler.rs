@@ -152,12 +152,11 @@ fn search(name: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+    use crate::testing::write_executable;
 
     fn script(directory: &Path, text: &str) -> String {
         let path = directory.join("cc");
-        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        write_executable(&path, format!("#!/bin/sh\n{text}\n").as_bytes()).unwrap();
         path.display().to_string()
     }
 

@@ -10,6 +10,8 @@ mod parallel;
 pub mod process;
 mod recipe;
 mod store;
+#[doc(hidden)]
+pub mod testing;
 
 pub use compiler::{Compiler, CompilerError};
 pub use parallel::in_parallel;
