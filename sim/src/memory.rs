@@ -202,6 +202,16 @@ impl Memory {
         self.change(id, &diff)
     }
 
+    /// Another node writes its changes into a page by itself.
+    pub(crate) fn bring(&mut self, id: PageId, content: &Blob) -> Result<(), String> {
+        match self.page(id)?.twin {
+            None => self.apply(id, content),
+            Some(_) => Err(format!(
+                "page {id} has a twin that a diff is not brought into"
+            )),
+        }
+    }
+
     fn change(&mut self, id: PageId, diff: &Diff) -> Result<(), String> {
         let page = self.page(id)?;
         diff.apply(&mut page.bytes);

@@ -2,12 +2,13 @@
 //! decides.
 
 mod act;
+mod direct;
 
 use crate::failure::Failure;
 use crate::memory::{Blob, Memory};
 use crate::program::{Address, Program, Step};
 use fathomp_base::{NodeId, PageId, ThreadId};
-use fathomp_dsm::{Access, Input, Operation, PageBytes, Protocol};
+use fathomp_dsm::{Access, Input, Interval, Notice, Operation, PageBytes, Protocol, Underway};
 use rand::{Rng, RngExt};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,9 +23,11 @@ pub struct Network {
     pub slowness_max: u64,
     /// Writes to watched pages are told by [`Input::Wrote`], not by faults.
     pub silent_writes: bool,
-    /// Whether nodes may take pages out of each other's memory; each time it is up
-    /// to chance whether they do.
+    /// Whether nodes may take pages out of each other's memory, bring diffs into it, and
+    /// reach a log; each time it is up to chance whether they do.
     pub direct: bool,
+    /// Intervals that a log has room for.
+    pub log_max: usize,
     /// Whether to keep what happened.
     pub trace: bool,
     /// Whether to keep the pages as each barrier leaves them.
@@ -126,6 +129,11 @@ struct Node<P> {
     /// Pages that others may take, and those that they have taken.
     open: BTreeSet<PageId>,
     taken: BTreeSet<PageId>,
+    /// Diffs that others have brought since the protocol was told.
+    brought: BTreeMap<NodeId, Interval>,
+    underway: Underway,
+    /// How far it has read the log of an epoch.
+    read: (u32, usize),
     /// A flush that no thread asked for is on its way.
     flushing: bool,
     /// Barriers that all its threads have reached, and those that it has left.
@@ -143,6 +151,9 @@ impl<P> Node<P> {
 
 struct World<P: Protocol<Blob>> {
     nodes: Vec<Node<P>>,
+    /// What is entered by epoch, and how far the sequencer has been told.
+    logs: BTreeMap<u32, Vec<Notice>>,
+    sequenced: (u32, usize),
     /// What every write reaches at once.
     truth: BTreeMap<Address, u8>,
     /// Bytes that threads write which take no part in barriers.
@@ -183,6 +194,9 @@ impl<P: Protocol<Blob>> World<P> {
                 threads: threads.collect(),
                 open: BTreeSet::new(),
                 taken: BTreeSet::new(),
+                brought: BTreeMap::new(),
+                underway: Underway::default(),
+                read: (0, 0),
                 flushing: false,
                 reached: 0,
                 left: 0,
@@ -191,6 +205,8 @@ impl<P: Protocol<Blob>> World<P> {
         });
         let mut world = Self {
             nodes: nodes.collect(),
+            logs: BTreeMap::new(),
+            sequenced: (0, 0),
             truth: BTreeMap::new(),
             unsettled: unsettled(program),
             at_barrier: Vec::new(),
@@ -500,14 +516,21 @@ impl<P: Protocol<Blob>> World<P> {
     ) -> Result<(), Failure> {
         let mut actions = Vec::new();
         self.note(node, "in", &input);
+        let logged = self.logged(node);
         let Node {
             protocol,
             memory,
             taken,
+            brought,
             ..
         } = &mut self.nodes[node];
         let taken = std::mem::take(taken).into_iter().collect();
+        let brought = std::mem::take(brought).into_iter().collect();
         let mut stepped = protocol.step(Input::Taken(taken), &mut actions);
+        for news in [Some(Input::Brought(brought)), logged.map(Input::Logged)] {
+            let told = news.map_or(Ok(()), |news| protocol.step(news, &mut actions));
+            stepped = stepped.and(told);
+        }
         if protocol.wants_writes(&input) {
             let wrote = Input::Wrote(memory.take_wrote());
             stepped = stepped.and_then(|()| protocol.step(wrote, &mut actions));

@@ -438,3 +438,26 @@ fn coherence() {
     // A flush does not order two writes of one byte.
     is_weak(&CO2W, By::Flush, Under::Homeless);
 }
+
+/// What a node wrote right before a barrier reaches whoever waits for it, and comes to
+/// that barrier only then.
+#[test]
+fn what_is_written_before_a_barrier_is_not_kept() {
+    let (flag, data) = (Address::at(0, 0), Address::at(1, 0));
+    let [first, then] = [Step::Write(data, 7), Step::Write(flag, 1)];
+    let writes = vec![first, Step::Flush, then, Step::Barrier];
+    let (waits, reads) = (Step::Await(flag, 1), Step::Read(data));
+    let waits = vec![waits, Step::Flush, reads, Step::Barrier];
+    for under in ALL {
+        for seed in seeds() {
+            let mut random = StdRng::seed_from_u64(seed);
+            let mut threads = vec![vec![vec![Step::Barrier]]; 3];
+            let writer = random.random_range(0..3);
+            threads[writer] = vec![writes.clone()];
+            threads[(writer + random.random_range(1..3)) % 3] = vec![waits.clone()];
+            let program = Program { pages: 2, threads };
+            let ran = run_under(under, &program, &mut random);
+            ran.unwrap_or_else(|(failure, _)| panic!("{under:?}, seed {seed}: {failure}"));
+        }
+    }
+}

@@ -19,6 +19,7 @@ mod protocol;
 pub mod races;
 mod stretches;
 mod table;
+mod underway;
 mod wire;
 
 pub use area::{Area, AreaError, Placement};
@@ -26,7 +27,8 @@ pub use diff::{Diff, DiffError, PageBytes};
 pub use interval::{Interval, Notice, Seen};
 pub use pageset::{PageRange, PageSet, PageSetError};
 pub use protocol::{
-    Access, Action, Committed, Content, Input, LockId, Operation, Protection, Protocol, Violation,
-    Wanted,
+    Access, Action, Brought, Committed, Content, Input, LockId, Operation, Protection, Protocol,
+    Sequenced, Told, Violation, Wanted,
 };
+pub use underway::{Carried, Underway};
 pub use wire::WireError;

@@ -1,7 +1,7 @@
 //! What a protocol is told and what it answers.
 
 use crate::wire::WireError;
-use crate::{Interval, PageRange, PageSet, Seen};
+use crate::{Carried, Interval, Notice, PageRange, PageSet, Seen};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::fmt::Debug;
 use std::ops::Range;
@@ -77,6 +77,12 @@ pub enum Input<M> {
     /// Pages that others have taken out of this node's memory by themselves since
     /// this was told last. To be told before any other input.
     Taken(PageSet),
+    /// Others have [brought](Brought) diffs into this node's memory by themselves, up to
+    /// these intervals of theirs. To be told before any other input.
+    Brought(Vec<(NodeId, Interval)>),
+    /// At the sequencer: what has been entered in the [log](Told) since this was told
+    /// last. To be told before any other input.
+    Logged(Vec<Notice>),
     /// Pages that were [wanted](Wanted) and are not open, as others were that have
     /// been taken.
     Left(PageRange),
@@ -145,6 +151,9 @@ pub enum Action<O, B> {
     Open(PageRange),
     /// From now on they must not.
     Close(PageRange),
+    /// Enters an interval in the log that all nodes can reach, if there is one and it
+    /// has room.
+    Log(Notice),
     /// Sends a message.
     Send(NodeId, O),
     /// Lets a thread go on.
@@ -215,6 +224,48 @@ pub struct Committed<'a> {
     pub epoch: u32,
     /// Intervals whose diffs have been applied.
     pub received: &'a Seen,
+    /// Whether others may [bring](Brought) diffs.
+    pub admits: bool,
+}
+
+/// Diffs that a message brings to their pages' home. Where a node can write another
+/// one's memory, it may write them by itself, if the receiver [admits](Committed) it in
+/// that epoch and has applied all that went there before (see [`crate::Underway`]); the
+/// receiver is told ([`Input::Brought`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Brought<'a> {
+    /// The writer's epoch, which has to be the receiver's as well.
+    pub epoch: u32,
+    /// The interval, which has no other diffs for that home.
+    pub interval: Interval,
+    /// Pages and what is to be written into them.
+    pub diffs: &'a [(PageId, Content)],
+}
+
+/// What a message tells the sequencer and asks it for. Where all nodes can reach a log,
+/// whoever flushes may enter the interval there by itself and read what it has not read
+/// yet: at once, so that one flush comes before the other. Nothing may be entered before
+/// the sequencer has all that was told by message (see [`crate::Underway`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told<'a> {
+    /// The asker's epoch; each has a log of its own.
+    pub epoch: u32,
+    /// What is to be entered.
+    pub notice: Option<&'a Notice>,
+    /// The thread that waits for the [answer](Protocol::learned), if one does.
+    pub thread: Option<ThreadId>,
+}
+
+/// What the sequencer knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sequenced<'a> {
+    /// Its epoch.
+    pub epoch: u32,
+    /// Intervals that are in the log or before it.
+    pub contains: &'a Seen,
+    /// Whoever flushes has to send a message: what nodes keep that are at a barrier has
+    /// to be asked for.
+    pub asks: bool,
 }
 
 impl Wanted<'_> {
@@ -268,6 +319,36 @@ pub trait Protocol<B> {
 
     /// What others may rely on who take pages from here.
     fn committed(&self) -> Option<Committed<'_>> {
+        None
+    }
+
+    /// What a message has of its sender's intervals, if it has something.
+    fn carries(_message: &Self::Outgoing) -> Option<Carried> {
+        None
+    }
+
+    /// What a message brings, if it need not be sent.
+    fn brought(_message: &Self::Outgoing) -> Option<Brought<'_>> {
+        None
+    }
+
+    /// What a message tells, if it need not be sent.
+    fn told(_message: &Self::Outgoing) -> Option<Told<'_>> {
+        None
+    }
+
+    /// The answer to such a message, made of what was read in the log, as it would come
+    /// from the sequencer.
+    fn learned(
+        _epoch: u32,
+        _thread: ThreadId,
+        _notices: Vec<Notice>,
+    ) -> Option<(NodeId, Self::Incoming)> {
+        None
+    }
+
+    /// What others may rely on who enter something in the log, at the sequencer.
+    fn sequenced(&self) -> Option<Sequenced<'_>> {
         None
     }
 

@@ -4,8 +4,8 @@ use super::{Event, SERVICE, World, action, node_id};
 use crate::failure::Failure;
 use crate::memory::Blob;
 use crate::program::Step;
-use fathomp_base::{NodeId, PageId, ThreadId};
-use fathomp_dsm::{Action, Content, Input, PageSet, Protocol};
+use fathomp_base::{NodeId, ThreadId};
+use fathomp_dsm::{Action, Input, Protocol};
 use rand::{Rng, RngExt};
 
 impl<P: Protocol<Blob>> World<P> {
@@ -19,9 +19,9 @@ impl<P: Protocol<Blob>> World<P> {
         for next in actions {
             self.note(node, "out", &next);
             if let Action::Send(to, message) = &next
-                && let Some(answer) = self.take(node, *to, message, random)
+                && let Some(done) = self.without_message(node, *to, message, random)
             {
-                answers.extend(answer.map_err(|what| action(node, what))?);
+                answers.extend(done.map_err(|what| action(node, what))?);
                 continue;
             }
             let memory = &mut self.nodes[node].memory;
@@ -46,6 +46,15 @@ impl<P: Protocol<Blob>> World<P> {
                         .retain(|page| pages.iter().all(|p| p != *page));
                     Ok(())
                 }
+                Action::Log(notice) => {
+                    self.enter(notice);
+                    Ok(())
+                }
+                Action::Send(to, message) if usize::from(to.0) == node => {
+                    let message = P::fill(message, |_| Blob(Vec::new().into()));
+                    answers.push(Input::Message { from: to, message });
+                    Ok(())
+                }
                 Action::Send(to, message) => self.send(node, to, message, random),
                 Action::Resume(thread) => self.resume(node, thread, random)?,
                 Action::Refuse(thread) => self.refuse(node, thread, random),
@@ -54,48 +63,6 @@ impl<P: Protocol<Blob>> World<P> {
         }
         let mut answers = answers.into_iter();
         answers.try_for_each(|answer| self.input(node, answer, random))
-    }
-
-    /// Takes what can be of what a message asks for out of its receiver's memory, if
-    /// chance wants it. What follows from it at the asker; nothing if the message has
-    /// to be sent.
-    fn take(
-        &mut self,
-        node: usize,
-        to: NodeId,
-        message: &P::Outgoing,
-        random: &mut impl Rng,
-    ) -> Option<Result<Vec<Input<P::Incoming>>, String>> {
-        let wanted = P::wanted(message)?;
-        let target = usize::from(to.0);
-        if !self.network.direct || target == node || self.is_dead(target) || random.random() {
-            return None;
-        }
-        let there = self.nodes.get_mut(target)?;
-        let is_open = |page: &PageId| there.open.contains(page);
-        let committed = wanted.is_part_of(there.protocol.committed()?);
-        if !committed || !wanted.pages.iter().any(|page| is_open(&page)) {
-            return None;
-        }
-        let (open, left): (Vec<_>, Vec<_>) = wanted.pages.iter().partition(is_open);
-        there.taken.extend(&open);
-        let mut inputs = Vec::new();
-        for pages in PageSet::from_sorted(&open).ranges() {
-            let mut failed = Ok(());
-            let message = P::taken(wanted.epoch, *pages, |page| {
-                let mut bytes = Vec::new();
-                let read = there.memory.append(Content::Page(page), &mut bytes);
-                failed = std::mem::replace(&mut failed, Ok(())).and(read);
-                Blob(bytes.into())
-            })?;
-            if let Err(what) = failed {
-                return Some(Err(what));
-            }
-            inputs.push(Input::Message { from: to, message });
-        }
-        let left = PageSet::from_sorted(&left);
-        inputs.extend(left.ranges().iter().copied().map(Input::Left));
-        Some(Ok(inputs))
     }
 
     fn resume(
@@ -153,9 +120,10 @@ impl<P: Protocol<Blob>> World<P> {
         random: &mut impl Rng,
     ) -> Result<(), String> {
         let target = usize::from(to.0);
-        if target >= self.nodes.len() || target == from {
+        if target >= self.nodes.len() {
             return Err(format!("a message to node {to}"));
         }
+        self.note_underway(from, to, &message);
         let memory = &mut self.nodes[from].memory;
         let (mut bytes, mut appended) = (Vec::new(), Ok(()));
         P::encode(&message, &mut bytes, |content, bytes| {

@@ -21,8 +21,8 @@ use crate::order::{Control, IfLate, News, Order, Request, Version, When, peer};
 use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
-    Action, Area, AreaError, Committed, Content, Input, Interval, Notice, Operation, PageRange,
-    Protection, Protocol, Seen, Violation, Wanted,
+    Action, Area, AreaError, Brought, Carried, Committed, Content, Input, Interval, Notice,
+    Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told, Violation, Wanted,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
 use page::Entry;
@@ -61,8 +61,9 @@ pub struct Config {
     /// that acquire and writes that release. It costs: whoever serves a page that
     /// it is writing ends its interval first.
     pub loads_acquire: bool,
-    /// Whether nodes can take pages out of each other's memory. If `loads_acquire` is
-    /// set they must not: what is taken does not say what came before it.
+    /// Whether nodes can take pages out of each other's memory, write diffs into it, and
+    /// reach a log of intervals. If `loads_acquire` is set they must not: what is taken
+    /// does not say what came before it.
     pub direct: bool,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
@@ -154,7 +155,8 @@ impl<B: Clone> Home<B> {
     pub fn new(me: NodeId, config: Config) -> Result<Self, AreaError> {
         let layout = Layout::new(config.nodes, &config.areas)?;
         let nodes = config.nodes;
-        let order = Order::new(me, nodes, layout.pages(), config.fan_in, false);
+        let mut order = Order::new(me, nodes, layout.pages(), config.fan_in, false);
+        order.has_log = config.direct && !config.loads_acquire;
         Ok(Self {
             me,
             config,
@@ -331,6 +333,8 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
             Input::Wrote(pages) => self.wrote(&pages)?,
             Input::Taken(pages) => self.were_taken(&pages),
             Input::Left(pages) => self.were_left(pages, actions),
+            Input::Brought(versions) => self.were_brought(&versions, actions)?,
+            Input::Logged(notices) => self.order.logged(notices, actions)?,
             Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
             Input::Message { from, message } => self.message(from, message, actions)?,
         }
@@ -356,6 +360,8 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         match input {
             Input::Operation { .. } => self.config.silent_writes || self.expected > 0,
             Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) | Input::Left(_) => false,
+            // What is told before another input.
+            Input::Brought(_) | Input::Logged(_) => false,
             Input::Message { message, .. } => match message {
                 Message::Fetch { .. } => {
                     self.config.silent_writes || self.config.loads_acquire && self.expected > 0
@@ -410,7 +416,49 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         self.is_direct().then_some(Committed {
             epoch: self.order.epoch,
             received: &self.received,
+            // At a barrier, threads that take no part in it may make twins here.
+            admits: !self.order.is_at_barrier(),
         })
+    }
+
+    fn carries(message: &Message<Content>) -> Option<Carried> {
+        match message {
+            Message::Control(control) => control.carries(),
+            Message::Diffs { interval, .. } => Some(Carried::Diffs(*interval)),
+            Message::Fetch { .. } | Message::Pages { .. } => None,
+        }
+    }
+
+    fn brought(message: &Message<Content>) -> Option<Brought<'_>> {
+        match message {
+            Message::Diffs {
+                epoch,
+                interval,
+                diffs,
+                more: false,
+            } => Some(Brought {
+                epoch: *epoch,
+                interval: *interval,
+                diffs,
+            }),
+            _ => None,
+        }
+    }
+
+    fn told(message: &Message<Content>) -> Option<Told<'_>> {
+        match message {
+            Message::Control(control) => control.told(),
+            _ => None,
+        }
+    }
+
+    fn learned(epoch: u32, thread: ThreadId, notices: Vec<Notice>) -> Option<(NodeId, Message<B>)> {
+        let (from, granted) = Control::learned(epoch, thread, notices);
+        Some((from, Message::Control(granted)))
+    }
+
+    fn sequenced(&self) -> Option<Sequenced<'_>> {
+        self.order.sequenced()
     }
 
     fn start(&self, actions: &mut Actions<B>) {

@@ -181,6 +181,19 @@ impl<B: Clone> Home<B> {
         Ok(())
     }
 
+    /// Others have written diffs into pages at home here.
+    pub(super) fn were_brought(
+        &mut self,
+        versions: &[Version],
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
+        for (writer, interval) in versions {
+            self.received.learn(*writer, *interval);
+        }
+        self.serve_parked(actions);
+        self.settle(actions)
+    }
+
     /// Applies diffs of intervals that this node knows of: its threads see them
     /// at once, and, if loads acquire, must not see them without those before. If
     /// its threads are at a barrier, all can be applied. True if some were.

@@ -1,6 +1,7 @@
 //! What nodes tell each other to synchronise.
 
-use crate::{Interval, LockId, Notice};
+use super::ROOT;
+use crate::{Carried, Interval, LockId, Notice, Told};
 use fathomp_base::{NodeId, ThreadId};
 
 /// An interval of a node.
@@ -96,6 +97,49 @@ impl Control {
             | Self::Arrive { epoch, .. }
             | Self::Depart { epoch, .. } => *epoch,
         }
+    }
+
+    /// The sender's interval that it tells.
+    pub(crate) fn carries(&self) -> Option<Carried> {
+        match self {
+            Self::Exchange {
+                notice: Some(notice),
+                ..
+            } => Some(Carried::Notice(notice.interval)),
+            _ => None,
+        }
+    }
+
+    /// What of it a log can take that all nodes can reach.
+    pub(crate) fn told(&self) -> Option<Told<'_>> {
+        let Self::Exchange {
+            epoch,
+            request,
+            notice,
+        } = self
+        else {
+            return None;
+        };
+        let thread = match request {
+            Request::Flush(thread) => Some(*thread),
+            Request::Publish => None,
+            _ => return None,
+        };
+        Some(Told {
+            epoch: *epoch,
+            notice: notice.as_ref(),
+            thread,
+        })
+    }
+
+    /// The sequencer's answer to a flush.
+    pub(crate) fn learned(epoch: u32, thread: ThreadId, notices: Vec<Notice>) -> (NodeId, Self) {
+        let granted = Self::Granted {
+            epoch,
+            thread: Some(thread),
+            notices,
+        };
+        (ROOT, granted)
     }
 
     /// A barrier can overtake what nobody waits for; what it says of intervals

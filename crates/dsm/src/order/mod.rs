@@ -12,7 +12,7 @@ pub(crate) use message::IfLate;
 pub use message::{Control, Request, Version};
 pub(crate) use wire::{control, kind};
 
-use crate::{Action, Interval, Notice, Seen, Violation};
+use crate::{Action, Interval, Notice, Seen, Sequenced, Violation};
 use barrier::Barrier;
 use fathomp_base::{NodeId, ThreadId};
 use sequencer::Sequencer;
@@ -45,6 +45,8 @@ pub(crate) struct Order {
     loopback: VecDeque<Control>,
     /// At the root only.
     sequencer: Option<Sequencer>,
+    /// Whether there is a log that all nodes can reach.
+    pub(crate) has_log: bool,
 }
 
 /// What a message means for pages.
@@ -82,6 +84,7 @@ impl Order {
             barrier: Barrier::default(),
             loopback: VecDeque::new(),
             sequencer: (me == ROOT).then(|| Sequencer::new(nodes)),
+            has_log: false,
         }
     }
 
@@ -118,7 +121,12 @@ impl Order {
             request,
             notice,
         };
-        self.send(ROOT, exchange, actions);
+        if self.has_log && exchange.told().is_some() {
+            // Also at the root: its flushes and those of others come one after the other.
+            actions.push(Action::Send(ROOT, exchange.into()));
+        } else {
+            self.send(ROOT, exchange, actions);
+        }
     }
 
     /// Makes sure that this node learns of intervals that others know of.
@@ -238,13 +246,34 @@ impl Order {
         let Some(sequencer) = &mut self.sequencer else {
             return Err(peer(from, "takes this node for the sequencer"));
         };
-        sequencer.exchange(from, request, notice, |to, control| {
-            if to == me {
-                loopback.push_back(control);
-            } else {
-                actions.push(Action::Send(to, control.into()));
-            }
-        })
+        if self.has_log {
+            // Before anybody is told of it, who may enter something that follows from it.
+            let new = notice.iter().filter(|notice| sequencer.is_new(notice));
+            actions.extend(new.cloned().map(Action::Log));
+        }
+        sequencer.exchange(from, request, notice, sender(me, loopback, actions))
+    }
+
+    /// At the root: what others have entered in the log.
+    pub(crate) fn logged<O: From<Control>, B>(
+        &mut self,
+        notices: Vec<Notice>,
+        actions: &mut Vec<Action<O, B>>,
+    ) -> Result<(), Violation> {
+        for notice in &notices {
+            self.check(notice.writer, std::slice::from_ref(notice))?;
+        }
+        let Some(sequencer) = &mut self.sequencer else {
+            return Err(Violation::Runtime("a log for a node that keeps none"));
+        };
+        sequencer.logged(notices, sender(self.me, &mut self.loopback, actions));
+        Ok(())
+    }
+
+    /// What others may rely on who enter something in the log, at the root.
+    pub(crate) fn sequenced(&self) -> Option<Sequenced<'_>> {
+        let sequencer = self.sequencer.as_ref().filter(|_| self.has_log)?;
+        Some(sequencer.sequenced())
     }
 
     /// Refuses notices that speak of nodes or pages that do not exist.
@@ -266,6 +295,21 @@ impl Order {
     /// True at the sequencer's node.
     pub(crate) fn is_root(&self) -> bool {
         self.sequencer.is_some()
+    }
+}
+
+/// Sends messages of node `me`.
+fn sender<'a, O: From<Control>, B>(
+    me: NodeId,
+    loopback: &'a mut VecDeque<Control>,
+    actions: &'a mut Vec<Action<O, B>>,
+) -> impl FnMut(NodeId, Control) + 'a {
+    move |to, control| {
+        if to == me {
+            loopback.push_back(control);
+        } else {
+            actions.push(Action::Send(to, control.into()));
+        }
     }
 }
 

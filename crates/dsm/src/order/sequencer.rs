@@ -7,7 +7,7 @@
 //! before.
 
 use super::message::{Control, Request, Version};
-use crate::{Interval, LockId, Notice, Seen, Violation};
+use crate::{Interval, LockId, Notice, Seen, Sequenced, Violation};
 use fathomp_base::{NodeId, ThreadId};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -124,6 +124,30 @@ impl Sequencer {
         Ok(())
     }
 
+    /// Intervals that nodes have entered in the log by themselves.
+    pub(super) fn logged(&mut self, notices: Vec<Notice>, mut send: impl FnMut(NodeId, Control)) {
+        for notice in notices {
+            if self.contains.learn(notice.writer, notice.interval) {
+                self.log.push(notice);
+            }
+        }
+        self.answer_learners(&mut send);
+        self.trim(&mut send);
+    }
+
+    /// Whether an interval is not known here.
+    pub(super) fn is_new(&self, notice: &Notice) -> bool {
+        !self.contains.covers(notice.writer, notice.interval)
+    }
+
+    pub(super) fn sequenced(&self) -> Sequenced<'_> {
+        Sequenced {
+            epoch: self.epoch,
+            contains: &self.contains,
+            asks: !self.arrived.is_empty(),
+        }
+    }
+
     /// A barrier has told everybody everything: the next epoch's log is empty.
     pub(super) fn end_epoch(&mut self, epoch: u32, seen: &Seen) {
         self.epoch = epoch;
@@ -144,8 +168,7 @@ impl Sequencer {
 
     /// The log of this epoch, and behind it what it does not contain yet.
     pub(super) fn all(&self, notices: Vec<Notice>) -> Vec<Notice> {
-        let new = |notice: &Notice| !self.contains.covers(notice.writer, notice.interval);
-        let new = notices.into_iter().filter(new);
+        let new = notices.into_iter().filter(|notice| self.is_new(notice));
         self.log.iter().cloned().chain(new).collect()
     }
 

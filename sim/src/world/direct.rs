@@ -1,0 +1,161 @@
+//! What nodes do by themselves in memory that they share: they take pages out of each
+//! other's, bring diffs into it, and enter intervals in a log.
+
+use super::World;
+use crate::memory::Blob;
+use fathomp_base::{NodeId, PageId};
+use fathomp_dsm::{Brought, Content, Input, Notice, PageSet, Protocol, Told};
+use rand::{Rng, RngExt};
+
+/// What follows at the node, or what it should not have asked for.
+type Done<P> = Result<Vec<Input<<P as Protocol<Blob>>::Incoming>>, String>;
+
+impl<P: Protocol<Blob>> World<P> {
+    /// Does what a message is for, if it can be and chance wants it. Nothing if the
+    /// message has to be sent.
+    pub(super) fn without_message(
+        &mut self,
+        node: usize,
+        to: NodeId,
+        message: &P::Outgoing,
+        random: &mut impl Rng,
+    ) -> Option<Done<P>> {
+        if !self.network.direct {
+            return None;
+        }
+        if let Some(told) = P::told(message) {
+            // Once a log is closed it stays so until the next epoch.
+            return self.tell(node, told).map(Ok);
+        }
+        let target = usize::from(to.0);
+        if target == node || self.is_dead(target) || random.random() {
+            return None;
+        }
+        match P::brought(message) {
+            Some(brought) => self.bring(node, to, brought),
+            None => self.take(to, message),
+        }
+    }
+
+    /// Takes what can be of what a message asks for out of its receiver's memory.
+    fn take(&mut self, to: NodeId, message: &P::Outgoing) -> Option<Done<P>> {
+        let wanted = P::wanted(message)?;
+        let there = self.nodes.get_mut(usize::from(to.0))?;
+        let is_open = |page: &PageId| there.open.contains(page);
+        let committed = there.protocol.committed()?;
+        let mut received = committed.received.clone();
+        for (writer, interval) in &there.brought {
+            received.learn(*writer, *interval);
+        }
+        let received = &received;
+        let committed = wanted.is_part_of(fathomp_dsm::Committed {
+            received,
+            ..committed
+        });
+        if !committed || !wanted.pages.iter().any(|page| is_open(&page)) {
+            return None;
+        }
+        let (open, left): (Vec<_>, Vec<_>) = wanted.pages.iter().partition(is_open);
+        there.taken.extend(&open);
+        let mut inputs = Vec::new();
+        for pages in PageSet::from_sorted(&open).ranges() {
+            let mut failed = Ok(());
+            let message = P::taken(wanted.epoch, *pages, |page| {
+                let mut bytes = Vec::new();
+                let read = there.memory.append(Content::Page(page), &mut bytes);
+                failed = std::mem::replace(&mut failed, Ok(())).and(read);
+                Blob(bytes.into())
+            })?;
+            if let Err(what) = failed {
+                return Some(Err(what));
+            }
+            inputs.push(Input::Message { from: to, message });
+        }
+        let left = PageSet::from_sorted(&left);
+        inputs.extend(left.ranges().iter().copied().map(Input::Left));
+        Some(Ok(inputs))
+    }
+
+    /// Writes diffs into the memory of their pages' home.
+    fn bring(&mut self, node: usize, to: NodeId, brought: Brought) -> Option<Done<P>> {
+        let me = super::node_id(node);
+        let there = self.nodes.get(usize::from(to.0))?;
+        let committed = there.protocol.committed()?;
+        let pending = there.brought.get(&me).copied();
+        let received = committed.received.of(me).max(pending.unwrap_or_default());
+        let admits = committed.admits && committed.epoch == brought.epoch;
+        if !admits || !self.nodes[node].underway.may_bring(to, received) {
+            return None;
+        }
+        for (page, diff) in brought.diffs {
+            let mut bytes = Vec::new();
+            let from = &mut self.nodes[node].memory;
+            let moved = from.append(*diff, &mut bytes).and_then(|()| {
+                let there = &mut self.nodes[usize::from(to.0)].memory;
+                there.bring(*page, &Blob(bytes.into()))
+            });
+            if let Err(what) = moved {
+                return Some(Err(what));
+            }
+        }
+        let there = &mut self.nodes[usize::from(to.0)];
+        there.brought.insert(me, brought.interval);
+        Some(Ok(Vec::new()))
+    }
+
+    /// Enters an interval in the log, and reads what is there.
+    fn tell(&mut self, node: usize, told: Told) -> Option<Vec<Input<P::Incoming>>> {
+        let me = super::node_id(node);
+        let sequencer = self.nodes[0].protocol.sequenced()?;
+        let flushes = told.thread.is_some();
+        let contained = sequencer.contains.of(me);
+        if flushes && sequencer.asks || !self.nodes[node].underway.may_tell(contained) {
+            return None;
+        }
+        let log = self.logs.entry(told.epoch).or_default();
+        if log.len() >= self.network.log_max {
+            return None;
+        }
+        log.extend(told.notice.cloned());
+        let Some(thread) = told.thread else {
+            return Some(Vec::new());
+        };
+        let read = &mut self.nodes[node].read;
+        if read.0 != told.epoch {
+            *read = (told.epoch, 0);
+        }
+        let news = log[read.1..].iter().filter(|notice| notice.writer != me);
+        let news = news.cloned().collect();
+        read.1 = log.len();
+        let (from, message) = P::learned(told.epoch, thread, news)?;
+        Some(vec![Input::Message { from, message }])
+    }
+
+    /// The sequencer enters an interval in its epoch's log.
+    pub(super) fn enter(&mut self, notice: Notice) {
+        let epoch = self.nodes[0].protocol.sequenced().map(|s| s.epoch);
+        let log = self.logs.entry(epoch.unwrap_or_default()).or_default();
+        if log.len() < self.network.log_max {
+            log.push(notice);
+        }
+    }
+
+    /// What the sequencer has not been told of the log.
+    pub(super) fn logged(&mut self, node: usize) -> Option<Vec<Notice>> {
+        let epoch = self.nodes[node].protocol.sequenced()?.epoch;
+        if self.sequenced.0 != epoch {
+            self.sequenced = (epoch, 0);
+        }
+        let log = self.logs.get(&epoch)?;
+        let news = log[self.sequenced.1..].to_vec();
+        self.sequenced.1 = log.len();
+        Some(news)
+    }
+
+    pub(super) fn note_underway(&mut self, from: usize, to: NodeId, message: &P::Outgoing) {
+        let underway = &mut self.nodes[from].underway;
+        P::carries(message)
+            .into_iter()
+            .for_each(|carried| underway.sends(to, carried));
+    }
+}
