@@ -263,8 +263,8 @@ pub struct Sequenced<'a> {
     pub epoch: u32,
     /// Intervals that are in the log or before it.
     pub contains: &'a Seen,
-    /// Whoever flushes has to send a message: what nodes keep that are at a barrier has
-    /// to be asked for.
+    /// Everything has to be told by message: what nodes keep that are at a barrier has to
+    /// be asked for if somebody flushes.
     pub asks: bool,
 }
 

@@ -11,7 +11,7 @@ use crate::window::Window;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_dsm::{
     Access, Action, Content, Diff, DiffError, Input, Interval, Operation, PageBytes, PageRange,
-    PageSet, Protection, Protocol, Violation, WireError,
+    PageSet, Protection, Protocol, Underway, Violation, WireError,
 };
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_trace::dsm::DsmCount;
@@ -112,8 +112,10 @@ pub(crate) struct Driver<P: Protocol<Blob>> {
     /// Twins not in use.
     spare: Vec<Box<PageBytes>>,
     outgoing: Vec<u8>,
-    /// What follows from pages that have been taken out of other nodes' memory.
-    taken: VecDeque<Input<P::Incoming>>,
+    /// What follows from what was done without a message.
+    following: VecDeque<Input<P::Incoming>>,
+    /// What was sent.
+    underway: Underway,
     /// Where races are looked for.
     changes: Option<Changes>,
     /// If accesses are recorded.
@@ -137,7 +139,8 @@ impl<P: Protocol<Blob>> Driver<P> {
             kept: HashMap::new(),
             spare: Vec::new(),
             outgoing: Vec::new(),
-            taken: VecDeque::new(),
+            following: VecDeque::new(),
+            underway: Underway::default(),
             changes: protocol.clock().map(|_| Changes::default()),
             watch,
             protocol,
@@ -164,24 +167,21 @@ impl<P: Protocol<Blob>> Driver<P> {
         input: Input<P::Incoming>,
         tally: &mut Tally,
     ) -> Result<Wake, Trouble> {
-        let mut actions = std::mem::take(&mut self.actions);
-        // Also before a message that ends a barrier: it was in the epoch that ends.
-        let taken = hands.window.map(Window::taken).unwrap_or_default();
-        if !taken.is_empty() {
-            self.protocol.step(Input::Taken(taken), &mut actions)?;
-        }
-        if !self.unwatched.is_empty() && self.protocol.wants_writes(&input) {
-            let wrote = self.written(hands)?;
-            self.protocol.step(Input::Wrote(wrote), &mut actions)?;
-        }
-        self.protocol.step(input, &mut actions)?;
-        let mut wake = self.carry_out(hands, actions, tally)?;
-        while let Some(input) = self.taken.pop_front() {
+        let (mut wake, mut next) = (Wake::Polling, Some(input));
+        while let Some(input) = next {
             let mut actions = std::mem::take(&mut self.actions);
+            // Also before a message that ends a barrier: it was in the epoch that ends.
+            // And whoever has entered something in the log has brought its diffs before.
+            self.tell_news(hands, &mut actions)?;
+            if !self.unwatched.is_empty() && self.protocol.wants_writes(&input) {
+                let wrote = self.written(hands)?;
+                self.protocol.step(Input::Wrote(wrote), &mut actions)?;
+            }
             self.protocol.step(input, &mut actions)?;
             if self.carry_out(hands, actions, tally)? == Wake::Woken {
                 wake = Wake::Woken;
             }
+            next = self.following.pop_front();
         }
         self.show(hands);
         Ok(wake)
@@ -368,7 +368,14 @@ impl<P: Protocol<Blob>> Driver<P> {
                 }
                 Action::Open(pages) => direct::set_open(hands, pages, true),
                 Action::Close(pages) => direct::set_open(hands, pages, false),
-                Action::Send(to, message) if self.take(hands, to, &message) => tally.took = true,
+                Action::Log(notice) => self.log(hands, &notice),
+                Action::Send(to, message) if self.without_message(hands, to, &message, tally) => {}
+                Action::Send(to, message) if to == hands.transport.me() => {
+                    // To the sequencer here: it has no content.
+                    let message = P::fill(message, |_| Blob::Here);
+                    self.following
+                        .push_back(Input::Message { from: to, message });
+                }
                 Action::Send(to, message) => {
                     if self.send(hands, to, &message, tally)? == Wake::Woken {
                         wake = Wake::Woken;
@@ -482,6 +489,9 @@ impl<P: Protocol<Blob>> Driver<P> {
         });
         if missing {
             return Err(Trouble::Action("sending content that is not there"));
+        }
+        if let Some(carried) = P::carries(message) {
+            self.underway.sends(to, carried);
         }
         let (head, body) = Frame::Protocol(outgoing).parts();
         tally.others[DsmCount::BytesSent] += (head.bytes().len() + body.len()) as u64;

@@ -1,14 +1,20 @@
-//! Pages that nodes of one machine take out of each other's memory by themselves, as
-//! remote direct memory access does on a cluster.
+//! Pages that nodes of one machine take out of each other's memory by themselves, and
+//! diffs that they bring there, as remote direct memory access does on a cluster.
 //!
 //! A node shows to the others which of its pages they may take, and what those
-//! contain ([`Committed`]); whoever takes some leaves a note. That lies in memory
-//! which the nodes share; the pages themselves are read as a file.
+//! contain ([`Committed`]); whoever takes some leaves a note, and whoever brings diffs
+//! says so. That lies in memory which the nodes share; the pages themselves are read
+//! and written as a file.
 
+use crate::log::{Logs, Reader};
 use fathomp_base::{NodeId, PageId};
-use fathomp_dsm::{Committed, Interval, PageRange, PageSet, Seen, Wanted};
+use fathomp_dsm::{
+    Brought, Committed, Diff, Interval, Notice, PageRange, PageSet, Seen, Sequenced, Told,
+    Underway, Wanted,
+};
 use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::pages::Pages;
+use fathomp_sys::process::yield_now;
 use fathomp_sys::shared_memory::{Sections, SharedMemory};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -25,6 +31,7 @@ pub(crate) struct Windows {
     /// Words that tell of a node's pages, a bit each.
     bits: usize,
     backings: Vec<Backing>,
+    logs: Logs,
 }
 
 impl Windows {
@@ -45,6 +52,7 @@ impl Windows {
             nodes,
             bits,
             backings: backings.collect::<io::Result<_>>()?,
+            logs: Logs::new(nodes)?,
         })
     }
 
@@ -80,16 +88,25 @@ struct View<'a> {
     epoch: &'a AtomicU64,
     /// Notes left since the node looked last.
     noted: &'a AtomicU64,
+    /// The epoch in which others may bring diffs, counted from 1; 0 if they must not.
+    admits: &'a AtomicU64,
+    /// At the sequencer: whether there is a log.
+    logs: &'a AtomicU64,
+    /// Of each node, the last interval whose diffs have been applied.
     received: &'a [AtomicU64],
+    /// At the sequencer: of each node, the last interval that it knows.
+    contained: &'a [AtomicU64],
+    /// Who is bringing diffs.
+    bringing: &'a [AtomicU64],
     notes: &'a [AtomicU64],
     open: &'a [AtomicU64],
 }
 
 impl View<'_> {
-    const HEAD: usize = 2;
+    const HEAD: usize = 4;
 
     fn words(nodes: u16, bits: usize) -> usize {
-        Self::HEAD + usize::from(nodes) + NOTES + bits
+        Self::HEAD + 3 * usize::from(nodes) + NOTES + bits
     }
 
     fn shows(&self, epoch: u32) -> bool {
@@ -117,6 +134,22 @@ fn words(pages: PageRange) -> impl Iterator<Item = (usize, u64)> {
     })
 }
 
+fn interval(word: &AtomicU64) -> Interval {
+    let last = u32::try_from(word.load(Ordering::Acquire));
+    Interval(last.unwrap_or_default())
+}
+
+/// Shows the last interval of each node. Others may be ahead of who shows it.
+fn show_all(words: &[AtomicU64], seen: &Seen) {
+    for (node, last) in seen.iter() {
+        if let Some(word) = words.get(usize::from(node.0))
+            && word.load(Ordering::Relaxed) < last.0.into()
+        {
+            word.fetch_max(last.0.into(), Ordering::Release);
+        }
+    }
+}
+
 /// A note: a range of pages, never 0.
 fn note(pages: PageRange) -> u64 {
     u64::from(pages.len()) << 32 | u64::from(pages.first().0)
@@ -133,13 +166,19 @@ impl Window {
         let words = View::words(nodes, self.all.bits);
         let start = usize::from(node.0) * words;
         let words = self.all.shared.words().get(start..start + words)?;
-        let ([epoch, noted], rest) = words.split_first_chunk::<{ View::HEAD }>()?;
+        let ([epoch, noted, admits, logs], rest) = words.split_first_chunk::<{ View::HEAD }>()?;
         let (received, rest) = rest.split_at_checked(usize::from(nodes))?;
+        let (contained, rest) = rest.split_at_checked(usize::from(nodes))?;
+        let (bringing, rest) = rest.split_at_checked(usize::from(nodes))?;
         let (notes, open) = rest.split_at_checked(NOTES)?;
         Some(View {
             epoch,
             noted,
+            admits,
+            logs,
             received,
+            contained,
+            bringing,
             notes,
             open,
         })
@@ -169,20 +208,115 @@ impl Window {
         }
     }
 
-    /// Shows what this node's pages contain. To be called after they do.
-    pub(crate) fn show(&self, committed: Committed) {
+    /// Shows what this node's pages contain. To be called after they do. When it
+    /// returns, nobody brings diffs who may not; `goes_on` is asked while somebody does.
+    pub(crate) fn show(&self, committed: Committed, goes_on: impl Fn() -> bool) {
         let Some(view) = self.view(self.me) else {
             return;
         };
-        for (node, last) in committed.received.iter() {
-            if let Some(word) = view.received.get(usize::from(node.0)) {
-                word.store(last.0.into(), Ordering::Release);
-            }
-        }
+        show_all(view.received, committed.received);
         let epoch = committed.epoch.into();
         if view.epoch.load(Ordering::Relaxed) != epoch {
             view.epoch.store(epoch, Ordering::Release);
         }
+        let admits = if committed.admits { epoch + 1 } else { 0 };
+        if view.admits.load(Ordering::Relaxed) == admits {
+            return;
+        }
+        view.admits.store(admits, Ordering::SeqCst);
+        let bringing = view.bringing.iter();
+        while !committed.admits
+            && bringing.clone().any(|by| by.load(Ordering::SeqCst) != 0)
+            && goes_on()
+        {
+            yield_now();
+        }
+    }
+
+    /// Shows what the sequencer knows, at its node.
+    pub(crate) fn show_sequenced(&self, sequenced: Sequenced) {
+        if let Some(view) = self.view(self.me) {
+            show_all(view.contained, sequenced.contains);
+            view.logs.store((!sequenced.asks).into(), Ordering::SeqCst);
+        }
+    }
+
+    /// Enters an interval in the log, and answers with what a thread that flushes has to
+    /// learn. None if a message has to be sent.
+    pub(crate) fn tell(
+        &self,
+        told: Told,
+        underway: &Underway,
+        goes_on: impl Fn() -> bool,
+    ) -> Option<Vec<Notice>> {
+        let sequencer = self.view(NodeId(0))?;
+        let contained = sequencer.contained.get(usize::from(self.me.0))?;
+        let logs = sequencer.logs.load(Ordering::SeqCst) != 0;
+        if !logs || !underway.may_tell(interval(contained)) {
+            return None;
+        }
+        let end = self.all.logs.enter(told.epoch, told.notice)?;
+        if told.thread.is_none() {
+            return Some(Vec::new());
+        }
+        let reader = Reader::Node(self.me);
+        self.all.logs.read(told.epoch, reader, Some(end), goes_on)
+    }
+
+    /// What the sequencer has not been told of the log.
+    pub(crate) fn logged(&self, epoch: u32, goes_on: impl Fn() -> bool) -> Vec<Notice> {
+        let news = self.all.logs.read(epoch, Reader::Sequencer, None, goes_on);
+        news.unwrap_or_default()
+    }
+
+    /// The sequencer enters an interval. If there is no room, messages tell.
+    pub(crate) fn log(&self, epoch: u32, notice: &Notice) {
+        self.all.logs.enter(epoch, Some(notice));
+    }
+
+    /// Writes diffs of this node into the memory of their pages' home. False if they
+    /// have to be sent.
+    pub(crate) fn bring<'a>(
+        &self,
+        to: NodeId,
+        brought: Brought,
+        underway: &Underway,
+        pages: &Pages,
+        diffs: impl Iterator<Item = (PageId, &'a Diff)>,
+    ) -> bool {
+        let Some((view, backing)) = self.view(to).zip(self.backing(to)) else {
+            return false;
+        };
+        let me = usize::from(self.me.0);
+        let (Some(bringing), Some(received)) = (view.bringing.get(me), view.received.get(me))
+        else {
+            return false;
+        };
+        bringing.store(1, Ordering::SeqCst);
+        let epoch = u64::from(brought.epoch);
+        let admitted = view.admits.load(Ordering::SeqCst) == epoch + 1;
+        let mut done = admitted && underway.may_bring(to, interval(received));
+        if done {
+            for (page, diff) in diffs {
+                diff.visit(|target, bytes| {
+                    done &= pages.write_to(backing, page, target.start, bytes).is_ok();
+                });
+            }
+        }
+        if done {
+            received.fetch_max(brought.interval.0.into(), Ordering::AcqRel);
+        }
+        bringing.store(0, Ordering::SeqCst);
+        done
+    }
+
+    /// The last intervals of others whose diffs are here, as far as they are news.
+    pub(crate) fn brought(&self, known: &Seen) -> Vec<(NodeId, Interval)> {
+        let received = self.view(self.me).map_or(&[][..], |view| view.received);
+        let received = (0..).map(NodeId).zip(received.iter().map(interval));
+        received
+            .filter(|(node, last)| !known.covers(*node, *last))
+            .collect()
     }
 
     /// Takes pages of another node into those of this one, which the program may not
@@ -196,12 +330,12 @@ impl Window {
         }
         let mut received = Seen::nothing(self.all.nodes);
         for (word, node) in view.received.iter().zip((0..).map(NodeId)) {
-            let last = u32::try_from(word.load(Ordering::Acquire));
-            received.learn(node, Interval(last.unwrap_or_default()));
+            received.learn(node, interval(word));
         }
         let there = Committed {
             epoch: wanted.epoch,
             received: &received,
+            admits: false,
         };
         if !wanted.is_part_of(there) {
             return PageSet::default();
@@ -287,10 +421,12 @@ mod tests {
         let (_, window) = windows.join(NodeId(0)).unwrap();
         let mut received = Seen::nothing(2);
         received.learn(NodeId(1), Interval(3));
-        window.show(Committed {
+        let committed = Committed {
             epoch: 5,
             received: &received,
-        });
+            admits: true,
+        };
+        window.show(committed, || true);
         window.set_open(range(10, 100), true);
         window.set_open(range(20, 1), false);
         let view = window.view(NodeId(0)).unwrap();

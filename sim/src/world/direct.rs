@@ -107,9 +107,8 @@ impl<P: Protocol<Blob>> World<P> {
     fn tell(&mut self, node: usize, told: Told) -> Option<Vec<Input<P::Incoming>>> {
         let me = super::node_id(node);
         let sequencer = self.nodes[0].protocol.sequenced()?;
-        let flushes = told.thread.is_some();
         let contained = sequencer.contains.of(me);
-        if flushes && sequencer.asks || !self.nodes[node].underway.may_tell(contained) {
+        if sequencer.asks || !self.nodes[node].underway.may_tell(contained) {
             return None;
         }
         let log = self.logs.entry(told.epoch).or_default();

@@ -1,21 +1,117 @@
-//! Pages that are taken out of other nodes' memory, and those that others may take
-//! here.
+//! What a node does by itself in memory that all share: it takes pages out of other
+//! nodes, brings diffs there, and enters intervals in a log.
 
-use super::{Blob, Driver, Hands};
-use fathomp_base::{NodeId, PageId};
-use fathomp_dsm::{Input, PageRange, PageSet, Protocol};
+use super::{Blob, Driver, Hands, Trouble};
+use crate::profile::Tally;
+use fathomp_base::NodeId;
+use fathomp_dsm::{Action, Brought, Content, Input, Notice, PageRange, PageSet, Protocol};
+use fathomp_trace::dsm::DsmCount;
+
+/// Most stretches of bytes that are written into another node's memory one by one:
+/// about what it takes to wake a thread there that does it.
+const STRETCHES_MAX: usize = 256;
 
 impl<P: Protocol<Blob>> Driver<P> {
     /// Shows others what this node's pages contain now.
     pub(super) fn show(&self, hands: &Hands) {
-        if let Some((window, committed)) = hands.window.zip(self.protocol.committed()) {
-            window.show(committed);
+        let Some(window) = hands.window else { return };
+        if let Some(committed) = self.protocol.committed() {
+            window.show(committed, || goes_on(hands));
+        }
+        if let Some(sequenced) = self.protocol.sequenced() {
+            window.show_sequenced(sequenced);
         }
     }
 
+    /// Tells the protocol what others have done here by themselves.
+    pub(super) fn tell_news(
+        &mut self,
+        hands: &Hands,
+        actions: &mut Vec<Action<P::Outgoing, Blob>>,
+    ) -> Result<(), Trouble> {
+        let Some(window) = hands.window else {
+            return Ok(());
+        };
+        let taken = window.taken();
+        if !taken.is_empty() {
+            self.protocol.step(Input::Taken(taken), actions)?;
+        }
+        let known = self.protocol.committed().map(|there| there.received);
+        let brought = known.map(|known| window.brought(known)).unwrap_or_default();
+        if !brought.is_empty() {
+            self.protocol.step(Input::Brought(brought), actions)?;
+        }
+        if let Some(epoch) = self.protocol.sequenced().map(|there| there.epoch) {
+            let logged = window.logged(epoch, || goes_on(hands));
+            if !logged.is_empty() {
+                self.protocol.step(Input::Logged(logged), actions)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what a message is for without it. `false` if it has to be sent.
+    pub(super) fn without_message(
+        &mut self,
+        hands: &Hands,
+        to: NodeId,
+        message: &P::Outgoing,
+        tally: &mut Tally,
+    ) -> bool {
+        let Some(window) = hands.window else {
+            return false;
+        };
+        if let Some(told) = P::told(message) {
+            let learned = window.tell(told, &self.underway, || goes_on(hands));
+            let thread = told.thread;
+            let answer = learned.as_ref().zip(thread).and_then(|(notices, thread)| {
+                let (from, message) = P::learned(told.epoch, thread, notices.clone())?;
+                Some(Input::Message { from, message })
+            });
+            self.following.extend(answer);
+            return learned.is_some();
+        }
+        match P::brought(message) {
+            Some(brought) => self.bring(hands, to, brought, tally),
+            None => self.take(hands, to, message, tally),
+        }
+    }
+
+    fn bring(&mut self, hands: &Hands, to: NodeId, brought: Brought, tally: &mut Tally) -> bool {
+        let Some(window) = hands.window else {
+            return false;
+        };
+        let diffs = || {
+            let pages = brought.diffs.iter();
+            pages.filter_map(|(page, content)| match content {
+                Content::Diff(_) => Some((*page, self.diffs.get(page)?)),
+                _ => None,
+            })
+        };
+        let mut stretches = 0;
+        for (_, diff) in diffs() {
+            diff.visit(|_, _| stretches += 1);
+        }
+        let brings = diffs().count() == brought.diffs.len()
+            && stretches <= STRETCHES_MAX
+            && window.bring(to, brought, &self.underway, hands.pages, diffs());
+        if brings {
+            tally.add(DsmCount::DiffsSent, brought.diffs.len());
+            for (page, _) in brought.diffs {
+                self.diffs.remove(page);
+            }
+        }
+        brings
+    }
+
     /// Takes what can be of what a message asks for out of its receiver's memory.
-    /// `false` if the message has to be sent.
-    pub(super) fn take(&mut self, hands: &Hands, from: NodeId, message: &P::Outgoing) -> bool {
+    fn take(
+        &mut self,
+        hands: &Hands,
+        from: NodeId,
+        message: &P::Outgoing,
+        tally: &mut Tally,
+    ) -> bool {
         let Some((window, wanted)) = hands.window.zip(P::wanted(message)) else {
             return false;
         };
@@ -23,17 +119,31 @@ impl<P: Protocol<Blob>> Driver<P> {
         for pages in taken.ranges() {
             let answer = P::taken(wanted.epoch, *pages, |_| Blob::Here);
             let answer = answer.map(|message| Input::Message { from, message });
-            self.taken.extend(answer);
+            self.following.extend(answer);
         }
         let some = !taken.is_empty();
         if some && taken.len() < u64::from(wanted.pages.len()) {
-            let is_taken = |page: &PageId| taken.contains(*page);
+            let is_taken = |page: &_| taken.contains(*page);
             let left: PageSet = wanted.pages.iter().filter(|p| !is_taken(p)).collect();
-            self.taken
+            self.following
                 .extend(left.ranges().iter().copied().map(Input::Left));
         }
+        tally.took |= some;
         some
     }
+
+    /// Enters an interval in the log of the sequencer's epoch.
+    pub(super) fn log(&self, hands: &Hands, notice: &Notice) {
+        let sequenced = self.protocol.sequenced();
+        if let Some((window, sequenced)) = hands.window.zip(sequenced) {
+            window.log(sequenced.epoch, notice);
+        }
+    }
+}
+
+/// Whether it makes sense to wait for what another node is doing in shared memory.
+fn goes_on(hands: &Hands) -> bool {
+    hands.transport.aborted().is_none() && hands.transport.dead().is_none()
 }
 
 /// Lets other nodes take pages of this one, or forbids it.

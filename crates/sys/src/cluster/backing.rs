@@ -5,6 +5,7 @@ use fathomp_base::{PAGE_BYTES, PageId};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 
 /// Memory for pages, numbered from 0, zero until they are written. It takes space only
 /// where it was touched. Processes that were forked after it was made can all reach it.
@@ -29,6 +30,15 @@ impl Backing {
 
     pub(super) fn file(&self) -> &File {
         &self.0
+    }
+
+    /// Puts bytes into a page, from `offset` on.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(super) fn write(&self, page: PageId, offset: usize, bytes: &[u8]) -> io::Result<()> {
+        let start = u64::from(page.0) * PAGE_BYTES as u64;
+        self.0.write_all_at(bytes, start + offset as u64)
     }
 
     /// Copies `count` pages from `first` on to `target`. Those that were never written

@@ -371,6 +371,21 @@ impl Pages {
         unsafe { other.copy(first, count, self.alias_of(first)) }
     }
 
+    /// Puts bytes into the same page of another process.
+    ///
+    /// # Errors
+    /// If they do not fit into a page.
+    pub fn write_to(
+        &self,
+        other: &Backing,
+        page: PageId,
+        offset: usize,
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        self.check(page, offset, bytes.len())?;
+        other.write(page, offset, bytes)
+    }
+
     /// Puts bytes into a page.
     ///
     /// # Errors
