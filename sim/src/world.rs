@@ -8,7 +8,9 @@ use crate::failure::Failure;
 use crate::memory::{Blob, Memory};
 use crate::program::{Address, Program, Step};
 use fathomp_base::{NodeId, PageId, ThreadId};
-use fathomp_dsm::{Access, Input, Interval, Notice, Operation, PageBytes, Protocol, Underway};
+use fathomp_dsm::{
+    Access, Input, Interval, LockId, Notice, Operation, PageBytes, Protocol, Underway,
+};
 use rand::{Rng, RngExt};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -154,6 +156,9 @@ struct World<P: Protocol<Blob>> {
     /// What is entered by epoch, and how far the sequencer has been told.
     logs: BTreeMap<u32, Vec<Notice>>,
     sequenced: (u32, usize),
+    /// Locks in shared memory that are not free: who has them, and whether the sequencer
+    /// has to hear when it gives them back; none if the sequencer has taken them over.
+    locks: BTreeMap<LockId, Option<(NodeId, bool)>>,
     /// What every write reaches at once.
     truth: BTreeMap<Address, u8>,
     /// Bytes that threads write which take no part in barriers.
@@ -207,6 +212,7 @@ impl<P: Protocol<Blob>> World<P> {
             nodes: nodes.collect(),
             logs: BTreeMap::new(),
             sequenced: (0, 0),
+            locks: BTreeMap::new(),
             truth: BTreeMap::new(),
             unsettled: unsettled(program),
             at_barrier: Vec::new(),

@@ -28,7 +28,7 @@ pub use interval::{Interval, Notice, Seen};
 pub use pageset::{PageRange, PageSet, PageSetError};
 pub use protocol::{
     Access, Action, Brought, Committed, Content, Input, LockId, Operation, Protection, Protocol,
-    Sequenced, Told, Violation, Wanted,
+    Sequenced, Told, Violation, Wanted, Wants,
 };
 pub use underway::{Carried, Underway};
 pub use wire::WireError;

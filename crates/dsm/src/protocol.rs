@@ -83,6 +83,9 @@ pub enum Input<M> {
     /// At the sequencer: what has been entered in the [log](Told) since this was told
     /// last. To be told before any other input.
     Logged(Vec<Notice>),
+    /// At the sequencer: it has taken a lock over, which a node has taken in shared
+    /// memory, or nobody. That node gives it back by message.
+    Claimed(LockId, Option<NodeId>),
     /// Pages that were [wanted](Wanted) and are not open, as others were that have
     /// been taken.
     Left(PageRange),
@@ -151,6 +154,11 @@ pub enum Action<O, B> {
     Open(PageRange),
     /// From now on they must not.
     Close(PageRange),
+    /// The sequencer takes a lock over that nodes take in shared memory. To be answered
+    /// by [`Input::Claimed`].
+    Claim(LockId),
+    /// Nodes may take it there again.
+    Unclaim(LockId),
     /// Enters an interval in the log that all nodes can reach, if there is one and it
     /// has room.
     Log(Notice),
@@ -252,8 +260,30 @@ pub struct Told<'a> {
     pub epoch: u32,
     /// What is to be entered.
     pub notice: Option<&'a Notice>,
-    /// The thread that waits for the [answer](Protocol::learned), if one does.
-    pub thread: Option<ThreadId>,
+    /// What is wanted.
+    pub wants: Wants,
+}
+
+/// What a node does that tells the sequencer something. Locks that are free can be taken
+/// and given back in shared memory; the sequencer has to be asked for one that is not,
+/// and then takes it over ([`Action::Claim`]) until nobody waits for it any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wants {
+    /// Nothing more.
+    Nothing,
+    /// What is in the log, for a thread that waits for the [answer](Protocol::learned).
+    Log(ThreadId),
+    /// The same with a lock.
+    Lock {
+        /// The lock.
+        lock: LockId,
+        /// The thread.
+        thread: ThreadId,
+        /// Whether it waits if somebody has the lock.
+        waits: bool,
+    },
+    /// To give a lock back, after all else.
+    Unlock(LockId),
 }
 
 /// What the sequencer knows.
@@ -338,12 +368,18 @@ pub trait Protocol<B> {
     }
 
     /// The answer to such a message, made of what was read in the log, as it would come
-    /// from the sequencer.
+    /// from the sequencer. Without notices the thread is refused the lock.
     fn learned(
         _epoch: u32,
         _thread: ThreadId,
-        _notices: Vec<Notice>,
+        _notices: Option<Vec<Notice>>,
     ) -> Option<(NodeId, Self::Incoming)> {
+        None
+    }
+
+    /// The message to the sequencer by which a thread asks for what is in the log and
+    /// nothing else.
+    fn flushes(_epoch: u32, _thread: ThreadId) -> Option<Self::Outgoing> {
         None
     }
 

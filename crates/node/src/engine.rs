@@ -369,15 +369,18 @@ impl<P: Protocol<Blob>> Driver<P> {
                 Action::Open(pages) => direct::set_open(hands, pages, true),
                 Action::Close(pages) => direct::set_open(hands, pages, false),
                 Action::Log(notice) => self.log(hands, &notice),
-                Action::Send(to, message) if self.without_message(hands, to, &message, tally) => {}
-                Action::Send(to, message) if to == hands.transport.me() => {
-                    // To the sequencer here: it has no content.
-                    let message = P::fill(message, |_| Blob::Here);
-                    self.following
-                        .push_back(Input::Message { from: to, message });
-                }
+                Action::Claim(lock) => self.claim(hands, lock),
+                Action::Unclaim(lock) => direct::unclaim(hands, lock),
                 Action::Send(to, message) => {
-                    if self.send(hands, to, &message, tally)? == Wake::Woken {
+                    let Some(message) = self.without_message(hands, to, message, tally) else {
+                        continue;
+                    };
+                    if to == hands.transport.me() {
+                        // To the sequencer here: it has no content.
+                        let message = P::fill(message, |_| Blob::Here);
+                        let from = to;
+                        self.following.push_back(Input::Message { from, message });
+                    } else if self.send(hands, to, &message, tally)? == Wake::Woken {
                         wake = Wake::Woken;
                     }
                 }

@@ -10,7 +10,7 @@
 //!   `doing`: what a node is at, for others;
 //!   `quiet`, `look`, `waits`: when to flush for threads that only look; `profile`: what
 //!   it costs.
-//! * `window`, `log`: pages, diffs and intervals that need no message.
+//! * `window`, `log`, `locks`: pages, diffs, intervals and locks that need no message.
 //! * [`accesses`]: what the program accesses, for replays.
 //! * [`heap`]: the program's blocks, at the same address everywhere.
 #![forbid(unsafe_code)]
@@ -23,6 +23,7 @@ mod engine;
 mod frame;
 pub mod heap;
 mod layout;
+mod locks;
 mod log;
 mod look;
 mod meeting;

@@ -6,11 +6,12 @@
 //! says so. That lies in memory which the nodes share; the pages themselves are read
 //! and written as a file.
 
+use crate::locks::{Attempt, Locks};
 use crate::log::{Logs, Reader};
-use fathomp_base::{NodeId, PageId};
+use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::{
-    Brought, Committed, Diff, Interval, Notice, PageRange, PageSet, Seen, Sequenced, Told,
-    Underway, Wanted,
+    Brought, Committed, Diff, Interval, LockId, Notice, PageRange, PageSet, Seen, Sequenced, Told,
+    Underway, Wanted, Wants,
 };
 use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::pages::Pages;
@@ -32,6 +33,7 @@ pub(crate) struct Windows {
     bits: usize,
     backings: Vec<Backing>,
     logs: Logs,
+    locks: Locks,
 }
 
 impl Windows {
@@ -53,6 +55,7 @@ impl Windows {
             bits,
             backings: backings.collect::<io::Result<_>>()?,
             logs: Logs::new(nodes)?,
+            locks: Locks::new()?,
         })
     }
 
@@ -81,6 +84,20 @@ pub(crate) struct Window {
     before: Vec<Backing>,
     all: Windows,
     me: NodeId,
+}
+
+/// What becomes of what a node [tells](Told).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// A message has to be sent.
+    Send,
+    Done,
+    /// The thread has what it wanted, and has to learn this.
+    Learned(ThreadId, Vec<Notice>),
+    /// The thread does not get the lock.
+    Refused(ThreadId),
+    /// It has the lock; the sequencer has to be asked what it has to learn.
+    Ask(ThreadId),
 }
 
 /// What one node shows.
@@ -241,26 +258,72 @@ impl Window {
         }
     }
 
-    /// Enters an interval in the log, and answers with what a thread that flushes has to
-    /// learn. None if a message has to be sent.
+    /// Enters an interval in the log, and does what is wanted.
     pub(crate) fn tell(
         &self,
         told: Told,
         underway: &Underway,
         goes_on: impl Fn() -> bool,
-    ) -> Option<Vec<Notice>> {
+    ) -> Answer {
+        self.try_to_tell(told, underway, goes_on)
+            .unwrap_or(Answer::Send)
+    }
+
+    fn try_to_tell(
+        &self,
+        told: Told,
+        underway: &Underway,
+        goes_on: impl Fn() -> bool,
+    ) -> Option<Answer> {
+        let Windows { logs, locks, .. } = &self.all;
         let sequencer = self.view(NodeId(0))?;
         let contained = sequencer.contained.get(usize::from(self.me.0))?;
-        let logs = sequencer.logs.load(Ordering::SeqCst) != 0;
-        if !logs || !underway.may_tell(interval(contained)) {
+        let has_log = sequencer.logs.load(Ordering::SeqCst) != 0;
+        if !has_log || !underway.may_tell(interval(contained)) {
             return None;
         }
-        let end = self.all.logs.enter(told.epoch, told.notice)?;
-        if told.thread.is_none() {
-            return Some(Vec::new());
-        }
-        let reader = Reader::Node(self.me);
-        self.all.logs.read(told.epoch, reader, Some(end), goes_on)
+        let enter = |notice| logs.enter(told.epoch, notice);
+        let read = |end| {
+            let reader = Reader::Node(self.me);
+            logs.read(told.epoch, reader, Some(end), goes_on)
+        };
+        Some(match told.wants {
+            Wants::Nothing => {
+                enter(told.notice)?;
+                Answer::Done
+            }
+            Wants::Log(thread) => Answer::Learned(thread, read(enter(told.notice)?)?),
+            Wants::Lock {
+                lock,
+                thread,
+                waits,
+            } => {
+                enter(told.notice)?;
+                match locks.take(lock, self.me, waits) {
+                    Attempt::Held if !waits => Answer::Refused(thread),
+                    Attempt::Held | Attempt::Sequenced => return None,
+                    // If the log has closed meanwhile, only the sequencer knows all.
+                    Attempt::Taken => match enter(None).and_then(read) {
+                        Some(notices) => Answer::Learned(thread, notices),
+                        None => Answer::Ask(thread),
+                    },
+                }
+            }
+            Wants::Unlock(lock) => {
+                enter(told.notice)?;
+                locks.give(lock, self.me).then_some(Answer::Done)?
+            }
+        })
+    }
+
+    /// The sequencer takes a lock over. Who has it.
+    pub(crate) fn claim(&self, lock: LockId) -> Option<NodeId> {
+        self.all.locks.claim(lock)
+    }
+
+    /// Everybody may take a lock again.
+    pub(crate) fn unclaim(&self, lock: LockId) {
+        self.all.locks.unclaim(lock);
     }
 
     /// What the sequencer has not been told of the log.

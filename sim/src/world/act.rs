@@ -46,6 +46,14 @@ impl<P: Protocol<Blob>> World<P> {
                         .retain(|page| pages.iter().all(|p| p != *page));
                     Ok(())
                 }
+                Action::Claim(lock) => {
+                    answers.push(Input::Claimed(lock, self.claim(lock)));
+                    Ok(())
+                }
+                Action::Unclaim(lock) => {
+                    self.unclaim(lock);
+                    Ok(())
+                }
                 Action::Log(notice) => {
                     self.enter(notice);
                     Ok(())

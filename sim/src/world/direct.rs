@@ -4,7 +4,7 @@
 use super::World;
 use crate::memory::Blob;
 use fathomp_base::{NodeId, PageId};
-use fathomp_dsm::{Brought, Content, Input, Notice, PageSet, Protocol, Told};
+use fathomp_dsm::{Brought, Content, Input, LockId, Notice, PageSet, Protocol, Told, Wants};
 use rand::{Rng, RngExt};
 
 /// What follows at the node, or what it should not have asked for.
@@ -25,7 +25,7 @@ impl<P: Protocol<Blob>> World<P> {
         }
         if let Some(told) = P::told(message) {
             // Once a log is closed it stays so until the next epoch.
-            return self.tell(node, told).map(Ok);
+            return self.tell(node, told, random).map(Ok);
         }
         let target = usize::from(to.0);
         if target == node || self.is_dead(target) || random.random() {
@@ -103,8 +103,14 @@ impl<P: Protocol<Blob>> World<P> {
         Some(Ok(Vec::new()))
     }
 
-    /// Enters an interval in the log, and reads what is there.
-    fn tell(&mut self, node: usize, told: Told) -> Option<Vec<Input<P::Incoming>>> {
+    /// Enters an interval in the log, reads what is there, and takes a lock or gives it
+    /// back.
+    fn tell(
+        &mut self,
+        node: usize,
+        told: Told,
+        random: &mut impl Rng,
+    ) -> Option<Vec<Input<P::Incoming>>> {
         let me = super::node_id(node);
         let sequencer = self.nodes[0].protocol.sequenced()?;
         let contained = sequencer.contains.of(me);
@@ -115,8 +121,39 @@ impl<P: Protocol<Blob>> World<P> {
         if log.len() >= self.network.log_max {
             return None;
         }
+        let thread = match told.wants {
+            Wants::Nothing => None,
+            Wants::Log(thread) => Some(thread),
+            Wants::Lock {
+                lock,
+                thread,
+                waits,
+            } => {
+                match self.locks.get(&lock) {
+                    None if random.random() => return None,
+                    None => {
+                        self.locks.insert(lock, Some((me, false)));
+                    }
+                    Some(Some(_)) if !waits => {
+                        let (from, message) = P::learned(told.epoch, thread, None)?;
+                        return Some(vec![Input::Message { from, message }]);
+                    }
+                    Some(_) => return None,
+                }
+                Some(thread)
+            }
+            Wants::Unlock(lock) => {
+                log.extend(told.notice.cloned());
+                let free = self.locks.get(&lock) == Some(&Some((me, false)));
+                // If the sequencer has to hear of the lock, it hears of the interval twice.
+                return free.then(|| {
+                    self.locks.remove(&lock);
+                    Vec::new()
+                });
+            }
+        };
         log.extend(told.notice.cloned());
-        let Some(thread) = told.thread else {
+        let Some(thread) = thread else {
             return Some(Vec::new());
         };
         let read = &mut self.nodes[node].read;
@@ -126,8 +163,20 @@ impl<P: Protocol<Blob>> World<P> {
         let news = log[read.1..].iter().filter(|notice| notice.writer != me);
         let news = news.cloned().collect();
         read.1 = log.len();
-        let (from, message) = P::learned(told.epoch, thread, news)?;
+        let (from, message) = P::learned(told.epoch, thread, Some(news))?;
         Some(vec![Input::Message { from, message }])
+    }
+
+    /// The sequencer takes a lock over; who has it.
+    pub(super) fn claim(&mut self, lock: LockId) -> Option<NodeId> {
+        let (holder, waited) = self.locks.entry(lock).or_insert(None).as_mut()?;
+        *waited = true;
+        Some(*holder)
+    }
+
+    /// Everybody may take a lock again.
+    pub(super) fn unclaim(&mut self, lock: LockId) {
+        self.locks.remove(&lock);
     }
 
     /// The sequencer enters an interval in its epoch's log.

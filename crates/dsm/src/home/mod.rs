@@ -156,7 +156,9 @@ impl<B: Clone> Home<B> {
         let layout = Layout::new(config.nodes, &config.areas)?;
         let nodes = config.nodes;
         let mut order = Order::new(me, nodes, layout.pages(), config.fan_in, false);
-        order.has_log = config.direct && !config.loads_acquire;
+        if config.direct && !config.loads_acquire {
+            order.share_memory();
+        }
         Ok(Self {
             me,
             config,
@@ -335,6 +337,7 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
             Input::Left(pages) => self.were_left(pages, actions),
             Input::Brought(versions) => self.were_brought(&versions, actions)?,
             Input::Logged(notices) => self.order.logged(notices, actions)?,
+            Input::Claimed(lock, holder) => self.order.claimed(lock, holder, actions)?,
             Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
             Input::Message { from, message } => self.message(from, message, actions)?,
         }
@@ -361,7 +364,7 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
             Input::Operation { .. } => self.config.silent_writes || self.expected > 0,
             Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) | Input::Left(_) => false,
             // What is told before another input.
-            Input::Brought(_) | Input::Logged(_) => false,
+            Input::Brought(_) | Input::Logged(_) | Input::Claimed(..) => false,
             Input::Message { message, .. } => match message {
                 Message::Fetch { .. } => {
                     self.config.silent_writes || self.config.loads_acquire && self.expected > 0
@@ -452,9 +455,17 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         }
     }
 
-    fn learned(epoch: u32, thread: ThreadId, notices: Vec<Notice>) -> Option<(NodeId, Message<B>)> {
-        let (from, granted) = Control::learned(epoch, thread, notices);
-        Some((from, Message::Control(granted)))
+    fn learned(
+        epoch: u32,
+        thread: ThreadId,
+        notices: Option<Vec<Notice>>,
+    ) -> Option<(NodeId, Message<B>)> {
+        let (from, answer) = Control::learned(epoch, thread, notices);
+        Some((from, Message::Control(answer)))
+    }
+
+    fn flushes(epoch: u32, thread: ThreadId) -> Option<Message<Content>> {
+        Some(Message::Control(Control::flushes(epoch, thread)))
     }
 
     fn sequenced(&self) -> Option<Sequenced<'_>> {

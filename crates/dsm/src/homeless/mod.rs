@@ -313,6 +313,7 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
             // No page is watched.
             Input::Wrote(_) | Input::Taken(_) | Input::Left(_) | Input::Brought(_) => {}
             Input::Logged(notices) => self.order.logged(notices, actions)?,
+            Input::Claimed(lock, holder) => self.order.claimed(lock, holder, actions)?,
             Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
             Input::Message { from, message } => self.message(from, message, actions)?,
         }

@@ -1,7 +1,7 @@
 //! What nodes tell each other to synchronise.
 
 use super::ROOT;
-use crate::{Carried, Interval, LockId, Notice, Told};
+use crate::{Carried, Interval, LockId, Notice, Told, Wants};
 use fathomp_base::{NodeId, ThreadId};
 
 /// An interval of a node.
@@ -120,26 +120,50 @@ impl Control {
         else {
             return None;
         };
-        let thread = match request {
-            Request::Flush(thread) => Some(*thread),
-            Request::Publish => None,
-            _ => return None,
+        let lock = |lock: &LockId, thread: &ThreadId, waits| Wants::Lock {
+            lock: *lock,
+            thread: *thread,
+            waits,
+        };
+        let wants = match request {
+            Request::Publish => Wants::Nothing,
+            Request::Flush(thread) => Wants::Log(*thread),
+            Request::Acquire(id, thread) => lock(id, thread, true),
+            Request::TryAcquire(id, thread) => lock(id, thread, false),
+            Request::Release(lock) => Wants::Unlock(*lock),
+            Request::Learn(_) => return None,
         };
         Some(Told {
             epoch: *epoch,
             notice: notice.as_ref(),
-            thread,
+            wants,
         })
     }
 
-    /// The sequencer's answer to a flush.
-    pub(crate) fn learned(epoch: u32, thread: ThreadId, notices: Vec<Notice>) -> (NodeId, Self) {
-        let granted = Self::Granted {
+    /// Asks for the log.
+    pub(crate) fn flushes(epoch: u32, thread: ThreadId) -> Self {
+        Self::Exchange {
             epoch,
-            thread: Some(thread),
-            notices,
+            request: Request::Flush(thread),
+            notice: None,
+        }
+    }
+
+    /// The sequencer's answer to who flushes or wants a lock.
+    pub(crate) fn learned(
+        epoch: u32,
+        thread: ThreadId,
+        notices: Option<Vec<Notice>>,
+    ) -> (NodeId, Self) {
+        let answer = match notices {
+            Some(notices) => Self::Granted {
+                epoch,
+                thread: Some(thread),
+                notices,
+            },
+            None => Self::Refused { epoch, thread },
         };
-        (ROOT, granted)
+        (ROOT, answer)
     }
 
     /// A barrier can overtake what nobody waits for; what it says of intervals

@@ -12,10 +12,10 @@ pub(crate) use message::IfLate;
 pub use message::{Control, Request, Version};
 pub(crate) use wire::{control, kind};
 
-use crate::{Action, Interval, Notice, Seen, Sequenced, Violation};
+use crate::{Action, Interval, LockId, Notice, Seen, Sequenced, Violation};
 use barrier::Barrier;
 use fathomp_base::{NodeId, ThreadId};
-use sequencer::Sequencer;
+use sequencer::{Does, Sequencer};
 use std::collections::{BTreeSet, VecDeque};
 
 /// The node that sequences intervals and is the root of the barrier's tree.
@@ -45,8 +45,8 @@ pub(crate) struct Order {
     loopback: VecDeque<Control>,
     /// At the root only.
     sequencer: Option<Sequencer>,
-    /// Whether there is a log that all nodes can reach.
-    pub(crate) has_log: bool,
+    /// Whether there is a log that all nodes can reach, and locks.
+    has_log: bool,
 }
 
 /// What a message means for pages.
@@ -88,6 +88,14 @@ impl Order {
         }
     }
 
+    /// Nodes can reach a log of intervals, and take locks that are free, by themselves.
+    pub(crate) fn share_memory(&mut self) {
+        self.has_log = true;
+        if let Some(sequencer) = &mut self.sequencer {
+            sequencer.shares_locks = true;
+        }
+    }
+
     /// My open interval ends; its number.
     pub(crate) fn end_interval(&mut self) -> Interval {
         self.interval = self.interval.next();
@@ -122,7 +130,7 @@ impl Order {
             notice,
         };
         if self.has_log && exchange.told().is_some() {
-            // Also at the root: its flushes and those of others come one after the other.
+            // Also at the root: what is done here and elsewhere comes one after the other.
             actions.push(Action::Send(ROOT, exchange.into()));
         } else {
             self.send(ROOT, exchange, actions);
@@ -270,6 +278,21 @@ impl Order {
         Ok(())
     }
 
+    /// At the root: a lock was taken over from shared memory.
+    pub(crate) fn claimed<O: From<Control>, B>(
+        &mut self,
+        lock: LockId,
+        holder: Option<NodeId>,
+        actions: &mut Vec<Action<O, B>>,
+    ) -> Result<(), Violation> {
+        let Some(sequencer) = &mut self.sequencer else {
+            return Err(Violation::Runtime("a lock for a node that keeps none"));
+        };
+        let send = sender(self.me, &mut self.loopback, actions);
+        sequencer.claimed(lock, holder, send);
+        Ok(())
+    }
+
     /// What others may rely on who enter something in the log, at the root.
     pub(crate) fn sequenced(&self) -> Option<Sequenced<'_>> {
         let sequencer = self.sequencer.as_ref().filter(|_| self.has_log)?;
@@ -298,18 +321,17 @@ impl Order {
     }
 }
 
-/// Sends messages of node `me`.
+/// Does what the sequencer at node `me` wants.
 fn sender<'a, O: From<Control>, B>(
     me: NodeId,
     loopback: &'a mut VecDeque<Control>,
     actions: &'a mut Vec<Action<O, B>>,
-) -> impl FnMut(NodeId, Control) + 'a {
-    move |to, control| {
-        if to == me {
-            loopback.push_back(control);
-        } else {
-            actions.push(Action::Send(to, control.into()));
-        }
+) -> impl FnMut(Does) + 'a {
+    move |does| match does {
+        Does::Send(to, control) if to == me => loopback.push_back(control),
+        Does::Send(to, control) => actions.push(Action::Send(to, control.into())),
+        Does::Claim(lock) => actions.push(Action::Claim(lock)),
+        Does::Unclaim(lock) => actions.push(Action::Unclaim(lock)),
     }
 }
 

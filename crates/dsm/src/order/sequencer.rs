@@ -15,10 +15,27 @@ use std::collections::{BTreeMap, VecDeque};
 const LOG_MAX: usize = 1024;
 
 /// A lock and those who want it, first come, first served.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Lock {
-    holder: NodeId,
-    queue: VecDeque<(NodeId, ThreadId)>,
+    /// None until it is claimed.
+    holder: Option<NodeId>,
+    queue: VecDeque<Asker>,
+}
+
+/// A thread that wants a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Asker {
+    node: NodeId,
+    thread: ThreadId,
+    /// Also if somebody has it.
+    waits: bool,
+}
+
+/// What the sequencer wants done.
+pub(super) enum Does {
+    Send(NodeId, Control),
+    Claim(LockId),
+    Unclaim(LockId),
 }
 
 /// The sequencer's state.
@@ -30,7 +47,11 @@ pub(crate) struct Sequencer {
     told: Vec<usize>,
     /// What the log of this epoch and those before contain.
     contains: Seen,
+    /// Those that somebody has or wants, but for those that nodes have taken in shared
+    /// memory.
     locks: BTreeMap<LockId, Lock>,
+    /// Whether nodes can take locks in shared memory.
+    pub(super) shares_locks: bool,
     learners: Vec<(NodeId, Vec<Version>)>,
     /// Nodes at a barrier whose last interval is not in the log.
     arrived: Vec<NodeId>,
@@ -44,6 +65,7 @@ impl Sequencer {
             told: vec![0; usize::from(nodes)],
             contains: Seen::nothing(nodes),
             locks: BTreeMap::new(),
+            shares_locks: false,
             learners: Vec::new(),
             arrived: Vec::new(),
         }
@@ -55,7 +77,7 @@ impl Sequencer {
         from: NodeId,
         request: Request,
         notice: Option<Notice>,
-        mut send: impl FnMut(NodeId, Control),
+        mut send: impl FnMut(Does),
     ) -> Result<(), Violation> {
         let peer = |what| Violation::Peer { from, what };
         if let Some(notice) = notice {
@@ -75,7 +97,7 @@ impl Sequencer {
                 // before a barrier, and does not reach that barrier without it.
                 let epoch = self.epoch;
                 for node in std::mem::take(&mut self.arrived) {
-                    send(node, Control::Demand { epoch });
+                    send(Does::Send(node, Control::Demand { epoch }));
                 }
             }
             Request::Learn(versions) => {
@@ -91,33 +113,21 @@ impl Sequencer {
                     // reach.
                     if !self.contains.covers(*writer, *interval) {
                         let epoch = self.epoch;
-                        send(*writer, Control::Demand { epoch });
+                        send(Does::Send(*writer, Control::Demand { epoch }));
                     }
                 }
                 self.learners.push((from, versions));
             }
-            Request::Acquire(lock, thread) => match self.locks.get_mut(&lock) {
-                Some(lock) => lock.queue.push_back((from, thread)),
-                None => self.grant(lock, from, thread, &mut send),
-            },
+            Request::Acquire(lock, thread) => self.wanted(lock, from, thread, true, &mut send),
             Request::TryAcquire(lock, thread) => {
-                if self.locks.contains_key(&lock) {
-                    let epoch = self.epoch;
-                    send(from, Control::Refused { epoch, thread });
-                } else {
-                    self.grant(lock, from, thread, &mut send);
-                }
+                self.wanted(lock, from, thread, false, &mut send);
             }
-            Request::Release(id) => {
-                let held = self.locks.get_mut(&id).filter(|lock| lock.holder == from);
-                let lock = held.ok_or_else(|| peer("gives back a lock that it does not hold"))?;
-                if let Some((next, thread)) = lock.queue.pop_front() {
-                    lock.holder = next;
-                    self.answer(next, Some(thread), &mut send);
-                } else {
-                    self.locks.remove(&id);
-                }
-            }
+            Request::Release(lock) => match self.locks.get_mut(&lock) {
+                Some(held) if held.holder == Some(from) => self.pass_on(lock, &mut send),
+                // Taken in shared memory, and given back by message.
+                None if self.shares_locks => send(Does::Unclaim(lock)),
+                _ => return Err(peer("gives back a lock that it does not hold")),
+            },
         }
         self.answer_learners(&mut send);
         self.trim(&mut send);
@@ -125,7 +135,7 @@ impl Sequencer {
     }
 
     /// Intervals that nodes have entered in the log by themselves.
-    pub(super) fn logged(&mut self, notices: Vec<Notice>, mut send: impl FnMut(NodeId, Control)) {
+    pub(super) fn logged(&mut self, notices: Vec<Notice>, mut send: impl FnMut(Does)) {
         for notice in notices {
             if self.contains.learn(notice.writer, notice.interval) {
                 self.log.push(notice);
@@ -172,19 +182,81 @@ impl Sequencer {
         self.log.iter().cloned().chain(new).collect()
     }
 
-    fn grant(
+    /// A thread wants a lock.
+    fn wanted(
         &mut self,
-        lock: LockId,
-        to: NodeId,
+        id: LockId,
+        node: NodeId,
         thread: ThreadId,
-        send: &mut impl FnMut(NodeId, Control),
+        waits: bool,
+        send: &mut impl FnMut(Does),
     ) {
-        let queue = VecDeque::new();
-        self.locks.insert(lock, Lock { holder: to, queue });
-        self.answer(to, Some(thread), send);
+        let is_new = !self.locks.contains_key(&id);
+        let lock = self.locks.entry(id).or_default();
+        if !waits && lock.holder.is_some() {
+            return self.refuse(node, thread, send);
+        }
+        lock.queue.push_back(Asker {
+            node,
+            thread,
+            waits,
+        });
+        match is_new {
+            true if self.shares_locks => send(Does::Claim(id)),
+            true => self.pass_on(id, send),
+            false => {}
+        }
     }
 
-    fn answer_learners(&mut self, send: &mut impl FnMut(NodeId, Control)) {
+    /// A lock has been taken over from shared memory, where a node has it or nobody.
+    pub(super) fn claimed(
+        &mut self,
+        id: LockId,
+        holder: Option<NodeId>,
+        mut send: impl FnMut(Does),
+    ) {
+        let Some(lock) = self.locks.get_mut(&id) else {
+            return;
+        };
+        if holder.is_none() {
+            return self.pass_on(id, &mut send);
+        }
+        lock.holder = holder;
+        let (queue, refused): (Vec<Asker>, Vec<Asker>) = std::mem::take(&mut lock.queue)
+            .into_iter()
+            .partition(|asker| asker.waits);
+        lock.queue = queue.into();
+        if lock.queue.is_empty() {
+            // Its holder gives it back to me all the same.
+            self.locks.remove(&id);
+        }
+        for asker in refused {
+            self.refuse(asker.node, asker.thread, &mut send);
+        }
+    }
+
+    fn refuse(&self, node: NodeId, thread: ThreadId, send: &mut impl FnMut(Does)) {
+        let epoch = self.epoch;
+        send(Does::Send(node, Control::Refused { epoch, thread }));
+    }
+
+    /// Nobody has a lock any more: the next one gets it.
+    fn pass_on(&mut self, id: LockId, send: &mut impl FnMut(Does)) {
+        let Some(lock) = self.locks.get_mut(&id) else {
+            return;
+        };
+        if let Some(next) = lock.queue.pop_front() {
+            lock.holder = Some(next.node);
+            self.answer(next.node, Some(next.thread), send);
+        } else {
+            self.locks.remove(&id);
+            if self.shares_locks {
+                send(Does::Unclaim(id));
+            }
+        }
+    }
+
+    fn answer_learners(&mut self, send: &mut impl FnMut(Does)) {
         let contains = &self.contains;
         let ready: Vec<_> = self
             .learners
@@ -199,12 +271,7 @@ impl Sequencer {
         }
     }
 
-    fn answer(
-        &mut self,
-        to: NodeId,
-        thread: Option<ThreadId>,
-        send: &mut impl FnMut(NodeId, Control),
-    ) {
+    fn answer(&mut self, to: NodeId, thread: Option<ThreadId>, send: &mut impl FnMut(Does)) {
         let told = &mut self.told[usize::from(to.0)];
         let untold = &self.log[std::mem::replace(told, self.log.len())..];
         let answer = Control::Granted {
@@ -216,11 +283,11 @@ impl Sequencer {
                 .cloned()
                 .collect(),
         };
-        send(to, answer);
+        send(Does::Send(to, answer));
     }
 
     /// Keeps the log short in a program that has locks but no barriers.
-    fn trim(&mut self, send: &mut impl FnMut(NodeId, Control)) {
+    fn trim(&mut self, send: &mut impl FnMut(Does)) {
         if self.log.len() < LOG_MAX {
             return;
         }

@@ -3,8 +3,9 @@
 
 use super::{Blob, Driver, Hands, Trouble};
 use crate::profile::Tally;
+use crate::window::Answer;
 use fathomp_base::NodeId;
-use fathomp_dsm::{Action, Brought, Content, Input, Notice, PageRange, PageSet, Protocol};
+use fathomp_dsm::{Action, Brought, Content, Input, LockId, Notice, PageRange, PageSet, Protocol};
 use fathomp_trace::dsm::DsmCount;
 
 /// Most stretches of bytes that are written into another node's memory one by one:
@@ -50,31 +51,42 @@ impl<P: Protocol<Blob>> Driver<P> {
         Ok(())
     }
 
-    /// Does what a message is for without it. `false` if it has to be sent.
+    /// Does what a message is for without it. What has to be sent is returned: that
+    /// message, or another one.
     pub(super) fn without_message(
         &mut self,
         hands: &Hands,
         to: NodeId,
-        message: &P::Outgoing,
+        message: P::Outgoing,
         tally: &mut Tally,
-    ) -> bool {
+    ) -> Option<P::Outgoing> {
         let Some(window) = hands.window else {
-            return false;
+            return Some(message);
         };
-        if let Some(told) = P::told(message) {
-            let learned = window.tell(told, &self.underway, || goes_on(hands));
-            let thread = told.thread;
-            let answer = learned.as_ref().zip(thread).and_then(|(notices, thread)| {
-                let (from, message) = P::learned(told.epoch, thread, notices.clone())?;
-                Some(Input::Message { from, message })
-            });
-            self.following.extend(answer);
-            return learned.is_some();
+        if let Some(told) = P::told(&message) {
+            let epoch = told.epoch;
+            let (thread, notices) = match window.tell(told, &self.underway, || goes_on(hands)) {
+                Answer::Send => return Some(message),
+                Answer::Done => return None,
+                Answer::Ask(thread) => return P::flushes(epoch, thread),
+                Answer::Learned(thread, notices) => (thread, Some(notices)),
+                Answer::Refused(thread) => (thread, None),
+            };
+            let (from, message) = P::learned(epoch, thread, notices)?;
+            self.following.push_back(Input::Message { from, message });
+            return None;
         }
-        match P::brought(message) {
+        let done = match P::brought(&message) {
             Some(brought) => self.bring(hands, to, brought, tally),
-            None => self.take(hands, to, message, tally),
-        }
+            None => self.take(hands, to, &message, tally),
+        };
+        (!done).then_some(message)
+    }
+
+    /// The sequencer takes a lock over from shared memory.
+    pub(super) fn claim(&mut self, hands: &Hands, lock: LockId) {
+        let holder = hands.window.and_then(|window| window.claim(lock));
+        self.following.push_back(Input::Claimed(lock, holder));
     }
 
     fn bring(&mut self, hands: &Hands, to: NodeId, brought: Brought, tally: &mut Tally) -> bool {
@@ -144,6 +156,13 @@ impl<P: Protocol<Blob>> Driver<P> {
 /// Whether it makes sense to wait for what another node is doing in shared memory.
 fn goes_on(hands: &Hands) -> bool {
     hands.transport.aborted().is_none() && hands.transport.dead().is_none()
+}
+
+/// Lets nodes take a lock in shared memory again.
+pub(super) fn unclaim(hands: &Hands, lock: LockId) {
+    if let Some(window) = hands.window {
+        window.unclaim(lock);
+    }
 }
 
 /// Lets other nodes take pages of this one, or forbids it.
