@@ -8,10 +8,6 @@ use fathomp_base::NodeId;
 use fathomp_dsm::{Action, Brought, Content, Input, LockId, Notice, PageRange, PageSet, Protocol};
 use fathomp_trace::dsm::DsmCount;
 
-/// Most stretches of bytes that are written into another node's memory one by one:
-/// about what it takes to wake a thread there that does it.
-const STRETCHES_MAX: usize = 256;
-
 impl<P: Protocol<Blob>> Driver<P> {
     /// Shows others what this node's pages contain now.
     pub(super) fn show(&self, hands: &Hands) {
@@ -100,12 +96,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                 _ => None,
             })
         };
-        let mut stretches = 0;
-        for (_, diff) in diffs() {
-            diff.visit(|_, _| stretches += 1);
-        }
         let brings = diffs().count() == brought.diffs.len()
-            && stretches <= STRETCHES_MAX
             && window.bring(to, brought, &self.underway, hands.pages, diffs());
         if brings {
             tally.add(DsmCount::DiffsSent, brought.diffs.len());

@@ -5,12 +5,33 @@ use fathomp_base::{PAGE_BYTES, PageId};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::fs::FileExt;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 /// Memory for pages, numbered from 0, zero until they are written. It takes space only
 /// where it was touched. Processes that were forked after it was made can all reach it.
 #[derive(Debug)]
-pub struct Backing(File);
+pub struct Backing {
+    file: File,
+    /// Where it is mapped, if it belongs to another process that was written to.
+    mapping: OnceLock<Mapping>,
+}
+
+/// A mapping of so many bytes.
+#[derive(Debug)]
+struct Mapping(NonNull<u8>, usize);
+
+// SAFETY: the mapping belongs to the process, not to a thread, and is only copied to.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: our mapping; whoever could use it borrows it.
+        unsafe { libc::munmap(self.0.as_ptr().cast(), self.1) };
+    }
+}
 
 impl Backing {
     /// New memory.
@@ -25,20 +46,66 @@ impl Backing {
         }
         // SAFETY: a new descriptor that nobody else owns.
         let memory = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Self(File::from(move_up(memory))))
+        Ok(Self {
+            file: File::from(move_up(memory)),
+            mapping: OnceLock::new(),
+        })
     }
 
     pub(super) fn file(&self) -> &File {
-        &self.0
+        &self.file
     }
 
-    /// Puts bytes into a page, from `offset` on.
+    /// Where `count` pages lie that another process has made of its memory.
+    fn mapped(&self, count: u32) -> io::Result<NonNull<u8>> {
+        if let Some(mapping) = self.mapping.get() {
+            return Ok(mapping.0);
+        }
+        let bytes = count as usize * PAGE_BYTES;
+        if self.file.metadata()?.len() != bytes as u64 {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_NORESERVE,
+                self.file.as_raw_fd(),
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(self.mapping.get_or_init(|| Mapping(base, bytes)).0)
+    }
+
+    /// Puts bytes into a page of another process that has `count` of them, from
+    /// `offset` on.
     ///
     /// # Errors
-    /// If the system refuses.
-    pub(super) fn write(&self, page: PageId, offset: usize, bytes: &[u8]) -> io::Result<()> {
-        let start = u64::from(page.0) * PAGE_BYTES as u64;
-        self.0.write_all_at(bytes, start + offset as u64)
+    /// If it has another number of pages, or the system refuses.
+    ///
+    /// # Safety
+    /// There is such a page, and the bytes fit into it.
+    pub(super) unsafe fn write(
+        &self,
+        count: u32,
+        page: PageId,
+        offset: usize,
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        let base = self.mapped(count)?;
+        // SAFETY: inside the mapping, promised by our caller, which `bytes` is no part
+        // of. Whoever else touches it does so as memory that others may change.
+        unsafe {
+            let target = base.as_ptr().add(page.0 as usize * PAGE_BYTES + offset);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
+        }
+        Ok(())
     }
 
     /// Copies `count` pages from `first` on to `target`. Those that were never written
@@ -59,7 +126,7 @@ impl Backing {
             // SAFETY: room for the rest, promised by our caller.
             let copied = unsafe {
                 let target = target.add(done).cast();
-                libc::pread(self.0.as_raw_fd(), target, bytes - done, offset)
+                libc::pread(self.file.as_raw_fd(), target, bytes - done, offset)
             };
             match usize::try_from(copied) {
                 Ok(0) => return Err(too_far()),

@@ -383,7 +383,8 @@ impl Pages {
         bytes: &[u8],
     ) -> io::Result<()> {
         self.check(page, offset, bytes.len())?;
-        other.write(page, offset, bytes)
+        // SAFETY: there is such a page here, and as many there.
+        unsafe { other.write(self.count, page, offset, bytes) }
     }
 
     /// Puts bytes into a page.
