@@ -357,6 +357,12 @@ pub trait Protocol<B> {
         None
     }
 
+    /// Whether a message's receiver need not act upon it before one of its threads waits
+    /// for something, or another message comes that asks for an answer.
+    fn can_wait(_message: &Self::Outgoing) -> bool {
+        false
+    }
+
     /// What a message brings, if it need not be sent.
     fn brought(_message: &Self::Outgoing) -> Option<Brought<'_>> {
         None

@@ -498,7 +498,11 @@ impl<P: Protocol<Blob>> Driver<P> {
         }
         let (head, body) = Frame::Protocol(outgoing).parts();
         tally.others[DsmCount::BytesSent] += (head.bytes().len() + body.len()) as u64;
-        Ok(hands.transport.send(to, &[head.bytes(), body])?)
+        let parts = [head.bytes(), body];
+        Ok(match P::can_wait(message) {
+            true => hands.transport.send_unhurried(to, &parts)?,
+            false => hands.transport.send(to, &parts)?,
+        })
     }
 }
 

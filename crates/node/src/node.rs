@@ -466,7 +466,12 @@ impl Node {
     fn send(&self, to: NodeId, frame: Frame) -> Wake {
         let (head, body) = frame.parts();
         self.profile.sent(head.bytes().len() + body.len());
-        let sent = self.transport.send(to, &[head.bytes(), body]);
+        let parts = [head.bytes(), body];
+        let sent = match frame {
+            // Nothing comes of it before its receiver has arrived too.
+            Frame::Arrived { .. } => self.transport.send_unhurried(to, &parts),
+            _ => self.transport.send(to, &parts),
+        };
         self.must(sent.map_err(Trouble::from))
     }
 

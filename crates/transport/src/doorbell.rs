@@ -132,6 +132,17 @@ impl<'a> Doorbell<'a> {
         self.call()
     }
 
+    /// The same where it can wait until the node looks: wakes only who waits for an
+    /// answer, which this may be.
+    pub(crate) fn ring_softly(&self) -> Wake {
+        fence(Ordering::SeqCst);
+        let waiting = self.sleeping(Role::Application).load(Ordering::Relaxed) != 0;
+        match waiting {
+            true => self.call(),
+            false => Wake::Polling,
+        }
+    }
+
     #[inline]
     fn call(&self) -> Wake {
         if self.polling.load(Ordering::Relaxed) != 0 {

@@ -30,6 +30,15 @@ pub trait Transport: Send + Sync {
     /// See [`SendError`]; the message has not been sent.
     fn send(&self, to: NodeId, parts: &[&[u8]]) -> Result<Wake, SendError>;
 
+    /// The same for a message that its receiver need not act upon before it waits for
+    /// something: no thread is woken for it but one that does.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    fn send_unhurried(&self, to: NodeId, parts: &[&[u8]]) -> Result<Wake, SendError> {
+        self.send(to, parts)
+    }
+
     /// Shortest time from a question to its answer that is known beforehand:
     /// where it is long, looking for the answer meanwhile is a waste.
     fn answers_after(&self) -> Duration;

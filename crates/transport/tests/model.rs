@@ -269,6 +269,30 @@ fn who_leaves_hands_over_what_is_left() {
     });
 }
 
+/// A message that can wait wakes who waits for it, and is there for whoever looks for
+/// another one.
+#[test]
+fn what_can_wait_is_heard_by_who_waits() {
+    for waits in [Role::Application, Role::Service] {
+        explore(2, move || {
+            let node = Node::new();
+            let sending = Arc::clone(&node);
+            let sender = thread::spawn(move || {
+                sending.sent[0].store(1, Ordering::Release);
+                sending.bell().ring_softly();
+                if waits == Role::Service {
+                    sending.send(1);
+                }
+            });
+            match waits {
+                Role::Application => node.handle(waits, &[0]),
+                Role::Service => node.handle(waits, &[0, 1]),
+            }
+            sender.join().unwrap();
+        });
+    }
+}
+
 #[test]
 fn rousing_reaches_who_waits_for_another_thread() {
     explore(3, || {

@@ -432,6 +432,16 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         }
     }
 
+    fn can_wait(message: &Message<Content>) -> bool {
+        match message {
+            Message::Control(control) => control.can_wait(),
+            // Sent before anybody is told of the interval, and so before anybody asks for
+            // pages that have to contain it.
+            Message::Diffs { .. } => true,
+            Message::Fetch { .. } | Message::Pages { .. } => false,
+        }
+    }
+
     fn brought(message: &Message<Content>) -> Option<Brought<'_>> {
         match message {
             Message::Diffs {

@@ -331,6 +331,10 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
         }
     }
 
+    fn can_wait(message: &Message<Content>) -> bool {
+        matches!(message, Message::Control(control) if control.can_wait())
+    }
+
     fn wants_writes(&self, _: &Input<Message<B>>) -> bool {
         false
     }

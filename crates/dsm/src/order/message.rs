@@ -99,6 +99,11 @@ impl Control {
         }
     }
 
+    /// A node that has not come to a barrier does not open it.
+    pub(crate) fn can_wait(&self) -> bool {
+        matches!(self, Self::Arrive { .. })
+    }
+
     /// The sender's interval that it tells.
     pub(crate) fn carries(&self) -> Option<Carried> {
         match self {

@@ -176,38 +176,7 @@ impl LocalTransport {
         Ok(Some(from))
     }
 
-    /// How long a thread may sleep as far as messages are concerned.
-    fn quiet(&self) -> Sleep {
-        if let Some(emulation) = &self.emulation {
-            return match self.due(emulation) {
-                Ok(None) => Sleep::UntilWoken,
-                // What is wrong is said by whoever receives next.
-                Ok(Some(_)) | Err(_) => Sleep::Not,
-            };
-        }
-        let quiet = |(from, link): (NodeId, &Link)| {
-            lock(&link.inbox).sleep(self.fabric.ring(from, self.me), monotonic_ns)
-        };
-        self.peers()
-            .map(quiet)
-            .fold(Sleep::UntilWoken, Sleep::or_sooner)
-    }
-}
-
-impl Transport for LocalTransport {
-    fn me(&self) -> NodeId {
-        self.me
-    }
-
-    fn nodes(&self) -> u16 {
-        self.fabric.nodes()
-    }
-
-    fn message_bytes_max(&self) -> usize {
-        self.fabric.limits().message_bytes_max as usize
-    }
-
-    fn send(&self, to: NodeId, parts: &[&[u8]]) -> Result<Wake, SendError> {
+    fn push(&self, to: NodeId, parts: &[&[u8]], haste: Haste) -> Result<Wake, SendError> {
         let Some(link) = self.links.get(usize::from(to.0)) else {
             return Err(SendError::Unknown(to));
         };
@@ -233,13 +202,70 @@ impl Transport for LocalTransport {
             (1.., 0) => self.backlogs.fetch_sub(1, Ordering::Relaxed),
             _ => 0,
         };
+        // A ring that is full has to be emptied.
+        let haste = match outbox.backlog() {
+            0 => haste,
+            _ => Haste::Now,
+        };
         drop(outbox);
-        // What is still queued is told when it moves.
-        Ok(if moved {
-            self.fabric.doorbell(to).ring()
-        } else {
-            Wake::Polling
+        let doorbell = self.fabric.doorbell(to);
+        Ok(match (moved, haste) {
+            (true, Haste::Now) => doorbell.ring(),
+            (true, Haste::Whenever) => doorbell.ring_softly(),
+            // What is still queued is told when it moves.
+            (false, _) => Wake::Polling,
         })
+    }
+
+    /// How long a thread may sleep as far as messages are concerned.
+    fn quiet(&self) -> Sleep {
+        if let Some(emulation) = &self.emulation {
+            return match self.due(emulation) {
+                Ok(None) => Sleep::UntilWoken,
+                // What is wrong is said by whoever receives next.
+                Ok(Some(_)) | Err(_) => Sleep::Not,
+            };
+        }
+        let quiet = |(from, link): (NodeId, &Link)| {
+            lock(&link.inbox).sleep(self.fabric.ring(from, self.me), monotonic_ns)
+        };
+        self.peers()
+            .map(quiet)
+            .fold(Sleep::UntilWoken, Sleep::or_sooner)
+    }
+}
+
+/// Whether a message's receiver has to act upon it at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Haste {
+    Now,
+    Whenever,
+}
+
+impl Transport for LocalTransport {
+    fn me(&self) -> NodeId {
+        self.me
+    }
+
+    fn nodes(&self) -> u16 {
+        self.fabric.nodes()
+    }
+
+    fn message_bytes_max(&self) -> usize {
+        self.fabric.limits().message_bytes_max as usize
+    }
+
+    fn send(&self, to: NodeId, parts: &[&[u8]]) -> Result<Wake, SendError> {
+        self.push(to, parts, Haste::Now)
+    }
+
+    fn send_unhurried(&self, to: NodeId, parts: &[&[u8]]) -> Result<Wake, SendError> {
+        // Emulated time goes on when messages are handled.
+        let haste = match self.emulation {
+            Some(_) => Haste::Now,
+            None => Haste::Whenever,
+        };
+        self.push(to, parts, haste)
     }
 
     fn answers_after(&self) -> Duration {
