@@ -1,8 +1,9 @@
 //! A cluster as a model: its states, and what can happen next.
 
 use crate::memory::{Memory, Place, Small};
+use crate::shared::{self, Shared};
 use fathomp_base::{NodeId, ThreadId};
-use fathomp_dsm::{Access, Action, Input, LockId, Operation, PageSet, Protocol};
+use fathomp_dsm::{Access, Action, Input, LockId, Operation, Protocol, Underway};
 use stateright::{Model, Property};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
@@ -50,17 +51,21 @@ struct Thread {
 /// A node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Node<P> {
-    protocol: P,
-    memory: Memory,
+    pub(crate) protocol: P,
+    pub(crate) memory: Memory,
     threads: Vec<Thread>,
     /// Barriers left.
     left: usize,
+    /// What it has sent.
+    pub(crate) underway: Underway,
 }
 
 /// The cluster at a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct State<P, M> {
-    nodes: Vec<Node<P>>,
+    pub(crate) nodes: Vec<Node<P>>,
+    /// What nodes do in memory that they share.
+    pub(crate) shared: Shared,
     /// Messages under way, from and to, in order.
     channels: BTreeMap<(usize, usize), VecDeque<M>>,
     /// What every write reaches at once.
@@ -180,10 +185,12 @@ where
         input: Input<P::Incoming>,
     ) -> Result<(), String> {
         let mut actions = Vec::new();
+        let news = shared::news(state, number);
         let node = &mut state.nodes[number];
-        let taken = Input::Taken(node.memory.take_taken());
-        let stepped = node.protocol.step(taken, &mut actions);
-        stepped.map_err(|violation| violation.to_string())?;
+        for news in news {
+            let stepped = node.protocol.step(news, &mut actions);
+            stepped.map_err(|violation| violation.to_string())?;
+        }
         if node.protocol.wants_writes(&input) {
             let wrote = Input::Wrote(node.memory.take_wrote());
             let stepped = node.protocol.step(wrote, &mut actions);
@@ -204,15 +211,23 @@ where
         for action in actions {
             let left = state.nodes[number].memory.carry_out(action)?;
             if let Some(Action::Send(to, message)) = &left
-                && let Some(inputs) = Self::take(state, *to, message)
+                && let Some(inputs) = shared::without_message(state, number, *to, message)
             {
-                answers.extend(inputs);
+                answers.extend(inputs?);
                 continue;
             }
             let node = &mut state.nodes[number];
             match left {
                 None => {}
+                Some(Action::Log(notice)) => shared::enter(state, notice),
+                Some(Action::Claim(lock)) => {
+                    answers.push(Input::Claimed(lock, state.shared.claim(lock)));
+                }
+                Some(Action::Unclaim(lock)) => state.shared.unclaim(lock),
                 Some(Action::Send(to, message)) => {
+                    if let Some(carried) = P::carries(&message) {
+                        node.underway.sends(to, carried);
+                    }
                     let mut missing = false;
                     let message = P::fill(message, |content| {
                         let content = node.memory.content(content);
@@ -221,6 +236,10 @@ where
                     });
                     if missing {
                         return Err(format!("node {number} sends what it does not have"));
+                    }
+                    if usize::from(to.0) == number {
+                        answers.push(Input::Message { from: to, message });
+                        continue;
                     }
                     let channel = (number, usize::from(to.0));
                     state
@@ -255,34 +274,6 @@ where
         }
         let mut answers = answers.into_iter();
         answers.try_for_each(|answer| self.input(state, number, answer))
-    }
-
-    /// Takes what can be of what a message asks for out of its receiver's memory.
-    /// Messages tell of the rest. What follows from it at the asker; nothing if the
-    /// message has to be sent.
-    fn take(
-        state: &mut State<P, P::Incoming>,
-        to: NodeId,
-        message: &P::Outgoing,
-    ) -> Option<Vec<Input<P::Incoming>>> {
-        let wanted = P::wanted(message)?;
-        let there = state.nodes.get_mut(usize::from(to.0))?;
-        if !wanted.is_part_of(there.protocol.committed()?) {
-            return None;
-        }
-        let (open, left): (Vec<_>, Vec<_>) = wanted
-            .pages
-            .iter()
-            .partition(|page| there.memory.is_open(*page));
-        let mut inputs = Vec::new();
-        for pages in PageSet::from_sorted(&open).ranges() {
-            let message = P::taken(wanted.epoch, *pages, |page| there.memory.take(page))?;
-            inputs.push(Input::Message { from: to, message });
-        }
-        let left = PageSet::from_sorted(&left);
-        let left = left.ranges().iter().copied().map(Input::Left);
-        inputs.extend(left.filter(|_| !open.is_empty()));
-        (!inputs.is_empty()).then_some(inputs)
     }
 
     /// Whether a thread writes there that takes no part in barriers.
@@ -331,10 +322,12 @@ where
             memory: Memory::new(self.pages),
             threads: vec![Thread::default(); programs.len()],
             left: 0,
+            underway: Underway::default(),
         };
         let nodes = self.start.iter().zip(&self.programs);
         let mut state = State {
             nodes: nodes.map(node).collect(),
+            shared: Shared::default(),
             channels: BTreeMap::new(),
             truth: BTreeMap::new(),
             at_barrier: Vec::new(),

@@ -9,6 +9,7 @@
 
 mod cluster;
 mod memory;
+mod shared;
 
 use cluster::{Cluster, Step};
 use fathomp_base::NodeId;

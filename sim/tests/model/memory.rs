@@ -159,6 +159,17 @@ impl Memory {
         Ok(())
     }
 
+    /// Another node writes its changes into a page by itself.
+    pub(crate) fn bring(&mut self, page: PageId, diff: Diff) -> Result<(), Nonsense> {
+        if self.slot(page).twin.is_some() {
+            return Err(format!(
+                "page {page} has a twin that a diff is not brought into"
+            ));
+        }
+        self.change(page, diff);
+        Ok(())
+    }
+
     fn change(&mut self, page: PageId, diff: Diff) {
         let slot = self.slot(page);
         for (at, value) in diff.into_iter().enumerate() {
