@@ -13,5 +13,7 @@ older_\function:
 
         older   fathomp_start_main, __libc_start_main@GLIBC_2.2.5
         older   fathomp_pthread_sigmask, pthread_sigmask@GLIBC_2.2.5
+        older   fathomp_pthread_create, pthread_create@GLIBC_2.2.5
+        older   fathomp_thrd_create, thrd_create@GLIBC_2.28
 
         .section .note.GNU-stack, "", @progbits

@@ -7,7 +7,7 @@
 //! * [`Node`]: what threads ask for, and what comes from other nodes; `frame`:
 //!   the messages; `slots`: threads that wait; `cells`: words at node 0;
 //!   `meeting`: what barriers bring;
-//!   `doing`: what a node is at, for others;
+//!   `doing`: what a node is at, for others; `standing`: nodes that were stopped;
 //!   `quiet`, `look`, `waits`: when to flush for threads that only look; `profile`: what
 //!   it costs.
 //! * `window`, `log`, `locks`: pages, diffs, intervals and locks that need no message.
@@ -34,6 +34,7 @@ mod quiet;
 pub mod races;
 pub mod sharing;
 mod slots;
+mod standing;
 pub mod start;
 mod stopwatch;
 mod waits;

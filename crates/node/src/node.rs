@@ -16,6 +16,7 @@ use crate::profile::Profile;
 use crate::quiet::{self, Quiet};
 use crate::races::Lookout;
 use crate::slots::{Place, Slot, Slots};
+use crate::standing::Standing;
 use crate::stopwatch::Stopwatch;
 use crate::waits::Waits;
 use crate::window::Window;
@@ -115,8 +116,12 @@ pub struct Node {
     activity: AtomicU64,
     /// This node is in a barrier; changed under the engine's lock.
     in_barrier: AtomicBool,
+    /// The program may have started threads by itself here, which take no part in
+    /// barriers.
+    strangers: AtomicBool,
     /// When somebody looked last whether all nodes live.
     looked_ns: AtomicU64,
+    standing: Mutex<Standing>,
     /// The last region that another node has cancelled.
     cancelled: AtomicU64,
     /// Exit code that another node wants the program to end with.
@@ -172,7 +177,9 @@ impl Node {
             epoch: AtomicU32::new(0),
             activity: AtomicU64::new(0),
             in_barrier: AtomicBool::new(false),
+            strangers: AtomicBool::new(false),
             looked_ns: AtomicU64::new(0),
+            standing: Mutex::default(),
             cancelled: AtomicU64::new(0),
             exit: AtomicI64::new(NO_EXIT),
             ended: AtomicBool::new(false),
@@ -261,6 +268,7 @@ impl Node {
         if let Some(dead) = self.transport.dead() {
             self.mourn(dead);
         }
+        self.say_who_stands();
     }
 
     /// Says how a node's process has ended, and ends the others.
@@ -374,9 +382,9 @@ impl Node {
             if quiet.lasts(self.slots.at_work(), operations) && at_work {
                 self.flush_for_others();
             }
-            let code = self.exit.load(Ordering::Relaxed);
+            let code = self.exit.swap(NO_EXIT, Ordering::Relaxed);
             if let Ok(code) = i32::try_from(code) {
-                process::exit(code);
+                self.exit_for_another(code);
             }
         }
     }

@@ -47,6 +47,13 @@ impl Slot {
             .compare_exchange(WAITING, ASLEEP, Ordering::SeqCst, Ordering::SeqCst);
     }
 
+    /// The thread goes on without an answer: what it waited for has happened. It
+    /// counts as at work again, which a thread that never asks anything afterwards
+    /// must do.
+    pub(crate) fn go_on(&self) {
+        self.state.store(ANSWERED, Ordering::Relaxed);
+    }
+
     /// Gives the answer; whether the thread has to be woken.
     fn give(&self, answer: u64) -> bool {
         self.answer.store(answer, Ordering::Relaxed);
@@ -209,6 +216,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_waits_is_not_at_work() {
+        let slots = Slots::new();
+        let at_work = || std::thread::scope(|s| s.spawn(|| slots.at_work().count()).join());
+        let place = slots.place().unwrap();
+        place.slot.begin();
+        assert_eq!(at_work().unwrap(), 0);
+        place.slot.go_on();
+        assert_eq!(at_work().unwrap(), 1);
+        place.slot.begin();
+        assert_eq!(slots.answer(place.thread, 7), Some(false));
+        assert_eq!((place.slot.answer(), at_work().unwrap()), (Some(7), 1));
+    }
 
     #[test]
     fn a_question_inside_another_has_its_own_place() {

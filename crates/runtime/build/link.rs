@@ -12,7 +12,7 @@ const SONAME: &str = "libgomp.so.1";
 
 /// Functions of the C library that the cluster edition stands in front of, and
 /// what they are called in the archive.
-const IN_FRONT: [(&str, &str); 31] = [
+const IN_FRONT: [(&str, &str); 33] = [
     ("__libc_start_main", "fathomp_start_main"),
     ("malloc", "fathomp_malloc"),
     ("calloc", "fathomp_calloc"),
@@ -44,6 +44,8 @@ const IN_FRONT: [(&str, &str); 31] = [
     ("madvise", "fathomp_madvise"),
     ("sigprocmask", "fathomp_sigprocmask"),
     ("pthread_sigmask", "fathomp_pthread_sigmask"),
+    ("pthread_create", "fathomp_pthread_create"),
+    ("thrd_create", "fathomp_thrd_create"),
 ];
 
 /// What a library is there for.

@@ -1,11 +1,13 @@
 //! Whether another process still runs.
 
+use crate::cluster::process::{self, Life};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Whether process `pid` has ended, even if nobody has waited for it yet.
 ///
-/// No descriptor is kept between calls, because programs close descriptors
+/// Of a child the kernel tells without more ado. For others a descriptor is needed, which
+/// is not to be had in a program that has used up its own. None is kept between calls, because programs close descriptors
 /// they do not know. The answer is about the process meant as long as its
 /// number is not given to another: never before its parent waited for it.
 ///
@@ -13,6 +15,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// If the kernel does not say (`pidfd_open` came with Linux 5.3, and sandboxes
 /// may forbid it).
 pub fn has_ended(pid: u32) -> io::Result<bool> {
+    if let Some(life) = process::life(pid) {
+        return Ok(matches!(life, Life::Ended(_)));
+    }
     let pid = libc::pid_t::try_from(pid).map_err(|_| io::ErrorKind::InvalidInput)?;
     // SAFETY: takes two numbers and returns a new descriptor or an error.
     let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
@@ -59,6 +64,12 @@ mod tests {
         }
         child.wait().unwrap();
         assert!(has_ended(child.id()).unwrap());
+    }
+
+    #[test]
+    fn a_process_that_is_no_child_is_seen_too() {
+        assert!(!has_ended(std::os::unix::process::parent_id()).unwrap());
+        assert!(!has_ended(std::process::id()).unwrap());
     }
 
     #[test]

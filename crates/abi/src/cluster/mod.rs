@@ -13,3 +13,4 @@ mod next;
 pub(crate) mod races;
 pub mod signals;
 pub mod start;
+pub mod threads;

@@ -201,12 +201,15 @@ impl Node {
         self.take_turn();
         let epoch = self.epoch.load(Ordering::Relaxed);
         self.send_or_handle(NodeId(0), Frame::Arrived { epoch, word });
+        if self.strangers.load(Ordering::Relaxed) {
+            // Another node's thread may need what a thread here does under a lock, or
+            // writes and flushes, to come to the barrier; where one has begun they
+            // stand still. So it begins here when all have come.
+            self.await_outcome();
+        }
         self.operation(Operation::Barrier);
-        let place = self.place();
-        place.slot.begin();
         let outcome = loop {
-            let known = |_: &_| lock(&self.outcomes).is_known().then_some(());
-            self.wait(Awaited::Outcome, Wake::Polling, place.slot, known);
+            self.await_outcome();
             let mut outcomes = lock(&self.outcomes);
             if let Some(outcome) = outcomes.take() {
                 self.in_barrier.store(false, Ordering::Relaxed);
@@ -223,6 +226,20 @@ impl Node {
         self.now_doing(before);
         self.account(since, DsmCount::BarrierTicks, Some(DsmCount::Barriers));
         outcome.word
+    }
+
+    /// Waits until all nodes have come to the barrier that this one comes to.
+    fn await_outcome(&self) {
+        let place = self.place();
+        place.slot.begin();
+        let known = |_: &_| lock(&self.outcomes).is_known().then_some(());
+        self.wait(Awaited::Outcome, Wake::Polling, place.slot, known);
+        place.slot.go_on();
+    }
+
+    /// The program is about to start a thread by itself.
+    pub fn expect_strangers(&self) {
+        self.strangers.store(true, Ordering::Relaxed);
     }
 
     /// A node has come to a barrier. Tells everybody if it was the last.

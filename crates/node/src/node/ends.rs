@@ -3,10 +3,12 @@
 use super::{LOOK_AFTER, Node, SPIN, lock};
 use crate::doing::Doing;
 use crate::frame::Frame;
+use crate::start;
 use fathomp_accesses::End;
 use fathomp_base::NodeId;
 use fathomp_sys::cluster::{deferral, process};
 use fathomp_transport::local::Awaited;
+use std::io::{self, Write as _};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -26,6 +28,37 @@ impl Node {
             }
             self.serve_others()
         }
+    }
+
+    /// At node 0: says which nodes' processes were stopped, since all wait for them.
+    pub(super) fn say_who_stands(&self) {
+        let lives = self.children.iter().map(|child| process::life(*child));
+        for (number, signal) in lock(&self.standing).look(lives) {
+            let process = self.children[number];
+            let line = format!(
+                "fathomp: node {}: its process was stopped by signal {signal}, and all others \
+                 wait for it: let it go on (kill -CONT {process}), or end the program\n",
+                number + 1
+            );
+            // Not `eprint!`, which panics if stderr is closed.
+            let _ = io::stderr().write_all(line.as_bytes());
+        }
+    }
+
+    /// The service thread ends the process as another node has asked. What the program
+    /// does at its end may take as long as it likes: others are served meanwhile.
+    pub(super) fn exit_for_another(&self, code: i32) -> ! {
+        let serve = || {
+            if let Some(node) = start::node() {
+                node.serve_others();
+            }
+        };
+        let service = std::thread::Builder::new().spawn(serve);
+        if let Err(error) = service {
+            let what = format!("cannot start a thread to end the program: {error}");
+            self.fail(self.me(), &what);
+        }
+        process::exit(code)
     }
 
     /// Node 0's process ends: the others do so too.

@@ -251,23 +251,44 @@ impl std::fmt::Display for Ended {
     }
 }
 
+/// What a child is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// It runs, or could.
+    GoesOn,
+    /// A signal has stopped it, until another lets it go on.
+    Stopped(i32),
+    /// It has ended, and nobody has waited for it yet.
+    Ended(Ended),
+}
+
+/// What a child is at; `None` if it is no child. It can be asked again.
+#[must_use]
+pub fn life(child: u32) -> Option<Life> {
+    // SAFETY: all fields of a siginfo may be zero.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let flags = libc::WEXITED | libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
+    // SAFETY: fills in `info`.
+    if unsafe { libc::waitid(libc::P_PID, child, &raw mut info, flags) } != 0 {
+        return None;
+    }
+    // SAFETY: filled in by the kernel, or zero.
+    let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
+    Some(match info.si_code {
+        _ if pid == 0 => Life::GoesOn,
+        libc::CLD_STOPPED | libc::CLD_TRAPPED => Life::Stopped(status),
+        libc::CLD_EXITED => Life::Ended(Ended::Exited(status)),
+        _ => Life::Ended(Ended::Signalled(status)),
+    })
+}
+
 /// How a child has ended, if it has. It can be asked again.
 #[must_use]
 pub fn ended(child: u32) -> Option<Ended> {
-    // SAFETY: all fields of a siginfo may be zero.
-    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
-    // SAFETY: fills in `info`.
-    let waited = unsafe { libc::waitid(libc::P_PID, child, &raw mut info, flags) };
-    // SAFETY: filled in by the kernel, or zero.
-    let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
-    if waited != 0 || pid == 0 {
-        return None;
+    match life(child) {
+        Some(Life::Ended(ended)) => Some(ended),
+        _ => None,
     }
-    Some(match info.si_code {
-        libc::CLD_EXITED => Ended::Exited(status),
-        _ => Ended::Signalled(status),
-    })
 }
 
 /// Waits until children have ended; those that have not after `longest` are
@@ -316,5 +337,33 @@ mod tests {
         assert_eq!(ended(child), Some(Ended::Exited(7)));
         reap(&[child], Duration::ZERO);
         assert_eq!(ended(child), None);
+    }
+
+    #[test]
+    fn a_child_is_seen_to_stop_and_to_go_on() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("600")
+            .spawn()
+            .unwrap();
+        let send = |signal| {
+            // SAFETY: a signal to a child that nobody has waited for.
+            unsafe { libc::kill(child.id() as libc::pid_t, signal) }
+        };
+        let comes_to = |wanted| {
+            let deadline = Instant::now() + Duration::from_secs(10);
+            while life(child.id()) != Some(wanted) {
+                assert!(Instant::now() < deadline, "{:?}", life(child.id()));
+                std::thread::yield_now();
+            }
+        };
+        comes_to(Life::GoesOn);
+        send(libc::SIGSTOP);
+        comes_to(Life::Stopped(libc::SIGSTOP));
+        send(libc::SIGCONT);
+        comes_to(Life::GoesOn);
+        send(libc::SIGKILL);
+        comes_to(Life::Ended(Ended::Signalled(libc::SIGKILL)));
+        child.wait().unwrap();
+        assert_eq!(life(child.id()), None);
     }
 }

@@ -1,0 +1,67 @@
+//! `pthread_create` and `thrd_create`: threads that the program starts by itself take no
+//! part in barriers, so their node has to know of them.
+
+use super::caller::with_caller;
+use super::next::Next;
+use fathomp_node::{heap, start};
+use std::ffi::{c_int, c_void};
+
+with_caller! {
+    /// `int pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)`
+    fathomp_pthread_create => pthread_create, "r8";
+    /// `int thrd_create(thrd_t *, int (*)(void *), void *)`
+    fathomp_thrd_create => thrd_create, "rcx";
+}
+
+/// A thread begins that is not ours, if the caller is not.
+fn tell(caller: usize) {
+    if let Some(node) = start::node().filter(|_| !heap::is_private(caller)) {
+        node.expect_strangers();
+    }
+}
+
+/// C's `pthread_create`; what it is given is passed on as it is.
+type PthreadCreate =
+    unsafe extern "C" fn(*mut c_void, *const c_void, *mut c_void, *mut c_void) -> c_int;
+
+extern "C" fn pthread_create(
+    thread: *mut c_void,
+    attributes: *const c_void,
+    run: *mut c_void,
+    argument: *mut c_void,
+    caller: usize,
+) -> c_int {
+    static NEXT: Next = Next::new(c"pthread_create");
+    tell(caller);
+    let next = NEXT.address();
+    if next.is_null() {
+        return libc::EAGAIN;
+    }
+    // SAFETY: the C library's function of this name has this type.
+    let next = unsafe { std::mem::transmute::<*mut c_void, PthreadCreate>(next) };
+    // SAFETY: promised by our caller.
+    unsafe { next(thread, attributes, run, argument) }
+}
+
+/// C's `thrd_create`.
+type ThrdCreate = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void) -> c_int;
+
+extern "C" fn thrd_create(
+    thread: *mut c_void,
+    run: *mut c_void,
+    argument: *mut c_void,
+    caller: usize,
+) -> c_int {
+    /// C's `thrd_error`.
+    const ERROR: c_int = 2;
+    static NEXT: Next = Next::new(c"thrd_create");
+    tell(caller);
+    let next = NEXT.address();
+    if next.is_null() {
+        return ERROR;
+    }
+    // SAFETY: the C library's function of this name has this type.
+    let next = unsafe { std::mem::transmute::<*mut c_void, ThrdCreate>(next) };
+    // SAFETY: promised by our caller.
+    unsafe { next(thread, run, argument) }
+}
