@@ -94,6 +94,10 @@ impl Cluster for Node {
         self.wait_for(cell.0, at_least)
     }
 
+    fn wait_in(&self, region: u64, cell: Cell, at_least: u64) -> u64 {
+        Self::wait_in(self, region, cell.0, at_least)
+    }
+
     fn allocate(&self, bytes: usize, align: usize) -> Option<usize> {
         let address = memory::memory()?.allocate(bytes, align)?;
         self.pages().clear(address, bytes);

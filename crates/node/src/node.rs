@@ -38,6 +38,9 @@ use std::time::{Duration, Instant};
 mod asks;
 mod ends;
 mod time;
+mod turns;
+
+use turns::Turn;
 
 /// Exit code of a program whose cluster failed (`EX_SOFTWARE`).
 const FAILED: i32 = 70;
@@ -122,8 +125,9 @@ pub struct Node {
     /// When somebody looked last whether all nodes live.
     looked_ns: AtomicU64,
     standing: Mutex<Standing>,
-    /// The last region that another node has cancelled.
+    /// The last region that a node has cancelled, and turns that threads wait for.
     cancelled: AtomicU64,
+    turns: Mutex<Vec<Turn>>,
     /// Exit code that another node wants the program to end with.
     exit: AtomicI64,
     /// The program has ended: pages are no longer shared.
@@ -181,6 +185,7 @@ impl Node {
             looked_ns: AtomicU64::new(0),
             standing: Mutex::default(),
             cancelled: AtomicU64::new(0),
+            turns: Mutex::default(),
             exit: AtomicI64::new(NO_EXIT),
             ended: AtomicBool::new(false),
         }
@@ -463,9 +468,7 @@ impl Node {
                 let order = (!order.is_empty()).then(|| order.to_vec());
                 self.tell_outcome(Outcome { word, order });
             }
-            Frame::Cancel { region } => {
-                self.cancelled.fetch_max(region, Ordering::Relaxed);
-            }
+            Frame::Cancel { region } => self.heed_cancel(region),
             Frame::Exit { code } => self.exit.store(i64::from(code), Ordering::Relaxed),
             Frame::Leave => self.leave_quietly(),
         }

@@ -308,6 +308,7 @@ impl Node {
         for node in self.others() {
             self.send(node, Frame::Cancel { region });
         }
+        self.heed_cancel(region);
     }
 
     pub(crate) fn cancelled(&self) -> u64 {

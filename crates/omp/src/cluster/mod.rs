@@ -95,11 +95,15 @@ pub trait Cluster: Sync {
     /// written before it was put there is visible afterwards.
     fn wait(&self, cell: Cell, at_least: u64) -> u64;
 
+    /// The same, but if the region with that number is cancelled, on whichever node, the
+    /// cell is raised to `u64::MAX`: whoever was to put something there may have left.
+    fn wait_in(&self, region: u64, cell: Cell, at_least: u64) -> u64;
+
     /// Tells the other nodes soon that the region with this number is cancelled.
     /// Numbers grow.
     fn cancel(&self, region: u64);
 
-    /// Number of the last region that another node has cancelled; 0 if none.
+    /// Number of the last region that a node has cancelled; 0 if none.
     fn cancelled(&self) -> u64;
 
     /// Zeroed memory at the same address on all nodes, as aligned as asked (a

@@ -1,7 +1,7 @@
 //! A spread region's life: forming it, its barriers, its end.
 
 use super::order::{Order, Region};
-use super::{Nodes, installed};
+use super::{Cell, Nodes, installed};
 use crate::icv::Icvs;
 use crate::parallel::{self, Fork};
 use crate::task;
@@ -92,6 +92,12 @@ impl Nodes {
     #[cold]
     pub(crate) fn cancel(&self) {
         self.cluster.cancel(self.regions.load(Ordering::Relaxed));
+    }
+
+    /// Waits until it is the caller's turn in a construct, or the region is cancelled.
+    pub(crate) fn wait_for_turn(&self, cell: Cell, turn: u64) -> u64 {
+        let region = self.regions.load(Ordering::Relaxed);
+        self.cluster.wait_in(region, cell, turn)
     }
 
     /// Whether another node has cancelled the region that is spread now.

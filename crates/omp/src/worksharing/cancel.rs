@@ -6,7 +6,7 @@
 //! that the compiler divides itself have no number of their own; the phase
 //! tells them apart.
 
-use super::{deal, ordered};
+use super::deal;
 use crate::cluster::Nodes;
 use crate::runtime::runtime;
 use crate::task;
@@ -69,7 +69,6 @@ fn cancel_region(member: &'static Member) {
     team.cancelled.store(true, Ordering::SeqCst);
     team.ring_all();
     team.shares.ring_all();
-    ordered::give_up(member);
 }
 
 /// Whether what the caller is in has been cancelled.

@@ -170,9 +170,7 @@ impl Doacross {
         let bell = &self.bells[entry as usize % BELLS];
         wait_recorded(member, State::Ordered, || match member.team().nodes() {
             Some(nodes) if !self.layout.is_here(entry, member) => {
-                let next = nodes
-                    .cluster
-                    .wait(cell(member, entry), number.wrapping_add(1));
+                let next = nodes.wait_for_turn(cell(member, entry), number.wrapping_add(1));
                 progress.fetch_max(next, Ordering::SeqCst);
             }
             _ => wait_for_turn(member.team(), bell, ready),

@@ -128,17 +128,8 @@ fn wait_for_other(member: &'static Member, position: u64) {
     if let Some(nodes) = member.team().nodes().filter(|_| position != 0) {
         let cell = of_construct(member, member.share.in_loop.get(), Of::Turn);
         wait_recorded(member, State::Ordered, || {
-            nodes.cluster.wait(cell, position);
+            nodes.wait_for_turn(cell, position);
         });
-    }
-}
-
-/// The member leaves an ordered loop in the middle: nobody on other nodes
-/// shall wait for its turn.
-pub(super) fn give_up(member: &'static Member) {
-    if let Some(nodes) = member.team().nodes().filter(|_| is_ordered(&member.share)) {
-        let cell = of_construct(member, member.share.in_loop.get(), Of::Turn);
-        nodes.cluster.put(cell, u64::MAX);
     }
 }
 

@@ -280,6 +280,20 @@ impl Cluster for Mock {
         value
     }
 
+    fn wait_in(&self, region: u64, cell: Cell, at_least: u64) -> u64 {
+        let found = || {
+            let value = self
+                .shared
+                .alone(|| entry(&self.shared.cells, cell.0).load(SeqCst));
+            value >= at_least || self.cancelled() == region
+        };
+        poll(found);
+        if self.cancelled() == region {
+            self.put(cell, u64::MAX);
+        }
+        self.wait(cell, at_least)
+    }
+
     fn allocate(&self, bytes: usize, align: usize) -> Option<usize> {
         // Never used again, hence zero.
         let length = bytes.next_multiple_of(align.max(8)) + align;

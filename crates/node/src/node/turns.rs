@@ -1,0 +1,56 @@
+//! Waiting for turns in a region that may be cancelled: whoever was to pass the turn
+//! on may have left.
+
+use super::{Node, lock};
+use crate::frame::Frame;
+use fathomp_base::NodeId;
+use fathomp_sys::cluster::deferral;
+use std::sync::atomic::Ordering;
+
+/// A turn that a thread of this node waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    region: u64,
+    epoch: u32,
+    cell: u64,
+}
+
+impl Node {
+    /// As [`wait_for`](Self::wait_for), or until `region` is cancelled: then the cell is
+    /// raised to the most that there is.
+    pub(crate) fn wait_in(&self, region: u64, cell: u64, at_least: u64) -> u64 {
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        let turn = Turn {
+            region,
+            epoch,
+            cell,
+        };
+        lock(&self.turns).push(turn);
+        // Whoever hears of it from now on finds the turn above.
+        if self.cancelled() == region {
+            let _inside = deferral::enter();
+            self.give_to_all(turn);
+        }
+        let value = self.wait_for(cell, at_least);
+        let mut turns = lock(&self.turns);
+        if let Some(place) = turns.iter().position(|known| *known == turn) {
+            turns.swap_remove(place);
+        }
+        value
+    }
+
+    /// A region was cancelled, here or elsewhere.
+    pub(super) fn heed_cancel(&self, region: u64) {
+        self.cancelled.fetch_max(region, Ordering::Relaxed);
+        let turns: Vec<Turn> = lock(&self.turns).clone();
+        for turn in turns.into_iter().filter(|turn| turn.region == region) {
+            self.give_to_all(turn);
+        }
+    }
+
+    fn give_to_all(&self, turn: Turn) {
+        let Turn { epoch, cell, .. } = turn;
+        let value = u64::MAX;
+        self.send_or_handle(NodeId(0), Frame::Put { epoch, cell, value });
+    }
+}
