@@ -4,7 +4,9 @@
 //! of the library is linked so that they answer to the C library's
 //! (`crates/runtime/build/link.rs`, `crates/abi/cluster.map`).
 
+mod before;
 mod caller;
+pub mod calls;
 mod fork;
 pub mod heap;
 pub mod io;

@@ -12,6 +12,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// What the program may do to a page without a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -408,12 +409,17 @@ impl Pages {
         while address < range.end && self.page_of(address).is_some() {
             let byte = std::ptr::with_exposed_provenance_mut::<u8>(address);
             // SAFETY: a byte of a mapped page; if the page is not permitted, the
-            // access is served as one of the program's. An atomic addition of
-            // nothing does not undo what other threads write.
+            // access is served as one of the program's. Exchanging 0 for 0 does not
+            // undo what other threads write, and is a write to the processor whatever
+            // is there. (Adding 0 is not: the compiler makes a load of it.)
             unsafe {
                 if write {
-                    (*byte.cast::<std::sync::atomic::AtomicU8>())
-                        .fetch_add(0, std::sync::atomic::Ordering::Relaxed);
+                    let _ = (*byte.cast::<AtomicU8>()).compare_exchange(
+                        0,
+                        0,
+                        Ordering::Relaxed,
+                        Ordering::Relaxed,
+                    );
                 } else {
                     byte.read_volatile();
                 }
