@@ -311,12 +311,13 @@ impl Node {
         let place = self.place();
         place.slot.begin();
         let wake = ask(place.thread);
-        self.wait(Awaited::Answer, wake, place.slot, Slot::answer)
+        self.wait(Awaited::Answer, wake, place.slot, Slot::is_answered);
+        place.slot.answer()
     }
 
-    /// Handles messages until a look at `slot` finds something. A look changes
-    /// nothing: what one has found, the next one finds.
-    fn wait_here<T>(&self, wake: Wake, slot: &Slot, look: impl Fn(&Slot) -> Option<T>) -> T {
+    /// Handles messages until `done`. It is asked again and again, for different reasons,
+    /// and so says only whether there is something: who takes it away does so afterwards.
+    fn wait_here(&self, wake: Wake, slot: &Slot, done: impl Fn(&Slot) -> bool) {
         let threads = u32::from(self.size.nodes) * self.size.threads;
         // Whoever had to be woken needs a processor first: perhaps this one.
         let crowded = wake == Wake::Woken || threads > self.size.processors;
@@ -325,14 +326,14 @@ impl Node {
             let polling = Polling::new(&*self.transport);
             let mut spin = Spin::new(SPIN, crowded);
             loop {
-                if let Some(found) = look(slot) {
-                    return found;
+                if done(slot) {
+                    return;
                 }
                 if self.handle_one() {
                     spin.reset();
                 } else if slow || !spin.again() {
                     slot.lie_down();
-                    polling.sleep(Role::Application, Some(LOOK_AFTER), || look(slot).is_some());
+                    polling.sleep(Role::Application, Some(LOOK_AFTER), || done(slot));
                     // Woken for a message, as a rule. Whoever leaves it behind
                     // has to wake another thread for it.
                     if !self.handle_one() {
@@ -342,8 +343,8 @@ impl Node {
                 }
             }
             drop(polling);
-            if let Some(found) = look(slot) {
-                return found;
+            if done(slot) {
+                return;
             }
             deferral::allow();
             self.look_after_peers();

@@ -34,10 +34,14 @@ impl Slot {
         self.state.store(WAITING, Ordering::Relaxed);
     }
 
-    /// The answer, if there is one.
-    pub(crate) fn answer(&self) -> Option<u64> {
-        let answered = self.state.load(Ordering::Acquire) == ANSWERED;
-        answered.then(|| self.answer.load(Ordering::Relaxed))
+    /// Whether there is an answer.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.state.load(Ordering::Acquire) == ANSWERED
+    }
+
+    /// The answer, once there is one.
+    pub(crate) fn answer(&self) -> u64 {
+        self.answer.load(Ordering::Relaxed)
     }
 
     /// The thread is about to sleep, unless there is an answer.
@@ -228,7 +232,8 @@ mod tests {
         assert_eq!(at_work().unwrap(), 1);
         place.slot.begin();
         assert_eq!(slots.answer(place.thread, 7), Some(false));
-        assert_eq!((place.slot.answer(), at_work().unwrap()), (Some(7), 1));
+        assert!(place.slot.is_answered());
+        assert_eq!((place.slot.answer(), at_work().unwrap()), (7, 1));
     }
 
     #[test]

@@ -232,7 +232,7 @@ impl Node {
     fn await_outcome(&self) {
         let place = self.place();
         place.slot.begin();
-        let known = |_: &_| lock(&self.outcomes).is_known().then_some(());
+        let known = |_: &_| lock(&self.outcomes).is_known();
         self.wait(Awaited::Outcome, Wake::Polling, place.slot, known);
         place.slot.go_on();
     }

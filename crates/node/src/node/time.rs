@@ -9,24 +9,22 @@ use fathomp_transport::{Polling, Role, Wake};
 impl Node {
     /// Handles messages until `done` of `slot`. Where time is emulated, the program's
     /// clock stands still meanwhile, and then shows when that was.
-    pub(super) fn wait<T>(
+    pub(super) fn wait(
         &self,
         awaited: Awaited,
         wake: Wake,
         slot: &Slot,
-        done: impl Fn(&Slot) -> Option<T>,
-    ) -> T {
+        done: impl Fn(&Slot) -> bool,
+    ) {
         match self.program_time() {
             None => self.wait_here(wake, slot, done),
             Some(emulation) => {
-                if let Some(found) = done(slot) {
-                    emulation.pass();
-                    return found;
+                if done(slot) {
+                    return emulation.pass();
                 }
                 let since_ns = emulation.rest(awaited);
-                let found = self.wait_here(wake, slot, done);
+                self.wait_here(wake, slot, done);
                 emulation.go_on(since_ns);
-                found
             }
         }
     }
