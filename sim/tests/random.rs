@@ -25,7 +25,7 @@ const SHAPE: Shape = Shape {
 };
 
 /// Seeds that once failed.
-const FAILED: [u64; 4] = [7407, 8278, 10155, 23358];
+const FAILED: [u64; 5] = [7407, 8278, 10155, 23358, 133_560];
 
 fn seeds() -> Vec<u64> {
     let asked = std::env::var("FATHOMP_SIM_SEEDS").unwrap_or_default();

@@ -118,6 +118,9 @@ pub struct Home<B> {
     table: Table<Entry>,
     /// Pages written in the open interval.
     dirty: Vec<PageId>,
+    /// Pages at home here may have twins: they were written while this node was at a
+    /// barrier, in the interval that is open.
+    has_twins: bool,
     /// Number of pages that are [`State::Expected`].
     expected: usize,
     /// Pages at home here that others have fetched and that may be taken back.
@@ -170,6 +173,7 @@ impl<B: Clone> Home<B> {
             own: BTreeMap::new(),
             table: Table::new(layout),
             dirty: Vec::new(),
+            has_twins: false,
             expected: 0,
             served: Vec::new(),
             due: BTreeMap::new(),
@@ -419,8 +423,9 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         self.is_direct().then_some(Committed {
             epoch: self.order.epoch,
             received: &self.received,
-            // At a barrier, threads that take no part in it may make twins here.
-            admits: !self.order.is_at_barrier(),
+            // At a barrier, threads that take no part in it may make twins here, which
+            // would miss what is brought.
+            admits: !self.order.is_at_barrier() && !self.has_twins,
         })
     }
 

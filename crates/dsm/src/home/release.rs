@@ -71,6 +71,7 @@ impl<B: Clone> Home<B> {
             return None;
         }
         let interval = self.order.end_interval();
+        self.has_twins = false;
         let mut pages = std::mem::take(&mut self.dirty);
         pages.sort_unstable();
         // A pinned page is entered again when it is fetched again.

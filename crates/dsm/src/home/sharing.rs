@@ -92,6 +92,7 @@ impl<B: Clone> Home<B> {
     fn write_at_home(&mut self, page: PageId, at_barrier: bool, actions: &mut Actions<B>) {
         self.table.entry(page).state = if at_barrier {
             actions.push(Action::Twin(page));
+            self.has_twins = true;
             State::Dirty
         } else {
             State::Written
