@@ -67,8 +67,13 @@ pub fn random_homeless(program: &Program, random: &mut impl Rng) -> homeless::Co
     homeless::Config {
         nodes,
         areas: random_areas(nodes, program.pages, random),
-        diffs_max: random.random_range(0..20),
+        diffs_max: match random.random() {
+            true => random.random_range(0..20),
+            false => 1000,
+        },
         loads_acquire: program.relies_on_loads() || random.random(),
+        sole_writers: random.random(),
+        prefetch: random.random_range(0..5),
         fan_in: random.random_range(1..=3),
     }
 }

@@ -28,6 +28,10 @@ pub struct Notice {
     pub pages: PageSet,
     /// They were not written, but are likely to be next.
     pub foreseen: bool,
+    /// The interval had begun before its writer left the last barrier, which did not
+    /// tell it: some of the pages may have lacked what that barrier told. Only noted
+    /// where barriers tell single intervals.
+    pub late: bool,
 }
 
 /// How far a node knows of each node's intervals: a vector clock.

@@ -15,6 +15,7 @@ pub mod homeless;
 mod interval;
 pub mod order;
 mod pageset;
+mod prefetch;
 mod protocol;
 pub mod races;
 mod stretches;

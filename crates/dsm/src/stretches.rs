@@ -45,6 +45,22 @@ impl<T: Clone> Stretches<T> {
         all.filter_map(move |(first, (pages, what))| Some((range(*first, *pages)?, what)))
     }
 
+    /// The weights of all of `pages` of which something is known, added up.
+    pub(crate) fn weight(&self, pages: PageRange, weight: impl Fn(&T) -> usize) -> u64 {
+        let (mut sum, mut left) = (0, Some(pages));
+        while let Some(pages) = left {
+            let (alike, each) = match self.find(pages.first()) {
+                Ok((alike, what)) => (alike, weight(what)),
+                Err(None) => break,
+                Err(Some(gap)) => (gap, 0),
+            };
+            let (now, rest) = pages.split(alike);
+            sum += u64::from(now.len()) * each as u64;
+            left = rest;
+        }
+        sum
+    }
+
     /// Changes what is known of `pages`; where nothing is, it begins with `new`.
     pub(crate) fn change(&mut self, pages: PageRange, new: &T, change: impl Fn(&mut T)) {
         let (first, end) = (u64::from(pages.first().0), pages.end());
@@ -64,6 +80,19 @@ impl<T: Clone> Stretches<T> {
             let mut what = new.clone();
             change(&mut what);
             self.by_first.insert(first, (pages, what));
+        }
+    }
+
+    /// Nothing is known any more where `is_nothing` says so.
+    pub(crate) fn prune(&mut self, pages: PageRange, is_nothing: impl Fn(&T) -> bool) {
+        let (first, end) = (u64::from(pages.first().0), pages.end());
+        self.cut(first);
+        self.cut(end);
+        let inside = self.by_first.range(pages.first().0..);
+        let inside = inside.take_while(|(first, _)| u64::from(**first) < end);
+        let nothing = inside.filter(|(_, (_, what))| is_nothing(what));
+        for first in nothing.map(|(first, _)| *first).collect::<Vec<_>>() {
+            self.by_first.remove(&first);
         }
     }
 

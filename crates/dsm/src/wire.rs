@@ -60,7 +60,7 @@ impl Write for Vec<u8> {
         for notice in notices {
             self.number(notice.writer.0);
             self.number(notice.interval.0);
-            self.number(u64::from(notice.foreseen));
+            self.number(u64::from(notice.foreseen) | u64::from(notice.late) << 1);
             self.number(notice.pages.ranges().len() as u64);
             let mut end = 0;
             for range in notice.pages.ranges() {
@@ -161,13 +161,18 @@ impl<'a> Reader<'a> {
     pub(crate) fn notices(&mut self) -> Result<Vec<Notice>, WireError> {
         self.list(|reader| {
             let (writer, interval) = reader.version()?;
-            let foreseen = reader.number::<u8>()? != 0;
+            let out_of_range = WireError::Number { at: reader.at };
+            let flags = reader.byte()?;
+            if flags > 3 {
+                return Err(out_of_range);
+            }
             let pages = reader.pages()?;
             Ok(Notice {
                 writer,
                 interval,
                 pages,
-                foreseen,
+                foreseen: flags & 1 != 0,
+                late: flags & 2 != 0,
             })
         })
     }

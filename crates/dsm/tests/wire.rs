@@ -48,8 +48,10 @@ fn versions() -> impl Strategy<Value = Vec<Version>> {
 
 fn notice() -> impl Strategy<Value = Notice> {
     let pages = prop::collection::vec(prop_oneof![0..20_u32, any::<u32>()], 0..9);
-    (version(), pages, any::<bool>()).prop_map(|((writer, interval), pages, foreseen)| Notice {
+    let flags = any::<(bool, bool)>();
+    (version(), pages, flags).prop_map(|((writer, interval), pages, (foreseen, late))| Notice {
         foreseen,
+        late,
         writer,
         interval,
         pages: pages.into_iter().map(PageId).collect(),
@@ -111,11 +113,14 @@ fn control() -> impl Strategy<Value = Control> {
     ]
 }
 
+fn pages() -> impl Strategy<Value = PageRange> {
+    (any::<u32>(), 1..9_u32).prop_filter_map("beyond the last page", |(first, pages)| {
+        PageRange::new(PageId(first), pages)
+    })
+}
+
 fn message() -> impl Strategy<Value = Message<Content>> {
     let page = || any::<u32>().prop_map(PageId);
-    let pages = (any::<u32>(), 1..9_u32).prop_filter_map("beyond the last page", |(first, n)| {
-        PageRange::new(PageId(first), n)
-    });
     let copy = (versions(), versions(), page()).prop_map(|(versions, after, page)| PageCopy {
         versions,
         after,
@@ -124,7 +129,7 @@ fn message() -> impl Strategy<Value = Message<Content>> {
     let diff = page().prop_map(|page| (page, Content::Diff(page)));
     prop_oneof![
         4 => control().prop_map(Message::Control),
-        1 => (any::<u32>(), pages, versions()).prop_map(
+        1 => (any::<u32>(), pages(), versions()).prop_map(
             |(epoch, pages, need)| Message::Fetch { epoch, pages, need }
         ),
         1 => (any::<u32>(), page(), prop::collection::vec(copy, 0..3)).prop_map(
@@ -167,18 +172,23 @@ fn homeless_message() -> impl Strategy<Value = homeless::Message<Content>> {
                     diffs: diffs.collect(),
                 }
             }),
-        (any::<u32>(), page())
-            .prop_map(|(epoch, page)| homeless::Message::PageWanted { epoch, page }),
-        (any::<u32>(), page(), versions(), versions()).prop_map(|(epoch, page, applied, known)| {
-            let content = Content::Twin(page);
-            homeless::Message::Page {
+        (any::<u32>(), pages())
+            .prop_map(|(epoch, pages)| homeless::Message::PagesWanted { epoch, pages }),
+        (
+            any::<u32>(),
+            page(),
+            versions(),
+            prop::collection::vec(versions(), 0..3)
+        )
+            .prop_map(|(epoch, first, known, applied)| homeless::Message::Pages {
                 epoch,
-                page,
-                applied,
+                first,
                 known,
-                content,
-            }
-        }),
+                copies: applied
+                    .into_iter()
+                    .map(|a| (a, Content::Twin(first)))
+                    .collect(),
+            }),
     ]
 }
 

@@ -126,7 +126,7 @@ impl Sharing {
                 Box::new(Driver::start(home, hands, watch)?)
             }
             Protocol::Homeless(mib) => {
-                let config = homeless::Config::usual(nodes, areas, mib, loads_acquire);
+                let config = homeless::Config::usual(nodes, areas, mib, plain, loads_acquire);
                 Box::new(Driver::start(Homeless::new(me, config)?, hands, watch)?)
             }
         })
@@ -179,7 +179,7 @@ mod tests {
 
         assert_eq!(memory(None).unwrap(), MEMORY_MIB);
         assert_eq!(memory(Some("1".into())).unwrap(), 1);
-        let config = homeless::Config::usual(2, Vec::new(), 1, false);
+        let config = homeless::Config::usual(2, Vec::new(), 1, false, false);
         assert_eq!(config.diffs_max, 227);
         for bad in ["", "0", "-1", "1.5", "64M", "1048577"] {
             assert!(memory(Some(bad.into())).is_err(), "{bad}");

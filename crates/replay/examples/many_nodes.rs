@@ -70,10 +70,15 @@ fn main() {
         eprintln!("there is no such cluster");
         return;
     };
+    let homeless = |plain| Sharing::Homeless {
+        plain,
+        memory_mib: 64,
+    };
     for (name, sharing) in [
         ("home, plain", Sharing::Home { plain: true }),
         ("home", Sharing::Home { plain: false }),
-        ("homeless", Sharing::Homeless { memory_mib: 64 }),
+        ("homeless, plain", homeless(true)),
+        ("homeless", homeless(false)),
     ] {
         let setting = Setting {
             nodes,

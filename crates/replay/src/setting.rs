@@ -14,6 +14,9 @@ pub enum Sharing {
     },
     /// The homeless one.
     Homeless {
+        /// Pages that one node alone writes are watched like others, and are fetched
+        /// one by one.
+        plain: bool,
         /// Memory of a node for diffs, in MiB.
         memory_mib: u32,
     },

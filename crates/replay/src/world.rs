@@ -98,8 +98,8 @@ pub fn replay(accesses: &Accesses, setting: &Setting) -> Result<Outcome, ReplayE
             let config = home::Config::usual(nodes, areas, plain, acquire);
             run(accesses, setting, |me| Home::new(me, config.clone()))
         }
-        Sharing::Homeless { memory_mib } => {
-            let config = homeless::Config::usual(nodes, areas, memory_mib, acquire);
+        Sharing::Homeless { plain, memory_mib } => {
+            let config = homeless::Config::usual(nodes, areas, memory_mib, plain, acquire);
             run(accesses, setting, |me| Homeless::new(me, config.clone()))
         }
     }

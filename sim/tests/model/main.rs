@@ -335,12 +335,14 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
 fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
     let mut configs = Vec::new();
     for (number, areas) in areas().into_iter().enumerate() {
-        for diffs_max in [0, 100] {
+        for (diffs_max, sole_writers) in [(0, false), (100, false), (100, true)] {
             configs.push(homeless::Config {
                 nodes: NODES,
                 areas: areas.clone(),
                 diffs_max,
                 loads_acquire: program.relies_on_loads || diffs_max > 0,
+                sole_writers,
+                prefetch: if sole_writers { 2 } else { 0 },
                 fan_in: if number == 0 { 1 } else { 2 },
             });
         }

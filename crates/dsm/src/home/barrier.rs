@@ -71,6 +71,7 @@ impl<B: Clone> Home<B> {
                 interval: own.interval,
                 pages: PageSet::from_sorted(&pages),
                 foreseen: false,
+                late: false,
             }));
         }
         notices
@@ -342,6 +343,7 @@ mod tests {
             interval: Interval(1),
             pages: pages.iter().copied().map(PageId).collect(),
             foreseen: false,
+            late: false,
         }
     }
 

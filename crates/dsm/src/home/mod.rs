@@ -9,7 +9,6 @@ mod barrier;
 mod message;
 mod open;
 mod page;
-mod prefetch;
 mod release;
 mod sharing;
 mod wire;
@@ -18,6 +17,7 @@ pub use message::{Message, PageCopy};
 
 use crate::area::Layout;
 use crate::order::{Control, IfLate, News, Order, Request, Version, When, peer};
+use crate::prefetch::Streams;
 use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
@@ -26,7 +26,6 @@ use crate::{
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
 use page::Entry;
-use prefetch::Streams;
 use release::{Arrived, Own};
 use sharing::{Parked, Pending};
 use std::collections::BTreeMap;

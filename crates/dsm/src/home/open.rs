@@ -249,6 +249,7 @@ impl<B: Clone> Home<B> {
             interval: self.order.interval,
             pages: PageSet::from_sorted(&pages),
             foreseen: true,
+            late: false,
         })
     }
 }

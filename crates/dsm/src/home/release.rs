@@ -107,6 +107,7 @@ impl<B: Clone> Home<B> {
             interval,
             pages: PageSet::from_sorted(&pages),
             foreseen: false,
+            late: false,
         };
         Some((notice, away))
     }

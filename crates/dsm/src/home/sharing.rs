@@ -2,7 +2,6 @@
 
 use super::message::{Message, PageCopy};
 use super::page::State;
-use super::prefetch::Direction;
 use super::{Actions, Home};
 use crate::order::{Request, Version, peer};
 use crate::{Access, Action, Content, PageRange, Protection, Violation};
@@ -122,33 +121,17 @@ impl<B: Clone> Home<B> {
         }
     }
 
-    /// `page` and those behind it that will be wanted too: because somebody
-    /// reads one after the other, or because copies were here before.
+    /// `page`, and what is worth fetching with it.
     fn worth_fetching(&mut self, page: PageId) -> PageRange {
-        if self.config.prefetch <= 1 {
-            return page.into();
-        }
-        let home = self.table.get(page).home;
-        let (stream, way) = self.streams.pages(page);
-        let stream = stream.min(self.config.prefetch);
-        let (mut first, mut last) = (page, page);
-        let (mut number, mut ahead) = (1, 1);
-        while number < self.config.prefetch
-            && let Some(next) = way.behind(if way == Direction::Up { last } else { first })
-            && next.0 < self.table.layout().pages()
-        {
-            let entry = self.table.get(next);
+        let (table, home) = (&self.table, self.table.get(page).home);
+        let missed = |next: PageId| {
+            let exists = next.0 < table.layout().pages();
+            let entry = exists.then(|| table.get(next))?;
             let there = entry.state == State::Untouched && entry.home == home && !entry.pinned;
-            if !there || entry.unwanted || !(entry.missed || number < stream) {
-                break;
-            }
-            ahead += u32::from(number < stream);
-            number += 1;
-            (first, last) = (first.min(next), last.max(next));
-        }
-        let pages = PageRange::new(first, number).unwrap_or_else(|| page.into());
-        self.streams.fetched(pages, ahead);
-        pages
+            (there && !entry.unwanted).then_some(entry.missed)
+        };
+        self.streams
+            .worth_fetching(page, self.config.prefetch, missed)
     }
 
     /// Asks the home of `pages` for them; it is the same for all.

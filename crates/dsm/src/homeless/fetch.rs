@@ -1,9 +1,9 @@
 //! Fetching: diffs from each writer, and whole pages from their owners.
 
 use super::message::Message;
-use super::{Actions, Homeless, State};
+use super::{Actions, Entry, Homeless, State};
 use crate::order::{Version, peer};
-use crate::{Access, Action, Content, Interval, Protection, Seen, Violation};
+use crate::{Access, Action, Content, Interval, PageRange, Protection, Seen, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::BTreeMap;
 
@@ -68,13 +68,40 @@ impl<B: Clone> Homeless<B> {
             // Another thread's fault at the page was served in the meantime.
             (State::Valid | State::Dirty, _) => actions.push(Action::Resume(thread)),
             (State::Untouched | State::Invalid | State::Pending, _) => {
-                self.fetch(page, actions);
+                self.fetch_for_thread(page, actions);
                 if let Some(pending) = self.pending.get_mut(&page) {
                     pending.waiters.push((thread, access));
                 }
             }
         }
         Ok(())
+    }
+
+    /// A thread waits for `page`: asks for what it lacks, and for what is likely to be
+    /// wanted next.
+    fn fetch_for_thread(&mut self, page: PageId, actions: &mut Actions<B>) {
+        let entry = self.table.entry(page);
+        entry.unwanted = false;
+        let (owner, pinned) = (entry.owner, entry.pinned);
+        if entry.state != State::Untouched || pinned {
+            return self.fetch(page, actions);
+        }
+        let table = &self.table;
+        let missed = |next: PageId| {
+            let exists = next.0 < table.layout().pages();
+            let entry = exists.then(|| table.get(next))?;
+            let there = entry.state == State::Untouched && entry.owner == owner && !entry.pinned;
+            (there && !entry.unwanted).then_some(entry.missed)
+        };
+        let most = self.config.prefetch;
+        let pages = self.streams.worth_fetching(page, most, missed);
+        for each in pages.iter() {
+            let ahead = self.order.epoch + 1;
+            self.table.entry(each).ahead = if each == page { 0 } else { ahead };
+            self.make_diff(each, actions);
+            self.begin(each, true);
+        }
+        self.ask_owner(pages, actions);
     }
 
     /// Asks for what `page` lacks, unless that was done before.
@@ -85,23 +112,31 @@ impl<B: Clone> Homeless<B> {
         let entry = self.table.get(page);
         let whole = entry.state == State::Untouched && entry.owner != self.me;
         self.make_diff(page, actions);
-        if !self.is_mine(page) {
-            self.table.entry(page).state = State::Pending;
-        }
-        self.pending.insert(page, Pending::new(whole));
+        self.begin(page, whole);
         if whole {
-            self.ask_owner(page, actions);
+            self.ask_owner(page.into(), actions);
         } else {
             self.ask_writers(page, actions);
         }
     }
 
-    fn ask_owner(&mut self, page: PageId, actions: &mut Actions<B>) {
-        let (owner, epoch) = (self.table.get(page).owner, self.order.epoch);
-        if let Some(pending) = self.pending.get_mut(&page) {
-            pending.asked.insert(owner, Vec::new());
+    fn begin(&mut self, page: PageId, whole: bool) {
+        if !self.is_mine(page) {
+            self.table.entry(page).state = State::Pending;
         }
-        actions.push(Action::Send(owner, Message::PageWanted { epoch, page }));
+        self.pending.insert(page, Pending::new(whole));
+    }
+
+    /// Asks the owner of `pages`, who is the same, for all of them.
+    fn ask_owner(&mut self, pages: PageRange, actions: &mut Actions<B>) {
+        let (owner, epoch) = (self.table.get(pages.first()).owner, self.order.epoch);
+        for page in pages.iter() {
+            if let Some(pending) = self.pending.get_mut(&page) {
+                pending.asked.insert(owner, Vec::new());
+            }
+        }
+        let wanted = Message::PagesWanted { epoch, pages };
+        actions.push(Action::Send(owner, wanted));
     }
 
     /// Asks each writer for the diffs that are missing. True if there are some.
@@ -158,51 +193,55 @@ impl<B: Clone> Homeless<B> {
         Ok(())
     }
 
-    pub(super) fn page_wanted(
+    pub(super) fn pages_wanted(
         &mut self,
         from: NodeId,
-        page: PageId,
+        pages: PageRange,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        let exists = page.0 < self.table.layout().pages();
-        if !exists || from == self.me || self.table.get(page).owner != self.me {
+        let exist = pages.end() <= u64::from(self.table.layout().pages());
+        let owned = |page| self.table.get(page).owner == self.me;
+        if !exist || from == self.me || !pages.iter().all(owned) {
             return Err(peer(from, "wants a page from a node that does not own it"));
         }
-        let entry = self.table.get(page);
-        let unwatched = entry.pinned || entry.state == State::Untouched;
-        if unwatched && self.config.loads_acquire && !self.is_standing() {
-            // Whoever sees what is written now must know what was written before.
-            self.publish(actions);
-        }
-        let mut applied = self.applied(page);
-        if unwatched {
-            note(&mut applied, (self.me, self.order.interval));
-            if self.config.loads_acquire {
-                // And what this node knew of; whoever fetches it later, too.
-                self.opened = Some(self.order.seen.clone());
+        let is_unwatched = |entry: Entry| entry.pinned || entry.state == State::Untouched;
+        let mut unwatched = pages.iter().map(|page| is_unwatched(self.table.get(page)));
+        if self.config.loads_acquire && unwatched.any(|unwatched| unwatched) {
+            if !self.is_standing() {
+                // Whoever sees what is written now must know what was written before.
+                self.publish(actions);
             }
+            // And what this node knew of; whoever fetches it later, too.
+            self.opened = Some(self.order.seen.clone());
         }
-        let known = self.opened.iter().flat_map(Seen::iter).collect();
-        if entry.pinned {
-            // Its next interval tells that it may have written it again.
-            let entry = self.table.entry(page);
-            if !std::mem::replace(&mut entry.served, true) {
-                self.dirty.push(page);
+        let mut copies = Vec::new();
+        for page in pages.iter() {
+            let mut applied = self.applied(page);
+            let entry = self.table.get(page);
+            if is_unwatched(entry) {
+                note(&mut applied, (self.me, self.order.interval));
             }
-        } else if unwatched {
-            self.table.entry(page).state = State::Valid;
-            Action::protect(actions, page, Protection::Read);
+            if entry.pinned {
+                // Its next interval tells that it may have written it again.
+                let entry = self.table.entry(page);
+                if !std::mem::replace(&mut entry.served, true) {
+                    self.dirty.push(page);
+                }
+            } else if entry.state == State::Untouched {
+                self.table.entry(page).state = State::Valid;
+                Action::protect(actions, page, Protection::Read);
+            }
+            let content = match entry.state {
+                State::Dirty => Content::Twin(page),
+                _ => Content::Page(page),
+            };
+            copies.push((applied, content));
         }
-        let content = match self.table.get(page).state {
-            State::Dirty => Content::Twin(page),
-            _ => Content::Page(page),
-        };
-        let answer = Message::Page {
+        let answer = Message::Pages {
             epoch: self.order.epoch,
-            page,
-            applied,
-            known,
-            content,
+            first: pages.first(),
+            known: self.opened.iter().flat_map(Seen::iter).collect(),
+            copies,
         };
         actions.push(Action::Send(from, answer));
         Ok(())
@@ -241,27 +280,42 @@ impl<B: Clone> Homeless<B> {
         for (interval, diff) in diffs {
             pending.diffs.insert((from, interval), diff);
         }
-        self.complete(page, actions);
+        self.complete_all(actions);
         self.settle(actions);
         Ok(())
     }
 
-    pub(super) fn page_arrived(
+    pub(super) fn pages_arrived(
         &mut self,
         from: NodeId,
-        page: PageId,
-        whole: Whole<B>,
+        first: PageId,
+        known: &[Version],
+        copies: Vec<(Vec<Version>, B)>,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        let pending = self.pending.get_mut(&page).filter(|pending| pending.whole);
-        let Some(pending) = pending.filter(|p| p.asked.contains_key(&from)) else {
+        let pages = u32::try_from(copies.len()).ok();
+        let pages = pages.and_then(|pages| PageRange::new(first, pages));
+        let wanted = |page: PageId| {
+            let pending = self.pending.get(&page);
+            pending.is_some_and(|p| p.whole && p.asked.contains_key(&from))
+        };
+        let Some(pages) = pages.filter(|pages| pages.iter().all(wanted)) else {
             return Err(peer(from, "sends a page that was not asked for"));
         };
-        pending.asked.remove(&from);
-        let news = [whole.applied.as_slice(), &whole.known].concat();
+        let mut news = known.to_vec();
+        for (page, (applied, content)) in pages.iter().zip(copies) {
+            applied.iter().for_each(|version| note(&mut news, *version));
+            if let Some(pending) = self.pending.get_mut(&page) {
+                pending.asked.remove(&from);
+                pending.page = Some(Whole {
+                    applied,
+                    known: known.to_vec(),
+                    content,
+                });
+            }
+        }
         self.order.learn_soon(news, actions);
-        pending.page = Some(whole);
-        self.complete(page, actions);
+        self.complete_all(actions);
         self.settle(actions);
         Ok(())
     }
@@ -303,9 +357,14 @@ impl<B: Clone> Homeless<B> {
 
     /// Completes pages for which everything has arrived.
     pub(super) fn complete_all(&mut self, actions: &mut Actions<B>) {
+        // Permitting many pages at once costs less.
+        let (mut after, mut resumed) = (Vec::new(), Vec::new());
         for page in self.pending.keys().copied().collect::<Vec<_>>() {
-            self.complete(page, actions);
+            let waiters = self.complete(page, actions, &mut after);
+            resumed.extend(waiters.into_iter().map(Action::Resume));
         }
+        actions.append(&mut after);
+        actions.append(&mut resumed);
     }
 
     /// True if pinned pages of mine are not up to date.
@@ -313,22 +372,30 @@ impl<B: Clone> Homeless<B> {
         self.pending.keys().any(|page| self.is_mine(*page))
     }
 
-    /// Puts a page together if everything has arrived.
-    fn complete(&mut self, page: PageId, actions: &mut Actions<B>) {
+    /// Puts a page together if everything has arrived; `after` is what is to be done
+    /// then. Returns the threads that may go on after that.
+    fn complete(
+        &mut self,
+        page: PageId,
+        actions: &mut Actions<B>,
+        after: &mut Actions<B>,
+    ) -> Vec<ThreadId> {
+        let nobody = Vec::new();
         if self.is_mine(page) {
-            return self.complete_pinned(actions);
+            self.complete_pinned(actions);
+            return nobody;
         }
         if self.is_pulling() {
             // Whoever sees one write has to see those before it, here too.
-            return;
+            return nobody;
         }
         let Some(pending) = self.pending.get_mut(&page).filter(|p| p.asked.is_empty()) else {
-            return;
+            return nobody;
         };
         if let Some(whole) = pending.page.take() {
             if !self.order.knows(&whole.applied) || !self.order.knows(&whole.known) {
                 pending.page = Some(whole);
-                return;
+                return nobody;
             }
             let Whole {
                 applied, content, ..
@@ -341,39 +408,30 @@ impl<B: Clone> Homeless<B> {
             let entry = self.table.get(page);
             if entry.pinned && missing.iter().any(|(writer, _)| *writer == entry.owner) {
                 // Written again since it was sent.
-                self.ask_owner(page, actions);
-                return;
+                self.ask_owner(page.into(), actions);
+                return nobody;
             }
             pending.whole = false;
             self.missing.insert(page, missing);
             actions.push(Action::Install(page, content));
         } else if pending.whole {
             // Its owner wrote it while diffs were on their way.
-            self.ask_owner(page, actions);
-            return;
+            self.ask_owner(page.into(), actions);
+            return nobody;
         }
         if self.ask_writers(page, actions) {
-            return;
+            return nobody;
         }
-        let Some(pending) = self.apply(page, actions) else {
-            return;
+        let Some(Pending { waiters, .. }) = self.apply(page, actions) else {
+            return nobody;
         };
         self.table.entry(page).state = State::Valid;
-        if pending
-            .waiters
-            .iter()
-            .any(|(_, access)| *access == Access::Write)
-        {
-            self.make_writable(page, actions);
+        if waiters.iter().any(|(_, access)| *access == Access::Write) {
+            self.make_writable(page, after);
         } else {
-            Action::protect(actions, page, Protection::Read);
+            Action::protect(after, page, Protection::Read);
         }
-        actions.extend(
-            pending
-                .waiters
-                .into_iter()
-                .map(|(thread, _)| Action::Resume(thread)),
-        );
+        waiters.into_iter().map(|(thread, _)| thread).collect()
     }
 
     /// Puts the missing diffs of a page in.

@@ -2,7 +2,7 @@
 
 use crate::order::{Control, IfLate, Version, control, kind};
 use crate::wire::{Reader, WireError, Write};
-use crate::{Content, Interval};
+use crate::{Content, Interval, PageRange};
 use fathomp_base::PageId;
 use std::ops::Range;
 
@@ -30,25 +30,24 @@ pub enum Message<C> {
         /// Intervals and their diffs.
         diffs: Vec<(Interval, C)>,
     },
-    /// To a page's owner: send all of it.
-    PageWanted {
+    /// To the owner of pages: send all of them.
+    PagesWanted {
         /// The asker's epoch.
         epoch: u32,
-        /// The page.
-        page: PageId,
+        /// The pages.
+        pages: PageRange,
     },
-    /// The answer to [`Self::PageWanted`].
-    Page {
+    /// The answer to [`Self::PagesWanted`].
+    Pages {
         /// The epoch in which it was asked.
         epoch: u32,
-        /// The page.
-        page: PageId,
-        /// Intervals since the last tidying that are part of the content.
-        applied: Vec<Version>,
+        /// The first of the pages, which follow each other.
+        first: PageId,
         /// Intervals that the asker has to know of before its threads may look.
         known: Vec<Version>,
-        /// The page's bytes.
-        content: C,
+        /// Intervals since the last tidying that are part of each page's content, and
+        /// its bytes.
+        copies: Vec<(Vec<Version>, C)>,
     },
 }
 
@@ -59,8 +58,8 @@ impl<C> Message<C> {
             Self::Control(control) => control.epoch(),
             Self::DiffsWanted { epoch, .. }
             | Self::Diffs { epoch, .. }
-            | Self::PageWanted { epoch, .. }
-            | Self::Page { epoch, .. } => *epoch,
+            | Self::PagesWanted { epoch, .. }
+            | Self::Pages { epoch, .. } => *epoch,
         }
     }
 
@@ -83,8 +82,8 @@ impl<C> From<Control> for Message<C> {
 
 const DIFFS_WANTED: u8 = kind::OWN;
 const DIFFS: u8 = kind::OWN + 1;
-const PAGE_WANTED: u8 = kind::OWN + 2;
-const PAGE: u8 = kind::OWN + 3;
+const PAGES_WANTED: u8 = kind::OWN + 2;
+const PAGES: u8 = kind::OWN + 3;
 
 fn begin(bytes: &mut Vec<u8>, kind: u8, epoch: u32, page: PageId) {
     bytes.push(kind);
@@ -114,19 +113,20 @@ impl Message<Content> {
                     .map(|(interval, what)| (interval, content(what)))
                     .collect(),
             },
-            Self::PageWanted { epoch, page } => Message::PageWanted { epoch, page },
-            Self::Page {
+            Self::PagesWanted { epoch, pages } => Message::PagesWanted { epoch, pages },
+            Self::Pages {
                 epoch,
-                page,
-                applied,
+                first,
                 known,
-                content: what,
-            } => Message::Page {
+                copies,
+            } => Message::Pages {
                 epoch,
-                page,
-                applied,
+                first,
                 known,
-                content: content(what),
+                copies: copies
+                    .into_iter()
+                    .map(|(applied, what)| (applied, content(what)))
+                    .collect(),
             },
         }
     }
@@ -157,18 +157,23 @@ impl Message<Content> {
                     bytes.sized(|bytes| content(*diff, bytes));
                 }
             }
-            Self::PageWanted { epoch, page } => begin(bytes, PAGE_WANTED, *epoch, *page),
-            Self::Page {
+            Self::PagesWanted { epoch, pages } => {
+                begin(bytes, PAGES_WANTED, *epoch, pages.first());
+                bytes.number(pages.len());
+            }
+            Self::Pages {
                 epoch,
-                page,
-                applied,
+                first,
                 known,
-                content: what,
+                copies,
             } => {
-                begin(bytes, PAGE, *epoch, *page);
-                bytes.versions(applied);
+                begin(bytes, PAGES, *epoch, *first);
                 bytes.versions(known);
-                content(*what, bytes);
+                bytes.number(copies.len() as u64);
+                for (applied, what) in copies {
+                    bytes.versions(applied);
+                    content(*what, bytes);
+                }
             }
         }
     }
@@ -195,16 +200,21 @@ pub(super) fn decode<B>(
                 Ok((interval, content(reader.diff()?)))
             })?,
         },
-        PAGE_WANTED => Message::PageWanted {
+        PAGES_WANTED => {
+            let (first, pages) = (PageId(reader.number()?), reader.number()?);
+            Message::PagesWanted {
+                epoch,
+                pages: PageRange::new(first, pages).ok_or(WireError::Pages { at: 0 })?,
+            }
+        }
+        PAGES => Message::Pages {
             epoch,
-            page: PageId(reader.number()?),
-        },
-        PAGE => Message::Page {
-            epoch,
-            page: PageId(reader.number()?),
-            applied: reader.versions()?,
+            first: PageId(reader.number()?),
             known: reader.versions()?,
-            content: content(reader.page()?),
+            copies: reader.list(|reader| {
+                let applied = reader.versions()?;
+                Ok((applied, content(reader.page()?)))
+            })?,
         },
         _ => Message::Control(control(kind, epoch, &mut reader)?),
     };

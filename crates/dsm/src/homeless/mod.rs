@@ -6,6 +6,7 @@
 
 mod fetch;
 mod message;
+mod sole;
 mod tidy;
 mod write;
 
@@ -13,6 +14,7 @@ pub use message::Message;
 
 use crate::area::{Layout, Place};
 use crate::order::{IfLate, News, Order, Request, Version, When, peer};
+use crate::prefetch::Streams;
 use crate::stretches::Stretches;
 use crate::table::Table;
 use crate::wire::WireError;
@@ -21,7 +23,7 @@ use crate::{
     Protocol, Seen, Violation,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
-use fetch::{Pending, Whole};
+use fetch::Pending;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -42,23 +44,41 @@ pub struct Config {
     /// that acquire and writes that release. It costs: whoever serves a page that
     /// it writes unwatched ends its interval first.
     pub loads_acquire: bool,
+    /// Whether a page that one node alone wrote between two barriers is that node's
+    /// own from the second on.
+    pub sole_writers: bool,
+    /// Most whole pages that a fault fetches; with 0 or 1 never more than the page
+    /// that is missing.
+    pub prefetch: u32,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
 }
 
+/// Pages fetched at once where a program goes through memory in order.
+const PREFETCH: u32 = 16;
 /// Nodes below a node in the tree of a barrier.
 const FAN_IN: u16 = 4;
 
 impl Config {
-    /// As nodes have it, with room for diffs in so many MiB.
+    /// As nodes have it, with room for diffs in so many MiB. If it is `plain`, every page
+    /// that others have had is watched until the next tidying, and what changed in it is
+    /// fetched by itself, so that counts mean what the SDP papers mean.
     #[must_use]
-    pub fn usual(nodes: u16, areas: Vec<Area>, memory_mib: u32, loads_acquire: bool) -> Self {
+    pub fn usual(
+        nodes: u16,
+        areas: Vec<Area>,
+        memory_mib: u32,
+        plain: bool,
+        loads_acquire: bool,
+    ) -> Self {
         let diffs = (u64::from(memory_mib) << 20) / Diff::BYTES_MAX as u64;
         Self {
             nodes,
             areas,
             diffs_max: u32::try_from(diffs).unwrap_or(u32::MAX),
             loads_acquire,
+            sole_writers: !plain,
+            prefetch: if plain { 0 } else { PREFETCH },
             fan_in: FAN_IN,
         }
     }
@@ -93,6 +113,14 @@ struct Entry {
     served: bool,
     /// The interval whose diff has not been made: the twin is still there.
     twin: Option<Interval>,
+    /// A copy was here and another node has become the page's only one: it is likely to
+    /// be read again.
+    missed: bool,
+    /// The epoch in which the copy here was fetched in advance, plus one; 0 if it
+    /// was not.
+    ahead: u32,
+    /// The last copy was fetched in advance and nobody had use for it.
+    unwanted: bool,
 }
 
 impl From<Place> for Entry {
@@ -103,6 +131,9 @@ impl From<Place> for Entry {
             pinned: place.pinned,
             served: false,
             twin: None,
+            missed: false,
+            ahead: 0,
+            unwanted: false,
         }
     }
 }
@@ -118,6 +149,8 @@ pub struct Homeless<B> {
     dirty: Vec<PageId>,
     /// My intervals of this epoch.
     own: Vec<Notice>,
+    /// Intervals that barriers have told.
+    told: Seen,
     /// Who wrote each page since the last tidying, in an order in which no
     /// interval comes before one that its writer knew of.
     history: Stretches<Vec<Version>>,
@@ -126,6 +159,7 @@ pub struct Homeless<B> {
     /// What of that is not part of my copy.
     missing: BTreeMap<PageId, Vec<Version>>,
     pending: BTreeMap<PageId, Pending<B>>,
+    streams: Streams,
     /// What this node knew of when others last asked, in this epoch, for a page that
     /// it had written unwatched.
     opened: Option<Seen>,
@@ -147,9 +181,11 @@ impl<B: Clone> Homeless<B> {
     /// If the areas cannot be.
     pub fn new(me: NodeId, config: Config) -> Result<Self, AreaError> {
         let layout = Layout::new(config.nodes, &config.areas)?;
-        let order = Order::new(me, config.nodes, layout.pages(), config.fan_in, true);
+        let mut order = Order::new(me, config.nodes, layout.pages(), config.fan_in, true);
+        order.tells_all = config.sole_writers;
         Ok(Self {
             me,
+            told: Seen::nothing(config.nodes),
             config,
             order,
             table: Table::new(layout),
@@ -159,6 +195,7 @@ impl<B: Clone> Homeless<B> {
             noted: 0,
             missing: BTreeMap::new(),
             pending: BTreeMap::new(),
+            streams: Streams::default(),
             opened: None,
             kept: 0,
             leaving: None,
@@ -251,22 +288,14 @@ impl<B: Clone> Homeless<B> {
             Message::DiffsWanted {
                 page, intervals, ..
             } => self.diffs_wanted(from, page, &intervals, actions)?,
-            Message::PageWanted { page, .. } => self.page_wanted(from, page, actions)?,
+            Message::PagesWanted { pages, .. } => self.pages_wanted(from, pages, actions)?,
             Message::Diffs { page, diffs, .. } => self.diffs_arrived(from, page, diffs, actions)?,
-            Message::Page {
-                page,
-                applied,
+            Message::Pages {
+                first,
                 known,
-                content,
+                copies,
                 ..
-            } => {
-                let whole = Whole {
-                    applied,
-                    known,
-                    content,
-                };
-                self.page_arrived(from, page, whole, actions)?;
-            }
+            } => self.pages_arrived(from, first, &known, copies, actions)?,
         }
         Ok(())
     }

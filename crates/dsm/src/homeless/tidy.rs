@@ -40,11 +40,20 @@ impl<B: Clone> Homeless<B> {
             .filter(|n| !self.order.seen.covers(n.writer, n.interval))
             .cloned()
             .collect();
+        let untold = |n: &&Notice| self.told.covers(n.writer, n.interval);
+        let untold: Vec<_> = notices.iter().filter(|n| !untold(n)).cloned().collect();
+        for notice in notices {
+            self.told.learn(notice.writer, notice.interval);
+        }
         self.leaving = self.order.leave_barrier(notices);
         self.opened = None;
         let (mine, faults) = self.withdraw();
         self.deferred.extend(faults);
+        self.publish_late(actions);
         self.take_in(&news, actions);
+        if self.config.sole_writers && !full && !tidied && self.tidying == Tidying::No {
+            self.settle_pages(&untold, actions);
+        }
         for page in mine {
             self.fetch(page, actions);
         }
@@ -86,15 +95,19 @@ impl<B: Clone> Homeless<B> {
     }
 
     fn owned_and_incomplete(&self) -> Vec<PageId> {
-        // What is Invalid was valid before: it is known, and not pinned.
+        // What is Invalid was valid before: it is known, and not pinned. What is
+        // Untouched has become another node's, whose copy lacks what I wrote.
         let last = self
             .history
             .iter()
             .filter(|(_, versions)| last_writer(versions) == Some(self.me));
         let pages = last.flat_map(|(range, _)| range.iter());
-        pages
-            .filter(|page| self.table.get(*page).state == State::Invalid)
-            .collect()
+        let is_incomplete = |page: &PageId| {
+            let entry = self.table.get(*page);
+            let lost = entry.state == State::Untouched && entry.owner != self.me;
+            entry.state == State::Invalid || lost && !entry.pinned
+        };
+        pages.filter(is_incomplete).collect()
     }
 
     /// Everybody's pages are up to date: diffs and history are of no use.

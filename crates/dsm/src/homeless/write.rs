@@ -26,6 +26,10 @@ impl<B: Clone> Homeless<B> {
     /// Ends the open interval if anything was written in it. Returns the notice
     /// that others have to be told.
     pub(super) fn end_interval(&mut self, actions: &mut Actions<B>) -> Option<Notice> {
+        self.end(false, actions)
+    }
+
+    fn end(&mut self, late: bool, actions: &mut Actions<B>) -> Option<Notice> {
         if self.dirty.is_empty() {
             return None;
         }
@@ -51,6 +55,7 @@ impl<B: Clone> Homeless<B> {
             interval,
             pages: set,
             foreseen: false,
+            late,
         };
         self.own.push(notice.clone());
         Some(notice)
@@ -58,7 +63,23 @@ impl<B: Clone> Homeless<B> {
 
     /// Ends the open interval outside any operation.
     pub(super) fn publish(&mut self, actions: &mut Actions<B>) {
-        if let Some(notice) = self.end_interval(actions) {
+        self.publish_as(false, actions);
+    }
+
+    /// A barrier is over that has not told what threads which take no part in
+    /// barriers wrote while their node was at it: says so, and ends their interval.
+    pub(super) fn publish_late(&mut self, actions: &mut Actions<B>) {
+        let (own, told) = (self.own.iter_mut(), &self.told);
+        own.filter(|notice| !told.covers(notice.writer, notice.interval))
+            .for_each(|notice| notice.late = true);
+        let is_open = |page: &PageId| self.table.get(*page).state == State::Dirty;
+        if self.dirty.iter().any(is_open) {
+            self.publish_as(true, actions);
+        }
+    }
+
+    fn publish_as(&mut self, late: bool, actions: &mut Actions<B>) {
+        if let Some(notice) = self.end(late, actions) {
             // Others learn of a node's intervals in their order.
             self.order.demanded(actions);
             self.order.exchange(Request::Publish, Some(notice), actions);
@@ -148,6 +169,7 @@ impl<B: Clone> Homeless<B> {
             }
             State::Invalid => self.missing.entry(page).or_default().push(version),
             State::Pending => self.outdate(page, version),
+            State::Untouched if entry.owner == self.me => self.lose(page, version, actions),
             // What is missing is found out when it has been fetched.
             State::Untouched | State::Dirty => {}
         }

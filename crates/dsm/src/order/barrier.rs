@@ -121,7 +121,7 @@ impl Order {
         if self.barrier.thread.is_none() || self.barrier.children.len() != self.children().count() {
             return false;
         }
-        let (epoch, full) = (self.epoch, self.barrier.full);
+        let (epoch, mut full) = (self.epoch, self.barrier.full);
         let mut notices = std::mem::take(&mut self.barrier.notices);
         let control = match &self.sequencer {
             None => Control::Arrive {
@@ -132,6 +132,7 @@ impl Order {
             Some(sequencer) => {
                 if self.in_order {
                     notices = sequencer.all(notices);
+                    full |= self.tells_all && sequencer.is_cut();
                 }
                 Control::Depart {
                     epoch,

@@ -30,6 +30,8 @@ pub(crate) struct Order {
     fan_in: u16,
     /// Whether barriers tell single intervals in the log's order.
     in_order: bool,
+    /// Whether a barrier that cannot tell all intervals says that it is time to tidy up.
+    pub(crate) tells_all: bool,
     /// Barriers passed.
     pub(crate) epoch: u32,
     /// My last interval that has ended.
@@ -76,6 +78,7 @@ impl Order {
             pages,
             fan_in: fan_in.max(1),
             in_order,
+            tells_all: false,
             epoch: 0,
             interval: Interval::default(),
             seen: Seen::nothing(nodes),
@@ -204,8 +207,15 @@ impl Order {
         }
         match control {
             Control::Exchange {
-                request, notice, ..
-            } => self.exchange_asked(from, request, notice, actions)?,
+                epoch,
+                request,
+                mut notice,
+            } => {
+                if let Some(notice) = &mut notice {
+                    notice.late |= self.in_order && epoch < self.epoch;
+                }
+                self.exchange_asked(from, request, notice, actions)?;
+            }
             Control::Granted {
                 thread, notices, ..
             } => {

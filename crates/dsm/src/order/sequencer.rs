@@ -55,6 +55,8 @@ pub(crate) struct Sequencer {
     learners: Vec<(NodeId, Vec<Version>)>,
     /// Nodes at a barrier whose last interval is not in the log.
     arrived: Vec<NodeId>,
+    /// The log of this epoch has lost its beginning.
+    is_cut: bool,
 }
 
 impl Sequencer {
@@ -68,6 +70,7 @@ impl Sequencer {
             shares_locks: false,
             learners: Vec::new(),
             arrived: Vec::new(),
+            is_cut: false,
         }
     }
 
@@ -162,6 +165,7 @@ impl Sequencer {
     pub(super) fn end_epoch(&mut self, epoch: u32, seen: &Seen) {
         self.epoch = epoch;
         self.log.clear();
+        self.is_cut = false;
         self.told.fill(0);
         self.contains = seen.clone();
         // They passed the barrier: they have learned what they wanted.
@@ -180,6 +184,12 @@ impl Sequencer {
     pub(super) fn all(&self, notices: Vec<Notice>) -> Vec<Notice> {
         let new = notices.into_iter().filter(|notice| self.is_new(notice));
         self.log.iter().cloned().chain(new).collect()
+    }
+
+    /// True if [`all`](Self::all) lacks intervals of this epoch, which everybody has
+    /// been told before.
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// A thread wants a lock.
@@ -297,6 +307,7 @@ impl Sequencer {
             }
         }
         self.log.clear();
+        self.is_cut = true;
         self.told.fill(0);
     }
 }

@@ -9,7 +9,10 @@ use fathomp_transport::local::Net;
 
 pub(crate) const HOME: Sharing = Sharing::Home { plain: false };
 pub(crate) const PLAIN: Sharing = Sharing::Home { plain: true };
-pub(crate) const HOMELESS: Sharing = Sharing::Homeless { memory_mib: 64 };
+pub(crate) const HOMELESS: Sharing = Sharing::Homeless {
+    plain: true,
+    memory_mib: 64,
+};
 
 pub(crate) fn read(first: u32, pages: u32) -> Run {
     Run {

@@ -167,14 +167,12 @@ struct Priced {
 
 impl Priced {
     fn new(plan: &Simulate) -> Result<Self, Failure> {
+        let (plain, memory_mib) = (plan.dsm_plain, plan.dsm_memory);
         let (sharing, protocol) = match plan.dsm {
-            Dsm::Home => {
-                let plain = plan.dsm_plain;
-                (Sharing::Home { plain }, Protocol::Home)
-            }
+            Dsm::Home => (Sharing::Home { plain }, Protocol::Home),
             Dsm::Homeless => {
-                let memory_mib = plan.dsm_memory;
-                (Sharing::Homeless { memory_mib }, Protocol::Homeless)
+                let sharing = Sharing::Homeless { plain, memory_mib };
+                (sharing, Protocol::Homeless)
             }
         };
         let usage = |error: &dyn std::error::Error| Failure::of(error).with_code(exit::USAGE);

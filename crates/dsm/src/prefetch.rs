@@ -8,7 +8,7 @@ const STREAMS: usize = 4;
 
 /// Which way a thread goes through memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) enum Direction {
+enum Direction {
     #[default]
     Up,
     Down,
@@ -16,7 +16,7 @@ pub(super) enum Direction {
 
 impl Direction {
     /// The page behind one, as the thread goes.
-    pub(super) fn behind(self, page: PageId) -> Option<PageId> {
+    fn behind(self, page: PageId) -> Option<PageId> {
         let next = match self {
             Self::Up => page.0.checked_add(1),
             Self::Down => page.0.checked_sub(1),
@@ -35,7 +35,7 @@ struct Stream {
 
 /// Sequential readers that have been noticed lately.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Streams {
+pub(crate) struct Streams {
     known: [Option<Stream>; STREAMS],
     /// The one to be forgotten next.
     oldest: usize,
@@ -44,9 +44,40 @@ pub(super) struct Streams {
 }
 
 impl Streams {
+    /// `page` and those behind it, `most` altogether at most, that will be wanted too:
+    /// because somebody reads one after the other, or because copies were here before.
+    /// `missed` says of a page whether one was; nothing if it cannot be fetched with
+    /// this one, or is not worth it.
+    pub(crate) fn worth_fetching(
+        &mut self,
+        page: PageId,
+        most: u32,
+        missed: impl Fn(PageId) -> Option<bool>,
+    ) -> PageRange {
+        if most <= 1 {
+            return page.into();
+        }
+        let (stream, way) = self.pages(page);
+        let stream = stream.min(most);
+        let (mut first, mut last) = (page, page);
+        let (mut number, mut ahead) = (1, 1);
+        while number < most
+            && let Some(next) = way.behind(if way == Direction::Up { last } else { first })
+            && let Some(missed) = missed(next)
+            && (missed || number < stream)
+        {
+            ahead += u32::from(number < stream);
+            number += 1;
+            (first, last) = (first.min(next), last.max(next));
+        }
+        let pages = PageRange::new(first, number).unwrap_or_else(|| page.into());
+        self.fetched(pages, ahead);
+        pages
+    }
+
     /// Pages to fetch from `page` on, and which way: twice as many as the last time
     /// if it is where a stream was expected.
-    pub(super) fn pages(&mut self, page: PageId) -> (u32, Direction) {
+    fn pages(&mut self, page: PageId) -> (u32, Direction) {
         let at = u64::from(page.0);
         let way = |stream: &Stream| {
             let first = u64::from(stream.pages.first().0);
@@ -75,7 +106,7 @@ impl Streams {
     }
 
     /// `pages` were fetched, `ahead` of them because of the stream.
-    pub(super) fn fetched(&mut self, pages: PageRange, ahead: u32) {
+    fn fetched(&mut self, pages: PageRange, ahead: u32) {
         self.known[self.current] = Some(Stream { pages, ahead });
     }
 }
