@@ -150,8 +150,17 @@ mod tests {
             for page in 0..62 {
                 prop_assert_eq!(stretches.get(PageId(page)), by_page.get(&page));
             }
+            let weights = by_page.values().map(|what| what.len() as u64);
+            let all = PageRange::new(PageId(0), 62).unwrap();
+            prop_assert_eq!(stretches.weight(all, Vec::len), weights.sum::<u64>());
             let each = stretches.iter().flat_map(|(range, what)| range.iter().map(move |p| (p.0, what)));
             prop_assert!(each.eq(by_page.iter().map(|(page, what)| (*page, what))));
+            let pruned = PageRange::new(PageId(10), 20).unwrap();
+            stretches.prune(pruned, |what| what.len() < 2);
+            by_page.retain(|page, what| !(10..30).contains(page) || what.len() >= 2);
+            for page in 0..62 {
+                prop_assert_eq!(stretches.get(PageId(page)), by_page.get(&page));
+            }
         }
     }
 }

@@ -100,8 +100,12 @@ impl<B: Clone> Homeless<B> {
         if writer == self.me {
             debug_assert_eq!(before, State::Valid, "{page:?}");
             Action::protect(actions, page, Protection::ReadWrite);
-        } else if before == State::Valid {
+            return;
+        }
+        if before != State::Untouched {
             self.miss(page);
+        }
+        if before == State::Valid {
             Action::protect(actions, page, Protection::None);
         }
     }
@@ -127,5 +131,101 @@ impl<B: Clone> Homeless<B> {
         self.table.entry(page).state = State::Invalid;
         self.missing.entry(page).or_default().push(version);
         Action::protect(actions, page, Protection::None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, Message};
+    use super::*;
+    use crate::{Access, Area, Content, Input, Operation, Placement, Protocol};
+    use fathomp_base::ThreadId;
+
+    type Node = Homeless<Content>;
+
+    /// Two nodes that share a page, at first node 0's.
+    fn cluster() -> [Node; 2] {
+        let area = Area {
+            pages: 1,
+            home: Placement::At(NodeId(0)),
+        };
+        let config = Config::usual(2, vec![area], 1, false, false);
+        [0, 1].map(|me| Homeless::new(NodeId(me), config.clone()).unwrap())
+    }
+
+    /// Takes inputs in, and all messages that follow; what else is done at each node.
+    fn run(nodes: &mut [Node; 2], inputs: &[(usize, Input<Message<Content>>)]) -> [Vec<String>; 2] {
+        let mut done = [Vec::new(), Vec::new()];
+        let mut waiting = std::collections::VecDeque::from(inputs.to_vec());
+        while let Some((at, input)) = waiting.pop_front() {
+            let mut actions = Vec::new();
+            nodes[at].step(input, &mut actions).unwrap();
+            for action in actions {
+                if let Action::Send(to, message) = action {
+                    let from = NodeId(u16::try_from(at).unwrap());
+                    let message = Node::fill(message, |content| content);
+                    waiting.push_back((usize::from(to.0), Input::Message { from, message }));
+                } else {
+                    done[at].push(format!("{action:?}"));
+                }
+            }
+        }
+        done
+    }
+
+    fn fault(at: usize, access: Access) -> (usize, Input<Message<Content>>) {
+        let (thread, page) = (ThreadId(0), PageId(0));
+        let fault = Input::Fault {
+            thread,
+            page,
+            access,
+        };
+        (at, fault)
+    }
+
+    fn barrier() -> [(usize, Input<Message<Content>>); 2] {
+        let (thread, operation) = (ThreadId(0), Operation::Barrier);
+        [0, 1].map(|at| (at, Input::Operation { thread, operation }))
+    }
+
+    const PAGE: &str = "PageRange { first: PageId(0), pages: 1 }";
+
+    #[test]
+    fn what_one_node_writes_is_its_own_until_another_reads() {
+        let mut nodes = cluster();
+        let wrote = run(&mut nodes, &[fault(1, Access::Write)]);
+        assert!(
+            wrote[1].contains(&"Twin(PageId(0))".to_owned()),
+            "{wrote:?}"
+        );
+        let met = run(&mut nodes, &barrier());
+        let protect = |what| format!("Protect({PAGE}, {what})");
+        let resume = "Resume(ThreadId(0))".to_owned();
+        assert_eq!(met[0], [protect("None"), resume.clone()]);
+        let closed = protect("Read");
+        let dropped = "DropTwin(PageId(0))".to_owned();
+        let own = [closed, dropped, protect("ReadWrite"), resume.clone()];
+        assert_eq!(met[1], own);
+        // Whatever it writes now, nobody is told.
+        let met = run(&mut nodes, &barrier());
+        assert_eq!(met, [0, 1].map(|_| vec![resume.clone()]));
+        let read = run(&mut nodes, &[fault(0, Access::Read)]);
+        assert_eq!(read[1], [protect("Read")]);
+        assert_eq!(read[0][1..], [protect("Read"), resume]);
+    }
+
+    #[test]
+    fn what_both_write_is_nobodys() {
+        let mut nodes = cluster();
+        run(&mut nodes, &[fault(1, Access::Write)]);
+        run(&mut nodes, &[fault(0, Access::Write)]);
+        let met = run(&mut nodes, &barrier());
+        let none = format!("Protect({PAGE}, None)");
+        assert!(met.iter().all(|done| done.contains(&none)), "{met:?}");
+        let read = run(&mut nodes, &[fault(0, Access::Read)]);
+        assert!(
+            read[0].iter().any(|done| done.starts_with("Apply")),
+            "{read:?}"
+        );
     }
 }

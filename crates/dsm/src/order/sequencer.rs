@@ -311,3 +311,32 @@ impl Sequencer {
         self.told.fill(0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PageSet;
+
+    #[test]
+    fn a_log_that_was_cut_says_so_until_the_next_epoch() {
+        let mut sequencer = Sequencer::new(2);
+        let mut sent = 0;
+        for interval in 1..=u32::try_from(LOG_MAX).unwrap() {
+            assert!(!sequencer.is_cut());
+            let notice = Notice {
+                writer: NodeId(1),
+                interval: Interval(interval),
+                pages: PageSet::default(),
+                foreseen: false,
+                late: false,
+            };
+            let told =
+                sequencer.exchange(NodeId(1), Request::Publish, Some(notice), |_, _| sent += 1);
+            told.unwrap();
+        }
+        assert!(sequencer.is_cut());
+        assert_eq!(sent, 2);
+        sequencer.end_epoch(1, &Seen::nothing(2));
+        assert!(!sequencer.is_cut());
+    }
+}
