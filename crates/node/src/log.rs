@@ -261,6 +261,7 @@ impl Log<'_> {
             interval: Interval((version >> 32) as u32),
             pages,
             foreseen: false,
+            late: false,
         };
         Some((notice, HEAD + count))
     }
@@ -283,6 +284,7 @@ mod tests {
             interval: Interval(interval),
             pages: pages.iter().copied().map(PageId).collect(),
             foreseen: false,
+            late: false,
         }
     }
 
