@@ -330,8 +330,7 @@ mod tests {
                 foreseen: false,
                 late: false,
             };
-            let told =
-                sequencer.exchange(NodeId(1), Request::Publish, Some(notice), |_, _| sent += 1);
+            let told = sequencer.exchange(NodeId(1), Request::Publish, Some(notice), |_| sent += 1);
             told.unwrap();
         }
         assert!(sequencer.is_cut());
