@@ -15,6 +15,11 @@ use std::ops::Range;
 const BLOCK_BYTES: usize = 64;
 /// Bytes of a mask.
 const MASK_BYTES: usize = size_of::<u64>();
+/// Bytes that are compared and copied at once.
+const WORD_BYTES: usize = size_of::<u64>();
+
+/// A block.
+type Words = [u64; BLOCK_BYTES / WORD_BYTES];
 
 /// The content of one page.
 pub type PageBytes = [u8; PAGE_BYTES];
@@ -50,33 +55,16 @@ impl Diff {
     /// The bytes of `page` that differ from `twin`, its content before.
     #[must_use]
     pub fn between(twin: &PageBytes, page: &PageBytes) -> Self {
-        let mut bytes = Vec::with_capacity(4 * BLOCK_BYTES);
-        Self::append_between(twin, page, &mut bytes);
-        Self(bytes.into_boxed_slice())
+        let mut room = [0; Self::BYTES_MAX + WORD_BYTES];
+        let length = encode(twin, page, &mut room);
+        Self(room[..length].into())
     }
 
     /// Appends the diff between `twin` and `page` to `bytes`, as it travels.
     pub fn append_between(twin: &PageBytes, page: &PageBytes, bytes: &mut Vec<u8>) {
-        let start = bytes.len();
-        bytes.extend_from_slice(&[0; MASK_BYTES]);
-        let mut blocks = 0_u64;
-        let (before, _) = twin.as_chunks::<BLOCK_BYTES>();
-        let (after, _) = page.as_chunks::<BLOCK_BYTES>();
-        for (index, (before, after)) in before.iter().zip(after).enumerate() {
-            // The common case, and one that compiles to a few vector compares.
-            if before == after {
-                continue;
-            }
-            blocks |= 1 << index;
-            let mask = changed(before, after);
-            bytes.extend_from_slice(&mask.to_le_bytes());
-            if mask == u64::MAX {
-                bytes.extend_from_slice(after);
-            } else {
-                bytes.extend(ones(mask).map(|byte| after[byte]));
-            }
-        }
-        bytes[start..start + MASK_BYTES].copy_from_slice(&blocks.to_le_bytes());
+        let mut room = [0; Self::BYTES_MAX + WORD_BYTES];
+        let length = encode(twin, page, &mut room);
+        bytes.extend_from_slice(&room[..length]);
     }
 
     /// Whether bytes that came from another node are a diff.
@@ -151,24 +139,62 @@ impl<T: AsRef<[u8]>> Diff<T> {
     }
 }
 
-/// One bit per byte that differs.
-fn changed(before: &[u8; BLOCK_BYTES], after: &[u8; BLOCK_BYTES]) -> u64 {
-    let (before, _) = before.as_chunks::<8>();
-    let (after, _) = after.as_chunks::<8>();
-    let words = before.iter().zip(after).enumerate();
-    words.fold(0, |mask, (index, (before, after))| {
-        let differs = u64::from_le_bytes(*before) ^ u64::from_le_bytes(*after);
-        mask | nonzero_bytes(differs) << (8 * index)
-    })
+/// Writes a diff to the beginning of `room`; its length.
+fn encode(
+    twin: &PageBytes,
+    page: &PageBytes,
+    room: &mut [u8; Diff::BYTES_MAX + WORD_BYTES],
+) -> usize {
+    let (mut blocks, mut at) = (0_u64, MASK_BYTES);
+    let (before, _) = twin.as_chunks::<BLOCK_BYTES>();
+    let (after, _) = page.as_chunks::<BLOCK_BYTES>();
+    for (index, (before, after)) in before.iter().zip(after).enumerate() {
+        let (before, after) = (words(before), words(after));
+        let differs: Words = std::array::from_fn(|i| before[i] ^ after[i]);
+        // The common case, and one that compiles to a few vector instructions.
+        if differs.iter().fold(0, |all, word| all | word) == 0 {
+            continue;
+        }
+        blocks |= 1 << index;
+        let masks = differs.map(nonzero_bytes);
+        room[at..at + MASK_BYTES].copy_from_slice(&masks);
+        at += MASK_BYTES;
+        for (word, mask) in after.into_iter().zip(masks) {
+            at += pack(word, mask, &mut room[at..]);
+        }
+    }
+    room[..MASK_BYTES].copy_from_slice(&blocks.to_le_bytes());
+    at
+}
+
+fn words(block: &[u8; BLOCK_BYTES]) -> Words {
+    let (words, _) = block.as_chunks::<WORD_BYTES>();
+    std::array::from_fn(|index| u64::from_le_bytes(words[index]))
+}
+
+/// Writes the bytes of `word` that `mask` names to the beginning of `room`; how many.
+/// What follows them is written as well, and to be written again.
+#[inline]
+fn pack(word: u64, mut mask: u8, room: &mut [u8]) -> usize {
+    let mut at = 0;
+    while mask != 0 {
+        let gap = mask.trailing_zeros();
+        let run = (mask >> gap).trailing_ones();
+        room[at..at + WORD_BYTES].copy_from_slice(&(word >> (8 * gap)).to_le_bytes());
+        at += run as usize;
+        // Adding one to a run's lowest bit clears it and sets the one behind it.
+        mask &= mask.wrapping_add(1 << gap);
+    }
+    at
 }
 
 /// Bit `i` says whether byte `i` of `word` is not zero.
-fn nonzero_bytes(word: u64) -> u64 {
+fn nonzero_bytes(word: u64) -> u8 {
     const LOW_BITS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     // The sum carries into a byte's top bit if any of its low bits is set.
     let tops = (((word & LOW_BITS) + LOW_BITS) | word) & !LOW_BITS;
     // The product moves the top bit of byte i to bit 56 + i.
-    (tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    ((tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 
 /// Positions of the bits that are set, ascending.

@@ -82,7 +82,9 @@ pub(crate) trait Engine: Send {
 /// Content as it arrived.
 #[derive(Clone, Debug)]
 pub(crate) enum Blob {
-    /// A whole page or a diff.
+    /// A whole page, or as many bytes of another kind.
+    Page(Box<PageBytes>),
+    /// A diff.
     Bytes(Box<[u8]>),
     /// A page that has been taken into its place already.
     Here,
@@ -91,6 +93,7 @@ pub(crate) enum Blob {
 impl Blob {
     fn bytes(self) -> Result<Box<[u8]>, Trouble> {
         match self {
+            Self::Page(bytes) => Ok(bytes),
             Self::Bytes(bytes) => Ok(bytes),
             Self::Here => Err(Trouble::Action("a page in place of a diff")),
         }
@@ -338,19 +341,15 @@ impl<P: Protocol<Blob>> Driver<P> {
                 }
                 Action::Install(page, content) => {
                     tally.add(DsmCount::PagesFetched, 1);
-                    if let Blob::Bytes(content) = content {
-                        put(hands, page, 0, &content)?;
+                    if let Some(content) = install(hands, page, content)? {
+                        self.keep(content);
                     }
                 }
                 Action::InstallTwinned(page, content) => {
                     tally.add(DsmCount::PagesFetched, 1);
-                    match content {
-                        Blob::Here => self.twin(hands, page)?,
-                        Blob::Bytes(content) => {
-                            put(hands, page, 0, &content)?;
-                            let twin = content.try_into();
-                            let twin =
-                                twin.map_err(|_| Trouble::Action("a page of another size"))?;
+                    match install(hands, page, content)? {
+                        None => self.twin(hands, page)?,
+                        Some(twin) => {
                             self.twins.insert(page, twin);
                         }
                     }
@@ -555,7 +554,15 @@ where
 
     fn message(&mut self, hands: &Hands, from: NodeId, bytes: &[u8]) -> Result<(), Trouble> {
         let message = P::decode(bytes, |range| {
-            Blob::Bytes(bytes.get(range).unwrap_or_default().into())
+            let content = bytes.get(range).unwrap_or_default();
+            match <&PageBytes>::try_from(content) {
+                Ok(content) => {
+                    let mut page = self.page();
+                    *page = *content;
+                    Blob::Page(page)
+                }
+                Err(_) => Blob::Bytes(content.into()),
+            }
         });
         let message = message.map_err(|what| Trouble::Garbage { from, what })?;
         let mut tally = Tally::default();
@@ -569,11 +576,16 @@ where
     }
 }
 
-fn put(hands: &Hands, page: PageId, offset: usize, bytes: &[u8]) -> Result<(), Trouble> {
-    hands
-        .pages
-        .write(page, offset, bytes)
-        .map_err(Trouble::Permit)
+/// Puts a page into its place, where it may be already; what has come, if not.
+fn install(hands: &Hands, page: PageId, content: Blob) -> Result<Option<Box<PageBytes>>, Trouble> {
+    let content = match content {
+        Blob::Here => return Ok(None),
+        Blob::Page(content) => content,
+        Blob::Bytes(_) => return Err(Trouble::Action("a page of another size")),
+    };
+    let put = hands.pages.write(page, 0, content.as_slice());
+    put.map_err(Trouble::Permit)?;
+    Ok(Some(content))
 }
 
 /// Lets a thread of this node go on.

@@ -337,6 +337,7 @@ impl Pages {
         unsafe { self.alias.as_ptr().add(page.0 as usize * PAGE_BYTES) }
     }
 
+    #[inline]
     fn check(&self, page: PageId, offset: usize, length: usize) -> io::Result<()> {
         let inside = page.0 < self.count && offset <= PAGE_BYTES && length <= PAGE_BYTES - offset;
         inside
@@ -392,12 +393,17 @@ impl Pages {
     ///
     /// # Errors
     /// If they do not fit into a page.
+    #[inline]
     pub fn write(&self, page: PageId, offset: usize, bytes: &[u8]) -> io::Result<()> {
         self.check(page, offset, bytes.len())?;
         // SAFETY: inside one page of the alias, which `bytes` is no part of.
         unsafe {
             let target = self.alias_of(page).add(offset);
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
+            match <[u8; size_of::<u64>()]>::try_from(bytes) {
+                // What changed is words more often than not: these need no call.
+                Ok(word) => target.cast::<[u8; size_of::<u64>()]>().write(word),
+                Err(_) => std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()),
+            }
         }
         Ok(())
     }
