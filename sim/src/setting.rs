@@ -62,7 +62,11 @@ pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -
 
 /// The homeless protocol in any of its configurations that the program may rely
 /// on.
-pub fn random_homeless(program: &Program, random: &mut impl Rng) -> homeless::Config {
+pub fn random_homeless(
+    program: &Program,
+    network: Network,
+    random: &mut impl Rng,
+) -> homeless::Config {
     let nodes = program.nodes();
     homeless::Config {
         nodes,
@@ -73,6 +77,7 @@ pub fn random_homeless(program: &Program, random: &mut impl Rng) -> homeless::Co
         },
         loads_acquire: program.relies_on_loads() || random.random(),
         sole_writers: random.random(),
+        direct: network.direct,
         prefetch: random.random_range(0..5),
         fan_in: random.random_range(1..=3),
     }

@@ -74,7 +74,7 @@ fn home_based() {
 
 #[test]
 fn homeless() {
-    let config = |program: &Program, _, random: &mut StdRng| random_homeless(program, random);
+    let config = random_homeless;
     dies(config, |me, config| {
         Homeless::new(me, config.clone()).unwrap()
     });

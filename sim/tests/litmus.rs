@@ -303,7 +303,7 @@ fn run_under(
             start(program, home, network, random)
         }
         Under::Homeless | Under::HomelessRelaxed => {
-            let mut config = random_homeless(program, random);
+            let mut config = random_homeless(program, network, random);
             config.loads_acquire = under == Under::Homeless;
             let homeless = |me| Homeless::new(me, config.clone()).unwrap();
             start(program, homeless, network, random)

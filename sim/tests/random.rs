@@ -79,7 +79,7 @@ fn home_based_watching_all() {
 
 #[test]
 fn homeless() {
-    let config = |program: &Program, _, random: &mut StdRng| random_homeless(program, random);
+    let config = random_homeless;
     for own_threads in [false, true] {
         all_seeds(own_threads, config, |me, config| {
             Homeless::new(me, config.clone()).unwrap()
@@ -152,7 +152,7 @@ fn both_protocols_leave_the_same_bytes() {
             network.images = true;
             network.trace = std::env::var_os("FATHOMP_SIM_TRACE").is_some();
             let run = if homeless {
-                let config = random_homeless(&program, &mut random);
+                let config = random_homeless(&program, network, &mut random);
                 let protocol = |me| Homeless::new(me, config.clone()).unwrap();
                 run(&program, protocol, network, &mut random)
             } else {

@@ -369,7 +369,7 @@ pub trait Protocol<B> {
     }
 
     /// What a message tells, if it need not be sent.
-    fn told(_message: &Self::Outgoing) -> Option<Told<'_>> {
+    fn told<'a>(&self, _message: &'a Self::Outgoing) -> Option<Told<'a>> {
         None
     }
 

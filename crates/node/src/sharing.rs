@@ -85,11 +85,11 @@ impl Sharing {
         self.races
     }
 
-    /// Whether nodes may take pages out of each other's memory: not where messages
-    /// and faults are counted or watched.
+    /// Whether nodes may reach each other's memory: not where messages and faults are
+    /// counted or watched.
     pub(crate) fn may_be_direct(self) -> bool {
         let watched = self.races || env::var_os(ACCESSES_VARIABLE).is_some();
-        self.protocol == Protocol::Home && !self.plain && !watched
+        !self.plain && !watched
     }
 
     /// Starts the protocol at node `me`.
@@ -126,7 +126,11 @@ impl Sharing {
                 Box::new(Driver::start(home, hands, watch)?)
             }
             Protocol::Homeless(mib) => {
-                let config = homeless::Config::usual(nodes, areas, mib, plain, loads_acquire);
+                let usual = homeless::Config::usual(nodes, areas, mib, plain, loads_acquire);
+                let config = homeless::Config {
+                    direct: hands.window.is_some(),
+                    ..usual
+                };
                 Box::new(Driver::start(Homeless::new(me, config)?, hands, watch)?)
             }
         })

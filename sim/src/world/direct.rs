@@ -23,7 +23,7 @@ impl<P: Protocol<Blob>> World<P> {
         if !self.network.direct {
             return None;
         }
-        if let Some(told) = P::told(message) {
+        if let Some(told) = self.nodes[node].protocol.told(message) {
             // Once a log is closed it stays so until the next epoch.
             return self.tell(node, told, random).map(Ok);
         }

@@ -342,6 +342,7 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 diffs_max,
                 loads_acquire: program.relies_on_loads || diffs_max > 0,
                 sole_writers,
+                direct: diffs_max == 0,
                 prefetch: if sole_writers { 2 } else { 0 },
                 fan_in: if number == 0 { 1 } else { 2 },
             });

@@ -87,7 +87,7 @@ pub(crate) fn without_message<P: Protocol<Small>>(
     to: NodeId,
     message: &P::Outgoing,
 ) -> Option<Result<Vec<Input<P::Incoming>>, Nonsense>> {
-    if let Some(told) = P::told(message) {
+    if let Some(told) = state.nodes[number].protocol.told(message) {
         return tell::<P>(state, number, told).map(Ok);
     }
     match P::brought(message) {

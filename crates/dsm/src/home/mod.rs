@@ -462,7 +462,7 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         }
     }
 
-    fn told(message: &Message<Content>) -> Option<Told<'_>> {
+    fn told<'a>(&self, message: &'a Message<Content>) -> Option<Told<'a>> {
         match message {
             Message::Control(control) => control.told(),
             _ => None,

@@ -13,14 +13,14 @@ mod write;
 pub use message::Message;
 
 use crate::area::{Layout, Place};
-use crate::order::{IfLate, News, Order, Request, Version, When, peer};
+use crate::order::{Control, IfLate, News, Order, Request, Version, When, peer};
 use crate::prefetch::Streams;
 use crate::stretches::Stretches;
 use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
-    Access, Action, Area, AreaError, Content, Diff, Input, Interval, Notice, Operation, Protection,
-    Protocol, Seen, Violation,
+    Access, Action, Area, AreaError, Carried, Content, Diff, Input, Interval, Notice, Operation,
+    Protection, Protocol, Seen, Sequenced, Told, Violation,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fetch::Pending;
@@ -47,6 +47,9 @@ pub struct Config {
     /// Whether a page that one node alone wrote between two barriers is that node's
     /// own from the second on.
     pub sole_writers: bool,
+    /// Whether nodes can reach a log of intervals, and locks, without messages. If
+    /// `loads_acquire` is set they must not.
+    pub direct: bool,
     /// Most whole pages that a fault fetches; with 0 or 1 never more than the page
     /// that is missing.
     pub prefetch: u32,
@@ -78,6 +81,7 @@ impl Config {
             diffs_max: u32::try_from(diffs).unwrap_or(u32::MAX),
             loads_acquire,
             sole_writers: !plain,
+            direct: false,
             prefetch: if plain { 0 } else { PREFETCH },
             fan_in: FAN_IN,
         }
@@ -183,6 +187,9 @@ impl<B: Clone> Homeless<B> {
         let layout = Layout::new(config.nodes, &config.areas)?;
         let mut order = Order::new(me, config.nodes, layout.pages(), config.fan_in, true);
         order.tells_all = config.sole_writers;
+        if config.direct && !config.loads_acquire {
+            order.share_memory();
+        }
         Ok(Self {
             me,
             told: Seen::nothing(config.nodes),
@@ -360,8 +367,41 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
         }
     }
 
+    fn carries(message: &Message<Content>) -> Option<Carried> {
+        match message {
+            Message::Control(control) => control.carries(),
+            _ => None,
+        }
+    }
+
     fn can_wait(message: &Message<Content>) -> bool {
         matches!(message, Message::Control(control) if control.can_wait())
+    }
+
+    fn told<'a>(&self, message: &'a Message<Content>) -> Option<Told<'a>> {
+        match message {
+            // At a barrier the sequencer has perhaps read that log to its end, and has to
+            // hear of what threads write that take no part in it.
+            Message::Control(control) if !self.order.is_at_barrier() => control.told(),
+            _ => None,
+        }
+    }
+
+    fn learned(
+        epoch: u32,
+        thread: ThreadId,
+        notices: Option<Vec<Notice>>,
+    ) -> Option<(NodeId, Message<B>)> {
+        let (from, answer) = Control::learned(epoch, thread, notices);
+        Some((from, Message::Control(answer)))
+    }
+
+    fn flushes(epoch: u32, thread: ThreadId) -> Option<Message<Content>> {
+        Some(Message::Control(Control::flushes(epoch, thread)))
+    }
+
+    fn sequenced(&self) -> Option<Sequenced<'_>> {
+        self.order.sequenced()
     }
 
     fn wants_writes(&self, _: &Input<Message<B>>) -> bool {

@@ -59,7 +59,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         let Some(window) = hands.window else {
             return Some(message);
         };
-        if let Some(told) = P::told(&message) {
+        if let Some(told) = self.protocol.told(&message) {
             let epoch = told.epoch;
             let (thread, notices) = match window.tell(told, &self.underway, || goes_on(hands)) {
                 Answer::Send => return Some(message),
