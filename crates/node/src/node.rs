@@ -28,7 +28,7 @@ use fathomp_sys::cluster::process::{self, Ended};
 use fathomp_sys::cluster::thread::Stacks;
 use fathomp_sys::cluster::{deferral, image};
 use fathomp_transport::local::{Awaited, Emulation};
-use fathomp_transport::{Abort, Polling, Role, Spin, Transport, Wake};
+use fathomp_transport::{Abort, Polling, Role, SendError, Spin, Transport, Wake};
 use std::io::{self, Write as _};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -253,6 +253,8 @@ impl Node {
         match result {
             Ok(value) => value,
             Err(trouble @ Trouble::Garbage { from, .. }) => self.fail(from, &trouble.to_string()),
+            // Noticed by a thread that was not looking for it.
+            Err(Trouble::Send(SendError::Lost(node))) => self.mourn(node),
             Err(trouble) => self.fail(self.me(), &trouble.to_string()),
         }
     }
