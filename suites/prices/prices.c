@@ -20,7 +20,7 @@
 
 #define ALL_BYTES 0x0101010101010101 /* added to a word, it changes every byte */
 #define ROUNDS_MIN 3
-#define SAMPLES_MAX 6 /* a thread's kinds of samples */
+#define SAMPLES_MAX 10 /* a thread's kinds of samples */
 #define WRONG_USAGE 2
 
 static volatile uint64_t *shared;
@@ -147,18 +147,18 @@ static long faults(void)
     return wrong;
 }
 
-/* Pages that follow each other are fetched together; of these every second one is
- * used. */
-static void write_apart(volatile uint64_t *pages, uint64_t value)
+/* Pages that follow each other are fetched together, and told of together; of these
+ * every second one is used. */
+static void write_apart(volatile uint64_t *pages, size_t size, uint64_t value)
 {
-    for (size_t at = 0; at < 2 * words; at += 2 * PAGE_WORDS)
+    for (size_t at = 0; at < size; at += 2 * PAGE_WORDS)
         pages[at] = value;
 }
 
-static double time_read_apart(volatile uint64_t *pages, uint64_t value, long *wrong)
+static double time_read_apart(volatile uint64_t *pages, size_t size, uint64_t value, long *wrong)
 {
     double start = wall_ns();
-    for (size_t at = 0; at < 2 * words; at += 2 * PAGE_WORDS)
+    for (size_t at = 0; at < size; at += 2 * PAGE_WORDS)
         *wrong += pages[at] != value;
     return wall_ns() - start;
 }
@@ -187,14 +187,14 @@ static long writes(void)
                 double bare = time_write(private, words, value);
                 own.kind[EXCLUSIVE][round] = time_write(alone, words, value) - bare;
                 own.kind[REWRITE][round] = time_write(shared, words, value) - bare;
-                write_apart(apart, value);
+                write_apart(apart, 2 * words, value);
             }
 #pragma omp barrier
             if (me == 1) {
                 double bare = time_read(private, words, &sum);
                 own.kind[AHEAD][round] = time_read(shared, words, &sum) - bare;
                 wrong += sum != value * (words / 2);
-                own.kind[APART][round] = time_read_apart(apart, value, &wrong);
+                own.kind[APART][round] = time_read_apart(apart, 2 * words, value, &wrong);
             }
         }
         if (me == 0) {
@@ -207,7 +207,7 @@ static long writes(void)
     return wrong;
 }
 
-enum { REGION, BARRIER, LOCK, FLUSH, EXCHANGE };
+enum { REGION, BARRIER, LOCK, FLUSH, UPDATE, LONE_UPDATE, EXCHANGE, CROWD_FETCH, CROWD_DIFF, NOTICE };
 
 static double time_regions(long reps)
 {
@@ -255,11 +255,73 @@ static double time_exchange(volatile uint64_t **slices, uint64_t value, long *wr
     return (others_ns - own_ns) / (double)(words / PAGE_WORDS);
 }
 
+/* The same if each adds to what the one before has added to. */
+static double time_updates(omp_lock_t *lock, volatile uint64_t *sum, long reps)
+{
+    double start = wall_ns();
+    for (long r = 0; r < reps; r++) {
+        omp_set_lock(lock);
+        *sum += 1;
+        omp_unset_lock(lock);
+    }
+#pragma omp barrier
+    return (wall_ns() - start) / omp_get_num_threads();
+}
+
+/* The same by the last thread alone, while all others wait at the barrier. */
+static double time_lone_updates(omp_lock_t *lock, volatile uint64_t *sum, long reps)
+{
+    int last = omp_get_thread_num() == omp_get_num_threads() - 1;
+    double start = wall_ns();
+    for (long r = 0; last && r < reps; r++) {
+        omp_set_lock(lock);
+        *sum += 1;
+        omp_unset_lock(lock);
+    }
+    double time = wall_ns() - start;
+#pragma omp barrier
+    return time;
+}
+
+/* Words that hold so many pages with one between them that is not used. */
+static size_t words_apart(long pages)
+{
+    return 2 * (size_t)pages * PAGE_WORDS;
+}
+
+/* Thread 0 changes pages of its own node of which another thread each has a copy; a
+ * barrier tells them so. Then all others, at once, read their pages again, and change a
+ * word of each. */
+static void time_crowd(volatile uint64_t *pages, long reps, uint64_t value, const struct own *own,
+                       long round, long *wrong)
+{
+    int me = omp_get_thread_num(), team = omp_get_num_threads();
+    size_t size = words_apart(reps), others = size * (size_t)(team - 1);
+    if (me == 0)
+        write_apart(pages, others, value);
+    double full = time_meeting();
+    own->kind[NOTICE][round] = (full - time_meeting()) / (double)(reps * (team - 1));
+    if (me > 0) {
+        volatile uint64_t *mine = pages + size * (size_t)(me - 1);
+        double fetch = time_read_apart(mine, size, value, wrong);
+        fetch -= time_read_apart(mine, size, value, wrong);
+        own->kind[CROWD_FETCH][round] = fetch / (double)reps;
+        write_apart(mine, size, value + ALL_BYTES);
+    }
+    full = time_meeting();
+    own->kind[CROWD_DIFF][round] = (full - time_meeting()) / (double)reps;
+    if (me == 0)
+        time_read_apart(pages, others, value + ALL_BYTES, wrong);
+#pragma omp barrier
+}
+
 static long sync(long reps)
 {
     static omp_lock_t lock;
     static volatile uint64_t **slices;
     long wrong = 0;
+    volatile uint64_t *crowded = zeroed_pages(words_apart(reps) * (size_t)omp_get_max_threads());
+    volatile uint64_t *sum = zeroed_pages(PAGE_WORDS);
     slices = calloc((size_t)omp_get_max_threads(), sizeof *slices);
     omp_init_lock(&lock);
     double began_ns = wall_ns();
@@ -283,15 +345,21 @@ static long sync(long reps)
             own.kind[BARRIER][round] = wall_ns() - start;
             own.kind[LOCK][round] = time_locks(&lock, reps);
             own.kind[FLUSH][round] = time_flushes(reps);
+            own.kind[UPDATE][round] = time_updates(&lock, sum, reps);
+            own.kind[LONE_UPDATE][round] = time_lone_updates(&lock, sum, reps);
             own.kind[EXCHANGE][round] =
                 time_exchange(slices, ALL_BYTES * (uint64_t)(round + 1), &wrong);
+            time_crowd(crowded, reps, ALL_BYTES * (uint64_t)(2 * round + 1), &own, round, &wrong);
         }
         if (last) {
             done = round - 1;
-            keep(&own, BARRIER, EXCHANGE, done);
+            keep(&own, BARRIER, CROWD_DIFF, done);
+            wrong += *sum != (uint64_t)(round * reps * (omp_get_num_threads() + 1));
+        } else if (me == 0) {
+            keep(&own, NOTICE, NOTICE, round - 1);
         }
     }
-    for (int kind = REGION; kind <= FLUSH; kind++)
+    for (int kind = REGION; kind <= LONE_UPDATE; kind++)
         for (long r = 0; r < done; r++)
             samples[kind][r] /= (double)reps;
     return wrong;
@@ -352,7 +420,12 @@ int main(int argc, char **argv)
         json_array("barrier_ns", samples[BARRIER], done);
         json_array("lock_ns", samples[LOCK], done);
         json_array("flush_ns", samples[FLUSH], done);
+        json_array("update_ns", samples[UPDATE], done);
+        json_array("lone_update_ns", samples[LONE_UPDATE], done);
         json_array("exchange_ns", samples[EXCHANGE], done);
+        json_array("crowd_fetch_ns", samples[CROWD_FETCH], done);
+        json_array("crowd_diff_ns", samples[CROWD_DIFF], done);
+        json_array("notice_ns", samples[NOTICE], done);
     }
     printf("}\n");
     return 0;

@@ -68,8 +68,18 @@ pub struct Sync {
     pub lock_ns: Vec<f64>,
     /// Flushes of nothing, by all threads at once.
     pub flush_ns: Vec<f64>,
+    /// The same as for the lock if each also adds to a number that all share.
+    pub update_ns: Vec<f64>,
+    /// The same by one thread that nobody else is in the way of.
+    pub lone_update_ns: Vec<f64>,
     /// A page fetched from a node that fetches too, as all do.
     pub exchange_ns: Vec<f64>,
+    /// A page fetched from the one node from which all others fetch.
+    pub crowd_fetch_ns: Vec<f64>,
+    /// What a barrier takes longer for each diff of a word that all others send there.
+    pub crowd_diff_ns: Vec<f64>,
+    /// What a barrier takes longer for each page that others are told of.
+    pub notice_ns: Vec<f64>,
 }
 
 /// No answer from the program.
@@ -268,8 +278,22 @@ mod tests {
         }
         let sync = sync(&mut program(), effort).unwrap();
         assert_eq!((sync.threads, sync.wrong), (3, 0));
-        assert_eq!(sync.exchange_ns.len(), 5);
-        for samples in [sync.region_ns, sync.barrier_ns, sync.lock_ns, sync.flush_ns] {
+        for samples in [
+            sync.exchange_ns,
+            sync.crowd_fetch_ns,
+            sync.crowd_diff_ns,
+            sync.notice_ns,
+        ] {
+            assert_eq!(samples.len(), 5);
+        }
+        for samples in [
+            sync.region_ns,
+            sync.barrier_ns,
+            sync.lock_ns,
+            sync.update_ns,
+            sync.lone_update_ns,
+            sync.flush_ns,
+        ] {
             assert!(samples.len() == 5 && samples.iter().all(|time| *time > 0.0));
         }
     }

@@ -414,8 +414,14 @@ fn published(
         });
         let with = |threads| middle.iter().find(|one| threads_of(one) == threads);
         let ours = with(run.threads).zip(with(1)).and_then(|(one, alone)| {
+            let others: Vec<&Analysis> = middle
+                .iter()
+                .copied()
+                .filter(|other| other.program.nodes > 1 && threads_of(other) != run.threads)
+                .collect();
             let beside = Beside {
                 alone,
+                others: &others,
                 processors: Some(runs.processors())
                     .filter(|known| *known > 0 && !one.program.emulated_time),
                 cluster: priced.cluster,

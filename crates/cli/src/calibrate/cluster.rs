@@ -11,8 +11,8 @@ use crate::launch::{library, variables};
 use fathomp_bench::compiler::Compiler;
 use fathomp_bench::prices::{self, Effort, Estimate, Faults, PricesError, Sync};
 use fathomp_predict::sdp::{
-    self, CLUSTER_SCHEMA, CLUSTER_VERSION, DiffPrice, Ends, HomePrices, HomelessPrices, Measured,
-    Network, Priced, Synchronisation,
+    self, CLUSTER_SCHEMA, CLUSTER_VERSION, Crowd, DiffPrice, Ends, HomePrices, HomelessPrices,
+    Measured, Network, Priced, Synchronisation,
 };
 use fathomp_runtime::Unpacked;
 use fathomp_toolchain::CompilerError;
@@ -192,11 +192,16 @@ fn price<T>(
     what: &'static str,
     samples_ns: impl Fn(&T) -> &[f64],
 ) -> Result<Priced, ClusterError> {
+    let price = difference(runs, samples_ns).filter(|price| price.median > 0.0);
+    price.ok_or(ClusterError::Drowned(what))
+}
+
+/// The same of what may be too little to be told from nothing; none without samples.
+fn difference<T>(runs: &[T], samples_ns: impl Fn(&T) -> &[f64]) -> Option<Priced> {
     let in_us = |run: &T| samples_ns(run).iter().map(|ns| ns * 1e-3).collect();
     let processes: Vec<Vec<f64>> = runs.iter().map(in_us).collect();
-    let price = Estimate::of(&processes).filter(|price| price.value > 0.0);
-    let price = price.ok_or(ClusterError::Drowned(what))?;
-    Ok(Priced {
+    let price = Estimate::of(&processes)?;
+    Some(Priced {
         median: price.value,
         interval: [price.interval.low, price.interval.high],
     })
@@ -210,7 +215,23 @@ fn row(nodes: u16, runs: &[Sync]) -> Result<Synchronisation, ClusterError> {
         lock_us: price(runs, "the time of a lock", |run| &run.lock_ns)?,
         flush_us: price(runs, "the time of a flush", |run| &run.flush_ns)?,
         exchange_us: price(runs, "an exchange of pages", |run| &run.exchange_ns)?,
+        crowd: crowd(runs)?,
     })
+}
+
+fn crowd(runs: &[Sync]) -> Result<Option<Crowd>, ClusterError> {
+    let diff_us = difference(runs, |run| &run.crowd_diff_ns);
+    let notice_us = difference(runs, |run| &run.notice_ns);
+    let Some((diff_us, notice_us)) = diff_us.zip(notice_us) else {
+        return Ok(None);
+    };
+    Ok(Some(Crowd {
+        update_us: price(runs, "the time of an update", |run| &run.update_ns)?,
+        lone_update_us: price(runs, "the time of a lone update", |run| &run.lone_update_ns)?,
+        fetch_us: price(runs, "a fetch among many", |run| &run.crowd_fetch_ns)?,
+        diff_us,
+        notice_us,
+    }))
 }
 
 /// Prices of a protocol.

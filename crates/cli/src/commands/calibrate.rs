@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::voice::Voice;
 use crate::{calibrate, host, output};
 use fathomp_predict::machine::Machine;
-use fathomp_predict::sdp::{Cluster, Ends};
+use fathomp_predict::sdp::{Cluster, Crowd, Ends, Priced, Synchronisation};
 use std::fmt::Write as _;
 
 pub(super) fn calibrate(plan: &Calibrate, voice: Voice) -> Outcome {
@@ -161,24 +161,43 @@ fn prices(cluster: &Cluster) -> Result<String, std::fmt::Error> {
     }
     writeln!(
         text,
-        "\n{:>7} {:>12} {:>10} {:>10} {:>8} {:>10}",
-        "nodes", "region", "barrier", "lock", "flush", "exchange"
+        "\n{:>7} {:>8} {:>8} {:>7} {:>7} {:>7} {:>7} {:>10} {:>10} {:>7} {:>7}",
+        "nodes",
+        "region",
+        "barrier",
+        "lock",
+        "update",
+        "alone",
+        "flush",
+        "exchange",
+        "one home",
+        "diff",
+        "notice"
     )?;
     writeln!(
         text,
-        "{:>7} {:>12} {:>10} {:>10} {:>8} {:>10}",
-        "", "us", "us", "us", "us", "us a page"
+        "{:>7} {:>8} {:>8} {:>7} {:>7} {:>7} {:>7} {:>10} {:>10} {:>7} {:>7}",
+        "", "us", "us", "us", "us", "us", "us", "us a page", "us a page", "us", "us"
     )?;
+    let crowd = |row: &Synchronisation, price: fn(&Crowd) -> Priced| match &row.crowd {
+        Some(crowd) => format!("{:.1}", price(crowd).median),
+        None => "-".to_owned(),
+    };
     for row in &measured.synchronisation {
         writeln!(
             text,
-            "{:>7} {:>12.1} {:>10.1} {:>10.1} {:>8.1} {:>10.1}",
+            "{:>7} {:>8.1} {:>8.1} {:>7.1} {:>7} {:>7} {:>7.1} {:>10.1} {:>10} {:>7} {:>7}",
             row.nodes,
             row.region_us.median,
             row.barrier_us.median,
             row.lock_us.median,
+            crowd(row, |crowd| crowd.update_us),
+            crowd(row, |crowd| crowd.lone_update_us),
             row.flush_us.median,
-            row.exchange_us.median
+            row.exchange_us.median,
+            crowd(row, |crowd| crowd.fetch_us),
+            crowd(row, |crowd| crowd.diff_us),
+            crowd(row, |crowd| crowd.notice_us)
         )?;
     }
     Ok(text)

@@ -44,6 +44,28 @@ pub struct Synchronisation {
     pub flush_us: Priced,
     /// A page fetched while all nodes fetch from one another.
     pub exchange_us: Priced,
+    /// What was measured of many at one place; not by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crowd: Option<Crowd>,
+}
+
+/// What it costs that all nodes want something of one, and what goes with
+/// synchronisation if something was written before. Differences, which may come out as
+/// nothing or less where they are small.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Crowd {
+    /// From one grant of a lock to the next if each holder adds to one number.
+    pub update_us: Priced,
+    /// The same if nobody else wants the lock, from asking for it to having given it back.
+    pub lone_update_us: Priced,
+    /// A page fetched while all nodes but its home fetch from there.
+    pub fetch_us: Priced,
+    /// What a barrier takes longer for each diff of a word, of each of all nodes but the
+    /// home.
+    pub diff_us: Priced,
+    /// What a barrier takes longer for each page that others are told of.
+    pub notice_us: Priced,
 }
 
 /// A median and its interval.
@@ -75,6 +97,23 @@ impl Measured {
                 ),
             ]
         });
-        network.chain(medians)
+        let crowds = self.synchronisation.iter().filter_map(|row| row.crowd);
+        let crowds = crowds.flat_map(|crowd| {
+            [
+                (
+                    "measured.synchronisation.crowd.update_us",
+                    crowd.update_us.median,
+                ),
+                (
+                    "measured.synchronisation.crowd.lone_update_us",
+                    crowd.lone_update_us.median,
+                ),
+                (
+                    "measured.synchronisation.crowd.fetch_us",
+                    crowd.fetch_us.median,
+                ),
+            ]
+        });
+        network.chain(medians).chain(crowds)
     }
 }

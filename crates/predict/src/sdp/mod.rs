@@ -39,7 +39,7 @@ pub use cluster::{
 };
 pub use counts::{Counted, Counts, Event, Prices, Program, Protocol, Row, Run, Scope};
 pub use csv::{CountsError, ReadCountsError};
-pub use measured::{Ends, Measured, Priced, Synchronisation};
+pub use measured::{Crowd, Ends, Measured, Priced, Synchronisation};
 pub use model::{Breakdown, RegionCost, aggregate, critical, fit_f};
 pub use nodes::{
     Beside, NoTerm, NodesError, NodesInterval, NodesPoint, NodesPredicted, NodesProgram,

@@ -85,7 +85,11 @@ pub(super) fn terms(name: &'static str, rows: &[(&str, u32, &NodesTime)]) -> Gri
         let expendable = match term {
             NodesTerm::Work | NodesTerm::Fetches => 1,
             NodesTerm::Barriers | NodesTerm::Locks | NodesTerm::Flushes => 2,
-            NodesTerm::Diffs | NodesTerm::Sharing | NodesTerm::Writers | NodesTerm::Stalls => 3,
+            NodesTerm::Diffs
+            | NodesTerm::Sharing
+            | NodesTerm::Writers
+            | NodesTerm::Stalls
+            | NodesTerm::Notices => 3,
             NodesTerm::Contention | NodesTerm::RemoteWrites => 4,
             NodesTerm::Serial | NodesTerm::Imbalance | NodesTerm::LocalWrites => 5,
         };

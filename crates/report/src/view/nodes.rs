@@ -180,7 +180,7 @@ const fn class(term: NodesTerm) -> &'static str {
         NodesTerm::Fetches => "communication",
         NodesTerm::Contention => "io",
         NodesTerm::Diffs | NodesTerm::Writers => "critical",
-        NodesTerm::Barriers => "idle",
+        NodesTerm::Barriers | NodesTerm::Notices => "idle",
         NodesTerm::Locks => "lock",
         NodesTerm::Flushes => "overhead",
     }

@@ -1,17 +1,17 @@
 //! What fetches and diffs wait for one another.
 //!
-//! A node has one link in each direction. Pages that are fetched from it queue for
-//! the one out, diffs that are sent to it for the one in. Without homes, diffs are what
-//! is fetched, often several for one page.
+//! A node has one link in each direction, and one processor for what others want of it.
+//! Pages that are fetched from it queue for that and for the link out, diffs that are sent
+//! to it for the link in and for that. Without homes, diffs are what is fetched, often
+//! several for one page.
 
-use super::{HALF_DIFF_BYTES, Part};
+use super::HALF_DIFF_BYTES;
+use super::part::Part;
+use super::sync::{AtOne, MESSAGE_BYTES, PAGE_BYTES};
 use crate::sdp::cluster::Network;
 use crate::sdp::counts::{Event, Protocol};
 use fathomp_analyse::Dsm;
 
-/// Bytes of a message beside the pages and diffs in it.
-const MESSAGE_BYTES: f64 = 64.0;
-const PAGE_BYTES: f64 = 4096.0;
 /// A diff of one changed byte, and one in which every byte changed.
 const DIFF_BYTES: [f64; 2] = [17.0, 4616.0];
 
@@ -32,15 +32,17 @@ pub(super) fn diff_bytes(part: &Part) -> f64 {
     (dsm.bytes_sent as f64 - other).clamp(least, most)
 }
 
-/// Queues at the links of the nodes of one region.
+/// Queues at the nodes of one region.
 #[derive(Debug)]
 pub(super) struct Links {
     /// What a fetch waits longer than if it were alone.
     fetch_us: f64,
-    /// Bytes of all diffs, and the part of them that goes to the home that gets most.
-    diff_bytes: f64,
+    /// How long all diffs would keep one home, and the part of them that goes to the
+    /// home that gets most.
+    diffs_us: f64,
     busiest: f64,
     us_per_byte: f64,
+    us_per_diff: f64,
 }
 
 impl Links {
@@ -49,8 +51,11 @@ impl Links {
         protocol: Protocol,
         network: &Network,
         fetch_us: f64,
+        served: Option<AtOne>,
     ) -> Self {
         let us_per_byte = 1.0 / network.bandwidth_mb_per_s;
+        let served_us = served.map_or(0.0, |served| served.fetch_served);
+        let us_per_diff = served.map_or(0.0, |served| served.diff_served);
         let fetches = || {
             parts
                 .iter()
@@ -75,27 +80,36 @@ impl Links {
             }
         };
         let demands: Vec<f64> = shares(&by)
-            .map(|share| share * bytes * us_per_byte)
+            .map(|share| share * (bytes * us_per_byte + served_us))
             .collect();
-        let delay_us = (fetch_us - priced_bytes * us_per_byte).max(0.0);
+        let delay_us = (fetch_us - priced_bytes * us_per_byte - served_us).max(0.0);
         let fetch_us = (response(askers, delay_us, &demands) - fetch_us).max(0.0);
         let applied: Vec<f64> = parts
             .iter()
             .map(|part| part.dsm.diffs_applied as f64)
             .collect();
-        Self {
+        let mut links = Self {
             fetch_us,
-            diff_bytes: parts.iter().map(|part| part.diff_bytes).sum(),
+            diffs_us: 0.0,
             busiest: shares(&applied).fold(0.0, f64::max),
             us_per_byte,
-        }
+            us_per_diff,
+        };
+        links.diffs_us = parts.iter().map(|part| links.diffs_us(part)).sum();
+        links
     }
 
-    /// Time that a thread waits because others' pages and diffs are on the links.
+    /// How long a thread's diffs would keep one home.
+    fn diffs_us(&self, part: &Part) -> f64 {
+        let diffs = part.counts.0[Event::DiffToHome as usize];
+        part.diff_bytes * self.us_per_byte + diffs * self.us_per_diff
+    }
+
+    /// Time that a thread waits for others' pages and diffs.
     pub(super) fn wait_ns(&self, part: &Part) -> f64 {
         let fetches = part.counts.0[Event::Fetch as usize];
-        let others = (self.diff_bytes - part.diff_bytes).max(0.0);
-        (fetches * self.fetch_us + others * self.busiest * self.us_per_byte) * 1e3
+        let others_us = (self.diffs_us - self.diffs_us(part)).max(0.0);
+        (fetches * self.fetch_us + others_us * self.busiest) * 1e3
     }
 }
 
@@ -112,7 +126,7 @@ fn shares(values: &[f64]) -> impl Iterator<Item = f64> {
 /// without a queue, and stations with one: mean value analysis (Reiser and
 /// Lavenberg, "Mean-Value Analysis of Closed Multichain Queuing Networks", J. ACM
 /// 27, 1980), linear between whole numbers of askers.
-fn response(askers: f64, delay_us: f64, demands_us: &[f64]) -> f64 {
+pub(super) fn response(askers: f64, delay_us: f64, demands_us: &[f64]) -> f64 {
     let mut queues = vec![0.0; demands_us.len()];
     let mut before = 0.0;
     for asker in 1..=askers.ceil().max(1.0) as u32 {

@@ -46,7 +46,9 @@ fn spread(term: NodesTerm, precision: &Precision) -> f64 {
         | NodesTerm::Fetches
         | NodesTerm::Diffs => price,
         // Measured where nothing else went on.
-        NodesTerm::Barriers | NodesTerm::Locks | NodesTerm::Flushes => 2.0 * price,
+        NodesTerm::Barriers | NodesTerm::Locks | NodesTerm::Flushes | NodesTerm::Notices => {
+            2.0 * price
+        }
         NodesTerm::Imbalance
         | NodesTerm::Sharing
         | NodesTerm::Contention

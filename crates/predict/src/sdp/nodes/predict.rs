@@ -184,6 +184,7 @@ fn points(
     };
     let beside = Beside {
         alone: alone.middle().analysis,
+        others: &[],
         processors: None,
         cluster: question.cluster,
         protocol,

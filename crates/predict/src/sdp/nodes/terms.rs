@@ -37,11 +37,13 @@ pub enum NodesTerm {
     /// What the slowest thread's work takes longer than with one thread: caches and
     /// page tables are cold after faults and waits.
     Stalls = 13,
+    /// What barriers take longer for pages that they make invalid.
+    Notices = 14,
 }
 
 impl NodesTerm {
     /// All terms, in the order of their numbers.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Serial,
         Self::Work,
         Self::Imbalance,
@@ -56,6 +58,7 @@ impl NodesTerm {
         Self::Flushes,
         Self::Writers,
         Self::Stalls,
+        Self::Notices,
     ];
     /// Number of terms.
     pub const COUNT: usize = Self::ALL.len();
@@ -78,6 +81,7 @@ impl NodesTerm {
             Self::Flushes => "flushes",
             Self::Writers => "writers",
             Self::Stalls => "stalls",
+            Self::Notices => "notices",
         }
     }
 }
@@ -85,7 +89,7 @@ impl NodesTerm {
 /// No term has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no term \"{0}\": the terms are serial, work, imbalance, sharing, local-writes, remote-writes, fetches, contention, diffs, barriers, locks, flushes, writers and stalls"
+    "there is no term \"{0}\": the terms are serial, work, imbalance, sharing, local-writes, remote-writes, fetches, contention, diffs, barriers, locks, flushes, writers, stalls and notices"
 )]
 pub struct NoTerm(String);
 

@@ -1,13 +1,15 @@
 //! Predictions held against what was measured.
 
+mod nodes;
+
 use fathomp_analyse::testing::demo;
-use fathomp_analyse::{Analysis, Dsm, Options as AnalyseOptions, State, Times, analyse};
+use fathomp_analyse::{Analysis, Dsm, Options as AnalyseOptions, analyse};
 use fathomp_predict::Options;
 use fathomp_predict::machine::{Machine, MachineError};
 use fathomp_predict::sdp::{
-    Beside, NodesTerm, NodesTerms, NodesTime, Protocol, RecordingsError, Synchronisation, nodes,
+    Cluster, ClusterError, Measured, Network, NodesTerms, Priced as Price, RecordingsError,
+    Synchronisation,
 };
-use fathomp_predict::sdp::{Cluster, ClusterError, Measured, Network, Priced as Price};
 use fathomp_predict::validate::{Predictor, Priced, ValidateError, Validated, validate};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -146,229 +148,6 @@ fn prices_of_another_network_are_noticed() {
     assert!(warned(Some("60,98"), &memory));
 }
 
-/// As if each thread had computed for so long, and counted what is given.
-fn computed(analysis: &mut Analysis, region: usize, compute_ns: &[u64], dsm: &[Dsm]) {
-    let shares = &mut analysis.regions[region].threads;
-    shares.truncate(dsm.len());
-    for ((share, compute_ns), dsm) in shares.iter_mut().zip(compute_ns).zip(dsm) {
-        share.states = Times::default();
-        share.states.0[State::Compute] = *compute_ns;
-        share.dsm = Some(*dsm);
-    }
-    let states = &mut analysis.regions[region].states;
-    *states = Times::default();
-    states.0[State::Compute] = compute_ns.iter().sum();
-}
-
-#[test]
-fn our_model_of_nodes_adds_what_the_published_leave_out() {
-    let mut two = recording("a", 2, 1);
-    two.program.nodes = 2;
-    two.regions.truncate(2);
-    let serial = Dsm {
-        barriers: 2,
-        ..Dsm::default()
-    };
-    computed(&mut two, 0, &[5_000_000], &[serial]);
-    let [slow, quick] = [(3, 4), (100, 2)].map(|(fetch_faults, locks)| Dsm {
-        fetch_faults,
-        pages_served: 103 - fetch_faults,
-        locks,
-        barriers: 5,
-        flushes: 1,
-        fault_ns: 500_000_000,
-        lock_ns: 600_000,
-        flush_ns: 400_000,
-        ..Dsm::default()
-    });
-    computed(&mut two, 1, &[61_000_000, 11_000_000], &[slow, quick]);
-    let cluster = measured();
-    let prices = cluster.prices(Protocol::Home, None).unwrap().prices;
-    let mut alone = recording("a", 1, 1);
-    let none = Dsm::default();
-    computed(&mut alone, 0, &[4_000_000], &[none]);
-    computed(&mut alone, 1, &[84_000_000], &[none]);
-    let beside = Beside {
-        alone: &alone,
-        processors: None,
-        cluster: &cluster,
-        protocol: Protocol::Home,
-        prices: &prices,
-    };
-    let whole = |analysis: &Analysis, beside: &Beside<'_>| -> NodesTime {
-        let regions = nodes(analysis, beside).unwrap();
-        regions.iter().map(|region| &region.time).sum()
-    };
-    let time = whole(&two, &beside);
-    let close = |found: f64, expected_us: f64| {
-        assert!(
-            (found - expected_us * 1e3).abs() < 1.0,
-            "{found} {expected_us}"
-        );
-    };
-    // The first thread is slower: 60 ms and few faults against 10 ms and many,
-    // and that of 84 ms with one thread.
-    close(time[NodesTerm::Serial], 4_000.0);
-    close(time[NodesTerm::Work], 42_000.0);
-    close(time[NodesTerm::Imbalance], 30_000.0);
-    close(time[NodesTerm::Sharing], 0.0);
-    close(time[NodesTerm::Fetches], 3.0 * 295.3);
-    // All its fetches are made while it answers the other's, and hardly ever two pages
-    // are on one link.
-    let queued_us = time[NodesTerm::Contention] * 1e-3 - 3.0 * (400.0 - 295.3);
-    assert!((0.0..1.0).contains(&queued_us), "{queued_us}");
-    close(time[NodesTerm::Barriers], 7.0 * 150.0);
-    close(time[NodesTerm::Locks], 6.0 * 130.0);
-    close(time[NodesTerm::Flushes], 1.0);
-    let sum: f64 = time.terms().map(|(_, time_ns)| time_ns).sum();
-    close(time.time_ns(), sum * 1e-3);
-
-    // Without measured synchronisation, latency is all that is known of it.
-    let published = Cluster::find(Path::new("gige_amd")).unwrap();
-    let unmeasured = Beside {
-        cluster: &published,
-        ..beside
-    };
-    let time = whole(&two, &unmeasured);
-    close(time[NodesTerm::Barriers], 7.0 * 2.0 * 62.5);
-    // The thread with four of them asks and is answered four times.
-    close(time[NodesTerm::Locks], 4.0 * 2.0 * 62.5);
-    close(time[NodesTerm::Contention], queued_us);
-
-    // One processor for both.
-    let shared = Beside {
-        processors: Some(1),
-        ..beside
-    };
-    close(whole(&two, &shared)[NodesTerm::Sharing], 72_000.0);
-
-    // So much application time that it was spent looking.
-    computed(&mut two, 1, &[200_000_000, 20_000_000], &[slow, quick]);
-    let time = whole(&two, &beside);
-    close(time[NodesTerm::Work], 42_000.0);
-    close(time[NodesTerm::Imbalance], 0.0);
-
-    // In emulated time it was work.
-    two.program.emulated_time = true;
-    let time = whole(&two, &beside);
-    close(time[NodesTerm::Work], 42_000.0);
-    close(
-        time[NodesTerm::Stalls],
-        199_000.0 - 84_000.0 * 199.0 / 218.0,
-    );
-    // Unless it flushes all the time.
-    let looking = Dsm {
-        flushes: 6,
-        ..quick
-    };
-    computed(&mut two, 1, &[200_000_000, 20_000_000], &[slow, looking]);
-    close(whole(&two, &beside)[NodesTerm::Stalls], 0.0);
-
-    two.program.nodes = 1;
-    assert!(nodes(&two, &beside).is_none());
-}
-
-#[test]
-fn diffs_cost_what_they_hold_and_wait_for_those_of_others() {
-    let cluster = measured();
-    let prices = cluster.prices(Protocol::Home, None).unwrap().prices;
-    let mut alone = recording("a", 1, 1);
-    computed(&mut alone, 1, &[0], &[Dsm::default()]);
-    let mut three = recording("a", 3, 1);
-    three.program.nodes = 3;
-    three.regions.truncate(2);
-    computed(&mut three, 0, &[0], &[Dsm::default()]);
-    let home = Dsm {
-        pages_served: 200,
-        diffs_applied: 20,
-        bytes_sent: 200 * (4096 + 64),
-        ..Dsm::default()
-    };
-    // 1000 bytes each, and as much for the messages as is taken off for them.
-    let writer = Dsm {
-        fetch_faults: 100,
-        diffs_sent: 10,
-        bytes_sent: 10_000 + 100 * 64,
-        ..Dsm::default()
-    };
-    computed(&mut three, 1, &[0, 0, 0], &[home, writer, writer]);
-    let beside = Beside {
-        alone: &alone,
-        processors: None,
-        cluster: &cluster,
-        protocol: Protocol::Home,
-        prices: &prices,
-    };
-    let regions = nodes(&three, &beside).unwrap();
-    let time: NodesTime = regions.iter().map(|region| &region.time).sum();
-    let per_byte_us = prices.diff_to_home_us / 2568.0;
-    let close = |found: f64, expected_us: f64| {
-        let off = (found * 1e-3 - expected_us).abs();
-        assert!(off < 1e-6 * expected_us, "{found} {expected_us}");
-    };
-    close(time[NodesTerm::Diffs], 10_000.0 * per_byte_us);
-    // Two ask one home, each 100 times: the second finds the first's page on the link
-    // for so much of the time. And all of the other's diffs come in there too. Who
-    // fetches answers nobody.
-    let page_us = 4160.0 / 103.4;
-    let queued_us = 100.0 * page_us * page_us / prices.fetch_us;
-    let diffs_us = 10_000.0 / 103.4;
-    close(time[NodesTerm::Contention], queued_us + diffs_us);
-    // A published price is of a diff, whatever it holds.
-    let published = Cluster {
-        measured: None,
-        ..cluster.clone()
-    };
-    let beside = Beside {
-        cluster: &published,
-        ..beside
-    };
-    let regions = nodes(&three, &beside).unwrap();
-    close(
-        regions[1].time[NodesTerm::Diffs],
-        10.0 * prices.diff_to_home_us,
-    );
-}
-
-#[test]
-fn who_waits_for_a_lock_waits_for_what_is_fetched_with_it() {
-    let cluster = measured();
-    let prices = cluster.prices(Protocol::Home, None).unwrap().prices;
-    let mut alone = recording("a", 1, 1);
-    computed(&mut alone, 1, &[0], &[Dsm::default()]);
-    let mut two = recording("a", 2, 1);
-    two.program.nodes = 2;
-    let holder = |fetch_faults, fetch_faults_locked| Dsm {
-        locks: 10,
-        fetch_faults,
-        fetch_faults_locked,
-        ..Dsm::default()
-    };
-    computed(&mut two, 1, &[0, 0], &[holder(50, 3), holder(10, 7)]);
-    let beside = Beside {
-        alone: &alone,
-        processors: None,
-        cluster: &cluster,
-        protocol: Protocol::Home,
-        prices: &prices,
-    };
-    let regions = nodes(&two, &beside).unwrap();
-    // The other's seven; its own three are among its fetches.
-    let expected_us = 20.0 * 130.0 + 7.0 * prices.fetch_us;
-    let found = regions[1].time[NodesTerm::Locks];
-    assert!((found - expected_us * 1e3).abs() < 1.0, "{found}");
-
-    // Who looks at flags comes to locks when nobody else does.
-    for share in &mut two.regions[1].threads {
-        let dsm = share.dsm.as_mut().unwrap();
-        dsm.flushes = 11;
-    }
-    let regions = nodes(&two, &beside).unwrap();
-    let found = regions[1].time[NodesTerm::Locks];
-    let expected_us = 10.0 * 2.0 * cluster.network.latency_us;
-    assert!((found - expected_us * 1e3).abs() < 1.0, "{found}");
-}
-
 #[test]
 fn intervals_hold_what_others_were_off_by() {
     let gige = Cluster::find(Path::new("gige_amd")).unwrap();
@@ -452,6 +231,7 @@ fn measured() -> Cluster {
                 lock_us: price(130.0),
                 flush_us: price(1.0),
                 exchange_us: price(400.0),
+                crowd: None,
             }],
         }),
         ..Cluster::find(Path::new("gige_amd")).unwrap()

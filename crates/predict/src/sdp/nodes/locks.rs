@@ -1,0 +1,79 @@
+//! What threads wait for locks.
+
+use super::Beside;
+use super::contention::response;
+use super::part::Part;
+use super::sync::Sync;
+
+/// Locks of a region's threads, and what they cost, in microseconds.
+#[derive(Debug)]
+pub(super) struct Locks {
+    threads: f64,
+    /// Of all threads, and of the slowest.
+    all: f64,
+    own: f64,
+    /// Of these, those under which a page was fetched.
+    all_fetched: f64,
+    own_fetched: f64,
+    /// From one grant to the next; if a page is passed on too.
+    grant_us: f64,
+    update_us: f64,
+    /// Without anybody else.
+    lone_us: f64,
+    fetch_us: f64,
+    /// Fetches with a lock held are not among those that were counted.
+    apart: bool,
+}
+
+impl Locks {
+    pub(super) fn new(parts: &[Part], slowest: &Part, beside: &Beside<'_>, sync: &Sync) -> Self {
+        let sum = |count: fn(&Part) -> u64| parts.iter().map(|part| count(part) as f64).sum();
+        let fetch_us = beside.prices.fetch_us;
+        let round_trip_us = 2.0 * beside.cluster.network.latency_us;
+        Self {
+            threads: parts.len() as f64,
+            all: sum(|part| part.dsm.locks),
+            own: slowest.dsm.locks as f64,
+            all_fetched: sum(|part| part.dsm.fetch_faults_locked),
+            own_fetched: slowest.dsm.fetch_faults_locked as f64,
+            grant_us: sync.lock,
+            update_us: sync
+                .crowd
+                .map_or(sync.lock + fetch_us, |crowd| crowd.update),
+            lone_us: sync.crowd.map_or(round_trip_us, |crowd| crowd.lone),
+            fetch_us,
+            apart: sync.crowd.is_some(),
+        }
+    }
+
+    /// If all threads ask for them at the same time: all one after the other, or those of
+    /// the slowest if that is more.
+    pub(super) fn together_ns(&self) -> f64 {
+        let lone_us = self.own * self.lone_us;
+        if !self.apart {
+            // Its own are among its fetches.
+            let others = self.all_fetched - self.own_fetched;
+            return (self.all * self.grant_us + others * self.fetch_us).max(lone_us) * 1e3;
+        }
+        // With some locks several pages are passed on.
+        let updates = self.all_fetched.min(self.all);
+        let queued_us = updates * self.update_us
+            + (self.all_fetched - updates) * self.fetch_us
+            + (self.all - updates) * self.grant_us;
+        queued_us.max(lone_us + self.own_fetched * self.fetch_us) * 1e3
+    }
+
+    /// If each thread asks for them now and then in the course of what takes it
+    /// `else_ns`, in which its fetches with a lock held are: as often as it finds another
+    /// there, who may be fetching.
+    pub(super) fn by_turns_ns(&self, else_ns: f64) -> f64 {
+        if self.own <= 0.0 {
+            return 0.0;
+        }
+        let held_us = self.own_fetched * self.fetch_us / self.own;
+        let between_us = (else_ns * 1e-3 / self.own - held_us).max(0.0) + self.lone_us;
+        let one_us = self.grant_us + self.fetch_us * self.all_fetched / self.all;
+        let waits_us = response(self.threads, between_us, &[one_us]) - between_us - one_us;
+        self.own * (self.lone_us + waits_us.max(0.0)) * 1e3
+    }
+}

@@ -1,0 +1,155 @@
+//! What synchronisation costs among so many nodes, and what one node that others want
+//! something of takes for each.
+
+use super::contention::response;
+use crate::sdp::cluster::Cluster;
+use crate::sdp::counts::{Prices, Protocol};
+use crate::sdp::measured::{Crowd, Synchronisation};
+
+/// Bytes of a message beside the pages and diffs in it.
+pub(super) const MESSAGE_BYTES: f64 = 64.0;
+/// Bytes of a page.
+pub(super) const PAGE_BYTES: f64 = 4096.0;
+/// A diff of one changed word.
+const WORD_DIFF_BYTES: f64 = 24.0;
+/// Nodes below a node in the tree of a barrier.
+const FAN_IN: f64 = 4.0;
+/// Halvings of an interval until a time in it is exact enough.
+const HALVINGS: u32 = 50;
+
+/// What synchronisation costs among so many nodes, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Sync {
+    pub(super) barrier: f64,
+    pub(super) lock: f64,
+    pub(super) flush: f64,
+    /// What a fetch costs more while all others fetch too.
+    pub(super) exchange: f64,
+    /// What is known of many that want something of one.
+    pub(super) crowd: Option<AtOne>,
+}
+
+/// Prices of [`Crowd`], in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct AtOne {
+    /// From one grant of a lock to the next if each holder changes a page.
+    pub(super) update: f64,
+    /// A lock that nobody else wants, taken and given back with what was changed meanwhile;
+    /// without the fault at that.
+    pub(super) lone: f64,
+    /// What a barrier takes longer for a page that others are told of.
+    pub(super) notice: f64,
+    /// What a diff costs whatever it holds.
+    pub(super) diff: f64,
+    /// Of these, what it keeps its home from the next.
+    pub(super) diff_served: f64,
+    /// What a fetch keeps the processor of the node that answers from the next.
+    pub(super) fetch_served: f64,
+}
+
+impl Sync {
+    /// Measured among so many nodes, or among the nearest number that was;
+    /// derived from the network's latency if there is none.
+    pub(super) fn among(
+        cluster: &Cluster,
+        nodes: u32,
+        prices: &Prices,
+        protocol: Protocol,
+    ) -> Self {
+        let rows = cluster.measured.as_ref();
+        let rows = rows.map_or(&[][..], |measured| &measured.synchronisation);
+        let away = |count: u32| (f64::from(count) / f64::from(nodes)).ln().abs();
+        let nearest = rows
+            .iter()
+            .min_by(|a, b| away(a.nodes).total_cmp(&away(b.nodes)));
+        match nearest {
+            Some(row) => Self {
+                barrier: row.barrier_us.median,
+                lock: row.lock_us.median,
+                flush: row.flush_us.median,
+                exchange: (row.exchange_us.median - prices.fetch_us).max(0.0),
+                crowd: row
+                    .crowd
+                    .map(|crowd| AtOne::new(&crowd, rows, cluster, prices, protocol)),
+            },
+            None => {
+                let levels = f64::from(nodes).log(FAN_IN).ceil().max(1.0);
+                let latency_us = cluster.network.latency_us;
+                Self {
+                    barrier: 2.0 * levels * latency_us,
+                    lock: latency_us,
+                    flush: 2.0 * latency_us,
+                    exchange: 0.0,
+                    crowd: None,
+                }
+            }
+        }
+    }
+}
+
+impl AtOne {
+    /// `near` is of as many nodes as asked for, `rows` of all numbers: the fewest say what
+    /// one costs, and the most what it keeps another waiting.
+    fn new(
+        near: &Crowd,
+        rows: &[Synchronisation],
+        cluster: &Cluster,
+        prices: &Prices,
+        protocol: Protocol,
+    ) -> Self {
+        let askers = |row: &Synchronisation| f64::from(row.nodes.saturating_sub(1));
+        let crowds = || {
+            let crowds = rows.iter().map(|row| (askers(row), row.crowd));
+            crowds.filter_map(|(askers, crowd)| Some((askers, crowd?)))
+        };
+        let by_askers = |a: &(f64, Crowd), b: &(f64, Crowd)| a.0.total_cmp(&b.0);
+        let own = (1.0, *near);
+        let (few, least) = crowds().min_by(by_askers).unwrap_or(own);
+        let (many, most) = crowds().max_by(by_askers).unwrap_or(own);
+        let bytes = MESSAGE_BYTES
+            + match protocol {
+                Protocol::Home => PAGE_BYTES,
+                Protocol::Homeless => WORD_DIFF_BYTES,
+            };
+        let fetch_served = service(least.fetch_us.median, many, most.fetch_us.median);
+        let diff_served = (most.diff_us.median - least.diff_us.median) / (many - few).max(1.0);
+        Self {
+            update: near.update_us.median,
+            lone: (near.lone_update_us.median - prices.remote_write_us).max(0.0),
+            notice: least.notice_us.median.max(0.0),
+            diff: least.diff_us.median.max(0.0),
+            diff_served: diff_served.max(0.0),
+            fetch_served: (fetch_served - bytes / cluster.network.bandwidth_mb_per_s).max(0.0),
+        }
+    }
+}
+
+/// How much of what one asker waits is at the one who answers, if so many wait so long.
+fn service(alone_us: f64, askers: f64, together_us: f64) -> f64 {
+    let (mut low, mut high) = (0.0, alone_us.max(0.0));
+    for _ in 0..HALVINGS {
+        let middle = 0.5 * (low + high);
+        if response(askers, alone_us - middle, &[middle]) < together_us {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_at_one_place_is_what_many_wait_for() {
+        let together = response(7.0, 13.0, &[10.0]);
+        assert!((service(23.0, 7.0, together) - 10.0).abs() < 1e-6);
+        // Many wait no longer than one: nobody is in another's way.
+        assert!(service(23.0, 7.0, 23.0) < 1e-6);
+        assert!(service(23.0, 7.0, 20.0) < 1e-6);
+        // One asker says nothing of it; more than all of it there cannot be.
+        assert!(service(23.0, 7.0, 1e6) <= 23.0);
+    }
+}

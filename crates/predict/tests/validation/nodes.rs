@@ -1,0 +1,327 @@
+//! What our model of nodes makes of counts and prices, term by term.
+
+use super::{measured, recording};
+use fathomp_analyse::{Analysis, Dsm, State, Times};
+use fathomp_predict::sdp::{
+    Beside, Cluster, Crowd, NodesTerm, NodesTime, Priced as Price, Protocol, Synchronisation, nodes,
+};
+use std::path::Path;
+
+/// As if each thread had computed for so long, and counted what is given.
+fn computed(analysis: &mut Analysis, region: usize, compute_ns: &[u64], dsm: &[Dsm]) {
+    let shares = &mut analysis.regions[region].threads;
+    shares.truncate(dsm.len());
+    for ((share, compute_ns), dsm) in shares.iter_mut().zip(compute_ns).zip(dsm) {
+        share.states = Times::default();
+        share.states.0[State::Compute] = *compute_ns;
+        share.dsm = Some(*dsm);
+    }
+    let states = &mut analysis.regions[region].states;
+    *states = Times::default();
+    states.0[State::Compute] = compute_ns.iter().sum();
+}
+
+#[test]
+fn our_model_of_nodes_adds_what_the_published_leave_out() {
+    let mut two = recording("a", 2, 1);
+    two.program.nodes = 2;
+    two.regions.truncate(2);
+    let serial = Dsm {
+        barriers: 2,
+        ..Dsm::default()
+    };
+    computed(&mut two, 0, &[5_000_000], &[serial]);
+    let [slow, quick] = [(3, 4), (100, 2)].map(|(fetch_faults, locks)| Dsm {
+        fetch_faults,
+        pages_served: 103 - fetch_faults,
+        locks,
+        barriers: 5,
+        flushes: 1,
+        fault_ns: 500_000_000,
+        lock_ns: 600_000,
+        flush_ns: 400_000,
+        ..Dsm::default()
+    });
+    computed(&mut two, 1, &[61_000_000, 11_000_000], &[slow, quick]);
+    let cluster = measured();
+    let prices = cluster.prices(Protocol::Home, None).unwrap().prices;
+    let mut alone = recording("a", 1, 1);
+    let none = Dsm::default();
+    computed(&mut alone, 0, &[4_000_000], &[none]);
+    computed(&mut alone, 1, &[84_000_000], &[none]);
+    let beside = Beside {
+        alone: &alone,
+        others: &[],
+        processors: None,
+        cluster: &cluster,
+        protocol: Protocol::Home,
+        prices: &prices,
+    };
+    let whole = |analysis: &Analysis, beside: &Beside<'_>| -> NodesTime {
+        let regions = nodes(analysis, beside).unwrap();
+        regions.iter().map(|region| &region.time).sum()
+    };
+    let time = whole(&two, &beside);
+    let close = |found: f64, expected_us: f64| {
+        assert!(
+            (found - expected_us * 1e3).abs() < 1.0,
+            "{found} {expected_us}"
+        );
+    };
+    // The first thread is slower: 60 ms and few faults against 10 ms and many,
+    // and that of 84 ms with one thread.
+    close(time[NodesTerm::Serial], 4_000.0);
+    close(time[NodesTerm::Work], 42_000.0);
+    close(time[NodesTerm::Imbalance], 30_000.0);
+    close(time[NodesTerm::Sharing], 0.0);
+    close(time[NodesTerm::Fetches], 3.0 * 295.3);
+    // All its fetches are made while it answers the other's, and hardly ever two pages
+    // are on one link.
+    let queued_us = time[NodesTerm::Contention] * 1e-3 - 3.0 * (400.0 - 295.3);
+    assert!((0.0..1.0).contains(&queued_us), "{queued_us}");
+    close(time[NodesTerm::Barriers], 7.0 * 150.0);
+    close(time[NodesTerm::Locks], 6.0 * 130.0);
+    close(time[NodesTerm::Flushes], 1.0);
+    let sum: f64 = time.terms().map(|(_, time_ns)| time_ns).sum();
+    close(time.time_ns(), sum * 1e-3);
+
+    // Without measured synchronisation, latency is all that is known of it.
+    let published = Cluster::find(Path::new("gige_amd")).unwrap();
+    let unmeasured = Beside {
+        cluster: &published,
+        ..beside
+    };
+    let time = whole(&two, &unmeasured);
+    close(time[NodesTerm::Barriers], 7.0 * 2.0 * 62.5);
+    // The thread with four of them asks and is answered four times.
+    close(time[NodesTerm::Locks], 4.0 * 2.0 * 62.5);
+    close(time[NodesTerm::Contention], queued_us);
+
+    // One processor for both.
+    let shared = Beside {
+        processors: Some(1),
+        ..beside
+    };
+    close(whole(&two, &shared)[NodesTerm::Sharing], 72_000.0);
+
+    // So much application time that it was spent looking.
+    computed(&mut two, 1, &[200_000_000, 20_000_000], &[slow, quick]);
+    let time = whole(&two, &beside);
+    close(time[NodesTerm::Work], 42_000.0);
+    close(time[NodesTerm::Imbalance], 0.0);
+
+    // In emulated time it was work, and what the serial part took longer too.
+    two.program.emulated_time = true;
+    let time = whole(&two, &beside);
+    close(time[NodesTerm::Work], 42_000.0);
+    close(
+        time[NodesTerm::Stalls],
+        1_000.0 + 199_000.0 - 84_000.0 * 199.0 / 218.0,
+    );
+    // Unless it flushes all the time.
+    let looking = Dsm {
+        flushes: 6,
+        ..quick
+    };
+    computed(&mut two, 1, &[200_000_000, 20_000_000], &[slow, looking]);
+    close(whole(&two, &beside)[NodesTerm::Stalls], 1_000.0);
+
+    two.program.nodes = 1;
+    assert!(nodes(&two, &beside).is_none());
+}
+
+#[test]
+fn diffs_cost_what_they_hold_and_wait_for_those_of_others() {
+    let cluster = measured();
+    let prices = cluster.prices(Protocol::Home, None).unwrap().prices;
+    let mut alone = recording("a", 1, 1);
+    computed(&mut alone, 1, &[0], &[Dsm::default()]);
+    let mut three = recording("a", 3, 1);
+    three.program.nodes = 3;
+    three.regions.truncate(2);
+    computed(&mut three, 0, &[0], &[Dsm::default()]);
+    let home = Dsm {
+        pages_served: 200,
+        diffs_applied: 20,
+        bytes_sent: 200 * (4096 + 64),
+        ..Dsm::default()
+    };
+    // 1000 bytes each, and as much for the messages as is taken off for them.
+    let writer = Dsm {
+        fetch_faults: 100,
+        diffs_sent: 10,
+        bytes_sent: 10_000 + 100 * 64,
+        ..Dsm::default()
+    };
+    computed(&mut three, 1, &[0, 0, 0], &[home, writer, writer]);
+    let beside = Beside {
+        alone: &alone,
+        others: &[],
+        processors: None,
+        cluster: &cluster,
+        protocol: Protocol::Home,
+        prices: &prices,
+    };
+    let regions = nodes(&three, &beside).unwrap();
+    let time: NodesTime = regions.iter().map(|region| &region.time).sum();
+    let per_byte_us = prices.diff_to_home_us / 2568.0;
+    let close = |found: f64, expected_us: f64| {
+        let off = (found * 1e-3 - expected_us).abs();
+        assert!(off < 1e-6 * expected_us, "{found} {expected_us}");
+    };
+    close(time[NodesTerm::Diffs], 10_000.0 * per_byte_us);
+    // Two ask one home, each 100 times: the second finds the first's page on the link
+    // for so much of the time. And all of the other's diffs come in there too. Who
+    // fetches answers nobody.
+    let page_us = 4160.0 / 103.4;
+    let queued_us = 100.0 * page_us * page_us / prices.fetch_us;
+    let diffs_us = 10_000.0 / 103.4;
+    close(time[NodesTerm::Contention], queued_us + diffs_us);
+    // A published price is of a diff, whatever it holds.
+    let published = Cluster {
+        measured: None,
+        ..cluster.clone()
+    };
+    let beside = Beside {
+        cluster: &published,
+        ..beside
+    };
+    let regions = nodes(&three, &beside).unwrap();
+    close(
+        regions[1].time[NodesTerm::Diffs],
+        10.0 * prices.diff_to_home_us,
+    );
+}
+
+#[test]
+fn who_waits_for_a_lock_waits_for_what_is_fetched_with_it() {
+    let cluster = measured();
+    let prices = cluster.prices(Protocol::Home, None).unwrap().prices;
+    let mut alone = recording("a", 1, 1);
+    computed(&mut alone, 1, &[0], &[Dsm::default()]);
+    let mut two = recording("a", 2, 1);
+    two.program.nodes = 2;
+    let holder = |fetch_faults, fetch_faults_locked| Dsm {
+        locks: 10,
+        fetch_faults,
+        fetch_faults_locked,
+        ..Dsm::default()
+    };
+    computed(&mut two, 1, &[0, 0], &[holder(50, 3), holder(10, 7)]);
+    let beside = Beside {
+        alone: &alone,
+        others: &[],
+        processors: None,
+        cluster: &cluster,
+        protocol: Protocol::Home,
+        prices: &prices,
+    };
+    let regions = nodes(&two, &beside).unwrap();
+    // The other's seven; its own three are among its fetches.
+    let expected_us = 20.0 * 130.0 + 7.0 * prices.fetch_us;
+    let found = regions[1].time[NodesTerm::Locks];
+    assert!((found - expected_us * 1e3).abs() < 1.0, "{found}");
+
+    // Who looks at flags finds the other there now and then, the rarer the longer it does
+    // something else.
+    for share in &mut two.regions[1].threads {
+        let dsm = share.dsm.as_mut().unwrap();
+        dsm.flushes = 11;
+    }
+    let locks_ns = |two: &Analysis, alone: &Analysis| {
+        let beside = Beside { alone, ..beside };
+        nodes(two, &beside).unwrap()[1].time[NodesTerm::Locks]
+    };
+    let often_ns = locks_ns(&two, &alone);
+    let mut longer = alone.clone();
+    computed(&mut longer, 1, &[20_000_000_000], &[Dsm::default()]);
+    let rarely_ns = locks_ns(&two, &longer);
+    let lone_ns = 10.0 * 2.0 * cluster.network.latency_us * 1e3;
+    assert!(
+        lone_ns < rarely_ns && rarely_ns < 1.01 * lone_ns,
+        "{rarely_ns}"
+    );
+    assert!(
+        rarely_ns < often_ns && often_ns < expected_us * 1e3,
+        "{often_ns}"
+    );
+}
+
+#[test]
+fn what_all_want_of_one_node_waits_for_it() {
+    let mut cluster = measured();
+    let prices = cluster.prices(Protocol::Home, None).unwrap().prices;
+    let price = |median: f64| Price {
+        median,
+        interval: [median, median],
+    };
+    let crowd = |nodes: u32, fetch_us: f64, diff_us: f64| Synchronisation {
+        nodes,
+        crowd: Some(Crowd {
+            update_us: price(500.0),
+            lone_update_us: price(90.0),
+            fetch_us: price(fetch_us),
+            diff_us: price(diff_us),
+            notice_us: price(-0.5 + f64::from(nodes)),
+        }),
+        ..measured().measured.unwrap().synchronisation[0]
+    };
+    let rows = vec![crowd(2, 200.0, 5.0), crowd(8, 1200.0, 17.0)];
+    cluster.measured.as_mut().unwrap().synchronisation = rows;
+    let mut alone = recording("a", 1, 1);
+    computed(&mut alone, 1, &[0], &[Dsm::default()]);
+    let mut three = recording("a", 3, 1);
+    three.program.nodes = 3;
+    three.regions.truncate(2);
+    computed(&mut three, 0, &[0], &[Dsm::default()]);
+    let writer = Dsm {
+        fetch_faults: 110,
+        fetch_faults_locked: 10,
+        write_faults_remote: 40,
+        diffs_sent: 30,
+        invalidations: 20,
+        locks: 10,
+        ..Dsm::default()
+    };
+    let home = Dsm {
+        pages_served: 220,
+        diffs_applied: 60,
+        ..Dsm::default()
+    };
+    computed(&mut three, 1, &[0, 0, 0], &[home, writer, writer]);
+    let beside = Beside {
+        alone: &alone,
+        others: &[],
+        processors: None,
+        cluster: &cluster,
+        protocol: Protocol::Home,
+        prices: &prices,
+    };
+    let regions = nodes(&three, &beside).unwrap();
+    let time_us = |term| regions[1].time[term] * 1e-3;
+    let close = |term, expected_us: f64| {
+        let found = time_us(term);
+        assert!((found - expected_us).abs() < 1e-6 * expected_us, "{found}");
+    };
+    // What was done with a lock held is in the price of handing it on, twenty times.
+    close(NodesTerm::Locks, 20.0 * 500.0);
+    close(NodesTerm::Fetches, 100.0 * prices.fetch_us);
+    close(NodesTerm::RemoteWrites, 30.0 * prices.remote_write_us);
+    // A diff costs something whatever it holds; so does telling of a page.
+    assert!(time_us(NodesTerm::Diffs) > 20.0 * 5.0);
+    close(NodesTerm::Notices, 20.0 * 1.5);
+    // Seven take six times as long as one: a home's processor is what they wait for. Of
+    // two, each finds the other there half of the time and more.
+    assert!(time_us(NodesTerm::Contention) > 100.0 * 40.0);
+    // And each of the other's diffs keeps the home for the seventh part of what seven add.
+    let calm = vec![crowd(2, 200.0, 5.0), crowd(8, 1200.0, 5.0)];
+    let mut calmer = cluster.clone();
+    calmer.measured.as_mut().unwrap().synchronisation = calm;
+    let beside = Beside {
+        cluster: &calmer,
+        ..beside
+    };
+    let calm_us = nodes(&three, &beside).unwrap()[1].time[NodesTerm::Contention] * 1e-3;
+    let more_us = time_us(NodesTerm::Contention) - calm_us;
+    assert!((more_us - 20.0 * 12.0 / 6.0).abs() < 1e-6, "{more_us}");
+}
