@@ -12,6 +12,7 @@ mod memory;
 mod program;
 mod random;
 mod setting;
+mod shared;
 mod world;
 
 pub use failure::Failure;
@@ -19,4 +20,5 @@ pub use memory::Blob;
 pub use program::{Address, Program, Step};
 pub use random::{Shape, add_own_threads, random_program};
 pub use setting::{random_home, random_homeless, random_network};
+pub use shared::{Answer, Shared};
 pub use world::{Death, Network, Outcome, run};

@@ -7,10 +7,9 @@ mod direct;
 use crate::failure::Failure;
 use crate::memory::{Blob, Memory};
 use crate::program::{Address, Program, Step};
+use crate::shared::Shared;
 use fathomp_base::{NodeId, PageId, ThreadId};
-use fathomp_dsm::{
-    Access, Input, Interval, LockId, Notice, Operation, PageBytes, Protocol, Underway,
-};
+use fathomp_dsm::{Access, Input, Interval, Operation, PageBytes, Protocol, Underway};
 use rand::{Rng, RngExt};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,8 +133,6 @@ struct Node<P> {
     /// Diffs that others have brought since the protocol was told.
     brought: BTreeMap<NodeId, Interval>,
     underway: Underway,
-    /// How far it has read the log of an epoch.
-    read: (u32, usize),
     /// A flush that no thread asked for is on its way.
     flushing: bool,
     /// Barriers that all its threads have reached, and those that it has left.
@@ -153,12 +150,7 @@ impl<P> Node<P> {
 
 struct World<P: Protocol<Blob>> {
     nodes: Vec<Node<P>>,
-    /// What is entered by epoch, and how far the sequencer has been told.
-    logs: BTreeMap<u32, Vec<Notice>>,
-    sequenced: (u32, usize),
-    /// Locks in shared memory that are not free: who has them, and whether the sequencer
-    /// has to hear when it gives them back; none if the sequencer has taken them over.
-    locks: BTreeMap<LockId, Option<(NodeId, bool)>>,
+    shared: Shared,
     /// What every write reaches at once.
     truth: BTreeMap<Address, u8>,
     /// Bytes that threads write which take no part in barriers.
@@ -201,7 +193,6 @@ impl<P: Protocol<Blob>> World<P> {
                 taken: BTreeSet::new(),
                 brought: BTreeMap::new(),
                 underway: Underway::default(),
-                read: (0, 0),
                 flushing: false,
                 reached: 0,
                 left: 0,
@@ -210,9 +201,7 @@ impl<P: Protocol<Blob>> World<P> {
         });
         let mut world = Self {
             nodes: nodes.collect(),
-            logs: BTreeMap::new(),
-            sequenced: (0, 0),
-            locks: BTreeMap::new(),
+            shared: Shared::default(),
             truth: BTreeMap::new(),
             unsettled: unsettled(program),
             at_barrier: Vec::new(),

@@ -47,11 +47,11 @@ impl<P: Protocol<Blob>> World<P> {
                     Ok(())
                 }
                 Action::Claim(lock) => {
-                    answers.push(Input::Claimed(lock, self.claim(lock)));
+                    answers.push(Input::Claimed(lock, self.shared.claim(lock)));
                     Ok(())
                 }
                 Action::Unclaim(lock) => {
-                    self.unclaim(lock);
+                    self.shared.unclaim(lock);
                     Ok(())
                 }
                 Action::Log(notice) => {

@@ -3,8 +3,9 @@
 
 use super::World;
 use crate::memory::Blob;
+use crate::shared::Answer;
 use fathomp_base::{NodeId, PageId};
-use fathomp_dsm::{Brought, Content, Input, LockId, Notice, PageSet, Protocol, Told, Wants};
+use fathomp_dsm::{Brought, Content, Input, Notice, PageSet, Protocol, Told, Wants};
 use rand::{Rng, RngExt};
 
 /// What follows at the node, or what it should not have asked for.
@@ -111,93 +112,33 @@ impl<P: Protocol<Blob>> World<P> {
         told: Told,
         random: &mut impl Rng,
     ) -> Option<Vec<Input<P::Incoming>>> {
-        let me = super::node_id(node);
+        if matches!(told.wants, Wants::Lock { .. }) && random.random() {
+            return None;
+        }
+        let epoch = told.epoch;
         let sequencer = self.nodes[0].protocol.sequenced()?;
-        let contained = sequencer.contains.of(me);
-        if sequencer.asks || !self.nodes[node].underway.may_tell(contained) {
-            return None;
-        }
-        let log = self.logs.entry(told.epoch).or_default();
-        if log.len() >= self.network.log_max {
-            return None;
-        }
-        let thread = match told.wants {
-            Wants::Nothing => None,
-            Wants::Log(thread) => Some(thread),
-            Wants::Lock {
-                lock,
-                thread,
-                waits,
-            } => {
-                match self.locks.get(&lock) {
-                    None if random.random() => return None,
-                    None => {
-                        self.locks.insert(lock, Some((me, false)));
-                    }
-                    Some(Some(_)) if !waits => {
-                        let (from, message) = P::learned(told.epoch, thread, None)?;
-                        return Some(vec![Input::Message { from, message }]);
-                    }
-                    Some(_) => return None,
-                }
-                Some(thread)
-            }
-            Wants::Unlock(lock) => {
-                log.extend(told.notice.cloned());
-                let free = self.locks.get(&lock) == Some(&Some((me, false)));
-                // If the sequencer has to hear of the lock, it hears of the interval twice.
-                return free.then(|| {
-                    self.locks.remove(&lock);
-                    Vec::new()
-                });
-            }
-        };
-        log.extend(told.notice.cloned());
-        let Some(thread) = thread else {
+        let (me, underway) = (super::node_id(node), &self.nodes[node].underway);
+        let room = self.network.log_max;
+        let answer = self.shared.tell(me, told, sequencer, underway, room)?;
+        let Answer::For(thread, notices) = answer else {
             return Some(Vec::new());
         };
-        let read = &mut self.nodes[node].read;
-        if read.0 != told.epoch {
-            *read = (told.epoch, 0);
-        }
-        let news = log[read.1..].iter().filter(|notice| notice.writer != me);
-        let news = news.cloned().collect();
-        read.1 = log.len();
-        let (from, message) = P::learned(told.epoch, thread, Some(news))?;
+        let (from, message) = P::learned(epoch, thread, notices)?;
         Some(vec![Input::Message { from, message }])
-    }
-
-    /// The sequencer takes a lock over; who has it.
-    pub(super) fn claim(&mut self, lock: LockId) -> Option<NodeId> {
-        let (holder, waited) = self.locks.entry(lock).or_insert(None).as_mut()?;
-        *waited = true;
-        Some(*holder)
-    }
-
-    /// Everybody may take a lock again.
-    pub(super) fn unclaim(&mut self, lock: LockId) {
-        self.locks.remove(&lock);
     }
 
     /// The sequencer enters an interval in its epoch's log.
     pub(super) fn enter(&mut self, notice: Notice) {
-        let epoch = self.nodes[0].protocol.sequenced().map(|s| s.epoch);
-        let log = self.logs.entry(epoch.unwrap_or_default()).or_default();
-        if log.len() < self.network.log_max {
-            log.push(notice);
+        if let Some(sequencer) = self.nodes[0].protocol.sequenced() {
+            let room = self.network.log_max;
+            self.shared.enter(sequencer.epoch, notice, room);
         }
     }
 
     /// What the sequencer has not been told of the log.
     pub(super) fn logged(&mut self, node: usize) -> Option<Vec<Notice>> {
         let epoch = self.nodes[node].protocol.sequenced()?.epoch;
-        if self.sequenced.0 != epoch {
-            self.sequenced = (epoch, 0);
-        }
-        let log = self.logs.get(&epoch)?;
-        let news = log[self.sequenced.1..].to_vec();
-        self.sequenced.1 = log.len();
-        Some(news)
+        Some(self.shared.logged(epoch))
     }
 
     pub(super) fn note_underway(&mut self, from: usize, to: NodeId, message: &P::Outgoing) {

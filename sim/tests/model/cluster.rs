@@ -1,7 +1,7 @@
 //! A cluster as a model: its states, and what can happen next.
 
 use crate::memory::{Memory, Place, Small};
-use crate::shared::{self, Shared};
+use crate::shared::{self, Memories};
 use fathomp_base::{NodeId, ThreadId};
 use fathomp_dsm::{Access, Action, Input, LockId, Operation, Protocol, Underway};
 use stateright::{Model, Property};
@@ -65,7 +65,7 @@ pub(crate) struct Node<P> {
 pub(crate) struct State<P, M> {
     pub(crate) nodes: Vec<Node<P>>,
     /// What nodes do in memory that they share.
-    pub(crate) shared: Shared,
+    pub(crate) memories: Memories,
     /// Messages under way, from and to, in order.
     channels: BTreeMap<(usize, usize), VecDeque<M>>,
     /// What every write reaches at once.
@@ -221,9 +221,9 @@ where
                 None => {}
                 Some(Action::Log(notice)) => shared::enter(state, notice),
                 Some(Action::Claim(lock)) => {
-                    answers.push(Input::Claimed(lock, state.shared.claim(lock)));
+                    answers.push(Input::Claimed(lock, state.memories.shared.claim(lock)));
                 }
-                Some(Action::Unclaim(lock)) => state.shared.unclaim(lock),
+                Some(Action::Unclaim(lock)) => state.memories.shared.unclaim(lock),
                 Some(Action::Send(to, message)) => {
                     if let Some(carried) = P::carries(&message) {
                         node.underway.sends(to, carried);
@@ -327,7 +327,7 @@ where
         let nodes = self.start.iter().zip(&self.programs);
         let mut state = State {
             nodes: nodes.map(node).collect(),
-            shared: Shared::default(),
+            memories: Memories::default(),
             channels: BTreeMap::new(),
             truth: BTreeMap::new(),
             at_barrier: Vec::new(),

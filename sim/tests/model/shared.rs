@@ -4,36 +4,19 @@
 use crate::cluster::State;
 use crate::memory::{Nonsense, Small};
 use fathomp_base::NodeId;
-use fathomp_dsm::{
-    Brought, Committed, Input, Interval, LockId, Notice, PageSet, Protocol, Told, Wants,
-};
+use fathomp_dsm::{Brought, Committed, Input, Interval, Notice, PageSet, Protocol, Told};
+use fathomp_sim::{Answer, Shared};
 use std::collections::BTreeMap;
 
-/// A log of each epoch, and locks.
+/// The log, the locks, and more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Shared {
-    logs: BTreeMap<u32, Vec<Notice>>,
-    /// How far each node has read its epoch's log, and how far the sequencer.
-    read: BTreeMap<usize, (u32, usize)>,
-    sequenced: (u32, usize),
+pub(crate) struct Memories {
+    pub(crate) shared: Shared,
     /// Diffs that a home has yet to be told of.
     brought: BTreeMap<(usize, NodeId), Interval>,
-    /// Locks that are not free: who has them and whether the sequencer has to hear of
-    /// it; none if the sequencer has taken them over.
-    locks: BTreeMap<LockId, Option<(NodeId, bool)>>,
 }
 
-impl Shared {
-    pub(crate) fn claim(&mut self, lock: LockId) -> Option<NodeId> {
-        let (holder, waited) = self.locks.entry(lock).or_insert(None).as_mut()?;
-        *waited = true;
-        Some(*holder)
-    }
-
-    pub(crate) fn unclaim(&mut self, lock: LockId) {
-        self.locks.remove(&lock);
-    }
-
+impl Memories {
     /// The interval up to which a home has a node's diffs.
     fn received(&self, home: usize, node: NodeId, told: Interval) -> Interval {
         let brought = self.brought.get(&(home, node)).copied();
@@ -46,27 +29,20 @@ pub(crate) fn news<P: Protocol<Small>>(
     state: &mut State<P, P::Incoming>,
     number: usize,
 ) -> Vec<Input<P::Incoming>> {
-    let State { nodes, shared, .. } = state;
+    let State {
+        nodes, memories, ..
+    } = state;
     let mut news = vec![Input::Taken(nodes[number].memory.take_taken())];
     let here = (number, NodeId(0))..=(number, NodeId(u16::MAX));
-    let brought: Vec<_> = shared.brought.extract_if(here, |_, _| true).collect();
+    let brought: Vec<_> = memories.brought.extract_if(here, |_, _| true).collect();
     if !brought.is_empty() {
         let brought = brought.into_iter();
         let versions = brought.map(|((_, writer), interval)| (writer, interval));
         news.push(Input::Brought(versions.collect()));
     }
     if let Some(sequenced) = nodes[number].protocol.sequenced() {
-        if shared.sequenced.0 != sequenced.epoch {
-            shared.sequenced = (sequenced.epoch, 0);
-        }
-        let log = shared.logs.get(&sequenced.epoch).into_iter().flatten();
-        let logged: Vec<_> = log.skip(shared.sequenced.1).cloned().collect();
-        shared.sequenced.1 += logged.len();
-        // What everybody has left is of no use to anybody.
-        shared.logs.retain(|epoch, _| epoch + 1 >= sequenced.epoch);
-        if !logged.is_empty() {
-            news.push(Input::Logged(logged));
-        }
+        let logged = memories.shared.logged(sequenced.epoch);
+        news.extend((!logged.is_empty()).then_some(Input::Logged(logged)));
     }
     news
 }
@@ -74,8 +50,8 @@ pub(crate) fn news<P: Protocol<Small>>(
 /// The sequencer enters an interval.
 pub(crate) fn enter<P: Protocol<Small>>(state: &mut State<P, P::Incoming>, notice: Notice) {
     if let Some(sequenced) = state.nodes[0].protocol.sequenced() {
-        let log = state.shared.logs.entry(sequenced.epoch);
-        log.or_default().push(notice);
+        let shared = &mut state.memories.shared;
+        shared.enter(sequenced.epoch, notice, usize::MAX);
     }
 }
 
@@ -111,7 +87,10 @@ fn take<P: Protocol<Small>>(
     let committed = there.protocol.committed()?;
     let mut received = committed.received.clone();
     for node in nodes {
-        received.learn(node, state.shared.received(home, node, Interval::default()));
+        received.learn(
+            node,
+            state.memories.received(home, node, Interval::default()),
+        );
     }
     let received = &received;
     if !wanted.is_part_of(Committed {
@@ -144,7 +123,7 @@ fn bring<P: Protocol<Small>>(
 ) -> Option<Result<(), Nonsense>> {
     let (me, home) = (NodeId(u16::try_from(number).ok()?), usize::from(to.0));
     let there = state.nodes[home].protocol.committed()?;
-    let received = state.shared.received(home, me, there.received.of(me));
+    let received = state.memories.received(home, me, there.received.of(me));
     let admitted = there.admits && there.epoch == brought.epoch;
     if !admitted || !state.nodes[number].underway.may_bring(to, received) {
         return None;
@@ -158,7 +137,7 @@ fn bring<P: Protocol<Small>>(
             return Some(brought);
         }
     }
-    let last = state.shared.brought.entry((home, me)).or_default();
+    let last = state.memories.brought.entry((home, me)).or_default();
     *last = brought.interval;
     Some(Ok(()))
 }
@@ -169,52 +148,17 @@ fn tell<P: Protocol<Small>>(
     number: usize,
     told: Told,
 ) -> Option<Vec<Input<P::Incoming>>> {
+    let epoch = told.epoch;
     let me = NodeId(u16::try_from(number).ok()?);
-    let State { nodes, shared, .. } = state;
+    let State {
+        nodes, memories, ..
+    } = state;
     let sequencer = nodes[0].protocol.sequenced()?;
-    let contained = sequencer.contains.of(me);
-    if sequencer.asks || !nodes[number].underway.may_tell(contained) {
-        return None;
-    }
-    let log = shared.logs.entry(told.epoch).or_default();
-    let thread = match told.wants {
-        Wants::Nothing => None,
-        Wants::Log(thread) => Some(thread),
-        Wants::Lock {
-            lock,
-            thread,
-            waits,
-        } => match shared.locks.get(&lock) {
-            None => {
-                shared.locks.insert(lock, Some((me, false)));
-                Some(thread)
-            }
-            Some(Some(_)) if !waits => {
-                let (from, message) = P::learned(told.epoch, thread, None)?;
-                return Some(vec![Input::Message { from, message }]);
-            }
-            Some(_) => return None,
-        },
-        Wants::Unlock(lock) => {
-            log.extend(told.notice.cloned());
-            let free = shared.locks.get(&lock) == Some(&Some((me, false)));
-            return free.then(|| {
-                shared.locks.remove(&lock);
-                Vec::new()
-            });
-        }
-    };
-    log.extend(told.notice.cloned());
-    let Some(thread) = thread else {
+    let (shared, underway) = (&mut memories.shared, &nodes[number].underway);
+    let answer = shared.tell(me, told, sequencer, underway, usize::MAX)?;
+    let Answer::For(thread, notices) = answer else {
         return Some(Vec::new());
     };
-    let read = shared.read.entry(number).or_default();
-    if read.0 != told.epoch {
-        *read = (told.epoch, 0);
-    }
-    let news = log[read.1..].iter().filter(|notice| notice.writer != me);
-    let news = news.cloned().collect();
-    read.1 = log.len();
-    let (from, message) = P::learned(told.epoch, thread, Some(news))?;
+    let (from, message) = P::learned(epoch, thread, notices)?;
     Some(vec![Input::Message { from, message }])
 }

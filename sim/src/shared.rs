@@ -1,0 +1,115 @@
+//! Memory that all nodes can reach: a log of intervals for each epoch, and locks.
+
+use fathomp_base::{NodeId, ThreadId};
+use fathomp_dsm::{LockId, Notice, Sequenced, Told, Underway, Wants};
+use std::collections::BTreeMap;
+
+/// Logs and locks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Shared {
+    logs: BTreeMap<u32, Vec<Notice>>,
+    /// How far each node has read an epoch's log, and how far the sequencer.
+    read: BTreeMap<NodeId, (u32, usize)>,
+    sequenced: (u32, usize),
+    /// Locks that are not free: who has them, and whether the sequencer has to hear of
+    /// it when they are given back; none if the sequencer has taken them over.
+    locks: BTreeMap<LockId, Option<(NodeId, bool)>>,
+}
+
+/// What becomes of what a node tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing more.
+    Done,
+    /// The thread has what it wanted, and has to learn this; or it does not get the lock.
+    For(ThreadId, Option<Vec<Notice>>),
+}
+
+impl Shared {
+    /// Enters what a node tells in its epoch's log, which has room for `room` intervals,
+    /// and does what it wants. None if it has to send a message.
+    pub fn tell(
+        &mut self,
+        me: NodeId,
+        told: Told,
+        sequencer: Sequenced,
+        underway: &Underway,
+        room: usize,
+    ) -> Option<Answer> {
+        let log = self.logs.entry(told.epoch).or_default();
+        let contained = sequencer.contains.of(me);
+        if sequencer.asks || !underway.may_tell(contained) || log.len() >= room {
+            return None;
+        }
+        let thread = match told.wants {
+            Wants::Nothing => None,
+            Wants::Log(thread) => Some(thread),
+            Wants::Lock {
+                lock,
+                thread,
+                waits,
+            } => match self.locks.get(&lock) {
+                None => {
+                    self.locks.insert(lock, Some((me, false)));
+                    Some(thread)
+                }
+                Some(Some(_)) if !waits => return Some(Answer::For(thread, None)),
+                Some(_) => return None,
+            },
+            Wants::Unlock(lock) => {
+                log.extend(told.notice.cloned());
+                // If the sequencer has to hear of the lock, it hears of the interval twice.
+                let free = self.locks.get(&lock) == Some(&Some((me, false)));
+                return free.then(|| {
+                    self.locks.remove(&lock);
+                    Answer::Done
+                });
+            }
+        };
+        log.extend(told.notice.cloned());
+        let Some(thread) = thread else {
+            return Some(Answer::Done);
+        };
+        let read = self.read.entry(me).or_default();
+        if read.0 != told.epoch {
+            *read = (told.epoch, 0);
+        }
+        let news = log[read.1..].iter().filter(|notice| notice.writer != me);
+        let news = news.cloned().collect();
+        read.1 = log.len();
+        Some(Answer::For(thread, Some(news)))
+    }
+
+    /// The sequencer enters an interval, if there is room.
+    pub fn enter(&mut self, epoch: u32, notice: Notice, room: usize) {
+        let log = self.logs.entry(epoch).or_default();
+        if log.len() < room {
+            log.push(notice);
+        }
+    }
+
+    /// What the sequencer, in an epoch, has not been told of its log.
+    pub fn logged(&mut self, epoch: u32) -> Vec<Notice> {
+        if self.sequenced.0 != epoch {
+            self.sequenced = (epoch, 0);
+            // Nobody is where everybody has left.
+            self.logs.retain(|log, _| log + 1 >= epoch);
+        }
+        let log = self.logs.get(&epoch).map_or(&[][..], Vec::as_slice);
+        let news = log[self.sequenced.1..].to_vec();
+        self.sequenced.1 = log.len();
+        news
+    }
+
+    /// The sequencer takes a lock over; who has it.
+    pub fn claim(&mut self, lock: LockId) -> Option<NodeId> {
+        let (holder, waited) = self.locks.entry(lock).or_insert(None).as_mut()?;
+        *waited = true;
+        Some(*holder)
+    }
+
+    /// Everybody may take a lock again.
+    pub fn unclaim(&mut self, lock: LockId) {
+        self.locks.remove(&lock);
+    }
+}
