@@ -147,9 +147,7 @@ impl Node {
     /// A thread of the program yields: it may be waiting for a plain variable to
     /// change. Flushes now and then, so that it sees it.
     pub fn yielding(&self) {
-        if look::is_due(self.activity.load(Ordering::Relaxed)) {
-            self.flush();
-        }
+        look::flush_when_due(self.activity.load(Ordering::Relaxed), || self.flush());
     }
 
     /// An atomic instruction of the program follows.
