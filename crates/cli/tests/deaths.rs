@@ -80,6 +80,11 @@ int main(int argc, char **argv)
         } else if (strcmp(mode, "awaiting-a-flag") == 0) {
             if (me == victim) say();
             while (!*(volatile int *)&flag);
+        } else if (strcmp(mode, "deadlock") == 0) {
+            if (me == victim) omp_set_lock(&lock);
+#pragma omp barrier
+            if (me == 0) say();
+            if (me != victim) omp_set_lock(&lock);
         } else if (strcmp(mode, "standing") == 0) {
             if (me == victim) for (say(); access("go", F_OK) != 0;) usleep(1000);
         } else if (strcmp(mode, "ending") == 0) {
@@ -333,6 +338,31 @@ fn a_node_that_was_stopped_is_named_and_may_go_on() {
     assert_eq!(line(&mut stdout), "after\n");
     assert_eq!(common::wait(&mut child).code(), Some(0));
     assert_eq!(line(&mut stderr), "");
+}
+
+#[test]
+fn nodes_that_wait_for_each_other_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = death(directory.path());
+    let mut child = on_nodes(directory.path(), 2, &program)
+        .args(["deadlock", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let process = victim(&mut child);
+    let mut said = String::new();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    stderr.read_line(&mut said).unwrap();
+    common::send("KILL", &process);
+    common::wait(&mut child);
+    assert!(
+        said.ends_with(
+            "node 0 while it waited for a lock, node 1 while it waited at a barrier or \
+             for work: the program may have a deadlock\n"
+        ),
+        "{said}"
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What a node is at, so that the others can say it if its process ends. With
-//! several threads, what one of them has begun last.
+//! What a node is at, so that the others can say it if its process ends, or if nobody
+//! gets any further. With several threads, what one of them has begun last.
 
 use std::fmt;
 
@@ -27,17 +27,26 @@ impl Doing {
         Self::Leave,
     ];
 
-    /// As a number for others.
-    pub(crate) fn word(self) -> u32 {
-        self as u32
+    /// As a number for others, which is another one each time that `turn` is.
+    pub(crate) fn word(self, turn: u32) -> u32 {
+        self as u32 | turn << KIND_BITS
     }
 
     /// What a number means; a node that lies has not begun.
     pub(crate) fn from_word(word: u32) -> Self {
-        let known = Self::ALL.into_iter().find(|doing| doing.word() == word);
+        let kind = word & ((1 << KIND_BITS) - 1);
+        let known = Self::ALL.into_iter().find(|doing| *doing as u32 == kind);
         known.unwrap_or(Self::Start)
     }
+
+    /// Whether it waits for other nodes.
+    pub(crate) fn waits(self) -> bool {
+        matches!(self, Self::Fetch | Self::Barrier | Self::AwaitLock)
+    }
 }
+
+/// Bits of a number that say what; the others say that it is something new.
+const KIND_BITS: u32 = 8;
 
 /// As the end of a sentence.
 impl fmt::Display for Doing {
@@ -61,8 +70,11 @@ mod tests {
     #[test]
     fn numbers_mean_what_they_say() {
         for doing in Doing::ALL {
-            assert_eq!(Doing::from_word(doing.word()), doing);
+            for turn in [0, 1, u32::MAX] {
+                assert_eq!(Doing::from_word(doing.word(turn)), doing);
+            }
+            assert_ne!(doing.word(1), doing.word(2));
         }
-        assert_eq!(Doing::from_word(1000), Doing::Start);
+        assert_eq!(Doing::from_word(99), Doing::Start);
     }
 }

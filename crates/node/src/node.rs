@@ -16,7 +16,7 @@ use crate::profile::Profile;
 use crate::quiet::{self, Quiet};
 use crate::races::Lookout;
 use crate::slots::{Place, Slot, Slots};
-use crate::standing::Standing;
+use crate::standing::{Standing, Stillness};
 use crate::stopwatch::Stopwatch;
 use crate::waits::Waits;
 use crate::window::Window;
@@ -125,6 +125,9 @@ pub struct Node {
     /// When somebody looked last whether all nodes live.
     looked_ns: AtomicU64,
     standing: Mutex<Standing>,
+    stillness: Mutex<Stillness>,
+    /// How often this node has begun something.
+    turn: AtomicU32,
     /// The last region that a node has cancelled, and turns that threads wait for.
     cancelled: AtomicU64,
     turns: Mutex<Vec<Turn>>,
@@ -184,6 +187,8 @@ impl Node {
             strangers: AtomicBool::new(false),
             looked_ns: AtomicU64::new(0),
             standing: Mutex::default(),
+            stillness: Mutex::default(),
+            turn: AtomicU32::new(0),
             cancelled: AtomicU64::new(0),
             turns: Mutex::default(),
             exit: AtomicI64::new(NO_EXIT),
@@ -276,6 +281,7 @@ impl Node {
             self.mourn(dead);
         }
         self.say_who_stands();
+        self.say_if_all_wait();
     }
 
     /// Says how a node's process has ended, and ends the others.

@@ -1,11 +1,16 @@
-//! Nodes whose process somebody has stopped. They are not dead, and may go on any
-//! time; but all others wait for them, which would look like a program that hangs.
+//! What is said of nodes that live and do not go on, since it would look like nothing
+//! but a program that hangs: somebody has stopped a process, for which all others wait; or
+//! all nodes wait for each other.
 
+use crate::doing::Doing;
 use fathomp_sys::cluster::process::Life;
 
 /// Looks in a row at which a process must stand before it is told. Not a time: whoever
 /// stops a whole job, as Ctrl-Z does, stops those who look too.
 const LOOKS: u32 = 10;
+
+/// Looks in a row at which all must be seen to wait before it is told: about ten seconds.
+const STILL_LOOKS: u32 = 100;
 
 /// How often in a row each process has been seen to stand.
 #[derive(Debug, Default)]
@@ -35,9 +40,51 @@ impl Standing {
     }
 }
 
+/// How often in a row all nodes were seen to wait, and for the same.
+#[derive(Debug, Default)]
+pub(crate) struct Stillness {
+    words: Vec<u32>,
+    looks: u32,
+}
+
+impl Stillness {
+    /// Takes one look at what all nodes are at, in [words](Doing::word). True once, when
+    /// they have been waiting for long.
+    pub(crate) fn look(&mut self, words: impl Iterator<Item = u32>) -> bool {
+        let words: Vec<u32> = words.collect();
+        let still = words.iter().all(|word| Doing::from_word(*word).waits());
+        if !still || words != self.words {
+            self.words = words;
+            self.looks = 0;
+            return false;
+        }
+        self.looks = self.looks.saturating_add(1);
+        self.looks == STILL_LOOKS
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_who_waits_for_the_same_all_the_time_is_still() {
+        let mut stillness = Stillness::default();
+        let mut looks = |words: [u32; 2]| {
+            let looks = (0..3 * STILL_LOOKS).filter(|_| stillness.look(words.into_iter()));
+            looks.count()
+        };
+        let [lock, barrier] = [Doing::AwaitLock, Doing::Barrier];
+        assert_eq!(looks([lock.word(1), Doing::Compute.word(7)]), 0);
+        assert_eq!(looks([lock.word(1), barrier.word(7)]), 1);
+        assert_eq!(looks([lock.word(1), barrier.word(9)]), 1);
+        let changing = (0..3 * STILL_LOOKS).map(|turn| [lock.word(turn), barrier.word(9)]);
+        assert!(
+            !changing
+                .into_iter()
+                .any(|words| stillness.look(words.into_iter()))
+        );
+    }
 
     #[test]
     fn who_stands_is_told_once_each_time() {

@@ -28,7 +28,8 @@ impl Node {
 
     /// Says what this node is at.
     pub(crate) fn now_doing(&self, doing: Doing) {
-        self.transport.note(doing.word());
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        self.transport.note(doing.word(turn));
     }
 
     /// The same; returns what it was at before.

@@ -15,6 +15,13 @@ use std::time::{Duration, Instant};
 /// How long the other nodes may take to write out what they hold at the end.
 const LEAVING: Duration = Duration::from_secs(2);
 
+/// Says a sentence on standard error.
+fn say(sentence: &str) {
+    let line = format!("fathomp: {sentence}\n");
+    // Not `eprint!`, which panics if stderr is closed.
+    let _ = io::stderr().write_all(line.as_bytes());
+}
+
 impl Node {
     /// The program calls `exit` on this node. Node 0 ends the cluster; others
     /// ask it to, and do not return.
@@ -35,14 +42,35 @@ impl Node {
         let lives = self.children.iter().map(|child| process::life(*child));
         for (number, signal) in lock(&self.standing).look(lives) {
             let process = self.children[number];
-            let line = format!(
-                "fathomp: node {}: its process was stopped by signal {signal}, and all others \
-                 wait for it: let it go on (kill -CONT {process}), or end the program\n",
+            say(&format!(
+                "node {}: its process was stopped by signal {signal}, and all others \
+                 wait for it: let it go on (kill -CONT {process}), or end the program",
                 number + 1
-            );
-            // Not `eprint!`, which panics if stderr is closed.
-            let _ = io::stderr().write_all(line.as_bytes());
+            ));
         }
+    }
+
+    /// At node 0: says it if all nodes wait for each other, as far as that can be told:
+    /// where each has one thread.
+    pub(super) fn say_if_all_wait(&self) {
+        let alone = self.size.threads == 1 && !self.strangers.load(Ordering::Relaxed);
+        if self.me() != NodeId(0) || !alone || self.size.nodes == 1 {
+            return;
+        }
+        let words = (0..self.size.nodes).map(|node| self.transport.noted(NodeId(node)));
+        let words: Vec<u32> = words.map(Option::unwrap_or_default).collect();
+        if !lock(&self.stillness).look(words.iter().copied()) {
+            return;
+        }
+        let all: Vec<String> = (0..)
+            .zip(&words)
+            .map(|(node, word)| format!("node {} {}", NodeId(node), Doing::from_word(*word)))
+            .collect();
+        say(&format!(
+            "all nodes have been waiting for each other for a while, {}: the program may have \
+             a deadlock",
+            all.join(", ")
+        ));
     }
 
     /// The service thread ends the process as another node has asked. What the program
