@@ -64,6 +64,9 @@ pub(crate) fn cluster_variables(cluster: Cluster) -> Vec<(&'static str, OsString
     if nodes == 1 {
         return variables;
     }
+    // The table of functions that the program calls is one more page that all nodes write,
+    // if they are bound when they are called first.
+    variables.push(("LD_BIND_NOW", "1".into()));
     variables.push(("FATHOMP_NODES", nodes.to_string().into()));
     variables.push(("FATHOMP_DSM", dsm.name().into()));
     if dsm == Dsm::Homeless {

@@ -30,12 +30,7 @@ pub(super) fn variables(request: &Request<'_>) -> Result<Vec<(&'static str, OsSt
     }
     let directory = std::path::absolute(request.directory)
         .map_err(|error| Failure::unwritable(request.directory, &error))?;
-    // Functions' addresses are looked up before the program begins: their table is
-    // memory that each node would write when it first calls one.
-    Ok(vec![
-        (VARIABLE, directory.into()),
-        ("LD_BIND_NOW", "1".into()),
-    ])
+    Ok(vec![(VARIABLE, directory.into())])
 }
 
 /// Puts the parts together; what is wrong with the whole, as a sentence.
