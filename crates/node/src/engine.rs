@@ -1,7 +1,10 @@
 //! Carries out what a protocol asks for: on pages, on messages, on threads.
 
+mod blob;
 mod changes;
 mod direct;
+
+pub(crate) use blob::Blob;
 
 use crate::accesses::{Watch, WatchError};
 use crate::frame::Frame;
@@ -9,6 +12,7 @@ use crate::profile::{Profile, Tally};
 use crate::races::{Changes, Lookout};
 use crate::slots::Slots;
 use crate::window::Window;
+use blob::install;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_dsm::{
     Access, Action, Content, Diff, DiffError, Input, Interval, Operation, PageBytes, PageRange,
@@ -78,27 +82,6 @@ pub(crate) trait Engine: Send {
 
     /// Whether it watches what the program accesses.
     fn watch(&mut self) -> Option<&mut Watch>;
-}
-
-/// Content as it arrived.
-#[derive(Clone, Debug)]
-pub(crate) enum Blob {
-    /// A whole page, or as many bytes of another kind.
-    Page(Box<PageBytes>),
-    /// A diff.
-    Bytes(Box<[u8]>),
-    /// A page that has been taken into its place already.
-    Here,
-}
-
-impl Blob {
-    fn bytes(self) -> Result<Box<[u8]>, Trouble> {
-        match self {
-            Self::Page(bytes) => Ok(bytes),
-            Self::Bytes(bytes) => Ok(bytes),
-            Self::Here => Err(Trouble::Action("a page in place of a diff")),
-        }
-    }
 }
 
 /// An [`Engine`] around a protocol.
@@ -539,18 +522,6 @@ where
     fn watch(&mut self) -> Option<&mut Watch> {
         self.watch.as_mut()
     }
-}
-
-/// Puts a page into its place, where it may be already; what has come, if not.
-fn install(hands: &Hands, page: PageId, content: Blob) -> Result<Option<Box<PageBytes>>, Trouble> {
-    let content = match content {
-        Blob::Here => return Ok(None),
-        Blob::Page(content) => content,
-        Blob::Bytes(_) => return Err(Trouble::Action("a page of another size")),
-    };
-    let put = hands.pages.write(page, 0, content.as_slice());
-    put.map_err(Trouble::Permit)?;
-    Ok(Some(content))
 }
 
 /// Lets a thread of this node go on.

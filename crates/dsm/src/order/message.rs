@@ -125,6 +125,10 @@ impl Control {
         else {
             return None;
         };
+        // The log does not say so, and only the sequencer needs to know.
+        if notice.as_ref().is_some_and(|notice| notice.late) {
+            return None;
+        }
         let lock = |lock: &LockId, thread: &ThreadId, waits| Wants::Lock {
             lock: *lock,
             thread: *thread,
