@@ -80,15 +80,17 @@ pub(crate) struct Doorbell<'a> {
     polling: &'a AtomicU32,
     applications: &'a AtomicU32,
     services: &'a AtomicU32,
+    /// There may be a message that cannot wait until a thread looks by itself.
+    urgent: &'a AtomicU32,
 }
 
 impl<'a> Doorbell<'a> {
     /// 32-bit words it consists of.
-    pub(crate) const HALVES: usize = 5;
+    pub(crate) const HALVES: usize = 6;
 
     /// The doorbell in these words, zero at first.
     pub(crate) fn new(halves: &'a [AtomicU32]) -> Self {
-        let [word, called, polling, applications, services, ..] = halves else {
+        let [word, called, polling, applications, services, urgent, ..] = halves else {
             unreachable!("a doorbell has {} words", Self::HALVES);
         };
         Self {
@@ -97,6 +99,7 @@ impl<'a> Doorbell<'a> {
             polling,
             applications,
             services,
+            urgent,
         }
     }
 
@@ -114,13 +117,27 @@ impl<'a> Doorbell<'a> {
     }
 
     /// The calling thread stops looking. `left_over` says whether there are
-    /// messages, which then are somebody else's to handle.
+    /// messages, which then are somebody else's to handle, unless all can wait.
     #[inline]
     pub(crate) fn leave(&self, left_over: impl FnOnce() -> bool) {
         self.polling.fetch_sub(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        if left_over() {
+        if self.urgent.load(Ordering::Relaxed) != 0 && left_over() {
             self.call();
+        }
+    }
+
+    /// A polling thread has found nothing. `left_over` says whether there is something
+    /// nevertheless: what came last, or is on its way.
+    #[inline]
+    pub(crate) fn found_nothing(&self, left_over: impl Fn() -> bool) {
+        if self.urgent.load(Ordering::Relaxed) == 0 || left_over() {
+            return;
+        }
+        self.urgent.swap(0, Ordering::AcqRel);
+        fence(Ordering::SeqCst);
+        if left_over() {
+            self.urgent.swap(1, Ordering::AcqRel);
         }
     }
 
@@ -128,7 +145,12 @@ impl<'a> Doorbell<'a> {
     /// written before.
     #[inline]
     pub(crate) fn ring(&self) -> Wake {
+        // What was written is seen by who makes this 0 after we have looked at it.
         fence(Ordering::SeqCst);
+        if self.urgent.load(Ordering::Relaxed) == 0 {
+            self.urgent.swap(1, Ordering::AcqRel);
+            fence(Ordering::SeqCst);
+        }
         self.call()
     }
 

@@ -263,6 +263,7 @@ fn who_leaves_hands_over_what_is_left() {
         let sender = thread::spawn(move || sending.send(1));
         // An application thread that looks once and goes.
         node.bell().enter();
+        node.bell().found_nothing(|| node.any_waiting());
         node.bell().leave(|| node.any_waiting());
         sender.join().unwrap();
         service.join().unwrap();

@@ -217,6 +217,14 @@ impl LocalTransport {
         })
     }
 
+    /// Whether there are messages, or parts of some.
+    fn is_anything_there(&self) -> bool {
+        self.peers().any(|(from, link)| {
+            let idle_head = link.idle_head.load(Ordering::Relaxed);
+            self.fabric.ring(from, self.me).head() != idle_head
+        })
+    }
+
     /// How long a thread may sleep as far as messages are concerned.
     fn quiet(&self) -> Sleep {
         if let Some(emulation) = &self.emulation {
@@ -294,6 +302,8 @@ impl Transport for LocalTransport {
                 return Ok(Some(from));
             }
         }
+        let doorbell = self.fabric.doorbell(self.me);
+        doorbell.found_nothing(|| self.is_anything_there());
         Ok(None)
     }
 
@@ -307,11 +317,7 @@ impl Transport for LocalTransport {
             if let Some(emulation) = &self.emulation {
                 return self.due(emulation).map_or(true, |due| due.is_some());
             }
-            let waiting = |(from, link): (NodeId, &Link)| {
-                let idle_head = link.idle_head.load(Ordering::Relaxed);
-                self.fabric.ring(from, self.me).head() != idle_head
-            };
-            self.peers().any(waiting)
+            self.is_anything_there()
         };
         self.fabric.doorbell(self.me).leave(left_over);
     }
