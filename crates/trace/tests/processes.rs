@@ -7,6 +7,7 @@ use fathomp_base::{InstanceId, SiteId};
 use fathomp_trace::recorder::{Recorder, Start};
 use fathomp_trace::state::State;
 use fathomp_trace::{now, reader};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Not a test of its own: what the children of the other tests do.
@@ -17,9 +18,14 @@ fn as_a_child() {
     let thread = recorder.attach().unwrap();
     let site = region(recorder, 0);
     match role.as_str() {
-        "proper" => {
+        "proper" | "proper, when told" => {
             for number in 0..1000 {
                 execute(thread, site, number);
+            }
+            if role != "proper" {
+                // It must not end before its drainer has seen it.
+                let live = std::env::var_os(fathomp_trace::live::RECORD_VARIABLE).unwrap();
+                eventually("word to end", || told_to_end(live.as_ref()).exists());
             }
             recorder.detach(thread);
             recorder.finish();
@@ -46,6 +52,11 @@ fn as_a_child() {
         }
         other => panic!("unknown role {other}"),
     }
+}
+
+/// The file that tells a child to end.
+fn told_to_end(live: &Path) -> PathBuf {
+    live.with_extension("end")
 }
 
 #[test]
@@ -117,13 +128,14 @@ fn a_killed_drainer_loses_nothing_that_memory_still_holds() {
         return;
     }
     let place = Place::new();
-    let mut program = child("as_a_child", "proper", &place.live);
+    let mut program = child("as_a_child", "proper, when told", &place.live);
     // A drainer that is dropped without finishing, like one that was killed.
     let mut drainer = place.drainer();
     eventually("start of the program", || {
         drainer.poll().unwrap().processes == 1
     });
     drop(drainer);
+    std::fs::write(told_to_end(&place.live), "").unwrap();
     assert!(program.wait().unwrap().success());
     for _ in 0..2 {
         // Reading changes nothing, so it can be done again.
