@@ -1,5 +1,6 @@
 //! What a protocol is told and what it answers.
 
+use crate::order::Control;
 use crate::wire::WireError;
 use crate::{Carried, Interval, Notice, PageRange, PageSet, Seen};
 use fathomp_base::{NodeId, PageId, ThreadId};
@@ -271,7 +272,7 @@ pub struct Told<'a> {
 pub enum Wants {
     /// Nothing more.
     Nothing,
-    /// What is in the log, for a thread that waits for the [answer](Protocol::learned).
+    /// What is in the log, for a thread that waits for the [answer](Control::answer).
     Log(ThreadId),
     /// The same with a lock.
     Lock {
@@ -299,20 +300,21 @@ pub struct Sequenced<'a> {
 }
 
 impl Wanted<'_> {
-    /// True if nothing that is needed lacks where so much was committed.
+    /// True if nothing that is needed lacks at a node in such an epoch where so much has
+    /// been received.
     #[must_use]
-    pub fn is_part_of(&self, there: Committed) -> bool {
+    pub fn is_part_of(&self, epoch: u32, received: &Seen) -> bool {
         let mut need = self.need.iter();
-        self.epoch == there.epoch && need.all(|(node, last)| there.received.covers(*node, *last))
+        self.epoch == epoch && need.all(|(node, last)| received.covers(*node, *last))
     }
 }
 
 /// A protocol's side at one node.
 pub trait Protocol<B> {
     /// What nodes send each other: `Outgoing` with `B` in place of [`Content`].
-    type Incoming: Debug;
+    type Incoming: Debug + From<Control>;
     /// A message whose content has yet to be put in.
-    type Outgoing: Debug;
+    type Outgoing: Debug + From<Control>;
 
     /// Takes one input in and appends what is to be done.
     ///
@@ -370,22 +372,6 @@ pub trait Protocol<B> {
 
     /// What a message tells, if it need not be sent.
     fn told<'a>(&self, _message: &'a Self::Outgoing) -> Option<Told<'a>> {
-        None
-    }
-
-    /// The answer to such a message, made of what was read in the log, as it would come
-    /// from the sequencer. Without notices the thread is refused the lock.
-    fn learned(
-        _epoch: u32,
-        _thread: ThreadId,
-        _notices: Option<Vec<Notice>>,
-    ) -> Option<(NodeId, Self::Incoming)> {
-        None
-    }
-
-    /// The message to the sequencer by which a thread asks for what is in the log and
-    /// nothing else.
-    fn flushes(_epoch: u32, _thread: ThreadId) -> Option<Self::Outgoing> {
         None
     }
 

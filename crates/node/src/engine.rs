@@ -49,6 +49,8 @@ pub enum Trouble {
     Send(#[from] SendError),
     #[error("cannot change what the program may do to a page: {0}")]
     Permit(#[source] io::Error),
+    #[error("what nodes tell each other in shared memory was overwritten, perhaps by the program")]
+    Overwritten,
     #[error("the protocol asked for something impossible: {0}")]
     Action(&'static str),
     #[error(transparent)]

@@ -128,8 +128,8 @@ impl Logs {
     }
 
     /// What others than a node have entered that it has not read, up to an end, or all
-    /// there is. None if that cannot be read: `goes_on` said so while somebody was
-    /// entering something.
+    /// there is. None if that cannot be read: an entry makes no sense, or `goes_on` was
+    /// false while somebody was entering one.
     pub(crate) fn read(
         &self,
         epoch: u32,
@@ -250,7 +250,7 @@ impl Log<'_> {
         }
         let get = |offset: u64| Some(self.word(at + offset)?.load(Ordering::Relaxed));
         let (version, count) = (get(1)?, get(2)?);
-        let count = count.min(ENTRY_MAX);
+        let count = Some(count).filter(|count| HEAD + count <= ENTRY_MAX)?;
         let ranges = (HEAD..HEAD + count).map(|offset| {
             let range = get(offset)?;
             PageRange::new(PageId(range as u32), (range >> 32) as u32)
@@ -346,6 +346,18 @@ mod tests {
         // The next epoch has room, and the one after it the same place.
         assert!(flush(&logs, 2, 0, Some(&own)).is_some());
         assert!(flush(&logs, 3, 0, Some(&own)).is_some());
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_not_read() {
+        for (offset, word) in [(1, u64::MAX), (2, ENTRY_MAX), (HEAD, 0)] {
+            let logs = Logs::new(1).unwrap();
+            logs.enter(0, Some(&notice(0, 1, &[1]))).unwrap();
+            let log = logs.of(0).unwrap();
+            log.word(offset).unwrap().store(word, Ordering::Relaxed);
+            let read = logs.read(0, Reader::Sequencer, None, || true);
+            assert_eq!(read, None, "{offset}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 use crate::locks::{Attempt, Locks};
 use crate::log::{Logs, Reader};
 use fathomp_base::{NodeId, PageId, ThreadId};
+use fathomp_dsm::order::ROOT;
 use fathomp_dsm::{
     Brought, Committed, Diff, Interval, LockId, Notice, PageRange, PageSet, Seen, Sequenced, Told,
     Underway, Wanted, Wants,
@@ -276,7 +277,7 @@ impl Window {
         goes_on: impl Fn() -> bool,
     ) -> Option<Answer> {
         let Windows { logs, locks, .. } = &self.all;
-        let sequencer = self.view(NodeId(0))?;
+        let sequencer = self.view(ROOT)?;
         let contained = sequencer.contained.get(usize::from(self.me.0))?;
         let has_log = sequencer.logs.load(Ordering::SeqCst) != 0;
         if !has_log || !underway.may_tell(interval(contained)) {
@@ -326,10 +327,10 @@ impl Window {
         self.all.locks.unclaim(lock);
     }
 
-    /// What the sequencer has not been told of the log.
-    pub(crate) fn logged(&self, epoch: u32, goes_on: impl Fn() -> bool) -> Vec<Notice> {
-        let news = self.all.logs.read(epoch, Reader::Sequencer, None, goes_on);
-        news.unwrap_or_default()
+    /// What the sequencer has not been told of the log. None if that cannot be read.
+    pub(crate) fn logged(&self, epoch: u32, goes_on: impl Fn() -> bool) -> Option<Vec<Notice>> {
+        let Windows { logs, .. } = &self.all;
+        logs.read(epoch, Reader::Sequencer, None, goes_on)
     }
 
     /// The sequencer enters an interval. If there is no room, messages tell.
@@ -395,12 +396,7 @@ impl Window {
         for (word, node) in view.received.iter().zip((0..).map(NodeId)) {
             received.learn(node, interval(word));
         }
-        let there = Committed {
-            epoch: wanted.epoch,
-            received: &received,
-            admits: false,
-        };
-        if !wanted.is_part_of(there) {
+        if !wanted.is_part_of(wanted.epoch, &received) {
             return PageSet::default();
         }
         let open: PageSet = wanted.pages.iter().filter(|p| view.is_open(*p)).collect();

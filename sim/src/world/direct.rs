@@ -5,6 +5,7 @@ use super::World;
 use crate::memory::Blob;
 use crate::shared::Answer;
 use fathomp_base::{NodeId, PageId};
+use fathomp_dsm::order::{Control, ROOT};
 use fathomp_dsm::{Brought, Content, Input, Notice, PageSet, Protocol, Told, Wants};
 use rand::{Rng, RngExt};
 
@@ -48,11 +49,7 @@ impl<P: Protocol<Blob>> World<P> {
         for (writer, interval) in &there.brought {
             received.learn(*writer, *interval);
         }
-        let received = &received;
-        let committed = wanted.is_part_of(fathomp_dsm::Committed {
-            received,
-            ..committed
-        });
+        let committed = wanted.is_part_of(committed.epoch, &received);
         if !committed || !wanted.pages.iter().any(|page| is_open(&page)) {
             return None;
         }
@@ -123,7 +120,8 @@ impl<P: Protocol<Blob>> World<P> {
         let Answer::For(thread, notices) = answer else {
             return Some(Vec::new());
         };
-        let (from, message) = P::learned(epoch, thread, notices)?;
+        let message = Control::answer(epoch, thread, notices).into();
+        let from = ROOT;
         Some(vec![Input::Message { from, message }])
     }
 

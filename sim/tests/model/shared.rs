@@ -4,7 +4,8 @@
 use crate::cluster::State;
 use crate::memory::{Nonsense, Small};
 use fathomp_base::NodeId;
-use fathomp_dsm::{Brought, Committed, Input, Interval, Notice, PageSet, Protocol, Told};
+use fathomp_dsm::order::{Control, ROOT};
+use fathomp_dsm::{Brought, Input, Interval, Notice, PageSet, Protocol, Told};
 use fathomp_sim::{Answer, Shared};
 use std::collections::BTreeMap;
 
@@ -92,11 +93,7 @@ fn take<P: Protocol<Small>>(
             state.memories.received(home, node, Interval::default()),
         );
     }
-    let received = &received;
-    if !wanted.is_part_of(Committed {
-        received,
-        ..committed
-    }) {
+    if !wanted.is_part_of(committed.epoch, &received) {
         return None;
     }
     let (open, left): (Vec<_>, Vec<_>) = wanted
@@ -159,6 +156,7 @@ fn tell<P: Protocol<Small>>(
     let Answer::For(thread, notices) = answer else {
         return Some(Vec::new());
     };
-    let (from, message) = P::learned(epoch, thread, notices)?;
+    let message = Control::answer(epoch, thread, notices).into();
+    let from = ROOT;
     Some(vec![Input::Message { from, message }])
 }

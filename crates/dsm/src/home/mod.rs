@@ -469,19 +469,6 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         }
     }
 
-    fn learned(
-        epoch: u32,
-        thread: ThreadId,
-        notices: Option<Vec<Notice>>,
-    ) -> Option<(NodeId, Message<B>)> {
-        let (from, answer) = Control::learned(epoch, thread, notices);
-        Some((from, Message::Control(answer)))
-    }
-
-    fn flushes(epoch: u32, thread: ThreadId) -> Option<Message<Content>> {
-        Some(Message::Control(Control::flushes(epoch, thread)))
-    }
-
     fn sequenced(&self) -> Option<Sequenced<'_>> {
         self.order.sequenced()
     }

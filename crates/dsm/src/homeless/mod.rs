@@ -13,7 +13,7 @@ mod write;
 pub use message::Message;
 
 use crate::area::{Layout, Place};
-use crate::order::{Control, IfLate, News, Order, Request, Version, When, peer};
+use crate::order::{IfLate, News, Order, Request, Version, When, peer};
 use crate::prefetch::Streams;
 use crate::stretches::Stretches;
 use crate::table::Table;
@@ -385,19 +385,6 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
             Message::Control(control) if !self.order.is_at_barrier() => control.told(),
             _ => None,
         }
-    }
-
-    fn learned(
-        epoch: u32,
-        thread: ThreadId,
-        notices: Option<Vec<Notice>>,
-    ) -> Option<(NodeId, Message<B>)> {
-        let (from, answer) = Control::learned(epoch, thread, notices);
-        Some((from, Message::Control(answer)))
-    }
-
-    fn flushes(epoch: u32, thread: ThreadId) -> Option<Message<Content>> {
-        Some(Message::Control(Control::flushes(epoch, thread)))
     }
 
     fn sequenced(&self) -> Option<Sequenced<'_>> {

@@ -1,6 +1,5 @@
 //! What nodes tell each other to synchronise.
 
-use super::ROOT;
 use crate::{Carried, Interval, LockId, Notice, Told, Wants};
 use fathomp_base::{NodeId, ThreadId};
 
@@ -149,8 +148,9 @@ impl Control {
         })
     }
 
-    /// Asks for the log.
-    pub(crate) fn flushes(epoch: u32, thread: ThreadId) -> Self {
+    /// Asks the sequencer for what is in the log, and nothing else.
+    #[must_use]
+    pub fn flush(epoch: u32, thread: ThreadId) -> Self {
         Self::Exchange {
             epoch,
             request: Request::Flush(thread),
@@ -158,21 +158,18 @@ impl Control {
         }
     }
 
-    /// The sequencer's answer to who flushes or wants a lock.
-    pub(crate) fn learned(
-        epoch: u32,
-        thread: ThreadId,
-        notices: Option<Vec<Notice>>,
-    ) -> (NodeId, Self) {
-        let answer = match notices {
+    /// The sequencer's answer to who flushes or wants a lock. Without notices the thread is
+    /// refused the lock.
+    #[must_use]
+    pub fn answer(epoch: u32, thread: ThreadId, notices: Option<Vec<Notice>>) -> Self {
+        match notices {
             Some(notices) => Self::Granted {
                 epoch,
                 thread: Some(thread),
                 notices,
             },
             None => Self::Refused { epoch, thread },
-        };
-        (ROOT, answer)
+        }
     }
 
     /// A barrier can overtake what nobody waits for; what it says of intervals

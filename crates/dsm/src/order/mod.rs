@@ -19,7 +19,7 @@ use sequencer::{Does, Sequencer};
 use std::collections::{BTreeSet, VecDeque};
 
 /// The node that sequences intervals and is the root of the barrier's tree.
-const ROOT: NodeId = NodeId(0);
+pub const ROOT: NodeId = NodeId(0);
 
 /// A node's place in the order of things.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

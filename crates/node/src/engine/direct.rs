@@ -5,6 +5,7 @@ use super::{Blob, Driver, Hands, Trouble};
 use crate::profile::Tally;
 use crate::window::Answer;
 use fathomp_base::NodeId;
+use fathomp_dsm::order::{Control, ROOT};
 use fathomp_dsm::{Action, Brought, Content, Input, LockId, Notice, PageRange, PageSet, Protocol};
 use fathomp_trace::dsm::DsmCount;
 
@@ -39,9 +40,12 @@ impl<P: Protocol<Blob>> Driver<P> {
             self.protocol.step(Input::Brought(brought), actions)?;
         }
         if let Some(epoch) = self.protocol.sequenced().map(|there| there.epoch) {
-            let logged = window.logged(epoch, || goes_on(hands));
-            if !logged.is_empty() {
-                self.protocol.step(Input::Logged(logged), actions)?;
+            match window.logged(epoch, || goes_on(hands)) {
+                Some(logged) if logged.is_empty() => {}
+                Some(logged) => self.protocol.step(Input::Logged(logged), actions)?,
+                None if goes_on(hands) => return Err(Trouble::Overwritten),
+                // The cluster ends.
+                None => {}
             }
         }
         Ok(())
@@ -64,11 +68,12 @@ impl<P: Protocol<Blob>> Driver<P> {
             let (thread, notices) = match window.tell(told, &self.underway, || goes_on(hands)) {
                 Answer::Send => return Some(message),
                 Answer::Done => return None,
-                Answer::Ask(thread) => return P::flushes(epoch, thread),
+                Answer::Ask(thread) => return Some(Control::flush(epoch, thread).into()),
                 Answer::Learned(thread, notices) => (thread, Some(notices)),
                 Answer::Refused(thread) => (thread, None),
             };
-            let (from, message) = P::learned(epoch, thread, notices)?;
+            let message = Control::answer(epoch, thread, notices).into();
+            let from = ROOT;
             self.following.push_back(Input::Message { from, message });
             return None;
         }
