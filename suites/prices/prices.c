@@ -219,16 +219,34 @@ static double time_regions(long reps)
     return wall_ns() - start;
 }
 
-/* All threads ask for one lock: the time between two grants. */
-static double time_locks(omp_lock_t *lock, long reps)
+/* All threads ask for one lock, and add to what the one before has added to if there is
+ * a sum: the time between two grants. */
+static double time_locks(omp_lock_t *lock, volatile uint64_t *sum, long reps)
 {
     double start = wall_ns();
     for (long r = 0; r < reps; r++) {
         omp_set_lock(lock);
+        if (sum)
+            *sum += 1;
         omp_unset_lock(lock);
     }
 #pragma omp barrier
     return (wall_ns() - start) / omp_get_num_threads();
+}
+
+/* The same, with a sum, by the last thread alone, while all others wait at the barrier. */
+static double time_lone_updates(omp_lock_t *lock, volatile uint64_t *sum, long reps)
+{
+    int last = omp_get_thread_num() == omp_get_num_threads() - 1;
+    double start = wall_ns();
+    for (long r = 0; last && r < reps; r++) {
+        omp_set_lock(lock);
+        *sum += 1;
+        omp_unset_lock(lock);
+    }
+    double time = wall_ns() - start;
+#pragma omp barrier
+    return time;
 }
 
 static double time_flushes(long reps)
@@ -253,34 +271,6 @@ static double time_exchange(volatile uint64_t **slices, uint64_t value, long *wr
     *wrong += sum != value * (words / 2);
 #pragma omp barrier
     return (others_ns - own_ns) / (double)(words / PAGE_WORDS);
-}
-
-/* The same if each adds to what the one before has added to. */
-static double time_updates(omp_lock_t *lock, volatile uint64_t *sum, long reps)
-{
-    double start = wall_ns();
-    for (long r = 0; r < reps; r++) {
-        omp_set_lock(lock);
-        *sum += 1;
-        omp_unset_lock(lock);
-    }
-#pragma omp barrier
-    return (wall_ns() - start) / omp_get_num_threads();
-}
-
-/* The same by the last thread alone, while all others wait at the barrier. */
-static double time_lone_updates(omp_lock_t *lock, volatile uint64_t *sum, long reps)
-{
-    int last = omp_get_thread_num() == omp_get_num_threads() - 1;
-    double start = wall_ns();
-    for (long r = 0; last && r < reps; r++) {
-        omp_set_lock(lock);
-        *sum += 1;
-        omp_unset_lock(lock);
-    }
-    double time = wall_ns() - start;
-#pragma omp barrier
-    return time;
 }
 
 /* Words that hold so many pages with one between them that is not used. */
@@ -343,9 +333,9 @@ static long sync(long reps)
 #pragma omp barrier
             }
             own.kind[BARRIER][round] = wall_ns() - start;
-            own.kind[LOCK][round] = time_locks(&lock, reps);
+            own.kind[LOCK][round] = time_locks(&lock, NULL, reps);
             own.kind[FLUSH][round] = time_flushes(reps);
-            own.kind[UPDATE][round] = time_updates(&lock, sum, reps);
+            own.kind[UPDATE][round] = time_locks(&lock, sum, reps);
             own.kind[LONE_UPDATE][round] = time_lone_updates(&lock, sum, reps);
             own.kind[EXCHANGE][round] =
                 time_exchange(slices, ALL_BYTES * (uint64_t)(round + 1), &wrong);

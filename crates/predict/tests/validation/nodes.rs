@@ -3,9 +3,22 @@
 use super::{measured, recording};
 use fathomp_analyse::{Analysis, Dsm, State, Times};
 use fathomp_predict::sdp::{
-    Beside, Cluster, Crowd, NodesTerm, NodesTime, Priced as Price, Protocol, Synchronisation, nodes,
+    Beside, Cluster, Crowd, NodesTerm, NodesTime, Priced as Price, Prices, Protocol,
+    Synchronisation, nodes,
 };
 use std::path::Path;
+
+/// What a home-based recording is predicted from, on processors of its own.
+fn beside<'a>(alone: &'a Analysis, cluster: &'a Cluster, prices: &'a Prices) -> Beside<'a> {
+    Beside {
+        alone,
+        others: &[],
+        processors: None,
+        cluster,
+        protocol: Protocol::Home,
+        prices,
+    }
+}
 
 /// As if each thread had computed for so long, and counted what is given.
 fn computed(analysis: &mut Analysis, region: usize, compute_ns: &[u64], dsm: &[Dsm]) {
@@ -49,14 +62,7 @@ fn our_model_of_nodes_adds_what_the_published_leave_out() {
     let none = Dsm::default();
     computed(&mut alone, 0, &[4_000_000], &[none]);
     computed(&mut alone, 1, &[84_000_000], &[none]);
-    let beside = Beside {
-        alone: &alone,
-        others: &[],
-        processors: None,
-        cluster: &cluster,
-        protocol: Protocol::Home,
-        prices: &prices,
-    };
+    let beside = beside(&alone, &cluster, &prices);
     let whole = |analysis: &Analysis, beside: &Beside<'_>| -> NodesTime {
         let regions = nodes(analysis, beside).unwrap();
         regions.iter().map(|region| &region.time).sum()
@@ -154,14 +160,7 @@ fn diffs_cost_what_they_hold_and_wait_for_those_of_others() {
         ..Dsm::default()
     };
     computed(&mut three, 1, &[0, 0, 0], &[home, writer, writer]);
-    let beside = Beside {
-        alone: &alone,
-        others: &[],
-        processors: None,
-        cluster: &cluster,
-        protocol: Protocol::Home,
-        prices: &prices,
-    };
+    let beside = beside(&alone, &cluster, &prices);
     let regions = nodes(&three, &beside).unwrap();
     let time: NodesTime = regions.iter().map(|region| &region.time).sum();
     let per_byte_us = prices.diff_to_home_us / 2568.0;
@@ -208,14 +207,7 @@ fn who_waits_for_a_lock_waits_for_what_is_fetched_with_it() {
         ..Dsm::default()
     };
     computed(&mut two, 1, &[0, 0], &[holder(50, 3), holder(10, 7)]);
-    let beside = Beside {
-        alone: &alone,
-        others: &[],
-        processors: None,
-        cluster: &cluster,
-        protocol: Protocol::Home,
-        prices: &prices,
-    };
+    let beside = beside(&alone, &cluster, &prices);
     let regions = nodes(&two, &beside).unwrap();
     // The other's seven; its own three are among its fetches.
     let expected_us = 20.0 * 130.0 + 7.0 * prices.fetch_us;
@@ -289,14 +281,7 @@ fn what_all_want_of_one_node_waits_for_it() {
         ..Dsm::default()
     };
     computed(&mut three, 1, &[0, 0, 0], &[home, writer, writer]);
-    let beside = Beside {
-        alone: &alone,
-        others: &[],
-        processors: None,
-        cluster: &cluster,
-        protocol: Protocol::Home,
-        prices: &prices,
-    };
+    let beside = beside(&alone, &cluster, &prices);
     let regions = nodes(&three, &beside).unwrap();
     let time_us = |term| regions[1].time[term] * 1e-3;
     let close = |term, expected_us: f64| {
