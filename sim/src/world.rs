@@ -9,7 +9,7 @@ use crate::memory::{Blob, Memory};
 use crate::program::{Address, Program, Step};
 use crate::shared::Shared;
 use fathomp_base::{NodeId, PageId, ThreadId};
-use fathomp_dsm::{Access, Input, Interval, Operation, PageBytes, Protocol, Underway};
+use fathomp_dsm::{Access, Input, Interval, Offer, Operation, PageBytes, Protocol, Underway};
 use rand::{Rng, RngExt};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,8 +127,8 @@ struct Node<P> {
     memory: Memory,
     threads: Vec<Thread>,
     slowness: u64,
-    /// Pages that others may take, and those that they have taken.
-    open: BTreeSet<PageId>,
+    /// Whether others may take pages, and those that they have taken.
+    offers: BTreeMap<PageId, Offer>,
     taken: BTreeSet<PageId>,
     /// Diffs that others have brought since the protocol was told.
     brought: BTreeMap<NodeId, Interval>,
@@ -189,7 +189,7 @@ impl<P: Protocol<Blob>> World<P> {
                 protocol: protocol(me),
                 memory: Memory::new(program.pages, network.silent_writes),
                 threads: threads.collect(),
-                open: BTreeSet::new(),
+                offers: BTreeMap::new(),
                 taken: BTreeSet::new(),
                 brought: BTreeMap::new(),
                 underway: Underway::default(),

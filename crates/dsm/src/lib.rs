@@ -28,8 +28,8 @@ pub use diff::{Diff, DiffError, PageBytes};
 pub use interval::{Interval, Notice, Seen};
 pub use pageset::{PageRange, PageSet, PageSetError};
 pub use protocol::{
-    Access, Action, Brought, Committed, Content, Input, LockId, Operation, Protection, Protocol,
-    Sequenced, Told, Violation, Wanted, Wants,
+    Access, Action, Admits, Brought, Committed, Content, Input, LockId, Offer, Operation,
+    Protection, Protocol, Sequenced, Taking, Told, Violation, Wanted, Wants,
 };
 pub use underway::{Carried, Underway};
 pub use wire::WireError;

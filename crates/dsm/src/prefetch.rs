@@ -44,13 +44,15 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// `page` and those behind it, `most` altogether at most, that will be wanted too:
+    /// `page` and those behind it, `most` altogether at most, that will be wanted too: the
+    /// `least` that is worth a fault,
     /// because somebody reads one after the other, or because copies were here before.
     /// `missed` says of a page whether one was; nothing if it cannot be fetched with
     /// this one, or is not worth it.
     pub(crate) fn worth_fetching(
         &mut self,
         page: PageId,
+        least: u32,
         most: u32,
         missed: impl Fn(PageId) -> Option<bool>,
     ) -> PageRange {
@@ -58,7 +60,7 @@ impl Streams {
             return page.into();
         }
         let (stream, way) = self.pages(page);
-        let stream = stream.min(most);
+        let stream = stream.max(least).min(most);
         let (mut first, mut last) = (page, page);
         let (mut number, mut ahead) = (1, 1);
         while number < most

@@ -38,6 +38,19 @@ pub enum Protection {
     ReadWrite,
 }
 
+/// Whether other nodes may [take](Wanted) a page out of its home's memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Offer {
+    /// They have to ask for it, as for all pages before anything happened.
+    #[default]
+    Closed,
+    /// They may, and keep it until they learn that it was written: writes are noticed
+    /// at its home.
+    Open,
+    /// They may borrow it: writes are not noticed at its home.
+    Lent,
+}
+
 /// A synchronisation between nodes, asked for by one thread on behalf of its
 /// node. Synchronisation inside a node needs no protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,9 +100,11 @@ pub enum Input<M> {
     /// At the sequencer: it has taken a lock over, which a node has taken in shared
     /// memory, or nobody. That node gives it back by message.
     Claimed(LockId, Option<NodeId>),
-    /// Pages that were [wanted](Wanted) and are not open, as others were that have
+    /// Pages that were [wanted](Wanted) and are not offered, as others were that have
     /// been taken.
     Left(PageRange),
+    /// Pages that were [wanted](Wanted) and have been borrowed: their content comes next.
+    Borrowed(PageRange),
     /// A thread asks for an operation; it stands still until
     /// [`Action::Resume`].
     Operation {
@@ -150,11 +165,8 @@ pub enum Action<O, B> {
     /// Writes another node's changes into a page. Threads may touch it
     /// meanwhile; a twin, if there is one, is changed alike.
     Apply(PageId, B),
-    /// From now on other nodes may take pages out of this node's memory by
-    /// themselves, see [`Wanted`].
-    Open(PageRange),
-    /// From now on they must not.
-    Close(PageRange),
+    /// Changes whether other nodes may take pages out of this node's memory.
+    Offer(PageRange, Offer),
     /// The sequencer takes a lock over that nodes take in shared memory. To be answered
     /// by [`Input::Claimed`].
     Claim(LockId),
@@ -213,9 +225,12 @@ pub enum Violation {
 
 /// What a message asks its receiver for. Where a node can read another one's memory
 /// (remote direct memory access, or one machine), it may take those of the pages by
-/// itself that are [open](Action::Open) there, if the receiver has
+/// itself that are [open](Offer::Open) there, if the receiver has
 /// [committed](Committed) what is needed; it goes on as if they had been sent to it, and
 /// the others are [left](Input::Left). If it takes none, the message is sent.
+///
+/// If it borrows, it may also take pages that are [lent](Offer::Lent) there, and is told
+/// so ([`Input::Borrowed`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted<'a> {
     /// The asker's epoch, which has to be the receiver's as well.
@@ -224,6 +239,31 @@ pub struct Wanted<'a> {
     pub pages: PageRange,
     /// Intervals whose diffs must be part of them.
     pub need: &'a [(NodeId, Interval)],
+    /// Whether the asker borrows.
+    pub borrows: bool,
+}
+
+/// What becomes of pages that are [wanted](Wanted).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taking {
+    /// Those that may be taken.
+    pub taken: PageSet,
+    /// Those of them that are borrowed.
+    pub borrowed: PageSet,
+    /// The others.
+    pub left: PageSet,
+}
+
+impl Taking {
+    /// What the asker is to be told if that is done. `pages` makes a message of what is
+    /// taken.
+    pub fn inputs<M>(&self, mut pages: impl FnMut(PageRange) -> Option<Input<M>>) -> Vec<Input<M>> {
+        let of = |set: &PageSet| set.ranges().to_vec().into_iter();
+        let mut inputs: Vec<_> = of(&self.borrowed).map(Input::Borrowed).collect();
+        inputs.extend(of(&self.taken).filter_map(&mut pages));
+        inputs.extend(of(&self.left).map(Input::Left));
+        inputs
+    }
 }
 
 /// What the pages at home at a node contain.
@@ -234,7 +274,30 @@ pub struct Committed<'a> {
     /// Intervals whose diffs have been applied.
     pub received: &'a Seen,
     /// Whether others may [bring](Brought) diffs.
-    pub admits: bool,
+    pub admits: Admits,
+}
+
+/// Which diffs may be [brought](Brought) to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admits {
+    /// None: there are twins, which would miss what is brought.
+    Nothing,
+    /// Not the last ones of an interval: it waits for their message.
+    Parts,
+    /// All.
+    All,
+}
+
+impl Admits {
+    /// Whether diffs may be brought, of which there are `more`.
+    #[must_use]
+    pub fn admits(self, more: bool) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Parts => more,
+            Self::All => true,
+        }
+    }
 }
 
 /// Diffs that a message brings to their pages' home. Where a node can write another
@@ -245,8 +308,10 @@ pub struct Committed<'a> {
 pub struct Brought<'a> {
     /// The writer's epoch, which has to be the receiver's as well.
     pub epoch: u32,
-    /// The interval, which has no other diffs for that home.
+    /// The interval.
     pub interval: Interval,
+    /// It has more diffs for that home.
+    pub more: bool,
     /// Pages and what is to be written into them.
     pub diffs: &'a [(PageId, Content)],
 }
@@ -300,6 +365,29 @@ pub struct Sequenced<'a> {
 }
 
 impl Wanted<'_> {
+    /// What may be taken if pages are offered so.
+    #[must_use]
+    pub fn taking(&self, offer: impl Fn(PageId) -> Offer) -> Taking {
+        let [mut taken, mut borrowed, mut left] = [const { Vec::new() }; 3];
+        for page in self.pages.iter() {
+            match offer(page) {
+                Offer::Open => taken.push(page),
+                Offer::Lent if self.borrows => {
+                    taken.push(page);
+                    borrowed.push(page);
+                }
+                Offer::Lent | Offer::Closed => left.push(page),
+            }
+        }
+        let [taken, borrowed, left] =
+            [taken, borrowed, left].map(|pages| PageSet::from_sorted(&pages));
+        Taking {
+            taken,
+            borrowed,
+            left,
+        }
+    }
+
     /// True if nothing that is needed lacks at a node in such an epoch where so much has
     /// been received.
     #[must_use]
@@ -336,7 +424,7 @@ pub trait Protocol<B> {
     }
 
     /// What a message asks for, if it need not be sent.
-    fn wanted(_message: &Self::Outgoing) -> Option<Wanted<'_>> {
+    fn wanted<'a>(&self, _message: &'a Self::Outgoing) -> Option<Wanted<'a>> {
         None
     }
 

@@ -167,6 +167,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                 self.protocol.step(Input::Wrote(wrote), &mut actions)?;
             }
             self.protocol.step(input, &mut actions)?;
+            self.forbid(hands, &mut actions)?;
             if self.carry_out(hands, actions, tally)? == Wake::Woken {
                 wake = Wake::Woken;
             }
@@ -185,17 +186,15 @@ impl<P: Protocol<Blob>> Driver<P> {
         }
         ranges.sort_unstable_by_key(|range| range.first());
         let mut written = Vec::new();
-        let mut now = self.page();
         for page in ranges.iter().flat_map(|range| range.iter()) {
             let Some(twin) = self.twins.get(&page) else {
                 continue;
             };
-            hands.pages.read(page, &mut now).map_err(Trouble::Permit)?;
-            if *now != **twin {
+            let differs = hands.pages.differs(page, twin);
+            if differs.map_err(Trouble::Permit)? {
                 written.push(page);
             }
         }
-        self.keep(now);
         written.dedup();
         ranges.clear();
         self.unwatched = ranges;
@@ -262,12 +261,9 @@ impl<P: Protocol<Blob>> Driver<P> {
                 }
                 Action::Diff(pages) => {
                     tally.add(DsmCount::DiffsMade, pages.len() as usize);
-                    for page in pages.iter() {
-                        let diff = self.compare(hands, page)?;
-                        if let Some(changes) = &mut self.changes {
-                            changes.end_copy(page, &diff);
-                        }
-                        self.diffs.insert(page, diff);
+                    // They are sent next. Perhaps there need not be any, see `bring`.
+                    if hands.window.is_none() {
+                        pages.iter().try_for_each(|page| self.diff(hands, page))?;
                     }
                 }
                 Action::Keep(page, interval) => {
@@ -315,13 +311,12 @@ impl<P: Protocol<Blob>> Driver<P> {
                     }
                     self.apply(hands, page, &diff)?;
                 }
-                Action::Open(pages) => direct::set_open(hands, pages, true),
-                Action::Close(pages) => direct::set_open(hands, pages, false),
+                Action::Offer(pages, offer) => direct::offer(hands, pages, offer),
                 Action::Log(notice) => self.log(hands, &notice),
                 Action::Claim(lock) => self.claim(hands, lock),
                 Action::Unclaim(lock) => direct::unclaim(hands, lock),
                 Action::Send(to, message) => {
-                    let Some(message) = self.without_message(hands, to, message, tally) else {
+                    let Some(message) = self.without_message(hands, to, message, tally)? else {
                         continue;
                     };
                     if to == hands.transport.me() {
@@ -362,6 +357,16 @@ impl<P: Protocol<Blob>> Driver<P> {
         self.keep(twin);
         self.keep(now);
         Ok(diff)
+    }
+
+    /// Keeps what changed in a page until it has been sent.
+    fn diff(&mut self, hands: &Hands, page: PageId) -> Result<(), Trouble> {
+        let diff = self.compare(hands, page)?;
+        if let Some(changes) = &mut self.changes {
+            changes.end_copy(page, &diff);
+        }
+        self.diffs.insert(page, diff);
+        Ok(())
     }
 
     fn page(&mut self) -> Box<PageBytes> {

@@ -11,8 +11,8 @@ use crate::log::{Logs, Reader};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::order::ROOT;
 use fathomp_dsm::{
-    Brought, Committed, Diff, Interval, LockId, Notice, PageRange, PageSet, Seen, Sequenced, Told,
-    Underway, Wanted, Wants,
+    Admits, Brought, Committed, Interval, LockId, Notice, Offer, PageBytes, PageRange, PageSet,
+    Seen, Sequenced, Taking, Told, Underway, Wanted, Wants,
 };
 use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::pages::Pages;
@@ -106,7 +106,7 @@ struct View<'a> {
     epoch: &'a AtomicU64,
     /// Notes left since the node looked last.
     noted: &'a AtomicU64,
-    /// The epoch in which others may bring diffs, counted from 1; 0 if they must not.
+    /// The epoch in which others may bring diffs, and which, see [`admission`].
     admits: &'a AtomicU64,
     /// At the sequencer: whether there is a log.
     logs: &'a AtomicU64,
@@ -118,24 +118,32 @@ struct View<'a> {
     bringing: &'a [AtomicU64],
     notes: &'a [AtomicU64],
     open: &'a [AtomicU64],
+    lent: &'a [AtomicU64],
 }
 
 impl View<'_> {
     const HEAD: usize = 4;
 
     fn words(nodes: u16, bits: usize) -> usize {
-        Self::HEAD + 3 * usize::from(nodes) + NOTES + bits
+        Self::HEAD + 3 * usize::from(nodes) + NOTES + 2 * bits
     }
 
     fn shows(&self, epoch: u32) -> bool {
         self.epoch.load(Ordering::Acquire) == u64::from(epoch)
     }
 
-    fn is_open(&self, page: PageId) -> bool {
-        words(page.into()).all(|(at, bit)| {
-            let word = self.open.get(at);
-            word.is_some_and(|word| word.load(Ordering::Acquire) & bit != 0)
-        })
+    fn offer(&self, page: PageId) -> Offer {
+        let is_set = |bits: &[AtomicU64]| {
+            words(page.into()).all(|(at, bit)| {
+                let word = bits.get(at);
+                word.is_some_and(|word| word.load(Ordering::Acquire) & bit != 0)
+            })
+        };
+        match (is_set(self.open), is_set(self.lent)) {
+            (_, true) => Offer::Lent,
+            (true, false) => Offer::Open,
+            (false, false) => Offer::Closed,
+        }
     }
 }
 
@@ -150,6 +158,16 @@ fn words(pages: PageRange) -> impl Iterator<Item = (usize, u64)> {
         // As an index it fits: there are fewer words than pages.
         (usize::try_from(word).unwrap_or(usize::MAX), ones << from)
     })
+}
+
+/// A word that says in which epoch which diffs may be brought; at first none.
+fn admission(epoch: u32, admits: Admits) -> u64 {
+    let which = match admits {
+        Admits::Nothing => return 0,
+        Admits::Parts => 1,
+        Admits::All => 2,
+    };
+    u64::from(epoch) << 2 | which
 }
 
 fn interval(word: &AtomicU64) -> Interval {
@@ -188,7 +206,8 @@ impl Window {
         let (received, rest) = rest.split_at_checked(usize::from(nodes))?;
         let (contained, rest) = rest.split_at_checked(usize::from(nodes))?;
         let (bringing, rest) = rest.split_at_checked(usize::from(nodes))?;
-        let (notes, open) = rest.split_at_checked(NOTES)?;
+        let (notes, rest) = rest.split_at_checked(NOTES)?;
+        let (open, lent) = rest.split_at_checked(self.all.bits)?;
         Some(View {
             epoch,
             noted,
@@ -199,6 +218,7 @@ impl Window {
             bringing,
             notes,
             open,
+            lent,
         })
     }
 
@@ -210,25 +230,37 @@ impl Window {
         }
     }
 
-    /// Lets others take pages, or forbids it.
-    pub(crate) fn set_open(&self, pages: PageRange, open: bool) {
+    /// Lets others take pages, or forbids it. Who looks meanwhile finds at most what was
+    /// offered before, or that a page is lent.
+    pub(crate) fn offer(&self, pages: PageRange, offer: Offer) {
         let Some(view) = self.view(self.me) else {
             return;
         };
         for (at, bits) in words(pages) {
-            let Some(word) = view.open.get(at) else {
+            let Some((open, lent)) = view.open.get(at).zip(view.lent.get(at)) else {
                 return;
             };
-            match open {
-                true => word.fetch_or(bits, Ordering::Release),
-                false => word.fetch_and(!bits, Ordering::Release),
-            };
+            let set = |word: &AtomicU64| word.fetch_or(bits, Ordering::SeqCst);
+            let clear = |word: &AtomicU64| word.fetch_and(!bits, Ordering::SeqCst);
+            match offer {
+                Offer::Lent => {
+                    set(lent);
+                    clear(open);
+                }
+                Offer::Open => {
+                    set(open);
+                    clear(lent);
+                }
+                Offer::Closed => {
+                    clear(open);
+                    clear(lent);
+                }
+            }
         }
     }
 
-    /// Shows what this node's pages contain. To be called after they do. When it
-    /// returns, nobody brings diffs who may not; `goes_on` is asked while somebody does.
-    pub(crate) fn show(&self, committed: Committed, goes_on: impl Fn() -> bool) {
+    /// Shows what this node's pages contain. To be called after they do.
+    pub(crate) fn show(&self, committed: Committed) {
         let Some(view) = self.view(self.me) else {
             return;
         };
@@ -237,18 +269,24 @@ impl Window {
         if view.epoch.load(Ordering::Relaxed) != epoch {
             view.epoch.store(epoch, Ordering::Release);
         }
-        let admits = if committed.admits { epoch + 1 } else { 0 };
+    }
+
+    /// Lets others bring diffs, or forbids it; true if that is new. When it returns, nobody
+    /// does who may not; `goes_on` is asked while somebody does.
+    pub(crate) fn admit(&self, committed: Committed, goes_on: impl Fn() -> bool) -> bool {
+        let Some(view) = self.view(self.me) else {
+            return false;
+        };
+        let admits = admission(committed.epoch, committed.admits);
         if view.admits.load(Ordering::Relaxed) == admits {
-            return;
+            return false;
         }
         view.admits.store(admits, Ordering::SeqCst);
         let bringing = view.bringing.iter();
-        while !committed.admits
-            && bringing.clone().any(|by| by.load(Ordering::SeqCst) != 0)
-            && goes_on()
-        {
+        while bringing.clone().any(|by| by.load(Ordering::SeqCst) != 0) && goes_on() {
             yield_now();
         }
+        true
     }
 
     /// Shows what the sequencer knows, at its node.
@@ -338,15 +376,15 @@ impl Window {
         self.all.logs.enter(epoch, Some(notice));
     }
 
-    /// Writes diffs of this node into the memory of their pages' home. False if they
-    /// have to be sent.
+    /// Writes what changed in pages since their twins were made into the memory of their
+    /// home. False if it has to be sent.
     pub(crate) fn bring<'a>(
         &self,
         to: NodeId,
         brought: Brought,
         underway: &Underway,
         pages: &Pages,
-        diffs: impl Iterator<Item = (PageId, &'a Diff)>,
+        twins: impl Iterator<Item = (PageId, &'a PageBytes)>,
     ) -> bool {
         let Some((view, backing)) = self.view(to).zip(self.backing(to)) else {
             return false;
@@ -357,17 +395,17 @@ impl Window {
             return false;
         };
         bringing.store(1, Ordering::SeqCst);
-        let epoch = u64::from(brought.epoch);
-        let admitted = view.admits.load(Ordering::SeqCst) == epoch + 1;
+        let admits = view.admits.load(Ordering::SeqCst);
+        let mut admitted = [Admits::All, Admits::Parts].into_iter();
+        let admitted = admitted
+            .any(|which| which.admits(brought.more) && admits == admission(brought.epoch, which));
         let mut done = admitted && underway.may_bring(to, interval(received));
         if done {
-            for (page, diff) in diffs {
-                diff.visit(|target, bytes| {
-                    done &= pages.write_to(backing, page, target.start, bytes).is_ok();
-                });
+            for (page, twin) in twins {
+                done &= pages.merge_into(backing, page, twin).is_ok();
             }
         }
-        if done {
+        if done && !brought.more {
             received.fetch_max(brought.interval.0.into(), Ordering::AcqRel);
         }
         bringing.store(0, Ordering::SeqCst);
@@ -384,43 +422,34 @@ impl Window {
     }
 
     /// Takes pages of another node into those of this one, which the program may not
-    /// touch: those that are open. None if it cannot be.
-    pub(crate) fn take(&self, from: NodeId, wanted: Wanted, pages: &Pages) -> PageSet {
-        let Some((view, backing)) = self.view(from).zip(self.backing(from)) else {
-            return PageSet::default();
-        };
-        if !view.shows(wanted.epoch) {
-            return PageSet::default();
-        }
+    /// touch: those that it offers. None if there are none.
+    pub(crate) fn take(&self, from: NodeId, wanted: Wanted, pages: &Pages) -> Option<Taking> {
+        let (view, backing) = self.view(from).zip(self.backing(from))?;
+        let shows = || view.shows(wanted.epoch).then_some(());
+        shows()?;
         let mut received = Seen::nothing(self.all.nodes);
         for (word, node) in view.received.iter().zip((0..).map(NodeId)) {
             received.learn(node, interval(word));
         }
         if !wanted.is_part_of(wanted.epoch, &received) {
-            return PageSet::default();
+            return None;
         }
-        let open: PageSet = wanted.pages.iter().filter(|p| view.is_open(*p)).collect();
-        for range in open.ranges() {
-            if pages
-                .copy_from(backing, range.first(), range.len())
-                .is_err()
-            {
-                return PageSet::default();
-            }
+        let taking = wanted.taking(|page| view.offer(page));
+        for range in taking.taken.ranges() {
+            let copied = pages.copy_from(backing, range.first(), range.len());
+            copied.ok()?;
         }
-        // If it has begun another epoch meanwhile, it may have written unnoticed.
+        // If it has begun another epoch meanwhile, it may offer less.
         fence(Ordering::Acquire);
-        if !view.shows(wanted.epoch) {
-            return PageSet::default();
-        }
-        for range in open.ranges() {
+        shows()?;
+        for range in taking.taken.ranges() {
             let number = view.noted.fetch_add(1, Ordering::Relaxed);
             let place = usize::try_from(number).ok().and_then(|n| view.notes.get(n));
             if let Some(place) = place {
                 place.store(note(*range), Ordering::Relaxed);
             }
         }
-        open
+        (!taking.taken.is_empty()).then_some(taking)
     }
 
     /// What others have taken since this was asked last. Notes that are being written
@@ -483,15 +512,25 @@ mod tests {
         let committed = Committed {
             epoch: 5,
             received: &received,
-            admits: true,
+            admits: Admits::All,
         };
-        window.show(committed, || true);
-        window.set_open(range(10, 100), true);
-        window.set_open(range(20, 1), false);
+        window.show(committed);
+        window.offer(range(10, 100), Offer::Open);
+        window.offer(range(20, 1), Offer::Closed);
+        window.offer(range(30, 70), Offer::Lent);
+        window.offer(range(50, 5), Offer::Open);
         let view = window.view(NodeId(0)).unwrap();
         assert!(view.shows(5) && !view.shows(4) && !view.shows(6));
         assert_eq!(view.received[1].load(Ordering::Relaxed), 3);
-        let open: PageSet = (0..2000).map(PageId).filter(|p| view.is_open(*p)).collect();
-        assert_eq!(open.ranges(), [range(10, 10), range(21, 89)]);
+        let offered = |what| {
+            (0..2000)
+                .map(PageId)
+                .filter(|p| view.offer(*p) == what)
+                .collect()
+        };
+        let [open, lent]: [PageSet; 2] = [Offer::Open, Offer::Lent].map(offered);
+        let kept = [range(10, 10), range(21, 9), range(50, 5), range(100, 10)];
+        assert_eq!(open.ranges(), kept);
+        assert_eq!(lent.ranges(), [range(30, 20), range(55, 45)]);
     }
 }

@@ -36,14 +36,9 @@ impl<P: Protocol<Blob>> World<P> {
                 Action::Install(page, content) => memory.install(page, &content),
                 Action::InstallTwinned(page, content) => memory.install_twinned(page, &content),
                 Action::Apply(page, content) => memory.apply(page, &content),
-                Action::Open(pages) => {
-                    self.nodes[node].open.extend(pages.iter());
-                    Ok(())
-                }
-                Action::Close(pages) => {
-                    self.nodes[node]
-                        .open
-                        .retain(|page| pages.iter().all(|p| p != *page));
+                Action::Offer(pages, offer) => {
+                    let offers = &mut self.nodes[node].offers;
+                    offers.extend(pages.iter().map(|page| (page, offer)));
                     Ok(())
                 }
                 Action::Claim(lock) => {

@@ -4,9 +4,9 @@
 use super::World;
 use crate::memory::Blob;
 use crate::shared::Answer;
-use fathomp_base::{NodeId, PageId};
+use fathomp_base::NodeId;
 use fathomp_dsm::order::{Control, ROOT};
-use fathomp_dsm::{Brought, Content, Input, Notice, PageSet, Protocol, Told, Wants};
+use fathomp_dsm::{Brought, Content, Input, Notice, Protocol, Told, Wants};
 use rand::{Rng, RngExt};
 
 /// What follows at the node, or what it should not have asked for.
@@ -35,43 +35,37 @@ impl<P: Protocol<Blob>> World<P> {
         }
         match P::brought(message) {
             Some(brought) => self.bring(node, to, brought),
-            None => self.take(to, message),
+            None => self.take(node, to, message),
         }
     }
 
     /// Takes what can be of what a message asks for out of its receiver's memory.
-    fn take(&mut self, to: NodeId, message: &P::Outgoing) -> Option<Done<P>> {
-        let wanted = P::wanted(message)?;
+    fn take(&mut self, node: usize, to: NodeId, message: &P::Outgoing) -> Option<Done<P>> {
+        let wanted = self.nodes[node].protocol.wanted(message)?;
         let there = self.nodes.get_mut(usize::from(to.0))?;
-        let is_open = |page: &PageId| there.open.contains(page);
+        let offer = |page| there.offers.get(&page).copied().unwrap_or_default();
+        let taking = wanted.taking(offer);
         let committed = there.protocol.committed()?;
         let mut received = committed.received.clone();
         for (writer, interval) in &there.brought {
             received.learn(*writer, *interval);
         }
         let committed = wanted.is_part_of(committed.epoch, &received);
-        if !committed || !wanted.pages.iter().any(|page| is_open(&page)) {
+        if !committed || taking.taken.is_empty() {
             return None;
         }
-        let (open, left): (Vec<_>, Vec<_>) = wanted.pages.iter().partition(is_open);
-        there.taken.extend(&open);
-        let mut inputs = Vec::new();
-        for pages in PageSet::from_sorted(&open).ranges() {
-            let mut failed = Ok(());
-            let message = P::taken(wanted.epoch, *pages, |page| {
+        there.taken.extend(taking.taken.iter());
+        let mut failed = Ok(());
+        let inputs = taking.inputs(|pages| {
+            let message = P::taken(wanted.epoch, pages, |page| {
                 let mut bytes = Vec::new();
                 let read = there.memory.append(Content::Page(page), &mut bytes);
                 failed = std::mem::replace(&mut failed, Ok(())).and(read);
                 Blob(bytes.into())
             })?;
-            if let Err(what) = failed {
-                return Some(Err(what));
-            }
-            inputs.push(Input::Message { from: to, message });
-        }
-        let left = PageSet::from_sorted(&left);
-        inputs.extend(left.ranges().iter().copied().map(Input::Left));
-        Some(Ok(inputs))
+            Some(Input::Message { from: to, message })
+        });
+        Some(failed.map(|()| inputs))
     }
 
     /// Writes diffs into the memory of their pages' home.
@@ -81,7 +75,7 @@ impl<P: Protocol<Blob>> World<P> {
         let committed = there.protocol.committed()?;
         let pending = there.brought.get(&me).copied();
         let received = committed.received.of(me).max(pending.unwrap_or_default());
-        let admits = committed.admits && committed.epoch == brought.epoch;
+        let admits = committed.admits.admits(brought.more) && committed.epoch == brought.epoch;
         if !admits || !self.nodes[node].underway.may_bring(to, received) {
             return None;
         }
@@ -97,7 +91,9 @@ impl<P: Protocol<Blob>> World<P> {
             }
         }
         let there = &mut self.nodes[usize::from(to.0)];
-        there.brought.insert(me, brought.interval);
+        if !brought.more {
+            there.brought.insert(me, brought.interval);
+        }
         Some(Ok(Vec::new()))
     }
 

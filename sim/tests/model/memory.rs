@@ -1,7 +1,7 @@
 //! Pages of two bytes: so few that all states can be gone through.
 
 use fathomp_base::PageId;
-use fathomp_dsm::{Access, Action, Content, Interval, PageRange, PageSet, Protection};
+use fathomp_dsm::{Access, Action, Content, Interval, Offer, PageRange, PageSet, Protection};
 use std::collections::BTreeMap;
 
 /// Bytes of a page.
@@ -33,7 +33,7 @@ struct Slot {
     /// Told since it has been watched: a page with a twin is closed by that.
     told: bool,
     /// Others may take it.
-    open: bool,
+    offer: Offer,
     /// Others have.
     taken: bool,
 }
@@ -56,7 +56,7 @@ impl Memory {
             diff: None,
             protection: Protection::ReadWrite,
             told: false,
-            open: false,
+            offer: Offer::Closed,
             taken: false,
         };
         Self {
@@ -96,7 +96,7 @@ impl Memory {
         wrote.collect()
     }
 
-    /// What another node takes of a page that is open.
+    /// What another node takes of a page.
     pub(crate) fn take(&mut self, page: PageId) -> Small {
         let slot = self.slot(page);
         slot.taken = true;
@@ -104,8 +104,8 @@ impl Memory {
     }
 
     /// Whether others may take a page.
-    pub(crate) fn is_open(&self, page: PageId) -> bool {
-        self.slots[page.0 as usize].open
+    pub(crate) fn offer(&self, page: PageId) -> Offer {
+        self.slots[page.0 as usize].offer
     }
 
     /// Pages that others have taken since this was asked last.
@@ -188,8 +188,9 @@ impl Memory {
     ) -> Result<Option<Action<O, Small>>, Nonsense> {
         match action {
             Action::Protect(pages, protection) => self.protect(pages, protection),
-            Action::Open(pages) => pages.iter().for_each(|page| self.slot(page).open = true),
-            Action::Close(pages) => pages.iter().for_each(|page| self.slot(page).open = false),
+            Action::Offer(pages, offer) => {
+                pages.iter().for_each(|page| self.slot(page).offer = offer);
+            }
             Action::Twin(page) => self.twin(page)?,
             Action::Diff(pages) => {
                 for page in pages.iter() {

@@ -5,7 +5,7 @@ use crate::cluster::State;
 use crate::memory::{Nonsense, Small};
 use fathomp_base::NodeId;
 use fathomp_dsm::order::{Control, ROOT};
-use fathomp_dsm::{Brought, Input, Interval, Notice, PageSet, Protocol, Told};
+use fathomp_dsm::{Brought, Input, Interval, Notice, Protocol, Told};
 use fathomp_sim::{Answer, Shared};
 use std::collections::BTreeMap;
 
@@ -72,17 +72,18 @@ pub(crate) fn without_message<P: Protocol<Small>>(
             let brought = bring::<P>(state, number, to, brought)?;
             Some(brought.map(|()| Vec::new()))
         }
-        None => take::<P>(state, to, message).map(Ok),
+        None => take::<P>(state, number, to, message).map(Ok),
     }
 }
 
 /// Takes pages out of a home's memory.
 fn take<P: Protocol<Small>>(
     state: &mut State<P, P::Incoming>,
+    number: usize,
     to: NodeId,
     message: &P::Outgoing,
 ) -> Option<Vec<Input<P::Incoming>>> {
-    let wanted = P::wanted(message)?;
+    let wanted = state.nodes[number].protocol.wanted(message)?;
     let (home, nodes) = (usize::from(to.0), (0..).map(NodeId).take(state.nodes.len()));
     let there = &mut state.nodes[home];
     let committed = there.protocol.committed()?;
@@ -96,19 +97,14 @@ fn take<P: Protocol<Small>>(
     if !wanted.is_part_of(committed.epoch, &received) {
         return None;
     }
-    let (open, left): (Vec<_>, Vec<_>) = wanted
-        .pages
-        .iter()
-        .partition(|page| there.memory.is_open(*page));
-    let mut inputs = Vec::new();
-    for pages in PageSet::from_sorted(&open).ranges() {
-        let message = P::taken(wanted.epoch, *pages, |page| there.memory.take(page))?;
-        inputs.push(Input::Message { from: to, message });
+    let taking = wanted.taking(|page| there.memory.offer(page));
+    if taking.taken.is_empty() {
+        return None;
     }
-    let left = PageSet::from_sorted(&left);
-    let left = left.ranges().iter().copied().map(Input::Left);
-    inputs.extend(left.filter(|_| !open.is_empty()));
-    (!inputs.is_empty()).then_some(inputs)
+    Some(taking.inputs(|pages| {
+        let message = P::taken(wanted.epoch, pages, |page| there.memory.take(page))?;
+        Some(Input::Message { from: to, message })
+    }))
 }
 
 /// Writes diffs into a home's memory.
@@ -121,7 +117,7 @@ fn bring<P: Protocol<Small>>(
     let (me, home) = (NodeId(u16::try_from(number).ok()?), usize::from(to.0));
     let there = state.nodes[home].protocol.committed()?;
     let received = state.memories.received(home, me, there.received.of(me));
-    let admitted = there.admits && there.epoch == brought.epoch;
+    let admitted = there.admits.admits(brought.more) && there.epoch == brought.epoch;
     if !admitted || !state.nodes[number].underway.may_bring(to, received) {
         return None;
     }
@@ -134,8 +130,10 @@ fn bring<P: Protocol<Small>>(
             return Some(brought);
         }
     }
-    let last = state.memories.brought.entry((home, me)).or_default();
-    *last = brought.interval;
+    if !brought.more {
+        let last = state.memories.brought.entry((home, me)).or_default();
+        *last = brought.interval;
+    }
     Some(Ok(()))
 }
 

@@ -40,8 +40,9 @@ impl<B: Clone> Home<B> {
         };
         let taken_back = self.take_back();
         let closed = self.close_interval(actions);
-        let (last, kept) = closed.map_or((None, None), |(notice, pages)| {
+        let (last, kept) = closed.map_or((None, None), |(notice, mut pages)| {
             let interval = notice.interval;
+            pages.retain(|home, pages| self.send_borrowed(*home, interval, pages, actions));
             (Some(notice), Some(Kept { interval, pages }))
         });
         self.kept = kept;
@@ -50,6 +51,23 @@ impl<B: Clone> Home<B> {
         self.order.arrive(thread, last, own, false, actions);
         self.send_kept_if_told(actions);
         self.apply_arrived(actions);
+    }
+
+    /// Sends diffs of pages that will not move here. True if there are others.
+    fn send_borrowed(
+        &self,
+        home: NodeId,
+        interval: Interval,
+        pages: &mut Vec<PageId>,
+        actions: &mut Actions<B>,
+    ) -> bool {
+        let is_borrowed = |page: &mut _| self.table.get(*page).loan.here;
+        let borrowed: Vec<_> = pages.extract_if(.., is_borrowed).collect();
+        let others = !pages.is_empty();
+        if !borrowed.is_empty() {
+            self.send_diffs(home, interval, &borrowed, others, actions);
+        }
+        others
     }
 
     /// What this node wrote in this epoch and was not asked for before, a notice for
@@ -63,7 +81,8 @@ impl<B: Clone> Home<B> {
                 self.table.entry(*page).noted = false;
             }
             let twice = pages.windows(2).filter(|pair| pair[0] == pair[1]);
-            let twice: Vec<_> = twice.map(|pair| pair[0]).collect();
+            let mut twice: Vec<_> = twice.map(|pair| pair[0]).collect();
+            twice.dedup();
             pages.dedup();
             let all = [pages, twice].into_iter().filter(|pages| !pages.is_empty());
             notices.extend(all.map(|pages| Notice {
@@ -115,7 +134,7 @@ impl<B: Clone> Home<B> {
                 }
                 !moves
             });
-            self.send_diffs(home, interval, &pages, actions);
+            self.send_diffs(home, interval, &pages, false, actions);
         }
     }
 
@@ -162,8 +181,9 @@ impl<B: Clone> Home<B> {
         for stretch in written(&notices) {
             self.balance(stretch, actions);
         }
-        self.open_due(actions);
-        self.tell_opened(first, actions);
+        self.give_all_back(actions);
+        self.probe(actions);
+        self.tell_offers(first, actions);
         let thread = self.order.leave_barrier(&notices);
         self.start = self.order.seen.clone();
         self.need.clear();
@@ -265,7 +285,9 @@ impl<B: Clone> Home<B> {
             }
         } else if Some(me) != keeper && (entry.state != State::Untouched || me == home) {
             if me == home {
-                self.leave_home(page);
+                self.close(page);
+            } else if writers == Writers::Many {
+                self.table.entry(page).loan.written_by_many();
             }
             self.drop_copy(page, actions);
         }

@@ -6,6 +6,7 @@
 //! Ishikawa, 1999). States, messages and reasons: `docs/protocols/home.md`.
 
 mod barrier;
+mod lend;
 mod message;
 mod open;
 mod page;
@@ -21,7 +22,7 @@ use crate::prefetch::Streams;
 use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
-    Action, Area, AreaError, Brought, Carried, Committed, Content, Input, Interval, Notice,
+    Action, Admits, Area, AreaError, Brought, Carried, Committed, Content, Input, Interval, Notice,
     Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told, Violation, Wanted,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
@@ -124,12 +125,14 @@ pub struct Home<B> {
     expected: usize,
     /// Pages at home here that others have fetched and that may be taken back.
     served: Vec<PageId>,
-    /// Pages at home here that are to be opened, by epoch; some may have been opened
-    /// or have left since.
-    due: BTreeMap<u32, Vec<PageId>>,
-    /// Pages that others have yet to be told that they may take, or must not.
+    /// Pages at home here that are to be watched after the next barrier.
+    probed: Vec<PageId>,
+    /// Pages that others have yet to be told that they may take, borrow, or must not.
     opened: Vec<PageId>,
+    lent: Vec<PageId>,
     closed: Vec<PageId>,
+    /// Copies here that are borrowed; some may be gone.
+    borrowed: Vec<PageId>,
     /// Further versions of pages at home here, see [`Entry::version`].
     versions: BTreeMap<PageId, Vec<Version>>,
     /// See [`PageCopy::after`]; of pages that were served in this epoch.
@@ -175,9 +178,11 @@ impl<B: Clone> Home<B> {
             has_twins: false,
             expected: 0,
             served: Vec::new(),
-            due: BTreeMap::new(),
+            probed: Vec::new(),
             opened: Vec::new(),
+            lent: Vec::new(),
             closed: Vec::new(),
+            borrowed: Vec::new(),
             versions: BTreeMap::new(),
             after: BTreeMap::new(),
             pending: BTreeMap::new(),
@@ -338,6 +343,7 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
             Input::Wrote(pages) => self.wrote(&pages)?,
             Input::Taken(pages) => self.were_taken(&pages),
             Input::Left(pages) => self.were_left(pages, actions),
+            Input::Borrowed(pages) => self.borrow(pages),
             Input::Brought(versions) => self.were_brought(&versions, actions)?,
             Input::Logged(notices) => self.order.logged(notices, actions)?,
             Input::Claimed(lock, holder) => self.order.claimed(lock, holder, actions)?,
@@ -365,7 +371,8 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         let touched = !self.dirty.is_empty() || self.expected > 0 || serves;
         match input {
             Input::Operation { .. } => self.config.silent_writes || self.expected > 0,
-            Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) | Input::Left(_) => false,
+            Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) => false,
+            Input::Left(_) | Input::Borrowed(_) => false,
             // What is told before another input.
             Input::Brought(_) | Input::Logged(_) | Input::Claimed(..) => false,
             Input::Message { message, .. } => match message {
@@ -390,12 +397,14 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
             .then_some((&self.order.seen, self.order.interval))
     }
 
-    fn wanted(message: &Message<Content>) -> Option<Wanted<'_>> {
+    fn wanted<'a>(&self, message: &'a Message<Content>) -> Option<Wanted<'a>> {
         match message {
             Message::Fetch { epoch, pages, need } => Some(Wanted {
                 epoch: *epoch,
                 pages: *pages,
                 need,
+                // All of them may be, or none.
+                borrows: self.may_borrow(pages.first()),
             }),
             _ => None,
         }
@@ -422,9 +431,11 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         self.is_direct().then_some(Committed {
             epoch: self.order.epoch,
             received: &self.received,
-            // At a barrier, threads that take no part in it may make twins here, which
-            // would miss what is brought.
-            admits: !self.order.is_at_barrier() && !self.has_twins,
+            admits: match (self.has_twins, self.order.is_at_barrier()) {
+                (true, _) => Admits::Nothing,
+                (false, true) => Admits::Parts,
+                (false, false) => Admits::All,
+            },
         })
     }
 
@@ -452,10 +463,11 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
                 epoch,
                 interval,
                 diffs,
-                more: false,
+                more,
             } => Some(Brought {
                 epoch: *epoch,
                 interval: *interval,
+                more: *more,
                 diffs,
             }),
             _ => None,

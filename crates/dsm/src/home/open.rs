@@ -1,14 +1,15 @@
-//! A page's rhythm at its home, and what follows from it.
+//! Pages that other nodes may take by themselves, at their home.
 //!
-//! A page is written in some epochs, then fetched in some, then written again. While
-//! it is written, nobody else has a copy and its home need not notice. When it is
-//! about to be fetched, the home watches it and *opens* it: other nodes that can read
-//! the home's memory take it by themselves ([`crate::Wanted`]), and nobody at the home
-//! is disturbed. When it is about to be written, the home takes the copies back.
+//! A page that others have read is watched, and *open*: nodes that can read the home's
+//! memory take it ([`crate::Wanted`]), keep it until they learn that it was written, and
+//! nobody at the home is disturbed. A page that its home writes again and again costs a
+//! fault each time; so after that it is not watched any more, and *lent*
+//! ([`super::lend`]). If others cannot borrow, the home at least takes the copies back
+//! at the barrier before it is about to write.
 
 use super::page::State;
 use super::{Actions, Home};
-use crate::{Action, Notice, PageSet, Protection};
+use crate::{Action, Notice, Offer, PageSet, Protection};
 use fathomp_base::PageId;
 
 /// When a page is fetched and written at its home. Epochs are counted from 1 here, so
@@ -19,24 +20,30 @@ pub(super) struct Rhythm {
     fetched_in: u32,
     /// It was written since, as far as is known.
     fresh: bool,
-    /// Epochs between first fetches: the last ones, and those before.
-    gaps: [u8; 2],
-    /// They take turns: the page is fetched in two phases of a program's round.
-    alternates: bool,
     /// Epochs from the first fetch to when it was written again.
     returns_after: u8,
     /// How many times the home will take copies back without having seen that it
     /// writes the page.
     trust: u8,
-    /// The epoch in which it is to be opened.
-    due: u32,
-    /// The last time it was opened nobody came for it.
-    in_vain: bool,
+    /// How often it was borrowed since it was watched last.
+    loans: u16,
+    /// How often it has been written while it was watched.
+    rewrites: u8,
+    /// In so many epochs after it was written it is watched, because somebody wants to
+    /// keep it.
+    kept: u8,
 }
 
 /// How many times a home that wrote a page after others had read it is believed to
 /// do so again, before it is watched once more.
 const TRUST: u8 = 32;
+
+/// How many times a page that was lent is watched after somebody asked for it.
+const KEPT: u8 = 16;
+
+/// How often a page is borrowed before its home watches whether it still writes it, if
+/// it has not been seen to.
+const LOANS: u16 = 8;
 
 impl Rhythm {
     /// Epochs from the first fetch to another epoch; 0 if they are too many.
@@ -45,54 +52,32 @@ impl Rhythm {
         u8::try_from(epochs).unwrap_or_default()
     }
 
-    /// The same from when it was opened, if it has not been fetched since.
-    fn since_opened(mut self, epoch: u32) -> u8 {
-        if self.fresh {
-            self.fetched_in = self.due + 1;
-        }
-        self.since_fetch(epoch)
-    }
-
     /// It is fetched.
     fn fetched(&mut self, epoch: u32) {
         if self.fetched_in == 0 || self.fresh && self.fetched_in <= epoch {
-            self.begin_round(epoch);
+            self.fetched_in = epoch + 1;
         }
         self.fresh = false;
-        self.in_vain = false;
-    }
-
-    fn begin_round(&mut self, epoch: u32) {
-        if self.fetched_in > 0 {
-            let gap = self.since_fetch(epoch);
-            let [last, before] = self.gaps;
-            self.alternates = gap == before && gap != last;
-            self.gaps = [gap, last];
-        }
-        self.fetched_in = epoch + 1;
     }
 
     /// Its home writes it although others may have copies.
     fn rewritten(&mut self, epoch: u32) {
         self.trust = TRUST;
-        if self.fresh && self.fetched_in <= epoch {
-            // It was opened, and nobody has come for it. Perhaps in the next round.
-            self.begin_round(self.due);
-            if std::mem::replace(&mut self.in_vain, true) {
-                self.gaps = [0, 0];
-            }
-        } else {
+        self.rewrites = self.rewrites.saturating_add(1);
+        if !self.fresh {
             self.returns_after = self.since_fetch(epoch);
         }
         self.fresh = true;
     }
 
-    /// The epoch in which it is likely to be fetched next, if that is known and not
-    /// before `epoch`.
-    fn next_fetch(self, epoch: u32) -> Option<u32> {
-        let gap = self.gaps[usize::from(self.alternates)];
-        let next = self.fetched_in.checked_add(gap.into())?.checked_sub(1)?;
-        (gap > 0 && next >= epoch).then_some(next)
+    /// It is borrowed. True if it is time to see whether its home still writes it.
+    fn borrowed(&mut self) -> bool {
+        self.loans += 1;
+        let due = self.loans >= LOANS << (2 * self.rewrites.min(3));
+        if due {
+            self.loans = 0;
+        }
+        due
     }
 }
 
@@ -107,6 +92,9 @@ impl<B: Clone> Home<B> {
         let epoch = self.order.epoch;
         let entry = self.table.entry(page);
         entry.rhythm.fetched(epoch);
+        if entry.offer == Offer::Lent {
+            entry.rhythm.kept = KEPT;
+        }
         if entry.rhythm.trust > 0 {
             self.served.push(page);
         }
@@ -114,10 +102,12 @@ impl<B: Clone> Home<B> {
 
     /// Others have taken pages.
     pub(super) fn were_taken(&mut self, pages: &PageSet) {
-        for page in pages.iter() {
-            let exists = page.0 < self.table.layout().pages();
-            if exists && self.table.get(page).open {
-                self.note_fetch(page);
+        let end = self.table.layout().pages();
+        for page in pages.iter().take_while(|page| page.0 < end) {
+            match self.table.get(page).offer {
+                Offer::Open => self.note_fetch(page),
+                Offer::Lent if self.table.entry(page).rhythm.borrowed() => self.probed.push(page),
+                Offer::Lent | Offer::Closed => {}
             }
         }
     }
@@ -129,95 +119,102 @@ impl<B: Clone> Home<B> {
     }
 
     /// Others may take a page at home here once its writes are noticed.
-    pub(super) fn open(&mut self, page: PageId) {
-        let direct = self.is_direct();
-        let entry = self.table.entry(page);
-        if direct && !entry.pinned && !std::mem::replace(&mut entry.open, true) {
+    fn open(&mut self, page: PageId) {
+        if self.offer(page, Offer::Open) {
             self.opened.push(page);
         }
     }
 
-    /// Others must not take a page any more when its writes are not noticed.
-    fn close(&mut self, page: PageId) {
-        if std::mem::take(&mut self.table.entry(page).open) {
+    /// Others must not keep a page any more when its writes are not noticed.
+    fn lend(&mut self, page: PageId) {
+        if self.offer(page, Offer::Lent) {
+            self.lent.push(page);
+        }
+    }
+
+    /// Others must not take a page any more.
+    pub(super) fn close(&mut self, page: PageId) {
+        if self.offer(page, Offer::Closed) {
             self.closed.push(page);
         }
     }
 
+    /// True if that is new.
+    fn offer(&mut self, page: PageId, offer: Offer) -> bool {
+        let offers = self.is_direct() && !self.table.get(page).pinned;
+        offers && std::mem::replace(&mut self.table.entry(page).offer, offer) != offer
+    }
+
+    /// Opens pages at home here, whose writes are noticed from now on.
+    pub(super) fn open_all(
+        &mut self,
+        pages: impl Iterator<Item = PageId>,
+        actions: &mut Actions<B>,
+    ) {
+        pages.for_each(|page| self.open(page));
+        self.tell_offers(actions.len(), actions);
+    }
+
     /// Tells others which pages they may take. `first`: where the actions begin that
     /// change whether writes are noticed.
-    pub(super) fn tell_opened(&mut self, first: usize, actions: &mut Actions<B>) {
-        let ranges = |pages: &mut Vec<PageId>| {
-            // What was written comes first, then what is due.
+    pub(super) fn tell_offers(&mut self, first: usize, actions: &mut Actions<B>) {
+        let tell = |pages: &mut Vec<PageId>, offer| {
+            // What was written comes first, then what is watched to see if it will be.
             pages.sort_unstable();
             let ranges = PageSet::from_sorted(pages);
             pages.clear();
+            let ranges = ranges.ranges().iter();
             ranges
+                .map(|range| Action::Offer(*range, offer))
+                .collect::<Vec<_>>()
         };
-        let closed = ranges(&mut self.closed);
-        let closed = closed.ranges().iter().copied().map(Action::Close);
-        actions.splice(first..first, closed);
-        let opened = ranges(&mut self.opened);
-        actions.extend(opened.ranges().iter().copied().map(Action::Open));
-    }
-
-    /// The home of a page has moved to another node.
-    pub(super) fn leave_home(&mut self, page: PageId) {
-        self.close(page);
-        self.table.entry(page).rhythm.due = 0;
+        let closed = tell(&mut self.closed, Offer::Closed);
+        let lent = tell(&mut self.lent, Offer::Lent);
+        actions.splice(first..first, closed.into_iter().chain(lent));
+        actions.extend(tell(&mut self.opened, Offer::Open));
     }
 
     /// An epoch is over, and nobody else has a copy of a page at home here: it was
     /// written in it, or will be in the next.
     pub(super) fn settle_page(&mut self, page: PageId, actions: &mut Actions<B>) {
-        let direct = self.is_direct();
-        let next = self.order.epoch + 1;
         let entry = self.table.entry(page);
         if entry.state == State::Dirty {
             actions.push(Action::DropTwin(page));
         }
-        if entry.open && entry.rhythm.fresh && entry.rhythm.fetched_in <= entry.rhythm.due {
-            // Taken back, and nobody has come for it.
-            entry.rhythm.begin_round(entry.rhythm.due);
-        }
         entry.rhythm.fresh = true;
-        let due = entry.rhythm.next_fetch(next).filter(|_| direct);
-        entry.rhythm.due = due.unwrap_or_default();
-        if due == Some(next) {
-            self.watch_and_open(page, actions);
-            return;
-        }
         entry.state = State::Untouched;
-        if let Some(due) = due {
-            self.due.entry(due).or_default().push(page);
+        // Who fetches it for the first time has to ask: it may belong there.
+        match entry.rhythm {
+            Rhythm { fetched_in: 0, .. } => self.close(page),
+            Rhythm { kept: 0, .. } => self.lend(page),
+            _ => {
+                entry.rhythm.kept -= 1;
+                self.watch(page, actions);
+                return;
+            }
         }
-        self.close(page);
         Action::protect(actions, page, self.alone());
     }
 
-    fn watch_and_open(&mut self, page: PageId, actions: &mut Actions<B>) {
-        let entry = self.table.entry(page);
-        entry.state = State::Shared;
-        if entry.rhythm.trust > 0 {
-            self.served.push(page);
+    /// Watches pages that were borrowed often, to see whether they are still written
+    /// here.
+    pub(super) fn probe(&mut self, actions: &mut Actions<B>) {
+        let mut probed = std::mem::take(&mut self.probed);
+        probed.sort_unstable();
+        for page in probed {
+            let entry = self.table.entry(page);
+            if entry.home == self.me && entry.state == State::Untouched {
+                self.watch(page, actions);
+            }
         }
-        Action::protect(actions, page, Protection::Watched);
-        self.open(page);
     }
 
-    /// Opens what is likely to be fetched in the epoch that begins.
-    pub(super) fn open_due(&mut self, actions: &mut Actions<B>) {
-        let next = self.order.epoch + 1;
-        let mut due = self.due.remove(&next).unwrap_or_default();
-        due.retain(|page| {
-            let entry = self.table.get(*page);
-            let here = entry.home == self.me && entry.state == State::Untouched;
-            here && entry.rhythm.due == next
-        });
-        due.sort_unstable();
-        for page in due {
-            self.watch_and_open(page, actions);
-        }
+    fn watch(&mut self, page: PageId, actions: &mut Actions<B>) {
+        let entry = self.table.entry(page);
+        entry.state = State::Shared;
+        entry.rhythm.trust = 0;
+        Action::protect(actions, page, Protection::Watched);
+        self.open(page);
     }
 
     /// Pages that others have read, or may have, and that are likely to be written here
@@ -237,7 +234,7 @@ impl<B: Clone> Home<B> {
             if entry.state != State::Shared || rhythm.trust == 0 {
                 continue;
             }
-            if rhythm.since_opened(next) < rhythm.returns_after {
+            if rhythm.since_fetch(next) < rhythm.returns_after {
                 self.served.push(page);
                 continue;
             }
@@ -259,31 +256,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_fetch_comes_as_the_last_ones_did() {
-        let mut rhythm = Rhythm::default();
-        rhythm.fetched(0);
-        assert_eq!(rhythm.next_fetch(1), None);
-        rhythm.fresh = true;
-        rhythm.fetched(5);
-        rhythm.fresh = true;
-        assert_eq!(rhythm.next_fetch(6), Some(10));
-        assert_eq!(rhythm.next_fetch(11), None);
-        // Two phases: 5 and 2 epochs apart.
-        for (epoch, next) in [(7, 9), (12, 14), (14, 19), (19, 21)] {
-            rhythm.fetched(epoch);
-            rhythm.fresh = true;
-            assert_eq!(rhythm.next_fetch(epoch + 1), Some(next));
-        }
-        // Nobody comes, and it is written again; and so in the next round.
-        rhythm.due = 21;
-        rhythm.rewritten(21);
-        assert_eq!(rhythm.next_fetch(22), Some(26));
-        rhythm.due = 26;
-        rhythm.rewritten(26);
-        assert_eq!(rhythm.next_fetch(27), None);
-    }
-
-    #[test]
     fn copies_are_taken_back_when_it_was_written_the_last_time() {
         let mut rhythm = Rhythm::default();
         rhythm.fetched(10);
@@ -293,5 +265,17 @@ mod tests {
         // Fetched again in the same epoch: the same round.
         rhythm.fetched(13);
         assert_eq!(rhythm.fetched_in, 14);
+    }
+
+    #[test]
+    fn what_is_written_each_time_is_watched_ever_more_rarely() {
+        let mut rhythm = Rhythm::default();
+        let mut loans = || {
+            (1..)
+                .find(|_| rhythm.borrowed())
+                .inspect(|_| rhythm.rewritten(1))
+        };
+        let counts: Vec<u32> = (0..5).filter_map(|_| loans()).collect();
+        assert_eq!(counts, [8, 32, 128, 512, 512]);
     }
 }

@@ -1,6 +1,8 @@
 //! What a node of the home-based protocol knows of a page.
 
+use super::lend::Loan;
 use super::open::Rhythm;
+use crate::Offer;
 use crate::area::Place;
 use crate::order::Version;
 use fathomp_base::NodeId;
@@ -48,8 +50,10 @@ pub(super) struct Entry {
     pub(super) ahead: u32,
     /// The last copy was fetched in advance and nobody had use for it.
     pub(super) unwanted: bool,
-    /// At home here: others may take it by themselves.
-    pub(super) open: bool,
+    /// At home here.
+    pub(super) offer: Offer,
+    /// At home elsewhere.
+    pub(super) loan: Loan,
     /// At home here: when it is written and fetched.
     pub(super) rhythm: Rhythm,
     /// An interval that is part of the content at home here. Others, if there
@@ -68,7 +72,8 @@ impl From<Place> for Entry {
             writes: 0,
             ahead: 0,
             unwanted: false,
-            open: false,
+            offer: Offer::Closed,
+            loan: Loan::default(),
             rhythm: Rhythm::default(),
             version: Version::default(),
         }

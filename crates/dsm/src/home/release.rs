@@ -52,7 +52,7 @@ impl<B: Clone> Home<B> {
         self.send_kept_if_told(actions);
         let (notice, away) = self.close_interval(actions)?;
         for (home, pages) in away {
-            self.send_diffs(home, notice.interval, &pages, actions);
+            self.send_diffs(home, notice.interval, &pages, false, actions);
         }
         if self.order.is_at_barrier() {
             let own = self.take_own();
@@ -84,6 +84,12 @@ impl<B: Clone> Home<B> {
             if !std::mem::replace(&mut entry.noted, true) {
                 own.pages.push(page);
             }
+            if entry.loan.here {
+                // Its home may have written it as well: a page that is named twice
+                // counts as written by several.
+                own.pages.push(page);
+                entry.loan.written(self.order.epoch);
+            }
             if entry.home != self.me {
                 away.entry(entry.home).or_default().push(page);
                 // Unless it went away at a barrier.
@@ -113,32 +119,33 @@ impl<B: Clone> Home<B> {
     }
 
     /// Sends what was written in an interval into pages at home at `home`: one
-    /// message at least, since it waits for the last one.
+    /// message at least, since it waits for the last one, which may come later.
     pub(super) fn send_diffs(
         &self,
         home: NodeId,
         interval: Interval,
         pages: &[PageId],
+        more: bool,
         actions: &mut Actions<B>,
     ) {
-        let mut left = pages;
-        loop {
-            let (now, later) = left.split_at(self.config.batch.max(1).min(left.len()));
-            for page in now {
+        let mut parts: Vec<_> = pages.chunks(self.config.batch.max(1)).collect();
+        if !more && (parts.is_empty() || self.is_direct()) {
+            // What comes last may have to be a message: a short one.
+            parts.push(&[]);
+        }
+        let number = parts.len();
+        for (part, pages) in (1..).zip(parts) {
+            for page in pages {
                 Action::diff(actions, *page);
             }
-            let diffs = now.iter().map(|page| (*page, Content::Diff(*page)));
+            let diffs = pages.iter().map(|page| (*page, Content::Diff(*page)));
             let diffs = Message::Diffs {
                 epoch: self.order.epoch,
                 interval,
                 diffs: diffs.collect(),
-                more: !later.is_empty(),
+                more: more || part < number,
             };
             actions.push(Action::Send(home, diffs));
-            if later.is_empty() {
-                return;
-            }
-            left = later;
         }
     }
 
@@ -233,6 +240,7 @@ impl<B: Clone> Home<B> {
             // The barrier has told the same.
             return;
         }
+        self.give_back(actions);
         for notice in notices {
             let version = (notice.writer, notice.interval);
             if notice.writer != self.me && self.order.seen.learn(version.0, version.1) {
@@ -303,6 +311,7 @@ impl<B: Clone> Home<B> {
         let entry = self.table.entry(page);
         entry.state = State::Untouched;
         entry.missed = true;
+        entry.loan.here = false;
         Action::protect(actions, page, Protection::None);
     }
 

@@ -11,6 +11,10 @@ use fathomp_base::{NodeId, PageId, ThreadId};
 /// that only reads in between.
 const WRITES: u8 = 2;
 
+/// Pages that are borrowed at once, if they can be: to copy one costs less than a fault,
+/// and its home has no part in it.
+const BORROWED: u32 = 4;
+
 /// A page on its way to this node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pending<B> {
@@ -20,6 +24,8 @@ pub(super) struct Pending<B> {
     wanted: Vec<Version>,
     /// What has arrived, but is newer than what this node knows of.
     held: Option<PageCopy<B>>,
+    /// What arrives next was borrowed before this node learned of something.
+    returned: bool,
 }
 
 /// A fetch whose content has not all arrived at this home.
@@ -112,6 +118,8 @@ impl<B: Clone> Home<B> {
         self.expected -= usize::from(entry.state == State::Expected);
         entry.state = State::Dirty;
         entry.writes = WRITES;
+        // It was of use.
+        entry.ahead = 0;
         self.dirty.push(page);
     }
 
@@ -124,14 +132,22 @@ impl<B: Clone> Home<B> {
     /// `page`, and what is worth fetching with it.
     fn worth_fetching(&mut self, page: PageId) -> PageRange {
         let (table, home) = (&self.table, self.table.get(page).home);
+        let epoch = self.order.epoch;
+        let borrows = table.get(page).loan.is_worth_it(epoch);
+        let least = if borrows && self.is_direct() {
+            BORROWED
+        } else {
+            1
+        };
         let missed = |next: PageId| {
             let exists = next.0 < table.layout().pages();
             let entry = exists.then(|| table.get(next))?;
             let there = entry.state == State::Untouched && entry.home == home && !entry.pinned;
-            (there && !entry.unwanted).then_some(entry.missed)
+            let alike = entry.loan.is_worth_it(epoch) == borrows;
+            (there && alike && !entry.unwanted).then_some(entry.missed)
         };
         self.streams
-            .worth_fetching(page, self.config.prefetch, missed)
+            .worth_fetching(page, least, self.config.prefetch, missed)
     }
 
     /// Asks the home of `pages` for them; it is the same for all.
@@ -144,14 +160,18 @@ impl<B: Clone> Home<B> {
         let own = self.own.get(&home).map(|own| (self.me, own.interval));
         let need = others.chain(own).collect();
         for page in pages.iter() {
-            self.table.entry(page).state = State::Pending;
+            let entry = self.table.entry(page);
+            entry.state = State::Pending;
+            entry.loan.here = false;
             let pending = self.pending.entry(page).or_insert_with(|| Pending {
                 waiters: Vec::new(),
                 wanted: Vec::new(),
                 held: None,
+                returned: false,
             });
             pending.wanted.clear();
             pending.held = None;
+            pending.returned = false;
         }
         let epoch = self.order.epoch;
         actions.push(Action::Send(home, Message::Fetch { epoch, pages, need }));
@@ -164,6 +184,15 @@ impl<B: Clone> Home<B> {
             if self.pending.contains_key(&page) {
                 self.fetch_again(page, actions);
             }
+        }
+    }
+
+    /// A page that was borrowed, and is not to be seen yet, has to be given back.
+    pub(super) fn give_back_unseen(&mut self, page: PageId, actions: &mut Actions<B>) {
+        match self.pending.get_mut(&page) {
+            Some(pending) if pending.held.is_none() => pending.returned = true,
+            Some(_) => self.fetch_again(page, actions),
+            None => {}
         }
     }
 
@@ -252,10 +281,7 @@ impl<B: Clone> Home<B> {
                 self.note_knowledge(page);
             }
         }
-        for page in pages.iter() {
-            self.open(page);
-        }
-        self.tell_opened(actions.len(), actions);
+        self.open_all(pages.iter(), actions);
         let copies = pages.iter().map(|page| PageCopy {
             versions: self.versions_of(page),
             after: self.after.get(&page).cloned().unwrap_or_default(),
@@ -333,11 +359,9 @@ impl<B: Clone> Home<B> {
             let asked = pending.filter(|_| self.table.get(page).home == from);
             let pending =
                 asked.ok_or_else(|| peer(from, "sends a page that it was not asked for"))?;
-            if !pending
-                .wanted
-                .iter()
-                .all(|version| includes(&copy.versions, *version))
-            {
+            let mut wanted = pending.wanted.iter();
+            let includes_all = wanted.all(|version| includes(&copy.versions, *version));
+            if pending.returned || !includes_all {
                 self.fetch_again(page, actions);
             } else if settled && (relaxed || copy.is_known(&self.order)) {
                 let waiters = std::mem::take(&mut pending.waiters);

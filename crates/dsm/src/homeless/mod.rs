@@ -347,7 +347,8 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
                 access,
             } => self.deferred.push((thread, page, access)),
             // No page is watched.
-            Input::Wrote(_) | Input::Taken(_) | Input::Left(_) | Input::Brought(_) => {}
+            Input::Wrote(_) | Input::Taken(_) | Input::Left(_) => {}
+            Input::Borrowed(_) | Input::Brought(_) => {}
             Input::Logged(notices) => self.order.logged(notices, actions)?,
             Input::Claimed(lock, holder) => self.order.claimed(lock, holder, actions)?,
             Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,

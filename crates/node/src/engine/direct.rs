@@ -6,7 +6,7 @@ use crate::profile::Tally;
 use crate::window::Answer;
 use fathomp_base::NodeId;
 use fathomp_dsm::order::{Control, ROOT};
-use fathomp_dsm::{Action, Brought, Content, Input, LockId, Notice, PageRange, PageSet, Protocol};
+use fathomp_dsm::{Action, Admits, Brought, Input, LockId, Notice, Offer, PageRange, Protocol};
 use fathomp_trace::dsm::DsmCount;
 
 impl<P: Protocol<Blob>> Driver<P> {
@@ -14,11 +14,30 @@ impl<P: Protocol<Blob>> Driver<P> {
     pub(super) fn show(&self, hands: &Hands) {
         let Some(window) = hands.window else { return };
         if let Some(committed) = self.protocol.committed() {
-            window.show(committed, || goes_on(hands));
+            window.show(committed);
+            window.admit(committed, || goes_on(hands));
         }
         if let Some(sequenced) = self.protocol.sequenced() {
             window.show_sequenced(sequenced);
         }
+    }
+
+    /// Sees to it that nobody brings diffs that nobody may after this step: there will be
+    /// twins, or threads that wait for a message. Also tells what was brought until then.
+    pub(super) fn forbid(
+        &mut self,
+        hands: &Hands,
+        actions: &mut Vec<Action<P::Outgoing, Blob>>,
+    ) -> Result<(), Trouble> {
+        let there = self.protocol.committed();
+        let there = there.filter(|there| there.admits != Admits::All);
+        let forbids = there
+            .zip(hands.window)
+            .is_some_and(|(there, window)| window.admit(there, || goes_on(hands)));
+        if forbids {
+            self.tell_news(hands, actions)?;
+        }
+        Ok(())
     }
 
     /// Tells the protocol what others have done here by themselves.
@@ -59,29 +78,29 @@ impl<P: Protocol<Blob>> Driver<P> {
         to: NodeId,
         message: P::Outgoing,
         tally: &mut Tally,
-    ) -> Option<P::Outgoing> {
+    ) -> Result<Option<P::Outgoing>, Trouble> {
         let Some(window) = hands.window else {
-            return Some(message);
+            return Ok(Some(message));
         };
         if let Some(told) = self.protocol.told(&message) {
             let epoch = told.epoch;
             let (thread, notices) = match window.tell(told, &self.underway, || goes_on(hands)) {
-                Answer::Send => return Some(message),
-                Answer::Done => return None,
-                Answer::Ask(thread) => return Some(Control::flush(epoch, thread).into()),
+                Answer::Send => return Ok(Some(message)),
+                Answer::Done => return Ok(None),
+                Answer::Ask(thread) => return Ok(Some(Control::flush(epoch, thread).into())),
                 Answer::Learned(thread, notices) => (thread, Some(notices)),
                 Answer::Refused(thread) => (thread, None),
             };
             let message = Control::answer(epoch, thread, notices).into();
             let from = ROOT;
             self.following.push_back(Input::Message { from, message });
-            return None;
+            return Ok(None);
         }
         let done = match P::brought(&message) {
-            Some(brought) => self.bring(hands, to, brought, tally),
+            Some(brought) => self.bring(hands, to, brought, tally)?,
             None => self.take(hands, to, &message, tally),
         };
-        (!done).then_some(message)
+        Ok((!done).then_some(message))
     }
 
     /// The sequencer takes a lock over from shared memory.
@@ -90,26 +109,32 @@ impl<P: Protocol<Blob>> Driver<P> {
         self.following.push_back(Input::Claimed(lock, holder));
     }
 
-    fn bring(&mut self, hands: &Hands, to: NodeId, brought: Brought, tally: &mut Tally) -> bool {
-        let Some(window) = hands.window else {
-            return false;
-        };
-        let diffs = || {
-            let pages = brought.diffs.iter();
-            pages.filter_map(|(page, content)| match content {
-                Content::Diff(_) => Some((*page, self.diffs.get(page)?)),
-                _ => None,
-            })
-        };
-        let brings = diffs().count() == brought.diffs.len()
-            && window.bring(to, brought, &self.underway, hands.pages, diffs());
-        if brings {
-            tally.add(DsmCount::DiffsSent, brought.diffs.len());
-            for (page, _) in brought.diffs {
-                self.diffs.remove(page);
+    /// Writes what changed in pages into their home's memory. If that cannot be, there
+    /// are diffs to send.
+    fn bring(
+        &mut self,
+        hands: &Hands,
+        to: NodeId,
+        brought: Brought,
+        tally: &mut Tally,
+    ) -> Result<bool, Trouble> {
+        let pages = || brought.diffs.iter().map(|(page, _)| *page);
+        let brings = hands.window.is_some_and(|window| {
+            let twins = || pages().filter_map(|page| Some((page, &**self.twins.get(&page)?)));
+            let complete = twins().count() == brought.diffs.len();
+            complete && window.bring(to, brought, &self.underway, hands.pages, twins())
+        });
+        if !brings {
+            pages().try_for_each(|page| self.diff(hands, page))?;
+            return Ok(false);
+        }
+        tally.add(DsmCount::DiffsSent, brought.diffs.len());
+        for page in pages() {
+            if let Some(twin) = self.twins.remove(&page) {
+                self.keep(twin);
             }
         }
-        brings
+        Ok(true)
     }
 
     /// Takes what can be of what a message asks for out of its receiver's memory.
@@ -120,24 +145,19 @@ impl<P: Protocol<Blob>> Driver<P> {
         message: &P::Outgoing,
         tally: &mut Tally,
     ) -> bool {
-        let Some((window, wanted)) = hands.window.zip(P::wanted(message)) else {
+        let wanted = self.protocol.wanted(message);
+        let Some((window, wanted)) = hands.window.zip(wanted) else {
             return false;
         };
-        let taken = window.take(from, wanted, hands.pages);
-        for pages in taken.ranges() {
-            let answer = P::taken(wanted.epoch, *pages, |_| Blob::Here);
-            let answer = answer.map(|message| Input::Message { from, message });
-            self.following.extend(answer);
-        }
-        let some = !taken.is_empty();
-        if some && taken.len() < u64::from(wanted.pages.len()) {
-            let is_taken = |page: &_| taken.contains(*page);
-            let left: PageSet = wanted.pages.iter().filter(|p| !is_taken(p)).collect();
-            self.following
-                .extend(left.ranges().iter().copied().map(Input::Left));
-        }
-        tally.took |= some;
-        some
+        let Some(taking) = window.take(from, wanted, hands.pages) else {
+            return false;
+        };
+        self.following.extend(taking.inputs(|pages| {
+            let message = P::taken(wanted.epoch, pages, |_| Blob::Here)?;
+            Some(Input::Message { from, message })
+        }));
+        tally.took = true;
+        true
     }
 
     /// Enters an interval in the log of the sequencer's epoch.
@@ -162,8 +182,8 @@ pub(super) fn unclaim(hands: &Hands, lock: LockId) {
 }
 
 /// Lets other nodes take pages of this one, or forbids it.
-pub(super) fn set_open(hands: &Hands, pages: PageRange, open: bool) {
+pub(super) fn offer(hands: &Hands, pages: PageRange, offer: Offer) {
     if let Some(window) = hands.window {
-        window.set_open(pages, open);
+        window.offer(pages, offer);
     }
 }

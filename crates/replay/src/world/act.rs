@@ -126,7 +126,7 @@ impl<P: Protocol<Size>> World<'_, P> {
                 takes(Costs::of_diffs(costs.apply_ns, 1, bytes), 1);
             }
             // Only where nodes take pages by themselves.
-            Action::Open(_) | Action::Close(_) | Action::Log(_) => {}
+            Action::Offer(..) | Action::Log(_) => {}
             Action::Claim(_) | Action::Unclaim(_) => {}
             Action::Send(to, message) => self.send(at, to, message, *clock_ns, tally)?,
             Action::Resume(thread) | Action::Refuse(thread) => {

@@ -1,5 +1,6 @@
 //! The memory behind watched pages.
 
+use super::merge::merge;
 use crate::descriptor::move_up;
 use fathomp_base::{PAGE_BYTES, PageId};
 use std::fs::File;
@@ -83,27 +84,28 @@ impl Backing {
         Ok(self.mapping.get_or_init(|| Mapping(base, bytes)).0)
     }
 
-    /// Puts bytes into a page of another process that has `count` of them, from
-    /// `offset` on.
+    /// Writes what differs from `twin` in a page at `content` into the same page of
+    /// another process, which has `count` of them.
     ///
     /// # Errors
     /// If it has another number of pages, or the system refuses.
     ///
     /// # Safety
-    /// There is such a page, and the bytes fit into it.
-    pub(super) unsafe fn write(
+    /// There is such a page, `content` is one, and nobody writes that.
+    pub(super) unsafe fn merge(
         &self,
         count: u32,
         page: PageId,
-        offset: usize,
-        bytes: &[u8],
+        twin: &[u8; PAGE_BYTES],
+        content: *const u8,
     ) -> io::Result<()> {
         let base = self.mapped(count)?;
-        // SAFETY: inside the mapping, promised by our caller, which `bytes` is no part
-        // of. Whoever else touches it does so as memory that others may change.
+        // SAFETY: inside the mapping, promised by our caller, which neither `twin` nor
+        // `content` is part of. Whoever else touches it does so as memory that others
+        // may change.
         unsafe {
-            let target = base.as_ptr().add(page.0 as usize * PAGE_BYTES + offset);
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
+            let target = base.as_ptr().add(page.0 as usize * PAGE_BYTES);
+            merge(twin, content, target);
         }
         Ok(())
     }

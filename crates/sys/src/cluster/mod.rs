@@ -4,6 +4,7 @@
 pub mod backing;
 pub mod deferral;
 pub mod image;
+mod merge;
 pub mod pages;
 mod permits;
 pub mod private_heap;

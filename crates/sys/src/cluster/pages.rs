@@ -373,20 +373,35 @@ impl Pages {
         unsafe { other.copy(first, count, self.alias_of(first)) }
     }
 
-    /// Puts bytes into the same page of another process.
+    /// Writes what differs from `twin` in a page, which the program must not write
+    /// meanwhile, into the same page of another process.
     ///
     /// # Errors
-    /// If they do not fit into a page.
-    pub fn write_to(
+    /// If there is no such page.
+    pub fn merge_into(
         &self,
         other: &Backing,
         page: PageId,
-        offset: usize,
-        bytes: &[u8],
+        twin: &[u8; PAGE_BYTES],
     ) -> io::Result<()> {
-        self.check(page, offset, bytes.len())?;
-        // SAFETY: there is such a page here, and as many there.
-        unsafe { other.write(self.count, page, offset, bytes) }
+        self.check(page, 0, PAGE_BYTES)?;
+        // SAFETY: there is such a page here, and as many there; promised by our caller.
+        unsafe { other.merge(self.count, page, twin, self.alias_of(page)) }
+    }
+
+    /// Whether a page, which the program must not write meanwhile, differs from `twin`.
+    ///
+    /// # Errors
+    /// If there is no such page.
+    pub fn differs(&self, page: PageId, twin: &[u8; PAGE_BYTES]) -> io::Result<bool> {
+        self.check(page, 0, PAGE_BYTES)?;
+        // SAFETY: two pages; if the program writes this one nevertheless, the answer says
+        // nothing.
+        let order = unsafe {
+            let page = self.alias_of(page).cast::<libc::c_void>();
+            libc::memcmp(page, twin.as_ptr().cast(), PAGE_BYTES)
+        };
+        Ok(order != 0)
     }
 
     /// Puts bytes into a page.

@@ -1,0 +1,145 @@
+//! Pages that are lent: their home writes them and does not notice, so nobody may keep a
+//! copy for longer than it knows nothing new.
+//!
+//! Who borrows a page gives it back when it learns of anything, at a barrier or at any
+//! other synchronisation: whatever its home has written is seen by who asks again then.
+//! That costs the home nothing, neither faults nor messages.
+
+use super::page::State;
+use super::{Actions, Home};
+use crate::PageRange;
+use crate::order::Request;
+use fathomp_base::PageId;
+
+/// For so many epochs a page is asked for that was borrowed in vain.
+const ASKED: u32 = 32;
+
+/// What a node knows of borrowing a page that is at home elsewhere. Epochs are counted
+/// from 1, so that 0 says never.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Loan {
+    /// The copy here is borrowed.
+    pub(super) here: bool,
+    /// When a borrowed copy was written last, and whether in the epoch before, too.
+    written_in: u32,
+    again: bool,
+    /// When one was given back last before a barrier.
+    returned_in: u32,
+    /// It is asked for in epochs before this one.
+    asked_until: u32,
+    /// It was asked for to be written here alone, but others wrote it too.
+    contended: bool,
+}
+
+impl Loan {
+    /// Whether it is as well to borrow the page in an epoch. A page that this node writes
+    /// in one epoch after the other might move here, and one that is wanted again after
+    /// each synchronisation could stay, but for that the home has to notice its writes.
+    pub(super) fn is_worth_it(self, epoch: u32) -> bool {
+        let mine = self.written_in == epoch && self.again && !self.contended;
+        !mine && epoch >= self.asked_until
+    }
+
+    /// It is given back before a barrier, perhaps not for the first time.
+    fn returned(&mut self, epoch: u32) {
+        self.here = false;
+        if std::mem::replace(&mut self.returned_in, epoch + 1) == epoch + 1 {
+            self.asked_until = epoch + ASKED;
+        }
+    }
+
+    /// The open interval, in which it was written, ends.
+    pub(super) fn written(&mut self, epoch: u32) {
+        if self.written_in <= epoch {
+            self.again = self.written_in == epoch && epoch > 0;
+            self.written_in = epoch + 1;
+        }
+    }
+
+    /// Several nodes wrote the page in an epoch in which there was a copy here.
+    pub(super) fn written_by_many(&mut self) {
+        self.contended |= !self.here;
+    }
+}
+
+impl<B: Clone> Home<B> {
+    /// Whether a page may be borrowed if its home lends it.
+    pub(super) fn may_borrow(&self, page: PageId) -> bool {
+        let loan = self.table.get(page).loan;
+        !self.order.comes_to_barrier() && loan.is_worth_it(self.order.epoch)
+    }
+
+    /// The content of pages that comes next is borrowed.
+    pub(super) fn borrow(&mut self, pages: PageRange) {
+        for page in pages.iter() {
+            if self.pending.contains_key(&page) {
+                self.table.entry(page).loan.here = true;
+                self.borrowed.push(page);
+            }
+        }
+    }
+
+    /// This node learns of something.
+    pub(super) fn give_back(&mut self, actions: &mut Actions<B>) {
+        // What is written at a barrier may not be told there (see `has_to_wait`).
+        let tells = self.order.is_root() || !self.order.is_at_barrier();
+        let epoch = self.order.epoch;
+        for page in self.take_borrowed() {
+            match self.table.get(page).state {
+                State::Dirty if !tells => {
+                    self.borrowed.push(page);
+                    continue;
+                }
+                State::Dirty => {
+                    let notice = self.end_interval(actions);
+                    self.order.exchange(Request::Publish, notice, actions);
+                    self.drop_copy(page, actions);
+                }
+                State::Clean | State::Expected => self.drop_copy(page, actions),
+                State::Pending => self.give_back_unseen(page, actions),
+                State::Untouched | State::Shared | State::Written => {}
+            }
+            self.table.entry(page).loan.returned(epoch);
+        }
+    }
+
+    /// A barrier is over.
+    pub(super) fn give_all_back(&mut self, actions: &mut Actions<B>) {
+        for page in self.take_borrowed() {
+            if self.table.get(page).state != State::Untouched {
+                self.drop_copy(page, actions);
+            }
+        }
+    }
+
+    fn take_borrowed(&mut self) -> Vec<PageId> {
+        let mut borrowed = std::mem::take(&mut self.borrowed);
+        borrowed.retain(|page| self.table.get(*page).loan.here);
+        borrowed.sort_unstable();
+        borrowed.dedup();
+        borrowed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_in_each_epoch_or_wanted_again_and_again_is_asked_for() {
+        let mut loan = Loan::default();
+        assert!((0..3).all(|epoch| loan.is_worth_it(epoch)));
+        for epoch in [2, 4, 4, 5] {
+            assert!(loan.is_worth_it(epoch));
+            loan.written(epoch);
+        }
+        assert!(!loan.is_worth_it(6) && loan.is_worth_it(7));
+        loan.written_by_many();
+        assert!(loan.is_worth_it(6));
+        for epoch in [6, 7, 7] {
+            assert!(loan.is_worth_it(7));
+            loan.returned(epoch);
+        }
+        assert!(!loan.is_worth_it(7 + ASKED - 1) && loan.is_worth_it(7 + ASKED));
+    }
+}
