@@ -2,6 +2,7 @@
 
 use crate::PageRange;
 use fathomp_base::PageId;
+use std::ops::RangeInclusive;
 
 /// Streams that are followed at the same time.
 const STREAMS: usize = 4;
@@ -44,18 +45,17 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// `page` and those behind it, `most` altogether at most, that will be wanted too: the
-    /// `least` that is worth a fault,
+    /// `page` and those behind it, such a `number` altogether, that will be wanted too:
     /// because somebody reads one after the other, or because copies were here before.
     /// `missed` says of a page whether one was; nothing if it cannot be fetched with
     /// this one, or is not worth it.
     pub(crate) fn worth_fetching(
         &mut self,
         page: PageId,
-        least: u32,
-        most: u32,
+        number: RangeInclusive<u32>,
         missed: impl Fn(PageId) -> Option<bool>,
     ) -> PageRange {
+        let (least, most) = number.into_inner();
         if most <= 1 {
             return page.into();
         }

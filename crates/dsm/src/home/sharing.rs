@@ -6,14 +6,15 @@ use super::{Actions, Home};
 use crate::order::{Request, Version, peer};
 use crate::{Access, Action, Content, PageRange, Protection, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
+use std::ops::RangeInclusive;
 
 /// How many copies are expected to be written after one was: there may be a phase
 /// that only reads in between.
 const WRITES: u8 = 2;
 
-/// Pages that are borrowed at once, if they can be: to copy one costs less than a fault,
-/// and its home has no part in it.
-const BORROWED: u32 = 4;
+/// Pages that are borrowed at once to be read, if they can be, at least and at most: to
+/// copy one costs less than a fault, and its home has no part in it.
+const BORROWED: RangeInclusive<u32> = 8..=32;
 
 /// A page on its way to this node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -60,7 +61,7 @@ impl<B: Clone> Home<B> {
         let entry = self.table.entry(page);
         match (entry.state, access) {
             (State::Untouched, _) if entry.home != me => {
-                let pages = self.worth_fetching(page);
+                let pages = self.worth_fetching(page, access);
                 self.fetch(pages, actions);
                 self.wait_for(page, thread, access);
                 return Ok(());
@@ -130,15 +131,13 @@ impl<B: Clone> Home<B> {
     }
 
     /// `page`, and what is worth fetching with it.
-    fn worth_fetching(&mut self, page: PageId) -> PageRange {
+    fn worth_fetching(&mut self, page: PageId, access: Access) -> PageRange {
         let (table, home) = (&self.table, self.table.get(page).home);
         let epoch = self.order.epoch;
         let borrows = table.get(page).loan.is_worth_it(epoch);
-        let least = if borrows && self.is_direct() {
-            BORROWED
-        } else {
-            1
-        };
+        let most = self.config.prefetch;
+        let many = borrows && access == Access::Read && self.is_direct() && most > 1;
+        let number = if many { BORROWED } else { 1..=most };
         let missed = |next: PageId| {
             let exists = next.0 < table.layout().pages();
             let entry = exists.then(|| table.get(next))?;
@@ -146,8 +145,7 @@ impl<B: Clone> Home<B> {
             let alike = entry.loan.is_worth_it(epoch) == borrows;
             (there && alike && !entry.unwanted).then_some(entry.missed)
         };
-        self.streams
-            .worth_fetching(page, least, self.config.prefetch, missed)
+        self.streams.worth_fetching(page, number, missed)
     }
 
     /// Asks the home of `pages` for them; it is the same for all.
