@@ -183,17 +183,16 @@ impl<B: Clone> Home<B> {
         }
         entry.rhythm.fresh = true;
         entry.state = State::Untouched;
-        // Who fetches it for the first time has to ask: it may belong there.
-        match entry.rhythm {
-            Rhythm { fetched_in: 0, .. } => self.close(page),
-            Rhythm { kept: 0, .. } => self.lend(page),
-            _ => {
-                entry.rhythm.kept -= 1;
+        match entry.rhythm.kept.checked_sub(1) {
+            None => {
+                self.lend(page);
+                Action::protect(actions, page, self.alone());
+            }
+            Some(kept) => {
+                entry.rhythm.kept = kept;
                 self.watch(page, actions);
-                return;
             }
         }
-        Action::protect(actions, page, self.alone());
     }
 
     /// Watches pages that were borrowed often, to see whether they are still written
