@@ -42,6 +42,12 @@ fn random_areas(nodes: u16, mut pages: u32, random: &mut impl Rng) -> Vec<Area> 
     areas
 }
 
+/// Room in the sequencer's log, which is full at once or never.
+fn log_max(program: &Program) -> usize {
+    let steps: usize = program.threads.iter().flatten().map(Vec::len).sum();
+    [1, 2, 5, 1024][steps % 4]
+}
+
 /// The home-based protocol in any of its configurations that the program may
 /// rely on.
 pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -> home::Config {
@@ -57,6 +63,7 @@ pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -
         loads_acquire: program.relies_on_loads() || random.random(),
         direct: network.direct,
         fan_in: random.random_range(1..=3),
+        log_max: log_max(program),
     }
 }
 
@@ -80,5 +87,6 @@ pub fn random_homeless(
         direct: network.direct,
         prefetch: random.random_range(0..5),
         fan_in: random.random_range(1..=3),
+        log_max: log_max(program),
     }
 }

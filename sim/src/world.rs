@@ -2,6 +2,7 @@
 //! decides.
 
 mod act;
+mod check;
 mod direct;
 
 use crate::failure::Failure;
@@ -157,6 +158,8 @@ struct World<P: Protocol<Blob>> {
     unsettled: BTreeSet<Address>,
     /// The truth when the last node reached each barrier.
     at_barrier: Vec<BTreeMap<Address, u8>>,
+    /// What was written since, perhaps before a node has left.
+    since: BTreeMap<Address, BTreeSet<u8>>,
     /// By time, then by order of creation.
     events: BTreeMap<(u64, u64), Event>,
     created: u64,
@@ -205,6 +208,7 @@ impl<P: Protocol<Blob>> World<P> {
             truth: BTreeMap::new(),
             unsettled: unsettled(program),
             at_barrier: Vec::new(),
+            since: BTreeMap::new(),
             events: BTreeMap::new(),
             created: 0,
             now: 0,
@@ -384,6 +388,7 @@ impl<P: Protocol<Blob>> World<P> {
                 let written = state.memory.write(page, address.offset(), value);
                 written.map_err(|what| action(node, what))?;
                 self.truth.insert(address, value);
+                self.since.entry(address).or_default().insert(value);
             }
             Step::Observe(_) => {
                 let observed = &mut self.outcome.observed;
@@ -430,6 +435,7 @@ impl<P: Protocol<Blob>> World<P> {
         self.nodes[node].reached += 1;
         if self.nodes.iter().all(|n| n.reached > self.at_barrier.len()) {
             self.at_barrier.push(self.truth.clone());
+            self.since.clear();
         }
         let barrier = Input::Operation {
             thread: thread_id(thread),
@@ -451,48 +457,6 @@ impl<P: Protocol<Blob>> World<P> {
             state.waiting = false;
             state.next += 1;
             self.go_on(node, thread, random);
-        }
-        Ok(())
-    }
-
-    fn check_pages(&mut self, node: usize) -> Result<(), Failure> {
-        let Some(truth) = self.at_barrier.get(self.nodes[node].left) else {
-            return Err(action(node, "leaves a barrier too early".into()));
-        };
-        for (address, expected) in truth {
-            let page = address.page();
-            let content = self.nodes[node].memory.readable(page);
-            let content = content.filter(|_| !self.unsettled.contains(address));
-            if content.is_some_and(|bytes| bytes[address.offset()] != *expected) {
-                return Err(Failure::Page {
-                    node: node_id(node),
-                    page,
-                    offset: address.offset(),
-                });
-            }
-        }
-        if self.network.images {
-            self.keep_images(node)?;
-        }
-        Ok(())
-    }
-
-    /// Keeps the pages that a node can read, which others have to have alike.
-    fn keep_images(&mut self, node: usize) -> Result<(), Failure> {
-        let Node { memory, left, .. } = &self.nodes[node];
-        if self.outcome.images.len() <= *left {
-            self.outcome.images.push(BTreeMap::new());
-        }
-        let images = &mut self.outcome.images[*left];
-        for (page, bytes) in memory.all_readable() {
-            let image = images.entry(page).or_insert_with(|| bytes.clone());
-            if let Some(offset) = (0..bytes.len()).find(|at| image[*at] != bytes[*at]) {
-                return Err(Failure::Page {
-                    node: node_id(node),
-                    page,
-                    offset,
-                });
-            }
         }
         Ok(())
     }

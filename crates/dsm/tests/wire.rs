@@ -103,11 +103,12 @@ fn control() -> impl Strategy<Value = Control> {
                 full,
             }
         }),
-        (any::<u32>(), notices(), any::<bool>()).prop_map(|(epoch, notices, full)| {
+        (any::<u32>(), notices(), any::<[bool; 2]>()).prop_map(|(epoch, notices, [full, cut])| {
             Control::Depart {
                 epoch,
                 notices,
                 full,
+                cut,
             }
         }),
     ]

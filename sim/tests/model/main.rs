@@ -326,6 +326,7 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
                 loads_acquire: program.relies_on_loads || !richly,
                 direct: richly,
                 fan_in: if number == 0 { 1 } else { 2 },
+                log_max: if richly { 1 } else { 1024 },
             });
         }
     }
@@ -345,6 +346,7 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 direct: diffs_max == 0,
                 prefetch: if sole_writers { 2 } else { 0 },
                 fan_in: if number == 0 { 1 } else { 2 },
+                log_max: if diffs_max == 0 { 1 } else { 1024 },
             });
         }
     }

@@ -17,7 +17,7 @@ mod wire;
 pub use message::{Message, PageCopy};
 
 use crate::area::Layout;
-use crate::order::{Control, IfLate, News, Order, Request, Version, When, peer};
+use crate::order::{Control, IfLate, LOG_MAX, News, Order, Request, Version, When, peer};
 use crate::prefetch::Streams;
 use crate::table::Table;
 use crate::wire::WireError;
@@ -67,6 +67,9 @@ pub struct Config {
     pub direct: bool,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
+    /// Intervals that the sequencer's log has room for, at least 1. When it is full,
+    /// everybody is told them.
+    pub log_max: usize,
 }
 
 /// Pages fetched at once where a program goes through memory in order.
@@ -93,6 +96,7 @@ impl Config {
             loads_acquire,
             direct: false,
             fan_in: FAN_IN,
+            log_max: LOG_MAX,
         }
     }
 }
@@ -160,7 +164,7 @@ impl<B: Clone> Home<B> {
     pub fn new(me: NodeId, config: Config) -> Result<Self, AreaError> {
         let layout = Layout::new(config.nodes, &config.areas)?;
         let nodes = config.nodes;
-        let mut order = Order::new(me, nodes, layout.pages(), config.fan_in, false);
+        let mut order = Order::new(me, nodes, layout.pages(), config.fan_in, config.log_max);
         if config.direct && !config.loads_acquire {
             order.share_memory();
         }
@@ -289,7 +293,7 @@ impl<B: Clone> Home<B> {
                         self.learn(&notices, actions);
                         self.settle(actions)?;
                     }
-                    News::Everybody(notices, _) => self.everybody_arrived(notices, actions)?,
+                    News::Everybody { notices, .. } => self.everybody_arrived(notices, actions)?,
                 }
                 Ok(())
             }

@@ -13,7 +13,7 @@ mod write;
 pub use message::Message;
 
 use crate::area::{Layout, Place};
-use crate::order::{IfLate, News, Order, Request, Version, When, peer};
+use crate::order::{IfLate, LOG_MAX, News, Order, Request, Version, When, peer};
 use crate::prefetch::Streams;
 use crate::stretches::Stretches;
 use crate::table::Table;
@@ -55,6 +55,9 @@ pub struct Config {
     pub prefetch: u32,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
+    /// Intervals that the sequencer's log has room for, at least 1. When it is full,
+    /// everybody is told them.
+    pub log_max: usize,
 }
 
 /// Pages fetched at once where a program goes through memory in order.
@@ -84,6 +87,7 @@ impl Config {
             direct: false,
             prefetch: if plain { 0 } else { PREFETCH },
             fan_in: FAN_IN,
+            log_max: LOG_MAX,
         }
     }
 }
@@ -185,8 +189,9 @@ impl<B: Clone> Homeless<B> {
     /// If the areas cannot be.
     pub fn new(me: NodeId, config: Config) -> Result<Self, AreaError> {
         let layout = Layout::new(config.nodes, &config.areas)?;
-        let mut order = Order::new(me, config.nodes, layout.pages(), config.fan_in, true);
-        order.tells_all = config.sole_writers;
+        let (nodes, fan_in, log_max) = (config.nodes, config.fan_in, config.log_max);
+        let mut order = Order::new(me, nodes, layout.pages(), fan_in, log_max);
+        order.in_order = true;
         if config.direct && !config.loads_acquire {
             order.share_memory();
         }
@@ -288,8 +293,8 @@ impl<B: Clone> Homeless<B> {
                     self.learn(&notices, actions);
                     self.settle(actions);
                 }
-                News::Everybody(notices, full) => {
-                    self.everybody_arrived(&notices, full, actions)?
+                News::Everybody { notices, full, cut } => {
+                    self.everybody_arrived(&notices, full, cut, actions)?;
                 }
             },
             Message::DiffsWanted {

@@ -29,11 +29,13 @@ impl<B: Clone> Homeless<B> {
         &mut self,
         notices: &[Notice],
         full: bool,
+        cut: bool,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
         // Threads that take no part in barriers may have written meanwhile.
-        let tidied = self.tidying == Tidying::Waiting && notices.is_empty();
-        let full = full || self.tidying == Tidying::Waiting;
+        let tidied = self.tidying == Tidying::Waiting && notices.is_empty() && !cut;
+        // Whose pages are whose follows from what the barrier tells.
+        let full = full || cut && self.config.sole_writers || self.tidying == Tidying::Waiting;
         // What is fetched now belongs to the next epoch: others may be there.
         let news: Vec<_> = notices
             .iter()

@@ -121,7 +121,7 @@ impl Order {
         if self.barrier.thread.is_none() || self.barrier.children.len() != self.children().count() {
             return false;
         }
-        let (epoch, mut full) = (self.epoch, self.barrier.full);
+        let (epoch, full) = (self.epoch, self.barrier.full);
         let mut notices = std::mem::take(&mut self.barrier.notices);
         let control = match &self.sequencer {
             None => Control::Arrive {
@@ -132,12 +132,12 @@ impl Order {
             Some(sequencer) => {
                 if self.in_order {
                     notices = sequencer.all(notices);
-                    full |= self.tells_all && sequencer.is_cut();
                 }
                 Control::Depart {
                     epoch,
                     notices,
                     full,
+                    cut: self.in_order && sequencer.is_cut(),
                 }
             }
         };
@@ -150,20 +150,28 @@ impl Order {
         from: NodeId,
         notices: &[Notice],
         full: bool,
+        cut: bool,
         actions: &mut Vec<Action<O, B>>,
     ) -> Result<(), Violation> {
-        let opens = from == self.parent().unwrap_or(ROOT);
+        let opens = from == self.parent().filter(|_| !cut).unwrap_or(ROOT);
         if !opens || self.barrier.thread.is_none() || self.barrier.open {
             return Err(peer(from, "opens a barrier that it may not open"));
         }
         self.barrier.open = true;
-        for child in self.children().collect::<Vec<_>>() {
+        let others = (1..self.nodes).map(NodeId);
+        let others: Vec<_> = match (cut, self.me) {
+            (false, _) => self.children().collect(),
+            (true, ROOT) => others.collect(),
+            (true, _) => Vec::new(),
+        };
+        for other in others {
             let depart = Control::Depart {
                 epoch: self.epoch,
                 notices: notices.to_vec(),
                 full,
+                cut,
             };
-            self.send(child, depart, actions);
+            self.send(other, depart, actions);
         }
         Ok(())
     }

@@ -57,6 +57,9 @@ pub enum Control {
         notices: Vec<Notice>,
         /// It is time to tidy up.
         full: bool,
+        /// The sequencer has told some of that before. So that this cannot overtake it, the
+        /// root sends it to everybody, and nobody passes it on.
+        cut: bool,
     },
 }
 

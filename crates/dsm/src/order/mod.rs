@@ -21,6 +21,9 @@ use std::collections::{BTreeSet, VecDeque};
 /// The node that sequences intervals and is the root of the barrier's tree.
 pub const ROOT: NodeId = NodeId(0);
 
+/// Intervals that the sequencer keeps, as nodes have it.
+pub(crate) const LOG_MAX: usize = 1024;
+
 /// A node's place in the order of things.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Order {
@@ -29,9 +32,7 @@ pub(crate) struct Order {
     pages: u32,
     fan_in: u16,
     /// Whether barriers tell single intervals in the log's order.
-    in_order: bool,
-    /// Whether a barrier that cannot tell all intervals says that it is time to tidy up.
-    pub(crate) tells_all: bool,
+    pub(crate) in_order: bool,
     /// Barriers passed.
     pub(crate) epoch: u32,
     /// My last interval that has ended.
@@ -58,8 +59,15 @@ pub(crate) enum News {
     None,
     /// Others' intervals.
     Learned(Vec<Notice>),
-    /// Everybody is at the barrier: what they wrote, and whether to tidy up.
-    Everybody(Vec<Notice>, bool),
+    /// Everybody is at the barrier.
+    Everybody {
+        /// What they wrote.
+        notices: Vec<Notice>,
+        /// It is time to tidy up.
+        full: bool,
+        /// Notices that were told before are not among them.
+        cut: bool,
+    },
 }
 
 /// When a message belongs.
@@ -71,14 +79,13 @@ pub(crate) enum When {
 }
 
 impl Order {
-    pub(crate) fn new(me: NodeId, nodes: u16, pages: u32, fan_in: u16, in_order: bool) -> Self {
+    pub(crate) fn new(me: NodeId, nodes: u16, pages: u32, fan_in: u16, log_max: usize) -> Self {
         Self {
             me,
             nodes,
             pages,
             fan_in: fan_in.max(1),
-            in_order,
-            tells_all: false,
+            in_order: false,
             epoch: 0,
             interval: Interval::default(),
             seen: Seen::nothing(nodes),
@@ -86,7 +93,7 @@ impl Order {
             settling: Vec::new(),
             barrier: Barrier::default(),
             loopback: VecDeque::new(),
-            sequencer: (me == ROOT).then(|| Sequencer::new(nodes)),
+            sequencer: (me == ROOT).then(|| Sequencer::new(nodes, log_max)),
             has_log: false,
         }
     }
@@ -235,10 +242,12 @@ impl Order {
                 self.check(from, &notices)?;
                 self.child_arrived(from, notices, full, actions)?;
             }
-            Control::Depart { notices, full, .. } => {
+            Control::Depart {
+                notices, full, cut, ..
+            } => {
                 self.check(from, &notices)?;
-                self.all_arrived(from, &notices, full, actions)?;
-                return Ok(News::Everybody(notices, full));
+                self.all_arrived(from, &notices, full, cut, actions)?;
+                return Ok(News::Everybody { notices, full, cut });
             }
         }
         Ok(News::None)

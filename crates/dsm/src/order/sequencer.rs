@@ -11,9 +11,6 @@ use crate::{Interval, LockId, Notice, Seen, Sequenced, Violation};
 use fathomp_base::{NodeId, ThreadId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Notices in the log before everybody is told them, wanted or not.
-const LOG_MAX: usize = 1024;
-
 /// A lock and those who want it, first come, first served.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Lock {
@@ -43,6 +40,8 @@ pub(super) enum Does {
 pub(crate) struct Sequencer {
     epoch: u32,
     log: Vec<Notice>,
+    /// Notices in the log before everybody is told them, wanted or not.
+    log_max: usize,
     /// How much of the log each node has been told.
     told: Vec<usize>,
     /// What the log of this epoch and those before contain.
@@ -60,10 +59,11 @@ pub(crate) struct Sequencer {
 }
 
 impl Sequencer {
-    pub(super) fn new(nodes: u16) -> Self {
+    pub(super) fn new(nodes: u16, log_max: usize) -> Self {
         Self {
             epoch: 0,
             log: Vec::new(),
+            log_max: log_max.max(1),
             told: vec![0; usize::from(nodes)],
             contains: Seen::nothing(nodes),
             locks: BTreeMap::new(),
@@ -298,7 +298,7 @@ impl Sequencer {
 
     /// Keeps the log short in a program that has locks but no barriers.
     fn trim(&mut self, send: &mut impl FnMut(Does)) {
-        if self.log.len() < LOG_MAX {
+        if self.log.len() < self.log_max {
             return;
         }
         for node in (0..self.told.len()).filter_map(|node| u16::try_from(node).ok()) {
@@ -319,9 +319,9 @@ mod tests {
 
     #[test]
     fn a_log_that_was_cut_says_so_until_the_next_epoch() {
-        let mut sequencer = Sequencer::new(2);
+        let mut sequencer = Sequencer::new(2, 3);
         let mut sent = 0;
-        for interval in 1..=u32::try_from(LOG_MAX).unwrap() {
+        for interval in 1..=3 {
             assert!(!sequencer.is_cut());
             let notice = Notice {
                 writer: NodeId(1),

@@ -65,10 +65,12 @@ impl Control {
                 epoch,
                 notices,
                 full,
+                cut,
             } => {
                 begin(bytes, kind::DEPART, *epoch);
                 bytes.notices(notices);
                 bytes.number(u8::from(*full));
+                bytes.number(u8::from(*cut));
             }
         }
     }
@@ -127,6 +129,7 @@ pub(crate) fn control(kind: u8, epoch: u32, reader: &mut Reader<'_>) -> Result<C
             epoch,
             notices: reader.notices()?,
             full: reader.flag()?,
+            cut: reader.flag()?,
         },
         _ => Control::Exchange {
             epoch,

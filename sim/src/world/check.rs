@@ -1,0 +1,83 @@
+//! What pages have to be when a node leaves a barrier.
+
+use super::{World, action, node_id};
+use crate::failure::Failure;
+use crate::memory::Blob;
+use crate::program::Address;
+use fathomp_base::{PAGE_BYTES, PageId};
+use fathomp_dsm::{PageBytes, Protocol};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl<P: Protocol<Blob>> World<P> {
+    pub(super) fn check_pages(&mut self, node: usize) -> Result<(), Failure> {
+        let Some(truth) = self.at_barrier.get(self.nodes[node].left) else {
+            return Err(action(node, "leaves a barrier too early".into()));
+        };
+        for (address, expected) in truth {
+            let page = address.page();
+            let content = self.nodes[node].memory.readable(page);
+            let content = content.filter(|_| !self.unsettled.contains(address));
+            let is_right = |byte| byte == *expected || is_newer(&self.since, *address, byte);
+            if content.is_some_and(|bytes| !is_right(bytes[address.offset()])) {
+                return Err(Failure::Page {
+                    node: node_id(node),
+                    page,
+                    offset: address.offset(),
+                });
+            }
+        }
+        if self.network.images {
+            self.keep_images(node)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the pages that a node can read, which others have to have alike.
+    fn keep_images(&mut self, node: usize) -> Result<(), Failure> {
+        let left = self.nodes[node].left;
+        if self.outcome.images.len() <= left {
+            self.outcome.images.push(BTreeMap::new());
+        }
+        let images = &mut self.outcome.images[left];
+        for (page, bytes) in self.nodes[node].memory.all_readable() {
+            let bytes = as_of_barrier(&self.since, &self.at_barrier[left], page, bytes);
+            let image = images.entry(page).or_insert_with(|| bytes.clone());
+            if let Some(offset) = (0..bytes.len()).find(|at| image[*at] != bytes[*at]) {
+                return Err(Failure::Page {
+                    node: node_id(node),
+                    page,
+                    offset,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether somebody who has left the barrier has written that. A node that is about to
+/// leave may have learned of it, and then pulls it into pages that its threads write
+/// unwatched: these must not read it yet.
+fn is_newer(since: &BTreeMap<Address, BTreeSet<u8>>, address: Address, byte: u8) -> bool {
+    since
+        .get(&address)
+        .is_some_and(|bytes| bytes.contains(&byte))
+}
+
+/// A page as it was when everybody was at the barrier.
+fn as_of_barrier(
+    since: &BTreeMap<Address, BTreeSet<u8>>,
+    truth: &BTreeMap<Address, u8>,
+    page: PageId,
+    bytes: &PageBytes,
+) -> Box<PageBytes> {
+    let mut then = Box::new(*bytes);
+    let first = Address(page.0 * PAGE_BYTES as u32);
+    let end = Address(first.0 + PAGE_BYTES as u32);
+    for (address, newer) in since.range(first..end) {
+        let byte = &mut then[address.offset()];
+        if newer.contains(byte) {
+            *byte = truth.get(address).copied().unwrap_or(0);
+        }
+    }
+    then
+}
