@@ -2,33 +2,40 @@
 //! has written, and reads what others have entered, without a message to anybody.
 //!
 //! Each epoch has a log of its own, in one of two places by turns: when a node comes to
-//! an epoch, all others have left the one before the last. A log's end is one word, so
-//! that entering an interval and reading up to it is one moment in the order of all
-//! flushes. Entries lie in a ring; the log closes for its epoch if somebody has not read
-//! for so long that there is no room. Then messages tell.
+//! an epoch, all others have left the one before the last. The log is a row of slots,
+//! each with a single word. A node writes an entry where nobody else writes, and then puts
+//! it into the first empty slot, by one atomic operation that is its moment in the order
+//! of all flushes. So an entry is complete as soon as it is there: nobody ever waits for
+//! somebody who has been stopped or killed in between. Slots and the nodes' own places
+//! are rings; the log closes for its epoch if somebody has not read for so long that there
+//! is no room. Then messages tell.
 
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::{Interval, Notice, PageRange, PageSet};
-use fathomp_sys::process::yield_now;
 use fathomp_sys::shared_memory::{Sections, SharedMemory};
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Words of a ring. A notice of a few pages takes about five.
-const RING: u64 = 1 << 15;
+/// Slots of a log.
+const SLOTS: u64 = 1 << 13;
+/// How often slots can be used in an epoch.
+const LAPS: u64 = (1 << 9) - 1;
+/// Words for a node's entries. One of a few pages takes about four.
+const RING: u64 = 1 << 14;
+/// A node writes over one half when all have read what was there, while the other waits
+/// to be read.
+const HALF: u64 = RING / 2;
 /// Most words of an entry: what writes more goes by message.
-const ENTRY_MAX: u64 = RING / 8;
-/// Says that a word is an entry's first.
-const MARKED: u64 = 1 << 63;
+const ENTRY_MAX: u64 = HALF / 4;
 /// Words of an entry before its ranges of pages.
-const HEAD: u64 = 3;
+const HEAD: u64 = 2;
 
 /// Logs of two epochs, and who has read how much of them.
 #[derive(Debug)]
 pub(crate) struct Logs {
     shared: SharedMemory,
-    /// Those who read: the nodes, and the sequencer.
-    readers: usize,
+    nodes: usize,
 }
 
 /// Who reads.
@@ -38,241 +45,283 @@ pub(crate) enum Reader {
     Sequencer,
 }
 
-/// The end of a log, as it lies in memory: its epoch, whether it is closed, and the
-/// number of words that were ever entered.
+/// What lies in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct End {
-    epoch: u32,
-    closed: bool,
-    words: u64,
+enum Slot {
+    /// Nothing of this epoch and lap; the word that says so.
+    Empty(u64),
+    /// An entry: whose words, and where.
+    Entry(NodeId, u64),
+    /// Nothing will follow.
+    Closed,
 }
 
-impl End {
-    const CLOSED: u64 = 1 << 31;
-
-    fn word(self) -> u64 {
-        u64::from(self.epoch) << 32 | u64::from(self.closed) << 31 | self.words
-    }
-
-    /// The end of an epoch's log; None if there is a later one in its place.
-    fn of(word: u64, epoch: u32) -> Option<Self> {
-        let there = (word >> 32) as u32;
-        let words = word & (Self::CLOSED - 1);
-        match there.cmp(&epoch) {
-            std::cmp::Ordering::Less => Some(Self {
-                epoch,
-                closed: false,
-                words: 0,
-            }),
-            std::cmp::Ordering::Equal => Some(Self {
-                epoch,
-                closed: word & Self::CLOSED != 0,
-                words,
-            }),
-            std::cmp::Ordering::Greater => None,
-        }
-    }
-}
+/// Bits of a slot's word: epoch, lap, node, whether the log is closed, place. So words
+/// of later slots at a place are greater, and none is 0.
+const NODE_AT: u32 = 15;
+const LAP_AT: u32 = 23;
+const EPOCH_AT: u32 = 32;
+const CLOSED: u64 = 1 << (NODE_AT - 1);
 
 /// One of the logs.
 struct Log<'a> {
     epoch: u32,
-    end: &'a AtomicU64,
-    /// How far each reader has come, in the form of an [`End`].
+    /// No slot before this number is empty.
+    filled: &'a AtomicU64,
+    /// How many slots each reader has read.
     read: &'a [AtomicU64],
+    slots: &'a [AtomicU64],
+    /// Each node's own.
+    own: &'a [AtomicU64],
+}
+
+/// What a node knows of its own entries in a log, and their words. Only this node, where
+/// one thread at a time does so, writes here.
+struct Own<'a> {
+    epoch: &'a AtomicU64,
+    /// The first word that was not used.
+    next: &'a AtomicU64,
+    /// The number of slots up to the last entry in each half.
+    last: [&'a AtomicU64; 2],
     ring: &'a [AtomicU64],
 }
 
+impl Own<'_> {
+    const HEAD: usize = 4;
+    const WORDS: usize = Self::HEAD + RING as usize;
+}
+
+/// A number of slots in an epoch, as one word.
+fn number(epoch: u32, slots: u64) -> u64 {
+    u64::from(epoch) << 32 | slots
+}
+
+/// The number of slots in an epoch; none yet if a word is of an earlier one, and None if
+/// it is of a later one.
+fn slots_of(word: u64, epoch: u32) -> Option<u64> {
+    match (word >> 32).cmp(&epoch.into()) {
+        Less => Some(0),
+        Equal => Some(word & u64::from(u32::MAX)),
+        Greater => None,
+    }
+}
+
 impl Logs {
-    /// For so many nodes.
+    /// For so many nodes, 256 at most.
     ///
     /// # Errors
     /// If there is no memory.
     pub(crate) fn new(nodes: u16) -> io::Result<Self> {
-        let readers = usize::from(nodes) + 1;
+        let nodes = usize::from(nodes);
         let sections = Sections {
             halves: 0,
-            words: 2 * Self::words(readers),
+            words: 2 * Self::words(nodes),
             bytes: 0,
         };
         let shared = SharedMemory::new(sections)?;
-        Ok(Self { shared, readers })
+        Ok(Self { shared, nodes })
     }
 
-    fn words(readers: usize) -> usize {
-        1 + readers + RING as usize
+    /// Words of a log.
+    fn words(nodes: usize) -> usize {
+        // The nodes read, and the sequencer.
+        1 + nodes + 1 + SLOTS as usize + nodes * Own::WORDS
     }
 
     fn of(&self, epoch: u32) -> Option<Log<'_>> {
-        let words = Self::words(self.readers);
+        let words = Self::words(self.nodes);
         let start = (epoch & 1) as usize * words;
         let words = self.shared.words().get(start..start + words)?;
-        let (end, rest) = words.split_first()?;
-        let (read, ring) = rest.split_at_checked(self.readers)?;
+        let (filled, rest) = words.split_first()?;
+        let (read, rest) = rest.split_at_checked(self.nodes + 1)?;
+        let (slots, own) = rest.split_at_checked(SLOTS as usize)?;
         Some(Log {
             epoch,
-            end,
+            filled,
             read,
-            ring,
+            slots,
+            own,
         })
     }
 
-    /// Enters an interval, if there is one. Returns the end to which its writer has to
-    /// read if it flushes; None if the log is closed.
-    pub(crate) fn enter(&self, epoch: u32, notice: Option<&Notice>) -> Option<u64> {
+    /// Enters an interval, if there is one, by node `me`. Returns the number of slots to
+    /// which whoever flushes has to read; None if the log is closed.
+    pub(crate) fn enter(&self, epoch: u32, me: NodeId, notice: Option<&Notice>) -> Option<u64> {
         let log = self.of(epoch)?;
         match notice {
-            Some(notice) => log.enter(notice),
-            None => log.end().filter(|end| !end.closed).map(|end| end.words),
+            Some(notice) => log.enter(me, notice),
+            None => {
+                let (end, slot) = log.end()?;
+                matches!(slot, Slot::Empty(_)).then_some(end)
+            }
         }
     }
 
-    /// What others than a node have entered that it has not read, up to an end, or all
-    /// there is. None if that cannot be read: an entry makes no sense, or `goes_on` was
-    /// false while somebody was entering one.
-    pub(crate) fn read(
-        &self,
-        epoch: u32,
-        reader: Reader,
-        end: Option<u64>,
-        goes_on: impl Fn() -> bool,
-    ) -> Option<Vec<Notice>> {
+    /// What others than a node have entered that it has not read, up to a number of
+    /// slots, or all there is. None if what lies there makes no sense.
+    pub(crate) fn read(&self, epoch: u32, reader: Reader, end: Option<u64>) -> Option<Vec<Notice>> {
         let log = self.of(epoch)?;
         let (place, but) = match reader {
             Reader::Node(node) => (usize::from(node.0), Some(node)),
-            Reader::Sequencer => (self.readers - 1, None),
+            Reader::Sequencer => (self.nodes, None),
         };
         let place = log.read.get(place)?;
-        let mut at = End::of(place.load(Ordering::Relaxed), epoch)?.words;
-        let end = match end {
-            Some(end) => end,
-            None => log.end()?.words,
-        };
+        let first = slots_of(place.load(Ordering::Relaxed), epoch)?;
+        let mut at = first;
         let mut notices = Vec::new();
-        if at >= end {
-            return Some(notices);
+        while end.is_none_or(|end| at < end) {
+            match log.slot(at)? {
+                Slot::Entry(node, first) => {
+                    let notice = log.entry(node, first)?;
+                    notices.extend(Some(notice).filter(|notice| Some(notice.writer) != but));
+                }
+                // The end.
+                Slot::Empty(_) | Slot::Closed if end.is_none() => break,
+                Slot::Empty(_) | Slot::Closed => return None,
+            }
+            at += 1;
         }
-        while at < end {
-            let (notice, words) = log.entry(at, &goes_on)?;
-            notices.extend(Some(notice).filter(|notice| Some(notice.writer) != but));
-            at += words;
+        if at > first {
+            // After what was read, which may be written over now.
+            place.store(number(epoch, at), Ordering::Release);
         }
-        let read = End {
-            epoch,
-            closed: false,
-            words: at,
-        };
-        // After what was read, which may be written over now.
-        place.store(read.word(), Ordering::Release);
         Some(notices)
     }
 }
 
 impl Log<'_> {
-    fn end(&self) -> Option<End> {
-        End::of(self.end.load(Ordering::SeqCst), self.epoch)
+    /// What lies in a slot; None if that makes no sense.
+    fn slot(&self, at: u64) -> Option<Slot> {
+        let word = self.place(at)?.load(Ordering::SeqCst);
+        Some(match (word >> LAP_AT).cmp(&(self.tag(at) >> LAP_AT)) {
+            Less => Slot::Empty(word),
+            Greater => return None,
+            Equal if word & CLOSED != 0 => Slot::Closed,
+            Equal => {
+                let node = word >> NODE_AT & u64::from(u8::MAX);
+                Slot::Entry(NodeId(node as u16), word & (CLOSED - 1))
+            }
+        })
     }
 
-    fn word(&self, at: u64) -> Option<&AtomicU64> {
-        self.ring.get((at % RING) as usize)
+    fn place(&self, at: u64) -> Option<&AtomicU64> {
+        self.slots.get((at % SLOTS) as usize)
     }
 
-    /// The mark of an entry that is complete: no other has the same, and nothing else
-    /// in an entry the highest bit.
-    fn mark(&self, at: u64) -> u64 {
-        MARKED | u64::from(self.epoch) << 32 | at
+    /// What a slot's word begins with.
+    fn tag(&self, at: u64) -> u64 {
+        u64::from(self.epoch) << EPOCH_AT | (at / SLOTS + 1) << LAP_AT
     }
 
-    /// Whether all readers are past what lies where the ring ends at `end`.
-    fn has_room(&self, end: u64) -> bool {
-        end <= RING || {
-            let read = |word: &AtomicU64| End::of(word.load(Ordering::Acquire), self.epoch);
-            let mut read = self.read.iter().map(read);
-            read.all(|read| read.is_some_and(|read| end - read.words <= RING))
+    /// The first slot without an entry, and what lies there.
+    fn end(&self) -> Option<(u64, Slot)> {
+        let mut at = slots_of(self.filled.load(Ordering::Acquire), self.epoch)?;
+        loop {
+            match self.slot(at)? {
+                Slot::Entry(..) => at += 1,
+                slot => return Some((at, slot)),
+            }
         }
     }
 
-    fn enter(&self, notice: &Notice) -> Option<u64> {
+    /// Whether all have read so many slots.
+    fn all_read(&self, slots: u64) -> bool {
+        let read = |word: &AtomicU64| slots_of(word.load(Ordering::Acquire), self.epoch);
+        let mut read = self.read.iter().map(read);
+        slots == 0 || read.all(|read| read.is_some_and(|read| read >= slots))
+    }
+
+    fn own(&self, node: NodeId) -> Option<Own<'_>> {
+        let start = usize::from(node.0) * Own::WORDS;
+        let words = self.own.get(start..start + Own::WORDS)?;
+        let ([epoch, next, first, second], ring) = words.split_first_chunk::<{ Own::HEAD }>()?;
+        Some(Own {
+            epoch,
+            next,
+            last: [first, second],
+            ring,
+        })
+    }
+
+    /// Where a node may write an entry of so many words, if it may.
+    fn room(&self, own: &Own, size: u64) -> Option<u64> {
+        if own.epoch.load(Ordering::Relaxed) != u64::from(self.epoch) {
+            own.epoch.store(self.epoch.into(), Ordering::Relaxed);
+            let rest = [own.next, own.last[0], own.last[1]];
+            rest.iter()
+                .for_each(|word| word.store(0, Ordering::Relaxed));
+        }
+        let next = own.next.load(Ordering::Relaxed);
+        let half = next.saturating_sub(1) / HALF;
+        if size > ENTRY_MAX || next + size <= (half + 1) * HALF {
+            return (size <= ENTRY_MAX).then_some(next);
+        }
+        let other = (half + 1) % 2;
+        let last = own.last.get(other as usize)?.load(Ordering::Relaxed);
+        self.all_read(last).then_some(other * HALF)
+    }
+
+    fn enter(&self, me: NodeId, notice: &Notice) -> Option<u64> {
+        let own = self.own(me)?;
         let ranges = notice.pages.ranges();
-        let ranges = ranges
-            .iter()
-            .map(|range| pair(range.len(), range.first().0));
-        let version = pair(notice.interval.0, notice.writer.0.into());
         let size = HEAD + ranges.len() as u64;
-        if version >= MARKED || ranges.clone().any(|range| range >= MARKED) {
-            return None;
+        let room = self.room(&own, size);
+        if let Some(first) = room {
+            let version = pair(notice.interval.0, notice.writer.0.into());
+            let ranges = ranges.iter();
+            let ranges = ranges.map(|range| pair(range.len(), range.first().0));
+            let head = [version, ranges.len() as u64];
+            let words = own.ring.get(first as usize..)?;
+            for (word, value) in words.iter().zip(head.into_iter().chain(ranges)) {
+                word.store(value, Ordering::Relaxed);
+            }
         }
-        let mut word = self.end.load(Ordering::SeqCst);
-        let at = loop {
-            let mut end = End::of(word, self.epoch).filter(|end| !end.closed)?;
-            let at = end.words;
-            let fits = size <= ENTRY_MAX && at + size < End::CLOSED && self.has_room(at + size);
-            match fits {
-                true => end.words += size,
-                false => end.closed = true,
+        loop {
+            let (at, Slot::Empty(before)) = self.end()? else {
+                return None;
+            };
+            // One more has to be free, to close the log.
+            let fits = at + 2 < LAPS * SLOTS && self.all_read((at + 2).saturating_sub(SLOTS));
+            let first = room.filter(|_| fits);
+            let word = first.unwrap_or(CLOSED) | u64::from(me.0) << NODE_AT | self.tag(at);
+            let order = Ordering::SeqCst;
+            let put = self.place(at)?.compare_exchange(before, word, order, order);
+            if put.is_err() {
+                continue;
             }
-            let ordering = Ordering::SeqCst;
-            match self
-                .end
-                .compare_exchange(word, end.word(), ordering, ordering)
-            {
-                Ok(_) if fits => break at,
-                Ok(_) => return None,
-                Err(now) => word = now,
-            }
-        };
-        let put = |offset: u64, value: u64, ordering| {
-            if let Some(word) = self.word(at + offset) {
-                word.store(value, ordering);
-            }
-        };
-        put(1, version, Ordering::Relaxed);
-        put(2, ranges.len() as u64, Ordering::Relaxed);
-        for (offset, range) in (HEAD..).zip(ranges) {
-            put(offset, range, Ordering::Relaxed);
+            let first = first?;
+            own.next.store(first + size, Ordering::Relaxed);
+            let last = own.last.get((first / HALF) as usize)?;
+            last.store(at + 1, Ordering::Relaxed);
+            self.filled
+                .fetch_max(number(self.epoch, at + 1), Ordering::AcqRel);
+            return Some(at + 1);
         }
-        put(0, self.mark(at), Ordering::Release);
-        Some(at + size)
     }
 
-    /// The entry at `at` and its length, once it is complete.
-    fn entry(&self, at: u64, goes_on: impl Fn() -> bool) -> Option<(Notice, u64)> {
-        let mark = self.word(at)?;
-        let mut looks = 0_u32;
-        while mark.load(Ordering::Acquire) != self.mark(at) {
-            looks += 1;
-            match looks {
-                ..SPINS => std::hint::spin_loop(),
-                _ if looks.is_multiple_of(SPINS) && !goes_on() => return None,
-                // Its writer may need this processor.
-                _ => yield_now(),
-            }
-        }
-        let get = |offset: u64| Some(self.word(at + offset)?.load(Ordering::Relaxed));
-        let (version, count) = (get(1)?, get(2)?);
+    /// The entry that begins at a word of a node.
+    fn entry(&self, node: NodeId, first: u64) -> Option<Notice> {
+        let words = self.own(node)?.ring.get(first as usize..)?;
+        let mut words = words.iter().map(|word| word.load(Ordering::Relaxed));
+        let (version, count) = (words.next()?, words.next()?);
         let count = Some(count).filter(|count| HEAD + count <= ENTRY_MAX)?;
-        let ranges = (HEAD..HEAD + count).map(|offset| {
-            let range = get(offset)?;
-            PageRange::new(PageId(range as u32), (range >> 32) as u32)
-        });
+        let ranges = words
+            .take(count as usize)
+            .map(|range| PageRange::new(PageId(range as u32), (range >> 32) as u32));
         let pages = PageSet::from_ranges(ranges.collect::<Option<_>>()?).ok()?;
-        let notice = Notice {
+        Some(Notice {
             writer: NodeId(u16::try_from(version & u64::from(u32::MAX)).ok()?),
             interval: Interval((version >> 32) as u32),
             pages,
             foreseen: false,
             late: false,
-        };
-        Some((notice, HEAD + count))
+        })
     }
 }
 
 fn pair(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
-
-/// Looks at an entry that is being written before its reader gives its processor away.
-const SPINS: u32 = 1000;
 
 #[cfg(test)]
 mod tests {
@@ -289,8 +338,12 @@ mod tests {
     }
 
     fn flush(logs: &Logs, epoch: u32, node: u16, notice: Option<&Notice>) -> Option<Vec<Notice>> {
-        let end = logs.enter(epoch, notice)?;
-        logs.read(epoch, Reader::Node(NodeId(node)), Some(end), || true)
+        let end = logs.enter(epoch, NodeId(node), notice)?;
+        logs.read(epoch, Reader::Node(NodeId(node)), Some(end))
+    }
+
+    fn read_all(logs: &Logs, epoch: u32) -> Option<Vec<Notice>> {
+        logs.read(epoch, Reader::Sequencer, None)
     }
 
     #[test]
@@ -301,8 +354,8 @@ mod tests {
         assert_eq!(flush(&logs, 0, 1, Some(&second)), Some(vec![first.clone()]));
         assert_eq!(flush(&logs, 0, 1, None), Some(vec![]));
         assert_eq!(flush(&logs, 0, 0, None), Some(vec![second.clone()]));
-        let all = logs.read(0, Reader::Sequencer, None, || true);
-        assert_eq!(all, Some(vec![first, second]));
+        assert_eq!(read_all(&logs, 0), Some(vec![first, second]));
+        assert_eq!(read_all(&logs, 0), Some(vec![]));
     }
 
     #[test]
@@ -316,64 +369,99 @@ mod tests {
             flush(&logs, epoch + 1, 0, None).unwrap();
             assert_eq!(flush(&logs, epoch, 1, None), Some(vec![own]), "{epoch}");
         }
+        flush(&logs, 4, 1, None).unwrap();
         assert_eq!(flush(&logs, 2, 1, None), None);
     }
 
     #[test]
-    fn a_ring_goes_round_while_all_read() {
+    fn rings_go_round_while_all_read() {
         let logs = Logs::new(1).unwrap();
-        for interval in 1..=RING as u32 {
+        for interval in 1..=3 * SLOTS as u32 {
             let own = notice(0, interval, &[interval, interval + 2]);
             assert_eq!(flush(&logs, 7, 0, Some(&own)), Some(vec![]));
-            let told = logs.read(7, Reader::Sequencer, None, || true);
-            assert_eq!(told, Some(vec![own]));
+            assert_eq!(read_all(&logs, 7), Some(vec![own]));
         }
     }
 
-    #[test]
-    fn a_log_closes_when_somebody_does_not_read() {
+    fn closes(pages: &[u32]) -> u64 {
         let logs = Logs::new(1).unwrap();
-        let own = notice(0, 1, &[1]);
+        let own = notice(0, 1, pages);
         let mut entered = 0;
         while flush(&logs, 1, 0, Some(&own)).is_some() {
             entered += 1;
         }
-        assert_eq!(entered as u64, RING / (HEAD + 1));
         assert_eq!(flush(&logs, 1, 0, None), None);
         // What was entered before is there.
-        let told = logs.read(1, Reader::Sequencer, None, || true);
+        let told = read_all(&logs, 1);
         assert_eq!(told.map(|told| told.len()), Some(entered));
-        // The next epoch has room, and the one after it the same place.
+        // It stays closed. The next epoch has room, and the one after it the same place.
+        assert_eq!(flush(&logs, 1, 0, Some(&own)), None);
         assert!(flush(&logs, 2, 0, Some(&own)).is_some());
         assert!(flush(&logs, 3, 0, Some(&own)).is_some());
+        entered as u64
+    }
+
+    #[test]
+    fn a_log_closes_when_somebody_does_not_read() {
+        assert_eq!(closes(&[]), SLOTS - 1);
+        assert_eq!(closes(&[1]), 2 * (HALF / (HEAD + 1)));
+    }
+
+    #[test]
+    fn what_is_too_long_closes_a_log() {
+        let logs = Logs::new(1).unwrap();
+        let many: Vec<u32> = (0..ENTRY_MAX as u32).map(|page| 2 * page).collect();
+        assert_eq!(flush(&logs, 0, 0, Some(&notice(0, 1, &many))), None);
+        assert_eq!(flush(&logs, 0, 0, None), None);
     }
 
     #[test]
     fn what_makes_no_sense_is_not_read() {
-        for (offset, word) in [(1, u64::MAX), (2, ENTRY_MAX), (HEAD, 0)] {
+        for (offset, word) in [(0, u64::MAX), (1, ENTRY_MAX), (HEAD as usize, 0)] {
             let logs = Logs::new(1).unwrap();
-            logs.enter(0, Some(&notice(0, 1, &[1]))).unwrap();
+            logs.enter(0, NodeId(0), Some(&notice(0, 1, &[1]))).unwrap();
             let log = logs.of(0).unwrap();
-            log.word(offset).unwrap().store(word, Ordering::Relaxed);
-            let read = logs.read(0, Reader::Sequencer, None, || true);
-            assert_eq!(read, None, "{offset}");
+            log.own(NodeId(0)).unwrap().ring[offset].store(word, Ordering::Relaxed);
+            assert_eq!(read_all(&logs, 0), None, "{offset}");
         }
     }
 
     #[test]
-    fn what_is_never_complete_is_given_up() {
+    fn nobody_waits_for_an_entry_that_is_not_there() {
         let logs = Logs::new(2).unwrap();
         let log = logs.of(0).unwrap();
-        log.end.store(
-            End {
-                epoch: 0,
-                closed: false,
-                words: HEAD,
+        // Another node's word, a later one of this place, and a gap.
+        for word in [9 << NODE_AT | log.tag(0), log.tag(SLOTS), 0] {
+            log.slots[0].store(word, Ordering::SeqCst);
+            let read = logs.read(0, Reader::Node(NodeId(1)), Some(1));
+            assert_eq!(read, None, "{word:#x}");
+        }
+    }
+
+    #[test]
+    fn all_read_in_one_order() {
+        const EACH: u32 = 1500;
+        let logs = Logs::new(3).unwrap();
+        let flush_all = |node: u16| {
+            let mut seen = Vec::new();
+            for interval in 1..=EACH {
+                let own = notice(node, interval, &[u32::from(node), 10 * interval]);
+                seen.extend(flush(&logs, 0, node, Some(&own)).unwrap());
             }
-            .word(),
-            Ordering::SeqCst,
-        );
-        let read = logs.read(0, Reader::Sequencer, None, || false);
-        assert_eq!(read, None);
+            seen
+        };
+        let mut seen: Vec<Vec<Notice>> = std::thread::scope(|scope| {
+            let nodes = [0, 1, 2].map(|node| scope.spawn(move || flush_all(node)));
+            nodes.into_iter().map(|node| node.join().unwrap()).collect()
+        });
+        let all = read_all(&logs, 0).unwrap();
+        assert_eq!(all.len(), 3 * EACH as usize);
+        for (node, seen) in (0..).zip(&mut seen) {
+            seen.extend(flush(&logs, 0, node, None).unwrap());
+            let others = all.iter().filter(|notice| notice.writer != NodeId(node));
+            assert!(others.eq(seen.iter()), "{node}");
+            let own = all.iter().filter(|notice| notice.writer == NodeId(node));
+            assert!(own.map(|notice| notice.interval.0).eq(1..=EACH), "{node}");
+        }
     }
 }

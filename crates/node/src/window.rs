@@ -298,22 +298,11 @@ impl Window {
     }
 
     /// Enters an interval in the log, and does what is wanted.
-    pub(crate) fn tell(
-        &self,
-        told: Told,
-        underway: &Underway,
-        goes_on: impl Fn() -> bool,
-    ) -> Answer {
-        self.try_to_tell(told, underway, goes_on)
-            .unwrap_or(Answer::Send)
+    pub(crate) fn tell(&self, told: Told, underway: &Underway) -> Answer {
+        self.try_to_tell(told, underway).unwrap_or(Answer::Send)
     }
 
-    fn try_to_tell(
-        &self,
-        told: Told,
-        underway: &Underway,
-        goes_on: impl Fn() -> bool,
-    ) -> Option<Answer> {
+    fn try_to_tell(&self, told: Told, underway: &Underway) -> Option<Answer> {
         let Windows { logs, locks, .. } = &self.all;
         let sequencer = self.view(ROOT)?;
         let contained = sequencer.contained.get(usize::from(self.me.0))?;
@@ -321,10 +310,10 @@ impl Window {
         if !has_log || !underway.may_tell(interval(contained)) {
             return None;
         }
-        let enter = |notice| logs.enter(told.epoch, notice);
+        let enter = |notice| logs.enter(told.epoch, self.me, notice);
         let read = |end| {
             let reader = Reader::Node(self.me);
-            logs.read(told.epoch, reader, Some(end), goes_on)
+            logs.read(told.epoch, reader, Some(end))
         };
         Some(match told.wants {
             Wants::Nothing => {
@@ -366,14 +355,14 @@ impl Window {
     }
 
     /// What the sequencer has not been told of the log. None if that cannot be read.
-    pub(crate) fn logged(&self, epoch: u32, goes_on: impl Fn() -> bool) -> Option<Vec<Notice>> {
+    pub(crate) fn logged(&self, epoch: u32) -> Option<Vec<Notice>> {
         let Windows { logs, .. } = &self.all;
-        logs.read(epoch, Reader::Sequencer, None, goes_on)
+        logs.read(epoch, Reader::Sequencer, None)
     }
 
     /// The sequencer enters an interval. If there is no room, messages tell.
     pub(crate) fn log(&self, epoch: u32, notice: &Notice) {
-        self.all.logs.enter(epoch, Some(notice));
+        self.all.logs.enter(epoch, self.me, Some(notice));
     }
 
     /// Writes what changed in pages since their twins were made into the memory of their

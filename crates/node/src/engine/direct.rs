@@ -59,12 +59,9 @@ impl<P: Protocol<Blob>> Driver<P> {
             self.protocol.step(Input::Brought(brought), actions)?;
         }
         if let Some(epoch) = self.protocol.sequenced().map(|there| there.epoch) {
-            match window.logged(epoch, || goes_on(hands)) {
-                Some(logged) if logged.is_empty() => {}
-                Some(logged) => self.protocol.step(Input::Logged(logged), actions)?,
-                None if goes_on(hands) => return Err(Trouble::Overwritten),
-                // The cluster ends.
-                None => {}
+            let logged = window.logged(epoch).ok_or(Trouble::Overwritten)?;
+            if !logged.is_empty() {
+                self.protocol.step(Input::Logged(logged), actions)?;
             }
         }
         Ok(())
@@ -84,7 +81,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         };
         if let Some(told) = self.protocol.told(&message) {
             let epoch = told.epoch;
-            let (thread, notices) = match window.tell(told, &self.underway, || goes_on(hands)) {
+            let (thread, notices) = match window.tell(told, &self.underway) {
                 Answer::Send => return Ok(Some(message)),
                 Answer::Done => return Ok(None),
                 Answer::Ask(thread) => return Ok(Some(Control::flush(epoch, thread).into())),
