@@ -42,10 +42,13 @@ fn random_areas(nodes: u16, mut pages: u32, random: &mut impl Rng) -> Vec<Area> 
     areas
 }
 
-/// Room in the sequencer's log, which is full at once or never.
+/// Room in the sequencer's log, which is full soon or never. It has to be more than there
+/// are nodes: if everybody is told each interval at once, nodes that write one page take it
+/// from each other before they have written.
 fn log_max(program: &Program) -> usize {
     let steps: usize = program.threads.iter().flatten().map(Vec::len).sum();
-    [1, 2, 5, 1024][steps % 4]
+    let nodes = program.threads.len();
+    [nodes + 1, nodes + 2, nodes + 5, 1024][steps % 4]
 }
 
 /// The home-based protocol in any of its configurations that the program may

@@ -486,15 +486,14 @@ impl<P: Protocol<Blob>> World<P> {
         let taken = std::mem::take(taken).into_iter().collect();
         let brought = std::mem::take(brought).into_iter().collect();
         let mut stepped = protocol.step(Input::Taken(taken), &mut actions);
-        for news in [Some(Input::Brought(brought)), logged.map(Input::Logged)] {
-            let told = news.map_or(Ok(()), |news| protocol.step(news, &mut actions));
-            stepped = stepped.and(told);
+        let inputs = [Some(Input::Brought(brought)), logged.map(Input::Logged)];
+        for input in inputs.into_iter().flatten().chain([input]) {
+            if protocol.wants_writes(&input) {
+                let wrote = Input::Wrote(memory.take_wrote());
+                stepped = stepped.and_then(|()| protocol.step(wrote, &mut actions));
+            }
+            stepped = stepped.and_then(|()| protocol.step(input, &mut actions));
         }
-        if protocol.wants_writes(&input) {
-            let wrote = Input::Wrote(memory.take_wrote());
-            stepped = stepped.and_then(|()| protocol.step(wrote, &mut actions));
-        }
-        let stepped = stepped.and_then(|()| protocol.step(input, &mut actions));
         stepped.map_err(|violation| Failure::Violation {
             node: node_id(node),
             violation,

@@ -5,7 +5,7 @@
 
 use fathomp_base::NodeId;
 use fathomp_dsm::Protocol;
-use fathomp_dsm::home::Home;
+use fathomp_dsm::home::{self, Home};
 use fathomp_dsm::homeless::Homeless;
 use fathomp_sim::{
     Address, Blob, Network, Program, Shape, Step, add_own_threads, random_home, random_homeless,
@@ -25,7 +25,7 @@ const SHAPE: Shape = Shape {
 };
 
 /// Seeds that once failed.
-const FAILED: [u64; 5] = [7407, 8278, 10155, 23358, 133_560];
+const FAILED: [u64; 6] = [7407, 8278, 10155, 23358, 40949, 133_560];
 
 fn seeds() -> Vec<u64> {
     let asked = std::env::var("FATHOMP_SIM_SEEDS").unwrap_or_default();
@@ -67,6 +67,22 @@ fn home_based() {
             Home::new(me, config.clone()).unwrap()
         });
     }
+}
+
+/// Everybody is told intervals soon, also the sequencer's node, which may have written
+/// without a fault before.
+#[test]
+fn home_based_with_a_short_log() {
+    let config = |program: &Program, network, random: &mut StdRng| home::Config {
+        migrate: false,
+        expect_writes: true,
+        loads_acquire: program.relies_on_loads(),
+        log_max: program.threads.len() + 1,
+        ..random_home(program, network, random)
+    };
+    all_seeds(false, config, |me, config| {
+        Home::new(me, config.clone()).unwrap()
+    });
 }
 
 /// As races are looked for.

@@ -162,11 +162,7 @@ impl<P: Protocol<Blob>> Driver<P> {
             // Also before a message that ends a barrier: it was in the epoch that ends.
             // And whoever has entered something in the log has brought its diffs before.
             self.tell_news(hands, &mut actions)?;
-            if !self.unwatched.is_empty() && self.protocol.wants_writes(&input) {
-                let wrote = self.written(hands)?;
-                self.protocol.step(Input::Wrote(wrote), &mut actions)?;
-            }
-            self.protocol.step(input, &mut actions)?;
+            self.tell(hands, input, &mut actions)?;
             self.forbid(hands, &mut actions)?;
             if self.carry_out(hands, actions, tally)? == Wake::Woken {
                 wake = Wake::Woken;
@@ -175,6 +171,20 @@ impl<P: Protocol<Blob>> Driver<P> {
         }
         self.show(hands);
         Ok(wake)
+    }
+
+    /// Tells the protocol of an input, and before it of writes without a fault.
+    fn tell(
+        &mut self,
+        hands: &Hands,
+        input: Input<P::Incoming>,
+        actions: &mut Vec<Action<P::Outgoing, Blob>>,
+    ) -> Result<(), Trouble> {
+        if !self.unwatched.is_empty() && self.protocol.wants_writes(&input) {
+            let wrote = self.written(hands)?;
+            self.protocol.step(Input::Wrote(wrote), actions)?;
+        }
+        Ok(self.protocol.step(input, actions)?)
     }
 
     /// Which pages that may be written without a fault were. From now on they

@@ -187,17 +187,15 @@ where
         let mut actions = Vec::new();
         let news = shared::news(state, number);
         let node = &mut state.nodes[number];
-        for news in news {
-            let stepped = node.protocol.step(news, &mut actions);
-            stepped.map_err(|violation| violation.to_string())?;
+        for input in news.into_iter().chain([input]) {
+            if node.protocol.wants_writes(&input) {
+                let wrote = Input::Wrote(node.memory.take_wrote());
+                let stepped = node.protocol.step(wrote, &mut actions);
+                stepped.map_err(|violation| violation.to_string())?;
+            }
+            let stepped = node.protocol.step(input, &mut actions);
+            stepped.map_err(|violation| format!("node {number}: {violation}"))?;
         }
-        if node.protocol.wants_writes(&input) {
-            let wrote = Input::Wrote(node.memory.take_wrote());
-            let stepped = node.protocol.step(wrote, &mut actions);
-            stepped.map_err(|violation| violation.to_string())?;
-        }
-        let stepped = node.protocol.step(input, &mut actions);
-        stepped.map_err(|violation| format!("node {number}: {violation}"))?;
         self.carry_out(state, number, actions)
     }
 

@@ -376,9 +376,9 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         match input {
             Input::Operation { .. } => self.config.silent_writes || self.expected > 0,
             Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) => false,
-            Input::Left(_) | Input::Borrowed(_) => false,
-            // What is told before another input.
-            Input::Brought(_) | Input::Logged(_) | Input::Claimed(..) => false,
+            Input::Left(_) | Input::Borrowed(_) | Input::Brought(_) => false,
+            // The sequencer may tell its own node something, also because its log is full.
+            Input::Logged(_) | Input::Claimed(..) => touched,
             Input::Message { message, .. } => match message {
                 Message::Fetch { .. } => {
                     self.config.silent_writes || self.config.loads_acquire && self.expected > 0

@@ -61,7 +61,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         if let Some(epoch) = self.protocol.sequenced().map(|there| there.epoch) {
             let logged = window.logged(epoch).ok_or(Trouble::Overwritten)?;
             if !logged.is_empty() {
-                self.protocol.step(Input::Logged(logged), actions)?;
+                self.tell(hands, Input::Logged(logged), actions)?;
             }
         }
         Ok(())
