@@ -18,6 +18,7 @@ use fathomp_dsm::{
     Access, Action, Content, Diff, DiffError, Input, Interval, Operation, PageBytes, PageRange,
     PageSet, Protection, Protocol, Underway, Violation, WireError,
 };
+use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::local::Awaited;
@@ -364,6 +365,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         let mut now = self.page();
         hands.pages.read(page, &mut now).map_err(Trouble::Permit)?;
         let diff = Diff::between(&twin, &now);
+        emulated::charge(Work::Compare);
         self.keep(twin);
         self.keep(now);
         Ok(diff)

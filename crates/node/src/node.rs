@@ -22,6 +22,7 @@ use crate::waits::Waits;
 use crate::window::Window;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::Access;
+use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_sys::cluster::process::{self, Ended};
@@ -315,6 +316,7 @@ impl Node {
     /// Asks something by `ask`, and stands still until it is answered.
     fn ask(&self, ask: impl FnOnce(ThreadId) -> Wake) -> u64 {
         let _inside = deferral::enter();
+        let _charged = self.charged(Work::Call);
         self.take_turn();
         let place = self.place();
         place.slot.begin();
@@ -412,6 +414,7 @@ impl Node {
             Ok(Some(from)) => {
                 let emulation = self.transport.emulation();
                 let _serving = emulation.map(|emulation| emulation.serve(from));
+                emulated::charge(Work::Handle(message.len()));
                 self.handle(from, &message);
                 true
             }
@@ -531,8 +534,12 @@ impl Node {
         if self.layout.is_guard(address) {
             return false;
         }
+        let Some(_charged) = self.trap(page) else {
+            return true;
+        };
         let served = self.pages.serve(page, write).map_err(Trouble::Permit);
         if self.must(served) {
+            emulated::charge(Work::Trap);
             return true;
         }
         if self.ended.load(Ordering::Relaxed) {
@@ -562,6 +569,7 @@ impl Node {
         {
             return stopwatch.go_on();
         }
+        emulated::charge(Work::Trap);
         let before = self.begin_doing(Doing::Fetch);
         self.ask(|thread| {
             let asked = lock(&self.engine).fault(&self.hands(), thread, page, access);

@@ -13,6 +13,7 @@ use crate::races::Found;
 use fathomp_accesses::{End, Step};
 use fathomp_base::{NodeId, SiteId};
 use fathomp_dsm::{LockId, Operation};
+use fathomp_sys::clock::emulated::Work;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::Pages;
 use fathomp_trace::dsm::DsmCount;
@@ -196,6 +197,7 @@ impl Node {
         self.end_interval(End::Barrier);
         let since = self.enter();
         let _inside = deferral::enter();
+        let _charged = self.charged(Work::Call);
         let before = self.begin_doing(Doing::Barrier);
         self.take_turn();
         let epoch = self.epoch.load(Ordering::Relaxed);

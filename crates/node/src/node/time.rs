@@ -3,7 +3,9 @@
 use super::{LOOK_AFTER, Node};
 use crate::slots::Slot;
 use crate::start;
-use fathomp_transport::local::{Awaited, Emulation};
+use fathomp_base::PageId;
+use fathomp_sys::clock::emulated::{self, Work};
+use fathomp_transport::local::{Awaited, Emulation, Inside};
 use fathomp_transport::{Polling, Role, Wake};
 
 impl Node {
@@ -26,6 +28,25 @@ impl Node {
                 self.wait_here(wake, slot, done);
                 emulation.go_on(since_ns);
             }
+        }
+    }
+
+    /// The calling thread asks something of its node: as long as the answer lives, it
+    /// takes what that is taken to take, if time is emulated.
+    pub(super) fn charged(&self, work: Work) -> Option<Inside<'_>> {
+        let inside = self.program_time()?.enter();
+        emulated::charge(work);
+        Some(inside)
+    }
+
+    /// The same for a thread that has trapped at a page; nothing if it has to go back and to
+    /// trap once more.
+    pub(super) fn trap(&self, page: PageId) -> Option<Option<Inside<'_>>> {
+        // Whoever records accesses takes traps twice by itself.
+        let emulation = self.program_time().filter(|_| self.stopwatch.is_none());
+        match emulation {
+            Some(emulation) => emulation.trap(page.0).map(Some),
+            None => Some(None),
         }
     }
 

@@ -1,9 +1,14 @@
 //! Emulated time: what the clock of a cluster's node would show if the node had
 //! processors of its own.
 //!
-//! Every thread has a clock of its own that moves on as the thread uses a
-//! processor, and stands still otherwise; whoever knows what the thread has
-//! waited for sets it.
+//! Every thread has a clock of its own. While it runs, the clock moves on as the thread
+//! uses a processor; whoever knows what the thread has waited for sets it. While it
+//! [stands](stand), for the time in which a thread is at work for its node, it goes on by
+//! what such [`Work`] is taken to take, however long it takes here.
+
+mod work;
+
+pub use work::Work;
 
 use super::{Source, clock_ns, thread_cpu_ns};
 use std::cell::Cell;
@@ -11,8 +16,16 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 thread_local! {
-    /// What the thread's clock is ahead of its processor time, modulo 2^64.
-    static AHEAD_NS: Cell<u64> = const { Cell::new(0) };
+    static CLOCK: Cell<Clock> = const { Cell::new(Clock::Runs { ahead_ns: 0 }) };
+}
+
+/// A thread's clock.
+#[derive(Clone, Copy, Debug)]
+enum Clock {
+    /// What it is ahead of the thread's processor time, modulo 2^64.
+    Runs { ahead_ns: u64 },
+    /// What it shows.
+    Stands { now_ns: u64 },
 }
 
 /// From now on this process's ticks are nanoseconds of emulated time. To be
@@ -31,15 +44,50 @@ pub fn is_emulated() -> bool {
 /// The calling thread's clock, in nanoseconds.
 #[must_use]
 pub fn now_ns() -> u64 {
-    thread_cpu_ns().wrapping_add(AHEAD_NS.get())
+    match CLOCK.get() {
+        Clock::Runs { ahead_ns } => thread_cpu_ns().wrapping_add(ahead_ns),
+        Clock::Stands { now_ns } => now_ns,
+    }
 }
 
-/// The calling thread's clock shows `now_ns` now. Returns what it is ahead of the
-/// thread's processor time, modulo 2^64.
-pub fn set_ns(now_ns: u64) -> u64 {
+/// The calling thread's clock shows `now_ns` now. If it runs, returns what it is ahead of
+/// the thread's processor time, modulo 2^64.
+pub fn set_ns(now_ns: u64) -> Option<u64> {
+    match CLOCK.get() {
+        Clock::Runs { .. } => Some(run_from(now_ns)),
+        Clock::Stands { .. } => {
+            CLOCK.set(Clock::Stands { now_ns });
+            None
+        }
+    }
+}
+
+/// The calling thread's clock stands from now on. Whether it ran before.
+pub fn stand() -> bool {
+    let ran = matches!(CLOCK.get(), Clock::Runs { .. });
+    CLOCK.set(Clock::Stands { now_ns: now_ns() });
+    ran
+}
+
+/// The calling thread's clock runs from now on. Returns what it is ahead of the thread's
+/// processor time, modulo 2^64.
+pub fn run() -> u64 {
+    run_from(now_ns())
+}
+
+fn run_from(now_ns: u64) -> u64 {
     let ahead_ns = now_ns.wrapping_sub(thread_cpu_ns());
-    AHEAD_NS.set(ahead_ns);
+    CLOCK.set(Clock::Runs { ahead_ns });
     ahead_ns
+}
+
+/// The calling thread has worked for its node. Nothing unless its clock stands.
+#[inline]
+pub fn charge(work: Work) {
+    if let Clock::Stands { now_ns } = CLOCK.get() {
+        let now_ns = now_ns.saturating_add(work.ns());
+        CLOCK.set(Clock::Stands { now_ns });
+    }
 }
 
 /// Nanoseconds of whoever reads clocks for a program: emulated, if time is.
@@ -84,14 +132,33 @@ mod tests {
 
     #[test]
     fn a_clock_goes_on_from_where_it_was_set() {
-        let ahead_ns = set_ns(1 << 40);
+        let ahead_ns = set_ns(1 << 40).unwrap();
         let first = now_ns();
         assert!(first >= 1 << 40);
-        assert!(set_ns(1 << 41) > ahead_ns);
+        assert!(set_ns(1 << 41).unwrap() > ahead_ns);
         assert!(now_ns() >= 1 << 41);
         // Another thread's is its own.
         let other = std::thread::spawn(now_ns).join().unwrap();
         assert!(other < 1 << 40);
+    }
+
+    #[test]
+    fn a_clock_that_stands_goes_on_by_what_is_charged() {
+        charge(Work::Trap);
+        assert!(set_ns(1 << 40).is_some());
+        assert!(stand() && !stand());
+        assert_eq!(set_ns(1 << 41), None);
+        assert_eq!(now_ns(), 1 << 41);
+        charge(Work::Trap);
+        assert_eq!(now_ns(), (1 << 41) + Work::Trap.ns());
+        let ahead_ns = run();
+        assert!(
+            now_ns()
+                >= ahead_ns
+                    .wrapping_add((1 << 41) + Work::Trap.ns())
+                    .wrapping_sub(ahead_ns)
+        );
+        assert!(stand());
     }
 
     #[test]

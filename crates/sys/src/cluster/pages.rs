@@ -4,6 +4,7 @@
 
 use super::backing::Backing;
 use super::watched::Watcher;
+use crate::clock::emulated::{self, Work};
 use crate::signal_chain::Fault;
 use crate::userfault::Support;
 use fathomp_base::{PAGE_BYTES, PageId};
@@ -295,6 +296,10 @@ impl Pages {
             let range = &self.areas[area].0;
             let behind = range.len() / PAGE_BYTES - index;
             let here = behind.min(left as usize);
+            emulated::charge(match what {
+                Permission::None => Work::Forbid(here),
+                Permission::Read | Permission::ReadWrite => Work::Permit(here),
+            });
             match &self.watcher {
                 Some(watcher) => watcher.permit(area, index..index + here, what)?,
                 None => protect(range.start + index * PAGE_BYTES, here, what)?,
@@ -328,7 +333,11 @@ impl Pages {
         };
         let place = self.place_of(page);
         let (area, index) = place.ok_or(io::ErrorKind::InvalidInput)?;
-        watcher.serve(area, index, write)
+        let served = watcher.serve(area, index, write)?;
+        if served {
+            emulated::charge(Work::Permit(1));
+        }
+        Ok(served)
     }
 
     fn alias_of(&self, page: PageId) -> *mut u8 {
@@ -352,6 +361,7 @@ impl Pages {
     /// If there is no such page.
     pub fn read(&self, page: PageId, into: &mut [u8; PAGE_BYTES]) -> io::Result<()> {
         self.check(page, 0, PAGE_BYTES)?;
+        emulated::charge(Work::Copy(PAGE_BYTES));
         // SAFETY: a page of the alias, copied as memory that others may change:
         // the bytes are not looked at by the copy.
         unsafe {
@@ -411,6 +421,7 @@ impl Pages {
     #[inline]
     pub fn write(&self, page: PageId, offset: usize, bytes: &[u8]) -> io::Result<()> {
         self.check(page, offset, bytes.len())?;
+        emulated::charge(Work::Copy(bytes.len()));
         // SAFETY: inside one page of the alias, which `bytes` is no part of.
         unsafe {
             let target = self.alias_of(page).add(offset);

@@ -9,6 +9,7 @@ use super::outbox::Outbox;
 use crate::doorbell::{Role, Sleep, Wake};
 use crate::transport::{Abort, ReceiveError, SendError, Transport};
 use fathomp_base::NodeId;
+use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_sys::clock::monotonic_ns;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -75,6 +76,7 @@ impl LocalTransport {
     #[inline]
     fn due_ns(&self, to: NodeId, bytes: usize) -> u64 {
         if let Some(emulation) = &self.emulation {
+            emulated::charge(Work::Send(bytes));
             return emulation.send(to, Header::BYTES + bytes);
         }
         let net = self.fabric.net().filter(|_| to != self.me);

@@ -13,8 +13,9 @@ mod outbox;
 mod pace;
 #[cfg(test)]
 mod tests;
+mod traps;
 
-pub use emulation::{Awaited, Emulation, Serving};
+pub use emulation::{Awaited, Emulation, Inside, Serving};
 pub use fabric::{Fabric, Limits};
 pub use link::LocalTransport;
 pub use net::{Net, NetError};
