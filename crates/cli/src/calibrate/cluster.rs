@@ -117,7 +117,7 @@ pub(crate) fn cluster(
     let sizes = sizes(cluster.nodes);
     let (mut faults, mut runs) = (Vec::new(), vec![Vec::new(); sizes.len()]);
     // In turn, so that what disturbs the machine for a while disturbs all alike.
-    for _ in 0..processes(cluster) {
+    for _ in 0..PROCESSES {
         let measured = bench.faults()?;
         if measured.wrong > 0 {
             return Err(ClusterError::Wrong(measured.wrong));
@@ -150,17 +150,7 @@ pub(crate) fn cluster(
 
 /// Steps that [`cluster`] takes.
 pub(crate) fn steps(cluster: Cluster) -> usize {
-    processes(cluster) * (1 + sizes(cluster.nodes).len())
-}
-
-/// Processes of each kind. Processor time varies from moment to moment by more than what
-/// is measured with a clock, by whatever shares the processor's units and caches.
-const fn processes(cluster: Cluster) -> usize {
-    if cluster.emulated_time {
-        2 * PROCESSES + 1
-    } else {
-        PROCESSES
-    }
+    PROCESSES * (1 + sizes(cluster.nodes).len())
 }
 
 /// Numbers of nodes to synchronise: powers of two and the last.
