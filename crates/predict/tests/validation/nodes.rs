@@ -170,12 +170,18 @@ fn diffs_cost_what_they_hold_and_wait_for_those_of_others() {
     };
     close(time[NodesTerm::Diffs], 10_000.0 * per_byte_us);
     // Two ask one home, each 100 times: the second finds the first's page on the link
-    // for so much of the time. And all of the other's diffs come in there too. Who
-    // fetches answers nobody.
+    // for so much of the time, half gone. And all of the other's diffs come in there too, at
+    // the same time. Who fetches answers nobody.
     let page_us = 4160.0 / 103.4;
-    let queued_us = 100.0 * page_us * page_us / prices.fetch_us;
+    let queued_us = 50.0 * page_us * page_us / prices.fetch_us;
     let diffs_us = 10_000.0 / 103.4;
     close(time[NodesTerm::Contention], queued_us + diffs_us);
+    // Nothing is left of them if the other comes so much later.
+    let mut later = three.clone();
+    let dsm = later.regions[1].threads[2].dsm.as_mut().unwrap();
+    dsm.write_faults_remote = 100;
+    let regions = nodes(&later, &beside).unwrap();
+    close(regions[1].time[NodesTerm::Contention], queued_us);
     // A published price is of a diff, whatever it holds.
     let published = Cluster {
         measured: None,

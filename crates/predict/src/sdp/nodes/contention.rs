@@ -37,9 +37,7 @@ pub(super) fn diff_bytes(part: &Part) -> f64 {
 pub(super) struct Links {
     /// What a fetch waits longer than if it were alone.
     fetch_us: f64,
-    /// How long all diffs would keep one home, and the part of them that goes to the
-    /// home that gets most.
-    diffs_us: f64,
+    /// The part of all diffs that goes to the home that gets most.
     busiest: f64,
     us_per_byte: f64,
     us_per_diff: f64,
@@ -83,20 +81,17 @@ impl Links {
             .map(|share| share * (bytes * us_per_byte + served_us))
             .collect();
         let delay_us = (fetch_us - priced_bytes * us_per_byte - served_us).max(0.0);
-        let fetch_us = (response(askers, delay_us, &demands) - fetch_us).max(0.0);
+        let fetch_us = (response(askers, delay_us, &demands, Times::Equal) - fetch_us).max(0.0);
         let applied: Vec<f64> = parts
             .iter()
             .map(|part| part.dsm.diffs_applied as f64)
             .collect();
-        let mut links = Self {
+        Self {
             fetch_us,
-            diffs_us: 0.0,
             busiest: shares(&applied).fold(0.0, f64::max),
             us_per_byte,
             us_per_diff,
-        };
-        links.diffs_us = parts.iter().map(|part| links.diffs_us(part)).sum();
-        links
+        }
     }
 
     /// How long a thread's diffs would keep one home.
@@ -105,11 +100,22 @@ impl Links {
         part.diff_bytes * self.us_per_byte + diffs * self.us_per_diff
     }
 
-    /// Time that a thread waits for others' pages and diffs.
-    pub(super) fn wait_ns(&self, part: &Part) -> f64 {
-        let fetches = part.counts.0[Event::Fetch as usize];
-        let others_us = (self.diffs_us - self.diffs_us(part)).max(0.0);
-        (fetches * self.fetch_us + others_us * self.busiest) * 1e3
+    /// Time that a thread waits for others' pages.
+    pub(super) fn fetches_wait_ns(&self, part: &Part) -> f64 {
+        part.counts.0[Event::Fetch as usize] * self.fetch_us * 1e3
+    }
+
+    /// Time that the last of some threads waits for the diffs of those that came to the
+    /// barrier before, in ascending order of the times that they took to get there: what
+    /// the home that gets most has not done yet.
+    pub(super) fn diffs_wait_ns(&self, by_arrival: &[(f64, &Part)]) -> f64 {
+        let Some(((last_ns, _), before)) = by_arrival.split_last() else {
+            return 0.0;
+        };
+        let busy_until_ns = before.iter().fold(0.0_f64, |busy_ns, (arrives_ns, part)| {
+            busy_ns.max(*arrives_ns) + self.diffs_us(part) * self.busiest * 1e3
+        });
+        (busy_until_ns - last_ns).max(0.0)
     }
 }
 
@@ -122,22 +128,37 @@ fn shares(values: &[f64]) -> impl Iterator<Item = f64> {
         .map(move |value| if known { value / sum } else { 0.0 })
 }
 
+/// How long those take that are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Times {
+    /// Equally long, as pages do: whoever finds one being served waits for half of it, as
+    /// a mean (Reiser, "A Queueing Network Analysis of Computer Communication Networks with
+    /// Window Flow Control", IEEE Trans. Comm. 27, 1979).
+    Equal,
+    /// Some much longer than others.
+    Varying,
+}
+
 /// Time from a question to its answer in a closed network of so many askers, a delay
 /// without a queue, and stations with one: mean value analysis (Reiser and
 /// Lavenberg, "Mean-Value Analysis of Closed Multichain Queuing Networks", J. ACM
 /// 27, 1980), linear between whole numbers of askers.
-pub(super) fn response(askers: f64, delay_us: f64, demands_us: &[f64]) -> f64 {
+pub(super) fn response(askers: f64, delay_us: f64, demands_us: &[f64], times: Times) -> f64 {
     let mut queues = vec![0.0; demands_us.len()];
-    let mut before = 0.0;
+    let done = match times {
+        Times::Equal => 0.5,
+        Times::Varying => 0.0,
+    };
+    let (mut rate, mut before) = (0.0, 0.0);
     for asker in 1..=askers.ceil().max(1.0) as u32 {
-        let times: Vec<f64> = demands_us
+        let waits: Vec<f64> = demands_us
             .iter()
             .zip(&queues)
-            .map(|(demand, queue)| demand * (1.0 + queue))
+            .map(|(demand, queue)| demand * (1.0 + queue - done * (rate * demand).min(1.0)))
             .collect();
-        let whole = delay_us + times.iter().sum::<f64>();
-        let rate = f64::from(asker) / whole.max(f64::MIN_POSITIVE);
-        queues = times.iter().map(|time| rate * time).collect();
+        let whole = delay_us + waits.iter().sum::<f64>();
+        rate = f64::from(asker) / whole.max(f64::MIN_POSITIVE);
+        queues = waits.iter().map(|time| rate * time).collect();
         if f64::from(asker) >= askers {
             let fraction = askers - (f64::from(asker) - 1.0);
             let before = if asker == 1 { whole } else { before };
@@ -154,17 +175,23 @@ mod tests {
 
     #[test]
     fn one_asker_waits_for_nobody() {
-        assert_eq!(response(1.0, 160.0, &[40.0]), 200.0);
-        assert_eq!(response(0.5, 160.0, &[30.0, 10.0]), 200.0);
+        for times in [Times::Equal, Times::Varying] {
+            assert_eq!(response(1.0, 160.0, &[40.0], times), 200.0);
+            assert_eq!(response(0.5, 160.0, &[30.0, 10.0], times), 200.0);
+        }
     }
 
     #[test]
     fn many_askers_wait_for_the_slowest_station() {
-        let many = response(1000.0, 160.0, &[30.0, 10.0]);
-        assert!((many - 30_000.0).abs() < 1.0, "{many}");
+        let many = |times| response(1000.0, 160.0, &[30.0, 10.0], times);
+        assert!((many(Times::Varying) - 30_000.0).abs() < 1.0);
+        assert!((many(Times::Equal) - 30_000.0).abs() < 30.0);
         // Two askers, one station: the second finds the first there for a fifth of
-        // the time.
-        assert_eq!(response(2.0, 160.0, &[40.0]), 160.0 + 40.0 * 1.2);
-        assert_eq!(response(1.5, 160.0, &[40.0]), 204.0);
+        // the time, half done if all take equally long.
+        let few = |askers, times| response(askers, 160.0, &[40.0], times);
+        assert_eq!(few(2.0, Times::Varying), 160.0 + 40.0 * 1.2);
+        assert_eq!(few(1.5, Times::Varying), 204.0);
+        assert_eq!(few(2.0, Times::Equal), 160.0 + 40.0 * 1.1);
+        assert_eq!(few(1.5, Times::Equal), 202.0);
     }
 }

@@ -6,9 +6,9 @@
 //!        + barriers B(p) + flushes F(p) + locks )
 //! ```
 //!
-//! * w: application time of the region with one thread, divided by p; times the
-//!   thread's share in what was recorded with p (of the time on a processor), relative
-//!   to the mean; times p over the processors, where these are fewer. Outside of regions, undivided. The
+//! * w: application time of the region with one thread, divided by p; times the thread's
+//!   share in what was recorded with other numbers of nodes (of the time on a processor),
+//!   relative to the mean ([`balance`]); times p over the processors, where these are fewer. Outside of regions, undivided. The
 //!   published models have T(1)/p for all of it.
 //!   If time is emulated, also what work took longer than that, all together.
 //! * c: the published cost of its faults and diffs; of diffs by their bytes, where
@@ -25,6 +25,7 @@
 //! Sums of regions are taken, so what differs from one phase of a region to the next
 //! is not seen: threads that are slowest by turns are predicted too quick.
 
+mod balance;
 mod contention;
 mod interval;
 mod locks;
@@ -42,6 +43,7 @@ pub use terms::{NoTerm, NodesTerm, NodesTerms, NodesTime};
 
 use super::cluster::Cluster;
 use super::counts::{Event, Prices, Protocol};
+use balance::Balance;
 use contention::Links;
 use fathomp_analyse::{Analysis, Region, State};
 use locks::Locks;
@@ -150,14 +152,13 @@ fn time(analysis: &Analysis, region: &Region, beside: &Beside<'_>, sync: &Sync) 
         true => looks,
         false => all_ns > LOOKING * crowd * alone_ns,
     };
-    let known = !serial && all_ns > 0.0 && !looked;
-    let work_ns = |part: &Part| {
-        if known {
-            mean_ns * part.own_ns * working / all_ns
-        } else {
-            mean_ns
-        }
-    };
+    let balance = Balance::new(analysis, region, beside);
+    let known = !serial && balance.is_known() && !looked;
+    let threads = parts.len();
+    for (thread, part) in parts.iter_mut().enumerate().filter(|_| known) {
+        part.share = balance.of_thread(thread, threads);
+    }
+    let work_ns = |part: &Part| mean_ns * part.share;
     let stalls = match emulated {
         true => Stalls::new(analysis, region, beside),
         false => Stalls::default(),
@@ -168,7 +169,7 @@ fn time(analysis: &Analysis, region: &Region, beside: &Beside<'_>, sync: &Sync) 
             + stalls.each_ns
                 * match (serial, known) {
                     (true, _) => 1.0,
-                    (_, true) => interrupted * part.own_ns / all_ns,
+                    (_, true) => interrupted * part.share / working,
                     (_, false) => part.interruptions(),
                 }
     };
@@ -181,7 +182,7 @@ fn time(analysis: &Analysis, region: &Region, beside: &Beside<'_>, sync: &Sync) 
         served,
     );
     let contention_ns =
-        |part: &Part| part.shared_fetches() * sync.exchange * 1e3 + links.wait_ns(part);
+        |part: &Part| part.shared_fetches() * sync.exchange * 1e3 + links.fetches_wait_ns(part);
     // Of a page's diffs the price of a fetch holds one.
     let writers_ns = |part: &Part| match protocol {
         Protocol::Home => 0.0,
@@ -205,10 +206,10 @@ fn time(analysis: &Analysis, region: &Region, beside: &Beside<'_>, sync: &Sync) 
             + contention_ns(part)
             + writers_ns(part)
     };
-    let slowest = parts
-        .iter()
-        .max_by(|a, b| whole_ns(a).total_cmp(&whole_ns(b)));
-    let Some(slowest) = slowest else {
+    let mut by_arrival: Vec<(f64, &Part)> =
+        parts.iter().map(|part| (whole_ns(part), part)).collect();
+    by_arrival.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((_, slowest)) = by_arrival.last() else {
         return time;
     };
     let slowest_ns = work_ns(slowest);
@@ -226,7 +227,7 @@ fn time(analysis: &Analysis, region: &Region, beside: &Beside<'_>, sync: &Sync) 
     time[NodesTerm::RemoteWrites] = remote;
     time[NodesTerm::Fetches] = fetches;
     time[NodesTerm::Diffs] = diffs;
-    time[NodesTerm::Contention] = contention_ns(slowest);
+    time[NodesTerm::Contention] = contention_ns(slowest) + links.diffs_wait_ns(&by_arrival);
     time[NodesTerm::Writers] = writers_ns(slowest);
     time[NodesTerm::Barriers] = slowest.dsm.barriers as f64 * sync.barrier * 1e3;
     time[NodesTerm::Flushes] = slowest.dsm.flushes as f64 * sync.flush * 1e3;

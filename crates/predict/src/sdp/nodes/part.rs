@@ -9,6 +9,8 @@ use fathomp_analyse::{Dsm, Region, State, ThreadShare};
 pub(super) struct Part {
     /// In application code and, if that was recorded, on a processor.
     pub(super) own_ns: f64,
+    /// Its work, relative to the mean of all threads.
+    pub(super) share: f64,
     pub(super) counts: Counts,
     /// Of the diffs in `counts`.
     pub(super) diff_bytes: f64,
@@ -30,6 +32,7 @@ impl Part {
                 .counts
                 .processor_ns
                 .map_or(own_ns, |processor_ns| own_ns.min(processor_ns)),
+            share: 1.0,
             counts: counts(&dsm, protocol),
             diff_bytes: 0.0,
             dsm,

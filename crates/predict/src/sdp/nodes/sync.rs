@@ -1,7 +1,7 @@
 //! What synchronisation costs among so many nodes, and what one node that others want
 //! something of takes for each.
 
-use super::contention::response;
+use super::contention::{Times, response};
 use crate::sdp::cluster::Cluster;
 use crate::sdp::counts::{Prices, Protocol};
 use crate::sdp::measured::{Crowd, Synchronisation};
@@ -129,7 +129,7 @@ fn service(alone_us: f64, askers: f64, together_us: f64) -> f64 {
     let (mut low, mut high) = (0.0, alone_us.max(0.0));
     for _ in 0..HALVINGS {
         let middle = 0.5 * (low + high);
-        if response(askers, alone_us - middle, &[middle]) < together_us {
+        if response(askers, alone_us - middle, &[middle], Times::Equal) < together_us {
             low = middle;
         } else {
             high = middle;
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_is_at_one_place_is_what_many_wait_for() {
-        let together = response(7.0, 13.0, &[10.0]);
+        let together = response(7.0, 13.0, &[10.0], Times::Equal);
         assert!((service(23.0, 7.0, together) - 10.0).abs() < 1e-6);
         // Many wait no longer than one: nobody is in another's way.
         assert!(service(23.0, 7.0, 23.0) < 1e-6);
