@@ -405,6 +405,7 @@ impl Pages {
     /// If there is no such page.
     pub fn differs(&self, page: PageId, twin: &[u8; PAGE_BYTES]) -> io::Result<bool> {
         self.check(page, 0, PAGE_BYTES)?;
+        emulated::charge(Work::Copy(PAGE_BYTES));
         // SAFETY: two pages; if the program writes this one nevertheless, the answer says
         // nothing.
         let order = unsafe {

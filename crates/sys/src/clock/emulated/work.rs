@@ -17,7 +17,7 @@ pub enum Work {
     Permit(usize),
     /// It may do nothing to them any more.
     Forbid(usize),
-    /// Bytes are copied from or to a page.
+    /// Bytes are copied from or to a page, or looked at.
     Copy(usize),
     /// A page is compared with its twin.
     Compare,
