@@ -118,13 +118,13 @@ pub(crate) fn form(
             .store(runtime.enter(size).word(), Ordering::Relaxed);
     }
     let primary = team.member(0);
-    dock.phase.store(primary.phase.get(), Ordering::Relaxed);
     dock.construct
         .store(worksharing::first_construct(team), Ordering::Relaxed);
     if team.cancelled.load(Ordering::Relaxed) {
         team.cancelled.store(false, Ordering::Relaxed);
-        team.barrier.reset();
+        primary.phase.set(team.barrier.reset());
     }
+    dock.phase.store(primary.phase.get(), Ordering::Relaxed);
     dock.preset.store(fork.preset.is_some(), Ordering::Relaxed);
     if let Some(preset) = fork.preset {
         team.shares.set_preset(preset);

@@ -105,12 +105,14 @@ impl Rendezvous {
     }
 
     /// Forgets arrivals of a phase that was given up (a cancelled region, or a
-    /// team that a fork has broken up). Nobody may be inside.
-    pub(crate) fn reset(&self) {
+    /// team that a fork has broken up). Nobody may be inside. Returns the phase that
+    /// was opened last: who has given up may have left before, or have passed it.
+    pub(crate) fn reset(&self) -> u32 {
         self.gate.root.store(0, Ordering::Relaxed);
         for counter in &self.inner {
             counter.0.store(0, Ordering::Relaxed);
         }
+        self.gate.open.load(Ordering::Relaxed)
     }
 }
 
@@ -122,4 +124,21 @@ fn count(counter: &AtomicU32, members: u32) -> bool {
     }
     counter.store(0, Ordering::Relaxed);
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_given_up_is_forgotten_but_not_what_was_open() {
+        let rendezvous = Rendezvous::new(2);
+        assert!(!rendezvous.arrive(0, 2) && rendezvous.arrive(1, 2));
+        rendezvous.open(1);
+        assert!(!rendezvous.arrive(0, 2));
+        assert_eq!(rendezvous.reset(), 1);
+        // Otherwise the first to arrive here would find it open.
+        assert!(!rendezvous.arrive(0, 2) && !rendezvous.is_open(1 + 1));
+        assert!(rendezvous.arrive(1, 2));
+    }
 }
