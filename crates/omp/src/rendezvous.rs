@@ -125,20 +125,3 @@ fn count(counter: &AtomicU32, members: u32) -> bool {
     counter.store(0, Ordering::Relaxed);
     true
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_given_up_is_forgotten_but_not_what_was_open() {
-        let rendezvous = Rendezvous::new(2);
-        assert!(!rendezvous.arrive(0, 2) && rendezvous.arrive(1, 2));
-        rendezvous.open(1);
-        assert!(!rendezvous.arrive(0, 2));
-        assert_eq!(rendezvous.reset(), 1);
-        // Otherwise the first to arrive here would find it open.
-        assert!(!rendezvous.arrive(0, 2) && !rendezvous.is_open(1 + 1));
-        assert!(rendezvous.arrive(1, 2));
-    }
-}

@@ -101,6 +101,48 @@ fn barriers_hold_when_one_thread_is_starved() {
 }
 
 /// A condition written before the ring is never slept through.
+/// Two members come to a barrier whose last arrival cancels the region before it opens the
+/// barrier: the other one may leave before. The next region must begin with what
+/// `reset` says, whoever has counted what.
+fn cancelled() {
+    let meeting = Arc::new(Rendezvous::new(2));
+    let given_up = Arc::new(AtomicU32::new(0));
+    let work = Arc::new(AtomicU32::new(0));
+    let both = |member: fn(u32, &Rendezvous, &AtomicU32, u32), word: &Arc<AtomicU32>, phase| {
+        let (there, shared) = (Arc::clone(&meeting), Arc::clone(word));
+        let other = thread::spawn(move || member(1, &there, &shared, phase));
+        member(0, &meeting, word, phase);
+        other.join().unwrap();
+    };
+    let leave = |who, meeting: &Rendezvous, given_up: &AtomicU32, phase| {
+        if meeting.arrive(who, 2) {
+            given_up.store(1, Ordering::SeqCst);
+            meeting.open(phase);
+        } else {
+            meeting.wait(phase, Patience::polling(1), || {
+                given_up.load(Ordering::SeqCst) == 1
+            });
+        }
+    };
+    let meet = |who, meeting: &Rendezvous, work: &AtomicU32, phase| {
+        work.fetch_add(1, Ordering::Relaxed);
+        if meeting.arrive(who, 2) {
+            meeting.open(phase);
+        } else {
+            meeting.wait(phase, Patience::polling(1), || false);
+        }
+        assert_eq!(work.load(Ordering::Relaxed), 2, "left before all had come");
+    };
+    both(leave, &given_up, 1);
+    let last = meeting.reset();
+    both(meet, &work, last + 1);
+}
+
+#[test]
+fn nobody_is_early_after_a_cancelled_region() {
+    shuttle::check_random(cancelled, 3000);
+}
+
 #[test]
 fn a_ring_is_never_lost() {
     shuttle::check_dfs(
