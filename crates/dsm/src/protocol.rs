@@ -258,11 +258,11 @@ impl Taking {
     /// What the asker is to be told if that is done. `pages` makes a message of what is
     /// taken.
     pub fn inputs<M>(&self, mut pages: impl FnMut(PageRange) -> Option<Input<M>>) -> Vec<Input<M>> {
-        let of = |set: &PageSet| set.ranges().to_vec().into_iter();
-        let mut inputs: Vec<_> = of(&self.borrowed).map(Input::Borrowed).collect();
-        inputs.extend(of(&self.taken).filter_map(&mut pages));
-        inputs.extend(of(&self.left).map(Input::Left));
-        inputs
+        let [borrowed, taken, left] =
+            [&self.borrowed, &self.taken, &self.left].map(|set| set.ranges().iter().copied());
+        let borrowed = borrowed.map(Input::Borrowed);
+        let inputs = borrowed.chain(taken.filter_map(&mut pages));
+        inputs.chain(left.map(Input::Left)).collect()
     }
 }
 

@@ -100,7 +100,6 @@ fn barriers_hold_when_one_thread_is_starved() {
     shuttle::check_pct(|| barriers(5, 2, 0), 1000, 4);
 }
 
-/// A condition written before the ring is never slept through.
 /// Two members come to a barrier whose last arrival cancels the region before it opens the
 /// barrier: the other one may leave before. The next region must begin with what
 /// `reset` says, whoever has counted what.
@@ -143,6 +142,7 @@ fn nobody_is_early_after_a_cancelled_region() {
     shuttle::check_random(cancelled, 3000);
 }
 
+/// A condition written before the ring is never slept through.
 #[test]
 fn a_ring_is_never_lost() {
     shuttle::check_dfs(

@@ -151,13 +151,8 @@ mod tests {
         assert_eq!(now_ns(), 1 << 41);
         charge(Work::Trap);
         assert_eq!(now_ns(), (1 << 41) + Work::Trap.ns());
-        let ahead_ns = run();
-        assert!(
-            now_ns()
-                >= ahead_ns
-                    .wrapping_add((1 << 41) + Work::Trap.ns())
-                    .wrapping_sub(ahead_ns)
-        );
+        run();
+        assert!(now_ns() >= (1 << 41) + Work::Trap.ns());
         assert!(stand());
     }
 

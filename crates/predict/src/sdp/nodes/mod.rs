@@ -8,8 +8,8 @@
 //!
 //! * w: application time of the region with one thread, divided by p; times the thread's
 //!   share in what was recorded with other numbers of nodes (of the time on a processor),
-//!   relative to the mean ([`balance`]); times p over the processors, where these are fewer. Outside of regions, undivided. The
-//!   published models have T(1)/p for all of it.
+//!   relative to the mean ([`balance`]); times p over the processors, where these are
+//!   fewer. Outside of regions, undivided. The published models have T(1)/p for all of it.
 //!   If time is emulated, also what work took longer than that, all together.
 //! * c: the published cost of its faults and diffs; of diffs by their bytes, where
 //!   the price is of a known number of them.
