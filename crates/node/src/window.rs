@@ -3,8 +3,8 @@
 //!
 //! A node shows to the others which of its pages they may take, and what those
 //! contain ([`Committed`]); whoever takes some leaves a note, and whoever brings diffs
-//! says so. That lies in memory which the nodes share; the pages themselves are read
-//! and written as a file.
+//! says so. That lies in memory which the nodes share; each other's pages they
+//! have mapped.
 
 use crate::locks::{Attempt, Locks};
 use crate::log::{Logs, Reader};

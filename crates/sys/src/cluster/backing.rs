@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub struct Backing {
     file: File,
-    /// Where it is mapped, if it belongs to another process that was written to.
+    /// Where it is mapped, if it belongs to another process that was read or written.
     mapping: OnceLock<Mapping>,
 }
 
@@ -22,7 +22,8 @@ pub struct Backing {
 #[derive(Debug)]
 struct Mapping(NonNull<u8>, usize);
 
-// SAFETY: the mapping belongs to the process, not to a thread, and is only copied to.
+// SAFETY: the mapping belongs to the process, not to a thread, and is only copied from and
+// to.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -110,31 +111,28 @@ impl Backing {
         Ok(())
     }
 
-    /// Copies `count` pages from `first` on to `target`. Those that were never written
-    /// come out as zeros; bytes that are written meanwhile come out old or new.
+    /// Copies some pages from `first` on to `target`, if there are `count` altogether. Those
+    /// that were never written come out as zeros; bytes that are written meanwhile come
+    /// out old or new.
     ///
     /// # Errors
-    /// If there are no such pages.
+    /// If it has another number of pages, or the system refuses.
     ///
     /// # Safety
-    /// There is room for the pages at `target`, and nobody else touches it.
-    pub(super) unsafe fn copy(&self, first: PageId, count: u32, target: *mut u8) -> io::Result<()> {
-        let too_far = || io::Error::from(io::ErrorKind::InvalidInput);
-        let bytes = count as usize * PAGE_BYTES;
-        let start = first.0 as usize * PAGE_BYTES;
-        let mut done = 0;
-        while done < bytes {
-            let offset = i64::try_from(start + done).map_err(|_| too_far())?;
-            // SAFETY: room for the rest, promised by our caller.
-            let copied = unsafe {
-                let target = target.add(done).cast();
-                libc::pread(self.file.as_raw_fd(), target, bytes - done, offset)
-            };
-            match usize::try_from(copied) {
-                Ok(0) => return Err(too_far()),
-                Ok(copied) => done += copied,
-                Err(_) => return Err(io::Error::last_os_error()),
-            }
+    /// There are such pages, and room for them at `target`, which nobody else touches.
+    pub(super) unsafe fn copy(
+        &self,
+        count: u32,
+        first: PageId,
+        some: u32,
+        target: *mut u8,
+    ) -> io::Result<()> {
+        let base = self.mapped(count)?;
+        // SAFETY: inside the mapping, promised by our caller, which the target is no part
+        // of. It is copied as memory that others may change.
+        unsafe {
+            let source = base.as_ptr().add(first.0 as usize * PAGE_BYTES);
+            std::ptr::copy_nonoverlapping(source, target, some as usize * PAGE_BYTES);
         }
         Ok(())
     }

@@ -380,7 +380,7 @@ impl Pages {
         end.ok_or(io::ErrorKind::InvalidInput)?;
         // SAFETY: pages of the alias. Whoever else touches them does so as memory that
         // others may change, see `read` and `write`.
-        unsafe { other.copy(first, count, self.alias_of(first)) }
+        unsafe { other.copy(self.count, first, count, self.alias_of(first)) }
     }
 
     /// Writes what differs from `twin` in a page, which the program must not write
