@@ -20,6 +20,8 @@ impl fmt::Debug for Blob {
 struct Page {
     bytes: Box<PageBytes>,
     twin: Option<Box<PageBytes>>,
+    /// Others have written the page since the twin was made, and not that.
+    beneath: bool,
     protection: Protection,
     /// Made and not sent yet.
     diff: Option<Diff>,
@@ -45,6 +47,7 @@ impl Memory {
         let page = |_| Page {
             bytes: Box::new([0; PAGE_BYTES]),
             twin: None,
+            beneath: false,
             protection: Protection::ReadWrite,
             diff: None,
             wrote: false,
@@ -111,13 +114,18 @@ impl Memory {
         let pages = self.pages.iter_mut().zip(0..);
         let wrote = pages.filter_map(|(page, id)| {
             page.told = true;
-            std::mem::take(&mut page.wrote).then_some(PageId(id))
+            let wrote = std::mem::take(&mut page.wrote);
+            // With a twin, what is the same as before is not noticed, and what others
+            // have written beneath it is.
+            let differs = page.twin.as_ref().map(|twin| *twin != page.bytes);
+            (differs.unwrap_or(wrote)).then_some(PageId(id))
         });
         wrote.collect()
     }
 
     pub(crate) fn twin(&mut self, id: PageId) -> Result<(), String> {
         let page = self.page(id)?;
+        page.beneath = false;
         match page.twin.replace(page.bytes.clone()) {
             None => Ok(()),
             Some(_) => Err(format!("page {id} gets a second twin")),
@@ -135,6 +143,11 @@ impl Memory {
         let twin = twin.ok_or_else(|| format!("page {id} has no twin to compare with"))?;
         if page.protection == Protection::ReadWrite {
             return Err(format!("page {id} can change while it is compared"));
+        }
+        if page.beneath {
+            return Err(format!(
+                "page {id} has a twin that a diff was not brought into"
+            ));
         }
         Ok(Diff::between(&twin, &page.bytes))
     }
@@ -204,12 +217,11 @@ impl Memory {
 
     /// Another node writes its changes into a page by itself.
     pub(crate) fn bring(&mut self, id: PageId, content: &Blob) -> Result<(), String> {
-        match self.page(id)?.twin {
-            None => self.apply(id, content),
-            Some(_) => Err(format!(
-                "page {id} has a twin that a diff is not brought into"
-            )),
-        }
+        let diff = Diff::from_bytes(content.0.clone()).map_err(|error| error.to_string())?;
+        let page = self.page(id)?;
+        diff.apply(&mut page.bytes);
+        page.beneath |= page.twin.is_some();
+        Ok(())
     }
 
     fn change(&mut self, id: PageId, diff: &Diff) -> Result<(), String> {

@@ -2,14 +2,13 @@
 
 use crate::PageRange;
 use fathomp_base::PageId;
-use std::ops::RangeInclusive;
 
 /// Streams that are followed at the same time.
 const STREAMS: usize = 4;
 
 /// Which way a thread goes through memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-enum Direction {
+pub(crate) enum Direction {
     #[default]
     Up,
     Down,
@@ -17,12 +16,39 @@ enum Direction {
 
 impl Direction {
     /// The page behind one, as the thread goes.
-    fn behind(self, page: PageId) -> Option<PageId> {
+    pub(crate) fn behind(self, page: PageId) -> Option<PageId> {
         let next = match self {
             Self::Up => page.0.checked_add(1),
             Self::Down => page.0.checked_sub(1),
         };
         next.map(PageId)
+    }
+
+    /// The page before one.
+    pub(crate) fn before(self, page: PageId) -> Option<PageId> {
+        match self {
+            Self::Up => Self::Down.behind(page),
+            Self::Down => Self::Up.behind(page),
+        }
+    }
+
+    /// A page and those behind it, such a `number` altogether, as far as they are alike.
+    pub(crate) fn run(
+        self,
+        page: PageId,
+        number: u32,
+        alike: impl Fn(PageId) -> bool,
+    ) -> PageRange {
+        let (mut first, mut last) = (page, page);
+        let mut next = page;
+        for _ in 1..number {
+            match self.behind(next).filter(|next| alike(*next)) {
+                Some(behind) => next = behind,
+                None => break,
+            }
+            (first, last) = (first.min(next), last.max(next));
+        }
+        PageRange::new(first, last.0 - first.0 + 1).unwrap_or_else(|| page.into())
     }
 }
 
@@ -45,22 +71,21 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// `page` and those behind it, such a `number` altogether, that will be wanted too:
-    /// because somebody reads one after the other, or because copies were here before.
-    /// `missed` says of a page whether one was; nothing if it cannot be fetched with
-    /// this one, or is not worth it.
+    /// `page` and those behind it, `most` altogether, that will be wanted too: because
+    /// somebody reads one after the other, or because copies were here before. `missed` says
+    /// of a page whether one was; nothing if it cannot be fetched with this one, or is not
+    /// worth it.
     pub(crate) fn worth_fetching(
         &mut self,
         page: PageId,
-        number: RangeInclusive<u32>,
+        most: u32,
         missed: impl Fn(PageId) -> Option<bool>,
     ) -> PageRange {
-        let (least, most) = number.into_inner();
         if most <= 1 {
             return page.into();
         }
         let (stream, way) = self.pages(page);
-        let stream = stream.max(least).min(most);
+        let stream = stream.min(most);
         let (mut first, mut last) = (page, page);
         let (mut number, mut ahead) = (1, 1);
         while number < most

@@ -146,6 +146,8 @@ pub enum Action<O, B> {
     Protect(PageRange, Protection),
     /// Keeps a copy of a page, to compare with later.
     Twin(PageId),
+    /// The same for pages that will perhaps be written.
+    Foresee(PageRange),
     /// Compares each page with its twin, keeps the diffs until they have been
     /// sent, and forgets the twins.
     Diff(PageRange),

@@ -112,8 +112,8 @@ pub(crate) struct Driver<P: Protocol<Blob>> {
     watch: Option<Watch>,
 }
 
-/// Twins kept for the next time.
-const SPARE: usize = 1024;
+/// Twins kept for the next time: 64 MiB of them at most.
+const SPARE: usize = 16 << 10;
 
 impl<P: Protocol<Blob>> Driver<P> {
     /// Starts a protocol. All pages may be read and written before.
@@ -269,6 +269,12 @@ impl<P: Protocol<Blob>> Driver<P> {
                     tally.add(DsmCount::WriteFaultsRemote, 1);
                     self.twin(hands, page)?;
                     self.begin_copy(page);
+                }
+                Action::Foresee(pages) => {
+                    for page in pages.iter() {
+                        self.twin(hands, page)?;
+                        self.begin_copy(page);
+                    }
                 }
                 Action::Diff(pages) => {
                     tally.add(DsmCount::DiffsMade, pages.len() as usize);

@@ -28,6 +28,8 @@ pub(crate) struct Place {
 struct Slot {
     bytes: Page,
     twin: Option<Page>,
+    /// Others have written the page since the twin was made, and not that.
+    beneath: bool,
     diff: Option<Diff>,
     protection: Protection,
     /// Told since it has been watched: a page with a twin is closed by that.
@@ -53,6 +55,7 @@ impl Memory {
         let slot = Slot {
             bytes: [0; BYTES],
             twin: None,
+            beneath: false,
             diff: None,
             protection: Protection::ReadWrite,
             told: false,
@@ -130,6 +133,7 @@ impl Memory {
 
     fn twin(&mut self, page: PageId) -> Result<(), Nonsense> {
         let slot = self.slot(page);
+        slot.beneath = false;
         match slot.twin.replace(slot.bytes) {
             None => Ok(()),
             Some(_) => Err(format!("page {page} gets a second twin")),
@@ -142,6 +146,11 @@ impl Memory {
         let twin = twin.ok_or_else(|| format!("page {page} has no twin to compare with"))?;
         if slot.protection == Protection::ReadWrite {
             return Err(format!("page {page} can change while it is compared"));
+        }
+        if slot.beneath {
+            return Err(format!(
+                "page {page} has a twin that a diff was not brought into"
+            ));
         }
         let changed = |at| (twin[at] != slot.bytes[at]).then_some(slot.bytes[at]);
         Ok(std::array::from_fn(changed))
@@ -161,12 +170,11 @@ impl Memory {
 
     /// Another node writes its changes into a page by itself.
     pub(crate) fn bring(&mut self, page: PageId, diff: Diff) -> Result<(), Nonsense> {
-        if self.slot(page).twin.is_some() {
-            return Err(format!(
-                "page {page} has a twin that a diff is not brought into"
-            ));
+        let slot = self.slot(page);
+        for (byte, value) in slot.bytes.iter_mut().zip(diff) {
+            *byte = value.unwrap_or(*byte);
         }
-        self.change(page, diff);
+        slot.beneath |= slot.twin.is_some();
         Ok(())
     }
 
@@ -192,6 +200,7 @@ impl Memory {
                 pages.iter().for_each(|page| self.slot(page).offer = offer);
             }
             Action::Twin(page) => self.twin(page)?,
+            Action::Foresee(pages) => pages.iter().try_for_each(|page| self.twin(page))?,
             Action::Diff(pages) => {
                 for page in pages.iter() {
                     let diff = self.compare(page)?;

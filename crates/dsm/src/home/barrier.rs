@@ -127,7 +127,7 @@ impl<B: Clone> Home<B> {
         for (home, mut pages) in pages {
             pages.retain(|page| {
                 let moves = self.config.migrate
-                    && !self.table.get(*page).pinned
+                    && self.table.get(*page).moves_to(self.me)
                     && writers_of(written, *page) == Some(Writers::One(self.me));
                 if moves {
                     actions.push(Action::DropTwin(*page));
@@ -275,7 +275,10 @@ impl<B: Clone> Home<B> {
             Writers::One(writer) if writer != home && !entry.pinned => Some(writer),
             Writers::One(_) | Writers::Many => None,
         };
-        entry.home = keeper.filter(|_| migrate).unwrap_or(home);
+        let moves = migrate && keeper.is_some_and(|writer| entry.moves_to(writer));
+        let new_home = keeper.filter(|_| moves);
+        entry.home = new_home.unwrap_or(home);
+        entry.last = keeper.filter(|_| !moves);
         if me == entry.home {
             let exclusive = entry.home != home || keeper.is_none();
             if exclusive && !entry.pinned && entry.state != State::Untouched {

@@ -9,7 +9,15 @@ use super::page::State;
 use super::{Actions, Home};
 use crate::PageRange;
 use crate::order::Request;
+use crate::prefetch::Direction;
 use fathomp_base::PageId;
+
+/// Pages that are borrowed at once to be read, if they can be, at least and at most.
+const BORROWED_MIN: u8 = 4;
+const BORROWED_MAX: u8 = 32;
+
+/// So many times as many as were borrowed with the page before.
+const GROWTH: u8 = 4;
 
 /// For so many epochs a page is asked for that was borrowed in vain.
 const ASKED: u32 = 32;
@@ -20,9 +28,12 @@ const ASKED: u32 = 32;
 pub(super) struct Loan {
     /// The copy here is borrowed.
     pub(super) here: bool,
-    /// When a borrowed copy was written last, and whether in the epoch before, too.
+    /// How many were asked for together with it.
+    pub(super) batch: u8,
+    /// How many to ask for next time, because these were not enough.
+    start: u8,
+    /// When a borrowed copy was written last.
     written_in: u32,
-    again: bool,
     /// When one was given back last before a barrier.
     returned_in: u32,
     /// It is asked for in epochs before this one.
@@ -36,7 +47,7 @@ impl Loan {
     /// in one epoch after the other might move here, and one that is wanted again after
     /// each synchronisation could stay, but for that the home has to notice its writes.
     pub(super) fn is_worth_it(self, epoch: u32) -> bool {
-        let mine = self.written_in == epoch && self.again && !self.contended;
+        let mine = self.written_in == epoch && epoch > 0 && !self.contended;
         !mine && epoch >= self.asked_until
     }
 
@@ -51,7 +62,6 @@ impl Loan {
     /// The open interval, in which it was written, ends.
     pub(super) fn written(&mut self, epoch: u32) {
         if self.written_in <= epoch {
-            self.again = self.written_in == epoch && epoch > 0;
             self.written_in = epoch + 1;
         }
     }
@@ -67,6 +77,37 @@ impl<B: Clone> Home<B> {
     pub(super) fn may_borrow(&self, page: PageId) -> bool {
         let loan = self.table.get(page).loan;
         !self.order.comes_to_barrier() && loan.is_worth_it(self.order.epoch)
+    }
+
+    /// How many pages are worth borrowing when one is missing that is to be read, and which
+    /// way: the more, the longer somebody goes that way. To copy one costs less than a
+    /// fault, and its home has no part in it, but whoever reads here and there has no use
+    /// for it.
+    pub(super) fn worth_borrowing(&mut self, page: PageId) -> (Direction, u32) {
+        let borrowed = |way: Direction| {
+            let before = way.before(page).filter(|before| self.exists(*before));
+            let loan = before.map(|before| self.table.get(before).loan);
+            loan.filter(|loan| loan.here).map_or(0, |loan| loan.batch)
+        };
+        let (up, down) = (borrowed(Direction::Up), borrowed(Direction::Down));
+        let way = if down > up {
+            Direction::Down
+        } else {
+            Direction::Up
+        };
+        let before = up.max(down);
+        if before > 0 {
+            let first = match way {
+                Direction::Up => page.0.saturating_sub(before.into()),
+                Direction::Down => page.0.saturating_add(before.into()),
+            };
+            if self.exists(PageId(first)) {
+                self.table.entry(PageId(first)).loan.start = before.saturating_mul(2);
+            }
+        }
+        let start = self.table.get(page).loan.start;
+        let number = before.saturating_mul(GROWTH).max(start);
+        (way, number.clamp(BORROWED_MIN, BORROWED_MAX).into())
     }
 
     /// The content of pages that comes next is borrowed.
@@ -97,7 +138,7 @@ impl<B: Clone> Home<B> {
                 }
                 State::Clean | State::Expected => self.drop_copy(page, actions),
                 State::Pending => self.give_back_unseen(page, actions),
-                State::Untouched | State::Shared | State::Written => {}
+                State::Untouched | State::Shared | State::Written | State::Foreseen => {}
             }
             self.table.entry(page).loan.returned(epoch);
         }
@@ -130,8 +171,8 @@ mod tests {
         let mut loan = Loan::default();
         assert!((0..3).all(|epoch| loan.is_worth_it(epoch)));
         for epoch in [2, 4, 4, 5] {
-            assert!(loan.is_worth_it(epoch));
             loan.written(epoch);
+            assert!(loan.is_worth_it(epoch) && loan.is_worth_it(epoch + 2));
         }
         assert!(!loan.is_worth_it(6) && loan.is_worth_it(7));
         loan.written_by_many();

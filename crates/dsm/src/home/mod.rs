@@ -11,6 +11,7 @@ mod message;
 mod open;
 mod page;
 mod release;
+mod run;
 mod sharing;
 mod wire;
 
@@ -127,6 +128,8 @@ pub struct Home<B> {
     has_twins: bool,
     /// Number of pages that are [`State::Expected`].
     expected: usize,
+    /// Pages that are [`State::Foreseen`].
+    foreseen: Vec<PageId>,
     /// Pages at home here that others have fetched and that may be taken back.
     served: Vec<PageId>,
     /// Pages at home here that are to be watched after the next barrier.
@@ -181,6 +184,7 @@ impl<B: Clone> Home<B> {
             dirty: Vec::new(),
             has_twins: false,
             expected: 0,
+            foreseen: Vec::new(),
             served: Vec::new(),
             probed: Vec::new(),
             opened: Vec::new(),
@@ -344,7 +348,7 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
                 page,
                 access,
             } => self.fault(thread, page, access, actions)?,
-            Input::Wrote(pages) => self.wrote(&pages)?,
+            Input::Wrote(pages) => self.wrote(&pages, actions)?,
             Input::Taken(pages) => self.were_taken(&pages),
             Input::Left(pages) => self.were_left(pages, actions),
             Input::Borrowed(pages) => self.borrow(pages),
@@ -372,9 +376,10 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         // What is learned may end the open interval, as may answers that the
         // sequencer gives to its own node, and it may make copies invalid.
         let serves = self.config.silent_writes && !self.parked.is_empty();
-        let touched = !self.dirty.is_empty() || self.expected > 0 || serves;
+        let foresees = self.expected > 0 || !self.foreseen.is_empty();
+        let touched = !self.dirty.is_empty() || foresees || serves;
         match input {
-            Input::Operation { .. } => self.config.silent_writes || self.expected > 0,
+            Input::Operation { .. } => self.config.silent_writes || foresees,
             Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) => false,
             Input::Left(_) | Input::Borrowed(_) | Input::Brought(_) => false,
             // The sequencer may tell its own node something, also because its log is full.

@@ -9,6 +9,7 @@
 
 use super::page::State;
 use super::{Actions, Home};
+use crate::prefetch::Direction;
 use crate::{Action, Notice, Offer, PageSet, Protection};
 use fathomp_base::PageId;
 
@@ -37,6 +38,9 @@ pub(super) struct Rhythm {
 /// How many times a home that wrote a page after others had read it is believed to
 /// do so again, before it is watched once more.
 const TRUST: u8 = 32;
+
+/// So many pages on each side of one that is lent are lent with it.
+const AROUND: usize = 16;
 
 /// How many times a page that was lent is watched after somebody asked for it.
 const KEPT: u8 = 16;
@@ -132,6 +136,31 @@ impl<B: Clone> Home<B> {
         }
     }
 
+    /// The same for a page and those at home here around it of which nobody else has a
+    /// copy: others will want them as well.
+    fn lend_around(&mut self, page: PageId) {
+        self.lend(page);
+        if !self.is_direct() {
+            return;
+        }
+        for way in [Direction::Up, Direction::Down] {
+            let behind = std::iter::successors(way.behind(page), |next| way.behind(*next));
+            for next in behind.take(AROUND) {
+                if !self.exists(next) {
+                    break;
+                }
+                let entry = self.table.get(next);
+                if entry.home != self.me || entry.pinned {
+                    continue;
+                }
+                if entry.offer != Offer::Closed || entry.state != State::Untouched {
+                    break;
+                }
+                self.lend(next);
+            }
+        }
+    }
+
     /// Others must not take a page any more.
     pub(super) fn close(&mut self, page: PageId) {
         if self.offer(page, Offer::Closed) {
@@ -185,7 +214,7 @@ impl<B: Clone> Home<B> {
         entry.state = State::Untouched;
         match entry.rhythm.kept.checked_sub(1) {
             None => {
-                self.lend(page);
+                self.lend_around(page);
                 Action::protect(actions, page, self.alone());
             }
             Some(kept) => {

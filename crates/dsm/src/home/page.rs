@@ -18,6 +18,8 @@ pub(super) enum State {
     Shared,
     /// At home here, others may have copies, and written in the open interval.
     Written,
+    /// The same, but for what threads have perhaps written without a fault: it has a twin.
+    Foreseen,
     /// At home elsewhere; asked for.
     Pending,
     /// A valid copy of a page that is at home elsewhere.
@@ -37,6 +39,8 @@ pub(super) struct Entry {
     /// rule that all nodes apply to the same notices.
     pub(super) home: NodeId,
     pub(super) state: State,
+    /// Who alone wrote it last, elsewhere than at its home; known alike at all nodes.
+    pub(super) last: Option<NodeId>,
     /// Its home neither changes nor watches its own writes.
     pub(super) pinned: bool,
     /// This node wrote it in this epoch, and the epoch's notices name it.
@@ -45,6 +49,8 @@ pub(super) struct Entry {
     pub(super) missed: bool,
     /// How many further copies are likely to be written, because others were.
     pub(super) writes: u8,
+    /// How many pages became writable together with it, when it was written last.
+    pub(super) run: u8,
     /// The epoch in which the copy here was fetched in advance, plus one; 0 if it
     /// was not.
     pub(super) ahead: u32,
@@ -61,15 +67,25 @@ pub(super) struct Entry {
     pub(super) version: Version,
 }
 
+impl Entry {
+    /// Whether it moves to a node that alone wrote it between two barriers: if that node
+    /// did so the last time, too.
+    pub(super) fn moves_to(&self, writer: NodeId) -> bool {
+        !self.pinned && self.last == Some(writer)
+    }
+}
+
 impl From<Place> for Entry {
     fn from(place: Place) -> Self {
         Self {
             home: place.home,
             state: State::Untouched,
+            last: None,
             pinned: place.pinned,
             noted: false,
             missed: false,
             writes: 0,
+            run: 0,
             ahead: 0,
             unwanted: false,
             offer: Offer::Closed,

@@ -27,19 +27,30 @@ pub(super) struct Arrived<B> {
 
 impl<B: Clone> Home<B> {
     /// Pages were written without a fault.
-    pub(super) fn wrote(&mut self, pages: &PageSet) -> Result<(), Violation> {
+    pub(super) fn wrote(
+        &mut self,
+        pages: &PageSet,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
         if pages.end() > u64::from(self.table.layout().pages()) {
             return Err(Violation::Runtime("a write outside the shared areas"));
         }
         for page in pages.iter() {
             match self.table.get(page).state {
-                State::Shared => {
+                State::Shared | State::Foreseen => {
                     self.table.entry(page).state = State::Written;
                     self.dirty.push(page);
                 }
                 State::Expected => self.copy_written(page),
                 _ => {}
             }
+        }
+        for page in std::mem::take(&mut self.foreseen) {
+            let entry = self.table.entry(page);
+            if entry.state == State::Foreseen {
+                entry.state = State::Shared;
+            }
+            actions.push(Action::DropTwin(page));
         }
         Ok(())
     }
@@ -285,7 +296,7 @@ impl<B: Clone> Home<B> {
                 }
                 State::Clean | State::Expected => self.drop_copy(page, actions),
                 State::Pending => self.outdate(page, version, actions),
-                State::Untouched | State::Shared | State::Written => {}
+                State::Untouched | State::Shared | State::Written | State::Foreseen => {}
             }
             match page.0.checked_add(alike) {
                 Some(next) => page = PageId(next),

@@ -6,15 +6,10 @@ use super::{Actions, Home};
 use crate::order::{Request, Version, peer};
 use crate::{Access, Action, Content, PageRange, Protection, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
-use std::ops::RangeInclusive;
 
 /// How many copies are expected to be written after one was: there may be a phase
 /// that only reads in between.
 const WRITES: u8 = 2;
-
-/// Pages that are borrowed at once to be read, if they can be, at least and at most: to
-/// copy one costs less than a fault, and its home has no part in it.
-const BORROWED: RangeInclusive<u32> = 8..=32;
 
 /// A page on its way to this node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +68,7 @@ impl<B: Clone> Home<B> {
             (State::Shared, Access::Write) => {
                 self.note_rewrite(page);
                 self.write_at_home(page, at_barrier, actions);
+                self.foresee(page, State::Shared, actions);
             }
             (State::Untouched, Access::Write) if self.watches_all && !entry.pinned => {
                 self.write_at_home(page, at_barrier, actions);
@@ -80,6 +76,7 @@ impl<B: Clone> Home<B> {
             (State::Clean, Access::Write) => {
                 actions.push(Action::Twin(page));
                 self.make_writable(page, actions);
+                self.foresee(page, State::Clean, actions);
             }
             (State::Expected, Access::Write) => self.make_writable(page, actions),
             // It was told of before, as written without a fault, or another
@@ -87,7 +84,13 @@ impl<B: Clone> Home<B> {
             (State::Dirty, Access::Write) => {
                 Action::protect(actions, page, Protection::ReadWrite);
             }
-            (_, Access::Read) | (State::Untouched | State::Written, _) => {}
+            // It was foreseen, and told of before.
+            (State::Written, Access::Write) if !self.watches_all => {
+                Action::protect(actions, page, Protection::ReadWrite);
+            }
+            // Another thread was faster.
+            (State::Foreseen, Access::Write) | (_, Access::Read) => {}
+            (State::Untouched | State::Written, _) => {}
         }
         actions.push(Action::Resume(thread));
         Ok(())
@@ -132,12 +135,12 @@ impl<B: Clone> Home<B> {
 
     /// `page`, and what is worth fetching with it.
     fn worth_fetching(&mut self, page: PageId, access: Access) -> PageRange {
-        let (table, home) = (&self.table, self.table.get(page).home);
         let epoch = self.order.epoch;
-        let borrows = table.get(page).loan.is_worth_it(epoch);
+        let borrows = self.table.get(page).loan.is_worth_it(epoch);
         let most = self.config.prefetch;
         let many = borrows && access == Access::Read && self.is_direct() && most > 1;
-        let number = if many { BORROWED } else { 1..=most };
+        let run = many.then(|| self.worth_borrowing(page));
+        let (table, home) = (&self.table, self.table.get(page).home);
         let missed = |next: PageId| {
             let exists = next.0 < table.layout().pages();
             let entry = exists.then(|| table.get(next))?;
@@ -145,7 +148,10 @@ impl<B: Clone> Home<B> {
             let alike = entry.loan.is_worth_it(epoch) == borrows;
             (there && alike && !entry.unwanted).then_some(entry.missed)
         };
-        self.streams.worth_fetching(page, number, missed)
+        match run {
+            Some((way, number)) => way.run(page, number, |next| missed(next).is_some()),
+            None => self.streams.worth_fetching(page, most, missed),
+        }
     }
 
     /// Asks the home of `pages` for them; it is the same for all.
@@ -161,6 +167,7 @@ impl<B: Clone> Home<B> {
             let entry = self.table.entry(page);
             entry.state = State::Pending;
             entry.loan.here = false;
+            entry.loan.batch = u8::try_from(pages.len()).unwrap_or(u8::MAX);
             let pending = self.pending.entry(page).or_insert_with(|| Pending {
                 waiters: Vec::new(),
                 wanted: Vec::new(),
@@ -297,7 +304,7 @@ impl<B: Clone> Home<B> {
     fn is_uncommitted(&self, page: PageId) -> bool {
         matches!(
             self.table.get(page).state,
-            State::Untouched | State::Written | State::Dirty
+            State::Untouched | State::Written | State::Foreseen | State::Dirty
         )
     }
 

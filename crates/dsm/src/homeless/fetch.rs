@@ -94,7 +94,7 @@ impl<B: Clone> Homeless<B> {
             (there && !entry.unwanted).then_some(entry.missed)
         };
         let most = self.config.prefetch;
-        let pages = self.streams.worth_fetching(page, 1..=most, missed);
+        let pages = self.streams.worth_fetching(page, most, missed);
         for each in pages.iter() {
             let ahead = self.order.epoch + 1;
             self.table.entry(each).ahead = if each == page { 0 } else { ahead };

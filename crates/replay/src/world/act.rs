@@ -98,6 +98,10 @@ impl<P: Protocol<Size>> World<'_, P> {
                 takes(costs.twin_ns, 1);
                 memory.twin(page);
             }
+            Action::Foresee(pages) => {
+                takes(costs.twin_ns, pages.len());
+                pages.iter().for_each(|page| memory.twin(page));
+            }
             Action::Diff(pages) => {
                 tally.add(DsmCount::DiffsMade, pages.len());
                 let bytes = memory.diff(pages)?;

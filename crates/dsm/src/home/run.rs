@@ -1,0 +1,78 @@
+//! Writes to one page after the other: after a few faults they need no more.
+
+use super::page::State;
+use super::{Actions, Home};
+use crate::prefetch::Direction;
+use crate::{Action, Protection};
+use fathomp_base::PageId;
+
+/// Most pages that become writable at one fault.
+const RUN: u8 = 32;
+
+impl<B: Clone> Home<B> {
+    /// A thread begins to write a page: those behind it that are like it, and that it is
+    /// likely to write next, become writable as well, twice as many as with the page before.
+    /// They get twins, which tell if they were written.
+    pub(super) fn foresee(&mut self, page: PageId, before: State, actions: &mut Actions<B>) {
+        let foresees = self.config.expect_writes && !self.watches_all;
+        if !foresees || self.order.is_at_barrier() {
+            return;
+        }
+        let (way, number) = self.run_to(page);
+        self.table.entry(page).run = number;
+        let is_like = |next: &PageId| self.is_like(*next, page, before);
+        let Some(next) = way.behind(page).filter(is_like).filter(|_| number > 1) else {
+            return;
+        };
+        let pages = way.run(next, u32::from(number) - 1, |next| is_like(&next));
+        for page in pages.iter() {
+            let entry = self.table.entry(page);
+            entry.run = number;
+            match before {
+                State::Clean => {
+                    entry.state = State::Expected;
+                    self.expected += 1;
+                }
+                _ => {
+                    entry.state = State::Foreseen;
+                    self.foreseen.push(page);
+                }
+            }
+        }
+        actions.push(Action::Foresee(pages));
+        actions.push(Action::Protect(pages, Protection::Watched));
+    }
+
+    /// How many pages become writable with one, and which way.
+    fn run_to(&self, page: PageId) -> (Direction, u8) {
+        let run = |way: Direction| {
+            let before = way.before(page).filter(|before| self.exists(*before));
+            let entry = before.map(|before| self.table.get(before));
+            let begun = entry.filter(|entry| match entry.state {
+                State::Written | State::Foreseen | State::Dirty | State::Expected => true,
+                State::Untouched | State::Shared | State::Pending | State::Clean => false,
+            });
+            begun.map_or(0, |entry| entry.run)
+        };
+        let (up, down) = (run(Direction::Up), run(Direction::Down));
+        let way = if down > up {
+            Direction::Down
+        } else {
+            Direction::Up
+        };
+        (way, up.max(down).saturating_mul(2).clamp(1, RUN))
+    }
+
+    /// Whether a page has the same home as another one and the state that that had.
+    fn is_like(&self, page: PageId, other: PageId, before: State) -> bool {
+        self.exists(page) && {
+            let entry = self.table.get(page);
+            let home = self.table.get(other).home;
+            entry.home == home && entry.state == before && !entry.pinned
+        }
+    }
+
+    pub(super) fn exists(&self, page: PageId) -> bool {
+        page.0 < self.table.layout().pages()
+    }
+}
