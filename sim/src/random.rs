@@ -159,6 +159,30 @@ const OWN_THREADS: LockId = LockId(u64::MAX);
 /// Those of node 0 share some bytes with the others, under a lock; there may be one on
 /// another node, with bytes of its own in pages of all.
 pub fn add_own_threads(program: &mut Program, random: &mut impl Rng) {
+    let bytes = share_with_own_threads(program, random);
+    add_own_threads_at(0, program, &bytes, random);
+    let own: Vec<_> = (0..program.pages)
+        .map(|page| Address::at(page, 3510))
+        .collect();
+    let touches = (0..random.random_range(0..40)).filter_map(|_| own.choose(random).copied());
+    let steps: Vec<_> = touches.collect();
+    let steps = steps.into_iter().map(|byte| touch(byte, random)).collect();
+    let node = random.random_range(0..program.threads.len());
+    program.threads[node].push(steps);
+}
+
+/// Adds such threads at every other node or so, all of which take the lock.
+pub fn add_own_threads_anywhere(program: &mut Program, random: &mut impl Rng) {
+    let bytes = share_with_own_threads(program, random);
+    for node in 0..program.threads.len() {
+        if random.random() {
+            add_own_threads_at(node, program, &bytes, random);
+        }
+    }
+}
+
+/// Lets the threads of a program touch bytes, under a lock, that its own threads touch.
+fn share_with_own_threads(program: &mut Program, random: &mut impl Rng) -> Vec<Address> {
     let bytes: Vec<_> = (0..program.pages)
         .map(|page| Address::at(page, 3500 + random.random_range(0..4)))
         .collect();
@@ -172,19 +196,20 @@ pub fn add_own_threads(program: &mut Program, random: &mut impl Rng) {
         }
         thread.push(Step::Barrier);
     }
+    bytes
+}
+
+fn add_own_threads_at(
+    node: usize,
+    program: &mut Program,
+    bytes: &[Address],
+    random: &mut impl Rng,
+) {
     for _ in 0..random.random_range(1..=2) {
-        let sections = (0..random.random_range(1..=12)).flat_map(|_| section(&bytes, random));
+        let sections = (0..random.random_range(1..=12)).flat_map(|_| section(bytes, random));
         let steps = sections.collect();
-        program.threads[0].push(steps);
+        program.threads[node].push(steps);
     }
-    let own: Vec<_> = (0..program.pages)
-        .map(|page| Address::at(page, 3510))
-        .collect();
-    let touches = (0..random.random_range(0..40)).filter_map(|_| own.choose(random).copied());
-    let steps: Vec<_> = touches.collect();
-    let steps = steps.into_iter().map(|byte| touch(byte, random)).collect();
-    let node = random.random_range(0..program.threads.len());
-    program.threads[node].push(steps);
 }
 
 fn section(bytes: &[Address], random: &mut impl Rng) -> Vec<Step> {

@@ -97,6 +97,8 @@ enum Event {
     Step(usize, usize),
     /// A node has not flushed for a while.
     Timer(usize),
+    /// A thread comes to a barrier for its node, to which all others have come.
+    Begin(usize, usize),
     /// A message arrives.
     Deliver(NodeId, usize, Vec<u8>),
 }
@@ -105,7 +107,8 @@ impl Event {
     /// Where it happens.
     fn node(&self) -> usize {
         match self {
-            Self::Step(node, _) | Self::Timer(node) | Self::Deliver(_, node, _) => *node,
+            Self::Step(node, _) | Self::Begin(node, _) => *node,
+            Self::Timer(node) | Self::Deliver(_, node, _) => *node,
         }
     }
 }
@@ -139,6 +142,8 @@ struct Node<P> {
     /// Barriers that all its threads have reached, and those that it has left.
     reached: usize,
     left: usize,
+    /// The thread that has reached one for it, and waits for all other nodes to do so.
+    awaiting: Option<usize>,
 }
 
 impl<P> Node<P> {
@@ -146,6 +151,18 @@ impl<P> Node<P> {
     fn is_at_barrier(&self) -> bool {
         let mut members = self.threads.iter().filter(|t| t.member).peekable();
         members.peek().is_some() && members.all(|t| t.at_barrier)
+    }
+
+    /// Whether threads that take no part in barriers may do here what others wait for. At a
+    /// barrier of the protocol they may have to stand still: it begins when all nodes have
+    /// come to the program's.
+    fn is_needed_until_all_come(&self) -> bool {
+        let synchronises = |step: &Step| {
+            let is_plain = matches!(step, Step::Read(_) | Step::Write(..) | Step::Observe(_));
+            !is_plain
+        };
+        let mut own = self.threads.iter().filter(|thread| !thread.member);
+        own.any(|thread| thread.steps.iter().any(synchronises))
     }
 }
 
@@ -199,6 +216,7 @@ impl<P: Protocol<Blob>> World<P> {
                 flushing: false,
                 reached: 0,
                 left: 0,
+                awaiting: None,
                 slowness: random.random_range(1..=network.slowness_max),
             }
         });
@@ -251,12 +269,13 @@ impl<P: Protocol<Blob>> World<P> {
     /// Flushes for a node whose threads may be waiting for each other by ordinary
     /// reads and writes.
     fn timer(&mut self, node: usize, random: &mut impl Rng) -> Result<(), Failure> {
-        if !self.spins() {
+        let waits = self.nodes[node].awaiting.is_some();
+        if !waits && !self.spins() {
             return Ok(());
         }
         self.schedule(FLUSH_EVERY, Event::Timer(node));
         let state = &mut self.nodes[node];
-        if state.flushing || state.is_at_barrier() {
+        if state.flushing || state.is_at_barrier() && !waits {
             return Ok(());
         }
         state.flushing = true;
@@ -287,6 +306,7 @@ impl<P: Protocol<Blob>> World<P> {
             match event {
                 Event::Step(node, thread) => self.step(node, thread, random)?,
                 Event::Timer(node) => self.timer(node, random)?,
+                Event::Begin(node, thread) => self.begin_barrier(node, thread, random)?,
                 Event::Deliver(from, to, bytes) => {
                     let content = |range: std::ops::Range<usize>| Blob(bytes[range].into());
                     let message = P::decode(&bytes, content).map_err(|error| Failure::Wire {
@@ -436,7 +456,37 @@ impl<P: Protocol<Blob>> World<P> {
         if self.nodes.iter().all(|n| n.reached > self.at_barrier.len()) {
             self.at_barrier.push(self.truth.clone());
             self.since.clear();
+            self.let_barriers_begin(random);
         }
+        // Those of the sequencer's node never have to stand still.
+        let state = &mut self.nodes[node];
+        if node > 0 && state.reached > self.at_barrier.len() && state.is_needed_until_all_come() {
+            state.awaiting = Some(thread);
+            if !self.spins() {
+                // Another node may wait for what was written before.
+                self.schedule(FLUSH_EVERY, Event::Timer(node));
+            }
+            return Ok(());
+        }
+        self.begin_barrier(node, thread, random)
+    }
+
+    /// All nodes have reached a barrier, which those hear that wait for it.
+    fn let_barriers_begin(&mut self, random: &mut impl Rng) {
+        for node in 0..self.nodes.len() {
+            if let Some(thread) = self.nodes[node].awaiting.take() {
+                let delay = random.random_range(1..=self.network.delay_max);
+                self.schedule(delay, Event::Begin(node, thread));
+            }
+        }
+    }
+
+    fn begin_barrier(
+        &mut self,
+        node: usize,
+        thread: usize,
+        random: &mut impl Rng,
+    ) -> Result<(), Failure> {
         let barrier = Input::Operation {
             thread: thread_id(thread),
             operation: Operation::Barrier,

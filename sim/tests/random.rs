@@ -8,8 +8,8 @@ use fathomp_dsm::Protocol;
 use fathomp_dsm::home::{self, Home};
 use fathomp_dsm::homeless::Homeless;
 use fathomp_sim::{
-    Address, Blob, Network, Program, Shape, Step, add_own_threads, random_home, random_homeless,
-    random_network, random_program, run,
+    Address, Blob, Network, Program, Shape, Step, add_own_threads, add_own_threads_anywhere,
+    random_home, random_homeless, random_network, random_program, run,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -35,22 +35,37 @@ fn seeds() -> Vec<u64> {
     }
 }
 
-/// Runs the random programs of all seeds, and those with threads that take no part
-/// in barriers.
+/// Where there are threads that take no part in barriers, and synchronise.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OwnThreads {
+    Nowhere,
+    AtNodeZero,
+    Anywhere,
+}
+
+const ALL: [OwnThreads; 3] = [
+    OwnThreads::Nowhere,
+    OwnThreads::AtNodeZero,
+    OwnThreads::Anywhere,
+];
+
+/// Runs the random programs of all seeds.
 fn all_seeds<C: Debug, P: Protocol<Blob>>(
-    own_threads: bool,
+    own_threads: OwnThreads,
     config: impl Fn(&Program, Network, &mut StdRng) -> C,
     protocol: impl Fn(NodeId, &C) -> P,
 ) {
     for seed in seeds() {
         let mut random = StdRng::seed_from_u64(seed);
         let mut program = random_program(SHAPE, &mut random);
-        if own_threads {
-            add_own_threads(&mut program, &mut random);
+        match own_threads {
+            OwnThreads::Nowhere => {}
+            OwnThreads::AtNodeZero => add_own_threads(&mut program, &mut random),
+            OwnThreads::Anywhere => add_own_threads_anywhere(&mut program, &mut random),
         }
         let mut network = random_network(&mut random);
         network.trace = std::env::var_os("FATHOMP_SIM_TRACE").is_some();
-        network.silent_writes &= !own_threads;
+        network.silent_writes &= own_threads == OwnThreads::Nowhere;
         let config = config(&program, network, &mut random);
         let run = run(&program, |me| protocol(me, &config), network, &mut random);
         if let Err((failure, trace)) = run {
@@ -62,7 +77,7 @@ fn all_seeds<C: Debug, P: Protocol<Blob>>(
 
 #[test]
 fn home_based() {
-    for own_threads in [false, true] {
+    for own_threads in ALL {
         all_seeds(own_threads, random_home, |me, config| {
             Home::new(me, config.clone()).unwrap()
         });
@@ -80,7 +95,7 @@ fn home_based_with_a_short_log() {
         log_max: program.threads.len() + 1,
         ..random_home(program, network, random)
     };
-    all_seeds(false, config, |me, config| {
+    all_seeds(OwnThreads::Nowhere, config, |me, config| {
         Home::new(me, config.clone()).unwrap()
     });
 }
@@ -88,7 +103,7 @@ fn home_based_with_a_short_log() {
 /// As races are looked for.
 #[test]
 fn home_based_watching_all() {
-    all_seeds(false, random_home, |me, config| {
+    all_seeds(OwnThreads::Nowhere, random_home, |me, config| {
         Home::new(me, config.clone()).unwrap().watching_all()
     });
 }
@@ -96,7 +111,7 @@ fn home_based_watching_all() {
 #[test]
 fn homeless() {
     let config = random_homeless;
-    for own_threads in [false, true] {
+    for own_threads in ALL {
         all_seeds(own_threads, config, |me, config| {
             Homeless::new(me, config.clone()).unwrap()
         });

@@ -248,7 +248,7 @@ impl<B: Clone> Homeless<B> {
     }
 
     /// True if none of this node's threads runs: it is at a barrier.
-    fn is_standing(&self) -> bool {
+    pub(super) fn is_standing(&self) -> bool {
         self.order.is_at_barrier() || self.leaving.is_some()
     }
 
@@ -281,8 +281,7 @@ impl<B: Clone> Homeless<B> {
             pending.diffs.insert((from, interval), diff);
         }
         self.complete_all(actions);
-        self.settle(actions);
-        Ok(())
+        self.settle(actions)
     }
 
     pub(super) fn pages_arrived(
@@ -316,8 +315,7 @@ impl<B: Clone> Homeless<B> {
         }
         self.order.learn_soon(news, actions);
         self.complete_all(actions);
-        self.settle(actions);
-        Ok(())
+        self.settle(actions)
     }
 
     /// Gives up what was asked for and not answered before a barrier ended: whoever

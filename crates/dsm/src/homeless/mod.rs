@@ -178,6 +178,8 @@ pub struct Homeless<B> {
     tidying: Tidying,
     /// Faults of threads that take no part in barriers, until the tidying is over.
     deferred: Vec<(ThreadId, PageId, Access)>,
+    /// What such threads ask of the sequencer, until the barrier is over.
+    operations: Vec<(ThreadId, Operation)>,
     /// Messages of nodes that have left a barrier which I have not left.
     early: Vec<(NodeId, Message<B>)>,
 }
@@ -213,6 +215,7 @@ impl<B: Clone> Homeless<B> {
             leaving: None,
             tidying: Tidying::No,
             deferred: Vec::new(),
+            operations: Vec::new(),
             early: Vec::new(),
         })
     }
@@ -223,6 +226,10 @@ impl<B: Clone> Homeless<B> {
         operation: Operation,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
+        if self.has_to_wait(operation) {
+            self.operations.push((thread, operation));
+            return Ok(());
+        }
         let (request, notice) = match operation {
             Operation::Barrier => {
                 self.order.come_to_barrier(thread)?;
@@ -245,6 +252,14 @@ impl<B: Clone> Homeless<B> {
             Operation::TryAcquire(lock) => (Request::TryAcquire(lock, thread), None),
         };
         self.order.ask(thread, request, notice, actions)
+    }
+
+    /// Whether an operation cannot be begun before the barrier is over at which this node
+    /// is: others may have left it already, and its answer would come too late. At the
+    /// root nobody has, and giving back a lock needs no answer.
+    fn has_to_wait(&self, operation: Operation) -> bool {
+        let is_answered = !matches!(operation, Operation::Release(_) | Operation::Barrier);
+        is_answered && self.is_standing() && !self.order.is_root()
     }
 
     fn enter_barrier(&mut self, actions: &mut Actions<B>) {
@@ -291,7 +306,7 @@ impl<B: Clone> Homeless<B> {
                 News::None => self.enter_barrier(actions),
                 News::Learned(notices) => {
                     self.learn(&notices, actions);
-                    self.settle(actions);
+                    self.settle(actions)?;
                 }
                 News::Everybody { notices, full, cut } => {
                     self.everybody_arrived(&notices, full, cut, actions)?;
@@ -313,14 +328,15 @@ impl<B: Clone> Homeless<B> {
     }
 
     /// Ends what waits for pinned pages of mine to be up to date.
-    fn settle(&mut self, actions: &mut Actions<B>) {
+    fn settle(&mut self, actions: &mut Actions<B>) -> Result<(), Violation> {
         if self.is_pulling() {
-            return;
+            return Ok(());
         }
         self.complete_all(actions);
         self.order.settle(actions);
-        self.leave_barrier(actions);
+        self.leave_barrier(actions)?;
         self.enter_barrier(actions);
+        Ok(())
     }
 
     /// True if `page` is pinned here: this node's threads write it without being

@@ -72,18 +72,17 @@ impl<B: Clone> Homeless<B> {
                 self.fault(thread, page, access, actions)?;
             }
         }
-        self.settle(actions);
-        Ok(())
+        self.settle(actions)
     }
 
     /// Lets the program go on after a barrier, if nothing is left to be done.
-    pub(super) fn leave_barrier(&mut self, actions: &mut Actions<B>) {
+    pub(super) fn leave_barrier(&mut self, actions: &mut Actions<B>) -> Result<(), Violation> {
         let fetching = self.tidying == Tidying::Fetching && !self.pending.is_empty();
         if self.tidying == Tidying::Waiting || fetching {
-            return;
+            return Ok(());
         }
         let Some(thread) = self.leaving.take() else {
-            return;
+            return Ok(());
         };
         if self.tidying == Tidying::Fetching {
             self.tidying = Tidying::Waiting;
@@ -93,7 +92,11 @@ impl<B: Clone> Homeless<B> {
             self.order.arrive(thread, last, own, false, actions);
         } else {
             actions.push(Action::Resume(thread));
+            for (thread, operation) in std::mem::take(&mut self.operations) {
+                self.operation(thread, operation, actions)?;
+            }
         }
+        Ok(())
     }
 
     fn owned_and_incomplete(&self) -> Vec<PageId> {

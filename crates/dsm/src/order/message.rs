@@ -177,14 +177,18 @@ impl Control {
 
     /// A barrier can overtake what nobody waits for; what it says of intervals
     /// the barrier has told as well. Whoever waits for an answer does not reach a
-    /// barrier: that cannot be late.
+    /// barrier, so that cannot be late; but for locks, for which threads wait that take no
+    /// part in barriers.
     pub(crate) fn if_late(&self) -> IfLate {
         match self {
             Self::Exchange {
                 // The barrier has not told what threads wrote after their node came to
                 // it, which take no part in barriers.
-                request: Request::Release(_) | Request::Publish,
+                request: Request::Release(_) | Request::Publish | Request::Acquire(..),
                 ..
+            }
+            | Self::Granted {
+                thread: Some(_), ..
             } => IfLate::Take,
             Self::Exchange {
                 request: Request::Learn(_),

@@ -39,8 +39,12 @@ pub(crate) struct Order {
     pub(crate) interval: Interval,
     /// Whose intervals I know of.
     pub(crate) seen: Seen,
-    /// Threads that wait for the sequencer.
+    /// Threads that wait for the sequencer, which answers at once.
     asking: BTreeSet<ThreadId>,
+    /// Threads that wait for a lock. Whoever has it may be a thread that takes no part in
+    /// barriers, and stand still until one is over: so a node comes to a barrier without
+    /// waiting for these.
+    queued: BTreeSet<ThreadId>,
     /// Threads that have its answer, and wait for what it says to be done here.
     settling: Vec<ThreadId>,
     barrier: Barrier,
@@ -90,6 +94,7 @@ impl Order {
             interval: Interval::default(),
             seen: Seen::nothing(nodes),
             asking: BTreeSet::new(),
+            queued: BTreeSet::new(),
             settling: Vec::new(),
             barrier: Barrier::default(),
             loopback: VecDeque::new(),
@@ -121,7 +126,11 @@ impl Order {
         notice: Option<Notice>,
         actions: &mut Vec<Action<O, B>>,
     ) -> Result<(), Violation> {
-        if !self.asking.insert(thread) {
+        let (ask, other) = match request {
+            Request::Acquire(..) => (&mut self.queued, &self.asking),
+            _ => (&mut self.asking, &self.queued),
+        };
+        if other.contains(&thread) || !ask.insert(thread) {
             return Err(Violation::Runtime("a thread asks twice at once"));
         }
         self.exchange(request, notice, actions);
@@ -224,17 +233,21 @@ impl Order {
                 self.exchange_asked(from, request, notice, actions)?;
             }
             Control::Granted {
-                thread, notices, ..
+                epoch,
+                thread,
+                notices,
             } => {
                 self.check(from, &notices)?;
                 if let Some(thread) = thread {
-                    self.answered(from, thread)?;
+                    self.answered(from, thread, epoch)?;
                     self.settling.push(thread);
                 }
-                return Ok(News::Learned(notices));
+                // If it is late, the barrier that has overtaken it has told the same.
+                let is_late = epoch < self.epoch;
+                return Ok(News::Learned(if is_late { Vec::new() } else { notices }));
             }
-            Control::Refused { thread, .. } => {
-                self.answered(from, thread)?;
+            Control::Refused { epoch, thread } => {
+                self.answered(from, thread, epoch)?;
                 actions.push(Action::Refuse(thread));
             }
             Control::Demand { .. } => self.demanded(actions),
@@ -253,8 +266,9 @@ impl Order {
         Ok(News::None)
     }
 
-    fn answered(&mut self, from: NodeId, thread: ThreadId) -> Result<(), Violation> {
-        if self.asking.remove(&thread) {
+    fn answered(&mut self, from: NodeId, thread: ThreadId, epoch: u32) -> Result<(), Violation> {
+        let is_late = epoch < self.epoch;
+        if self.queued.remove(&thread) || !is_late && self.asking.remove(&thread) {
             Ok(())
         } else {
             Err(peer(from, "answers a thread that did not ask"))
@@ -329,9 +343,12 @@ impl Order {
         }
     }
 
-    /// Everything is done that the sequencer's answers said.
+    /// Everything is done that the sequencer's answers said. Who gets a lock while its node
+    /// is at a barrier, where it could not be told everything, goes on when that is over.
     pub(crate) fn settle<O, B>(&mut self, actions: &mut Vec<Action<O, B>>) {
-        actions.extend(self.settling.drain(..).map(Action::Resume));
+        if self.is_root() || !self.is_at_barrier() {
+            actions.extend(self.settling.drain(..).map(Action::Resume));
+        }
     }
 
     /// True at the sequencer's node.
