@@ -73,6 +73,7 @@ macro_rules! on_all_shapes {
     )+};
 }
 
+mod forking;
 mod loops;
 mod regions;
 

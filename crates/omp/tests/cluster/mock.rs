@@ -6,7 +6,11 @@
 use fathomp_base::SiteId;
 use fathomp_omp::cluster::{Cell, Cluster, dismiss, install, serve};
 use std::cell::Cell as OwnCell;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::ffi::CString;
+use std::sync::Once;
+use std::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst,
+};
 use std::time::{Duration, Instant};
 use std::{io, ptr, thread};
 
@@ -320,6 +324,24 @@ impl Cluster for Mock {
     }
 }
 
+/// The node that this process is; none if it is the one that runs the tests.
+static NODE: AtomicU32 = AtomicU32::new(NO_NODE);
+const NO_NODE: u32 = u32::MAX;
+
+/// From now on a node that panics says so and ends. To be called before a node is forked:
+/// the hook has a lock, which another test may hold in the middle of its own panic, and
+/// which a node would find held for ever. Panicking itself shares that lock.
+pub(crate) fn let_nodes_end_by_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| match NODE.load(SeqCst) {
+            NO_NODE => before(info),
+            node => fail(&format!("node {node}: {info}")),
+        }));
+    });
+}
+
 /// Runs `program` on node 0 of a cluster of `nodes` processes with `threads`
 /// threads each, in an environment with `variables`. Panics unless all nodes
 /// end properly.
@@ -330,13 +352,19 @@ pub(crate) fn cluster(
     program: fn(&'static Mock),
 ) {
     let shared = Shared::new();
+    let_nodes_end_by_panics();
+    let variables: Vec<_> = variables
+        .iter()
+        .map(|(name, value)| (CString::new(*name).unwrap(), CString::new(*value).unwrap()))
+        .collect();
     let children: Vec<libc::pid_t> = (0..nodes)
         .map(|node| {
             // SAFETY: the child uses nothing that threads of the parent might
             // hold: glibc's allocator survives a fork, output goes to the
-            // descriptor, and the child ends with `_exit`.
+            // descriptor, no lock of the standard library is taken alone, and the
+            // child ends with `_exit`.
             match unsafe { libc::fork() } {
-                0 => run_node(node, nodes, threads, shared, variables, program),
+                0 => run_node(node, nodes, threads, shared, &variables, program),
                 -1 => panic!("{}", io::Error::last_os_error()),
                 child => child,
             }
@@ -357,16 +385,18 @@ fn run_node(
     nodes: u32,
     threads: u32,
     shared: &'static Shared,
-    variables: &[(&str, &str)],
+    variables: &[(CString, CString)],
     program: fn(&'static Mock),
 ) -> ! {
     // SAFETY: takes numbers; the child shall not outlive a test that is killed.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-    std::panic::set_hook(Box::new(move |info| fail(&format!("node {node}: {info}"))));
+    NODE.store(node, SeqCst);
     SEED.set(0x2545_f491_4f6c_dd1d * u64::from(node + 1));
     for (name, value) in variables {
-        // SAFETY: the child has one thread only.
-        unsafe { std::env::set_var(name, value) };
+        // SAFETY: strings of C, in a process of one thread. The C library's own lock is
+        // held by nobody: the parent sets no variable. That of `set_var` may be, by whoever
+        // read one in the parent.
+        unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) };
     }
     let mock: &'static Mock = Box::leak(Box::new(Mock {
         node,
