@@ -57,6 +57,10 @@ impl<B: Clone> Homeless<B> {
             foreseen: false,
             late,
         };
+        if self.order.is_root() && self.order.is_at_barrier() {
+            // It may end before the sequencer takes this in, which is on its own way there.
+            self.order.wrote_more(vec![notice.clone()]);
+        }
         self.own.push(notice.clone());
         Some(notice)
     }
