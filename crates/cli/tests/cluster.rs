@@ -6,7 +6,7 @@ mod common;
 use common::{alive, compile, finish, on_nodes, run, until};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 /// A program that is asked to stop, and how it answers.
 const STOPPED: &str = r#"
@@ -190,6 +190,33 @@ fn what_nodes_cannot_run_is_refused_in_a_sentence() {
     let program = compile(directory.path(), "own", source, &[]);
     let line = format!("run --nodes 2 -- {}", program.display());
     run(directory.path(), &line).refused(126, "OpenMP runtime of its own");
+}
+
+/// A command under a limit of the shell's.
+fn limited(limit: &str, command: &Command) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell
+        .arg("-c")
+        .arg(format!("ulimit {limit} && exec \"$0\" \"$@\""))
+        .arg(command.get_program())
+        .args(command.get_args())
+        .envs(
+            command
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .stdin(Stdio::null());
+    shell
+}
+
+#[test]
+fn a_limit_on_addresses_is_named_with_what_lifts_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = compile(directory.path(), "stopped", STOPPED, &["-fopenmp"]);
+    let command = on_nodes(directory.path(), 2, &program);
+    let ended = finish(&mut limited("-v 4194304", &command));
+    ended.refused(1, "4096 MiB of them");
+    ended.refused(1, "ulimit -v unlimited");
 }
 
 #[test]

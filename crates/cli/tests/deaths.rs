@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{alive, compile, fathomp, finish, on_nodes, processes, run, until};
+use common::{alive, compile, fathomp, fault_schemes, finish, on_nodes, processes, run, until};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -215,9 +215,10 @@ struct Case {
 fn kill_at_everything(protocol: &'static str) {
     let directory = tempfile::tempdir().unwrap();
     let program = death(directory.path());
+    let mut schemes = fault_schemes().iter().cycle();
     let mut case = Case {
         protocol,
-        faults: "userfault",
+        faults: "",
         nodes: 3,
         mode: "",
         victim: 0,
@@ -237,10 +238,7 @@ fn kill_at_everything(protocol: &'static str) {
         (case.mode, case.doing) = (mode, doing);
         for victim in 0..3 {
             // By turns, so that each protocol meets both in each place.
-            case.faults = match case.faults {
-                "userfault" => "mprotect",
-                _ => "userfault",
-            };
+            case.faults = schemes.next().unwrap_or(&"mprotect");
             kill(directory.path(), &program, Case { victim, ..case });
         }
     }

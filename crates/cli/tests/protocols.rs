@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{compile, finish, run};
+use common::{compile, fault_schemes, finish, run};
 use std::process::Command;
 
 /// Pages with several writers, locks, atomics, and so many diffs that nodes have
@@ -45,7 +45,7 @@ fn both_protocols_by_both_schemes_compute_the_same() {
     let alone = finish(&mut Command::new(&program));
     let expected = alone.succeeded().text().to_owned();
     for protocol in ["home", "homeless --dsm-memory 1"] {
-        for faults in ["userfault", "mprotect"] {
+        for faults in fault_schemes() {
             for size in ["--nodes 2", "--nodes 3", "--nodes 2 --threads 2"] {
                 let how = format!("{size} --dsm {protocol} --faults {faults}");
                 let line = format!("run {how} -- {}", program.display());

@@ -26,6 +26,7 @@ use fathomp_sys::cluster::pages::{self, Area, Pages, Scheme};
 use fathomp_sys::cluster::process::{self, Forked};
 use fathomp_sys::cluster::thread::Stacks;
 use fathomp_sys::process::sleep_to_the_moment;
+use fathomp_sys::shm;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_transport::local::{Fabric, Limits, Net, NetError};
 use std::io;
@@ -114,13 +115,13 @@ pub enum StartError {
     )]
     ExecutableStack,
     /// An address range is taken.
-    #[error("cannot reserve addresses for what the nodes share: {0}")]
+    #[error("cannot reserve addresses for what the nodes share: {0}{limit}", limit = limit_on_addresses())]
     Reserve(#[source] io::Error),
     /// No memory for messages.
     #[error("cannot connect the nodes: {0}")]
     Connect(#[source] io::Error),
     /// A process is missing.
-    #[error("cannot start a node's process: {0}")]
+    #[error("cannot start a node's process: {0}{limit}", limit = limit_on_processes(.0))]
     Fork(#[source] io::Error),
     /// Memory cannot be watched.
     #[error("cannot share the program's memory: {0}")]
@@ -131,6 +132,27 @@ pub enum StartError {
     /// The protocol cannot start.
     #[error("cannot start sharing: {0}")]
     Protocol(#[from] crate::engine::Trouble),
+}
+
+/// What mends that addresses are refused, if there is a limit.
+fn limit_on_addresses() -> String {
+    match shm::address_limit() {
+        Some(bytes) => format!(
+            "; this process may have {} MiB of them, used or not: lift that (ulimit -v unlimited)",
+            bytes >> 20
+        ),
+        None => String::new(),
+    }
+}
+
+/// What mends that a process is refused, if it was one too many.
+fn limit_on_processes(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => {
+            ": start fewer nodes, or raise the limit (ulimit -u, or the container's)"
+        }
+        _ => "",
+    }
 }
 
 /// What the environment asks for: a cluster, if this is a program that can

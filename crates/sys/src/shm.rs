@@ -187,12 +187,24 @@ pub fn prefetch_for_write(word: &AtomicU64) {
 /// beyond it does not just fail: it kills the process (SIGXFSZ).
 #[must_use]
 pub fn file_size_limit() -> u64 {
+    soft_limit(libc::RLIMIT_FSIZE)
+}
+
+/// Most addresses this process may have, in bytes (`RLIMIT_AS`), also for what it only
+/// reserves; none if it may have all.
+#[must_use]
+pub fn address_limit() -> Option<u64> {
+    let limit = soft_limit(libc::RLIMIT_AS);
+    (limit != libc::RLIM_INFINITY).then_some(limit)
+}
+
+fn soft_limit(of: libc::__rlimit_resource_t) -> u64 {
     let mut limit = libc::rlimit {
         rlim_cur: libc::RLIM_INFINITY,
         rlim_max: libc::RLIM_INFINITY,
     };
     // SAFETY: `limit` is writable for the call; it is unchanged on failure.
-    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    unsafe { libc::getrlimit(of, &raw mut limit) };
     limit.rlim_cur
 }
 

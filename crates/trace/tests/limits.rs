@@ -8,6 +8,7 @@ use fathomp_trace::drain::Limits;
 use fathomp_trace::now;
 use fathomp_trace::recorder::{Recorder, Settings};
 use fathomp_trace::state::State;
+use std::io::Write as _;
 use std::process::Command;
 
 #[test]
@@ -198,16 +199,14 @@ fn a_program_survives_when_memory_for_its_rings_runs_out() {
         .env(common::ROLE, "hardly any memory")
         .stdout(std::process::Stdio::null())
         .status();
-    let done = status.as_ref().is_ok_and(std::process::ExitStatus::success);
-    // `unshare` leaves with 1 if the kernel does not permit it.
-    let refused = status.is_err()
-        || matches!(
-            status.as_ref().map(std::process::ExitStatus::code),
-            Ok(Some(1 | 77))
-        );
-    if !done && refused && std::env::var_os("FATHOMP_REQUIRE_ALL").is_none() {
-        eprintln!("SKIPPED: this machine lets us mount no file system of our own");
+    let status = status.expect("`unshare` is part of util-linux");
+    // `unshare` leaves with 1 if the kernel, or a container's rules, do not permit it, which
+    // no package mends. Written to the stream itself: what is printed by tests that pass is
+    // not shown.
+    if matches!(status.code(), Some(1 | 77)) {
+        let what = "SKIPPED: too little memory for rings: nothing may be mounted here";
+        let _ = writeln!(std::io::stderr(), "{what}");
         return;
     }
-    assert!(done, "{status:?}");
+    assert!(status.success(), "{status:?}");
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Read;
+use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -231,6 +231,23 @@ pub(crate) fn skip(reason: &str) {
         "cannot run this test: {reason}"
     );
     eprintln!("SKIPPED: {reason}");
+}
+
+/// Says loudly what the kernel, or a container's rules, keep a test from trying. No
+/// package mends that, so it is no failure even where everything must run. Written to the
+/// stream itself: what is printed by tests that pass is not shown.
+pub(crate) fn left_out(what: &str) {
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {what}");
+}
+
+/// How accesses to pages can be noticed here.
+pub(crate) fn fault_schemes() -> &'static [&'static str] {
+    if fathomp_sys::userfault::Support::probe().raises {
+        &["userfault", "mprotect"]
+    } else {
+        left_out("nodes by userfaultfd, which this kernel lacks or a container forbids");
+        &["mprotect"]
+    }
 }
 
 pub(crate) fn has(tool: &str) -> bool {

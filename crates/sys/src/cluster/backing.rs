@@ -44,7 +44,9 @@ impl Backing {
         // SAFETY: the name is a C string.
         let fd = unsafe { libc::memfd_create(c"fathomp-pages".as_ptr(), libc::MFD_CLOEXEC) };
         if fd < 0 {
-            return Err(io::Error::last_os_error());
+            let error = io::Error::last_os_error();
+            let what = format!("no memory files are to be had (memfd_create): {error}");
+            return Err(io::Error::new(error.kind(), what));
         }
         // SAFETY: a new descriptor that nobody else owns.
         let memory = unsafe { OwnedFd::from_raw_fd(fd) };

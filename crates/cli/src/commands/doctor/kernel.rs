@@ -3,7 +3,7 @@
 use super::{Check, Status};
 use crate::host;
 use fathomp_sys::userfault::Support;
-use nix::sys::statvfs::statvfs;
+use nix::sys::statvfs::{FsFlags, statvfs};
 use std::path::Path;
 
 /// Below this, rings of many threads do not fit in shared memory.
@@ -52,28 +52,34 @@ fn processors() -> Check {
 
 /// A container may have many processors and little time on them.
 fn quota() -> Check {
-    let Some(setting) = host::line("/sys/fs/cgroup/cpu.max") else {
+    let Some(processors) = processors_worth() else {
         return Check::good("cpu quota", "none");
     };
-    let mut words = setting.split_whitespace().map(str::parse::<f64>);
-    match (words.next(), words.next()) {
-        (Some(Ok(quota)), Some(Ok(period))) if period > 0.0 => {
-            let processors = quota / period;
-            let check = Check::good(
-                "cpu quota",
-                format!("{processors:.1} processors' worth of time"),
-            );
-            if processors < f64::from(host::usable_cpus()) {
-                return check.but(
-                    Status::Limited,
-                    "fewer than the usable processors: threads will be throttled",
-                    Some("give the container or unit a larger CPU quota"),
-                );
-            }
-            check
-        }
-        _ => Check::good("cpu quota", "none"),
+    let check = Check::good(
+        "cpu quota",
+        format!("{processors:.1} processors' worth of time"),
+    );
+    if processors < f64::from(host::usable_cpus()) {
+        return check.but(
+            Status::Limited,
+            "fewer than the usable processors: threads will be throttled",
+            Some("give the container or unit a larger CPU quota"),
+        );
     }
+    check
+}
+
+/// Time that this process's group may have, per time that passes.
+fn processors_worth() -> Option<f64> {
+    let of_version_1 = |name| host::line(Path::new("/sys/fs/cgroup/cpu").join(name));
+    let setting = host::line("/sys/fs/cgroup/cpu.max").or_else(|| {
+        let quota = of_version_1("cpu.cfs_quota_us")?;
+        Some(format!("{quota} {}", of_version_1("cpu.cfs_period_us")?))
+    })?;
+    // No quota is the word `max`, or -1.
+    let (quota, period) = setting.split_once(' ')?;
+    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
 fn governor() -> Check {
@@ -115,6 +121,13 @@ fn shared_memory() -> Check {
             Some("mount -t tmpfs tmpfs /dev/shm"),
         );
     };
+    if found.flags().contains(FsFlags::ST_RDONLY) {
+        return Check::good("shared memory", "/dev/shm cannot be written").but(
+            Status::Limited,
+            "rings are kept in the recording directory: the disk may slow the program down",
+            Some("mount -o remount,rw /dev/shm"),
+        );
+    }
     let free = found.blocks_available() * found.fragment_size();
     let check = Check::good(
         "shared memory",
@@ -137,11 +150,11 @@ fn counters() -> Check {
             let paranoid = host::line("/proc/sys/kernel/perf_event_paranoid");
             let check = Check::good("hardware counters", format!("none ({error})"));
             let refused = error.kind() == std::io::ErrorKind::PermissionDenied;
-            if refused && paranoid.is_some() {
+            if refused && let Some(paranoid) = paranoid {
                 return check.but(
                     Status::Limited,
                     "no cycles and instructions per region; times and faults are recorded",
-                    Some("sysctl kernel.perf_event_paranoid=2"),
+                    Some(permission_for_counters(&paranoid, is_filtered())),
                 );
             }
             check.but(
@@ -151,6 +164,21 @@ fn counters() -> Check {
             )
         }
     }
+}
+
+/// What lets this process count, to which the kernel does not give what it has.
+fn permission_for_counters(paranoid: &str, filtered: bool) -> &'static str {
+    let allowed = paranoid.parse().is_ok_and(|level: i32| level <= 2);
+    if allowed && filtered {
+        "start the container with --cap-add PERFMON, or another seccomp profile"
+    } else {
+        "sysctl kernel.perf_event_paranoid=2"
+    }
+}
+
+/// Whether some system calls are forbidden to this process, as in containers.
+fn is_filtered() -> bool {
+    host::field("/proc/self/status", "Seccomp").is_some_and(|mode| mode == "2")
 }
 
 fn huge_pages() -> Check {
@@ -186,7 +214,7 @@ fn userfaultfd() -> Check {
     check.but(
         Status::Limited,
         "run --nodes watches pages by mprotect, which is slower (Linux 6.4 has it)",
-        None,
+        is_filtered().then_some("start the container with --security-opt seccomp=unconfined"),
     )
 }
 
@@ -214,5 +242,14 @@ mod tests {
     fn this_machine_can_be_looked_at() {
         assert!(super::checks().len() > 5);
         assert!(std::fs::metadata("/proc/self").is_ok());
+    }
+
+    #[test]
+    fn a_container_is_not_told_to_set_what_is_set() {
+        use super::permission_for_counters as mend;
+        assert!(mend("2", true).contains("PERFMON"));
+        assert!(mend("-1", true).contains("PERFMON"));
+        assert!(mend("4", true).contains("sysctl"));
+        assert!(mend("2", false).contains("sysctl"));
     }
 }
