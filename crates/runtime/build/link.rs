@@ -12,7 +12,7 @@ const SONAME: &str = "libgomp.so.1";
 
 /// Functions of the C library that the cluster edition stands in front of, and
 /// what they are called in the archive.
-const IN_FRONT: [(&str, &str); 87] = [
+const IN_FRONT: [(&str, &str); 89] = [
     ("__libc_start_main", "fathomp_start_main"),
     ("malloc", "fathomp_malloc"),
     ("calloc", "fathomp_calloc"),
@@ -46,6 +46,8 @@ const IN_FRONT: [(&str, &str); 87] = [
     ("pthread_sigmask", "fathomp_pthread_sigmask"),
     ("pthread_create", "fathomp_pthread_create"),
     ("thrd_create", "fathomp_thrd_create"),
+    ("timer_create", "fathomp_timer_create"),
+    ("mq_notify", "fathomp_mq_notify"),
     ("open", "fathomp_open"),
     ("open64", "fathomp_open"),
     ("openat", "fathomp_openat"),

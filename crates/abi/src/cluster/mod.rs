@@ -12,6 +12,7 @@ pub mod heap;
 pub mod io;
 pub mod mappings;
 mod next;
+pub mod notified;
 pub(crate) mod races;
 pub mod signals;
 pub mod start;
