@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{compile, compile_with, fathomp, finish, has, run, skip};
+use common::{compile, compile_with, fathomp, finish, has, left_out, run, skip};
 use fathomp_toolchain::testing::write_executable;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -38,6 +38,16 @@ fn missing() {
         "no such program",
     );
     finish(fathomp(directory.path()).args(["run", "--", ""])).refused(NOT_FOUND, "no such program");
+}
+
+#[test]
+fn missing_where_a_directory_of_the_path_cannot_be_looked_into() {
+    let directory = tempfile::tempdir().unwrap();
+    let closed = directory.path().join("closed");
+    symlink("closed", &closed).unwrap();
+    let mut command = fathomp(directory.path());
+    command.env("PATH", closed).args(["run", "--", "gone"]);
+    finish(&mut command).refused(NOT_FOUND, "no such program");
 }
 
 #[test]
@@ -171,7 +181,7 @@ fn programs_of_another_user() {
     let directory = tempfile::tempdir().unwrap();
     let program = compile(directory.path(), "privileged", EMPTY, &[]);
     if chown(&program, Some(12345), None).is_err() {
-        return skip("only root can give a file away");
+        return left_out("programs of another user: only root can give a file away");
     }
     fs::set_permissions(program, Permissions::from_mode(0o4755)).unwrap();
     refused(directory.path(), "./privileged", CANNOT_START, "set-uid");

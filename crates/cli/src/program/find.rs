@@ -32,6 +32,8 @@ pub(super) fn executable(name: &OsStr) -> Result<PathBuf, ProgramError> {
         match file(&candidate) {
             Ok(()) => return Ok(candidate),
             Err(ProgramError::Missing(_) | ProgramError::Directory(_)) => {}
+            // A directory that cannot be looked into: nothing is known to be there.
+            Err(ProgramError::Unreadable { .. }) => {}
             Err(error) => refused = refused.or(Some(error)),
         }
     }
