@@ -42,9 +42,7 @@ fn random_areas(nodes: u16, mut pages: u32, random: &mut impl Rng) -> Vec<Area> 
     areas
 }
 
-/// Room in the sequencer's log, which is full soon or never. It has to be more than there
-/// are nodes: if everybody is told each interval at once, nodes that write one page take it
-/// from each other before they have written.
+/// Room in the sequencer's log, which is full soon or never.
 fn log_max(program: &Program) -> usize {
     let steps: usize = program.threads.iter().flatten().map(Vec::len).sum();
     let nodes = program.threads.len();

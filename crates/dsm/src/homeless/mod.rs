@@ -55,8 +55,8 @@ pub struct Config {
     pub prefetch: u32,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
-    /// Intervals that the sequencer's log has room for, at least 1. When it is full,
-    /// everybody is told them.
+    /// Intervals that the sequencer's log has room for, at least 1. When it is full and
+    /// somebody asks for something, everybody is told them.
     pub log_max: usize,
 }
 
