@@ -242,18 +242,38 @@ fn forward(
     }
 }
 
-/// Takes signals that we may have to serve out of a mask: while one of them is
-/// blocked, raising it ends the process.
+/// Signals that we may have to serve: while one of them is blocked, raising it ends the
+/// process.
+fn served() -> impl Iterator<Item = libc::c_int> {
+    let faults = [Fault::Trap, Fault::Segment, Fault::Bus].into_iter();
+    let is_served = |fault: &Fault| {
+        let handler = &LINKS[*fault as usize].handler;
+        !handler.load(Ordering::Relaxed).is_null()
+    };
+    faults.filter(is_served).map(Fault::number)
+}
+
+/// Takes signals that we may have to serve out of a mask.
 pub(crate) fn unmask_faults(mask: &mut libc::sigset_t) {
-    for fault in [Fault::Trap, Fault::Segment, Fault::Bus] {
-        if !LINKS[fault as usize]
-            .handler
-            .load(Ordering::Relaxed)
-            .is_null()
-        {
-            // SAFETY: a valid set and a signal that exists.
-            unsafe { libc::sigdelset(mask, fault.number()) };
+    for signal in served() {
+        // SAFETY: a valid set and a signal that exists.
+        unsafe { libc::sigdelset(mask, signal) };
+    }
+}
+
+/// Lets signals that we may have to serve reach the calling thread, whoever has blocked
+/// them behind our back: the C library in threads that it starts, or the kernel as long as
+/// the program waits by `sigsuspend` or `ppoll`.
+pub fn unblock_faults() {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: initialises the set, adds signals that exist, and changes the calling
+    // thread's mask alone.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in served() {
+            libc::sigaddset(set.as_mut_ptr(), signal);
         }
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), ptr::null_mut());
     }
 }
 

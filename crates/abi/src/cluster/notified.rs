@@ -3,8 +3,8 @@
 //! shared.
 
 use super::next::Next;
-use super::signals;
 use fathomp_node::start;
+use fathomp_sys::signal_chain;
 use std::ffi::{c_int, c_void};
 
 /// C's `struct sigevent`, as far as it is known here; all of its 64 bytes.
@@ -33,7 +33,7 @@ struct Wanted {
 /// # Safety
 /// `wanted` is a [`Wanted`] that nobody changes.
 unsafe extern "C" fn notify(wanted: *mut c_void) {
-    signals::unblock_ours();
+    signal_chain::unblock_faults();
     // SAFETY: promised by our caller.
     let Wanted { function, value } = unsafe { &*wanted.cast::<Wanted>() };
     // SAFETY: the program's function, and what it is to be called with.

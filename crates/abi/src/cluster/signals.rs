@@ -68,18 +68,6 @@ pub unsafe extern "C" fn fathomp_signal(signal: c_int, handler: usize) -> usize 
 /// Signals that a node's own work raises.
 const OURS: [c_int; 3] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGTRAP];
 
-/// Lets our signals reach the calling thread, which the C library has started.
-pub(super) fn unblock_ours() {
-    // SAFETY: a set of signals may be zero.
-    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
-    for signal in OURS {
-        // SAFETY: a valid set and a valid signal.
-        unsafe { libc::sigaddset(&raw mut set, signal) };
-    }
-    // SAFETY: a valid set; the calling thread's mask alone changes.
-    unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut()) };
-}
-
 /// C's `int sigprocmask(int, const sigset_t *, sigset_t *)`.
 type SetMask = unsafe extern "C" fn(c_int, *const libc::sigset_t, *mut libc::sigset_t) -> c_int;
 

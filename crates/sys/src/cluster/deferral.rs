@@ -162,6 +162,8 @@ extern "C" fn relay(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
         let default = unsafe { std::mem::zeroed() };
         let _ = signal_chain::raw_sigaction(signal, &raw const default, &mut MaybeUninit::uninit());
     }
+    // Whatever was blocked when it came is so again when this returns.
+    signal_chain::unblock_faults();
     signal_chain::call(action, signal, info, context);
 }
 
