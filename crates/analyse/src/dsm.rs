@@ -1,11 +1,15 @@
 //! What sharing memory between nodes cost: the recorder's counts, added up.
 
 use crate::ledger::{Ledger, Part, Team};
+use crate::phases::PhaseShare;
 use fathomp_base::{Clock, Ticks};
 use fathomp_trace::dsm::{DsmCount, DsmCounts};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
+
+/// How many things are counted.
+const FIELDS: usize = DsmCount::COUNT;
 
 /// Counts and times of sharing memory between nodes.
 ///
@@ -80,6 +84,43 @@ impl Dsm {
         }
     }
 
+    /// These without `part` of them.
+    #[must_use]
+    pub fn less(&self, part: &Self) -> Self {
+        let mut rest = *self;
+        for (rest, part) in rest.fields_mut().into_iter().zip(part.fields()) {
+            *rest = rest.saturating_sub(part);
+        }
+        rest
+    }
+
+    fn fields(mut self) -> [u64; FIELDS] {
+        self.fields_mut().map(|field| *field)
+    }
+
+    fn fields_mut(&mut self) -> [&mut u64; FIELDS] {
+        [
+            &mut self.write_faults_local,
+            &mut self.write_faults_remote,
+            &mut self.fetch_faults,
+            &mut self.fetch_faults_locked,
+            &mut self.pages_fetched,
+            &mut self.diffs_made,
+            &mut self.diffs_sent,
+            &mut self.invalidations,
+            &mut self.locks,
+            &mut self.flushes,
+            &mut self.barriers,
+            &mut self.diffs_applied,
+            &mut self.pages_served,
+            &mut self.bytes_sent,
+            &mut self.fault_ns,
+            &mut self.lock_ns,
+            &mut self.flush_ns,
+            &mut self.barrier_ns,
+        ]
+    }
+
     /// Faults of all kinds.
     #[must_use]
     pub fn faults(&self) -> u64 {
@@ -99,27 +140,7 @@ impl Dsm {
 
 impl AddAssign<&Self> for Dsm {
     fn add_assign(&mut self, more: &Self) {
-        let pairs = [
-            (&mut self.write_faults_local, more.write_faults_local),
-            (&mut self.write_faults_remote, more.write_faults_remote),
-            (&mut self.fetch_faults, more.fetch_faults),
-            (&mut self.fetch_faults_locked, more.fetch_faults_locked),
-            (&mut self.pages_fetched, more.pages_fetched),
-            (&mut self.diffs_made, more.diffs_made),
-            (&mut self.diffs_sent, more.diffs_sent),
-            (&mut self.invalidations, more.invalidations),
-            (&mut self.locks, more.locks),
-            (&mut self.flushes, more.flushes),
-            (&mut self.barriers, more.barriers),
-            (&mut self.diffs_applied, more.diffs_applied),
-            (&mut self.pages_served, more.pages_served),
-            (&mut self.bytes_sent, more.bytes_sent),
-            (&mut self.fault_ns, more.fault_ns),
-            (&mut self.lock_ns, more.lock_ns),
-            (&mut self.flush_ns, more.flush_ns),
-            (&mut self.barrier_ns, more.barrier_ns),
-        ];
-        for (sum, more) in pairs {
+        for (sum, more) in self.fields_mut().into_iter().zip(more.fields()) {
             *sum = sum.saturating_add(more);
         }
     }
@@ -137,6 +158,10 @@ pub struct RegionDsm {
     pub critical: Dsm,
     /// Sum over the threads of each node, by node.
     pub nodes: BTreeMap<u16, Dsm>,
+    /// From barrier to barrier, in the order of time: each of the region's threads. Only of
+    /// executions that were recorded one by one, with all details.
+    #[serde(skip)]
+    pub phases: Vec<Vec<PhaseShare>>,
 }
 
 /// Events on the critical path, and what each weighs: what it costs on the one

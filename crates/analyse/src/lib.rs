@@ -22,6 +22,7 @@ mod dsm;
 mod efficiency;
 mod facts;
 mod ledger;
+mod phases;
 mod pieces;
 mod problems;
 mod regions;
@@ -44,6 +45,7 @@ pub use fathomp_trace::{
     record::LoopKind,
     state::State,
 };
+pub use phases::PhaseShare;
 pub use sites::site_names;
 pub use timeline::TimelineBudget;
 pub use times::Times;

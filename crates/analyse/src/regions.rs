@@ -7,6 +7,7 @@ use crate::facts::{
     Confidence, Counts, Efficiency, Region, Spread, ThreadRow, ThreadShare, Unevenness,
 };
 use crate::ledger::{Ledger, Part, Team};
+use crate::phases;
 use crate::pieces;
 use crate::sites::Sites;
 use crate::times::Times;
@@ -41,6 +42,8 @@ struct Sum {
     total_ns: f64,
     /// Along the critical path.
     dsm: Dsm,
+    /// From barrier to barrier, by process and thread.
+    phases: Vec<phases::Shares>,
 }
 
 /// What [`Unevenness`] is made of.
@@ -131,6 +134,9 @@ pub(crate) fn add_up(
         add_gaps(&mut sums, ledger, process);
         for (region, counts) in dsm::critical(ledger) {
             sums.entry(region).or_default().dsm += &Dsm::new(&counts, clock);
+        }
+        for (region, phases) in phases::find(ledger, process, sites) {
+            sums.entry(region).or_default().phases.extend(phases);
         }
         threads.extend(add_threads(
             &mut sums,
@@ -427,6 +433,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
     let mut counts = Counts::default();
     let mut shared: Option<RegionDsm> = None;
     let mut threads = Vec::with_capacity(sum.threads.len());
+    let phases = phases::of_threads(&sum.phases, sum.threads.keys());
     let (mut loops, mut chunks, mut iterations) = (0_u64, 0_u64, 0_u64);
     let (mut tasks_created, mut tasks_run) = (0_u64, 0_u64);
     for ((process, index), thread) in sum.threads {
@@ -464,6 +471,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
     }
     if let Some(shared) = &mut shared {
         shared.critical = sum.dsm;
+        shared.phases = phases;
     }
     let wall = spread.sum_ns;
     let efficiency = if entry == 0 {

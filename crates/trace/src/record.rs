@@ -16,6 +16,45 @@ pub enum Record {
     Loop(LoopShare),
     /// Operating-system and hardware counters were read.
     Counters(CounterReading),
+    /// The thread left a barrier of the nodes.
+    Phase(Phase),
+}
+
+impl Record {
+    /// From when to when.
+    #[must_use]
+    pub fn span(&self) -> (Ticks, Ticks) {
+        match self {
+            Self::Instance(one) => (one.begin, one.end),
+            Self::Interval(one) => (one.begin, one.end),
+            Self::Loop(one) => (one.begin, one.end),
+            Self::Counters(one) => (one.since, one.at),
+            Self::Phase(one) => (one.begin, one.end),
+        }
+    }
+
+    /// Where in the code.
+    #[must_use]
+    pub fn site(&self) -> SiteId {
+        match self {
+            Self::Instance(one) => one.site,
+            Self::Interval(one) => one.site,
+            Self::Loop(one) => one.site,
+            Self::Counters(one) => one.site,
+            Self::Phase(one) => one.site,
+        }
+    }
+
+    /// The same, to be numbered anew.
+    pub(crate) fn site_mut(&mut self) -> &mut SiteId {
+        match self {
+            Self::Instance(one) => &mut one.site,
+            Self::Interval(one) => &mut one.site,
+            Self::Loop(one) => &mut one.site,
+            Self::Counters(one) => &mut one.site,
+            Self::Phase(one) => &mut one.site,
+        }
+    }
 }
 
 /// A thread's part in one execution of a parallel region, or, where
@@ -125,6 +164,22 @@ pub struct LoopShare {
     pub begin: Ticks,
     /// When it had no more iterations to run.
     pub end: Ticks,
+}
+
+/// What sharing memory between nodes cost a thread from one barrier of the nodes, or the begin
+/// of the region, to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// The region it was in.
+    pub site: SiteId,
+    /// Which execution of it.
+    pub instance: InstanceId,
+    /// When the thread left the barrier before, or began the region.
+    pub begin: Ticks,
+    /// When it left this barrier.
+    pub end: Ticks,
+    /// What happened meanwhile, this barrier included.
+    pub dsm: DsmCounts,
 }
 
 /// Counters of one thread since its previous reading.

@@ -6,7 +6,9 @@
 //! words at the end of a record that it does not know.
 
 use crate::dsm::{DsmCount, DsmCounts};
-use crate::record::{CounterReading, Counters, Instance, Interval, LoopKind, LoopShare, Record};
+use crate::record::{
+    CounterReading, Counters, Instance, Interval, LoopKind, LoopShare, Phase, Record,
+};
 use crate::state::{PerState, State};
 use fathomp_base::{InstanceId, SiteId, ThreadId, Ticks};
 
@@ -16,6 +18,7 @@ const LOOP: u64 = 3;
 const COUNTERS: u64 = 4;
 const THREAD_BEGIN: u64 = 5;
 const THREAD_END: u64 = 6;
+const PHASE: u64 = 7;
 
 /// Words of an interval.
 pub(crate) const INTERVAL_WORDS: usize = 3;
@@ -23,6 +26,8 @@ pub(crate) const INTERVAL_WORDS: usize = 3;
 pub(crate) const LOOP_WORDS: usize = 7;
 /// Most words of a counter reading.
 pub(crate) const COUNTERS_WORDS: usize = 3 + 7;
+/// Most words of a phase.
+pub(crate) const PHASE_WORDS: usize = 5 + DsmCount::COUNT;
 /// Words of the mark that a thread begins.
 pub(crate) const THREAD_BEGIN_WORDS: usize = 3;
 /// Words of the mark that a thread ends.
@@ -271,6 +276,21 @@ pub(crate) fn write_counters(sink: &mut impl Sink, reading: &CounterReading) {
         .for_each(|value| sink.put(value));
 }
 
+/// Writes a phase; counts of zero take no space.
+pub(crate) fn write_phase(sink: &mut impl Sink, phase: &Phase) {
+    let mask = phase.dsm.mask();
+    let length = 5 + u64::from(mask.count_ones());
+    sink.put(PHASE | length << 8 | u64::from(phase.site.0) << 32);
+    sink.put(phase.instance.0);
+    sink.put(phase.begin.0);
+    sink.put(phase.end.since(phase.begin).0);
+    sink.put(mask);
+    let counts = phase.dsm.0.into_iter();
+    counts
+        .filter(|count| *count != 0)
+        .for_each(|count| sink.put(count));
+}
+
 /// Marks that a thread begins to use a ring.
 pub(crate) fn write_thread_begin(sink: &mut impl Sink, thread: ThreadId, os_id: u32, at: Ticks) {
     let words = THREAD_BEGIN_WORDS as u64;
@@ -294,6 +314,7 @@ pub(crate) fn write_record(sink: &mut impl Sink, record: &Record) {
         Record::Interval(interval) => write_interval(sink, interval),
         Record::Loop(share) => write_loop(sink, share),
         Record::Counters(reading) => write_counters(sink, reading),
+        Record::Phase(phase) => write_phase(sink, phase),
     }
 }
 
@@ -316,6 +337,7 @@ pub(crate) fn read(words: &[u64]) -> Result<(Entry, usize), Malformed> {
         INTERVAL => Entry::Record(Record::Interval(body.interval()?)),
         LOOP => Entry::Record(Record::Loop(body.share()?)),
         COUNTERS => Entry::Record(Record::Counters(body.counters()?)),
+        PHASE => Entry::Record(Record::Phase(body.phase()?)),
         THREAD_BEGIN => Entry::ThreadBegin {
             thread: ThreadId(high(first)),
             os_id: low(body.at(0)?),
@@ -417,6 +439,18 @@ impl Body<'_> {
             chunk: self.at(3)?,
             iterations: self.at(4)?,
             chunks: self.at(5)?,
+        })
+    }
+
+    fn phase(&self) -> Result<Phase, Malformed> {
+        let begin = self.at(1)?;
+        let mut words = self.rest.iter().skip(4).copied();
+        Ok(Phase {
+            site: SiteId(high(self.first)),
+            instance: InstanceId(self.at(0)?),
+            begin: Ticks(begin),
+            end: Ticks(begin.saturating_add(self.at(2)?)),
+            dsm: dsm_counts(self.at(3)?, || words.next().ok_or(Malformed))?,
         })
     }
 

@@ -4,9 +4,10 @@ mod common;
 
 use common::{Place, ago, execute, executions, region, total};
 use fathomp_base::{InstanceId, SiteId, Ticks};
+use fathomp_trace::dsm::{DsmCount, DsmCounts};
 use fathomp_trace::model::SiteKind;
 use fathomp_trace::now;
-use fathomp_trace::record::{LoopKind, LoopShare, Record};
+use fathomp_trace::record::{LoopKind, LoopShare, Phase, Record};
 use fathomp_trace::recorder::{Recorder, Settings, Start};
 use fathomp_trace::state::State;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -100,6 +101,64 @@ fn everything_said_is_read_back() {
         .filter(|record| matches!(record, Record::Interval(interval) if interval.site == site));
     assert_eq!(waits.count(), 2);
     assert!(thread.records.contains(&Record::Loop(share)));
+}
+
+#[test]
+fn what_sharing_costs_is_told_from_barrier_to_barrier() {
+    let place = Place::new();
+    let recorder = Recorder::open(place.settings(), "test").unwrap();
+    let site = region(recorder, 0);
+    let thread = recorder.attach().unwrap();
+    let counted = |count: DsmCount, number: u64| {
+        let mut counts = DsmCounts::default();
+        counts[count] = number;
+        thread.dsm(&counts, now());
+    };
+    // Waiting for work is in no region's phases.
+    counted(DsmCount::Barriers, 1);
+    for _ in 0..2 {
+        thread.begin(&Start {
+            site,
+            instance: recorder.next_instance(),
+            team_size: 1,
+            level: 1,
+            fork: now(),
+            ..Start::default()
+        });
+        counted(DsmCount::FetchFaults, 2);
+        counted(DsmCount::FetchFaults, 3);
+        counted(DsmCount::Barriers, 1);
+        counted(DsmCount::Barriers, 1);
+        counted(DsmCount::Locks, 1);
+        thread.end();
+        counted(DsmCount::Barriers, 1);
+    }
+    recorder.detach(thread);
+    recorder.finish();
+    assert_eq!(place.drain().problems, Vec::<String>::new());
+    let recording = place.read();
+    let whole = executions(&recording, site);
+    let records = recording.processes[0].threads[0].records.iter();
+    let phases: Vec<Phase> = records
+        .filter_map(|record| match record {
+            Record::Phase(phase) => Some(*phase),
+            _ => None,
+        })
+        .collect();
+    let fetches: Vec<u64> = phases
+        .iter()
+        .map(|phase| phase.dsm[DsmCount::FetchFaults])
+        .collect();
+    assert_eq!(fetches, [5, 0, 5, 0]);
+    for (pair, whole) in phases.chunks(2).zip(&whole) {
+        assert!(pair.iter().all(|phase| phase.instance == whole.instance));
+        assert!(pair.iter().all(|phase| phase.dsm[DsmCount::Barriers] == 1));
+        assert!(pair.iter().all(|phase| phase.dsm[DsmCount::Locks] == 0));
+        assert_eq!((pair[0].begin, pair[0].end), (whole.begin, pair[1].begin));
+        assert!(pair[1].end <= whole.end);
+        assert_eq!(whole.dsm_counts()[DsmCount::FetchFaults], 5);
+        assert_eq!(whole.dsm_counts()[DsmCount::Locks], 1);
+    }
 }
 
 #[test]

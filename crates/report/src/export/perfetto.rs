@@ -199,18 +199,9 @@ impl Choice {
 
 /// Bits of a record's length in nanoseconds.
 fn octave(record: &Record, clock: &Clock) -> usize {
-    let (begin, end) = span(record);
+    let (begin, end) = record.span();
     let length_ns = clock.span(end.since(begin)).0;
     (u64::BITS - length_ns.leading_zeros()) as usize
-}
-
-fn span(record: &Record) -> (Ticks, Ticks) {
-    match record {
-        Record::Instance(one) => (one.begin, one.end),
-        Record::Interval(one) => (one.begin, one.end),
-        Record::Loop(one) => (one.begin, one.end),
-        Record::Counters(one) => (one.since, one.at),
-    }
 }
 
 /// Writes events with commas between them.
@@ -317,7 +308,9 @@ fn write_thread<W: Write>(
     // want the outer slice first where both begin together.
     // Readings of counters are long; they must not push out all slices.
     let is_reading = |record: &&Record| matches!(record, Record::Counters(_));
-    let all = || thread.records.iter();
+    // What phases tell is in the sums of their regions.
+    let shown = |record: &&Record| !matches!(record, Record::Phase(_));
+    let all = || thread.records.iter().filter(shown);
     let clock = &track.clock;
     let readings_max = (all().filter(is_reading).count() as u64).min(events.thread_max / 4);
     let mut readings = Choice::new(all().filter(is_reading), clock, readings_max);
@@ -336,7 +329,7 @@ fn write_thread<W: Write>(
             choice.takes(record, clock)
         })
         .collect();
-    let omitted = (thread.records.len() - records.len()) as u64;
+    let omitted = (all().count() - records.len()) as u64;
     events.left.written += records.len() as u64;
     events.left.omitted += omitted;
     if omitted > 0 {
@@ -344,7 +337,7 @@ fn write_thread<W: Write>(
         events.left.shorter_than_ns = events.left.shorter_than_ns.max(shorter);
     }
     records.sort_by_key(|record| {
-        let (begin, end) = span(record);
+        let (begin, end) = record.span();
         (begin, Reverse(end))
     });
     let mut counted_to = None;
@@ -359,6 +352,7 @@ fn write_thread<W: Write>(
                 }
                 counted_to = Some(one.at);
             }
+            Record::Phase(_) => {}
         }
     }
     if let Some(at) = counted_to {

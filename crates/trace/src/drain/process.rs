@@ -327,17 +327,14 @@ impl Stream {
                     self.sums.keep_reading(thread, joined);
                 }
             }
-            Record::Interval(interval)
-                if room && budget.take_detail(length(interval.begin, interval.end), bytes) =>
-            {
-                out.extend(raw);
+            Record::Interval(_) | Record::Loop(_) | Record::Phase(_) => {
+                let (begin, end) = record.span();
+                if room && budget.take_detail(length(begin, end), bytes) {
+                    out.extend(raw);
+                } else {
+                    self.counts.details_left_out += 1;
+                }
             }
-            Record::Loop(share)
-                if room && budget.take_detail(length(share.begin, share.end), bytes) =>
-            {
-                out.extend(raw);
-            }
-            Record::Interval(_) | Record::Loop(_) => self.counts.details_left_out += 1,
         }
     }
 

@@ -38,12 +38,7 @@ pub(super) fn check(parsed: Parsed, problems: &mut Vec<String>) -> Process {
     let mut findings = Findings::default();
     for thread in &mut process.threads {
         thread.records.retain_mut(|record| {
-            let (begin, end) = match record {
-                Record::Instance(instance) => (instance.begin, instance.end),
-                Record::Interval(interval) => (interval.begin, interval.end),
-                Record::Loop(share) => (share.begin, share.end),
-                Record::Counters(reading) => (reading.since, reading.at),
-            };
+            let (begin, end) = record.span();
             let dated = begin >= process.begin && begin <= end && end <= limit;
             if !dated {
                 findings.misdated += 1;

@@ -2,7 +2,6 @@
 //! worked on the same regions.
 
 use crate::model::{Process, Site};
-use crate::record::Record;
 use fathomp_base::{SiteId, ThreadId};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -76,12 +75,7 @@ fn add(to: &mut Process, known: &mut HashMap<Key, u32>, node: Process) {
     for mut thread in node.threads {
         thread.id = ThreadId(first.saturating_add(thread.id.0));
         for record in &mut thread.records {
-            match record {
-                Record::Instance(instance) => renumber(&mut instance.site),
-                Record::Interval(interval) => renumber(&mut interval.site),
-                Record::Loop(share) => renumber(&mut share.site),
-                Record::Counters(reading) => renumber(&mut reading.site),
-            }
+            renumber(record.site_mut());
         }
         to.threads.push(thread);
     }
@@ -98,7 +92,7 @@ fn add(to: &mut Process, known: &mut HashMap<Key, u32>, node: Process) {
 mod tests {
     use super::*;
     use crate::model::{SiteKind, Thread};
-    use crate::record::Instance;
+    use crate::record::{Instance, Record};
     use fathomp_base::{Clock, NodeId, Ticks};
 
     fn site(id: u32, call: u64) -> Site {

@@ -185,12 +185,7 @@ impl Parser {
             rest = &rest[length..];
             match entry {
                 Entry::Record(record) => {
-                    let site = match &record {
-                        Record::Instance(instance) => instance.site,
-                        Record::Interval(interval) => interval.site,
-                        Record::Loop(share) => share.site,
-                        Record::Counters(reading) => reading.site,
-                    };
+                    let site = record.site();
                     if site.0 as usize >= SITES_MAX {
                         self.trouble.malformed += 1;
                         continue;

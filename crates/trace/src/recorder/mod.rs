@@ -7,6 +7,7 @@
 
 mod carry;
 mod cells;
+mod phases;
 mod sampler;
 mod sites;
 mod thread;

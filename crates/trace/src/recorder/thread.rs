@@ -3,6 +3,7 @@
 use super::Recorder;
 use super::carry;
 use super::cells::{Apart, Own};
+use super::phases::OpenPhase;
 use super::sampler::Sampler;
 use crate::dsm::{DsmCount, DsmCounts};
 use crate::layout::{frame, slot};
@@ -76,6 +77,7 @@ struct Private {
     sample_every: AtomicU64,
     /// Time of the last reading, in ticks.
     sampled: AtomicU64,
+    phase: OpenPhase,
     /// Never held while something is recorded.
     sampler: Mutex<Sampler>,
 }
@@ -120,6 +122,7 @@ impl ThreadRecorder {
             self.slot[cleared].write(0);
         }
         self.open_frame(0, &Start::default(), at);
+        self.own.phase.reset();
         let mut record = self.ring.append();
         wire::write_thread_begin(&mut record, thread, os_id, at);
         record.commit();
@@ -290,6 +293,14 @@ impl ThreadRecorder {
             ];
             let number = number.iter().map(|count| counts[*count]).sum::<u64>();
             self.accumulate(frame, State::Communication, faults, number.max(1));
+        }
+        self.own.phase.add(counts);
+        if counts[DsmCount::Barriers] != 0 {
+            if let Some(phase) = self.own.phase.end(frame, at) {
+                self.detail(wire::PHASE_WORDS, |record| {
+                    wire::write_phase(record, &phase);
+                });
+            }
         }
     }
 

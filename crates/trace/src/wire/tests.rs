@@ -78,7 +78,16 @@ fn other() -> impl Strategy<Value = Record> {
                     ..Counters::default()
                 },
             });
-            prop_oneof![Just(interval), Just(share), Just(reading)]
+            let mut dsm = DsmCounts::default();
+            dsm.0[number as usize % DsmCount::COUNT] = number;
+            let phase = Record::Phase(Phase {
+                site,
+                instance: InstanceId(number),
+                begin: Ticks(begin),
+                end,
+                dsm,
+            });
+            prop_oneof![Just(interval), Just(share), Just(reading), Just(phase)]
         },
     )
 }
