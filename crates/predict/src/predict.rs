@@ -66,7 +66,7 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
     });
     let serial = serial_prediction(&forecast, &runs, &at, options);
     let regions = region_predictions(&forecast, &runs, &at, limit, options);
-    let medians: Vec<(u32, f64)> = groups.iter().map(|g| (g.threads, g.median())).collect();
+    let typical: Vec<(u32, f64)> = groups.iter().map(|g| (g.threads, g.typical())).collect();
 
     let mut sentences = Vec::new();
     if let Some(last) = points.last() {
@@ -97,7 +97,7 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
         best_threads: best,
         serial,
         regions,
-        baselines: baselines::all(&medians, &at),
+        baselines: baselines::all(&typical, &at),
         validation,
         sentences,
         warnings,
@@ -238,7 +238,7 @@ impl<'a> Forecast<'a> {
                         .collect(),
                     measured_ns: self
                         .comparable(threads)
-                        .then(|| runs.median(threads))
+                        .then(|| runs.typical(threads))
                         .flatten(),
                     extrapolated: threads > self.largest,
                     oversubscribed: threads > self.cores,
@@ -298,7 +298,7 @@ fn serial_prediction(
     let measured: Vec<(u32, f64)> = runs
         .groups
         .iter()
-        .map(|group| (group.threads, group.middle().serial))
+        .map(|group| (group.threads, group.typical_run().serial))
         .collect();
     let mut points = forecast.points(at, runs, &part);
     for point in &mut points {
@@ -418,7 +418,7 @@ fn validate(
     let forecast = Forecast::new(runs, rest, setting, options);
     let points = forecast.points(&[last.threads], runs, &|terms| terms.program(options.terms));
     let point = points.first()?;
-    let measured = last.median();
+    let measured = last.typical();
     Some(Validation {
         from: rest.iter().map(|group| group.threads).collect(),
         threads: last.threads,
@@ -447,15 +447,18 @@ fn validation_sentence(validation: &Validation) -> String {
 
 fn measured(runs: &Runs<'_>, forecast: &Forecast<'_>) -> Vec<Measured> {
     let one = match runs.groups.first() {
-        Some(group) if group.threads == 1 => group.median(),
+        Some(group) if group.threads == 1 => group.typical(),
         _ => forecast.central_at(1).program(forecast.terms).iter().sum(),
     };
-    let base = runs.groups.first().map(|group| group.middle().analysis);
+    let base = runs
+        .groups
+        .first()
+        .map(|group| group.typical_run().analysis);
     runs.groups
         .iter()
         .map(|group| {
-            let analysis = group.middle().analysis;
-            let median = group.median();
+            let analysis = group.typical_run().analysis;
+            let typical = group.typical();
             let against = |value: &dyn Fn(&Analysis) -> Option<f64>| {
                 let (first, this) = (value(base?)?, value(analysis)?);
                 (first > 0.0 && this > 0.0).then_some(first / this)
@@ -468,9 +471,9 @@ fn measured(runs: &Runs<'_>, forecast: &Forecast<'_>) -> Vec<Measured> {
             Measured {
                 threads: group.threads,
                 runs_ns: group.runs.iter().map(|run| run.wall as u64).collect(),
-                median_ns: median,
-                speedup: ratio(one, median),
-                efficiency: ratio(one, median) / f64::from(group.threads.max(1)),
+                median_ns: typical,
+                speedup: ratio(one, typical),
+                efficiency: ratio(one, typical) / f64::from(group.threads.max(1)),
                 pop: analysis.efficiency,
                 computation_scalability: computation,
                 global_efficiency: analysis.efficiency.parallel * computation,

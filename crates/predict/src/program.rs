@@ -144,7 +144,7 @@ struct Sample {
 
 impl Sample {
     fn middle(group: &Group<'_>) -> Self {
-        let run = group.middle();
+        let run = group.typical_run();
         Self {
             threads: f64::from(group.threads),
             wall: run.wall,

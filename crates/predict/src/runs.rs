@@ -74,15 +74,28 @@ pub(crate) struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// The run in the middle (the faster of two).
-    pub(crate) fn middle(&self) -> &Run<'_> {
-        &self.runs[(self.runs.len() - 1) / 2]
+    /// Whether all runs are of emulated time. There only what the program computes is measured
+    /// here; all else has a price. Whoever else uses this machine, or the other half of a
+    /// processor, can only make that longer, so that the quickest run says it best.
+    fn emulated(&self) -> bool {
+        let mut runs = self.runs.iter();
+        runs.all(|run| run.analysis.program.emulated_time)
     }
 
-    /// Median wall time.
-    pub(crate) fn median(&self) -> f64 {
+    /// The run that stands for all: the one in the middle (the faster of two), of emulated
+    /// time the quickest.
+    pub(crate) fn typical_run(&self) -> &Run<'_> {
+        match self.emulated() {
+            true => &self.runs[0],
+            false => &self.runs[(self.runs.len() - 1) / 2],
+        }
+    }
+
+    /// The wall time that stands for all: the median, of emulated time the least.
+    pub(crate) fn typical(&self) -> f64 {
         let mut walls: Vec<f64> = self.runs.iter().map(|run| run.wall).collect();
-        crate::numeric::quantile(&mut walls, 0.5)
+        let quantile = if self.emulated() { 0.0 } else { 0.5 };
+        crate::numeric::quantile(&mut walls, quantile)
     }
 }
 
@@ -182,10 +195,12 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Median wall time with so many threads, if that was measured.
-    pub(crate) fn median(&self, threads: u32) -> Option<f64> {
+    /// [Typical](Group::typical) wall time with so many threads, if that was measured.
+    pub(crate) fn typical(&self, threads: u32) -> Option<f64> {
         let mut groups = self.groups.iter();
-        groups.find(|one| one.threads == threads).map(Group::median)
+        groups
+            .find(|one| one.threads == threads)
+            .map(Group::typical)
     }
 
     /// Keys of all regions.

@@ -78,7 +78,7 @@ pub struct Row {
     /// Part of the processors' time that the program itself took, with all its threads
     /// and those that serve other nodes; none if that was not recorded.
     pub processors_used: Option<f64>,
-    /// Median time with one thread over the median with so many.
+    /// Median time with one thread over the median with so many; of emulated time the least.
     pub speedup_observed: f64,
     /// In the order of [`Predictor`]; those who cannot say are left out.
     pub predictions: Vec<Cell>,
@@ -188,7 +188,7 @@ pub fn validate(
     let mut precisions = Vec::new();
     for (name, analyses) in &programs {
         let runs = Runs::new(analyses)?;
-        let alone_ns = runs.median(1).ok_or_else(|| ValidateError::Alone {
+        let alone_ns = runs.typical(1).ok_or_else(|| ValidateError::Alone {
             program: (*name).to_owned(),
         })?;
         let mut published = match priced {
@@ -199,8 +199,8 @@ pub fn validate(
         let processors = Some(runs.processors()).filter(|known| *known > 0);
         for group in runs.groups.iter().filter(|group| group.threads > 1) {
             let threads = group.threads;
-            let observed = alone_ns / group.median();
-            let emulated_time = group.middle().analysis.program.emulated_time;
+            let observed = alone_ns / group.typical();
+            let emulated_time = group.typical_run().analysis.program.emulated_time;
             let mut predictions = vec![cell(Predictor::Ideal, threads.into(), observed)];
             predictions.extend(fitted(analyses, threads, alone_ns, observed, options)?);
             let counts = published.remove(&threads);
@@ -220,7 +220,7 @@ pub fn validate(
                 oversubscribed: !emulated_time && processors.is_some_and(|most| threads > most),
                 emulated_time,
                 processors_used: processors
-                    .and_then(|all| processors_used(group.middle().analysis, all)),
+                    .and_then(|all| processors_used(group.typical_run().analysis, all)),
                 speedup_observed: observed,
                 predictions,
                 nodes,
@@ -370,7 +370,7 @@ fn published(
     let middle: Vec<&Analysis> = runs
         .groups
         .iter()
-        .map(|one| one.middle().analysis)
+        .map(|one| one.typical_run().analysis)
         .collect();
     let counted = match Counted::from_analyses(&middle, Some(alone_ns)) {
         Err(RecordingsError::NoCounts) => return Ok(BTreeMap::new()),
@@ -383,7 +383,7 @@ fn published(
         runs_counted.extend(program.runs);
     }
     for run in &mut runs_counted {
-        let observed_ns = runs.median(run.threads);
+        let observed_ns = runs.typical(run.threads);
         run.speedup_observed = observed_ns.map(|observed_ns| alone_ns / observed_ns);
     }
     let mut cells = BTreeMap::new();

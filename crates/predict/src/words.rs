@@ -90,7 +90,7 @@ pub(crate) fn region(
 pub(crate) fn measured(fewest: &Group<'_>, most: &Group<'_>) -> String {
     let first = format!(
         "Measured: {} with {}",
-        duration(fewest.median()),
+        duration(fewest.typical()),
         threads(fewest.threads)
     );
     if most.threads <= fewest.threads {
@@ -98,9 +98,9 @@ pub(crate) fn measured(fewest: &Group<'_>, most: &Group<'_>) -> String {
     }
     format!(
         "{first} and {} with {}, {} times as fast.",
-        duration(most.median()),
+        duration(most.typical()),
         most.threads,
-        digits(fewest.median() / most.median().max(1.0))
+        digits(fewest.typical() / most.typical().max(1.0))
     )
 }
 

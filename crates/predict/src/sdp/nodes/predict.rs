@@ -67,7 +67,7 @@ pub struct NodesProgram {
 pub struct NodesPoint {
     /// Threads, one on each node.
     pub threads: u32,
-    /// Median time with one thread.
+    /// Median time with one thread; of emulated time the least.
     pub sequential_ns: f64,
     /// Predicted time.
     pub time_ns: f64,
@@ -176,14 +176,14 @@ fn points(
     let alone = first.ok_or_else(|| RecordingsError::Sequential {
         program: program.to_owned(),
     })?;
-    let sequential_ns = alone.median();
+    let sequential_ns = alone.typical();
     let precision = Precision {
         work: alone.noise,
         measured: !prices.derived,
         seen: None,
     };
     let beside = Beside {
-        alone: alone.middle().analysis,
+        alone: alone.typical_run().analysis,
         others: &[],
         processors: None,
         cluster: question.cluster,
@@ -192,7 +192,7 @@ fn points(
     };
     let mut points = Vec::new();
     for group in &runs.groups {
-        let Some(mut regions) = nodes(group.middle().analysis, &beside) else {
+        let Some(mut regions) = nodes(group.typical_run().analysis, &beside) else {
             continue;
         };
         for region in &mut regions {
