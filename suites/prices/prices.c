@@ -20,7 +20,7 @@
 
 #define ALL_BYTES 0x0101010101010101 /* added to a word, it changes every byte */
 #define ROUNDS_MIN 3
-#define SAMPLES_MAX 10 /* a thread's kinds of samples */
+#define SAMPLES_MAX 12 /* a thread's kinds of samples */
 #define WRONG_USAGE 2
 
 static volatile uint64_t *shared;
@@ -207,7 +207,20 @@ static long writes(void)
     return wrong;
 }
 
-enum { REGION, BARRIER, LOCK, FLUSH, UPDATE, LONE_UPDATE, EXCHANGE, CROWD_FETCH, CROWD_DIFF, NOTICE };
+enum {
+    REGION,
+    BARRIER,
+    LOCK,
+    FLUSH,
+    UPDATE,
+    LONE_UPDATE,
+    EXCHANGE,
+    CROWD_FETCH,
+    FIRST_DIFF,
+    CROWD_DIFF,
+    CROWD_HALF,
+    NOTICE
+};
 
 static double time_regions(long reps)
 {
@@ -279,16 +292,34 @@ static size_t words_apart(long pages)
     return 2 * (size_t)pages * PAGE_WORDS;
 }
 
+/* All threads but the first change so many words of each of so many pages in a row, of their
+ * own part, whose home is node 0: how much longer two barriers take. */
+static double time_diffs(volatile uint64_t *pages, size_t part, long count, size_t changed,
+                         uint64_t value, long *wrong)
+{
+    int me = omp_get_thread_num(), team = omp_get_num_threads();
+    size_t size = (size_t)count * PAGE_WORDS;
+    for (size_t at = 0; me > 0 && at < size; at += PAGE_WORDS)
+        write_half(pages + part * (size_t)(me - 1) + at, changed, value);
+    double full = time_meeting();
+    double longer = full - time_meeting();
+    for (int other = 1; me == 0 && other < team; other++)
+        for (size_t at = 0; at < size; at += PAGE_WORDS)
+            *wrong += pages[part * (size_t)(other - 1) + at] != value;
+#pragma omp barrier
+    return longer;
+}
+
 /* Thread 0 changes pages of its own node of which another thread each has a copy; a
  * barrier tells them so. Then all others, at once, read their pages again, and change a
- * word of each. */
+ * word of one of them, a word of each, and half of each. */
 static void time_crowd(volatile uint64_t *pages, long reps, uint64_t value, const struct own *own,
                        long round, long *wrong)
 {
     int me = omp_get_thread_num(), team = omp_get_num_threads();
-    size_t size = words_apart(reps), others = size * (size_t)(team - 1);
+    size_t size = words_apart(reps);
     if (me == 0)
-        write_apart(pages, others, value);
+        write_apart(pages, size * (size_t)(team - 1), value);
     double full = time_meeting();
     own->kind[NOTICE][round] = (full - time_meeting()) / (double)(reps * (team - 1));
     if (me > 0) {
@@ -296,13 +327,15 @@ static void time_crowd(volatile uint64_t *pages, long reps, uint64_t value, cons
         double fetch = time_read_apart(mine, size, value, wrong);
         fetch -= time_read_apart(mine, size, value, wrong);
         own->kind[CROWD_FETCH][round] = fetch / (double)reps;
-        write_apart(mine, size, value + ALL_BYTES);
     }
-    full = time_meeting();
-    own->kind[CROWD_DIFF][round] = (full - time_meeting()) / (double)reps;
-    if (me == 0)
-        time_read_apart(pages, others, value + ALL_BYTES, wrong);
-#pragma omp barrier
+    double first = time_diffs(pages, size, 1, 1, value + ALL_BYTES, wrong);
+    double words = time_diffs(pages, size, reps, 1, value + 2 * ALL_BYTES, wrong);
+    double halves = time_diffs(pages, size, reps, PAGE_WORDS, value + 3 * ALL_BYTES, wrong);
+    /* Of many, what each further one adds. */
+    double more = reps > 1 ? (double)(reps - 1) : 1;
+    own->kind[FIRST_DIFF][round] = first;
+    own->kind[CROWD_DIFF][round] = (words - first) / more;
+    own->kind[CROWD_HALF][round] = (halves - first) / more;
 }
 
 static long sync(long reps)
@@ -339,11 +372,11 @@ static long sync(long reps)
             own.kind[LONE_UPDATE][round] = time_lone_updates(&lock, sum, reps);
             own.kind[EXCHANGE][round] =
                 time_exchange(slices, ALL_BYTES * (uint64_t)(round + 1), &wrong);
-            time_crowd(crowded, reps, ALL_BYTES * (uint64_t)(2 * round + 1), &own, round, &wrong);
+            time_crowd(crowded, reps, ALL_BYTES * (uint64_t)(4 * round + 1), &own, round, &wrong);
         }
         if (last) {
             done = round - 1;
-            keep(&own, BARRIER, CROWD_DIFF, done);
+            keep(&own, BARRIER, CROWD_HALF, done);
             wrong += *sum != (uint64_t)(round * reps * (omp_get_num_threads() + 1));
         } else if (me == 0) {
             keep(&own, NOTICE, NOTICE, round - 1);
@@ -414,7 +447,9 @@ int main(int argc, char **argv)
         json_array("lone_update_ns", samples[LONE_UPDATE], done);
         json_array("exchange_ns", samples[EXCHANGE], done);
         json_array("crowd_fetch_ns", samples[CROWD_FETCH], done);
+        json_array("first_diff_ns", samples[FIRST_DIFF], done);
         json_array("crowd_diff_ns", samples[CROWD_DIFF], done);
+        json_array("crowd_half_ns", samples[CROWD_HALF], done);
         json_array("notice_ns", samples[NOTICE], done);
     }
     printf("}\n");

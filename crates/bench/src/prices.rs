@@ -76,8 +76,12 @@ pub struct Sync {
     pub exchange_ns: Vec<f64>,
     /// A page fetched from the one node from which all others fetch.
     pub crowd_fetch_ns: Vec<f64>,
-    /// What a barrier takes longer for each diff of a word that all others send there.
+    /// What a barrier takes longer if all others send there a diff of a word.
+    pub first_diff_ns: Vec<f64>,
+    /// What it takes longer for each further one of each.
     pub crowd_diff_ns: Vec<f64>,
+    /// The same if half of each page changed; the first of a word.
+    pub crowd_half_ns: Vec<f64>,
     /// What a barrier takes longer for each page that others are told of.
     pub notice_ns: Vec<f64>,
 }

@@ -61,9 +61,15 @@ pub struct Crowd {
     pub lone_update_us: Priced,
     /// A page fetched while all nodes but its home fetch from there.
     pub fetch_us: Priced,
-    /// What a barrier takes longer for each diff of a word, of each of all nodes but the
-    /// home.
+    /// What a barrier takes longer if all nodes but the home have a diff of a word for it; not
+    /// by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_diff_us: Option<Priced>,
+    /// What it takes longer for each further one, of each of these nodes.
     pub diff_us: Priced,
+    /// The same of diffs of half a page, the first of a word; not by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half_diff_us: Option<Priced>,
     /// What a barrier takes longer for each page that others are told of.
     pub notice_us: Priced,
 }

@@ -1,7 +1,7 @@
 //! What our model of nodes makes of counts and prices, term by term.
 
 use super::{measured, recording};
-use fathomp_analyse::{Analysis, Dsm, State, Times};
+use fathomp_analyse::{Analysis, Dsm, PhaseShare, RegionDsm, State, Times};
 use fathomp_predict::sdp::{
     Beside, Cluster, Crowd, NodesTerm, NodesTime, Priced as Price, Prices, Protocol,
     Synchronisation, nodes,
@@ -169,19 +169,23 @@ fn diffs_cost_what_they_hold_and_wait_for_those_of_others() {
         assert!(off < 1e-6 * expected_us, "{found} {expected_us}");
     };
     close(time[NodesTerm::Diffs], 10_000.0 * per_byte_us);
-    // Two ask one home, each 100 times: the second finds the first's page on the link
-    // for so much of the time, half gone. And all of the other's diffs come in there too, at
+    // Two ask one home, each 100 times in the course of its work: the second finds the first's
+    // page on the link for so much of the time, half gone. And all of the other's diffs come in there too, at
     // the same time. Who fetches answers nobody.
     let page_us = 4160.0 / 103.4;
-    let queued_us = 50.0 * page_us * page_us / prices.fetch_us;
+    let work_us = time[NodesTerm::Work] * 1e-3;
+    let cycle_us = prices.fetch_us + work_us / 100.0;
+    let queued_us = 50.0 * page_us * page_us / cycle_us;
     let diffs_us = 10_000.0 / 103.4;
     close(time[NodesTerm::Contention], queued_us + diffs_us);
-    // Nothing is left of them if the other comes so much later.
+    // Nothing is left of them if the other comes so much later. Of two that ask for pages, the
+    // less often one finds the other there, the more it does in between.
     let mut later = three.clone();
     let dsm = later.regions[1].threads[2].dsm.as_mut().unwrap();
     dsm.write_faults_remote = 100;
     let regions = nodes(&later, &beside).unwrap();
-    close(regions[1].time[NodesTerm::Contention], queued_us);
+    let later_us = queued_us * cycle_us / (cycle_us + prices.remote_write_us);
+    close(regions[1].time[NodesTerm::Contention], later_us);
     // A published price is of a diff, whatever it holds.
     let published = Cluster {
         measured: None,
@@ -259,8 +263,11 @@ fn what_all_want_of_one_node_waits_for_it() {
             update_us: price(500.0),
             lone_update_us: price(90.0),
             fetch_us: price(fetch_us),
+            first_diff_us: None,
             diff_us: price(diff_us),
-            notice_us: price(-0.5 + f64::from(nodes)),
+            half_diff_us: None,
+            // The home does 1 us for each page, and the others 3.5 us for each of their own.
+            notice_us: price(1.0 + 3.5 / f64::from(nodes - 1)),
         }),
         ..measured().measured.unwrap().synchronisation[0]
     };
@@ -294,13 +301,14 @@ fn what_all_want_of_one_node_waits_for_it() {
         let found = time_us(term);
         assert!((found - expected_us).abs() < 1e-6 * expected_us, "{found}");
     };
-    // What was done with a lock held is in the price of handing it on, twenty times.
-    close(NodesTerm::Locks, 20.0 * 500.0);
+    // What was done with a lock held is in the price of handing it on, twenty times. Of the two
+    // that were priced, the page's home did not fetch it.
+    close(NodesTerm::Locks, 20.0 * (2.0 * 500.0 - 130.0));
     close(NodesTerm::Fetches, 100.0 * prices.fetch_us);
     close(NodesTerm::RemoteWrites, 30.0 * prices.remote_write_us);
     // A diff costs something whatever it holds; so does telling of a page.
-    assert!(time_us(NodesTerm::Diffs) > 20.0 * 5.0);
-    close(NodesTerm::Notices, 20.0 * 1.5);
+    close(NodesTerm::Diffs, 20.0 * 5.0);
+    close(NodesTerm::Notices, 20.0 * 3.5);
     // Seven take six times as long as one: a home's processor is what they wait for. Of
     // two, each finds the other there half of the time and more.
     assert!(time_us(NodesTerm::Contention) > 100.0 * 40.0);
@@ -315,4 +323,50 @@ fn what_all_want_of_one_node_waits_for_it() {
     let calm_us = nodes(&three, &beside).unwrap()[1].time[NodesTerm::Contention] * 1e-3;
     let more_us = time_us(NodesTerm::Contention) - calm_us;
     assert!((more_us - 20.0 * 12.0 / 6.0).abs() < 1e-6, "{more_us}");
+}
+
+#[test]
+fn threads_that_are_slowest_by_turns_take_longer_than_any_of_them() {
+    let cluster = measured();
+    let prices = cluster.prices(Protocol::Home, None).unwrap().prices;
+    let mut alone = recording("a", 1, 1);
+    computed(&mut alone, 1, &[40_000_000], &[Dsm::default()]);
+    let mut two = recording("a", 2, 1);
+    two.program.nodes = 2;
+    let dsm = |fetch_faults, barriers| Dsm {
+        fetch_faults,
+        barriers,
+        ..Dsm::default()
+    };
+    computed(&mut two, 1, &[20_000_000; 2], &[dsm(70, 3), dsm(70, 3)]);
+    let time = |two: &Analysis| -> NodesTime {
+        let regions = nodes(two, &beside(&alone, &cluster, &prices)).unwrap();
+        regions[1].time
+    };
+    let close = |found: f64, expected_us: f64| {
+        let off = (found * 1e-3 - expected_us).abs();
+        assert!(off <= 1e-6 * expected_us, "{found} {expected_us}");
+    };
+    let even = time(&two);
+    close(even[NodesTerm::Fetches], 70.0 * prices.fetch_us);
+    close(even[NodesTerm::Work], 20_000.0);
+    close(even[NodesTerm::Imbalance], 0.0);
+    // First one fetches, and computes most, then the other. Of the last barrier nothing is
+    // known but what is left: ten fetches of each, and a third of the time.
+    let part = |own_ns, fetch_faults| PhaseShare {
+        own_ns,
+        dsm: dsm(fetch_faults, 1),
+    };
+    two.regions[1].dsm = Some(RegionDsm {
+        phases: vec![
+            vec![part(9_000, 60), part(1_000, 0)],
+            vec![part(1_000, 0), part(9_000, 60)],
+        ],
+        ..RegionDsm::default()
+    });
+    let by_turns = time(&two);
+    close(by_turns[NodesTerm::Fetches], 130.0 * prices.fetch_us);
+    close(by_turns[NodesTerm::Work], 20_000.0);
+    close(by_turns[NodesTerm::Imbalance], 2.0 * 0.8 * 20_000.0 / 3.0);
+    close(by_turns[NodesTerm::Barriers], 3.0 * 150.0);
 }

@@ -5,10 +5,9 @@
 //! to it for the link in and for that. Without homes, diffs are what is fetched, often
 //! several for one page.
 
-use super::HALF_DIFF_BYTES;
 use super::part::Part;
 use super::sync::{AtOne, MESSAGE_BYTES, PAGE_BYTES};
-use crate::sdp::cluster::Network;
+use super::{Beside, HALF_DIFF_BYTES};
 use crate::sdp::counts::{Event, Protocol};
 use fathomp_analyse::Dsm;
 
@@ -44,29 +43,32 @@ pub(super) struct Links {
 }
 
 impl Links {
+    /// Of threads that do something else for so long, `between` in all, before they meet.
     pub(super) fn new(
         parts: &[Part],
-        protocol: Protocol,
-        network: &Network,
-        fetch_us: f64,
+        between_us: impl Fn(&Part) -> f64,
+        beside: &Beside<'_>,
         served: Option<AtOne>,
     ) -> Self {
-        let us_per_byte = 1.0 / network.bandwidth_mb_per_s;
+        let fetch_us = beside.prices.fetch_us;
+        let us_per_byte = 1.0 / beside.cluster.network.bandwidth_mb_per_s;
         let served_us = served.map_or(0.0, |served| served.fetch_served);
         let us_per_diff = served.map_or(0.0, |served| served.diff_served);
-        let fetches = || {
-            parts
-                .iter()
-                .map(|part| part.counts.0[Event::Fetch as usize])
-        };
-        let (all, most) = (fetches().sum::<f64>(), fetches().fold(0.0, f64::max));
+        let fetches = |part: &Part| part.counts.0[Event::Fetch as usize];
+        let all: f64 = parts.iter().map(fetches).sum();
+        let asker = parts
+            .iter()
+            .max_by(|a, b| fetches(a).total_cmp(&fetches(b)));
+        let most = asker.map_or(0.0, fetches);
         // As many threads as would fetch as much as the one that fetches most.
         let askers = if most > 0.0 { all / most } else { 1.0 };
+        // Of that one: what it does from one fetch to the next.
+        let think_us = asker.map_or(0.0, |asker| between_us(asker) / most.max(1.0));
         let answered = |bytes: fn(&Dsm) -> u64| -> Vec<f64> {
             parts.iter().map(|part| bytes(&part.dsm) as f64).collect()
         };
         // What answers a fetch, which node answers how many, and what the price is of.
-        let (bytes, by, priced_bytes) = match protocol {
+        let (bytes, by, priced_bytes) = match beside.protocol {
             Protocol::Home => {
                 let page = PAGE_BYTES + MESSAGE_BYTES;
                 (page, answered(|dsm| dsm.pages_served), page)
@@ -81,7 +83,8 @@ impl Links {
             .map(|share| share * (bytes * us_per_byte + served_us))
             .collect();
         let delay_us = (fetch_us - priced_bytes * us_per_byte - served_us).max(0.0);
-        let fetch_us = (response(askers, delay_us, &demands, Times::Equal) - fetch_us).max(0.0);
+        let whole_us = response(askers, think_us + delay_us, &demands, Times::Equal);
+        let fetch_us = (whole_us - think_us - fetch_us).max(0.0);
         let applied: Vec<f64> = parts
             .iter()
             .map(|part| part.dsm.diffs_applied as f64)

@@ -1,15 +1,16 @@
-//! A thread's part in a region.
+//! A thread's part in a region, or in a phase of one.
 
 use super::contention;
 use crate::sdp::counts::{Counts, Event, Protocol};
 use crate::sdp::recordings::counts;
-use fathomp_analyse::{Dsm, Region, State, ThreadShare};
+use fathomp_analyse::{Dsm, PhaseShare, Region, State, ThreadShare};
 
-/// A thread's part in a region.
+/// A thread's part in a region, or in a phase: what lies between two barriers.
+#[derive(Debug, Default)]
 pub(super) struct Part {
     /// In application code and, if that was recorded, on a processor.
     pub(super) own_ns: f64,
-    /// Its work, relative to the mean of all threads.
+    /// Its work, relative to the mean of all threads in the whole region.
     pub(super) share: f64,
     pub(super) counts: Counts,
     /// Of the diffs in `counts`.
@@ -18,21 +19,10 @@ pub(super) struct Part {
 }
 
 impl Part {
-    fn new(share: &ThreadShare, protocol: Protocol) -> Self {
-        let dsm = share.dsm.unwrap_or_default();
-        let ns = |state| share.states[state];
-        // Flushes and atomic instructions, which are locks, count as application
-        // code; faults are states of their own.
-        let locks_ns = ns(State::Lock) + ns(State::Critical);
-        let inside_ns = dsm.flush_ns + dsm.lock_ns.saturating_sub(locks_ns);
-        let own_ns = ns(State::Compute).saturating_sub(inside_ns) as f64;
+    fn new(own_ns: f64, dsm: Dsm, protocol: Protocol) -> Self {
         let mut part = Self {
-            // Where nodes share processors, having none looks like working.
-            own_ns: share
-                .counts
-                .processor_ns
-                .map_or(own_ns, |processor_ns| own_ns.min(processor_ns)),
-            share: 1.0,
+            own_ns,
+            share: 0.0,
             counts: counts(&dsm, protocol),
             diff_bytes: 0.0,
             dsm,
@@ -41,10 +31,78 @@ impl Part {
         part
     }
 
+    fn whole(share: &ThreadShare, protocol: Protocol) -> Self {
+        let dsm = share.dsm.unwrap_or_default();
+        let ns = |state| share.states[state];
+        // Flushes and atomic instructions, which are locks, count as application
+        // code; faults are states of their own.
+        let locks_ns = ns(State::Lock) + ns(State::Critical);
+        let inside_ns = dsm.flush_ns + dsm.lock_ns.saturating_sub(locks_ns);
+        let own_ns = ns(State::Compute).saturating_sub(inside_ns) as f64;
+        // Where nodes share processors, having none looks like working.
+        let processor_ns = share.counts.processor_ns;
+        let own_ns = processor_ns.map_or(own_ns, |processor_ns| own_ns.min(processor_ns));
+        Self::new(own_ns, dsm, protocol)
+    }
+
     /// Those of a region's threads.
     pub(super) fn all(region: &Region, protocol: Protocol) -> Vec<Self> {
         let shares = region.threads.iter();
-        shares.map(|share| Self::new(share, protocol)).collect()
+        shares.map(|share| Self::whole(share, protocol)).collect()
+    }
+
+    /// The same from barrier to barrier, and what is left. One phase where it is not known, or
+    /// means nothing: outside of regions, where one thread works, and where threads look for what
+    /// others write, and wait for them between barriers.
+    pub(super) fn phases(region: &Region, protocol: Protocol) -> Vec<Vec<Self>> {
+        let whole = Self::all(region, protocol);
+        let known = region.dsm.as_ref().map_or(&[][..], |dsm| &dsm.phases);
+        if known.is_empty() || region.level == 0 || whole.iter().any(Self::looks) {
+            return vec![whole];
+        }
+        let mut phases: Vec<Vec<Self>> = Vec::with_capacity(known.len() + 1);
+        phases.resize_with(known.len() + 1, Vec::new);
+        for (thread, whole) in whole.into_iter().enumerate() {
+            let shares = known.iter().map(|phase| phase.get(thread).copied());
+            let shares: Vec<PhaseShare> = shares.map(Option::unwrap_or_default).collect();
+            whole.divide(&shares, protocol, &mut phases);
+        }
+        if phases
+            .last()
+            .is_some_and(|rest| rest.iter().all(Self::is_idle))
+        {
+            phases.pop();
+        }
+        phases
+    }
+
+    /// Adds what a thread did in each phase, and at last what is left, to `phases`.
+    fn divide(self, shares: &[PhaseShare], protocol: Protocol, phases: &mut [Vec<Self>]) {
+        let mut known = Dsm::default();
+        shares.iter().for_each(|share| known += &share.dsm);
+        let all_ns: f64 = shares.iter().map(|share| share.own_ns as f64).sum();
+        // Of its time, as much belongs to these phases as they have of its barriers.
+        let covered = known.barriers as f64 / self.dsm.barriers.max(1) as f64;
+        let own_ns = self.own_ns * covered.min(1.0);
+        let scale = if all_ns > 0.0 { own_ns / all_ns } else { 0.0 };
+        let left_ns = self.own_ns - all_ns * scale;
+        let rest = PhaseShare {
+            own_ns: 0,
+            dsm: self.dsm.less(&known),
+        };
+        let scaled = shares
+            .iter()
+            .map(|share| (share.own_ns as f64 * scale, share));
+        let parts = scaled.chain([(left_ns, &rest)]);
+        for (phase, (own_ns, share)) in phases.iter_mut().zip(parts) {
+            phase.push(Self::new(own_ns, share.dsm, protocol));
+        }
+    }
+
+    /// Whether there is nothing in it that has a price.
+    fn is_idle(&self) -> bool {
+        let counted = self.counts.0.iter().sum::<f64>() + self.interruptions();
+        counted <= 0.0 && self.own_ns < 1.0
     }
 
     /// Leaves out what it did with a lock held, which is in the price of handing that on:
@@ -72,9 +130,44 @@ impl Part {
         self.counts.0[Event::Fetch as usize].min(answered)
     }
 
+    /// Barriers, locks and flushes.
+    pub(super) fn synchronisations(&self) -> f64 {
+        (self.dsm.barriers + self.dsm.locks + self.dsm.flushes) as f64
+    }
+
     /// What leaves caches and page tables cold.
     pub(super) fn interruptions(&self) -> f64 {
-        let dsm = &self.dsm;
-        (dsm.faults() + dsm.barriers + dsm.locks + dsm.flushes) as f64
+        self.dsm.faults() as f64 + self.synchronisations()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_phases_do_not_hold_is_left() {
+        let dsm = |fetch_faults, barriers| Dsm {
+            fetch_faults,
+            barriers,
+            ..Dsm::default()
+        };
+        let shares = [(300, dsm(7, 1)), (100, dsm(0, 1))];
+        let shares = shares.map(|(own_ns, dsm)| PhaseShare { own_ns, dsm });
+        let of = |own_ns, barriers| {
+            let mut phases = vec![Vec::new(), Vec::new(), Vec::new()];
+            let whole = Part::new(own_ns, dsm(10, barriers), Protocol::Home);
+            whole.divide(&shares, Protocol::Home, &mut phases);
+            let parts = phases.iter().map(|phase: &Vec<Part>| &phase[0]);
+            parts
+                .map(|part| (part.own_ns, part.dsm.fetch_faults, part.is_idle()))
+                .collect::<Vec<_>>()
+        };
+        // Half of the barriers are not known: half of the time belongs there.
+        assert_eq!(
+            of(1600.0, 4),
+            [(600.0, 7, false), (200.0, 0, false), (800.0, 3, false)]
+        );
+        assert_eq!(of(400.0, 2)[2], (0.0, 3, false));
     }
 }

@@ -1,6 +1,7 @@
 //! What synchronisation costs among so many nodes, and what one node that others want
 //! something of takes for each.
 
+use super::HALF_DIFF_BYTES;
 use super::contention::{Times, response};
 use crate::sdp::cluster::Cluster;
 use crate::sdp::counts::{Prices, Protocol};
@@ -12,6 +13,8 @@ pub(super) const MESSAGE_BYTES: f64 = 64.0;
 pub(super) const PAGE_BYTES: f64 = 4096.0;
 /// A diff of one changed word.
 const WORD_DIFF_BYTES: f64 = 24.0;
+/// Diffs that go home in one message, at most.
+const DIFFS_PER_MESSAGE: f64 = 256.0;
 /// Nodes below a node in the tree of a barrier.
 const FAN_IN: f64 = 4.0;
 /// Halvings of an interval until a time in it is exact enough.
@@ -32,15 +35,25 @@ pub(super) struct Sync {
 /// Prices of [`Crowd`], in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AtOne {
-    /// From one grant of a lock to the next if each holder changes a page.
+    /// From one grant of a lock to the next if the holder fetches a page and changes it.
     pub(super) update: f64,
     /// A lock that nobody else wants, taken and given back with what was changed meanwhile;
     /// without the fault at that.
     pub(super) lone: f64,
-    /// What a barrier takes longer for a page that others are told of.
+    /// What a barrier takes longer for a page that a node is told of.
     pub(super) notice: f64,
+    /// What it takes longer for a page at home that its node has written, before others are
+    /// told of it.
+    pub(super) told: f64,
+    /// What a barrier takes longer if there are diffs at all.
+    pub(super) release: f64,
     /// What a diff costs whatever it holds.
     pub(super) diff: f64,
+    /// What each of its bytes costs.
+    pub(super) diff_byte: f64,
+    /// Messages of diffs that follow each other are under way at the same time: the part of
+    /// its time that each adds.
+    pub(super) diffs_behind: f64,
     /// Of these, what it keeps its home from the next.
     pub(super) diff_served: f64,
     /// What a fetch keeps the processor of the node that answers from the next.
@@ -70,7 +83,7 @@ impl Sync {
                 exchange: (row.exchange_us.median - prices.fetch_us).max(0.0),
                 crowd: row
                     .crowd
-                    .map(|crowd| AtOne::new(&crowd, rows, cluster, prices, protocol)),
+                    .map(|crowd| AtOne::new(&crowd, row, rows, cluster, prices, protocol)),
             },
             None => {
                 let levels = f64::from(nodes).log(FAN_IN).ceil().max(1.0);
@@ -88,10 +101,11 @@ impl Sync {
 }
 
 impl AtOne {
-    /// `near` is of as many nodes as asked for, `rows` of all numbers: the fewest say what
+    /// `near` and `row` are of as many nodes as asked for, `rows` of all numbers: the fewest say what
     /// one costs, and the most what it keeps another waiting.
     fn new(
         near: &Crowd,
+        row: &Synchronisation,
         rows: &[Synchronisation],
         cluster: &Cluster,
         prices: &Prices,
@@ -103,6 +117,14 @@ impl AtOne {
             crowds.filter_map(|(askers, crowd)| Some((askers, crowd?)))
         };
         let by_askers = |a: &(f64, Crowd), b: &(f64, Crowd)| a.0.total_cmp(&b.0);
+        // The page's home is one of the holders, and need not fetch it.
+        let update = match protocol {
+            Protocol::Home => {
+                let all = near.update_us.median * f64::from(row.nodes);
+                (all - row.lock_us.median).max(0.0) / askers(row).max(1.0)
+            }
+            Protocol::Homeless => near.update_us.median,
+        };
         let own = (1.0, *near);
         let (few, least) = crowds().min_by(by_askers).unwrap_or(own);
         let (many, most) = crowds().max_by(by_askers).unwrap_or(own);
@@ -112,15 +134,53 @@ impl AtOne {
                 Protocol::Homeless => WORD_DIFF_BYTES,
             };
         let fetch_served = service(least.fetch_us.median, many, most.fetch_us.median);
+        // Of pages of several nodes their home does something for each, one after the other,
+        // and the others for their own, at the same time.
+        let apart = 1.0 - few / many;
+        let notice = match apart > 0.0 {
+            true => (least.notice_us.median - most.notice_us.median) / apart,
+            false => least.notice_us.median,
+        };
+        let told = least.notice_us.median - notice.max(0.0);
+        let diff = least.diff_us.median.max(0.0);
+        let whole = prices.diff_to_home_us;
+        let half = least
+            .half_diff_us
+            .map_or(whole, |half| half.median)
+            .max(diff);
+        let first = least.first_diff_us.map_or(diff, |first| first.median);
+        // Priced are two messages, one behind the other.
+        let behind = (2.0 * whole / half.max(f64::MIN_POSITIVE) - 1.0).clamp(0.0, 1.0);
         let diff_served = (most.diff_us.median - least.diff_us.median) / (many - few).max(1.0);
+        let us_per_byte = 1.0 / cluster.network.bandwidth_mb_per_s;
         Self {
-            update: near.update_us.median,
+            update,
             lone: (near.lone_update_us.median - prices.remote_write_us).max(0.0),
-            notice: least.notice_us.median.max(0.0),
-            diff: least.diff_us.median.max(0.0),
+            notice: notice.max(0.0),
+            told: told.max(0.0),
+            release: (first - diff).max(0.0),
+            diff,
+            diff_byte: (half - diff) / (HALF_DIFF_BYTES - WORD_DIFF_BYTES),
+            diffs_behind: behind,
             diff_served: diff_served.max(0.0),
-            fetch_served: (fetch_served - bytes / cluster.network.bandwidth_mb_per_s).max(0.0),
+            fetch_served: (fetch_served - bytes * us_per_byte).max(0.0),
         }
+    }
+}
+
+impl AtOne {
+    /// What it takes that a thread sends so many diffs, of so many bytes in all, at so many
+    /// synchronisations.
+    pub(super) fn diffs_us(&self, diffs: f64, bytes: f64, synchronisations: f64) -> f64 {
+        if diffs <= 0.0 {
+            return 0.0;
+        }
+        let words = diffs * WORD_DIFF_BYTES;
+        let one_us = diffs * self.diff + (bytes - words).max(0.0) * self.diff_byte;
+        let releases = synchronisations.clamp(1.0, diffs.max(1.0));
+        let messages = (diffs / (releases * DIFFS_PER_MESSAGE)).max(1.0);
+        let behind = (messages - 1.0) * self.diffs_behind;
+        releases * self.release + one_us * (1.0 + behind) / messages
     }
 }
 
@@ -151,5 +211,30 @@ mod tests {
         assert!(service(23.0, 7.0, 20.0) < 1e-6);
         // One asker says nothing of it; more than all of it there cannot be.
         assert!(service(23.0, 7.0, 1e6) <= 23.0);
+    }
+
+    #[test]
+    fn diffs_of_many_messages_are_under_way_together() {
+        let crowd = AtOne {
+            update: 0.0,
+            lone: 0.0,
+            notice: 0.0,
+            told: 0.0,
+            release: 7.0,
+            diff: 2.0,
+            diff_byte: 0.5,
+            diffs_behind: 0.25,
+            diff_served: 0.0,
+            fetch_served: 0.0,
+        };
+        assert_eq!(crowd.diffs_us(0.0, 0.0, 3.0), 0.0);
+        assert_eq!(crowd.diffs_us(1.0, 24.0, 3.0), 7.0 + 2.0);
+        // At three synchronisations they wait three times.
+        assert_eq!(crowd.diffs_us(10.0, 340.0, 3.0), 3.0 * 7.0 + 20.0 + 50.0);
+        // Four messages: each but the first adds a quarter of its time.
+        let many = crowd.diffs_us(1024.0, 1024.0 * 24.0, 1.0);
+        assert_eq!(many, 7.0 + 2048.0 / 4.0 * 1.75);
+        // At four synchronisations each waits for its own.
+        assert_eq!(crowd.diffs_us(1024.0, 1024.0 * 24.0, 4.0), 28.0 + 2048.0);
     }
 }

@@ -1,0 +1,204 @@
+//! The time of a region's phase, term by term.
+
+use super::balance::Balance;
+use super::contention::Links;
+use super::locks::Locks;
+use super::part::Part;
+use super::stalls::Stalls;
+use super::sync::Sync;
+use super::{Beside, HALF_DIFF_BYTES, NodesTerm, NodesTime, alone_ns};
+use crate::sdp::counts::{Event, Protocol};
+use fathomp_analyse::{Analysis, Region};
+
+/// Threads with more application time than this many times that of one thread
+/// alone, all together, have looked for what others write, not worked, unless their
+/// time is emulated.
+const LOOKING: f64 = 1.5;
+
+/// What is the same in all phases of a region.
+struct Whole<'a> {
+    beside: &'a Beside<'a>,
+    sync: &'a Sync,
+    /// Outside of regions one thread works and the others wait for it.
+    serial: bool,
+    looks: bool,
+    /// Work of a thread, as a mean.
+    mean_ns: f64,
+    /// Threads to a processor, at least 1.
+    crowd: f64,
+    /// How work is divided, if that is known.
+    balanced: bool,
+    stalls: Stalls,
+    /// Faults and synchronisation of a thread, as a mean.
+    interrupted: f64,
+}
+
+/// The time of a region: that of its phases, one after the other.
+pub(super) fn time(
+    analysis: &Analysis,
+    region: &Region,
+    beside: &Beside<'_>,
+    sync: &Sync,
+) -> NodesTime {
+    let emulated = analysis.program.emulated_time;
+    let mut phases = Part::phases(region, beside.protocol);
+    let parts = || phases.iter().flatten();
+    let all_ns: f64 = parts().map(|part| part.own_ns).sum();
+    let alone_ns = alone_ns(beside.alone, region).unwrap_or(all_ns);
+    let looks = parts().any(Part::looks) && phases.len() == 1;
+    let least_flushes = parts().map(|part| part.dsm.flushes).min().unwrap_or(0);
+    if looks {
+        let parts = phases.iter_mut().flatten();
+        parts.for_each(|part| part.dsm.flushes = least_flushes);
+    }
+    let parts = || phases.iter().flatten();
+    let interrupted: f64 = parts().map(Part::interruptions).sum();
+    let serial = region.level == 0;
+    let threads = phases[0].len();
+    let working = if serial { 1.0 } else { threads as f64 };
+    let processors = beside.processors;
+    let crowd = processors.map_or(1.0, |processors| (working / f64::from(processors)).max(1.0));
+    let looked = match emulated {
+        true => looks,
+        false => all_ns > LOOKING * crowd * alone_ns,
+    };
+    let balance = Balance::new(region, &phases, beside);
+    let balanced = !serial && balance.is_known() && !looked;
+    let all = phases.len() as f64;
+    for (phase, parts) in phases.iter_mut().enumerate() {
+        for (thread, part) in parts.iter_mut().enumerate() {
+            part.share = match balanced {
+                true => balance.share(phase, thread, threads),
+                false => 1.0 / all,
+            };
+            if sync.crowd.is_some() && !looks {
+                part.forget_locked();
+            }
+        }
+    }
+    let whole = Whole {
+        beside,
+        sync,
+        serial,
+        looks,
+        mean_ns: alone_ns / working,
+        crowd,
+        balanced,
+        stalls: match emulated {
+            true => Stalls::new(analysis, region, beside),
+            false => Stalls::default(),
+        },
+        interrupted: interrupted / working,
+    };
+    let times: Vec<NodesTime> = phases.iter().map(|parts| whole.phase(parts)).collect();
+    times.iter().sum()
+}
+
+impl Whole<'_> {
+    fn work_ns(&self, part: &Part) -> f64 {
+        self.mean_ns * part.share
+    }
+
+    fn stalls_ns(&self, part: &Part) -> f64 {
+        let interruptions = match (self.serial, self.balanced) {
+            (true, _) => 1.0,
+            (_, true) => self.interrupted * part.share,
+            (_, false) => part.interruptions(),
+        };
+        self.stalls.part * self.work_ns(part) + self.stalls.each_ns * interruptions
+    }
+
+    /// What a thread's events cost. Where a diff's price was measured here, it is known how
+    /// many bytes it is of, and so is what was sent; and more of diffs may be.
+    fn events_ns(&self, part: &Part) -> [f64; Event::COUNT] {
+        let prices = self.beside.prices;
+        let mut events = part.counts.cost_ns(prices);
+        if self.beside.cluster.measured.is_some() {
+            let diffs = part.counts.0[Event::DiffToHome as usize];
+            events[Event::DiffToHome as usize] = 1e3
+                * match self.sync.crowd {
+                    Some(crowd) => crowd.diffs_us(diffs, part.diff_bytes, part.synchronisations()),
+                    None => part.diff_bytes * prices.diff_to_home_us / HALF_DIFF_BYTES,
+                };
+        }
+        events
+    }
+
+    /// Of a page's diffs the price of a fetch holds one.
+    fn writers_ns(&self, part: &Part) -> f64 {
+        match self.beside.protocol {
+            Protocol::Home => 0.0,
+            Protocol::Homeless => {
+                let came = part.dsm.diffs_applied as f64 + part.dsm.pages_fetched as f64;
+                let more = (came - part.dsm.fetch_faults as f64).max(0.0);
+                more * HALF_DIFF_BYTES / self.beside.cluster.network.bandwidth_mb_per_s * 1e3
+            }
+        }
+    }
+
+    fn notices_ns(&self, part: &Part) -> f64 {
+        let own = part.counts.0[Event::LocalWrite as usize];
+        self.sync.crowd.map_or(0.0, |crowd| {
+            (part.dsm.invalidations as f64 * crowd.notice + own * crowd.told) * 1e3
+        })
+    }
+
+    /// What a thread does beside fetching before it comes to the barrier.
+    fn between_ns(&self, part: &Part) -> f64 {
+        let [local, remote, _, _] = self.events_ns(part);
+        self.work_ns(part) * self.crowd + self.stalls_ns(part) + local + remote
+    }
+
+    /// Of what lies between two barriers.
+    fn phase(&self, parts: &[Part]) -> NodesTime {
+        let mut time = NodesTime::default();
+        let (beside, sync) = (self.beside, self.sync);
+        let between = |part: &Part| self.between_ns(part) * 1e-3;
+        let links = Links::new(parts, between, beside, sync.crowd);
+        let contention_ns =
+            |part: &Part| part.shared_fetches() * sync.exchange * 1e3 + links.fetches_wait_ns(part);
+        let whole_ns = |part: &Part| {
+            let events_ns: f64 = self.events_ns(part).iter().sum();
+            self.work_ns(part) * self.crowd
+                + self.stalls_ns(part)
+                + events_ns
+                + self.notices_ns(part)
+                + contention_ns(part)
+                + self.writers_ns(part)
+        };
+        let mut by_arrival: Vec<(f64, &Part)> =
+            parts.iter().map(|part| (whole_ns(part), part)).collect();
+        by_arrival.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((_, slowest)) = by_arrival.last() else {
+            return time;
+        };
+        let slowest_ns = self.work_ns(slowest);
+        if self.serial {
+            time[NodesTerm::Serial] = slowest_ns;
+        } else {
+            let shares: f64 = parts.iter().map(|part| part.share).sum();
+            let mean_ns = self.mean_ns * shares / parts.len() as f64;
+            time[NodesTerm::Work] = mean_ns.min(slowest_ns);
+            time[NodesTerm::Imbalance] = (slowest_ns - mean_ns).max(0.0);
+            time[NodesTerm::Sharing] = slowest_ns * (self.crowd - 1.0);
+        }
+        time[NodesTerm::Stalls] = self.stalls_ns(slowest);
+        time[NodesTerm::Notices] = self.notices_ns(slowest);
+        let [local, remote, fetches, diffs] = self.events_ns(slowest);
+        time[NodesTerm::LocalWrites] = local;
+        time[NodesTerm::RemoteWrites] = remote;
+        time[NodesTerm::Fetches] = fetches;
+        time[NodesTerm::Diffs] = diffs;
+        time[NodesTerm::Contention] = contention_ns(slowest) + links.diffs_wait_ns(&by_arrival);
+        time[NodesTerm::Writers] = self.writers_ns(slowest);
+        time[NodesTerm::Barriers] = slowest.dsm.barriers as f64 * sync.barrier * 1e3;
+        time[NodesTerm::Flushes] = slowest.dsm.flushes as f64 * sync.flush * 1e3;
+        let locks = Locks::new(parts, slowest, beside, sync);
+        time[NodesTerm::Locks] = if self.looks {
+            locks.by_turns_ns(time.time_ns())
+        } else {
+            locks.together_ns()
+        };
+        time
+    }
+}
