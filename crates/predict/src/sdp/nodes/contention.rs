@@ -5,9 +5,10 @@
 //! to it for the link in and for that. Without homes, diffs are what is fetched, often
 //! several for one page.
 
+use super::Beside;
+use super::fetches::{self, Fetches};
 use super::part::Part;
 use super::sync::{AtOne, MESSAGE_BYTES, PAGE_BYTES};
-use super::{Beside, HALF_DIFF_BYTES};
 use crate::sdp::counts::{Event, Protocol};
 use fathomp_analyse::Dsm;
 
@@ -43,14 +44,15 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Of threads that do something else for so long, `between` in all, before they meet.
+    /// Of threads whose fetches are priced like that, and that do something else for so long,
+    /// `between_us` in all, before they meet.
     pub(super) fn new(
         parts: &[Part],
+        priced: &Fetches,
         between_us: impl Fn(&Part) -> f64,
         beside: &Beside<'_>,
         served: Option<AtOne>,
     ) -> Self {
-        let fetch_us = beside.prices.fetch_us;
         let us_per_byte = 1.0 / beside.cluster.network.bandwidth_mb_per_s;
         let served_us = served.map_or(0.0, |served| served.fetch_served);
         let us_per_diff = served.map_or(0.0, |served| served.diff_served);
@@ -64,25 +66,25 @@ impl Links {
         let askers = if most > 0.0 { all / most } else { 1.0 };
         // Of that one: what it does from one fetch to the next.
         let think_us = asker.map_or(0.0, |asker| between_us(asker) / most.max(1.0));
-        let answered = |bytes: fn(&Dsm) -> u64| -> Vec<f64> {
-            parts.iter().map(|part| bytes(&part.dsm) as f64).collect()
+        let answered = |count: fn(&Dsm) -> u64| -> Vec<f64> {
+            parts.iter().map(|part| count(&part.dsm) as f64).collect()
         };
-        // What answers a fetch, which node answers how many, and what the price is of.
-        let (bytes, by, priced_bytes) = match beside.protocol {
+        // What answers a fetch, and which node answers how many.
+        let (bytes, by) = match beside.protocol {
             Protocol::Home => {
                 let page = PAGE_BYTES + MESSAGE_BYTES;
-                (page, answered(|dsm| dsm.pages_served), page)
+                (page, answered(|dsm| dsm.pages_served))
             }
             Protocol::Homeless => {
-                let sent = answered(|dsm| dsm.bytes_sent);
-                let bytes = sent.iter().sum::<f64>() / all.max(1.0);
-                (bytes, sent, HALF_DIFF_BYTES)
+                let sent = parts.iter().map(fetches::answer_bytes).collect();
+                (priced.mean_bytes, sent)
             }
         };
         let demands: Vec<f64> = shares(&by)
             .map(|share| share * (bytes * us_per_byte + served_us))
             .collect();
-        let delay_us = (fetch_us - priced_bytes * us_per_byte - served_us).max(0.0);
+        let fetch_us = priced.mean_us();
+        let delay_us = (fetch_us - bytes * us_per_byte - served_us).max(0.0);
         let whole_us = response(askers, think_us + delay_us, &demands, Times::Equal);
         let fetch_us = (whole_us - think_us - fetch_us).max(0.0);
         let applied: Vec<f64> = parts

@@ -28,6 +28,7 @@
 
 mod balance;
 mod contention;
+mod fetches;
 mod interval;
 mod locks;
 mod part;

@@ -12,7 +12,7 @@ pub(super) const MESSAGE_BYTES: f64 = 64.0;
 /// Bytes of a page.
 pub(super) const PAGE_BYTES: f64 = 4096.0;
 /// A diff of one changed word.
-const WORD_DIFF_BYTES: f64 = 24.0;
+pub(super) const WORD_DIFF_BYTES: f64 = 24.0;
 /// Diffs that go home in one message, at most.
 const DIFFS_PER_MESSAGE: f64 = 256.0;
 /// Nodes below a node in the tree of a barrier.
@@ -56,6 +56,8 @@ pub(super) struct AtOne {
     pub(super) diffs_behind: f64,
     /// Of these, what it keeps its home from the next.
     pub(super) diff_served: f64,
+    /// A fetch; without homes one of a word.
+    pub(super) fetch: f64,
     /// What a fetch keeps the processor of the node that answers from the next.
     pub(super) fetch_served: f64,
 }
@@ -163,6 +165,7 @@ impl AtOne {
             diff_byte: (half - diff) / (HALF_DIFF_BYTES - WORD_DIFF_BYTES),
             diffs_behind: behind,
             diff_served: diff_served.max(0.0),
+            fetch: least.fetch_us.median,
             fetch_served: (fetch_served - bytes * us_per_byte).max(0.0),
         }
     }
@@ -225,6 +228,7 @@ mod tests {
             diff_byte: 0.5,
             diffs_behind: 0.25,
             diff_served: 0.0,
+            fetch: 0.0,
             fetch_served: 0.0,
         };
         assert_eq!(crowd.diffs_us(0.0, 0.0, 3.0), 0.0);

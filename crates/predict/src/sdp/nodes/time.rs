@@ -2,6 +2,7 @@
 
 use super::balance::Balance;
 use super::contention::Links;
+use super::fetches::Fetches;
 use super::locks::Locks;
 use super::part::Part;
 use super::stalls::Stalls;
@@ -109,10 +110,13 @@ impl Whole<'_> {
     }
 
     /// What a thread's events cost. Where a diff's price was measured here, it is known how
-    /// many bytes it is of, and so is what was sent; and more of diffs may be.
-    fn events_ns(&self, part: &Part) -> [f64; Event::COUNT] {
+    /// many bytes it is of, and so is what was sent; and more of diffs may be. Fetches
+    /// count if they are priced.
+    fn events_ns(&self, part: &Part, fetches: Option<&Fetches>) -> [f64; Event::COUNT] {
         let prices = self.beside.prices;
         let mut events = part.counts.cost_ns(prices);
+        events[Event::Fetch as usize] =
+            fetches.map_or(0.0, |fetches| fetches.of_thread_us(part) * 1e3);
         if self.beside.cluster.measured.is_some() {
             let diffs = part.counts.0[Event::DiffToHome as usize];
             events[Event::DiffToHome as usize] = 1e3
@@ -124,14 +128,17 @@ impl Whole<'_> {
         events
     }
 
-    /// Of a page's diffs the price of a fetch holds one.
+    /// Of a page's diffs the price of a fetch holds one. Of the others it holds the bytes, if
+    /// those are known, and their writers answer at the same time.
     fn writers_ns(&self, part: &Part) -> f64 {
         match self.beside.protocol {
             Protocol::Home => 0.0,
             Protocol::Homeless => {
                 let came = part.dsm.diffs_applied as f64 + part.dsm.pages_fetched as f64;
                 let more = (came - part.dsm.fetch_faults as f64).max(0.0);
-                more * HALF_DIFF_BYTES / self.beside.cluster.network.bandwidth_mb_per_s * 1e3
+                let bytes_us = HALF_DIFF_BYTES / self.beside.cluster.network.bandwidth_mb_per_s;
+                let served = self.sync.crowd.map(|crowd| crowd.fetch_served);
+                more * served.unwrap_or(bytes_us) * 1e3
             }
         }
     }
@@ -145,7 +152,7 @@ impl Whole<'_> {
 
     /// What a thread does beside fetching before it comes to the barrier.
     fn between_ns(&self, part: &Part) -> f64 {
-        let [local, remote, _, _] = self.events_ns(part);
+        let [local, remote, _, _] = self.events_ns(part, None);
         self.work_ns(part) * self.crowd + self.stalls_ns(part) + local + remote
     }
 
@@ -154,11 +161,12 @@ impl Whole<'_> {
         let mut time = NodesTime::default();
         let (beside, sync) = (self.beside, self.sync);
         let between = |part: &Part| self.between_ns(part) * 1e-3;
-        let links = Links::new(parts, between, beside, sync.crowd);
+        let priced = Fetches::new(parts, beside, sync.crowd);
+        let links = Links::new(parts, &priced, between, beside, sync.crowd);
         let contention_ns =
             |part: &Part| part.shared_fetches() * sync.exchange * 1e3 + links.fetches_wait_ns(part);
         let whole_ns = |part: &Part| {
-            let events_ns: f64 = self.events_ns(part).iter().sum();
+            let events_ns: f64 = self.events_ns(part, Some(&priced)).iter().sum();
             self.work_ns(part) * self.crowd
                 + self.stalls_ns(part)
                 + events_ns
@@ -184,7 +192,7 @@ impl Whole<'_> {
         }
         time[NodesTerm::Stalls] = self.stalls_ns(slowest);
         time[NodesTerm::Notices] = self.notices_ns(slowest);
-        let [local, remote, fetches, diffs] = self.events_ns(slowest);
+        let [local, remote, fetches, diffs] = self.events_ns(slowest, Some(&priced));
         time[NodesTerm::LocalWrites] = local;
         time[NodesTerm::RemoteWrites] = remote;
         time[NodesTerm::Fetches] = fetches;
