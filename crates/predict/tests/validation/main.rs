@@ -245,6 +245,23 @@ fn measured() -> Cluster {
 }
 
 #[test]
+fn a_network_may_take_no_time() {
+    let mut cluster = measured();
+    cluster.network.latency_us = 0.0;
+    cluster.network.bandwidth_mb_per_s = f64::INFINITY;
+    let mut machine = Machine::unmeasured(2);
+    machine.cluster = Some(cluster.clone());
+    let text = machine.to_json().unwrap();
+    assert!(text.contains("\"bandwidth_mb_per_s\": \"inf\""), "{text}");
+    assert_eq!(Machine::from_json(&text).unwrap(), machine);
+    for wrong in ["null", "\"fast\"", "-1"] {
+        let wrong = text.replace("\"inf\"", wrong);
+        let error = Cluster::from_json(&wrong).unwrap_err().to_string();
+        assert!(error.contains("bandwidth_mb_per_s is "), "{error}");
+    }
+}
+
+#[test]
 fn a_machine_holds_the_prices_of_its_nodes() {
     let mut machine = Machine::unmeasured(2);
     let text = machine.to_json().unwrap();
