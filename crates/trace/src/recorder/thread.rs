@@ -295,12 +295,12 @@ impl ThreadRecorder {
             self.accumulate(frame, State::Communication, faults, number.max(1));
         }
         self.own.phase.add(counts);
-        if counts[DsmCount::Barriers] != 0 {
-            if let Some(phase) = self.own.phase.end(frame, at) {
-                self.detail(wire::PHASE_WORDS, |record| {
-                    wire::write_phase(record, &phase);
-                });
-            }
+        if counts[DsmCount::Barriers] != 0
+            && let Some(phase) = self.own.phase.end(frame, at)
+        {
+            self.detail(wire::PHASE_WORDS, |record| {
+                wire::write_phase(record, &phase);
+            });
         }
     }
 

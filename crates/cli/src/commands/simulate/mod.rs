@@ -199,9 +199,15 @@ impl Priced {
             local_write_us,
             remote_write_us,
             fetch_us,
-            diff_to_home_us,
+            diff_to_home_us: match diff_to_home_us > 0.0 {
+                // Messages are under way together in a replay too.
+                true => measured(&cluster, |row| row.crowd?.half_diff_us)
+                    .unwrap_or(diff_to_home_us)
+                    .max(diff_to_home_us),
+                false => 0.0,
+            },
             ours: cluster.measured.is_some(),
-            barrier_us: barrier_us(&cluster),
+            barrier_us: measured(&cluster, |row| Some(row.barrier_us)),
         };
         Ok(Self {
             sharing,
@@ -212,11 +218,14 @@ impl Priced {
     }
 }
 
-/// A barrier of two nodes, as it was measured.
-fn barrier_us(cluster: &Cluster) -> Option<f64> {
+/// A price of synchronisation of two nodes, in microseconds, if it was measured.
+fn measured(
+    cluster: &Cluster,
+    of: impl Fn(&sdp::Synchronisation) -> Option<sdp::Priced>,
+) -> Option<f64> {
     let rows = &cluster.measured.as_ref()?.synchronisation;
     let two = rows.iter().find(|row| row.nodes == 2)?;
-    Some(two.barrier_us.median)
+    of(two).map(|price| price.median)
 }
 
 /// A cluster of which only the network and a fault's price are known.
