@@ -281,3 +281,52 @@ fn tables_and_page_show_what_sharing_cost() {
     assert!(page.contains("Memory shared between nodes"));
     assert!(page.contains("dsm-table"));
 }
+
+#[test]
+fn who_fetched_most_is_known_from_barrier_to_barrier() {
+    let directory = tempfile::tempdir().unwrap();
+    // Node 0 writes both halves; then node 1 reads one while node 0 does nothing, and after a
+    // barrier writes the other, which node 0 reads in the last phase.
+    let half = PAGES / 2;
+    let program = format!(
+        "for (int i = 0; i < {PAGES}; i++) page[i].word = i;\n\
+         #pragma omp parallel num_threads(2)\n\
+         {{ int me = omp_get_thread_num();\n\
+           if (me == 1) for (int i = 0; i < {half}; i++) page[i].word;\n\
+         #pragma omp barrier\n\
+           if (me == 1) for (int i = {half}; i < {PAGES}; i++) page[i].word = 1;\n\
+         #pragma omp barrier\n\
+           if (me == 0) for (int i = {half}; i < {PAGES}; i++) page[i].word;\n\
+         }}\n"
+    );
+    recorded(directory.path(), &program);
+    let recording = fathomp_trace::reader::open(&directory.path().join("recording")).unwrap();
+    let analysis = fathomp_analyse::analyse(&recording, &fathomp_analyse::Options::default());
+    let mut regions = analysis.regions.iter().filter(|region| region.level == 1);
+    let region = regions.next().unwrap();
+    let shared = region.dsm.as_ref().unwrap();
+    let node = |number: u16| {
+        let mut threads = region.threads.iter();
+        threads.position(|thread| thread.node == number).unwrap()
+    };
+    assert_eq!(shared.phases.len(), 3);
+    for phase in &shared.phases {
+        assert_eq!(phase.len(), region.threads.len());
+        assert!(phase.iter().all(|share| share.dsm.barriers == 1));
+    }
+    let fetches = |phase: usize, number: u16| shared.phases[phase][node(number)].dsm.fetch_faults;
+    let near = |found: u64| (half..=half + OTHERS).contains(&found);
+    assert!(near(fetches(0, 1)), "{:?}", shared.phases);
+    assert!(near(fetches(1, 1)), "{:?}", shared.phases);
+    let written = &shared.phases[1][node(1)].dsm;
+    assert!(near(written.diffs_sent), "{written:?}");
+    assert!(fetches(2, 1) <= OTHERS && fetches(0, 0) <= OTHERS);
+    // What phases do not hold came after the last barrier.
+    for (at, thread) in region.threads.iter().enumerate() {
+        let whole = thread.dsm.unwrap();
+        let phases = shared.phases.iter().map(|phase| phase[at].dsm);
+        let in_phases: u64 = phases.map(|dsm| dsm.fetch_faults).sum();
+        assert!(whole.fetch_faults - in_phases <= OTHERS, "{whole:?}");
+        assert_eq!(whole.barriers, 3);
+    }
+}
