@@ -168,6 +168,11 @@ pub(crate) fn is_site(instruction: &Instruction) -> bool {
     }
 }
 
+/// Whether it is a full fence and nothing else.
+pub(crate) fn is_fence(instruction: &Instruction) -> bool {
+    is_site(instruction) && matches!(kind(instruction), Some(Kind::Fence))
+}
+
 /// What a site is to other nodes; `None` for what we cannot follow.
 fn kind(instruction: &Instruction) -> Option<Kind> {
     if instruction.mnemonic() == Mnemonic::Mfence || is_idle(instruction) {

@@ -6,7 +6,7 @@
 //! compiled code that loads from an address which stays the same, and ends by
 //! what it finds there, waits.
 
-use crate::sweep::is_site;
+use crate::sweep::{is_fence, is_site};
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
     Register, UsedMemory,
@@ -166,11 +166,11 @@ pub(crate) fn find(function: &[Instruction], around: &Surroundings) -> Vec<Wait>
         if last - first >= LOOP_MAX {
             continue;
         }
-        for exit in effects.exits(&function[first..=last], around) {
+        for (exit, fenced) in effects.exits(&function[first..=last], around) {
             let address = function[first].ip() as usize;
             let behind = function.binary_search_by_key(&exit, Instruction::ip).ok();
             let behind = behind.and_then(|start| function.get(start..));
-            let flushes = flushes_first(behind.unwrap_or_default());
+            let flushes = fenced || flushes_first(behind.unwrap_or_default());
             let wait = found.entry(address).or_insert(Wait { address, flushes });
             wait.flushes &= flushes;
         }
@@ -240,29 +240,33 @@ impl Effects {
     }
 
     /// Where the loop goes on when it has waited that begins with the first and
-    /// jumps back with the last of these instructions. Nowhere if it does not
-    /// wait.
-    fn exits(&mut self, code: &[Instruction], around: &Surroundings) -> Vec<u64> {
+    /// jumps back with the last of these instructions, and whether it has passed a fence
+    /// since it looked. Nowhere if it does not wait.
+    fn exits(&mut self, code: &[Instruction], around: &Surroundings) -> Vec<(u64, bool)> {
         let body = cycle(code);
         let inside = |ip| body.iter().any(|instruction| instruction.ip() == ip);
         let effects: Vec<Effect> = body.iter().map(|i| self.of(i, around)).collect();
-        // Whoever stores or calls is at work, and a site is seen anyway.
+        // Whoever stores or calls is at work, and an atomic operation is seen anyway. A fence
+        // is too, but comes before what the loop finds in its last round.
         let works = |(instruction, effect): (&&Instruction, &Effect)| match is_call(instruction) {
             true => !around.calls(instruction),
-            false => effect.stores || is_site(instruction),
+            false => (effect.stores || is_site(instruction)) && !is_fence(instruction),
         };
         if body.iter().zip(&effects).any(works) {
             return vec![];
         }
         let mut origins = carried(&body, &effects);
         let mut exits = vec![];
+        let mut fenced = false;
         for (instruction, effect) in body.iter().zip(&effects) {
+            fenced = !effect.loads && (fenced || is_fence(instruction));
             let mut origin = effect.reads.iter().fold(Origin::default(), |sum, place| {
                 sum.and(origins.get(place).copied().unwrap_or_default())
             });
             if instruction.flow_control() == FlowControl::ConditionalBranch {
                 if origin.memory && !origin.other {
-                    exits.extend(successors(instruction).filter(|to| !inside(*to)));
+                    let outside = successors(instruction).filter(|to| !inside(*to));
+                    exits.extend(outside.map(|to| (to, fenced)));
                 }
                 continue;
             }

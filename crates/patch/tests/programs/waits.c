@@ -68,10 +68,18 @@ int waits_then_fences(void)
     return table[0];
 }
 
-int works_and_fences(void)
+int waits_between_fences(void)
 {
     while (!atomic_load_explicit(&flag, memory_order_relaxed))
         atomic_thread_fence(memory_order_seq_cst);
+    return table[0];
+}
+
+int waits_between_fences_then_fences(void)
+{
+    while (!atomic_load_explicit(&flag, memory_order_relaxed))
+        atomic_thread_fence(memory_order_seq_cst);
+    atomic_thread_fence(memory_order_seq_cst);
     return table[0];
 }
 
