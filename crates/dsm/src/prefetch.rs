@@ -32,6 +32,16 @@ impl Direction {
         }
     }
 
+    /// The way on which more has been done before a page, and how much.
+    pub(crate) fn of(done: impl Fn(Self) -> u8) -> (Self, u8) {
+        let (up, down) = (done(Self::Up), done(Self::Down));
+        if down > up {
+            (Self::Down, down)
+        } else {
+            (Self::Up, up)
+        }
+    }
+
     /// A page and those behind it, such a `number` altogether, as far as they are alike.
     pub(crate) fn run(
         self,

@@ -56,6 +56,25 @@ fn ours(event: &Event) -> Option<Event> {
     })
 }
 
+/// Calls the C library's `next` by `call` with what it is to be asked for instead of
+/// `event`; -1 if there is no such function.
+///
+/// # Safety
+/// `event` is null or valid.
+unsafe fn ask(
+    next: &Next,
+    event: *const Event,
+    call: impl FnOnce(*mut c_void, *const Event) -> c_int,
+) -> c_int {
+    let next = next.address();
+    if next.is_null() {
+        return -1;
+    }
+    // SAFETY: promised by our caller.
+    let ours = unsafe { event.as_ref() }.and_then(ours);
+    call(next, ours.as_ref().map_or(event, std::ptr::from_ref))
+}
+
 /// As `timer_create`.
 ///
 /// # Safety
@@ -66,20 +85,16 @@ pub unsafe extern "C" fn fathomp_timer_create(
     event: *const Event,
     timer: *mut c_void,
 ) -> c_int {
-    /// C's `timer_create`.
     type TimerCreate = unsafe extern "C" fn(c_int, *const Event, *mut c_void) -> c_int;
     static NEXT: Next = Next::new(c"timer_create");
-    let next = NEXT.address();
-    if next.is_null() {
-        return -1;
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe { std::mem::transmute::<*mut c_void, TimerCreate>(next) };
-    // SAFETY: promised by our caller: null or valid.
-    let ours = unsafe { event.as_ref() }.and_then(ours);
-    let event = ours.as_ref().map_or(event, std::ptr::from_ref);
-    // SAFETY: promised by our caller; an event of ours lives until it has returned.
-    unsafe { next(clock, event, timer) }
+    let call = |next, event| {
+        // SAFETY: the C library's function of this name has this type.
+        let next = unsafe { std::mem::transmute::<*mut c_void, TimerCreate>(next) };
+        // SAFETY: promised by our caller; an event of ours lives until it has returned.
+        unsafe { next(clock, event, timer) }
+    };
+    // SAFETY: promised by our caller.
+    unsafe { ask(&NEXT, event, call) }
 }
 
 /// As `mq_notify`.
@@ -88,20 +103,16 @@ pub unsafe extern "C" fn fathomp_timer_create(
 /// As of the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathomp_mq_notify(queue: c_int, event: *const Event) -> c_int {
-    /// C's `mq_notify`.
     type MqNotify = unsafe extern "C" fn(c_int, *const Event) -> c_int;
     static NEXT: Next = Next::new(c"mq_notify");
-    let next = NEXT.address();
-    if next.is_null() {
-        return -1;
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe { std::mem::transmute::<*mut c_void, MqNotify>(next) };
-    // SAFETY: promised by our caller: null or valid.
-    let ours = unsafe { event.as_ref() }.and_then(ours);
-    let event = ours.as_ref().map_or(event, std::ptr::from_ref);
-    // SAFETY: promised by our caller; an event of ours lives until it has returned.
-    unsafe { next(queue, event) }
+    let call = |next, event| {
+        // SAFETY: the C library's function of this name has this type.
+        let next = unsafe { std::mem::transmute::<*mut c_void, MqNotify>(next) };
+        // SAFETY: promised by our caller; an event of ours lives until it has returned.
+        unsafe { next(queue, event) }
+    };
+    // SAFETY: promised by our caller.
+    unsafe { ask(&NEXT, event, call) }
 }
 
 const _: () = assert!(size_of::<Event>() == size_of::<libc::sigevent>());

@@ -61,9 +61,7 @@ impl Loan {
 
     /// The open interval, in which it was written, ends.
     pub(super) fn written(&mut self, epoch: u32) {
-        if self.written_in <= epoch {
-            self.written_in = epoch + 1;
-        }
+        self.written_in = self.written_in.max(epoch + 1);
     }
 
     /// Several nodes wrote the page in an epoch in which there was a copy here.
@@ -84,18 +82,11 @@ impl<B: Clone> Home<B> {
     /// fault, and its home has no part in it, but whoever reads here and there has no use
     /// for it.
     pub(super) fn worth_borrowing(&mut self, page: PageId) -> (Direction, u32) {
-        let borrowed = |way: Direction| {
+        let (way, before) = Direction::of(|way| {
             let before = way.before(page).filter(|before| self.exists(*before));
             let loan = before.map(|before| self.table.get(before).loan);
             loan.filter(|loan| loan.here).map_or(0, |loan| loan.batch)
-        };
-        let (up, down) = (borrowed(Direction::Up), borrowed(Direction::Down));
-        let way = if down > up {
-            Direction::Down
-        } else {
-            Direction::Up
-        };
-        let before = up.max(down);
+        });
         if before > 0 {
             let first = match way {
                 Direction::Up => page.0.saturating_sub(before.into()),

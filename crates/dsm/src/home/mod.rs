@@ -222,6 +222,10 @@ impl<B: Clone> Home<B> {
         }
     }
 
+    fn exists(&self, page: PageId) -> bool {
+        page.0 < self.table.layout().pages()
+    }
+
     /// The home of a page at the moment.
     #[must_use]
     pub fn home_of(&self, page: PageId) -> NodeId {

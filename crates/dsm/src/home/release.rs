@@ -169,8 +169,7 @@ impl<B: Clone> Home<B> {
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
         for (page, _) in &diffs {
-            let exists = page.0 < self.table.layout().pages();
-            if !exists || self.table.get(*page).home != self.me {
+            if !self.exists(*page) || self.table.get(*page).home != self.me {
                 let what = "sends a diff of a page that is not at home here";
                 return Err(peer(from, what));
             }

@@ -45,7 +45,7 @@ impl<B: Clone> Home<B> {
 
     /// How many pages become writable with one, and which way.
     fn run_to(&self, page: PageId) -> (Direction, u8) {
-        let run = |way: Direction| {
+        let (way, run) = Direction::of(|way| {
             let before = way.before(page).filter(|before| self.exists(*before));
             let entry = before.map(|before| self.table.get(before));
             let begun = entry.filter(|entry| match entry.state {
@@ -53,14 +53,8 @@ impl<B: Clone> Home<B> {
                 State::Untouched | State::Shared | State::Pending | State::Clean => false,
             });
             begun.map_or(0, |entry| entry.run)
-        };
-        let (up, down) = (run(Direction::Up), run(Direction::Down));
-        let way = if down > up {
-            Direction::Down
-        } else {
-            Direction::Up
-        };
-        (way, up.max(down).saturating_mul(2).clamp(1, RUN))
+        });
+        (way, run.saturating_mul(2).clamp(1, RUN))
     }
 
     /// Whether a page has the same home as another one and the state that that had.
@@ -70,9 +64,5 @@ impl<B: Clone> Home<B> {
             let home = self.table.get(other).home;
             entry.home == home && entry.state == before && !entry.pinned
         }
-    }
-
-    pub(super) fn exists(&self, page: PageId) -> bool {
-        page.0 < self.table.layout().pages()
     }
 }

@@ -43,7 +43,7 @@ impl<B: Clone> Home<B> {
         access: Access,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        if page.0 >= self.table.layout().pages() {
+        if !self.exists(page) {
             return Err(Violation::Runtime("a fault outside the shared areas"));
         }
         if self.written.is_some() {
