@@ -2,6 +2,7 @@
 //! barriers.
 
 use fathomp_base::{NodeId, ThreadId};
+use fathomp_omp::cluster::{Dealt, Left, PartedLoop};
 use std::collections::HashMap;
 
 /// Who is to be told something.
@@ -23,6 +24,8 @@ pub(crate) struct Cells {
     epoch: u32,
     /// Of this epoch, and of the next for nodes that are ahead.
     cells: HashMap<(u32, u64), Cell>,
+    /// Loops that are dealt by parts, by the cells that are theirs.
+    loops: HashMap<(u32, u64), Left>,
 }
 
 impl Cells {
@@ -31,6 +34,20 @@ impl Cells {
         self.epoch += 1;
         let epoch = self.epoch;
         self.cells.retain(|(of, _), _| *of >= epoch);
+        self.loops.retain(|(of, _), _| *of >= epoch);
+    }
+
+    /// Units of a loop for a node, see [`Left::deal`].
+    pub(crate) fn deal(
+        &mut self,
+        epoch: u32,
+        cell: u64,
+        parted: PartedLoop,
+        (node, most): (NodeId, u64),
+    ) -> Dealt {
+        let found = self.loops.entry((epoch, cell));
+        let left = found.or_insert_with(|| Left::of(parted));
+        left.deal(node.0.into(), most)
     }
 
     /// Adds to a cell; what was in it before, and who has waited for what is in

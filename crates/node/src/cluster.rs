@@ -3,7 +3,7 @@
 use crate::memory;
 use crate::node::Node;
 use fathomp_base::{NodeId, SiteId};
-use fathomp_omp::cluster::{Cell, Cluster};
+use fathomp_omp::cluster::{Cell, Cluster, Dealt, PartedLoop};
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -84,6 +84,10 @@ impl Cluster for Node {
 
     fn add(&self, cell: Cell, amount: u64) -> u64 {
         Self::add(self, cell.0, amount)
+    }
+
+    fn deal(&self, cell: Cell, parted: PartedLoop, most: u64) -> Dealt {
+        Self::deal(self, cell.0, parted, most)
     }
 
     fn put(&self, cell: Cell, value: u64) {

@@ -1,6 +1,7 @@
 //! What nodes tell each other: the protocol's messages and the runtime's own.
 
 use fathomp_base::ThreadId;
+use fathomp_omp::cluster::PartedLoop;
 
 /// A message between two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,14 @@ pub(crate) enum Frame<'a> {
         epoch: u32,
         cell: u64,
         amount: u64,
+    },
+    /// To node 0: give me units of a loop that is dealt by parts.
+    Deal {
+        thread: ThreadId,
+        epoch: u32,
+        cell: u64,
+        parted: PartedLoop,
+        most: u64,
     },
     /// To node 0: a cell has this value now.
     Put { epoch: u32, cell: u64, value: u64 },
@@ -53,7 +62,7 @@ pub(crate) struct BadFrame {
 }
 
 /// Words that a frame without a body has at most.
-const WORDS: usize = 4;
+const WORDS: usize = 5;
 
 /// A frame's fixed part, ready to be sent before its body.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +113,17 @@ impl<'a> Frame<'a> {
                 cell,
                 amount,
             } => (of(8, &[thread.0.into(), epoch.into(), cell, amount]), none),
+            Self::Deal {
+                thread,
+                epoch,
+                cell,
+                parted,
+                most,
+            } => {
+                let both = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+                let (who, members) = (both(epoch, thread.0), both(parted.each, parted.members));
+                (of(13, &[who, cell, parted.units, members, most]), none)
+            }
             Self::Await {
                 thread,
                 epoch,
@@ -167,7 +187,7 @@ impl<'a> Frame<'a> {
                 }
             }
             7 => {
-                let [epoch, cell, value, _] = words(3)?;
+                let [epoch, cell, value, ..] = words(3)?;
                 Self::Put {
                     epoch: small(epoch)?,
                     cell,
@@ -175,7 +195,7 @@ impl<'a> Frame<'a> {
                 }
             }
             8 => {
-                let [who, epoch, cell, amount] = words(4)?;
+                let [who, epoch, cell, amount, _] = words(4)?;
                 Self::Add {
                     thread: thread(who)?,
                     epoch: small(epoch)?,
@@ -184,12 +204,28 @@ impl<'a> Frame<'a> {
                 }
             }
             9 => {
-                let [who, epoch, cell, at_least] = words(4)?;
+                let [who, epoch, cell, at_least, _] = words(4)?;
                 Self::Await {
                     thread: thread(who)?,
                     epoch: small(epoch)?,
                     cell,
                     at_least,
+                }
+            }
+            13 => {
+                let [who, cell, units, members, most] = words(5)?;
+                let both = |word: u64| ((word >> 32) as u32, word as u32);
+                let ((epoch, thread), (each, members)) = (both(who), both(members));
+                Self::Deal {
+                    thread: ThreadId(thread),
+                    epoch,
+                    cell,
+                    parted: PartedLoop {
+                        units,
+                        each,
+                        members,
+                    },
+                    most,
                 }
             }
             10 => {
@@ -237,6 +273,13 @@ mod tests {
                 Frame::Arrived { epoch: b, word: d },
                 Frame::Add { thread, epoch: b, cell: c, amount: d },
                 Frame::Await { thread, epoch: b, cell: c, at_least: d },
+                Frame::Deal {
+                    thread,
+                    epoch: b,
+                    cell: c,
+                    parted: PartedLoop { units: d, each: b, members: a },
+                    most: c,
+                },
             ] {
                 let sent = bytes(frame);
                 prop_assert_eq!(Frame::read(&sent), Ok(frame));

@@ -36,6 +36,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+mod agree;
 mod asks;
 mod ends;
 mod time;
@@ -438,31 +439,8 @@ impl Node {
                     self.fail(from, "it told what it changed in a way that makes no sense");
                 }
             }
-            Frame::Add {
-                thread,
-                epoch,
-                cell,
-                amount,
-            } => {
-                let (before, served) = lock(&self.cells).add(epoch, cell, amount);
-                self.tell(Asker { node: from, thread }, before);
-                self.tell_all(served);
-            }
-            Frame::Put { epoch, cell, value } => {
-                let served = lock(&self.cells).put(epoch, cell, value);
-                self.tell_all(served);
-            }
-            Frame::Await {
-                thread,
-                epoch,
-                cell,
-                at_least,
-            } => {
-                let asker = Asker { node: from, thread };
-                let found = lock(&self.cells).wait(epoch, cell, at_least, asker);
-                if let Some(value) = found {
-                    self.tell(asker, value);
-                }
+            Frame::Add { .. } | Frame::Put { .. } | Frame::Await { .. } | Frame::Deal { .. } => {
+                self.agree(from, frame);
             }
             Frame::SizeOf { thread, address } => {
                 let address = usize::try_from(address).unwrap_or(0);
@@ -496,21 +474,6 @@ impl Node {
             _ => self.transport.send(to, &parts),
         };
         self.must(sent.map_err(Trouble::from))
-    }
-
-    fn tell(&self, asker: Asker, value: u64) {
-        if asker.node == self.me() {
-            self.must(answer(&self.hands(), asker.thread, value));
-        } else {
-            let thread = asker.thread;
-            self.send(asker.node, Frame::Answer { thread, value });
-        }
-    }
-
-    fn tell_all(&self, served: Vec<(Asker, u64)>) {
-        for (asker, value) in served {
-            self.tell(asker, value);
-        }
     }
 
     /// Sends a frame to a node, which may be this one.

@@ -13,6 +13,7 @@ use crate::races::Found;
 use fathomp_accesses::{End, Step};
 use fathomp_base::{NodeId, SiteId};
 use fathomp_dsm::{LockId, Operation};
+use fathomp_omp::cluster::{Dealt, PartedLoop};
 use fathomp_sys::clock::emulated::Work;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::Pages;
@@ -278,6 +279,23 @@ impl Node {
         });
         self.go_on();
         before
+    }
+
+    pub(crate) fn deal(&self, cell: u64, parted: PartedLoop, most: u64) -> Dealt {
+        self.end_interval(End::Add(cell, most));
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        let dealt = self.ask(|thread| {
+            let deal = Frame::Deal {
+                thread,
+                epoch,
+                cell,
+                parted,
+                most,
+            };
+            self.send_or_handle(NodeId(0), deal)
+        });
+        self.go_on();
+        Dealt::from_word(dealt)
     }
 
     pub(crate) fn put(&self, cell: u64, value: u64) {

@@ -14,11 +14,13 @@ mod blocks;
 mod cells;
 mod memory;
 mod order;
+mod parts;
 mod region;
 
 pub use blocks::{settle, tell};
 pub(crate) use cells::{Of, of_construct, of_reductions};
 pub use memory::{allocate, free};
+pub use parts::{Dealt, Left, PartedLoop};
 pub(crate) use region::Part;
 pub use region::{dismiss, serve};
 
@@ -86,6 +88,10 @@ pub trait Cluster: Sync {
     /// Adds to a cell, which is 0 at first; returns what it was before. Orders
     /// nothing else.
     fn add(&self, cell: Cell, amount: u64) -> u64;
+
+    /// Units of a loop, which has that cell for nothing else; see [`Left::deal`]. Orders
+    /// nothing else.
+    fn deal(&self, cell: Cell, parted: PartedLoop, most: u64) -> Dealt;
 
     /// Raises a cell to `value` if it is less. What this node wrote before is
     /// visible to whoever waits for the cell.

@@ -88,6 +88,11 @@ impl Nodes {
         self.mine(total)
     }
 
+    /// Members on a node of a region of `total`; the last node may have fewer.
+    pub(crate) fn most_per_node(&self, total: u32) -> u32 {
+        most_per_node(total, self.cluster.nodes(), self.cluster.threads_per_node())
+    }
+
     /// The region that is spread now is cancelled: tells the other nodes.
     #[cold]
     pub(crate) fn cancel(&self) {

@@ -1,20 +1,24 @@
 //! Chunks on request for members on several nodes.
 //!
-//! A node draws *batches* of units from a counter that all nodes see, and its
-//! members take their chunks from the node's batch, so that one message pays
-//! for several chunks. The first batches need no message: units are dealt in
-//! advance to the members in the order of their numbers, as they would come in
-//! the first round anyway.
+//! A node draws *batches* of units, and its members take their chunks from the
+//! node's batch, so that one message pays for several chunks. The first batches
+//! need no message: units are dealt in advance to the members, in the order of
+//! their numbers.
+//!
+//! Where do units come from? From the node's own part of the loop first, if
+//! members need not get them in increasing order
+//! ([`crate::cluster::PartedLoop`]); otherwise from a counter that all nodes see.
 //!
 //! How large is a batch?
 //! * Dynamic schedules: as large as makes the message a small part of the time
-//!   that the batch takes, and never more than half of what an even division
-//!   of the rest would give the node, so that nodes end together.
+//!   that the batch takes, and never more than half of a part, or of what an even
+//!   division of the rest would give the node, so that nodes end together.
 //! * Guided schedules: a chunk for each member of the node; chunks halve from
 //!   round to round (factoring: Hummel, Schonberg and Flynn, CACM 35(8), 1992).
 //! * Ordered loops: a unit for each member. With more, other nodes would wait
 //!   for their turn while this one works alone.
 
+use crate::cluster::{Dealt, PartedLoop};
 use fathomp_base::Ticks;
 
 /// How chunks are cut from a batch.
@@ -22,6 +26,8 @@ use fathomp_base::Ticks;
 pub(super) enum Cut {
     /// A unit each, drawn as the time they take suggests.
     Dynamic,
+    /// The same, from the part of this node as long as there is some.
+    Parted(PartedLoop, u32),
     /// A unit each, drawn for one round.
     Ordered,
     /// Decreasing numbers of units, not less than this.
@@ -59,7 +65,8 @@ pub(super) struct Batch {
     sharers: Sharers,
     /// Units of the loop.
     total: u64,
-    /// Units dealt in advance on all nodes; the counter counts those after.
+    /// Units dealt in advance on all nodes; the counter, if there is one, counts
+    /// those after.
     dealt: u64,
     /// The batch, and the units of it that are left.
     begin: u64,
@@ -82,8 +89,17 @@ impl Batch {
     pub(super) fn new(cut: Cut, sharers: Sharers, total: u64) -> Self {
         let each = cut.chunk(total, sharers.all);
         let number = |member: u64| member.saturating_mul(each).min(total);
-        let (begin, end) = (number(sharers.first), number(sharers.first + sharers.here));
-        let dealt = number(sharers.all);
+        let (begin, end, dealt) = match cut {
+            Cut::Parted(parted, node) => {
+                let own = parted.in_advance(node);
+                (own.start, own.end, 0)
+            }
+            _ => (
+                number(sharers.first),
+                number(sharers.first + sharers.here),
+                number(sharers.all),
+            ),
+        };
         Self {
             cut,
             sharers,
@@ -99,10 +115,11 @@ impl Batch {
         }
     }
 
-    /// The next chunk. `draw` adds to the counter and returns what it was.
+    /// The next chunk. `draw` draws so many units at most; those of a counter are
+    /// numbered as it counts them.
     pub(super) fn take(
         &mut self,
-        draw: impl FnOnce(u64) -> u64,
+        draw: impl FnOnce(u64) -> Dealt,
         clock: impl Fn() -> Ticks,
     ) -> Option<Chunk> {
         if self.next == self.end && !self.refill(draw, clock) {
@@ -119,19 +136,24 @@ impl Batch {
         })
     }
 
-    fn refill(&mut self, draw: impl FnOnce(u64) -> u64, clock: impl Fn() -> Ticks) -> bool {
+    fn refill(&mut self, draw: impl FnOnce(u64) -> Dealt, clock: impl Fn() -> Ticks) -> bool {
         if self.known >= self.total {
             return false;
         }
         let asked = clock();
         let amount = self.amount(asked);
-        let first = self.dealt + draw(amount);
+        let Dealt { first, units, more } = draw(amount);
         let there = clock();
         self.drawn = Some((there, (there - asked).0));
+        let first = first + self.dealt;
         self.begin = first.min(self.total);
         self.next = self.begin;
-        self.end = first.saturating_add(amount).min(self.total);
-        self.known = self.end;
+        self.end = first.saturating_add(units).min(self.total);
+        self.known = match self.cut {
+            _ if !more => self.total,
+            Cut::Parted(..) => self.known,
+            _ => self.end,
+        };
         self.begin < self.end
     }
 
@@ -147,7 +169,7 @@ impl Batch {
                 self.each = self.cut.chunk(left, all);
                 self.each * here
             }
-            Cut::Dynamic => {
+            Cut::Dynamic | Cut::Parted(..) => {
                 if let Some((there, cost)) = self.drawn {
                     let took = (now - there).0;
                     if took < cost.saturating_mul(WORTH) {
@@ -156,7 +178,11 @@ impl Batch {
                         self.wish /= 2;
                     }
                 }
-                let most = (left / (2 * nodes)).max(1);
+                let most = match self.cut {
+                    Cut::Parted(..) => left,
+                    _ => left / (2 * nodes),
+                };
+                let most = most.max(1);
                 self.wish = self.wish.clamp(1, most);
                 self.wish
             }
@@ -168,7 +194,7 @@ impl Cut {
     /// Units per chunk while `left` are left for `all` members.
     fn chunk(self, left: u64, all: u64) -> u64 {
         match self {
-            Self::Dynamic | Self::Ordered => 1,
+            Self::Dynamic | Self::Parted(..) | Self::Ordered => 1,
             Self::Guided(least) => left.div_ceil(2 * all).max(least).clamp(1, left.max(1)),
         }
     }
@@ -177,6 +203,7 @@ impl Cut {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::Left;
     use proptest::prelude::*;
     use std::cell::Cell;
 
@@ -186,6 +213,15 @@ mod tests {
             Just(Cut::Ordered),
             (1_u64..50).prop_map(Cut::Guided),
         ]
+    }
+
+    /// Draws from a counter.
+    fn counted(counter: &Cell<u64>, amount: u64) -> Dealt {
+        Dealt {
+            first: counter.replace(counter.get() + amount),
+            units: amount,
+            more: true,
+        }
     }
 
     proptest! {
@@ -213,9 +249,47 @@ mod tests {
             let rest = (0..batches.len()).flat_map(|node| vec![node; 3001]);
             for node in order.into_iter().chain(rest) {
                 let Some(batch) = batches.get_mut(node) else { continue };
-                let draw = |amount| counter.replace(counter.get() + amount);
+                let draw = |amount| counted(&counter, amount);
                 if let Some(chunk) = batch.take(draw, clock) {
                     prop_assert!(chunk.from < chunk.to && chunk.to <= total);
+                    for unit in chunk.from..chunk.to {
+                        prop_assert!(!std::mem::replace(&mut seen[unit as usize], true));
+                    }
+                }
+            }
+            prop_assert!(seen.iter().all(|seen| *seen));
+        }
+
+        #[test]
+        fn each_unit_of_a_parted_loop_is_taken_once_and_nothing_after_the_last(
+            units in 1_u64..3000,
+            (each, members) in (1_u32..4, 1_u32..12),
+            order in proptest::collection::vec(0_usize..12, 0..3000),
+        ) {
+            let parted = PartedLoop { units, each, members };
+            let nodes = members.div_ceil(each);
+            let mut left = Left::of(parted);
+            let mut batches: Vec<Batch> = (0..nodes).map(|node| {
+                let first = node * each;
+                let here = each.min(members - first).into();
+                let (first, all) = (first.into(), members.into());
+                let sharers = Sharers { first, here, all, nodes: nodes.into() };
+                Batch::new(Cut::Parted(parted, node), sharers, units)
+            }).collect();
+            let time = Cell::new(0);
+            let clock = || {
+                time.set(time.get() + 7);
+                Ticks(time.get())
+            };
+            let (mut seen, mut has_last) = (vec![false; units as usize], None);
+            let rest = (0..batches.len()).flat_map(|node| vec![node; 3001]);
+            for node in order.into_iter().chain(rest) {
+                let Some(batch) = batches.get_mut(node) else { continue };
+                let draw = |most| left.deal(u32::try_from(node).unwrap(), most);
+                if let Some(chunk) = batch.take(draw, clock) {
+                    prop_assert!(chunk.from < chunk.to && chunk.to <= units);
+                    prop_assert_ne!(has_last, Some(node));
+                    has_last = has_last.or((chunk.to == units).then_some(node));
                     for unit in chunk.from..chunk.to {
                         prop_assert!(!std::mem::replace(&mut seen[unit as usize], true));
                     }
@@ -252,7 +326,7 @@ mod tests {
                     let chunk = batch.take(
                         |amount| {
                             time.set(time.get() + 10);
-                            counter.replace(counter.get() + amount)
+                            counted(&counter, amount)
                         },
                         || Ticks(time.get()),
                     );
@@ -273,7 +347,7 @@ mod tests {
     fn guided_chunks_decrease() {
         let counter = Cell::new(0);
         let mut batch = Batch::new(Cut::Guided(3), TWO_NODES, 1000);
-        let draw = |amount| counter.replace(counter.get() + amount);
+        let draw = |amount| counted(&counter, amount);
         let sizes: Vec<u64> =
             std::iter::from_fn(|| batch.take(draw, || Ticks(0)).map(|c| c.to - c.from)).collect();
         assert_eq!(sizes[..2], [125, 125]);

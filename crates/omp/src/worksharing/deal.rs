@@ -14,7 +14,8 @@
 //!   whoever runs it must not run anything after it.
 //!
 //! * Where members are on several nodes, all requests go to the node's
-//!   [`Batch`](super::batch::Batch).
+//!   [`Batch`](super::batch::Batch), which comes from the node's own part of the
+//!   loop if the schedule is nonmonotonic.
 //!
 //! Claims count *units*. A unit is one chunk, or a power of two of them where
 //! the loop has more chunks than a word can count.
@@ -25,7 +26,7 @@ use super::cursor::{Cursor, Place};
 use super::iterations::{Iterations, share};
 use super::ordered;
 use super::range;
-use crate::cluster::{Of, of_construct};
+use crate::cluster::{Dealt, Nodes, Of, PartedLoop, of_construct};
 use crate::icv::{Schedule, ScheduleKind};
 use crate::team::Member;
 use fathomp_trace::now;
@@ -99,6 +100,8 @@ pub(super) mod kind {
     pub(in super::super) const BATCH: u32 = 5;
     /// A share of the node's batch.
     pub(in super::super) const GUIDED_BATCH: u32 = 6;
+    /// The next unit of the node's batch, which comes from its own part of the loop.
+    pub(in super::super) const PARTED_BATCH: u32 = 7;
 }
 
 impl Cursor {
@@ -156,7 +159,12 @@ impl Cursor {
                     let (total, unit) = units(count, chunk, claim::UNITS_MAX);
                     self.total.set(total);
                     self.unit.set(unit);
-                    self.deal.set(kind::BATCH);
+                    // What every member has anyway is all, or is better handed out in order.
+                    let parted = !monotonic && total > size && !ordered::is_ordered(self);
+                    self.deal.set(match parted {
+                        true => kind::PARTED_BATCH,
+                        false => kind::BATCH,
+                    });
                 } else if monotonic || place.far {
                     let (total, unit) = units(count, chunk, claim::UNITS_MAX);
                     self.total.set(total);
@@ -239,7 +247,7 @@ impl Cursor {
                 .is_some_and(|slot| self.open_unit(slot.claim.add_more(1))),
             kind::CHUNKS => self.next_static(),
             kind::GUIDED => self.next_guided(member),
-            kind::BATCH | kind::GUIDED_BATCH => self.next_of_batch(member),
+            kind::BATCH | kind::GUIDED_BATCH | kind::PARTED_BATCH => self.next_of_batch(member),
             _ => false,
         };
         if !more {
@@ -369,13 +377,14 @@ impl Cursor {
         };
         let construct = self.in_loop.get();
         let mut extra = slot.extra(construct);
+        let parted = self.deal.get() == kind::PARTED_BATCH;
+        let parted = parted.then(|| self.parted(member, nodes));
         let batch = extra.batch.get_or_insert_with(|| {
-            let cut = if self.deal.get() == kind::GUIDED_BATCH {
-                Cut::Guided(self.amount.get())
-            } else if ordered::is_ordered(self) {
-                Cut::Ordered
-            } else {
-                Cut::Dynamic
+            let cut = match (self.deal.get(), parted) {
+                (kind::GUIDED_BATCH, _) => Cut::Guided(self.amount.get()),
+                (_, Some(parted)) => Cut::Parted(parted, nodes.cluster.node()),
+                _ if ordered::is_ordered(self) => Cut::Ordered,
+                _ => Cut::Dynamic,
             };
             let sharers = Sharers {
                 first: (member.thread_num() - member.index()).into(),
@@ -386,13 +395,31 @@ impl Cursor {
             Batch::new(cut, sharers, self.total.get())
         });
         let cell = of_construct(member, construct, Of::Claim);
-        let chunk = batch.take(|amount| nodes.cluster.add(cell, amount), now);
+        let draw = |amount| match parted {
+            Some(parted) => nodes.cluster.deal(cell, parted, amount),
+            None => Dealt {
+                first: nodes.cluster.add(cell, amount),
+                units: amount,
+                more: true,
+            },
+        };
+        let chunk = batch.take(draw, now);
         drop(extra);
         let Some(chunk) = chunk else { return false };
         self.open(chunk.from, chunk.to);
         self.after_other.set(chunk.after_other.into());
         self.before_other.set(chunk.before_other.into());
         true
+    }
+
+    /// The loop as nodes have parts of it.
+    fn parted(&self, member: &Member, nodes: &Nodes) -> PartedLoop {
+        let members = member.team().size();
+        PartedLoop {
+            units: self.total.get(),
+            each: nodes.most_per_node(members),
+            members,
+        }
     }
 
     #[inline]
@@ -407,9 +434,15 @@ pub(super) fn give_up(member: &'static Member) {
     let Some(nodes) = member.team().nodes() else {
         return;
     };
-    if matches!(cursor.deal.get(), kind::BATCH | kind::GUIDED_BATCH) {
-        let cell = of_construct(member, cursor.in_loop.get(), Of::Claim);
-        nodes.cluster.add(cell, claim::UNITS_MAX);
+    let cell = of_construct(member, cursor.in_loop.get(), Of::Claim);
+    match cursor.deal.get() {
+        kind::BATCH | kind::GUIDED_BATCH => {
+            nodes.cluster.add(cell, claim::UNITS_MAX);
+        }
+        kind::PARTED_BATCH => {
+            nodes.cluster.deal(cell, cursor.parted(member, nodes), 0);
+        }
+        _ => {}
     }
 }
 

@@ -93,8 +93,8 @@ pub fn start_with<R>(
 pub(super) fn prepare(member: &'static Member, wanted: &Loop, size: u32, place: Option<Place>) {
     let cursor = &member.share;
     cursor.in_loop.set(cursor.construct());
-    cursor.set_up(member, size, &wanted.iterations, wanted.dealing, place);
     ordered::prepare(member, cursor, wanted.ordered && size > 1);
+    cursor.set_up(member, size, &wanted.iterations, wanted.dealing, place);
     cursor.recorded.set(0);
     if let Some(recorder) = member.worker().recorder() {
         super::recording::begin(member, recorder, wanted);

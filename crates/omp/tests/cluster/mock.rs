@@ -4,7 +4,7 @@
 //! relied on anything else would fail the tests.
 
 use fathomp_base::SiteId;
-use fathomp_omp::cluster::{Cell, Cluster, dismiss, install, serve};
+use fathomp_omp::cluster::{Cell, Cluster, Dealt, Left, PartedLoop, dismiss, install, serve};
 use std::cell::Cell as OwnCell;
 use std::ffi::CString;
 use std::sync::Once;
@@ -267,6 +267,26 @@ impl Cluster for Mock {
     fn add(&self, cell: Cell, amount: u64) -> u64 {
         let shared = self.shared;
         shared.alone(|| entry(&shared.cells, cell.0).fetch_add(amount, SeqCst))
+    }
+
+    fn deal(&self, cell: Cell, parted: PartedLoop, most: u64) -> Dealt {
+        if !parted.is_possible(self.nodes) {
+            fail("a loop that cannot be");
+        }
+        let shared = self.shared;
+        shared.alone(|| {
+            // What was asked so far; from that follows what is left.
+            let mut left = Left::of(parted);
+            let asked = entry(&shared.cells, cell.0);
+            let request = |number: u64| entry(&shared.cells, cell.0 ^ (number + 1) << 40 ^ 1 << 62);
+            for number in 0..asked.load(SeqCst) {
+                let before = request(number).load(SeqCst);
+                left.deal((before & 0xff) as u32, before >> 8);
+            }
+            let most = most.min(1 << 30);
+            request(asked.fetch_add(1, SeqCst)).store(most << 8 | u64::from(self.node), SeqCst);
+            left.deal(self.node, most)
+        })
     }
 
     fn put(&self, cell: Cell, value: u64) {
