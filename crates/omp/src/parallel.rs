@@ -130,7 +130,7 @@ pub(crate) fn form(
         team.shares.set_preset(preset);
     }
     if places::wanted(&runtime.settings, icvs) {
-        places::bind_team(team, outer, icvs, fork.bind, size);
+        places::bind_team(team, outer, icvs, fork.bind, total);
     }
     if let Some(prepare) = fork.prepare {
         prepare(team, total);

@@ -1,4 +1,3 @@
-// fathomp: nodes skipped each node binds its own threads
 // fathomp: env OMP_PLACES={0},{1}
 // fathomp: env OMP_PROC_BIND=close
 // Place queries with two explicit places.

@@ -1,4 +1,3 @@
-// fathomp: nodes skipped each node binds its own threads
 // fathomp: env OMP_PLACES=threads(2)
 // fathomp: env OMP_PROC_BIND=spread,close
 // A list of bindings, one per nesting level.

@@ -1,4 +1,3 @@
-// fathomp: nodes skipped each node binds its own threads
 // fathomp: env GOMP_CPU_AFFINITY=1 0
 // fathomp: threads 1 2
 // GOMP_CPU_AFFINITY binds threads to processors in its order.

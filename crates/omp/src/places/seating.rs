@@ -65,7 +65,8 @@ pub(crate) fn wanted(settings: &Settings, icvs: &Icvs) -> bool {
     icvs.bind != ProcBind::False || settings.display_affinity
 }
 
-/// Works out where the members of `team` belong, and tells them if that is new.
+/// Works out where the members of `team`, `size` on all nodes, belong, and tells them if
+/// that is new. Nodes share the machine, and thus its places.
 #[cold]
 pub(crate) fn bind_team(
     team: &'static Team,
@@ -95,7 +96,7 @@ pub(crate) fn move_to_place(member: &'static Member, team: &'static Team) {
     let stamp = team.dock.place_stamp.load(Ordering::Relaxed);
     let binding = *team.binding.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(binding) = binding {
-        settle(member, binding.thread(member.index()));
+        settle(member, binding.thread(member.thread_num()));
     }
     member.place_stamp.set(stamp);
     if runtime().settings.display_affinity {
