@@ -3,6 +3,7 @@
 mod blob;
 mod changes;
 mod direct;
+mod twins;
 
 pub(crate) use blob::Blob;
 
@@ -25,6 +26,7 @@ use fathomp_transport::local::Awaited;
 use fathomp_transport::{SendError, Transport, Wake};
 use std::collections::{HashMap, VecDeque};
 use std::io;
+use twins::Twins;
 
 /// What an engine works with.
 pub(crate) struct Hands<'a> {
@@ -90,7 +92,7 @@ pub(crate) trait Engine: Send {
 /// An [`Engine`] around a protocol.
 pub(crate) struct Driver<P: Protocol<Blob>> {
     protocol: P,
-    twins: HashMap<PageId, Box<PageBytes>>,
+    twins: Twins,
     /// Pages with a twin that the program may write without a fault; some may have
     /// been taken away since.
     unwatched: Vec<PageRange>,
@@ -99,8 +101,6 @@ pub(crate) struct Driver<P: Protocol<Blob>> {
     /// Made and to be sent whenever they are asked for.
     kept: HashMap<(PageId, Interval), Diff>,
     actions: Vec<Action<P::Outgoing, Blob>>,
-    /// Twins not in use.
-    spare: Vec<Box<PageBytes>>,
     outgoing: Vec<u8>,
     /// What follows from what was done without a message.
     following: VecDeque<Input<P::Incoming>>,
@@ -112,9 +112,6 @@ pub(crate) struct Driver<P: Protocol<Blob>> {
     watch: Option<Watch>,
 }
 
-/// Twins kept for the next time: 64 MiB of them at most.
-const SPARE: usize = 16 << 10;
-
 impl<P: Protocol<Blob>> Driver<P> {
     /// Starts a protocol. All pages may be read and written before.
     ///
@@ -123,11 +120,10 @@ impl<P: Protocol<Blob>> Driver<P> {
     pub(crate) fn start(protocol: P, hands: &Hands, watch: Option<Watch>) -> Result<Self, Trouble> {
         let mut driver = Self {
             actions: Vec::new(),
-            twins: HashMap::new(),
+            twins: Twins::default(),
             unwatched: Vec::new(),
             diffs: HashMap::new(),
             kept: HashMap::new(),
-            spare: Vec::new(),
             outgoing: Vec::new(),
             following: VecDeque::new(),
             underway: Underway::default(),
@@ -198,7 +194,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         ranges.sort_unstable_by_key(|range| range.first());
         let mut written = Vec::new();
         for page in ranges.iter().flat_map(|range| range.iter()) {
-            let Some(twin) = self.twins.get(&page) else {
+            let Some(twin) = self.twins.get(page) else {
                 continue;
             };
             let differs = hands.pages.differs(page, twin);
@@ -222,7 +218,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         if self.changes.is_some() {
             self.watch_changes(hands, pages, what)?;
         }
-        let twinned = |page| self.twins.contains_key(&page);
+        let twinned = |page| self.twins.has(page);
         if what != Protection::Watched || !pages.iter().any(twinned) {
             return self.permit(hands, pages, what);
         }
@@ -298,14 +294,14 @@ impl<P: Protocol<Blob>> Driver<P> {
                     self.twins.clear();
                 }
                 Action::DropTwin(page) => {
-                    if let Some(twin) = self.twins.remove(&page) {
-                        self.keep(twin);
+                    if let Some(twin) = self.twins.remove(page) {
+                        self.twins.keep(twin);
                     }
                 }
                 Action::Install(page, content) => {
                     tally.add(DsmCount::PagesFetched, 1);
                     if let Some(content) = install(hands, page, content)? {
-                        self.keep(content);
+                        self.twins.keep(content);
                     }
                 }
                 Action::InstallTwinned(page, content) => {
@@ -364,16 +360,16 @@ impl<P: Protocol<Blob>> Driver<P> {
 
     /// What changed in a page since its twin was made, which is forgotten.
     fn compare(&mut self, hands: &Hands, page: PageId) -> Result<Diff, Trouble> {
-        let twin = self.twins.remove(&page);
+        let twin = self.twins.remove(page);
         let twin = twin.ok_or(Trouble::Action("a diff without a twin"))?;
         // The program may not write the page now, and others' diffs come in
         // under the same lock as this.
-        let mut now = self.page();
+        let mut now = self.twins.room();
         hands.pages.read(page, &mut now).map_err(Trouble::Permit)?;
         let diff = Diff::between(&twin, &now);
         emulated::charge(Work::Compare);
-        self.keep(twin);
-        self.keep(now);
+        self.twins.keep(twin);
+        self.twins.keep(now);
         Ok(diff)
     }
 
@@ -387,20 +383,8 @@ impl<P: Protocol<Blob>> Driver<P> {
         Ok(())
     }
 
-    fn page(&mut self) -> Box<PageBytes> {
-        self.spare
-            .pop()
-            .unwrap_or_else(|| Box::new([0; PAGE_BYTES]))
-    }
-
-    fn keep(&mut self, page: Box<PageBytes>) {
-        if self.spare.len() < SPARE {
-            self.spare.push(page);
-        }
-    }
-
     fn twin(&mut self, hands: &Hands, page: PageId) -> Result<(), Trouble> {
-        let mut twin = self.page();
+        let mut twin = self.twins.room();
         hands.pages.read(page, &mut twin).map_err(Trouble::Permit)?;
         self.twins.insert(page, twin);
         Ok(())
@@ -413,7 +397,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                 failed = Some(error);
             }
         });
-        if let Some(twin) = self.twins.get_mut(&page) {
+        if let Some(twin) = self.twins.get_mut(page) {
             diff.apply(twin);
         }
         if let Some(watch) = &mut self.watch {
@@ -446,7 +430,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                 let target = bytes.last_chunk_mut();
                 missing |= target.is_none_or(|t| hands.pages.read(page, t).is_err());
             }
-            Content::Twin(page) => match twins.get(&page) {
+            Content::Twin(page) => match twins.get(page) {
                 Some(twin) => bytes.extend_from_slice(twin.as_slice()),
                 None => missing = true,
             },
@@ -530,8 +514,8 @@ where
             let content = bytes.get(range).unwrap_or_default();
             match <&PageBytes>::try_from(content) {
                 Ok(content) => {
-                    let mut page = self.page();
-                    *page = *content;
+                    let mut page = self.twins.room();
+                    **page = *content;
                     Blob::Page(page)
                 }
                 Err(_) => Blob::Bytes(content.into()),

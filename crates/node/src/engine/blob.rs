@@ -1,14 +1,14 @@
 //! What messages carry, on its way into memory.
 
+use super::twins::PageCopy;
 use super::{Hands, Trouble};
 use fathomp_base::PageId;
-use fathomp_dsm::PageBytes;
 
 /// Content as it arrived.
 #[derive(Clone, Debug)]
 pub(crate) enum Blob {
     /// A whole page, or as many bytes of another kind.
-    Page(Box<PageBytes>),
+    Page(Box<PageCopy>),
     /// A diff.
     Bytes(Box<[u8]>),
     /// A page that has been taken into its place already.
@@ -18,7 +18,7 @@ pub(crate) enum Blob {
 impl Blob {
     pub(super) fn bytes(self) -> Result<Box<[u8]>, Trouble> {
         match self {
-            Self::Page(bytes) => Ok(bytes),
+            Self::Page(bytes) => Ok(bytes.as_slice().into()),
             Self::Bytes(bytes) => Ok(bytes),
             Self::Here => Err(Trouble::Action("a page in place of a diff")),
         }
@@ -30,7 +30,7 @@ pub(super) fn install(
     hands: &Hands,
     page: PageId,
     content: Blob,
-) -> Result<Option<Box<PageBytes>>, Trouble> {
+) -> Result<Option<Box<PageCopy>>, Trouble> {
     let content = match content {
         Blob::Here => return Ok(None),
         Blob::Page(content) => content,

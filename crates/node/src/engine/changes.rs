@@ -19,7 +19,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         };
         let mut now = Box::new([0; PAGE_BYTES]);
         if what == Protection::ReadWrite {
-            for page in pages.iter().filter(|page| !self.twins.contains_key(page)) {
+            for page in pages.iter().filter(|page| !self.twins.has(*page)) {
                 hands.pages.read(page, &mut now).map_err(Trouble::Permit)?;
                 changes.begin_home(page, seen, now.clone());
             }

@@ -117,7 +117,7 @@ impl<P: Protocol<Blob>> Driver<P> {
     ) -> Result<bool, Trouble> {
         let pages = || brought.diffs.iter().map(|(page, _)| *page);
         let brings = hands.window.is_some_and(|window| {
-            let twins = || pages().filter_map(|page| Some((page, &**self.twins.get(&page)?)));
+            let twins = || pages().filter_map(|page| Some((page, self.twins.get(page)?)));
             let complete = twins().count() == brought.diffs.len();
             complete && window.bring(to, brought, &self.underway, hands.pages, twins())
         });
@@ -127,8 +127,8 @@ impl<P: Protocol<Blob>> Driver<P> {
         }
         tally.add(DsmCount::DiffsSent, brought.diffs.len());
         for page in pages() {
-            if let Some(twin) = self.twins.remove(&page) {
-                self.keep(twin);
+            if let Some(twin) = self.twins.remove(page) {
+                self.twins.keep(twin);
             }
         }
         Ok(true)

@@ -61,10 +61,14 @@ impl Permits {
         self.chunks.entry(index).or_insert_with(|| rest.clone())
     }
 
+    /// What is known of the pages of a chunk.
+    fn states(&self, chunk: usize) -> &[State; CHUNK] {
+        &self.chunks.get(&chunk).unwrap_or(&self.rest).states
+    }
+
     /// What is known of a page.
     pub(super) fn get(&self, page: usize) -> State {
-        let chunk = self.chunks.get(&(page / CHUNK)).unwrap_or(&self.rest);
-        chunk.states[page % CHUNK]
+        self.states(page / CHUNK)[page % CHUNK]
     }
 
     /// Notes down a state for pages.
@@ -78,7 +82,12 @@ impl Permits {
     /// Pages of the same state, from the first of a range that is not empty.
     pub(super) fn alike(&self, pages: Range<usize>) -> (Range<usize>, State) {
         let first = self.get(pages.start);
-        let end = pages.clone().find(|page| self.get(*page) != first);
+        let end = chunks(&pages).find_map(|chunk| {
+            let here = inside(chunk, &pages);
+            let mut states = self.states(chunk)[here.clone()].iter();
+            let differs = states.position(|state| *state != first)?;
+            Some(chunk * CHUNK + here.start + differs)
+        });
         (pages.start..end.unwrap_or(pages.end), first)
     }
 
