@@ -419,6 +419,12 @@ pub trait Protocol<B> {
     /// True if writes without a fault have to be told before this input.
     fn wants_writes(&self, input: &Input<Self::Incoming>) -> bool;
 
+    /// True of a page that is forbidden before any thread that has come to a barrier goes
+    /// on: until then it need not be forbidden if nobody can touch it.
+    fn gives_back(&self, _page: PageId) -> bool {
+        false
+    }
+
     /// Whose intervals this node knows of, and its last own one that has ended, if
     /// the protocol can [watch all writes](crate::home::Home::watching_all).
     fn clock(&self) -> Option<(&Seen, Interval)> {

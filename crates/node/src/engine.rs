@@ -37,6 +37,8 @@ pub(crate) struct Hands<'a> {
     pub(crate) lookout: &'a Lookout,
     /// If pages may be taken out of other nodes' memory.
     pub(crate) window: Option<&'a Window>,
+    /// This node is at a barrier, and no thread of the program can run until that is over.
+    pub(crate) still: bool,
 }
 
 /// Why a node cannot go on.
@@ -189,7 +191,9 @@ impl<P: Protocol<Blob>> Driver<P> {
     fn written(&mut self, hands: &Hands) -> Result<PageSet, Trouble> {
         let mut ranges = std::mem::take(&mut self.unwatched);
         for range in &ranges {
-            self.permit(hands, *range, Protection::Read)?;
+            if !self.nobody_touches(hands, *range) {
+                self.permit(hands, *range, Protection::Read)?;
+            }
         }
         ranges.sort_unstable_by_key(|range| range.first());
         let mut written = Vec::new();
@@ -218,6 +222,9 @@ impl<P: Protocol<Blob>> Driver<P> {
         if self.changes.is_some() {
             self.watch_changes(hands, pages, what)?;
         }
+        if what == Protection::Read && self.nobody_touches(hands, pages) {
+            return Ok(());
+        }
         let twinned = |page| self.twins.has(page);
         if what != Protection::Watched || !pages.iter().any(twinned) {
             return self.permit(hands, pages, what);
@@ -228,6 +235,12 @@ impl<P: Protocol<Blob>> Driver<P> {
         }
         let mut pages = pages.iter();
         pages.try_for_each(|page| self.protect(hands, page.into(), what))
+    }
+
+    /// Whether pages will be forbidden before the program could touch them.
+    fn nobody_touches(&self, hands: &Hands, pages: PageRange) -> bool {
+        let watched = self.watch.is_some() || self.changes.is_some();
+        hands.still && !watched && pages.iter().all(|page| self.protocol.gives_back(page))
     }
 
     fn permit(&mut self, hands: &Hands, pages: PageRange, what: Protection) -> Result<(), Trouble> {

@@ -48,8 +48,12 @@ use turns::Turn;
 const FAILED: i32 = 70;
 /// Time between two looks whether all nodes live, which ask the kernel about each.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
-/// How long a thread looks for messages before it sleeps.
-const SPIN: Duration = Duration::from_micros(50);
+/// How long a thread with a processor of its own looks for messages before it sleeps.
+/// Other nodes come to a barrier some hundreds of microseconds apart, and waking costs
+/// them and this one tens of them.
+const SPIN: Duration = Duration::from_micros(500);
+/// What takes longer is worth a sleep, and this long is a short one.
+const NAP: Duration = Duration::from_micros(50);
 /// The lock that all atomic instructions take: no address of a lock.
 const ATOMIC: u64 = u64::MAX;
 /// No exit code has been asked for.
@@ -218,6 +222,8 @@ impl Node {
             profile: &self.profile,
             lookout: &self.lookout,
             window: self.window.as_ref(),
+            still: self.in_barrier.load(Ordering::Relaxed)
+                && !self.strangers.load(Ordering::Relaxed),
         }
     }
 
@@ -251,7 +257,7 @@ impl Node {
         };
         let deadline = Instant::now() + LOOK_AFTER;
         while process::ended(*child).is_none() && Instant::now() < deadline {
-            std::thread::sleep(SPIN);
+            std::thread::sleep(NAP);
         }
     }
 
@@ -332,7 +338,7 @@ impl Node {
         let threads = u32::from(self.size.nodes) * self.size.threads;
         // Whoever had to be woken needs a processor first: perhaps this one.
         let crowded = wake == Wake::Woken || threads > self.size.processors;
-        let slow = self.transport.answers_after() > SPIN;
+        let slow = self.transport.answers_after() > NAP;
         loop {
             let polling = Polling::new(&*self.transport);
             let mut spin = Spin::new(SPIN, crowded);

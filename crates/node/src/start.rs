@@ -361,6 +361,7 @@ impl Forming {
             profile: &profile,
             lookout: &lookout,
             window: window.as_ref(),
+            still: false,
         };
         let memory = Shared {
             nodes: size.nodes,

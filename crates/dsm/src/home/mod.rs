@@ -376,6 +376,10 @@ impl<B: Clone + Debug> Protocol<B> for Home<B> {
         }
     }
 
+    fn gives_back(&self, page: PageId) -> bool {
+        self.table.get(page).loan.here
+    }
+
     fn wants_writes(&self, input: &Input<Message<B>>) -> bool {
         // What is learned may end the open interval, as may answers that the
         // sequencer gives to its own node, and it may make copies invalid.

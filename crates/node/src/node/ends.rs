@@ -1,6 +1,6 @@
 //! How a program on several nodes ends.
 
-use super::{LOOK_AFTER, Node, SPIN, lock};
+use super::{LOOK_AFTER, NAP, Node, lock};
 use crate::doing::Doing;
 use crate::frame::Frame;
 use crate::start;
@@ -124,7 +124,7 @@ impl Node {
             !outcomes.is_known() && self.in_barrier.load(Ordering::Relaxed)
         };
         while !waits() && Instant::now() < deadline {
-            std::thread::sleep(SPIN);
+            std::thread::sleep(NAP);
         }
     }
 
