@@ -37,7 +37,8 @@ pub(crate) struct Hands<'a> {
     pub(crate) lookout: &'a Lookout,
     /// If pages may be taken out of other nodes' memory.
     pub(crate) window: Option<&'a Window>,
-    /// This node is at a barrier, and no thread of the program can run until that is over.
+    /// This node is at a barrier, and no thread of the program can run until that is over,
+    /// except for [handlers](Engine::expect_touches).
     pub(crate) still: bool,
 }
 
@@ -87,6 +88,9 @@ pub(crate) trait Engine: Send {
 
     fn message(&mut self, hands: &Hands, from: NodeId, bytes: &[u8]) -> Result<(), Trouble>;
 
+    /// A signal handler of the program is about to run while this node is at a barrier.
+    fn expect_touches(&mut self, hands: &Hands) -> Result<(), Trouble>;
+
     /// Whether it watches what the program accesses.
     fn watch(&mut self) -> Option<&mut Watch>;
 }
@@ -98,6 +102,9 @@ pub(crate) struct Driver<P: Protocol<Blob>> {
     /// Pages with a twin that the program may write without a fault; some may have
     /// been taken away since.
     unwatched: Vec<PageRange>,
+    /// Pages that should be forbidden to write and are not, since nobody touches them
+    /// before they are given back.
+    untouched: Vec<PageRange>,
     /// Made and not sent yet.
     diffs: HashMap<PageId, Diff>,
     /// Made and to be sent whenever they are asked for.
@@ -124,6 +131,7 @@ impl<P: Protocol<Blob>> Driver<P> {
             actions: Vec::new(),
             twins: Twins::default(),
             unwatched: Vec::new(),
+            untouched: Vec::new(),
             diffs: HashMap::new(),
             kept: HashMap::new(),
             outgoing: Vec::new(),
@@ -191,9 +199,7 @@ impl<P: Protocol<Blob>> Driver<P> {
     fn written(&mut self, hands: &Hands) -> Result<PageSet, Trouble> {
         let mut ranges = std::mem::take(&mut self.unwatched);
         for range in &ranges {
-            if !self.nobody_touches(hands, *range) {
-                self.permit(hands, *range, Protection::Read)?;
-            }
+            self.protect_from_writes(hands, *range)?;
         }
         ranges.sort_unstable_by_key(|range| range.first());
         let mut written = Vec::new();
@@ -222,8 +228,8 @@ impl<P: Protocol<Blob>> Driver<P> {
         if self.changes.is_some() {
             self.watch_changes(hands, pages, what)?;
         }
-        if what == Protection::Read && self.nobody_touches(hands, pages) {
-            return Ok(());
+        if what == Protection::Read {
+            return self.protect_from_writes(hands, pages);
         }
         let twinned = |page| self.twins.has(page);
         if what != Protection::Watched || !pages.iter().any(twinned) {
@@ -237,10 +243,16 @@ impl<P: Protocol<Blob>> Driver<P> {
         pages.try_for_each(|page| self.protect(hands, page.into(), what))
     }
 
-    /// Whether pages will be forbidden before the program could touch them.
-    fn nobody_touches(&self, hands: &Hands, pages: PageRange) -> bool {
+    /// Makes sure that the program does not write pages: forbids it, unless they will be
+    /// taken away before it could.
+    fn protect_from_writes(&mut self, hands: &Hands, pages: PageRange) -> Result<(), Trouble> {
         let watched = self.watch.is_some() || self.changes.is_some();
-        hands.still && !watched && pages.iter().all(|page| self.protocol.gives_back(page))
+        let stays = |page| !self.protocol.gives_back(page);
+        if !hands.still || watched || pages.iter().any(stays) {
+            return self.permit(hands, pages, Protection::Read);
+        }
+        self.untouched.push(pages);
+        Ok(())
     }
 
     fn permit(&mut self, hands: &Hands, pages: PageRange, what: Protection) -> Result<(), Trouble> {
@@ -517,6 +529,7 @@ where
         operation: Operation,
     ) -> Result<Wake, Trouble> {
         let mut tally = Tally::default();
+        self.untouched.clear();
         let wake = self.step(hands, Input::Operation { thread, operation }, &mut tally)?;
         tally.close(hands.profile, Some(thread));
         Ok(wake)
@@ -538,6 +551,18 @@ where
         let mut tally = Tally::default();
         self.step(hands, Input::Message { from, message }, &mut tally)?;
         tally.close(hands.profile, None);
+        Ok(())
+    }
+
+    fn expect_touches(&mut self, hands: &Hands) -> Result<(), Trouble> {
+        for page in std::mem::take(&mut self.untouched)
+            .iter()
+            .flat_map(|r| r.iter())
+        {
+            if self.protocol.gives_back(page) {
+                self.permit(hands, page.into(), Protection::Read)?;
+            }
+        }
         Ok(())
     }
 

@@ -363,7 +363,10 @@ impl Node {
             if done(slot) {
                 return;
             }
-            deferral::allow();
+            deferral::allow(|| {
+                let prepared = lock(&self.engine).expect_touches(&self.hands());
+                self.must(prepared);
+            });
             self.look_after_peers();
         }
     }

@@ -64,11 +64,12 @@ impl Drop for Inside {
     }
 }
 
-/// Runs what was put off: the calling thread is inside, but holds nothing that
-/// a handler may need.
+/// Runs what was put off, if anything was, after `prepare`: the calling thread is inside,
+/// but holds nothing that a handler may need.
 #[inline]
-pub fn allow() {
+pub fn allow(prepare: impl FnOnce()) {
     if OWN.with(|own| own.held.get() != 0) {
+        prepare();
         let depth = OWN.with(|own| own.inside.replace(0));
         deliver();
         OWN.with(|own| own.inside.set(depth));
@@ -222,8 +223,11 @@ mod tests {
         assert_eq!(raise(), libc::SIGUSR2);
         let outer = enter();
         assert_eq!(raise(), 0);
-        allow();
+        let mut prepared = false;
+        allow(|| prepared = true);
+        assert!(prepared);
         assert_eq!(SEEN.swap(0, Ordering::SeqCst), libc::SIGUSR2);
+        allow(|| unreachable!("nothing was put off"));
         assert_eq!(raise(), 0);
         let inner = enter();
         drop(inner);
