@@ -19,6 +19,10 @@ const BORROWED_MAX: u8 = 32;
 /// So many times as many as were borrowed with the page before.
 const GROWTH: u8 = 4;
 
+/// So many times as many pages are borrowed as were needed once, before it is seen whether
+/// they still are: nobody notices that a page is not read.
+const TIMES: u8 = 16;
+
 /// For so many epochs a page is asked for that was borrowed in vain.
 const ASKED: u32 = 32;
 
@@ -32,6 +36,8 @@ pub(super) struct Loan {
     pub(super) batch: u8,
     /// How many to ask for next time, because these were not enough.
     start: u8,
+    /// How often so many were asked for without being sure.
+    begun: u8,
     /// When a borrowed copy was written last.
     written_in: u32,
     /// When one was given back last before a barrier.
@@ -49,6 +55,17 @@ impl Loan {
     pub(super) fn is_worth_it(self, epoch: u32) -> bool {
         let mine = self.written_in == epoch && epoch > 0 && !self.contended;
         !mine && epoch >= self.asked_until
+    }
+
+    /// How many to ask for where nothing goes before.
+    fn begin(&mut self) -> u8 {
+        if self.start > 0 {
+            self.begun += 1;
+            if self.begun == TIMES {
+                (self.start, self.begun) = (0, 0);
+            }
+        }
+        self.start
     }
 
     /// It is given back before a barrier, perhaps not for the first time.
@@ -96,8 +113,10 @@ impl<B: Clone> Home<B> {
                 self.table.entry(PageId(first)).loan.start = before.saturating_mul(2);
             }
         }
-        let start = self.table.get(page).loan.start;
-        let number = before.saturating_mul(GROWTH).max(start);
+        let number = match before {
+            0 => self.table.entry(page).loan.begin(),
+            _ => before.saturating_mul(GROWTH),
+        };
         (way, number.clamp(BORROWED_MIN, BORROWED_MAX).into())
     }
 

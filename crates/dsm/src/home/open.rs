@@ -47,7 +47,7 @@ const KEPT: u8 = 16;
 
 /// How often a page is borrowed before its home watches whether it still writes it, if
 /// it has not been seen to.
-const LOANS: u16 = 8;
+const LOANS: u16 = 16;
 
 impl Rhythm {
     /// Epochs from the first fetch to another epoch; 0 if they are too many.
@@ -304,6 +304,6 @@ mod tests {
                 .inspect(|_| rhythm.rewritten(1))
         };
         let counts: Vec<u32> = (0..5).filter_map(|_| loans()).collect();
-        assert_eq!(counts, [8, 32, 128, 512, 512]);
+        assert_eq!(counts, [16, 64, 256, 1024, 1024]);
     }
 }

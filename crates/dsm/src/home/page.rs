@@ -51,6 +51,8 @@ pub(super) struct Entry {
     pub(super) writes: u8,
     /// How many pages became writable together with it, when it was written last.
     pub(super) run: u8,
+    /// How often it became writable together with others and was not written.
+    pub(super) vain: u8,
     /// The epoch in which the copy here was fetched in advance, plus one; 0 if it
     /// was not.
     pub(super) ahead: u32,
@@ -86,6 +88,7 @@ impl From<Place> for Entry {
             missed: false,
             writes: 0,
             run: 0,
+            vain: 0,
             ahead: 0,
             unwanted: false,
             offer: Offer::Closed,

@@ -38,7 +38,9 @@ impl<B: Clone> Home<B> {
         for page in pages.iter() {
             match self.table.get(page).state {
                 State::Shared | State::Foreseen => {
-                    self.table.entry(page).state = State::Written;
+                    let entry = self.table.entry(page);
+                    entry.state = State::Written;
+                    entry.vain = 0;
                     self.dirty.push(page);
                 }
                 State::Expected => self.copy_written(page),
@@ -49,6 +51,7 @@ impl<B: Clone> Home<B> {
             let entry = self.table.entry(page);
             if entry.state == State::Foreseen {
                 entry.state = State::Shared;
+                entry.vain = entry.vain.saturating_add(1);
             }
             actions.push(Action::DropTwin(page));
         }
@@ -330,6 +333,7 @@ impl<B: Clone> Home<B> {
         let entry = self.table.entry(page);
         if entry.state == State::Expected {
             entry.state = State::Clean;
+            entry.vain = entry.vain.saturating_add(1);
             self.expected -= 1;
             actions.push(Action::DropTwin(page));
         }

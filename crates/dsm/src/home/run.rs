@@ -9,6 +9,9 @@ use fathomp_base::PageId;
 /// Most pages that become writable at one fault.
 const RUN: u8 = 32;
 
+/// A page that so often became writable in vain does so by a fault of its own.
+const VAIN: u8 = 2;
+
 impl<B: Clone> Home<B> {
     /// A thread begins to write a page: those behind it that are like it, and that it is
     /// likely to write next, become writable as well, twice as many as with the page before.
@@ -62,7 +65,7 @@ impl<B: Clone> Home<B> {
         self.exists(page) && {
             let entry = self.table.get(page);
             let home = self.table.get(other).home;
-            entry.home == home && entry.state == before && !entry.pinned
+            entry.home == home && entry.state == before && !entry.pinned && entry.vain < VAIN
         }
     }
 }

@@ -99,6 +99,7 @@ impl<B: Clone> Home<B> {
     /// Lets threads write a page at home here. It may move away at the end of a
     /// barrier, and what is written now with it.
     fn write_at_home(&mut self, page: PageId, at_barrier: bool, actions: &mut Actions<B>) {
+        self.table.entry(page).vain = 0;
         self.table.entry(page).state = if at_barrier {
             actions.push(Action::Twin(page));
             self.has_twins = true;
@@ -121,6 +122,7 @@ impl<B: Clone> Home<B> {
         let entry = self.table.entry(page);
         self.expected -= usize::from(entry.state == State::Expected);
         entry.state = State::Dirty;
+        entry.vain = 0;
         entry.writes = WRITES;
         // It was of use.
         entry.ahead = 0;
