@@ -177,6 +177,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn long_runs_are_tried_short_now_and_then() {
+        let mut loan = Loan {
+            start: 32,
+            ..Loan::default()
+        };
+        let runs: Vec<u8> = (0..TIMES).map(|_| loan.begin()).collect();
+        assert_eq!(runs, [[32; 15].as_slice(), &[0]].concat());
+        assert_eq!(loan.begin(), 0);
+    }
+
+    #[test]
     fn what_is_written_in_each_epoch_or_wanted_again_and_again_is_asked_for() {
         let mut loan = Loan::default();
         assert!((0..3).all(|epoch| loan.is_worth_it(epoch)));

@@ -69,3 +69,49 @@ impl<B: Clone> Home<B> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::home::Config;
+    use crate::{Access, Area, Input, PageSet, Placement, Protocol};
+    use fathomp_base::{NodeId, ThreadId};
+
+    /// Writes pages that others have copies of, and ends the interval. What was foreseen.
+    fn write(home: &mut Home<()>, pages: &[u32]) -> Vec<PageId> {
+        let mut actions = Vec::new();
+        for page in pages {
+            let (thread, page, access) = (ThreadId(0), PageId(*page), Access::Write);
+            let fault = Input::Fault {
+                thread,
+                page,
+                access,
+            };
+            home.step(fault, &mut actions).unwrap();
+        }
+        let foreseen = home.foreseen.clone();
+        home.step(Input::Wrote(PageSet::default()), &mut actions)
+            .unwrap();
+        home.end_interval(&mut actions);
+        foreseen
+    }
+
+    #[test]
+    fn what_is_foreseen_in_vain_is_not_any_more_until_it_is_written() {
+        let area = Area {
+            pages: 8,
+            home: Placement::At(NodeId(0)),
+        };
+        let config = Config::usual(2, vec![area], false, false);
+        let mut home = Home::new(NodeId(0), config).unwrap();
+        for page in 0..8 {
+            home.table.entry(PageId(page)).state = State::Shared;
+        }
+        for _ in 0..VAIN {
+            assert_eq!(write(&mut home, &[0, 1]), [PageId(2)]);
+        }
+        assert_eq!(write(&mut home, &[0, 1]), []);
+        assert_eq!(write(&mut home, &[2]), []);
+        assert_eq!(write(&mut home, &[0, 1]), [PageId(2)]);
+    }
+}
