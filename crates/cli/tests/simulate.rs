@@ -234,8 +234,7 @@ fn is_same(replayed: &[u64; 13], ordinary: &[u64; 13]) -> bool {
 
 /// The check of the whole: accesses, protocols, sizes of messages. On a busy machine
 /// a node may flush for threads that have not been heard of for long, which is no
-/// access, and which message comes first may make others some bytes longer; then the
-/// run is made again.
+/// access; then the run is made again.
 #[test]
 fn a_replay_counts_what_a_recording_counts() {
     let directory = tempfile::tempdir().unwrap();
@@ -254,7 +253,7 @@ fn a_replay_counts_what_a_recording_counts() {
                 }
                 same
             };
-            assert!((0..12).any(|attempt| same(&attempt)), "{how}");
+            assert!((0..3).any(|attempt| same(&attempt)), "{how}");
         }
     }
 }

@@ -218,7 +218,11 @@ impl<B: Clone> Homeless<B> {
         for page in pages.iter() {
             let mut applied = self.applied(page);
             let entry = self.table.get(page);
-            if is_unwatched(entry) {
+            // Of what was written unwatched no notice ever names the page. Only where loads
+            // acquire does the asker have to know what was written before it; elsewhere it
+            // would wait for that or not, as it asks before this node comes to a barrier or
+            // after.
+            if entry.pinned || self.config.loads_acquire && is_unwatched(entry) {
                 note(&mut applied, (self.me, self.order.interval));
             }
             if entry.pinned {

@@ -214,6 +214,45 @@ mod tests {
         assert_eq!(read[0][1..], [protect("Read"), resume]);
     }
 
+    /// Two pages, at first one of each node. Node 1 writes node 0's and comes to a barrier,
+    /// which ends its interval; then node 0 reads node 1's own.
+    #[test]
+    fn a_page_written_unwatched_tells_nothing_where_loads_do_not_acquire() {
+        let areas = [0, 1].map(|home| Area {
+            pages: 1,
+            home: Placement::At(NodeId(home)),
+        });
+        let messages = |loads_acquire| {
+            let config = Config::usual(2, areas.to_vec(), 1, false, loads_acquire);
+            let mut nodes = [0, 1].map(|me| Homeless::new(NodeId(me), config.clone()).unwrap());
+            run(&mut nodes, &[fault(1, Access::Write)]);
+            run(&mut nodes, &barrier()[1..]);
+            let (thread, page, access) = (ThreadId(0), PageId(1), Access::Read);
+            let fault = Input::Fault {
+                thread,
+                page,
+                access,
+            };
+            let mut waiting = std::collections::VecDeque::from([(0, fault)]);
+            let mut messages = 0;
+            while let Some((at, input)) = waiting.pop_front() {
+                let mut actions = Vec::new();
+                nodes[at].step(input, &mut actions).unwrap();
+                for action in actions {
+                    if let Action::Send(_, message) = action {
+                        messages += 1;
+                        let from = NodeId(u16::try_from(at).unwrap());
+                        let message = Node::fill(message, |content| content);
+                        waiting.push_back((1 - at, Input::Message { from, message }));
+                    }
+                }
+            }
+            messages
+        };
+        // The page, and what was asked for. If loads acquire, the interval as well.
+        assert_eq!([false, true].map(messages), [2, 4]);
+    }
+
     #[test]
     fn what_both_write_is_nobodys() {
         let mut nodes = cluster();
