@@ -273,7 +273,7 @@ impl Node {
     }
 
     /// Ends this process if the cluster has failed or a node is gone.
-    fn look_after_peers(&self) {
+    pub(crate) fn look_after_peers(&self) {
         if let Some(abort) = self.transport.aborted() {
             self.give_up(&abort);
         }

@@ -3,6 +3,7 @@
 
 use super::{Blob, Driver, Hands, Trouble};
 use crate::profile::Tally;
+use crate::start;
 use crate::window::Answer;
 use fathomp_base::NodeId;
 use fathomp_dsm::order::{Control, ROOT};
@@ -166,8 +167,13 @@ impl<P: Protocol<Blob>> Driver<P> {
     }
 }
 
-/// Whether it makes sense to wait for what another node is doing in shared memory.
+/// Whether it makes sense to wait for what another node is doing in shared memory. That may
+/// be stopped, and all other threads here may stand still for the engine, which the caller
+/// holds: it looks itself.
 fn goes_on(hands: &Hands) -> bool {
+    if let Some(node) = start::node() {
+        node.look_after_peers();
+    }
     hands.transport.aborted().is_none() && hands.transport.dead().is_none()
 }
 
