@@ -25,7 +25,7 @@ use fathomp_sys::cluster::image;
 use fathomp_sys::cluster::pages::{self, Area, Pages, Scheme};
 use fathomp_sys::cluster::process::{self, Forked};
 use fathomp_sys::cluster::thread::Stacks;
-use fathomp_sys::process::sleep_to_the_moment;
+use fathomp_sys::process::{sleep_to_the_moment, without_null};
 use fathomp_sys::shm;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_transport::local::{Fabric, Limits, Net, NetError};
@@ -123,6 +123,9 @@ pub enum StartError {
     /// A process is missing.
     #[error("cannot start a node's process: {0}{limit}", limit = limit_on_processes(.0))]
     Fork(#[source] io::Error),
+    /// Only node 0 has the standard input.
+    #[error("cannot take the standard input from a node: {0}{lacking}", lacking = without_null(.0))]
+    Input(#[source] io::Error),
     /// Memory cannot be watched.
     #[error("cannot share the program's memory: {0}")]
     Share(#[source] io::Error),

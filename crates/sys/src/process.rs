@@ -43,6 +43,17 @@ pub fn default_thread_stack_bytes() -> usize {
     if bytes == 0 { 8 << 20 } else { bytes }
 }
 
+/// What to add to an error of who starts a program, if the reason is that nothing can be
+/// given to it as its standard input.
+#[must_use]
+pub fn without_null(error: &std::io::Error) -> &'static str {
+    let missing = error.kind() == std::io::ErrorKind::NotFound;
+    match missing && !std::path::Path::new("/dev/null").exists() {
+        true => ": there is no /dev/null (mknod -m 666 /dev/null c 1 3)",
+        false => "",
+    }
+}
+
 /// Lets the calling thread, and those that it starts or forks from now on, sleep
 /// to the moment instead of up to some 50 us longer, which saves power.
 pub fn sleep_to_the_moment() {

@@ -1,5 +1,6 @@
 //! Running a child process that may hang or talk without end.
 
+use fathomp_sys::process::without_null;
 use nix::sys::signal::Signal;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -48,7 +49,7 @@ impl Finished {
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// It is not there, or not a program.
-    #[error("it could not be started: {0}")]
+    #[error("it could not be started: {0}{lacking}", lacking = without_null(.0))]
     Start(#[source] std::io::Error),
     /// It was stopped.
     #[error("it was still running after {} s and was stopped", .0.as_secs_f64())]

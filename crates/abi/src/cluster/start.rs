@@ -217,7 +217,7 @@ fn share(
     let pages = unsafe { Pages::take_over(&forming.areas(), scheme, backing) };
     let pages = pages.map_err(start::StartError::Share)?;
     if !forming.is_first() {
-        process::give_up_input(io::refuse_input).map_err(start::StartError::Share)?;
+        process::give_up_input(io::refuse_input).map_err(start::StartError::Input)?;
     }
     // SAFETY: reserved for stacks, and reached by nobody else.
     let stacks = unsafe { Stacks::new(forming.stacks()) };

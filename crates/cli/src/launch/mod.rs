@@ -9,6 +9,7 @@ use crate::args::{Cluster, Dsm, Faults, ThreadCount};
 use crate::failure::exit;
 use crate::program::Program;
 use fathomp_runtime::Unpacked;
+use fathomp_sys::process::without_null;
 use fathomp_trace::model::Outcome;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
@@ -167,7 +168,7 @@ pub(crate) fn exit_code(outcome: Outcome) -> u8 {
 /// The program could not be started.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LaunchError {
-    #[error("cannot start {}: {source}", path.display())]
+    #[error("cannot start {}: {source}{}", path.display(), without_null(source))]
     Start { path: PathBuf, source: io::Error },
     #[error("cannot watch the program's end: {0}")]
     Wait(io::Error),

@@ -4,6 +4,7 @@ use super::{Check, Status};
 use crate::host;
 use fathomp_sys::userfault::Support;
 use nix::sys::statvfs::{FsFlags, statvfs};
+use std::fs::File;
 use std::path::Path;
 
 /// Below this, rings of many threads do not fit in shared memory.
@@ -17,6 +18,7 @@ pub(super) fn checks() -> Vec<Check> {
         governor(),
         clock(),
         shared_memory(),
+        null(),
         counters(),
         huge_pages(),
         randomisation(),
@@ -110,6 +112,17 @@ fn clock() -> Check {
         );
     }
     check
+}
+
+fn null() -> Check {
+    match File::options().read(true).write(true).open("/dev/null") {
+        Ok(_) => Check::good("null device", "/dev/null"),
+        Err(error) => Check::good("null device", format!("no /dev/null ({error})")).but(
+            Status::Broken,
+            "programs cannot be started",
+            Some("mknod -m 666 /dev/null c 1 3"),
+        ),
+    }
 }
 
 fn shared_memory() -> Check {
