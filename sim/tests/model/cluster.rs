@@ -30,6 +30,12 @@ pub(crate) struct Cluster<P> {
     pub(crate) start: Vec<P>,
     pub(crate) pages: usize,
     pub(crate) programs: Vec<Vec<Vec<Step>>>,
+    /// Faults of a thread at one step that are looked into. Between a fault and the access
+    /// that follows it, others may take the page away, which is another fault. Two threads
+    /// can do so to each other for ever if both are slow each time, and each time intervals
+    /// end: without a bound there would be no end of states. Every run in which no thread
+    /// faults more often at a step is gone through as it is.
+    pub(crate) faults_max: u8,
 }
 
 /// Where a thread stands still.
@@ -44,6 +50,8 @@ enum At {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Thread {
     next: usize,
+    /// Faults at that step.
+    faults: u8,
     /// What it stands still at.
     waits: Option<At>,
 }
@@ -147,6 +155,9 @@ where
         let node = &mut state.nodes[number];
         if !node.memory.permits(place.page, access) {
             node.threads[thread].waits = Some(At::Fault);
+            // Not counted where all are looked into: it would only tell states apart.
+            let faults = &mut node.threads[thread].faults;
+            *faults = faults.saturating_add(u8::from(self.faults_max < u8::MAX));
             let fault = Input::Fault {
                 thread: id(thread),
                 page: fathomp_base::PageId(place.page),
@@ -155,6 +166,7 @@ where
             return self.input(state, number, fault);
         }
         node.threads[thread].next += 1;
+        node.threads[thread].faults = 0;
         let seen = node.memory.read(place);
         match step {
             Step::Write(_, value) => {
@@ -375,6 +387,11 @@ where
         };
         state.wrong = done.err();
         Some(state)
+    }
+
+    fn within_boundary(&self, state: &Self::State) -> bool {
+        let mut threads = state.nodes.iter().flat_map(|node| &node.threads);
+        threads.all(|thread| thread.faults <= self.faults_max)
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
