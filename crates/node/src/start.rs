@@ -144,6 +144,11 @@ fn limit_on_addresses() -> String {
             "; this process may have {} MiB of them, used or not: lift that (ulimit -v unlimited)",
             bytes >> 20
         ),
+        None if shm::reserves_nothing() => {
+            "; this system promises no more memory than it has (vm.overcommit_memory is 2), and \
+             addresses that may be written count: let it (sysctl vm.overcommit_memory=0)"
+                .to_owned()
+        }
         None => String::new(),
     }
 }

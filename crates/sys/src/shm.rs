@@ -198,6 +198,14 @@ pub fn address_limit() -> Option<u64> {
     (limit != libc::RLIM_INFINITY).then_some(limit)
 }
 
+/// Whether the system promises no more memory than it has: what is reserved to be written
+/// counts as if it were used (`vm.overcommit_memory`).
+#[must_use]
+pub fn reserves_nothing() -> bool {
+    let setting = std::fs::read_to_string("/proc/sys/vm/overcommit_memory");
+    setting.is_ok_and(|setting| setting.trim() == "2")
+}
+
 fn soft_limit(of: libc::__rlimit_resource_t) -> u64 {
     let mut limit = libc::rlimit {
         rlim_cur: libc::RLIM_INFINITY,

@@ -2,6 +2,7 @@
 
 use super::{Check, Status};
 use crate::host;
+use fathomp_sys::shm::reserves_nothing;
 use fathomp_sys::userfault::Support;
 use nix::sys::statvfs::{FsFlags, statvfs};
 use std::fs::File;
@@ -22,6 +23,7 @@ pub(super) fn checks() -> Vec<Check> {
         counters(),
         huge_pages(),
         randomisation(),
+        overcommit(),
         userfaultfd(),
         leftovers(),
     ]
@@ -210,6 +212,17 @@ fn randomisation() -> Check {
             Some("0") => "not randomised",
             _ => "randomised (regions are matched by file and offset)",
         },
+    )
+}
+
+fn overcommit() -> Check {
+    if !reserves_nothing() {
+        return Check::good("overcommit", "allowed");
+    }
+    Check::good("overcommit", "refused (vm.overcommit_memory is 2)").but(
+        Status::Limited,
+        "run --nodes cannot reserve the addresses that nodes share",
+        Some("sysctl vm.overcommit_memory=0"),
     )
 }
 
