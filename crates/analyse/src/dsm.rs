@@ -27,6 +27,8 @@ pub struct Dsm {
     pub fetch_faults: u64,
     /// Of these, those of threads whose node held a lock.
     pub fetch_faults_locked: u64,
+    /// Of these, those of variables for which the thread waited.
+    pub fetch_faults_looking: u64,
     /// Pages that came in for all fetch faults, those fetched in advance included.
     pub pages_fetched: u64,
     /// Diffs made (of pages that other nodes are home of).
@@ -39,6 +41,8 @@ pub struct Dsm {
     pub locks: u64,
     /// Flushes.
     pub flushes: u64,
+    /// Of these, those that only looked whether a plain variable had changed.
+    pub looks: u64,
     /// Barriers of the nodes.
     pub barriers: u64,
     /// Other nodes' diffs written into pages at home here.
@@ -55,6 +59,10 @@ pub struct Dsm {
     pub flush_ns: u64,
     /// Time in barriers of the nodes.
     pub barrier_ns: u64,
+    /// Time waiting for plain variables to change, by looks and in between.
+    pub look_ns: u64,
+    /// Of this, time in flushes and faults, which is also there.
+    pub look_shared_ns: u64,
 }
 
 impl Dsm {
@@ -67,12 +75,14 @@ impl Dsm {
             write_faults_remote: counts[DsmCount::WriteFaultsRemote],
             fetch_faults: counts[DsmCount::FetchFaults],
             fetch_faults_locked: counts[DsmCount::FetchFaultsLocked],
+            fetch_faults_looking: counts[DsmCount::FetchFaultsLooking],
             pages_fetched: counts[DsmCount::PagesFetched],
             diffs_made: counts[DsmCount::DiffsMade],
             diffs_sent: counts[DsmCount::DiffsSent],
             invalidations: counts[DsmCount::Invalidations],
             locks: counts[DsmCount::Locks],
             flushes: counts[DsmCount::Flushes],
+            looks: counts[DsmCount::Looks],
             barriers: counts[DsmCount::Barriers],
             diffs_applied: counts[DsmCount::DiffsApplied],
             pages_served: counts[DsmCount::PagesServed],
@@ -81,6 +91,8 @@ impl Dsm {
             lock_ns: ns(DsmCount::LockTicks),
             flush_ns: ns(DsmCount::FlushTicks),
             barrier_ns: ns(DsmCount::BarrierTicks),
+            look_ns: ns(DsmCount::LookTicks),
+            look_shared_ns: ns(DsmCount::LookSharedTicks),
         }
     }
 
@@ -104,12 +116,14 @@ impl Dsm {
             &mut self.write_faults_remote,
             &mut self.fetch_faults,
             &mut self.fetch_faults_locked,
+            &mut self.fetch_faults_looking,
             &mut self.pages_fetched,
             &mut self.diffs_made,
             &mut self.diffs_sent,
             &mut self.invalidations,
             &mut self.locks,
             &mut self.flushes,
+            &mut self.looks,
             &mut self.barriers,
             &mut self.diffs_applied,
             &mut self.pages_served,
@@ -118,6 +132,8 @@ impl Dsm {
             &mut self.lock_ns,
             &mut self.flush_ns,
             &mut self.barrier_ns,
+            &mut self.look_ns,
+            &mut self.look_shared_ns,
         ]
     }
 

@@ -163,6 +163,45 @@ fn pages_fetched_with_a_lock_held_are_told_apart() {
 }
 
 #[test]
+fn looks_at_a_variable_and_fetches_of_its_page_are_told_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let loops = |access: &str| format!("for (int i = 1; i < {PAGES}; i++) {access};");
+    let flush = "\n#pragma omp flush\n";
+    let program = format!(
+        "#pragma omp parallel num_threads(2)\n{{\n\
+         extern int sched_yield(void), usleep(unsigned);\n\
+         if (omp_get_thread_num() == 0) {{ usleep(50000); {} {flush} page[0].word = 1; {flush} }}\n\
+         else {{ while (!page[0].word) sched_yield(); {flush} {} }}\n}}\n",
+        loops("page[i].word = i"),
+        loops("page[i].word")
+    );
+    let json = recorded(directory.path(), &program);
+    let of = |number, name: &str| {
+        let thread = thread(parallel(&json)[0], number);
+        thread["dsm"][name]
+            .as_u64()
+            .unwrap_or_else(|| panic!("{name}: {thread}"))
+    };
+    assert_eq!([of(0, "looks"), of(0, "look_ns")], [0, 0]);
+    let looks = of(1, "looks");
+    assert_eq!(of(1, "flushes"), looks + 1);
+    // The variable's page comes with the last look; all others when the wait is over.
+    let looking = of(1, "fetch_faults_looking");
+    assert!(
+        looks > 1 && (1..=looks).contains(&looking),
+        "{looking}, {looks}"
+    );
+    let rest = of(1, "fetch_faults") - looking;
+    about(&rest.into(), PAGES - 1);
+    let [waited_ns, shared_ns] = ["look_ns", "look_shared_ns"].map(|name| of(1, name));
+    assert!(
+        shared_ns > 0 && shared_ns <= waited_ns,
+        "{shared_ns}, {waited_ns}"
+    );
+    assert!(waited_ns > 30_000_000, "{waited_ns}");
+}
+
+#[test]
 fn each_copy_written_is_one_write_fault_and_one_diff() {
     let directory = tempfile::tempdir().unwrap();
     let write = format!("for (int i = 0; i < {PAGES}; i++) page[i].word = i + me;");

@@ -1,22 +1,22 @@
 //! How often a thread flushes that waits for a plain variable and says so by
-//! yielding.
+//! yielding. Time is the program's: emulated, if time is.
 
+use fathomp_sys::clock::emulated::program_ns;
 use std::cell::Cell;
-use std::time::{Duration, Instant};
 
-/// Time between the first two flushes, and longest time between two.
-const FIRST: Duration = Duration::from_micros(5);
-const LONGEST: Duration = Duration::from_micros(500);
+/// Time between the first two flushes, and longest time between two, in nanoseconds.
+const FIRST_NS: u64 = 5_000;
+const LONGEST_NS: u64 = 500_000;
 /// Gaps do not grow beyond so many times what a flush takes: it is cheap to look.
-const SHARE: u32 = 20;
+const SHARE: u64 = 20;
 
 /// When a thread flushed last while it waited.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     /// Operations of the node when it had.
     activity: u64,
-    last: Instant,
-    gap: Duration,
+    last_ns: u64,
+    gap_ns: u64,
 }
 
 thread_local! {
@@ -25,66 +25,85 @@ thread_local! {
 
 /// Flushes if it is time for that at this yield of the calling thread, `activity` being
 /// the number of operations of its node. The gaps double while nothing else happens, so
-/// that waiting takes at most about twice as long as it must.
-pub(crate) fn flush_when_due(activity: u64, flush: impl FnOnce()) {
-    let begun = Instant::now();
+/// that waiting takes at most about twice as long as it must. `pass` may let time pass until
+/// it is due; if it does not, the thread has to yield again.
+pub(crate) fn flush_when_due(activity: u64, pass: impl FnOnce(u64) -> bool, flush: impl FnOnce()) {
+    let begun_ns = program_ns();
     let before = WAITING.get().filter(|waiting| waiting.activity == activity);
-    let gap = match before {
-        None => FIRST,
-        Some(waiting) if begun.duration_since(waiting.last) < waiting.gap => return,
-        Some(waiting) => waiting.gap * 2,
+    let gap_ns = match before {
+        None => FIRST_NS,
+        Some(waiting) => {
+            let due_ns = waiting.last_ns.saturating_add(waiting.gap_ns);
+            if begun_ns < due_ns && !pass(due_ns) {
+                return;
+            }
+            waiting.gap_ns * 2
+        }
     };
+    let begun_ns = program_ns();
     flush();
-    let last = Instant::now();
-    let longest = last.duration_since(begun) * SHARE;
+    let last_ns = program_ns();
+    let longest_ns = last_ns.saturating_sub(begun_ns).saturating_mul(SHARE);
     WAITING.set(Some(Waiting {
         // This flush is one more.
         activity: activity + 1,
-        last,
-        gap: gap.min(longest.clamp(FIRST, LONGEST)),
+        last_ns,
+        gap_ns: gap_ns.min(longest_ns.clamp(FIRST_NS, LONGEST_NS)),
     }));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
-    fn gap_after(activity: u64, flush: impl FnOnce()) -> Option<Duration> {
+    fn gap_after(activity: u64, flush: impl FnOnce()) -> Option<u64> {
         let mut flushed = false;
-        flush_when_due(activity, || {
+        let flush = || {
             flush();
             flushed = true;
-        });
-        WAITING.get().map(|w| w.gap).filter(|_| flushed)
+        };
+        flush_when_due(activity, |_| false, flush);
+        WAITING.get().map(|w| w.gap_ns).filter(|_| flushed)
     }
 
     #[test]
     fn gaps_grow_until_something_happens() {
-        let flush = || std::thread::sleep(FIRST * 2);
-        assert_eq!(gap_after(7, flush), Some(FIRST));
+        let flush = || std::thread::sleep(Duration::from_nanos(2 * FIRST_NS));
+        assert_eq!(gap_after(7, flush), Some(FIRST_NS));
         // The flush counted.
-        std::thread::sleep(FIRST);
-        assert_eq!(gap_after(8, flush), Some(FIRST * 2));
-        assert_eq!(gap_after(20, flush), Some(FIRST));
+        std::thread::sleep(Duration::from_nanos(FIRST_NS));
+        assert_eq!(gap_after(8, flush), Some(2 * FIRST_NS));
+        assert_eq!(gap_after(20, flush), Some(FIRST_NS));
         // At once is too early.
         WAITING.set(WAITING.get().map(|waiting| Waiting {
-            gap: Duration::from_secs(1000),
+            gap_ns: u64::MAX / 2,
             ..waiting
         }));
         assert_eq!(gap_after(21, flush), None);
+        // Unless time passes quicker.
+        let (mut due_ns, mut flushed) = (0, false);
+        let pass = |until_ns| {
+            due_ns = until_ns;
+            true
+        };
+        flush_when_due(21, pass, || flushed = true);
+        assert!(flushed && due_ns > u64::MAX / 2);
     }
 
     #[test]
     fn they_do_not_grow_for_ever() {
-        let mut longest = Duration::ZERO;
+        let mut longest_ns = 0;
         for activity in 0..20 {
             WAITING.set(WAITING.get().map(|waiting| Waiting {
-                last: waiting.last - LONGEST,
+                last_ns: waiting.last_ns - LONGEST_NS,
                 ..waiting
             }));
-            let gap = gap_after(activity, || std::thread::sleep(LONGEST));
-            longest = longest.max(gap.unwrap());
+            let gap = gap_after(activity, || {
+                std::thread::sleep(Duration::from_nanos(LONGEST_NS))
+            });
+            longest_ns = longest_ns.max(gap.unwrap());
         }
-        assert_eq!(longest, LONGEST);
+        assert_eq!(longest_ns, LONGEST_NS);
     }
 }

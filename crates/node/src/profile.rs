@@ -12,7 +12,8 @@ use fathomp_trace::dsm::{DsmCount, DsmCounts};
 use fathomp_trace::live::RECORD_VARIABLE;
 use fathomp_trace::now;
 use std::array;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The accounts of a node; none if the program is not recorded.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub(crate) struct Profile(Option<Accounts>);
 #[derive(Debug)]
 struct Accounts {
     threads: Box<[Account]>,
+    waits: Box<[Wait]>,
     node: Account,
 }
 
@@ -50,6 +52,49 @@ impl Account {
     }
 }
 
+/// A thread's wait for a plain variable: it looks, flush by flush, until it does something
+/// else. Only that thread touches it.
+#[derive(Debug, Default)]
+struct Wait {
+    /// Up to when it is accounted for, in ticks; 0 if the thread does not wait.
+    until: AtomicU64,
+    /// It has not yet fetched anything since it looked last: what it fetches first is the
+    /// variable, and what comes then may be what the variable was about.
+    looked: AtomicBool,
+}
+
+impl Wait {
+    /// A look is over, which began at `since`.
+    fn look(&self, since: Ticks, at: Ticks, counts: &mut DsmCounts) {
+        counts[DsmCount::Looks] += 1;
+        self.looked.store(true, Ordering::Relaxed);
+        let until = self.until.load(Ordering::Relaxed);
+        let until = if until == 0 { since } else { Ticks(until) };
+        self.lasts(until, since, at, counts);
+    }
+
+    /// A fault is over.
+    fn fault(&self, since: Ticks, at: Ticks, counts: &mut DsmCounts) {
+        let until = self.until.load(Ordering::Relaxed);
+        let fetched = counts[DsmCount::FetchFaults];
+        if until != 0 && fetched != 0 && self.looked.swap(false, Ordering::Relaxed) {
+            counts[DsmCount::FetchFaultsLooking] += fetched;
+            self.lasts(Ticks(until), since, at, counts);
+        }
+    }
+
+    fn lasts(&self, until: Ticks, since: Ticks, at: Ticks, counts: &mut DsmCounts) {
+        counts[DsmCount::LookTicks] += at.since(until).0;
+        counts[DsmCount::LookSharedTicks] += at.since(since).0;
+        self.until.store(at.0, Ordering::Relaxed);
+    }
+
+    /// The thread did something else.
+    fn end(&self) {
+        self.until.store(0, Ordering::Relaxed);
+    }
+}
+
 /// Since when a thread is at something, if that is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Since(Option<Ticks>);
@@ -58,9 +103,14 @@ impl Profile {
     /// Accounts for so many threads, if the program is recorded.
     pub(crate) fn new(threads: usize) -> Self {
         let recorded = std::env::var_os(RECORD_VARIABLE).is_some_and(|value| !value.is_empty());
-        Self(recorded.then(|| Accounts {
-            threads: std::iter::repeat_with(Account::new).take(threads).collect(),
-            node: Account::new(),
+        Self(recorded.then(|| {
+            Accounts {
+                threads: std::iter::repeat_with(Account::new).take(threads).collect(),
+                waits: std::iter::repeat_with(Wait::default)
+                    .take(threads)
+                    .collect(),
+                node: Account::new(),
+            }
         }))
     }
 
@@ -82,19 +132,29 @@ impl Profile {
         time: DsmCount,
         count: Option<DsmCount>,
     ) {
-        self.finish(thread, since, time, |counts| {
+        self.finish(thread, since, time, |counts, wait, _| {
             if let Some(count) = count {
                 counts[count] += 1;
             }
+            wait.end();
+        });
+    }
+
+    /// The calling thread has flushed to look whether a plain variable has changed.
+    pub(crate) fn end_look(&self, thread: ThreadId, since: Since) {
+        self.finish(thread, since, DsmCount::FlushTicks, |counts, wait, span| {
+            counts[DsmCount::Flushes] += 1;
+            wait.look(span.start, span.end, counts);
         });
     }
 
     /// The calling thread has ended a fault, during which its node held a lock or not.
     pub(crate) fn end_fault(&self, thread: ThreadId, since: Since, locked: bool) {
-        self.finish(thread, since, DsmCount::FaultTicks, |counts| {
+        self.finish(thread, since, DsmCount::FaultTicks, |counts, wait, span| {
             if locked {
                 counts[DsmCount::FetchFaultsLocked] += counts[DsmCount::FetchFaults];
             }
+            wait.fault(span.start, span.end, counts);
         });
     }
 
@@ -103,18 +163,21 @@ impl Profile {
         thread: ThreadId,
         since: Since,
         time: DsmCount,
-        more: impl FnOnce(&mut DsmCounts),
+        more: impl FnOnce(&mut DsmCounts, &Wait, Range<Ticks>),
     ) {
         let (Some(accounts), Since(Some(since))) = (&self.0, since) else {
             return;
         };
-        let Some(account) = accounts.threads.get(thread.0 as usize) else {
+        let number = thread.0 as usize;
+        let (Some(account), Some(wait)) =
+            (accounts.threads.get(number), accounts.waits.get(number))
+        else {
             return;
         };
         let mut counts = account.take();
         let at = now();
         counts[time] += at.since(since).0;
-        more(&mut counts);
+        more(&mut counts, wait, since..at);
         match worker::recorder() {
             Some(recorder) => {
                 counts += &accounts.node.take();
@@ -204,6 +267,7 @@ mod tests {
     fn on() -> Profile {
         Profile(Some(Accounts {
             threads: Box::new([Account::new(), Account::new()]),
+            waits: Box::new([Wait::default(), Wait::default()]),
             node: Account::new(),
         }))
     }
@@ -226,6 +290,34 @@ mod tests {
         assert_eq!(accounts.threads[0].take()[DsmCount::DiffsMade], 5);
         assert_eq!(accounts.node.take()[DsmCount::PagesServed], 2);
         assert!(accounts.threads[1].take().is_zero());
+    }
+
+    #[test]
+    fn a_wait_lasts_from_look_to_look() {
+        let (wait, mut counts) = (Wait::default(), DsmCounts::default());
+        let fetched = |wait: &Wait, since, at| {
+            let mut counts = DsmCounts::default();
+            counts[DsmCount::FetchFaults] = 1;
+            wait.fault(Ticks(since), Ticks(at), &mut counts);
+            counts[DsmCount::FetchFaultsLooking]
+        };
+        // Nobody waits.
+        assert_eq!(fetched(&wait, 10, 20), 0);
+        wait.look(Ticks(100), Ticks(110), &mut counts);
+        assert_eq!(fetched(&wait, 112, 120), 1);
+        wait.look(Ticks(150), Ticks(160), &mut counts);
+        assert_eq!(counts[DsmCount::Looks], 2);
+        // From 100 to 110 and, as the fault had told 110 to 120, from 120 to 160.
+        assert_eq!(counts[DsmCount::LookTicks], 50);
+        assert_eq!(counts[DsmCount::LookSharedTicks], 20);
+        // The second page is no longer the variable's.
+        assert_eq!(fetched(&wait, 165, 170), 1);
+        assert_eq!(fetched(&wait, 180, 190), 0);
+        wait.look(Ticks(200), Ticks(210), &mut counts);
+        wait.end();
+        assert_eq!(fetched(&wait, 220, 230), 0);
+        wait.look(Ticks(1000), Ticks(1010), &mut counts);
+        assert_eq!(counts[DsmCount::LookTicks], 50 + (210 - 170) + 10);
     }
 
     #[test]

@@ -47,11 +47,20 @@ pub enum DsmCount {
     /// Of the fetch faults, those of a thread whose node held a lock of the cluster:
     /// all that ask for that lock wait for them.
     FetchFaultsLocked = 17,
+    /// Of the flushes, those that only look whether a plain variable has changed for which
+    /// the thread waits.
+    Looks = 18,
+    /// Of the fetch faults, those that follow such a flush: of the variable's page.
+    FetchFaultsLooking = 19,
+    /// Ticks spent waiting for plain variables, from the first such flush on.
+    LookTicks = 20,
+    /// Of these, those in flushes and faults.
+    LookSharedTicks = 21,
 }
 
 impl DsmCount {
     /// How many there are.
-    pub const COUNT: usize = 18;
+    pub const COUNT: usize = 22;
 
     /// All, in order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
@@ -73,6 +82,10 @@ impl DsmCount {
         Self::FlushTicks,
         Self::BarrierTicks,
         Self::FetchFaultsLocked,
+        Self::Looks,
+        Self::FetchFaultsLooking,
+        Self::LookTicks,
+        Self::LookSharedTicks,
     ];
 }
 

@@ -11,7 +11,7 @@
 /// `"FTHRING\0"`, little endian.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"FTHRING\0");
 /// Version of this layout.
-pub(crate) const VERSION: u64 = 2;
+pub(crate) const VERSION: u64 = 3;
 
 /// Header words.
 pub(crate) mod header {
@@ -114,11 +114,11 @@ pub(crate) mod slot {
     /// Accumulators: the serial part and this many levels but one.
     pub(crate) const FRAME_COUNT: usize = 9;
     /// Sums of executions that found the ring full.
-    pub(crate) const CARRIES: usize = 576;
+    pub(crate) const CARRIES: usize = 640;
     /// Regions that can be carried at a time.
     pub(crate) const CARRY_COUNT: usize = 8;
     /// Words of a slot.
-    pub(crate) const WORDS: usize = 1024;
+    pub(crate) const WORDS: usize = 1536;
 
     /// Of [`STATE`]: a thread is using the slot.
     pub(crate) const ACTIVE: u64 = 1;
@@ -169,7 +169,7 @@ pub(crate) mod frame {
     /// [`DsmCount`](crate::dsm::DsmCount)s.
     pub(crate) const DSM: usize = DSM_MASK + 1;
     /// Words of a frame, whole cache lines.
-    pub(crate) const WORDS: usize = 56;
+    pub(crate) const WORDS: usize = 64;
 }
 
 const _: () = assert!(frame::DSM + crate::dsm::DsmCount::COUNT <= frame::WORDS);

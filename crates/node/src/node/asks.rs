@@ -150,7 +150,21 @@ impl Node {
     /// A thread of the program yields: it may be waiting for a plain variable to
     /// change. Flushes now and then, so that it sees it.
     pub fn yielding(&self) {
-        look::flush_when_due(self.activity.load(Ordering::Relaxed), || self.flush());
+        let activity = self.activity.load(Ordering::Relaxed);
+        look::flush_when_due(
+            activity,
+            |due_ns| self.let_pass(due_ns),
+            || {
+                self.end_interval(End::Flush);
+                let since = self.enter();
+                self.operation(Operation::Flush);
+                let _inside = deferral::enter();
+                if let Some((thread, _)) = self.slots.mine() {
+                    self.profile.end_look(thread, since);
+                }
+                self.go_on();
+            },
+        );
     }
 
     /// An atomic instruction of the program follows.

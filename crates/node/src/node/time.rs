@@ -50,6 +50,15 @@ impl Node {
         }
     }
 
+    /// Lets time pass until then, if it is emulated: the program would do nothing else but
+    /// to offer its processor to others. Whether it did.
+    pub(super) fn let_pass(&self, until_ns: u64) -> bool {
+        let emulation = self.program_time();
+        emulation
+            .inspect(|emulation| emulation.let_pass(until_ns))
+            .is_some()
+    }
+
     /// What emulates the calling thread's time, if anything does.
     pub(crate) fn program_time(&self) -> Option<&Emulation> {
         let emulation = self.transport.emulation()?;

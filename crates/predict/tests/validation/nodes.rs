@@ -24,7 +24,9 @@ fn beside<'a>(alone: &'a Analysis, cluster: &'a Cluster, prices: &'a Prices) -> 
 fn computed(analysis: &mut Analysis, region: usize, compute_ns: &[u64], dsm: &[Dsm]) {
     let shares = &mut analysis.regions[region].threads;
     shares.truncate(dsm.len());
-    for ((share, compute_ns), dsm) in shares.iter_mut().zip(compute_ns).zip(dsm) {
+    let counted = compute_ns.iter().zip(dsm).zip(0..);
+    for (share, ((compute_ns, dsm), node)) in shares.iter_mut().zip(counted) {
+        share.node = node;
         share.states = Times::default();
         share.states.0[State::Compute] = *compute_ns;
         share.dsm = Some(*dsm);
@@ -87,7 +89,8 @@ fn our_model_of_nodes_adds_what_the_published_leave_out() {
     assert!((0.0..1.0).contains(&queued_us), "{queued_us}");
     close(time[NodesTerm::Barriers], 7.0 * 150.0);
     close(time[NodesTerm::Locks], 6.0 * 130.0);
-    close(time[NodesTerm::Flushes], 1.0);
+    // It is at the node that orders them.
+    close(time[NodesTerm::Flushes], 0.0);
     let sum: f64 = time.terms().map(|(_, time_ns)| time_ns).sum();
     close(time.time_ns(), sum * 1e-3);
 
@@ -134,6 +137,80 @@ fn our_model_of_nodes_adds_what_the_published_leave_out() {
 
     two.program.nodes = 1;
     assert!(nodes(&two, &beside).is_none());
+}
+
+#[test]
+fn a_pipeline_waits_for_each_thread_beside_the_slowest() {
+    let cluster = measured();
+    let prices = cluster.prices(Protocol::Home, None).unwrap().prices;
+    let mut alone = recording("a", 1, 1);
+    computed(&mut alone, 0, &[0], &[Dsm::default()]);
+    computed(&mut alone, 1, &[0], &[Dsm::default()]);
+    let passes = Dsm {
+        flushes: 30,
+        fetch_faults: 20,
+        barriers: 1,
+        fault_ns: (20.0 * prices.fetch_us * 1e3) as u64,
+        // As measured.
+        flush_ns: 30_000,
+        ..Dsm::default()
+    };
+    // Looks for the others, by flushes and fetches that are not the program's.
+    let looks = |looks: u64, look_ns| Dsm {
+        flushes: 30 + looks,
+        looks,
+        fetch_faults: 20 + looks,
+        fetch_faults_looking: looks,
+        look_ns,
+        look_shared_ns: 600_000,
+        fault_ns: passes.fault_ns + 500_000,
+        flush_ns: passes.flush_ns + 100_000,
+        ..passes
+    };
+    let on = |nodes: u32, counted: &[Dsm]| {
+        let mut analysis = recording("a", nodes, 1);
+        analysis.program.nodes = nodes;
+        analysis.program.emulated_time = true;
+        analysis.regions.truncate(2);
+        let none = vec![Dsm::default(); counted.len()];
+        computed(&mut analysis, 0, &vec![0; counted.len()], &none);
+        let between = |dsm: &Dsm| dsm.flush_ns + dsm.look_ns - dsm.look_shared_ns;
+        let compute_ns: Vec<u64> = counted.iter().map(between).collect();
+        computed(&mut analysis, 1, &compute_ns, counted);
+        for (share, dsm) in analysis.regions[1].threads.iter_mut().zip(counted) {
+            share.states.0[State::Communication] = dsm.fault_ns;
+        }
+        analysis
+    };
+    let first = Dsm {
+        flushes: 30,
+        ..Dsm::default()
+    };
+    // The slowest waits a millisecond for each of the other two; node 0 has nothing to do.
+    let four = on(4, &[first, looks(3, 2_000_000), passes, passes]);
+    let three = on(3, &[first, passes, looks(8, 700_000)]);
+    let time = |analysis: &Analysis, others: &[&Analysis]| -> NodesTime {
+        let known = Beside {
+            others,
+            ..beside(&alone, &cluster, &prices)
+        };
+        nodes(analysis, &known).unwrap()[1].time
+    };
+    let close = |found: f64, expected_us: f64| {
+        let off = (found * 1e-3 - expected_us).abs();
+        assert!(off <= 1e-3, "{found} {expected_us}");
+    };
+    let from_four = time(&three, &[&four]);
+    close(from_four[NodesTerm::Waits], 1_000.0);
+    // What looking costs is not counted again.
+    close(from_four[NodesTerm::Flushes], 30.0);
+    close(from_four[NodesTerm::Fetches], 20.0 * prices.fetch_us);
+    close(from_four[NodesTerm::Stalls], 0.0);
+    close(time(&four, &[&three])[NodesTerm::Waits], 2.0 * 700.0);
+    // Of two nodes, one orders the flushes: the other has nobody to wait for.
+    let two = on(2, &[looks(50, 9_000_000), passes]);
+    close(time(&two, &[&four])[NodesTerm::Waits], 0.0);
+    close(time(&three, &[&two, &four])[NodesTerm::Waits], 1_000.0);
 }
 
 #[test]

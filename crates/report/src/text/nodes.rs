@@ -89,7 +89,8 @@ pub(super) fn terms(name: &'static str, rows: &[(&str, u32, &NodesTime)]) -> Gri
             | NodesTerm::Sharing
             | NodesTerm::Writers
             | NodesTerm::Stalls
-            | NodesTerm::Notices => 3,
+            | NodesTerm::Notices
+            | NodesTerm::Waits => 3,
             NodesTerm::Contention | NodesTerm::RemoteWrites => 4,
             NodesTerm::Serial | NodesTerm::Imbalance | NodesTerm::LocalWrites => 5,
         };

@@ -181,7 +181,7 @@ const fn class(term: NodesTerm) -> &'static str {
         NodesTerm::Contention => "io",
         NodesTerm::Diffs | NodesTerm::Writers => "critical",
         NodesTerm::Barriers | NodesTerm::Notices => "idle",
-        NodesTerm::Locks => "lock",
+        NodesTerm::Locks | NodesTerm::Waits => "lock",
         NodesTerm::Flushes => "overhead",
     }
 }

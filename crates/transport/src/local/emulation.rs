@@ -214,6 +214,12 @@ impl Emulation {
         }
     }
 
+    /// The program, whose thread calls, does nothing until then.
+    pub fn let_pass(&self, until_ns: u64) {
+        let _inside = self.enter();
+        emulated::set_ns(until_ns.max(emulated::now_ns()));
+    }
+
     /// When a message of `bytes` bytes that is sent now reaches the receiver's link.
     pub(super) fn send(&self, to: NodeId, bytes: usize) -> u64 {
         self.pace().send(self.me, usize::from(to.0));

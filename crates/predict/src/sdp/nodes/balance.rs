@@ -54,7 +54,7 @@ impl Balance {
 fn shares(phases: &[Vec<Part>]) -> Option<Vec<Vec<f64>>> {
     let parts = || phases.iter().flatten();
     let all_ns: f64 = parts().map(|part| part.own_ns).sum();
-    if all_ns <= 0.0 || parts().any(Part::looks) {
+    if all_ns <= 0.0 || Part::look(parts()) {
         return None;
     }
     let mean_ns = all_ns / phases[0].len() as f64;

@@ -53,6 +53,7 @@ fn spread(term: NodesTerm, precision: &Precision) -> f64 {
         | NodesTerm::Sharing
         | NodesTerm::Contention
         | NodesTerm::Writers
+        | NodesTerm::Waits
         | NodesTerm::Stalls => 0.5,
     }
 }

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A phase is what lies between two barriers of the nodes: threads that are slowest by turns
-//! take longer than any of them in all. Where phases were not recorded, and where threads wait
-//! for flags in between, a region is one.
+//! take longer than any of them in all. Where phases were not recorded, a region is one; and
+//! where threads wait for flags in between, and it was not recorded when they looked.
 //!
 //! * w: application time of the region with one thread, divided by p; times the thread's
 //!   share in what was recorded with other numbers of nodes (of the time on a processor),
@@ -24,7 +24,8 @@
 //! * B, F, L: prices of synchronisation among p nodes. A lock that all ask for is
 //!   handed on from one to the next, who may fetch a page before handing it on; one
 //!   that nobody else wants takes a message there and back. Threads that wait for flags,
-//!   flushing more often than they lock, come to locks by turns.
+//!   flushing more often than they lock, come to locks by turns; and the slowest waits for
+//!   each of the others while their pipeline fills and empties ([`waits`]).
 
 mod balance;
 mod contention;
@@ -37,6 +38,7 @@ mod stalls;
 mod sync;
 mod terms;
 mod time;
+mod waits;
 
 pub use interval::{NodesInterval, Precision, interval};
 pub use predict::{

@@ -1,6 +1,6 @@
 //! A thread's part in a region, or in a phase of one.
 
-use super::contention;
+use super::{contention, waits};
 use crate::sdp::counts::{Counts, Event, Protocol};
 use crate::sdp::recordings::counts;
 use fathomp_analyse::{Dsm, PhaseShare, Region, State, ThreadShare};
@@ -10,6 +10,8 @@ use fathomp_analyse::{Dsm, PhaseShare, Region, State, ThreadShare};
 pub(super) struct Part {
     /// In application code and, if that was recorded, on a processor.
     pub(super) own_ns: f64,
+    /// Its node gives all flushes their order, and need not ask for that.
+    pub(super) orders: bool,
     /// Its work, relative to the mean of all threads in the whole region.
     pub(super) share: f64,
     pub(super) counts: Counts,
@@ -22,12 +24,15 @@ impl Part {
     fn new(own_ns: f64, dsm: Dsm, protocol: Protocol) -> Self {
         let mut part = Self {
             own_ns,
+            orders: false,
             share: 0.0,
             counts: counts(&dsm, protocol),
             diff_bytes: 0.0,
             dsm,
         };
         part.diff_bytes = contention::diff_bytes(&part);
+        let fetches = &mut part.counts.0[Event::Fetch as usize];
+        *fetches = (*fetches - part.dsm.fetch_faults_looking as f64).max(0.0);
         part
     }
 
@@ -42,22 +47,27 @@ impl Part {
         // Where nodes share processors, having none looks like working.
         let processor_ns = share.counts.processor_ns;
         let own_ns = processor_ns.map_or(own_ns, |processor_ns| own_ns.min(processor_ns));
+        let own_ns = (own_ns - waits::between_looks_ns(&dsm)).max(0.0);
         Self::new(own_ns, dsm, protocol)
     }
 
     /// Those of a region's threads.
     pub(super) fn all(region: &Region, protocol: Protocol) -> Vec<Self> {
         let shares = region.threads.iter();
-        shares.map(|share| Self::whole(share, protocol)).collect()
+        let parts = shares.map(|share| Self {
+            orders: share.node == 0,
+            ..Self::whole(share, protocol)
+        });
+        parts.collect()
     }
 
     /// The same from barrier to barrier, and what is left. One phase where it is not known, or
     /// means nothing: outside of regions, where one thread works, and where threads look for what
-    /// others write, and wait for them between barriers.
+    /// others write, and it was not recorded when.
     pub(super) fn phases(region: &Region, protocol: Protocol) -> Vec<Vec<Self>> {
         let whole = Self::all(region, protocol);
         let known = region.dsm.as_ref().map_or(&[][..], |dsm| &dsm.phases);
-        if known.is_empty() || region.level == 0 || whole.iter().any(Self::looks) {
+        if known.is_empty() || region.level == 0 || Self::look(&whole) {
             return vec![whole];
         }
         let mut phases: Vec<Vec<Self>> = Vec::with_capacity(known.len() + 1);
@@ -80,22 +90,30 @@ impl Part {
     fn divide(self, shares: &[PhaseShare], protocol: Protocol, phases: &mut [Vec<Self>]) {
         let mut known = Dsm::default();
         shares.iter().for_each(|share| known += &share.dsm);
-        let all_ns: f64 = shares.iter().map(|share| share.own_ns as f64).sum();
+        let own_ns = |share: &PhaseShare| {
+            (share.own_ns as f64 - waits::between_looks_ns(&share.dsm)).max(0.0)
+        };
+        let all_ns: f64 = shares.iter().map(own_ns).sum();
         // Of its time, as much belongs to these phases as they have of its barriers.
         let covered = known.barriers as f64 / self.dsm.barriers.max(1) as f64;
-        let own_ns = self.own_ns * covered.min(1.0);
-        let scale = if all_ns > 0.0 { own_ns / all_ns } else { 0.0 };
+        let covered_ns = self.own_ns * covered.min(1.0);
+        let scale = if all_ns > 0.0 {
+            covered_ns / all_ns
+        } else {
+            0.0
+        };
         let left_ns = self.own_ns - all_ns * scale;
         let rest = PhaseShare {
             own_ns: 0,
             dsm: self.dsm.less(&known),
         };
-        let scaled = shares
-            .iter()
-            .map(|share| (share.own_ns as f64 * scale, share));
+        let scaled = shares.iter().map(|share| (own_ns(share) * scale, share));
         let parts = scaled.chain([(left_ns, &rest)]);
         for (phase, (own_ns, share)) in phases.iter_mut().zip(parts) {
-            phase.push(Self::new(own_ns, share.dsm, protocol));
+            phase.push(Self {
+                orders: self.orders,
+                ..Self::new(own_ns, share.dsm, protocol)
+            });
         }
     }
 
@@ -117,10 +135,27 @@ impl Part {
         self.diff_bytes *= self.counts.0[Event::DiffToHome as usize] / diffs.max(1.0);
     }
 
-    /// Whether it has looked for what others write: it flushes more often than it meets
-    /// them or locks.
-    pub(super) fn looks(&self) -> bool {
-        self.dsm.flushes > self.dsm.locks.max(self.dsm.barriers)
+    /// Whether it passes on to others by flags, or waits for theirs: it flushes more often than
+    /// it meets them or locks.
+    pub(super) fn uses_flags(&self) -> bool {
+        Self::of_flags(&self.dsm)
+    }
+
+    /// The same of what a thread counted.
+    pub(super) fn of_flags(dsm: &Dsm) -> bool {
+        dsm.flushes.saturating_sub(dsm.looks) > dsm.locks.max(dsm.barriers)
+    }
+
+    /// Whether these wait for flags, and it was not recorded when they did: some of their
+    /// flushes are looks.
+    pub(super) fn look<'a>(parts: impl IntoIterator<Item = &'a Self> + Clone) -> bool {
+        let recorded = parts.clone().into_iter().any(|part| part.dsm.looks > 0);
+        !recorded && parts.into_iter().any(Self::uses_flags)
+    }
+
+    /// Flushes that are not looks.
+    pub(super) fn flushes(&self) -> u64 {
+        self.dsm.flushes.saturating_sub(self.dsm.looks)
     }
 
     /// Fetches of this thread while its node answers others': of two unequal numbers,
@@ -132,12 +167,16 @@ impl Part {
 
     /// Barriers, locks and flushes.
     pub(super) fn synchronisations(&self) -> f64 {
-        (self.dsm.barriers + self.dsm.locks + self.dsm.flushes) as f64
+        (self.dsm.barriers + self.dsm.locks + self.flushes()) as f64
     }
 
     /// What leaves caches and page tables cold.
     pub(super) fn interruptions(&self) -> f64 {
-        self.dsm.faults() as f64 + self.synchronisations()
+        let faults = self
+            .dsm
+            .faults()
+            .saturating_sub(self.dsm.fetch_faults_looking);
+        faults as f64 + self.synchronisations()
     }
 }
 

@@ -60,7 +60,7 @@ impl Stalls {
                 part: 0.0,
             };
         }
-        let (own_ns, work_ns, interruptions) = if parts.iter().any(Part::looks) {
+        let (own_ns, work_ns, interruptions) = if Part::look(&parts) {
             // What looks like work is also looking: least of it in the thread that waits
             // least for the others.
             let each = |part: &Part| part.own_ns / part.interruptions().max(1.0);

@@ -39,11 +39,13 @@ pub enum NodesTerm {
     Stalls = 13,
     /// What barriers take longer for pages that they make invalid.
     Notices = 14,
+    /// Waiting for flags that others set.
+    Waits = 15,
 }
 
 impl NodesTerm {
     /// All terms, in the order of their numbers.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Serial,
         Self::Work,
         Self::Imbalance,
@@ -59,6 +61,7 @@ impl NodesTerm {
         Self::Writers,
         Self::Stalls,
         Self::Notices,
+        Self::Waits,
     ];
     /// Number of terms.
     pub const COUNT: usize = Self::ALL.len();
@@ -82,6 +85,7 @@ impl NodesTerm {
             Self::Writers => "writers",
             Self::Stalls => "stalls",
             Self::Notices => "notices",
+            Self::Waits => "waits",
         }
     }
 }
@@ -89,7 +93,7 @@ impl NodesTerm {
 /// No term has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no term \"{0}\": the terms are serial, work, imbalance, sharing, local-writes, remote-writes, fetches, contention, diffs, barriers, locks, flushes, writers, stalls and notices"
+    "there is no term \"{0}\": the terms are serial, work, imbalance, sharing, local-writes, remote-writes, fetches, contention, diffs, barriers, locks, flushes, writers, stalls, notices and waits"
 )]
 pub struct NoTerm(String);
 

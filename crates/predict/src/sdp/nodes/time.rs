@@ -7,6 +7,7 @@ use super::locks::Locks;
 use super::part::Part;
 use super::stalls::Stalls;
 use super::sync::Sync;
+use super::waits::{self, Waits};
 use super::{Beside, HALF_DIFF_BYTES, NodesTerm, NodesTime, alone_ns};
 use crate::sdp::counts::{Event, Protocol};
 use fathomp_analyse::{Analysis, Region};
@@ -30,6 +31,9 @@ struct Whole<'a> {
     /// How work is divided, if that is known.
     balanced: bool,
     stalls: Stalls,
+    waits: Waits,
+    /// Phases in which threads pass on by flags.
+    passing: usize,
     /// Faults and synchronisation of a thread, as a mean.
     interrupted: f64,
 }
@@ -46,7 +50,7 @@ pub(super) fn time(
     let parts = || phases.iter().flatten();
     let all_ns: f64 = parts().map(|part| part.own_ns).sum();
     let alone_ns = alone_ns(beside.alone, region).unwrap_or(all_ns);
-    let looks = parts().any(Part::looks) && phases.len() == 1;
+    let looks = Part::look(parts()) && phases.len() == 1;
     let least_flushes = parts().map(|part| part.dsm.flushes).min().unwrap_or(0);
     if looks {
         let parts = phases.iter_mut().flatten();
@@ -89,6 +93,11 @@ pub(super) fn time(
             true => Stalls::new(analysis, region, beside),
             false => Stalls::default(),
         },
+        waits: Waits::new(analysis, region, beside, sync),
+        passing: phases
+            .iter()
+            .filter(|parts| waits::uses_flags(parts))
+            .count(),
         interrupted: interrupted / working,
     };
     let times: Vec<NodesTime> = phases.iter().map(|parts| whole.phase(parts)).collect();
@@ -153,7 +162,15 @@ impl Whole<'_> {
     /// What a thread does beside fetching before it comes to the barrier.
     fn between_ns(&self, part: &Part) -> f64 {
         let [local, remote, _, _] = self.events_ns(part, None);
-        self.work_ns(part) * self.crowd + self.stalls_ns(part) + local + remote
+        let events_ns = local + remote + self.flushes_ns(part);
+        self.work_ns(part) * self.crowd + self.stalls_ns(part) + events_ns
+    }
+
+    fn flushes_ns(&self, part: &Part) -> f64 {
+        match part.orders {
+            true => 0.0,
+            false => part.flushes() as f64 * self.sync.flush * 1e3,
+        }
     }
 
     /// Of what lies between two barriers.
@@ -173,6 +190,7 @@ impl Whole<'_> {
                 + self.notices_ns(part)
                 + contention_ns(part)
                 + self.writers_ns(part)
+                + self.flushes_ns(part)
         };
         let mut by_arrival: Vec<(f64, &Part)> =
             parts.iter().map(|part| (whole_ns(part), part)).collect();
@@ -200,9 +218,11 @@ impl Whole<'_> {
         time[NodesTerm::Contention] = contention_ns(slowest) + links.diffs_wait_ns(&by_arrival);
         time[NodesTerm::Writers] = self.writers_ns(slowest);
         time[NodesTerm::Barriers] = slowest.dsm.barriers as f64 * sync.barrier * 1e3;
-        time[NodesTerm::Flushes] = slowest.dsm.flushes as f64 * sync.flush * 1e3;
+        time[NodesTerm::Flushes] = self.flushes_ns(slowest);
+        time[NodesTerm::Waits] = self.waits.in_phase_ns(parts, slowest, self.passing);
+        let flags = self.looks || waits::uses_flags(parts);
         let locks = Locks::new(parts, slowest, beside, sync);
-        time[NodesTerm::Locks] = if self.looks {
+        time[NodesTerm::Locks] = if flags {
             locks.by_turns_ns(time.time_ns())
         } else {
             locks.together_ns()
