@@ -20,7 +20,7 @@
 
 #define ALL_BYTES 0x0101010101010101 /* added to a word, it changes every byte */
 #define ROUNDS_MIN 3
-#define SAMPLES_MAX 12 /* a thread's kinds of samples */
+#define SAMPLES_MAX 13 /* a thread's kinds of samples */
 #define WRONG_USAGE 2
 
 static volatile uint64_t *shared;
@@ -216,6 +216,7 @@ enum {
     LONE_UPDATE,
     EXCHANGE,
     CROWD_FETCH,
+    CROWD_SAME,
     FIRST_DIFF,
     CROWD_DIFF,
     CROWD_HALF,
@@ -310,6 +311,22 @@ static double time_diffs(volatile uint64_t *pages, size_t part, long count, size
     return longer;
 }
 
+/* Thread 0 changes pages of its own node, which then all others read at once. */
+static double time_same(volatile uint64_t *pages, size_t size, uint64_t value, long *wrong)
+{
+    int me = omp_get_thread_num();
+    if (me == 0)
+        write_apart(pages, size, value);
+#pragma omp barrier
+    double fetch = 0;
+    if (me > 0) {
+        fetch = time_read_apart(pages, size, value, wrong);
+        fetch -= time_read_apart(pages, size, value, wrong);
+    }
+#pragma omp barrier
+    return fetch;
+}
+
 /* Thread 0 changes pages of its own node of which another thread each has a copy; a
  * barrier tells them so. Then all others, at once, read their pages again, and change a
  * word of one of them, a word of each, and half of each. */
@@ -344,6 +361,7 @@ static long sync(long reps)
     static volatile uint64_t **slices;
     long wrong = 0;
     volatile uint64_t *crowded = zeroed_pages(words_apart(reps) * (size_t)omp_get_max_threads());
+    volatile uint64_t *same = zeroed_pages(words_apart(reps));
     volatile uint64_t *sum = zeroed_pages(PAGE_WORDS);
     slices = calloc((size_t)omp_get_max_threads(), sizeof *slices);
     omp_init_lock(&lock);
@@ -372,7 +390,10 @@ static long sync(long reps)
             own.kind[LONE_UPDATE][round] = time_lone_updates(&lock, sum, reps);
             own.kind[EXCHANGE][round] =
                 time_exchange(slices, ALL_BYTES * (uint64_t)(round + 1), &wrong);
-            time_crowd(crowded, reps, ALL_BYTES * (uint64_t)(4 * round + 1), &own, round, &wrong);
+            uint64_t value = ALL_BYTES * (uint64_t)(4 * round + 1);
+            time_crowd(crowded, reps, value, &own, round, &wrong);
+            own.kind[CROWD_SAME][round] =
+                time_same(same, words_apart(reps), value, &wrong) / (double)reps;
         }
         if (last) {
             done = round - 1;
@@ -447,6 +468,7 @@ int main(int argc, char **argv)
         json_array("lone_update_ns", samples[LONE_UPDATE], done);
         json_array("exchange_ns", samples[EXCHANGE], done);
         json_array("crowd_fetch_ns", samples[CROWD_FETCH], done);
+        json_array("crowd_same_ns", samples[CROWD_SAME], done);
         json_array("first_diff_ns", samples[FIRST_DIFF], done);
         json_array("crowd_diff_ns", samples[CROWD_DIFF], done);
         json_array("crowd_half_ns", samples[CROWD_HALF], done);

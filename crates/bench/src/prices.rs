@@ -76,6 +76,8 @@ pub struct Sync {
     pub exchange_ns: Vec<f64>,
     /// A page fetched from the one node from which all others fetch.
     pub crowd_fetch_ns: Vec<f64>,
+    /// The same if all fetch the same pages.
+    pub crowd_same_ns: Vec<f64>,
     /// What a barrier takes longer if all others send there a diff of a word.
     pub first_diff_ns: Vec<f64>,
     /// What it takes longer for each further one of each.
@@ -285,6 +287,7 @@ mod tests {
         for samples in [
             sync.exchange_ns,
             sync.crowd_fetch_ns,
+            sync.crowd_same_ns,
             sync.crowd_diff_ns,
             sync.notice_ns,
         ] {

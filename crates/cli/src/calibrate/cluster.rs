@@ -229,6 +229,7 @@ fn crowd(runs: &[Sync]) -> Result<Option<Crowd>, ClusterError> {
         update_us: price(runs, "the time of an update", |run| &run.update_ns)?,
         lone_update_us: price(runs, "the time of a lone update", |run| &run.lone_update_ns)?,
         fetch_us: price(runs, "a fetch among many", |run| &run.crowd_fetch_ns)?,
+        same_us: difference(runs, |run| &run.crowd_same_ns),
         first_diff_us: difference(runs, |run| &run.first_diff_ns),
         diff_us,
         half_diff_us: difference(runs, |run| &run.crowd_half_ns),

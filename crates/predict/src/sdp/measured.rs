@@ -61,6 +61,9 @@ pub struct Crowd {
     pub lone_update_us: Priced,
     /// A page fetched while all nodes but its home fetch from there.
     pub fetch_us: Priced,
+    /// The same if all fetch the same pages; not by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_us: Option<Priced>,
     /// What a barrier takes longer if all nodes but the home have a diff of a word for it; not
     /// by earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -340,6 +340,7 @@ fn what_all_want_of_one_node_waits_for_it() {
             update_us: price(500.0),
             lone_update_us: price(90.0),
             fetch_us: price(fetch_us),
+            same_us: None,
             first_diff_us: None,
             diff_us: price(diff_us),
             half_diff_us: None,

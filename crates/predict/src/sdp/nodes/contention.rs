@@ -52,9 +52,10 @@ impl Links {
         between_us: impl Fn(&Part) -> f64,
         beside: &Beside<'_>,
         served: Option<AtOne>,
+        less_us: f64,
     ) -> Self {
         let us_per_byte = 1.0 / beside.cluster.network.bandwidth_mb_per_s;
-        let served_us = served.map_or(0.0, |served| served.fetch_served);
+        let served_us = served.map_or(0.0, |served| (served.fetch_served - less_us).max(0.0));
         let us_per_diff = served.map_or(0.0, |served| served.diff_served);
         let fetches = |part: &Part| part.counts.0[Event::Fetch as usize];
         let all: f64 = parts.iter().map(fetches).sum();

@@ -35,8 +35,14 @@ pub(super) fn answer_bytes(part: &Part) -> f64 {
 }
 
 impl Fetches {
-    pub(super) fn new(parts: &[Part], beside: &Beside<'_>, served: Option<AtOne>) -> Self {
-        let half_us = beside.prices.fetch_us;
+    /// `less_us` is what the price is more than for pages of this program, as a mean.
+    pub(super) fn new(
+        parts: &[Part],
+        beside: &Beside<'_>,
+        served: Option<AtOne>,
+        less_us: f64,
+    ) -> Self {
+        let half_us = (beside.prices.fetch_us - less_us).max(0.0);
         let equal = Self {
             price_us: half_us,
             priced_bytes: 0.0,

@@ -60,6 +60,9 @@ pub(super) struct AtOne {
     pub(super) fetch: f64,
     /// What a fetch keeps the processor of the node that answers from the next.
     pub(super) fetch_served: f64,
+    /// What it takes less of that if another node has fetched the page since it was written:
+    /// it is read-only at home already.
+    pub(super) fetched_before: f64,
 }
 
 impl Sync {
@@ -135,7 +138,18 @@ impl AtOne {
                 Protocol::Home => PAGE_BYTES,
                 Protocol::Homeless => WORD_DIFF_BYTES,
             };
-        let fetch_served = service(least.fetch_us.median, many, most.fetch_us.median);
+        let alone_us = least.fetch_us.median;
+        let fetch_served = service(
+            |served| alone_us - served,
+            alone_us,
+            many,
+            most.fetch_us.median,
+        );
+        // If all fetch the same pages, one of them is first.
+        let same_served = most.same_us.map_or(fetch_served, |same| {
+            service(|_| alone_us - fetch_served, alone_us, many, same.median)
+        });
+        let others = (many - 1.0).max(1.0) / many;
         // Of pages of several nodes their home does something for each, one after the other,
         // and the others for their own, at the same time.
         let apart = 1.0 - few / many;
@@ -167,6 +181,7 @@ impl AtOne {
             diff_served: diff_served.max(0.0),
             fetch: least.fetch_us.median,
             fetch_served: (fetch_served - bytes * us_per_byte).max(0.0),
+            fetched_before: ((fetch_served - same_served) / others).max(0.0),
         }
     }
 }
@@ -187,12 +202,13 @@ impl AtOne {
     }
 }
 
-/// How much of what one asker waits is at the one who answers, if so many wait so long.
-fn service(alone_us: f64, askers: f64, together_us: f64) -> f64 {
-    let (mut low, mut high) = (0.0, alone_us.max(0.0));
+/// How much of what one asker waits is at the one who answers, at most so much, if so many
+/// wait so long, of which `delay_us` of that is elsewhere.
+fn service(delay_us: impl Fn(f64) -> f64, most_us: f64, askers: f64, together_us: f64) -> f64 {
+    let (mut low, mut high) = (0.0, most_us.max(0.0));
     for _ in 0..HALVINGS {
         let middle = 0.5 * (low + high);
-        if response(askers, alone_us - middle, &[middle], Times::Equal) < together_us {
+        if response(askers, delay_us(middle), &[middle], Times::Equal) < together_us {
             low = middle;
         } else {
             high = middle;
@@ -207,13 +223,17 @@ mod tests {
 
     #[test]
     fn what_is_at_one_place_is_what_many_wait_for() {
+        let of_alone = |together_us| service(|served| 23.0 - served, 23.0, 7.0, together_us);
         let together = response(7.0, 13.0, &[10.0], Times::Equal);
-        assert!((service(23.0, 7.0, together) - 10.0).abs() < 1e-6);
+        assert!((of_alone(together) - 10.0).abs() < 1e-6);
         // Many wait no longer than one: nobody is in another's way.
-        assert!(service(23.0, 7.0, 23.0) < 1e-6);
-        assert!(service(23.0, 7.0, 20.0) < 1e-6);
+        assert!(of_alone(23.0) < 1e-6);
+        assert!(of_alone(20.0) < 1e-6);
         // One asker says nothing of it; more than all of it there cannot be.
-        assert!(service(23.0, 7.0, 1e6) <= 23.0);
+        assert!(of_alone(1e6) <= 23.0);
+        // Where what is elsewhere is known, it stays.
+        let less = response(7.0, 13.0, &[8.0], Times::Equal);
+        assert!((service(|_| 13.0, 23.0, 7.0, less) - 8.0).abs() < 1e-6);
     }
 
     #[test]
@@ -230,6 +250,7 @@ mod tests {
             diff_served: 0.0,
             fetch: 0.0,
             fetch_served: 0.0,
+            fetched_before: 0.0,
         };
         assert_eq!(crowd.diffs_us(0.0, 0.0, 3.0), 0.0);
         assert_eq!(crowd.diffs_us(1.0, 24.0, 3.0), 7.0 + 2.0);

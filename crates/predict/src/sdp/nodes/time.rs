@@ -34,6 +34,8 @@ struct Whole<'a> {
     waits: Waits,
     /// Phases in which threads pass on by flags.
     passing: usize,
+    /// What fetches cost less, as a mean, because others have fetched the page before.
+    fetched_before_us: f64,
     /// Faults and synchronisation of a thread, as a mean.
     interrupted: f64,
 }
@@ -98,10 +100,33 @@ pub(super) fn time(
             .iter()
             .filter(|parts| waits::uses_flags(parts))
             .count(),
+        fetched_before_us: fetched_before_us(analysis, beside, sync),
         interrupted: interrupted / working,
     };
     let times: Vec<NodesTime> = phases.iter().map(|parts| whole.phase(parts)).collect();
     times.iter().sum()
+}
+
+/// With homes: what a page costs less that another node has fetched since it was written, as
+/// a mean of all that were fetched. It is fetched for the first time again when its home has
+/// written it, or several others have, two at least, after which its home watches it no more.
+fn fetched_before_us(analysis: &Analysis, beside: &Beside<'_>, sync: &Sync) -> f64 {
+    let Some(crowd) = sync.crowd.filter(|_| beside.protocol == Protocol::Home) else {
+        return 0.0;
+    };
+    let shares = analysis.regions.iter().flat_map(|region| &region.threads);
+    let counted = shares.filter_map(|share| share.dsm);
+    let (written, served) = counted.fold((0.0, 0.0), |(written, served), dsm| {
+        let by_others = dsm.diffs_applied as f64 / 2.0;
+        let written = written + dsm.write_faults_local as f64 + by_others;
+        (written, served + dsm.pages_served as f64)
+    });
+    let first: f64 = if served > written {
+        written / served
+    } else {
+        1.0
+    };
+    crowd.fetched_before * (1.0 - first)
 }
 
 impl Whole<'_> {
@@ -178,8 +203,9 @@ impl Whole<'_> {
         let mut time = NodesTime::default();
         let (beside, sync) = (self.beside, self.sync);
         let between = |part: &Part| self.between_ns(part) * 1e-3;
-        let priced = Fetches::new(parts, beside, sync.crowd);
-        let links = Links::new(parts, &priced, between, beside, sync.crowd);
+        let less_us = self.fetched_before_us;
+        let priced = Fetches::new(parts, beside, sync.crowd, less_us);
+        let links = Links::new(parts, &priced, between, beside, sync.crowd, less_us);
         let contention_ns =
             |part: &Part| part.shared_fetches() * sync.exchange * 1e3 + links.fetches_wait_ns(part);
         let whole_ns = |part: &Part| {
