@@ -20,7 +20,7 @@
 
 #define ALL_BYTES 0x0101010101010101 /* added to a word, it changes every byte */
 #define ROUNDS_MIN 3
-#define SAMPLES_MAX 13 /* a thread's kinds of samples */
+#define SAMPLES_MAX 14 /* a thread's kinds of samples */
 #define WRONG_USAGE 2
 
 static volatile uint64_t *shared;
@@ -220,7 +220,8 @@ enum {
     FIRST_DIFF,
     CROWD_DIFF,
     CROWD_HALF,
-    NOTICE
+    NOTICE,
+    AT_WORK
 };
 
 static double time_regions(long reps)
@@ -311,6 +312,34 @@ static double time_diffs(volatile uint64_t *pages, size_t part, long count, size
     return longer;
 }
 
+/* As long as this, unless it stands still at a barrier. */
+static void work_for(double ns)
+{
+    double start = wall_ns();
+    while (wall_ns() - start < ns)
+        __asm__ volatile("" ::: "memory");
+}
+
+/* Thread 0 changes pages of its own node, and then computes, at least twice as long as all
+ * others take to read them at once, while thread 1 reads them. */
+static double time_at_work(volatile uint64_t *pages, size_t size, uint64_t value, double work_ns,
+                           long *wrong)
+{
+    int me = omp_get_thread_num();
+    if (me == 0)
+        write_apart(pages, size, value);
+#pragma omp barrier
+    double fetch = 0;
+    if (me == 0) {
+        work_for(2 * work_ns);
+    } else if (me == 1) {
+        fetch = time_read_apart(pages, size, value, wrong);
+        fetch -= time_read_apart(pages, size, value, wrong);
+    }
+#pragma omp barrier
+    return fetch;
+}
+
 /* Thread 0 changes pages of its own node, which then all others read at once. */
 static double time_same(volatile uint64_t *pages, size_t size, uint64_t value, long *wrong)
 {
@@ -392,8 +421,13 @@ static long sync(long reps)
                 time_exchange(slices, ALL_BYTES * (uint64_t)(round + 1), &wrong);
             uint64_t value = ALL_BYTES * (uint64_t)(4 * round + 1);
             time_crowd(crowded, reps, value, &own, round, &wrong);
+            double all = wall_ns();
             own.kind[CROWD_SAME][round] =
                 time_same(same, words_apart(reps), value, &wrong) / (double)reps;
+            all = wall_ns() - all;
+            value += ALL_BYTES;
+            own.kind[AT_WORK][round] =
+                time_at_work(same, words_apart(reps), value, all, &wrong) / (double)reps;
         }
         if (last) {
             done = round - 1;
@@ -402,6 +436,8 @@ static long sync(long reps)
         } else if (me == 0) {
             keep(&own, NOTICE, NOTICE, round - 1);
         }
+        if (me == 1)
+            keep(&own, AT_WORK, AT_WORK, round - 1);
     }
     for (int kind = REGION; kind <= LONE_UPDATE; kind++)
         for (long r = 0; r < done; r++)
@@ -469,6 +505,7 @@ int main(int argc, char **argv)
         json_array("exchange_ns", samples[EXCHANGE], done);
         json_array("crowd_fetch_ns", samples[CROWD_FETCH], done);
         json_array("crowd_same_ns", samples[CROWD_SAME], done);
+        json_array("at_work_ns", samples[AT_WORK], done);
         json_array("first_diff_ns", samples[FIRST_DIFF], done);
         json_array("crowd_diff_ns", samples[CROWD_DIFF], done);
         json_array("crowd_half_ns", samples[CROWD_HALF], done);

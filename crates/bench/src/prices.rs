@@ -78,6 +78,8 @@ pub struct Sync {
     pub crowd_fetch_ns: Vec<f64>,
     /// The same if all fetch the same pages.
     pub crowd_same_ns: Vec<f64>,
+    /// The same if one alone fetches while the thread of the pages' home computes.
+    pub at_work_ns: Vec<f64>,
     /// What a barrier takes longer if all others send there a diff of a word.
     pub first_diff_ns: Vec<f64>,
     /// What it takes longer for each further one of each.
@@ -288,6 +290,7 @@ mod tests {
             sync.exchange_ns,
             sync.crowd_fetch_ns,
             sync.crowd_same_ns,
+            sync.at_work_ns,
             sync.crowd_diff_ns,
             sync.notice_ns,
         ] {

@@ -230,6 +230,7 @@ fn crowd(runs: &[Sync]) -> Result<Option<Crowd>, ClusterError> {
         lone_update_us: price(runs, "the time of a lone update", |run| &run.lone_update_ns)?,
         fetch_us: price(runs, "a fetch among many", |run| &run.crowd_fetch_ns)?,
         same_us: difference(runs, |run| &run.crowd_same_ns),
+        at_work_us: difference(runs, |run| &run.at_work_ns),
         first_diff_us: difference(runs, |run| &run.first_diff_ns),
         diff_us,
         half_diff_us: difference(runs, |run| &run.crowd_half_ns),

@@ -64,6 +64,10 @@ pub struct Crowd {
     /// The same if all fetch the same pages; not by earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_us: Option<Priced>,
+    /// The same if one alone fetches while the thread of the pages' home computes; not by
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_work_us: Option<Priced>,
     /// What a barrier takes longer if all nodes but the home have a diff of a word for it; not
     /// by earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -341,6 +341,7 @@ fn what_all_want_of_one_node_waits_for_it() {
             lone_update_us: price(90.0),
             fetch_us: price(fetch_us),
             same_us: None,
+            at_work_us: None,
             first_diff_us: None,
             diff_us: price(diff_us),
             half_diff_us: None,
@@ -401,6 +402,78 @@ fn what_all_want_of_one_node_waits_for_it() {
     let calm_us = nodes(&three, &beside).unwrap()[1].time[NodesTerm::Contention] * 1e-3;
     let more_us = time_us(NodesTerm::Contention) - calm_us;
     assert!((more_us - 20.0 * 12.0 / 6.0).abs() < 1e-6, "{more_us}");
+}
+
+#[test]
+fn a_fetch_costs_what_its_home_has_to_do_and_more_while_that_is_at_work() {
+    let price = |median: f64| Price {
+        median,
+        interval: [median, median],
+    };
+    // Seven take as long as one if they read the same pages, and wait for each other if not.
+    let cluster = |fetch_us: f64, same_us: Option<f64>, at_work_us: Option<f64>| {
+        let mut cluster = measured();
+        let rows = [(2, 200.0), (8, fetch_us)].map(|(nodes, fetch_us)| Synchronisation {
+            nodes,
+            crowd: Some(Crowd {
+                update_us: price(500.0),
+                lone_update_us: price(90.0),
+                fetch_us: price(fetch_us),
+                same_us: same_us.map(price),
+                at_work_us: at_work_us.map(price),
+                first_diff_us: None,
+                diff_us: price(5.0),
+                half_diff_us: None,
+                notice_us: price(0.0),
+            }),
+            ..measured().measured.unwrap().synchronisation[0]
+        });
+        cluster.measured.as_mut().unwrap().synchronisation = rows.to_vec();
+        cluster
+    };
+    let mut alone = recording("a", 1, 1);
+    computed(&mut alone, 0, &[0], &[Dsm::default()]);
+    computed(&mut alone, 1, &[8_000_000], &[Dsm::default()]);
+    let two = |write_faults_local, diffs_applied| {
+        let mut two = recording("a", 2, 1);
+        two.program.nodes = 2;
+        two.regions.truncate(2);
+        computed(&mut two, 0, &[0, 0], &[Dsm::default(); 2]);
+        let home = Dsm {
+            pages_served: 10,
+            write_faults_local,
+            diffs_applied,
+            ..Dsm::default()
+        };
+        let asker = Dsm {
+            fetch_faults: 10,
+            ..Dsm::default()
+        };
+        computed(&mut two, 1, &[4_000_000; 2], &[home, asker]);
+        two
+    };
+    let prices = measured().prices(Protocol::Home, None).unwrap().prices;
+    let time_us = |analysis: &Analysis, cluster: &Cluster, term| {
+        let regions = nodes(analysis, &beside(&alone, cluster, &prices)).unwrap();
+        regions[1].time[term] * 1e-3
+    };
+    let plain = cluster(200.0, None, None);
+    let [fetches_us, waits_us] =
+        [NodesTerm::Fetches, NodesTerm::Contention].map(|term| time_us(&two(2, 0), &plain, term));
+    assert_eq!(fetches_us, 10.0 * prices.fetch_us);
+    assert!(waits_us < 1e-6, "{waits_us}");
+    // The home works for 4 ms of the 4 that the asker works for and those of its fetches.
+    let at_work = cluster(200.0, None, Some(290.0));
+    let more_us = time_us(&two(2, 0), &at_work, NodesTerm::Contention);
+    let part = 4_000.0 / (4_000.0 + fetches_us);
+    assert!((more_us - 10.0 * 90.0 * part).abs() < 1e-6, "{more_us}");
+    // Of ten pages so many were new to their home: what it wrote, and half of the diffs.
+    let same = cluster(1_200.0, Some(200.0), None);
+    let less_us = |analysis: &Analysis| fetches_us - time_us(analysis, &same, NodesTerm::Fetches);
+    let all_us = less_us(&two(0, 0));
+    assert!(all_us > 10.0 * 150.0, "{all_us}");
+    assert!((less_us(&two(2, 6)) - 0.5 * all_us).abs() < 1e-6);
+    assert!(less_us(&two(12, 0)).abs() < 1e-6);
 }
 
 #[test]

@@ -63,6 +63,9 @@ pub(super) struct AtOne {
     /// What it takes less of that if another node has fetched the page since it was written:
     /// it is read-only at home already.
     pub(super) fetched_before: f64,
+    /// What a fetch costs more if the thread of the node that answers is at work, and does not
+    /// look for messages as one that waits does.
+    pub(super) at_work: f64,
 }
 
 impl Sync {
@@ -182,6 +185,9 @@ impl AtOne {
             fetch: least.fetch_us.median,
             fetch_served: (fetch_served - bytes * us_per_byte).max(0.0),
             fetched_before: ((fetch_served - same_served) / others).max(0.0),
+            at_work: least
+                .at_work_us
+                .map_or(0.0, |at_work| (at_work.median - alone_us).max(0.0)),
         }
     }
 }
@@ -251,6 +257,7 @@ mod tests {
             fetch: 0.0,
             fetch_served: 0.0,
             fetched_before: 0.0,
+            at_work: 0.0,
         };
         assert_eq!(crowd.diffs_us(0.0, 0.0, 3.0), 0.0);
         assert_eq!(crowd.diffs_us(1.0, 24.0, 3.0), 7.0 + 2.0);

@@ -198,6 +198,29 @@ impl Whole<'_> {
         }
     }
 
+    /// The part of all pages whose home's thread is at work when they are asked for, or looks
+    /// for flags, and nothing is done there for another node.
+    fn served_at_work(&self, parts: &[Part], times_ns: &[f64]) -> f64 {
+        let served: f64 = parts.iter().map(|part| part.dsm.pages_served as f64).sum();
+        let whole_ns = times_ns.iter().copied().fold(0.0, f64::max);
+        let Some(crowd) = self.sync.crowd.filter(|_| served > 0.0 && whole_ns > 0.0) else {
+            return 0.0;
+        };
+        let flags = waits::uses_flags(parts);
+        let of_all = parts.iter().zip(times_ns).map(|(part, time_ns)| {
+            let work_ns = self.work_ns(part) * self.crowd + self.stalls_ns(part);
+            let at_work_ns = match flags {
+                true => whole_ns - (time_ns - work_ns),
+                false => work_ns,
+            };
+            let pages = part.dsm.pages_served as f64;
+            let serves_ns = pages * crowd.fetch_served * 1e3;
+            let idle = (1.0 - serves_ns / whole_ns).max(0.0);
+            pages / served * (at_work_ns / whole_ns).clamp(0.0, 1.0) * idle
+        });
+        of_all.sum()
+    }
+
     /// Of what lies between two barriers.
     fn phase(&self, parts: &[Part]) -> NodesTime {
         let mut time = NodesTime::default();
@@ -218,8 +241,16 @@ impl Whole<'_> {
                 + self.writers_ns(part)
                 + self.flushes_ns(part)
         };
-        let mut by_arrival: Vec<(f64, &Part)> =
-            parts.iter().map(|part| (whole_ns(part), part)).collect();
+        let times_ns: Vec<f64> = parts.iter().map(whole_ns).collect();
+        let at_work = self.served_at_work(parts, &times_ns);
+        let fetches_at_work_ns = |part: &Part| {
+            let more_us = sync.crowd.map_or(0.0, |crowd| crowd.at_work);
+            part.counts.0[Event::Fetch as usize] * at_work * more_us * 1e3
+        };
+        let by_arrival = parts.iter().zip(times_ns);
+        let mut by_arrival: Vec<(f64, &Part)> = by_arrival
+            .map(|(part, time_ns)| (time_ns + fetches_at_work_ns(part), part))
+            .collect();
         by_arrival.sort_by(|a, b| a.0.total_cmp(&b.0));
         let Some((_, slowest)) = by_arrival.last() else {
             return time;
@@ -241,7 +272,8 @@ impl Whole<'_> {
         time[NodesTerm::RemoteWrites] = remote;
         time[NodesTerm::Fetches] = fetches;
         time[NodesTerm::Diffs] = diffs;
-        time[NodesTerm::Contention] = contention_ns(slowest) + links.diffs_wait_ns(&by_arrival);
+        time[NodesTerm::Contention] =
+            contention_ns(slowest) + fetches_at_work_ns(slowest) + links.diffs_wait_ns(&by_arrival);
         time[NodesTerm::Writers] = self.writers_ns(slowest);
         time[NodesTerm::Barriers] = slowest.dsm.barriers as f64 * sync.barrier * 1e3;
         time[NodesTerm::Flushes] = self.flushes_ns(slowest);
