@@ -63,8 +63,6 @@ impl Links {
             .iter()
             .max_by(|a, b| fetches(a).total_cmp(&fetches(b)));
         let most = asker.map_or(0.0, fetches);
-        // As many threads as would fetch as much as the one that fetches most.
-        let askers = if most > 0.0 { all / most } else { 1.0 };
         // Of that one: what it does from one fetch to the next.
         let think_us = asker.map_or(0.0, |asker| between_us(asker) / most.max(1.0));
         let answered = |count: fn(&Dsm) -> u64| -> Vec<f64> {
@@ -80,6 +78,14 @@ impl Links {
                 let sent = parts.iter().map(fetches::answer_bytes).collect();
                 (priced.mean_bytes, sent)
             }
+        };
+        // As many threads as would fetch as much as the one that fetches most, but for the one
+        // at the node that is asked.
+        let elsewhere = shares(&by).zip(parts);
+        let elsewhere = elsewhere.map(|(share, part)| share * (all - fetches(part)));
+        let askers = match most > 0.0 {
+            true => elsewhere.sum::<f64>() / most,
+            false => 1.0,
         };
         let demands: Vec<f64> = shares(&by)
             .map(|share| share * (bytes * us_per_byte + served_us))

@@ -77,6 +77,21 @@ impl Fetches {
         self.of_bytes_us(self.mean_bytes)
     }
 
+    /// What a thread's fetches cost more while its node answers others', `exchange_us` for one
+    /// of what is priced: what is asked waits for what is answered, on the link, as long as
+    /// that has bytes. Of two unequal numbers of fetches, the smaller.
+    pub(super) fn of_exchange_us(&self, part: &Part, exchange_us: f64) -> f64 {
+        let fetches = part.counts.0[Event::Fetch as usize];
+        match self.diff_bytes {
+            None => fetches.min(part.dsm.pages_served as f64) * exchange_us,
+            Some(_) => {
+                let answered = answer_bytes(part) / self.mean_bytes.max(1.0);
+                let priced = self.mean_bytes / HALF_DIFF_BYTES;
+                fetches.min(answered) * exchange_us * priced
+            }
+        }
+    }
+
     /// All of a thread.
     pub(super) fn of_thread_us(&self, part: &Part) -> f64 {
         let fetches = part.counts.0[Event::Fetch as usize];
@@ -120,10 +135,21 @@ mod tests {
         assert!((fetches.of_thread_us(&part(0, 20)) - 10.0 * 120.24).abs() < 1e-9);
         assert!((fetches.of_thread_us(&part(10, 0)) - 10.0 * 141.36).abs() < 1e-9);
         assert_eq!(fetches.of_thread_us(&Part::default()), 0.0);
+        // It fetches ten times, and answers five times as much as a fetch brings.
+        let mut busy = part(0, 10);
+        busy.dsm.bytes_sent = 5 * 2024;
+        let of_half = 2024.0 / HALF_DIFF_BYTES;
+        let exchange_us = fetches.of_exchange_us(&busy, 50.0);
+        assert!(
+            (exchange_us - 5.0 * 50.0 * of_half).abs() < 1e-9,
+            "{exchange_us}"
+        );
         let equal = Fetches {
             diff_bytes: None,
             ..fetches
         };
         assert_eq!(equal.of_thread_us(&part(10, 0)), 1000.0);
+        busy.dsm.pages_served = 7;
+        assert_eq!(equal.of_exchange_us(&busy, 50.0), 7.0 * 50.0);
     }
 }

@@ -158,13 +158,6 @@ impl Part {
         self.dsm.flushes.saturating_sub(self.dsm.looks)
     }
 
-    /// Fetches of this thread while its node answers others': of two unequal numbers,
-    /// the smaller.
-    pub(super) fn shared_fetches(&self) -> f64 {
-        let answered = self.dsm.pages_served as f64;
-        self.counts.0[Event::Fetch as usize].min(answered)
-    }
-
     /// Barriers, locks and flushes.
     pub(super) fn synchronisations(&self) -> f64 {
         (self.dsm.barriers + self.dsm.locks + self.flushes()) as f64

@@ -229,8 +229,9 @@ impl Whole<'_> {
         let less_us = self.fetched_before_us;
         let priced = Fetches::new(parts, beside, sync.crowd, less_us);
         let links = Links::new(parts, &priced, between, beside, sync.crowd, less_us);
-        let contention_ns =
-            |part: &Part| part.shared_fetches() * sync.exchange * 1e3 + links.fetches_wait_ns(part);
+        let contention_ns = |part: &Part| {
+            priced.of_exchange_us(part, sync.exchange) * 1e3 + links.fetches_wait_ns(part)
+        };
         let whole_ns = |part: &Part| {
             let events_ns: f64 = self.events_ns(part, Some(&priced)).iter().sum();
             self.work_ns(part) * self.crowd
