@@ -178,7 +178,7 @@ fn looks_at_a_variable_and_fetches_of_its_page_are_told_apart() {
     let json = recorded(directory.path(), &program);
     let of = |number, name: &str| {
         let thread = thread(parallel(&json)[0], number);
-        thread["dsm"][name]
+        thread[name]
             .as_u64()
             .unwrap_or_else(|| panic!("{name}: {thread}"))
     };
