@@ -2,8 +2,8 @@
 //!
 //! Threads that pass planes on from one to the next by flags are a pipeline: while it fills
 //! and empties, the slowest waits for each of the others, as long as these take for a plane
-//! and to pass it on. That is what was recorded with other numbers of nodes, for each thread
-//! beside the slowest, and as much longer or shorter as the faults and flushes of those
+//! and to pass it on. That is what was recorded with other numbers of nodes, of the thread that
+//! came last to the barrier, for each other, and as much longer or shorter as the faults and flushes of those
 //! threads cost where the time is wanted. Node 0 passes on for nothing: it orders flushes, so
 //! that its own need no message, and looks as often as it likes.
 
@@ -66,41 +66,43 @@ pub(super) fn uses_flags(parts: &[Part]) -> bool {
     parts.iter().any(Part::uses_flags)
 }
 
-/// What the slowest thread of a recorded region waited for each other, in all; none if there
-/// was no other.
+/// What the thread that came last waited for each other in a recorded region, in all; none if
+/// there was no other.
 fn seen_ns(region: &Region) -> Option<f64> {
-    let others = region.threads.iter().filter(|share| share.node != 0);
-    let others = others.count().checked_sub(1).filter(|count| *count > 0)?;
+    let passing = || region.threads.iter().map(|share| share.node != 0);
+    let others = passing().filter(|passes| *passes).count().checked_sub(1);
+    let others = others.filter(|count| *count > 0)?;
     let phases = region.dsm.as_ref().map_or(&[][..], |dsm| &dsm.phases);
-    let waited_ns: f64 = if phases.is_empty() {
-        waited_ns(region.threads.iter().map(|share| {
-            let ns = |state| share.states[state] as f64;
-            let own_ns = ns(State::Compute) + ns(State::Communication);
-            (own_ns, share.dsm.unwrap_or_default())
+    let waited_ns: u64 = if phases.is_empty() {
+        last_waited_ns(passing().zip(&region.threads).map(|(passes, share)| {
+            let ns = |state| share.states[state];
+            let came_ns = ns(State::Compute) + ns(State::Communication);
+            (passes, came_ns, share.dsm.unwrap_or_default())
         }))
     } else {
         let waits = phases.iter().map(|shares| {
-            waited_ns(shares.iter().map(|share| {
+            last_waited_ns(passing().zip(shares).map(|(passes, share)| {
                 let dsm = share.dsm;
                 let shared_ns = dsm.fault_ns + dsm.lock_ns + dsm.flush_ns;
-                (share.own_ns as f64 + shared_ns as f64, dsm)
+                (passes, share.own_ns.saturating_add(shared_ns), dsm)
             }))
         });
         waits.sum()
     };
-    Some(waited_ns / others as f64)
+    Some(waited_ns as f64 / others as f64)
 }
 
-/// Of threads that came to the barrier after so long: how much longer that took the last than
-/// the one that was busy longest was busy. Nothing if they used no flags.
-fn waited_ns(threads: impl Iterator<Item = (f64, Dsm)>) -> f64 {
-    let (mut last_ns, mut busiest_ns, mut flags) = (0.0_f64, 0.0_f64, false);
-    for (came_ns, dsm) in threads {
-        last_ns = last_ns.max(came_ns);
-        busiest_ns = busiest_ns.max(came_ns - dsm.look_ns as f64);
+/// Of threads, whether they pass on, when they came to the barrier, and what they counted: how
+/// long the last of those that do had waited. Nothing if none used flags.
+fn last_waited_ns(threads: impl Iterator<Item = (bool, u64, Dsm)>) -> u64 {
+    let (mut last, mut flags) = ((0, 0), false);
+    for (passes, came_ns, dsm) in threads {
+        if passes {
+            last = last.max((came_ns, dsm.look_ns));
+        }
         flags |= Part::of_flags(&dsm);
     }
-    if flags { last_ns - busiest_ns } else { 0.0 }
+    if flags { last.1 } else { 0 }
 }
 
 /// What the faults and flushes of a recorded region cost, over what they took there.
