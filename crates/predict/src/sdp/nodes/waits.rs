@@ -2,10 +2,10 @@
 //!
 //! Threads that pass planes on from one to the next by flags are a pipeline: while it fills
 //! and empties, the slowest waits for each of the others, as long as these take for a plane
-//! and to pass it on. That is what was recorded with other numbers of nodes, of the thread that
-//! came last to the barrier, for each other, and as much longer or shorter as the faults and flushes of those
-//! threads cost where the time is wanted. Node 0 passes on for nothing: it orders flushes, so
-//! that its own need no message, and looks as often as it likes.
+//! and to pass it on. That is what was recorded with other numbers of nodes, of the thread
+//! that came last to the barrier, for each other, and as much longer or shorter as the faults
+//! and flushes of those threads cost where the time is wanted. Node 0 passes on for nothing: it
+//! orders flushes, so that its own need no message, and looks as often as it likes.
 
 use super::Beside;
 use super::part::Part;
