@@ -7,7 +7,7 @@ use crate::frame::Frame;
 use fathomp_base::NodeId;
 
 impl Node {
-    /// A node names a cell; others are none of this.
+    /// A node names a cell.
     pub(super) fn agree(&self, from: NodeId, frame: Frame) {
         let asker = |thread| Asker { node: from, thread };
         match frame {
@@ -50,7 +50,8 @@ impl Node {
                     self.tell(asker, value);
                 }
             }
-            _ => {}
+            // Whoever sent it may wait for an answer.
+            _ => self.fail(from, "it asks node 0 for what nodes do not agree on"),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::memory::{self, Released};
 use crate::profile::Since;
 use crate::races::Found;
 use fathomp_accesses::{End, Step};
-use fathomp_base::{NodeId, SiteId};
+use fathomp_base::{NodeId, SiteId, ThreadId};
 use fathomp_dsm::{LockId, Operation};
 use fathomp_omp::cluster::{Dealt, PartedLoop};
 use fathomp_sys::clock::emulated::Work;
@@ -281,32 +281,30 @@ impl Node {
 
     pub(crate) fn add(&self, cell: u64, amount: u64) -> u64 {
         self.end_interval(End::Add(cell, amount));
-        let epoch = self.epoch.load(Ordering::Relaxed);
-        let before = self.ask(|thread| {
-            let add = Frame::Add {
-                thread,
-                epoch,
-                cell,
-                amount,
-            };
-            self.send_or_handle(NodeId(0), add)
+        let before = self.ask_root(|thread, epoch| Frame::Add {
+            thread,
+            epoch,
+            cell,
+            amount,
         });
         self.go_on();
         before
     }
 
+    /// Asks node 0 about something of this epoch.
+    fn ask_root(&self, frame: impl FnOnce(ThreadId, u32) -> Frame<'static>) -> u64 {
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        self.ask(|thread| self.send_or_handle(NodeId(0), frame(thread, epoch)))
+    }
+
     pub(crate) fn deal(&self, cell: u64, parted: PartedLoop, most: u64) -> Dealt {
         self.end_interval(End::Add(cell, most));
-        let epoch = self.epoch.load(Ordering::Relaxed);
-        let dealt = self.ask(|thread| {
-            let deal = Frame::Deal {
-                thread,
-                epoch,
-                cell,
-                parted,
-                most,
-            };
-            self.send_or_handle(NodeId(0), deal)
+        let dealt = self.ask_root(|thread, epoch| Frame::Deal {
+            thread,
+            epoch,
+            cell,
+            parted,
+            most,
         });
         self.go_on();
         Dealt::from_word(dealt)
@@ -322,15 +320,11 @@ impl Node {
 
     pub(crate) fn wait_for(&self, cell: u64, at_least: u64) -> u64 {
         self.end_interval(End::Await(cell, at_least));
-        let epoch = self.epoch.load(Ordering::Relaxed);
-        let value = self.ask(|thread| {
-            let wait = Frame::Await {
-                thread,
-                epoch,
-                cell,
-                at_least,
-            };
-            self.send_or_handle(NodeId(0), wait)
+        let value = self.ask_root(|thread, epoch| Frame::Await {
+            thread,
+            epoch,
+            cell,
+            at_least,
         });
         self.flush_with_it();
         value

@@ -115,6 +115,10 @@ impl Batch {
         }
     }
 
+    pub(super) fn cut(&self) -> Cut {
+        self.cut
+    }
+
     /// The next chunk. `draw` draws so many units at most; those of a counter are
     /// numbered as it counts them.
     pub(super) fn take(

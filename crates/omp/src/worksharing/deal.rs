@@ -377,12 +377,10 @@ impl Cursor {
         };
         let construct = self.in_loop.get();
         let mut extra = slot.extra(construct);
-        let parted = self.deal.get() == kind::PARTED_BATCH;
-        let parted = parted.then(|| self.parted(member, nodes));
         let batch = extra.batch.get_or_insert_with(|| {
-            let cut = match (self.deal.get(), parted) {
-                (kind::GUIDED_BATCH, _) => Cut::Guided(self.amount.get()),
-                (_, Some(parted)) => Cut::Parted(parted, nodes.cluster.node()),
+            let cut = match self.deal.get() {
+                kind::GUIDED_BATCH => Cut::Guided(self.amount.get()),
+                kind::PARTED_BATCH => Cut::Parted(self.parted(member, nodes), nodes.cluster.node()),
                 _ if ordered::is_ordered(self) => Cut::Ordered,
                 _ => Cut::Dynamic,
             };
@@ -395,9 +393,10 @@ impl Cursor {
             Batch::new(cut, sharers, self.total.get())
         });
         let cell = of_construct(member, construct, Of::Claim);
-        let draw = |amount| match parted {
-            Some(parted) => nodes.cluster.deal(cell, parted, amount),
-            None => Dealt {
+        let cut = batch.cut();
+        let draw = |amount| match cut {
+            Cut::Parted(parted, _) => nodes.cluster.deal(cell, parted, amount),
+            _ => Dealt {
                 first: nodes.cluster.add(cell, amount),
                 units: amount,
                 more: true,
