@@ -293,7 +293,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                 }
                 Action::Foresee(pages) => {
                     for page in pages.iter() {
-                        self.twin(hands, page)?;
+                        self.twin_ahead(hands, page)?;
                         self.begin_copy(page);
                     }
                 }
@@ -332,7 +332,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                 Action::InstallTwinned(page, content) => {
                     tally.add(DsmCount::PagesFetched, 1);
                     match install(hands, page, content)? {
-                        None => self.twin(hands, page)?,
+                        None => self.twin_ahead(hands, page)?,
                         Some(twin) => {
                             self.twins.insert(page, twin);
                         }
@@ -408,9 +408,18 @@ impl<P: Protocol<Blob>> Driver<P> {
         Ok(())
     }
 
+    /// Keeps a copy of a page that is written now, and perhaps told soon.
     fn twin(&mut self, hands: &Hands, page: PageId) -> Result<(), Trouble> {
         let mut twin = self.twins.room();
         hands.pages.read(page, &mut twin).map_err(Trouble::Permit)?;
+        self.twins.insert(page, twin);
+        Ok(())
+    }
+
+    /// Keeps a copy of one of many pages that will perhaps be written.
+    fn twin_ahead(&mut self, hands: &Hands, page: PageId) -> Result<(), Trouble> {
+        let mut twin = self.twins.room();
+        hands.pages.keep(page, &mut twin).map_err(Trouble::Permit)?;
         self.twins.insert(page, twin);
         Ok(())
     }

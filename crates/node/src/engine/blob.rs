@@ -1,8 +1,8 @@
 //! What messages carry, on its way into memory.
 
-use super::twins::PageCopy;
 use super::{Hands, Trouble};
 use fathomp_base::PageId;
+use fathomp_sys::cluster::copy::PageCopy;
 
 /// Content as it arrived.
 #[derive(Clone, Debug)]

@@ -1,32 +1,13 @@
 //! What pages were like before the program wrote them.
 
-use fathomp_base::{PAGE_BYTES, PageId};
+use fathomp_base::PageId;
 use fathomp_dsm::PageBytes;
-use std::ops::{Deref, DerefMut};
+use fathomp_sys::cluster::copy::PageCopy;
 
 /// Copies kept for the next time: 64 MiB of them at most.
 const SPARE: usize = 16 << 10;
 /// Pages in a chunk of the table: what one page has room for.
 const CHUNK: usize = 512;
-
-/// A copy of a page, aligned as the vectors are by which it is compared.
-#[derive(Clone, Debug)]
-#[repr(align(64))]
-pub(crate) struct PageCopy(PageBytes);
-
-impl Deref for PageCopy {
-    type Target = PageBytes;
-
-    fn deref(&self) -> &PageBytes {
-        &self.0
-    }
-}
-
-impl DerefMut for PageCopy {
-    fn deref_mut(&mut self) -> &mut PageBytes {
-        &mut self.0
-    }
-}
 
 type Chunk = [Option<Box<PageCopy>>; CHUNK];
 
@@ -88,7 +69,7 @@ impl Twins {
     /// Room for a copy, with anything in it.
     pub(super) fn room(&mut self) -> Box<PageCopy> {
         let spare = self.spare.pop();
-        spare.unwrap_or_else(|| Box::new(PageCopy([0; PAGE_BYTES])))
+        spare.unwrap_or_else(PageCopy::new)
     }
 
     /// A copy is not needed any more.

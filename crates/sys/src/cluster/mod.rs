@@ -2,6 +2,7 @@
 //! its choice, and its place in the cluster's life.
 
 pub mod backing;
+pub mod copy;
 pub mod deferral;
 pub mod image;
 mod merge;

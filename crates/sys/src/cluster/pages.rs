@@ -3,6 +3,7 @@
 //! and once where only the runtime reaches it, always readable and writable.
 
 use super::backing::Backing;
+use super::copy::{PageCopy, copy_aside};
 use super::watched::Watcher;
 use crate::clock::emulated::{self, Work};
 use crate::signal_chain::Fault;
@@ -354,8 +355,22 @@ impl Pages {
             .ok_or(io::ErrorKind::InvalidInput.into())
     }
 
-    /// Copies a page's content out. If the program writes the page meanwhile,
-    /// the bytes it writes come out old or new.
+    /// Copies a page's content out, to where nobody looks at it soon: so that it leaves
+    /// the caches to the program. If the program writes the page meanwhile, the bytes it
+    /// writes come out old or new.
+    ///
+    /// # Errors
+    /// If there is no such page.
+    pub fn keep(&self, page: PageId, copy: &mut PageCopy) -> io::Result<()> {
+        self.check(page, 0, PAGE_BYTES)?;
+        emulated::charge(Work::Copy(PAGE_BYTES));
+        // SAFETY: a page of the alias, copied as memory that others may change: the bytes
+        // are not looked at by the copy. A copy is aligned.
+        unsafe { copy_aside(self.alias_of(page), copy) };
+        Ok(())
+    }
+
+    /// The same for a copy that is looked at next.
     ///
     /// # Errors
     /// If there is no such page.
