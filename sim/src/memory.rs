@@ -1,13 +1,21 @@
 //! A node's pages, as its threads and its protocol see them.
 
 use fathomp_base::{PAGE_BYTES, PageId};
-use fathomp_dsm::{Access, Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection};
+use fathomp_dsm::{
+    Access, Body, Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection,
+};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Content that a message carries: the bytes of a page, or of a diff.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Blob(pub(crate) Box<[u8]>);
+
+impl Body for Blob {
+    fn is_blank(&self) -> bool {
+        self.0.is_empty()
+    }
+}
 
 impl fmt::Debug for Blob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -200,6 +208,10 @@ impl Memory {
         if page.protection != Protection::None {
             return Err(format!("page {id} is replaced under its threads' hands"));
         }
+        if content.is_blank() {
+            page.bytes.fill(0);
+            return Ok(());
+        }
         let bytes = content.0.as_ref().try_into();
         *page.bytes = bytes.map_err(|_| format!("page {id} is installed from a part of one"))?;
         Ok(())
@@ -236,7 +248,11 @@ impl Memory {
     /// Appends content that a message carries.
     pub(crate) fn append(&mut self, content: Content, bytes: &mut Vec<u8>) -> Result<(), String> {
         match content {
-            Content::Page(id) => bytes.extend_from_slice(self.page(id)?.bytes.as_slice()),
+            // That nobody has touched it is more than a protocol may rely on.
+            Content::Fresh(id) if self.page(id)?.bytes.iter().all(|byte| *byte == 0) => {}
+            Content::Page(id) | Content::Fresh(id) => {
+                bytes.extend_from_slice(self.page(id)?.bytes.as_slice())
+            }
             Content::Twin(id) => {
                 let twin = self.page(id)?.twin.as_ref();
                 let twin = twin.ok_or_else(|| format!("page {id} has no twin to be sent"))?;

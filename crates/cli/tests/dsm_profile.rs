@@ -109,6 +109,31 @@ fn each_page_another_node_wrote_is_one_fetch_fault() {
     assert!(time > 0);
 }
 
+/// What the first region touches first is at home there in the second; what node 0 has
+/// filled is not.
+#[test]
+fn pages_move_to_who_touches_them_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = format!("for (int i = 0; i < {PAGES}; i++) page[i].word += i;");
+    let faults = |before: &str| {
+        let program = before.to_owned() + &region(1, &write) + &region(1, &write);
+        let json = recorded_with(directory.path(), "--dsm home", &program);
+        let regions = parallel(&json);
+        let [first, second] = [regions.len() - 2, regions.len() - 1].map(|number| {
+            let counts = thread(regions[number], 1);
+            let names = ["fetch_faults", "write_faults_remote"];
+            let counts = names.map(|name| counts[name].as_u64().unwrap());
+            counts.iter().sum::<u64>()
+        });
+        assert!(first > 0);
+        second
+    };
+    let moved = faults("");
+    assert!(moved <= OTHERS, "{moved}");
+    let stayed = faults(&region(0, &write));
+    assert!(stayed > OTHERS, "{stayed}");
+}
+
 /// Every round node 0 writes all pages and node 1 reads them. Once the rhythm is
 /// known, node 1 takes them without asking.
 #[test]

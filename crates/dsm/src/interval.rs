@@ -28,6 +28,8 @@ pub struct Notice {
     pub pages: PageSet,
     /// They were not written, but are likely to be next.
     pub foreseen: bool,
+    /// Before that nobody had ever touched them, as far as their writer knows.
+    pub first: bool,
     /// The interval had begun before its writer left the last barrier, which did not
     /// tell it: some of the pages may have lacked what that barrier told. Only noted
     /// where barriers tell single intervals.

@@ -28,7 +28,7 @@ pub use diff::{Diff, DiffError, PageBytes};
 pub use interval::{Interval, Notice, Seen};
 pub use pageset::{PageRange, PageSet, PageSetError};
 pub use protocol::{
-    Access, Action, Admits, Brought, Committed, Content, Input, LockId, Offer, Operation,
+    Access, Action, Admits, Body, Brought, Committed, Content, Input, LockId, Offer, Operation,
     Protection, Protocol, Sequenced, Taking, Told, Violation, Wanted, Wants,
 };
 pub use underway::{Carried, Underway};

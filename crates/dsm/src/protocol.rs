@@ -129,12 +129,34 @@ pub enum Input<M> {
 pub enum Content {
     /// The page as it is now.
     Page(PageId),
+    /// The same of a page that nobody else has had from here, or [nothing](Body::is_blank)
+    /// if it was never touched here.
+    Fresh(PageId),
     /// The page's twin as it is now.
     Twin(PageId),
     /// The diff of the page that an [`Action::Diff`] made before. It is sent once.
     Diff(PageId),
     /// The diff that an [`Action::Keep`] made.
     Kept(PageId, Interval),
+}
+
+/// Content as it arrives.
+pub trait Body {
+    /// True of nothing in place of a page: it is zero, and its home never touched it.
+    fn is_blank(&self) -> bool;
+}
+
+/// As so many bytes.
+impl Body for u32 {
+    fn is_blank(&self) -> bool {
+        *self == 0
+    }
+}
+
+impl Body for Vec<u8> {
+    fn is_blank(&self) -> bool {
+        self.is_empty()
+    }
 }
 
 /// What is to be done at a node. Actions are carried out in order and before
@@ -484,7 +506,8 @@ pub trait Protocol<B> {
     fn fill(message: Self::Outgoing, content: impl FnMut(Content) -> B) -> Self::Incoming;
 
     /// Appends a message as it travels; `content` appends the bytes of content:
-    /// 4,096 for a page, [`Diff::as_bytes`](crate::Diff::as_bytes) for a diff.
+    /// 4,096 for a page (or, if it is [fresh](Content::Fresh), none),
+    /// [`Diff::as_bytes`](crate::Diff::as_bytes) for a diff.
     fn encode(
         message: &Self::Outgoing,
         bytes: &mut Vec<u8>,
@@ -492,7 +515,7 @@ pub trait Protocol<B> {
     );
 
     /// Reads what [`encode`](Self::encode) wrote; `content` is told where in
-    /// `bytes` content lies, which is a whole page or a valid diff.
+    /// `bytes` content lies, which is a whole page, none of it or a valid diff.
     ///
     /// # Errors
     /// If the bytes are not exactly one message.

@@ -60,7 +60,9 @@ impl Write for Vec<u8> {
         for notice in notices {
             self.number(notice.writer.0);
             self.number(notice.interval.0);
-            self.number(u64::from(notice.foreseen) | u64::from(notice.late) << 1);
+            let flags = [notice.foreseen, notice.late, notice.first];
+            let flags = flags.into_iter().rev();
+            self.number(flags.fold(0, |flags, flag| flags << 1 | u64::from(flag)));
             self.number(notice.pages.ranges().len() as u64);
             let mut end = 0;
             for range in notice.pages.ranges() {
@@ -163,7 +165,7 @@ impl<'a> Reader<'a> {
             let (writer, interval) = reader.version()?;
             let out_of_range = WireError::Number { at: reader.at };
             let flags = reader.byte()?;
-            if flags > 3 {
+            if flags > 7 {
                 return Err(out_of_range);
             }
             let pages = reader.pages()?;
@@ -173,6 +175,7 @@ impl<'a> Reader<'a> {
                 pages,
                 foreseen: flags & 1 != 0,
                 late: flags & 2 != 0,
+                first: flags & 4 != 0,
             })
         })
     }

@@ -13,7 +13,8 @@ type Bytes = Vec<u8>;
 fn content(what: Content) -> Bytes {
     let mut page = [0; PAGE_BYTES];
     match what {
-        Content::Page(PageId(id)) | Content::Twin(PageId(id)) => {
+        Content::Fresh(PageId(id)) if id % 2 == 0 => Vec::new(),
+        Content::Page(PageId(id)) | Content::Fresh(PageId(id)) | Content::Twin(PageId(id)) => {
             page[..4].copy_from_slice(&id.to_le_bytes());
             page.to_vec()
         }
@@ -48,13 +49,16 @@ fn versions() -> impl Strategy<Value = Vec<Version>> {
 
 fn notice() -> impl Strategy<Value = Notice> {
     let pages = prop::collection::vec(prop_oneof![0..20_u32, any::<u32>()], 0..9);
-    let flags = any::<(bool, bool)>();
-    (version(), pages, flags).prop_map(|((writer, interval), pages, (foreseen, late))| Notice {
-        foreseen,
-        late,
-        writer,
-        interval,
-        pages: pages.into_iter().map(PageId).collect(),
+    let flags = any::<(bool, bool, bool)>();
+    (version(), pages, flags).prop_map(|((writer, interval), pages, (foreseen, late, first))| {
+        Notice {
+            foreseen,
+            first,
+            late,
+            writer,
+            interval,
+            pages: pages.into_iter().map(PageId).collect(),
+        }
     })
 }
 

@@ -13,7 +13,7 @@ use crate::profile::{Profile, Tally};
 use crate::races::{Changes, Lookout};
 use crate::slots::Slots;
 use crate::window::Window;
-use blob::install;
+use blob::{Blank, install};
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_dsm::{
     Access, Action, Content, Diff, DiffError, Input, Interval, Operation, PageBytes, PageRange,
@@ -288,12 +288,12 @@ impl<P: Protocol<Blob>> Driver<P> {
                 Action::Twin(page) => {
                     tally.twinned = true;
                     tally.add(DsmCount::WriteFaultsRemote, 1);
-                    self.twin(hands, page)?;
+                    self.twin(hands, page, false)?;
                     self.begin_copy(page);
                 }
                 Action::Foresee(pages) => {
                     for page in pages.iter() {
-                        self.twin_ahead(hands, page)?;
+                        self.twin(hands, page, true)?;
                         self.begin_copy(page);
                     }
                 }
@@ -332,7 +332,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                 Action::InstallTwinned(page, content) => {
                     tally.add(DsmCount::PagesFetched, 1);
                     match install(hands, page, content)? {
-                        None => self.twin_ahead(hands, page)?,
+                        None => self.twin(hands, page, true)?,
                         Some(twin) => {
                             self.twins.insert(page, twin);
                         }
@@ -408,18 +408,15 @@ impl<P: Protocol<Blob>> Driver<P> {
         Ok(())
     }
 
-    /// Keeps a copy of a page that is written now, and perhaps told soon.
-    fn twin(&mut self, hands: &Hands, page: PageId) -> Result<(), Trouble> {
+    /// Keeps a copy of a page: one that is written now, and perhaps told soon, or one of
+    /// many that will perhaps be written, far `ahead`.
+    fn twin(&mut self, hands: &Hands, page: PageId, ahead: bool) -> Result<(), Trouble> {
         let mut twin = self.twins.room();
-        hands.pages.read(page, &mut twin).map_err(Trouble::Permit)?;
-        self.twins.insert(page, twin);
-        Ok(())
-    }
-
-    /// Keeps a copy of one of many pages that will perhaps be written.
-    fn twin_ahead(&mut self, hands: &Hands, page: PageId) -> Result<(), Trouble> {
-        let mut twin = self.twins.room();
-        hands.pages.keep(page, &mut twin).map_err(Trouble::Permit)?;
+        let kept = match ahead {
+            true => hands.pages.keep(page, &mut twin),
+            false => hands.pages.read(page, &mut twin),
+        };
+        kept.map_err(Trouble::Permit)?;
         self.twins.insert(page, twin);
         Ok(())
     }
@@ -452,12 +449,17 @@ impl<P: Protocol<Blob>> Driver<P> {
             kept,
             twins,
             outgoing,
+            watch,
             ..
         } = self;
         let mut missing = false;
+        let mut blank = Blank::new(watch.is_none());
         outgoing.clear();
         P::encode(message, outgoing, |content, bytes| match content {
-            Content::Page(page) => {
+            Content::Fresh(page) if blank.contains(hands, page) => {
+                tally.others[DsmCount::PagesServed] += 1;
+            }
+            Content::Page(page) | Content::Fresh(page) => {
                 tally.others[DsmCount::PagesServed] += 1;
                 let at = bytes.len();
                 bytes.resize(at + PAGE_BYTES, 0);
@@ -553,6 +555,7 @@ where
                     **page = *content;
                     Blob::Page(page)
                 }
+                Err(_) if content.is_empty() => Blob::Blank,
                 Err(_) => Blob::Bytes(content.into()),
             }
         });

@@ -315,6 +315,7 @@ impl Log<'_> {
             pages,
             foreseen: false,
             late: false,
+            first: false,
         })
     }
 }
@@ -334,6 +335,7 @@ mod tests {
             pages: pages.iter().copied().map(PageId).collect(),
             foreseen: false,
             late: false,
+            first: false,
         }
     }
 

@@ -141,7 +141,7 @@ impl Memory {
     /// Bytes of content that a message carries; none if it is not there.
     pub(crate) fn content_bytes(&self, content: Content) -> Option<u32> {
         match content {
-            Content::Page(_) => Some(PAGE_BYTES as u32),
+            Content::Page(_) | Content::Fresh(_) => Some(PAGE_BYTES as u32),
             Content::Twin(page) => self.twins.get(&page).map(|_| PAGE_BYTES as u32),
             Content::Diff(page) => self.diffs.get(&page).copied(),
             Content::Kept(page, interval) => self.kept.get(&(page, interval)).copied(),

@@ -221,6 +221,23 @@ fn no_write_is_lost_while_permissions_change() {
 }
 
 #[test]
+fn it_is_known_which_pages_were_never_touched() {
+    with_each_scheme(|asked| {
+        let touched = |page: usize| {
+            let page = PageId(u32::try_from(page).unwrap());
+            asked.pages.first_touched(page).unwrap().0 as usize
+        };
+        // The first area was filled before it was taken over.
+        assert_eq!(touched(FIRST - 1), FIRST - 1);
+        assert_eq!(touched(FIRST), PAGES);
+        asked.word(FIRST + 7).store(0, SeqCst);
+        assert_eq!(touched(FIRST), FIRST + 7);
+        assert_eq!(touched(FIRST + 7), FIRST + 7);
+        assert_eq!(touched(FIRST + 8), PAGES);
+    });
+}
+
+#[test]
 fn nothing_is_written_behind_the_back_of_who_took_the_permission() {
     with_each_scheme(|asked| {
         let page = 100;

@@ -1,7 +1,7 @@
 //! Pages of two bytes: so few that all states can be gone through.
 
 use fathomp_base::PageId;
-use fathomp_dsm::{Access, Action, Content, Interval, Offer, PageRange, PageSet, Protection};
+use fathomp_dsm::{Access, Action, Body, Content, Interval, Offer, PageRange, PageSet, Protection};
 use std::collections::BTreeMap;
 
 /// Bytes of a page.
@@ -15,6 +15,14 @@ type Diff = [Option<u8>; BYTES];
 pub(crate) enum Small {
     Page(Page),
     Diff(Diff),
+    /// A page of zeros.
+    Blank,
+}
+
+impl Body for Small {
+    fn is_blank(&self) -> bool {
+        *self == Self::Blank
+    }
 }
 
 /// A byte of the shared memory.
@@ -158,13 +166,15 @@ impl Memory {
 
     fn install(&mut self, page: PageId, content: &Small) -> Result<(), Nonsense> {
         let slot = self.slot(page);
-        let Small::Page(bytes) = content else {
-            return Err(format!("page {page} is installed from a diff"));
+        let bytes = match content {
+            Small::Page(bytes) => *bytes,
+            Small::Blank => [0; BYTES],
+            Small::Diff(_) => return Err(format!("page {page} is installed from a diff")),
         };
         if slot.protection != Protection::None {
             return Err(format!("page {page} is replaced under its threads' hands"));
         }
-        slot.bytes = *bytes;
+        slot.bytes = bytes;
         Ok(())
     }
 
@@ -242,7 +252,9 @@ impl Memory {
     /// Content of a message that leaves now.
     pub(crate) fn content(&mut self, content: Content) -> Option<Small> {
         match content {
-            Content::Page(page) => Some(Small::Page(self.slot(page).bytes)),
+            // That nobody has touched it is more than a protocol may rely on.
+            Content::Fresh(page) if self.slot(page).bytes == [0; BYTES] => Some(Small::Blank),
+            Content::Page(page) | Content::Fresh(page) => Some(Small::Page(self.slot(page).bytes)),
             Content::Twin(page) => self.slot(page).twin.map(Small::Page),
             Content::Diff(page) => self.slot(page).diff.take().map(Small::Diff),
             Content::Kept(page, interval) => {

@@ -4,7 +4,7 @@
 use super::page::State;
 use super::{Actions, Home};
 use crate::order::Request;
-use crate::{Access, Action, Interval, Notice, Operation, PageRange, PageSet, Violation};
+use crate::{Access, Action, Body, Interval, Notice, Operation, PageRange, PageSet, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub(super) struct Deferred {
     pub(super) operations: Vec<(ThreadId, Operation)>,
 }
 
-impl<B: Clone> Home<B> {
+impl<B: Clone + Body> Home<B> {
     /// To be called when an operation has ended.
     pub(super) fn enter_barrier(&mut self, actions: &mut Actions<B>) {
         let Some(thread) = self.order.enters_barrier() else {
@@ -84,13 +84,17 @@ impl<B: Clone> Home<B> {
             let mut twice: Vec<_> = twice.map(|pair| pair[0]).collect();
             twice.dedup();
             pages.dedup();
-            let all = [pages, twice].into_iter().filter(|pages| !pages.is_empty());
-            notices.extend(all.map(|pages| Notice {
+            let is_first = |page: &mut PageId| self.table.get(*page).blank;
+            let firsts: Vec<_> = pages.extract_if(.., is_first).collect();
+            let all = [(pages, false), (twice, false), (firsts, true)].into_iter();
+            let all = all.filter(|(pages, _)| !pages.is_empty());
+            notices.extend(all.map(|(pages, first)| Notice {
                 writer: self.me,
                 interval: own.interval,
                 pages: PageSet::from_sorted(&pages),
                 foreseen: false,
                 late: false,
+                first,
             }));
         }
         notices
@@ -126,9 +130,11 @@ impl<B: Clone> Home<B> {
         };
         for (home, mut pages) in pages {
             pages.retain(|page| {
-                let moves = self.config.migrate
-                    && self.table.get(*page).moves_to(self.me)
-                    && writers_of(written, *page) == Some(Writers::One(self.me));
+                let stretch = stretch_of(written, *page);
+                let alone = stretch.filter(|stretch| stretch.writers == Writers::One(self.me));
+                let entry = self.table.get(*page);
+                let moves = alone.is_some_and(|alone| entry.moves_to(self.me, alone.first));
+                let moves = self.config.migrate && moves;
                 if moves {
                     actions.push(Action::DropTwin(*page));
                 }
@@ -232,6 +238,7 @@ impl<B: Clone> Home<B> {
         let Stretch {
             pages,
             writers,
+            first,
             foreseen,
         } = stretch;
         let mut page = pages.first();
@@ -244,7 +251,7 @@ impl<B: Clone> Home<B> {
                     alike.min(left)
                 }
                 _ => {
-                    self.balance_page(page, writers, actions);
+                    self.balance_page(page, writers, first, actions);
                     self.judge(page, foreseen);
                     1
                 }
@@ -267,7 +274,13 @@ impl<B: Clone> Home<B> {
         }
     }
 
-    fn balance_page(&mut self, page: PageId, writers: Writers, actions: &mut Actions<B>) {
+    fn balance_page(
+        &mut self,
+        page: PageId,
+        writers: Writers,
+        first: bool,
+        actions: &mut Actions<B>,
+    ) {
         let (me, migrate) = (self.me, self.config.migrate);
         let entry = self.table.entry(page);
         let home = entry.home;
@@ -275,9 +288,10 @@ impl<B: Clone> Home<B> {
             Writers::One(writer) if writer != home && !entry.pinned => Some(writer),
             Writers::One(_) | Writers::Many => None,
         };
-        let moves = migrate && keeper.is_some_and(|writer| entry.moves_to(writer));
+        let moves = migrate && keeper.is_some_and(|writer| entry.moves_to(writer, first));
         let new_home = keeper.filter(|_| moves);
         entry.home = new_home.unwrap_or(home);
+        entry.blank &= new_home.is_none();
         entry.last = keeper.filter(|_| !moves);
         if me == entry.home {
             let exclusive = entry.home != home || keeper.is_none();
@@ -302,57 +316,60 @@ impl<B: Clone> Home<B> {
 struct Stretch {
     pages: PageRange,
     writers: Writers,
+    /// Nobody had touched them before.
+    first: bool,
     /// They have yet to write them.
     foreseen: bool,
 }
 
-/// Who wrote a page, given all pages written.
-fn writers_of(written: &[Stretch], page: PageId) -> Option<Writers> {
+/// Where a page belongs, given all pages written.
+fn stretch_of(written: &[Stretch], page: PageId) -> Option<&Stretch> {
     let after = written.partition_point(|stretch| stretch.pages.first() <= page);
     let stretch = written.get(after.checked_sub(1)?)?;
-    (u64::from(page.0) < stretch.pages.end()).then_some(stretch.writers)
+    (u64::from(page.0) < stretch.pages.end()).then_some(stretch)
 }
 
 /// All pages that notices name. A writer that names a page twice counts as several.
 fn written(notices: &[Notice]) -> Vec<Stretch> {
     let ranges = notices.iter().flat_map(|notice| {
+        let kind = [usize::from(notice.foreseen), usize::from(notice.first)];
         let ranges = notice.pages.ranges().iter();
-        ranges.map(move |range| (*range, notice.writer, usize::from(notice.foreseen)))
+        ranges.map(move |range| (*range, notice.writer, kind))
     });
     let mut edges: Vec<_> = ranges
-        .flat_map(|(range, writer, foreseen)| {
+        .flat_map(|(range, writer, kind)| {
             let writer = i64::from(writer.0);
             let first = u64::from(range.first().0);
-            [
-                (first, 1, writer, foreseen),
-                (range.end(), -1, -writer, foreseen),
-            ]
+            [(first, 1, writer, kind), (range.end(), -1, -writer, kind)]
         })
         .collect();
     edges.sort_unstable();
-    // Who has written the current page, and who is likely to: how many, and the sum
-    // of their numbers, which is the number of the writer if there is one.
-    let (mut writers, mut at) = ([(0_i64, 0_i64); 2], 0_u64);
+    // Who has written the current page, and who is likely to: how many, the sum of their
+    // numbers, which is the number of the writer if there is one, and how many of them say
+    // that nobody had touched it before.
+    let (mut writers, mut at) = ([(0_i64, 0_i64, 0_i64); 2], 0_u64);
     let mut stretches = Vec::new();
-    for (edge, one, writer, foreseen) in edges {
+    for (edge, one, writer, [foreseen, first]) in edges {
         let pages = u32::try_from(edge - at).ok().zip(u32::try_from(at).ok());
         // What is likely does not count where somebody has written.
-        let who = writers.iter().position(|(number, _)| *number > 0);
+        let who = writers.iter().position(|(number, ..)| *number > 0);
         if let Some(who) = who
             && let Some(pages) = pages.and_then(|(pages, at)| PageRange::new(PageId(at), pages))
         {
-            let (number, sum) = writers[who];
+            let (number, sum, firsts) = writers[who];
             stretches.push(Stretch {
                 pages,
                 writers: match u16::try_from(sum) {
                     Ok(writer) if number == 1 => Writers::One(NodeId(writer)),
                     _ => Writers::Many,
                 },
+                first: firsts > 0,
                 foreseen: who == 1,
             });
         }
         writers[foreseen].0 += one;
         writers[foreseen].1 += writer;
+        writers[foreseen].2 += if first == 1 { one } else { 0 };
         at = edge;
     }
     stretches
@@ -369,6 +386,7 @@ mod tests {
             pages: pages.iter().copied().map(PageId).collect(),
             foreseen: false,
             late: false,
+            first: false,
         }
     }
 
@@ -382,6 +400,22 @@ mod tests {
         let found: Vec<_> = found.iter().map(|s| (s.writers, s.foreseen)).collect();
         let one = |writer| Writers::One(NodeId(writer));
         assert_eq!(found, [(one(0), true), (one(5), false)]);
+    }
+
+    #[test]
+    fn who_is_alone_may_be_the_first() {
+        let first = |writer, pages: &[u32]| Notice {
+            first: true,
+            ..notice(writer, pages)
+        };
+        let found = written(&[first(1, &[3, 4]), first(2, &[4, 5]), notice(2, &[6])]);
+        let found: Vec<_> = found.iter().map(|s| (s.writers, s.first)).collect();
+        let one = |writer| Writers::One(NodeId(writer));
+        let both = (Writers::Many, true);
+        assert_eq!(
+            found,
+            [(one(1), true), both, (one(2), true), (one(2), false)]
+        );
     }
 
     #[test]

@@ -7,9 +7,9 @@
 
 use super::page::State;
 use super::{Actions, Home};
-use crate::PageRange;
 use crate::order::Request;
 use crate::prefetch::Direction;
+use crate::{Body, PageRange};
 use fathomp_base::PageId;
 
 /// Pages that are borrowed at once to be read, if they can be, at least and at most.
@@ -87,7 +87,7 @@ impl Loan {
     }
 }
 
-impl<B: Clone> Home<B> {
+impl<B: Clone + Body> Home<B> {
     /// Whether a page may be borrowed if its home lends it.
     pub(super) fn may_borrow(&self, page: PageId) -> bool {
         let loan = self.table.get(page).loan;

@@ -23,8 +23,8 @@ use crate::prefetch::Streams;
 use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
-    Action, Admits, Area, AreaError, Brought, Carried, Committed, Content, Input, Interval, Notice,
-    Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told, Violation, Wanted,
+    Action, Admits, Area, AreaError, Body, Brought, Carried, Committed, Content, Input, Interval,
+    Notice, Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told, Violation, Wanted,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
 use page::Entry;
@@ -159,7 +159,7 @@ pub struct Home<B> {
     watches_all: bool,
 }
 
-impl<B: Clone> Home<B> {
+impl<B: Clone + Body> Home<B> {
     /// The protocol at node `me` before anything happened.
     ///
     /// # Errors
@@ -337,7 +337,7 @@ impl<B: Clone> Home<B> {
     }
 }
 
-impl<B: Clone + Debug> Protocol<B> for Home<B> {
+impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
     type Incoming = Message<B>;
     type Outgoing = Message<Content>;
 

@@ -10,7 +10,7 @@
 use super::page::State;
 use super::{Actions, Home};
 use crate::prefetch::Direction;
-use crate::{Action, Notice, Offer, PageSet, Protection};
+use crate::{Action, Body, Notice, Offer, PageSet, Protection};
 use fathomp_base::PageId;
 
 /// When a page is fetched and written at its home. Epochs are counted from 1 here, so
@@ -85,7 +85,7 @@ impl Rhythm {
     }
 }
 
-impl<B: Clone> Home<B> {
+impl<B: Clone + Body> Home<B> {
     /// Whether others may take pages by themselves.
     pub(super) fn is_direct(&self) -> bool {
         self.config.direct && !self.config.loads_acquire
@@ -102,6 +102,12 @@ impl<B: Clone> Home<B> {
         if entry.rhythm.trust > 0 {
             self.served.push(page);
         }
+    }
+
+    /// Whether nobody has fetched a page from here, of those that may move.
+    pub(super) fn is_fresh(&self, page: PageId) -> bool {
+        let entry = self.table.get(page);
+        self.config.migrate && !entry.pinned && entry.rhythm.fetched_in == 0
     }
 
     /// Others have taken pages.
@@ -275,6 +281,7 @@ impl<B: Clone> Home<B> {
             pages: PageSet::from_sorted(&pages),
             foreseen: true,
             late: false,
+            first: false,
         })
     }
 }

@@ -45,6 +45,8 @@ pub(super) struct Entry {
     pub(super) pinned: bool,
     /// This node wrote it in this epoch, and the epoch's notices name it.
     pub(super) noted: bool,
+    /// Its home had never touched it when the copy here came.
+    pub(super) blank: bool,
     /// A copy was here and became invalid: it is likely to be read again.
     pub(super) missed: bool,
     /// How many further copies are likely to be written, because others were.
@@ -71,9 +73,9 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Whether it moves to a node that alone wrote it between two barriers: if that node
-    /// did so the last time, too.
-    pub(super) fn moves_to(&self, writer: NodeId) -> bool {
-        !self.pinned && self.last == Some(writer)
+    /// did so the last time, too, or is the `first` to touch it.
+    pub(super) fn moves_to(&self, writer: NodeId, first: bool) -> bool {
+        !self.pinned && (first || self.last == Some(writer))
     }
 }
 
@@ -85,6 +87,7 @@ impl From<Place> for Entry {
             last: None,
             pinned: place.pinned,
             noted: false,
+            blank: false,
             missed: false,
             writes: 0,
             run: 0,

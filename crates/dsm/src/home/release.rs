@@ -4,7 +4,7 @@ use super::message::Message;
 use super::page::State;
 use super::{Actions, Home};
 use crate::order::{Request, Version, peer};
-use crate::{Action, Content, Interval, Notice, PageRange, PageSet, Protection, Violation};
+use crate::{Action, Body, Content, Interval, Notice, PageRange, PageSet, Protection, Violation};
 use fathomp_base::{NodeId, PageId};
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) struct Arrived<B> {
     more: bool,
 }
 
-impl<B: Clone> Home<B> {
+impl<B: Clone + Body> Home<B> {
     /// Pages were written without a fault.
     pub(super) fn wrote(
         &mut self,
@@ -128,6 +128,7 @@ impl<B: Clone> Home<B> {
             pages: PageSet::from_sorted(&pages),
             foreseen: false,
             late: false,
+            first: false,
         };
         Some((notice, away))
     }
@@ -324,6 +325,7 @@ impl<B: Clone> Home<B> {
         let entry = self.table.entry(page);
         entry.state = State::Untouched;
         entry.missed = true;
+        entry.blank = false;
         entry.loan.here = false;
         Action::protect(actions, page, Protection::None);
     }

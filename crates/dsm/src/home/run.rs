@@ -3,7 +3,7 @@
 use super::page::State;
 use super::{Actions, Home};
 use crate::prefetch::Direction;
-use crate::{Action, Protection};
+use crate::{Action, Body, Protection};
 use fathomp_base::PageId;
 
 /// Most pages that become writable at one fault.
@@ -12,7 +12,7 @@ const RUN: u8 = 32;
 /// A page that so often became writable in vain does so by a fault of its own.
 const VAIN: u8 = 2;
 
-impl<B: Clone> Home<B> {
+impl<B: Clone + Body> Home<B> {
     /// A thread begins to write a page: those behind it that are like it, and that it is
     /// likely to write next, become writable as well, twice as many as with the page before.
     /// They get twins, which tell if they were written.
@@ -78,7 +78,7 @@ mod tests {
     use fathomp_base::{NodeId, ThreadId};
 
     /// Writes pages that others have copies of, and ends the interval. What was foreseen.
-    fn write(home: &mut Home<()>, pages: &[u32]) -> Vec<PageId> {
+    fn write(home: &mut Home<u32>, pages: &[u32]) -> Vec<PageId> {
         let mut actions = Vec::new();
         for page in pages {
             let (thread, page, access) = (ThreadId(0), PageId(*page), Access::Write);

@@ -4,7 +4,7 @@ use super::message::{Message, PageCopy};
 use super::page::State;
 use super::{Actions, Home};
 use crate::order::{Request, Version, peer};
-use crate::{Access, Action, Content, PageRange, Protection, Violation};
+use crate::{Access, Action, Body, Content, PageRange, Protection, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 
 /// How many copies are expected to be written after one was: there may be a phase
@@ -35,7 +35,7 @@ pub(super) struct Parked {
 /// A page that threads can have now.
 type Ready<B> = (PageId, Vec<(ThreadId, Access)>, B);
 
-impl<B: Clone> Home<B> {
+impl<B: Clone + Body> Home<B> {
     pub(super) fn fault(
         &mut self,
         thread: ThreadId,
@@ -265,7 +265,12 @@ impl<B: Clone> Home<B> {
             let notice = self.end_interval(actions);
             self.order.exchange(Request::Publish, notice, actions);
         }
+        let mut contents = Vec::with_capacity(pages.len() as usize);
         for page in pages.iter() {
+            contents.push(match self.is_fresh(page) {
+                true => Content::Fresh(page),
+                false => Content::Page(page),
+            });
             self.note_fetch(page);
             let entry = self.table.entry(page);
             match (entry.state, entry.pinned) {
@@ -289,10 +294,10 @@ impl<B: Clone> Home<B> {
             }
         }
         self.open_all(pages.iter(), actions);
-        let copies = pages.iter().map(|page| PageCopy {
+        let copies = pages.iter().zip(contents).map(|(page, content)| PageCopy {
             versions: self.versions_of(page),
             after: self.after.get(&page).cloned().unwrap_or_default(),
-            content: Content::Page(page),
+            content,
         });
         let answer = Message::Pages {
             epoch: self.order.epoch,
@@ -419,6 +424,7 @@ impl<B: Clone> Home<B> {
             let entry = self.table.entry(page);
             entry.missed = false;
             entry.unwanted = false;
+            entry.blank = content.is_blank();
             entry.ahead = if waiters.is_empty() { epoch + 1 } else { 0 };
             let expected = entry.writes > 0 && expect;
             // Raised again if it is written.

@@ -36,7 +36,10 @@ impl Message<Content> {
                 for copy in copies {
                     bytes.versions(&copy.versions);
                     bytes.versions(&copy.after);
+                    let at = bytes.len();
+                    bytes.push(0);
                     content(copy.content, bytes);
+                    bytes[at] = u8::from(bytes.len() > at + 1);
                 }
             }
             Self::Diffs {
@@ -86,7 +89,10 @@ pub(super) fn decode<B>(
                 Ok(PageCopy {
                     versions: reader.versions()?,
                     after: reader.versions()?,
-                    content: content(reader.page()?),
+                    content: content(match reader.flag()? {
+                        true => reader.page()?,
+                        false => 0..0,
+                    }),
                 })
             })?,
         },

@@ -56,6 +56,7 @@ impl<B: Clone> Homeless<B> {
             pages: set,
             foreseen: false,
             late,
+            first: false,
         };
         if self.order.is_root() && self.order.is_at_barrier() {
             // It may end before the sequencer takes this in, which is on its own way there.

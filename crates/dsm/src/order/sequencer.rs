@@ -335,6 +335,7 @@ mod tests {
                 pages: PageSet::default(),
                 foreseen: false,
                 late: false,
+                first: false,
             };
             let request = Request::Flush(ThreadId(0));
             let told = sequencer.exchange(NodeId(1), request, Some(notice), |does| {

@@ -173,7 +173,7 @@ impl<P: Protocol<Size>> World<'_, P> {
         P::encode(&message, bytes, |content, bytes| {
             carries = true;
             match content {
-                Content::Page(_) => tally.add(DsmCount::PagesServed, 1),
+                Content::Page(_) | Content::Fresh(_) => tally.add(DsmCount::PagesServed, 1),
                 Content::Diff(_) => tally.add(DsmCount::DiffsSent, 1),
                 Content::Twin(_) | Content::Kept(..) => {}
             }

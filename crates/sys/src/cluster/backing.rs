@@ -60,6 +60,21 @@ impl Backing {
         &self.file
     }
 
+    /// The first page from `page` on, of `count`, that has memory; the others are zero.
+    pub(super) fn first_touched(&self, page: PageId, count: u32) -> io::Result<PageId> {
+        let offset = i64::from(page.0) * PAGE_BYTES as i64;
+        // SAFETY: nothing depends on where the descriptor stands.
+        let data = unsafe { libc::lseek(self.file.as_raw_fd(), offset, libc::SEEK_DATA) };
+        if data < 0 {
+            let error = io::Error::last_os_error();
+            // There is none behind it.
+            let none = error.raw_os_error() == Some(libc::ENXIO);
+            return none.then_some(PageId(count)).ok_or(error);
+        }
+        let page = u32::try_from(data / PAGE_BYTES as i64);
+        Ok(PageId(page.unwrap_or(count)))
+    }
+
     /// Where `count` pages lie that another process has made of its memory.
     fn mapped(&self, count: u32) -> io::Result<NonNull<u8>> {
         if let Some(mapping) = self.mapping.get() {

@@ -355,6 +355,15 @@ impl Pages {
             .ok_or(io::ErrorKind::InvalidInput.into())
     }
 
+    /// The first page from `page` on that somebody has touched since there is this memory;
+    /// those before it are zero. What is touched meanwhile counts or does not.
+    ///
+    /// # Errors
+    /// If the kernel does not know.
+    pub fn first_touched(&self, page: PageId) -> io::Result<PageId> {
+        self.memory.first_touched(page, self.count)
+    }
+
     /// Copies a page's content out, to where nobody looks at it soon: so that it leaves
     /// the caches to the program. If the program writes the page meanwhile, the bytes it
     /// writes come out old or new.
