@@ -90,8 +90,8 @@ impl Loan {
 impl<B: Clone + Body> Home<B> {
     /// Whether a page may be borrowed if its home lends it.
     pub(super) fn may_borrow(&self, page: PageId) -> bool {
-        let loan = self.table.get(page).loan;
-        !self.order.comes_to_barrier() && loan.is_worth_it(self.order.epoch)
+        let entry = self.table.get(page);
+        !self.order.comes_to_barrier() && entry.is_worth_borrowing(self.order.epoch)
     }
 
     /// How many pages are worth borrowing when one is missing that is to be read, and which

@@ -43,7 +43,7 @@ const TRUST: u8 = 32;
 const AROUND: usize = 16;
 
 /// How many times a page that was lent is watched after somebody asked for it.
-const KEPT: u8 = 16;
+const KEPT: u8 = 64;
 
 /// How often a page is borrowed before its home watches whether it still writes it, if
 /// it has not been seen to.
@@ -116,6 +116,7 @@ impl<B: Clone + Body> Home<B> {
         for page in pages.iter().take_while(|page| page.0 < end) {
             match self.table.get(page).offer {
                 Offer::Open => self.note_fetch(page),
+                Offer::Lent if self.table.get(page).pinned => {}
                 Offer::Lent if self.table.entry(page).rhythm.borrowed() => self.probed.push(page),
                 Offer::Lent | Offer::Closed => {}
             }
@@ -128,9 +129,12 @@ impl<B: Clone + Body> Home<B> {
         self.table.entry(page).rhythm.rewritten(epoch);
     }
 
-    /// Others may take a page at home here once its writes are noticed.
+    /// Others may take a page at home here: once its writes are noticed, or to give it
+    /// back if they never are.
     fn open(&mut self, page: PageId) {
-        if self.offer(page, Offer::Open) {
+        if self.table.get(page).pinned {
+            self.lend(page);
+        } else if self.offer(page, Offer::Open) {
             self.opened.push(page);
         }
     }
@@ -176,8 +180,7 @@ impl<B: Clone + Body> Home<B> {
 
     /// True if that is new.
     fn offer(&mut self, page: PageId, offer: Offer) -> bool {
-        let offers = self.is_direct() && !self.table.get(page).pinned;
-        offers && std::mem::replace(&mut self.table.entry(page).offer, offer) != offer
+        self.is_direct() && std::mem::replace(&mut self.table.entry(page).offer, offer) != offer
     }
 
     /// Opens pages at home here, whose writes are noticed from now on.

@@ -72,6 +72,12 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// Whether it is as well to borrow the page in an epoch. Of one whose home will never
+    /// notice that it writes it, there is nothing better.
+    pub(super) fn is_worth_borrowing(&self, epoch: u32) -> bool {
+        self.pinned || self.loan.is_worth_it(epoch)
+    }
+
     /// Whether it moves to a node that alone wrote it between two barriers: if that node
     /// did so the last time, too, or is the `first` to touch it.
     pub(super) fn moves_to(&self, writer: NodeId, first: bool) -> bool {

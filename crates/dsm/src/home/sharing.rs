@@ -138,7 +138,7 @@ impl<B: Clone + Body> Home<B> {
     /// `page`, and what is worth fetching with it.
     fn worth_fetching(&mut self, page: PageId, access: Access) -> PageRange {
         let epoch = self.order.epoch;
-        let borrows = self.table.get(page).loan.is_worth_it(epoch);
+        let borrows = self.table.get(page).is_worth_borrowing(epoch);
         let most = self.config.prefetch;
         let many = borrows && access == Access::Read && self.is_direct() && most > 1;
         let run = many.then(|| self.worth_borrowing(page));
