@@ -20,7 +20,7 @@
 
 #define ALL_BYTES 0x0101010101010101 /* added to a word, it changes every byte */
 #define ROUNDS_MIN 3
-#define SAMPLES_MAX 14 /* a thread's kinds of samples */
+#define SAMPLES_MAX 15 /* a thread's kinds of samples */
 #define WRONG_USAGE 2
 
 static volatile uint64_t *shared;
@@ -220,6 +220,7 @@ enum {
     FIRST_DIFF,
     CROWD_DIFF,
     CROWD_HALF,
+    CROWD_WHOLE,
     NOTICE,
     AT_WORK
 };
@@ -294,15 +295,16 @@ static size_t words_apart(long pages)
     return 2 * (size_t)pages * PAGE_WORDS;
 }
 
-/* All threads but the first change so many words of each of so many pages in a row, of their
- * own part, whose home is node 0: how much longer two barriers take. */
-static double time_diffs(volatile uint64_t *pages, size_t part, long count, size_t changed,
-                         uint64_t value, long *wrong)
+/* All threads but the first change, of each of so many pages in a row, of their own part, whose
+ * home is node 0, one of so many of its first words: how much longer two barriers take. */
+static double time_diffs(volatile uint64_t *pages, size_t part, long count, size_t first,
+                         size_t of, uint64_t value, long *wrong)
 {
     int me = omp_get_thread_num(), team = omp_get_num_threads();
     size_t size = (size_t)count * PAGE_WORDS;
     for (size_t at = 0; me > 0 && at < size; at += PAGE_WORDS)
-        write_half(pages + part * (size_t)(me - 1) + at, changed, value);
+        for (size_t i = 0; i < first; i += of)
+            pages[part * (size_t)(me - 1) + at + i] = value;
     double full = time_meeting();
     double longer = full - time_meeting();
     for (int other = 1; me == 0 && other < team; other++)
@@ -358,7 +360,7 @@ static double time_same(volatile uint64_t *pages, size_t size, uint64_t value, l
 
 /* Thread 0 changes pages of its own node of which another thread each has a copy; a
  * barrier tells them so. Then all others, at once, read their pages again, and change a
- * word of one of them, a word of each, and half of each. */
+ * word of one of them, a word of each, half of each, and all of each. */
 static void time_crowd(volatile uint64_t *pages, long reps, uint64_t value, const struct own *own,
                        long round, long *wrong)
 {
@@ -374,14 +376,16 @@ static void time_crowd(volatile uint64_t *pages, long reps, uint64_t value, cons
         fetch -= time_read_apart(mine, size, value, wrong);
         own->kind[CROWD_FETCH][round] = fetch / (double)reps;
     }
-    double first = time_diffs(pages, size, 1, 1, value + ALL_BYTES, wrong);
-    double words = time_diffs(pages, size, reps, 1, value + 2 * ALL_BYTES, wrong);
-    double halves = time_diffs(pages, size, reps, PAGE_WORDS, value + 3 * ALL_BYTES, wrong);
+    double first = time_diffs(pages, size, 1, 1, 1, value + ALL_BYTES, wrong);
+    double words = time_diffs(pages, size, reps, 1, 1, value + 2 * ALL_BYTES, wrong);
+    double halves = time_diffs(pages, size, reps, PAGE_WORDS, 2, value + 3 * ALL_BYTES, wrong);
+    double wholes = time_diffs(pages, size, reps, PAGE_WORDS, 1, value + 4 * ALL_BYTES, wrong);
     /* Of many, what each further one adds. */
     double more = reps > 1 ? (double)(reps - 1) : 1;
     own->kind[FIRST_DIFF][round] = first;
     own->kind[CROWD_DIFF][round] = (words - first) / more;
     own->kind[CROWD_HALF][round] = (halves - first) / more;
+    own->kind[CROWD_WHOLE][round] = (wholes - first) / more;
 }
 
 static long sync(long reps)
@@ -431,7 +435,7 @@ static long sync(long reps)
         }
         if (last) {
             done = round - 1;
-            keep(&own, BARRIER, CROWD_HALF, done);
+            keep(&own, BARRIER, CROWD_WHOLE, done);
             wrong += *sum != (uint64_t)(round * reps * (omp_get_num_threads() + 1));
         } else if (me == 0) {
             keep(&own, NOTICE, NOTICE, round - 1);
@@ -509,6 +513,7 @@ int main(int argc, char **argv)
         json_array("first_diff_ns", samples[FIRST_DIFF], done);
         json_array("crowd_diff_ns", samples[CROWD_DIFF], done);
         json_array("crowd_half_ns", samples[CROWD_HALF], done);
+        json_array("crowd_whole_ns", samples[CROWD_WHOLE], done);
         json_array("notice_ns", samples[NOTICE], done);
     }
     printf("}\n");

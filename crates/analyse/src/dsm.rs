@@ -63,6 +63,10 @@ pub struct Dsm {
     pub look_ns: u64,
     /// Of this, time in flushes and faults, which is also there.
     pub look_shared_ns: u64,
+    /// Questions to node 0 about `single` blocks, and loops that are dealt while they run.
+    pub asks: u64,
+    /// Time waiting for their answers.
+    pub ask_ns: u64,
 }
 
 impl Dsm {
@@ -93,6 +97,8 @@ impl Dsm {
             barrier_ns: ns(DsmCount::BarrierTicks),
             look_ns: ns(DsmCount::LookTicks),
             look_shared_ns: ns(DsmCount::LookSharedTicks),
+            asks: counts[DsmCount::Asks],
+            ask_ns: ns(DsmCount::AskTicks),
         }
     }
 
@@ -134,6 +140,8 @@ impl Dsm {
             &mut self.barrier_ns,
             &mut self.look_ns,
             &mut self.look_shared_ns,
+            &mut self.asks,
+            &mut self.ask_ns,
         ]
     }
 

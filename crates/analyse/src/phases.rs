@@ -12,19 +12,23 @@ use std::collections::BTreeMap;
 /// the end of the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseShare {
-    /// Time that was neither in faults nor in locks, flushes and barriers of the nodes.
+    /// Time that was neither in faults nor in locks, flushes and barriers of the nodes, nor
+    /// waiting for node 0's answers.
     pub own_ns: u64,
     /// What was counted, the barrier at its end included.
     pub dsm: Dsm,
+    /// It is the last of its execution: what comes next begins at node 0.
+    pub last: bool,
 }
 
 impl PhaseShare {
-    fn new(phase: &Phase, clock: &Clock) -> Self {
+    fn new(phase: &Phase, last: bool, clock: &Clock) -> Self {
         let shared = [
             DsmCount::FaultTicks,
             DsmCount::LockTicks,
             DsmCount::FlushTicks,
             DsmCount::BarrierTicks,
+            DsmCount::AskTicks,
         ];
         let shared = shared
             .iter()
@@ -33,6 +37,7 @@ impl PhaseShare {
         Self {
             own_ns: clock.span(Ticks(length.saturating_sub(shared))).0,
             dsm: Dsm::new(&phase.dsm, clock),
+            last,
         }
     }
 }
@@ -77,11 +82,12 @@ pub(crate) fn find(
         let all = found.entry(region).or_default();
         let first = all.len();
         for (thread, phases) in threads {
+            let count = phases.len();
             for (number, phase) in phases.into_iter().enumerate() {
                 if all.len() == first + number {
                     all.push(Shares::new());
                 }
-                let share = PhaseShare::new(phase, &ledger.process.clock);
+                let share = PhaseShare::new(phase, number + 1 == count, &ledger.process.clock);
                 all[first + number].insert((process, thread), share);
             }
         }

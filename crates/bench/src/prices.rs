@@ -87,6 +87,8 @@ pub struct Sync {
     pub crowd_diff_ns: Vec<f64>,
     /// The same if half of each page changed; the first of a word.
     pub crowd_half_ns: Vec<f64>,
+    /// The same if all of each page changed.
+    pub crowd_whole_ns: Vec<f64>,
     /// What a barrier takes longer for each page that others are told of.
     pub notice_ns: Vec<f64>,
 }
@@ -293,6 +295,7 @@ mod tests {
             sync.crowd_same_ns,
             sync.at_work_ns,
             sync.crowd_diff_ns,
+            sync.crowd_whole_ns,
             sync.notice_ns,
         ] {
             assert_eq!(samples.len(), 5);

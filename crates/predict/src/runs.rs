@@ -218,8 +218,12 @@ impl<'a> Runs<'a> {
 const MORE_DISTURBED: f64 = 0.1;
 
 /// Where some runs were disturbed by other programs more than others were, these say
-/// nothing that the others do not say better.
+/// nothing that the others do not say better. Of emulated time the quickest says it best,
+/// whatever else the machine did meanwhile.
 fn leave_out_disturbed(runs: &mut Vec<Run<'_>>, warnings: &mut Vec<String>) {
+    if runs.iter().all(|run| run.analysis.program.emulated_time) {
+        return;
+    }
     let used = |run: &Run<'_>| run.analysis.program.others_used.unwrap_or(0.0);
     let least = runs.iter().map(used).fold(1.0, f64::min);
     let all = runs.len();

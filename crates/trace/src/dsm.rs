@@ -56,11 +56,16 @@ pub enum DsmCount {
     LookTicks = 20,
     /// Of these, those in flushes and faults.
     LookSharedTicks = 21,
+    /// Questions to node 0 that nothing of the protocol answers: who a `single` block falls to,
+    /// and what of a loop that is dealt while it runs.
+    Asks = 22,
+    /// Ticks spent waiting for their answers.
+    AskTicks = 23,
 }
 
 impl DsmCount {
     /// How many there are.
-    pub const COUNT: usize = 22;
+    pub const COUNT: usize = 24;
 
     /// All, in order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
@@ -86,6 +91,8 @@ impl DsmCount {
         Self::FetchFaultsLooking,
         Self::LookTicks,
         Self::LookSharedTicks,
+        Self::Asks,
+        Self::AskTicks,
     ];
 }
 

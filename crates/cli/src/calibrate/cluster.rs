@@ -234,6 +234,7 @@ fn crowd(runs: &[Sync]) -> Result<Option<Crowd>, ClusterError> {
         first_diff_us: difference(runs, |run| &run.first_diff_ns),
         diff_us,
         half_diff_us: difference(runs, |run| &run.crowd_half_ns),
+        whole_diff_us: difference(runs, |run| &run.crowd_whole_ns),
         notice_us,
     }))
 }

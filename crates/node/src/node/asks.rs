@@ -281,14 +281,20 @@ impl Node {
 
     pub(crate) fn add(&self, cell: u64, amount: u64) -> u64 {
         self.end_interval(End::Add(cell, amount));
-        let before = self.ask_root(|thread, epoch| Frame::Add {
+        self.ask_for_share(|thread, epoch| Frame::Add {
             thread,
             epoch,
             cell,
             amount,
-        });
-        self.go_on();
-        before
+        })
+    }
+
+    /// Asks node 0 what of some work falls to this thread.
+    fn ask_for_share(&self, frame: impl FnOnce(ThreadId, u32) -> Frame<'static>) -> u64 {
+        let since = self.profile.begin();
+        let answer = self.ask_root(frame);
+        self.account(since, DsmCount::AskTicks, Some(DsmCount::Asks));
+        answer
     }
 
     /// Asks node 0 about something of this epoch.
@@ -299,14 +305,13 @@ impl Node {
 
     pub(crate) fn deal(&self, cell: u64, parted: PartedLoop, most: u64) -> Dealt {
         self.end_interval(End::Add(cell, most));
-        let dealt = self.ask_root(|thread, epoch| Frame::Deal {
+        let dealt = self.ask_for_share(|thread, epoch| Frame::Deal {
             thread,
             epoch,
             cell,
             parted,
             most,
         });
-        self.go_on();
         Dealt::from_word(dealt)
     }
 

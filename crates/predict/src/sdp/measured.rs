@@ -77,6 +77,9 @@ pub struct Crowd {
     /// The same of diffs of half a page, the first of a word; not by earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub half_diff_us: Option<Priced>,
+    /// The same of diffs of whole pages; not by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_diff_us: Option<Priced>,
     /// What a barrier takes longer for each page that others are told of.
     pub notice_us: Priced,
 }

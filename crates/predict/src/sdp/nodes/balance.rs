@@ -21,9 +21,10 @@ impl Balance {
         let others = beside.others.iter().filter_map(|other: &&Analysis| {
             let mut regions = other.regions.iter();
             let same = regions.find(|one| one.key == region.key)?;
-            let mut parts = Part::phases(same, beside.protocol);
+            let emulated = other.program.emulated_time;
+            let mut parts = Part::phases(same, beside.protocol, emulated);
             if parts.len() != phases.len() {
-                parts = vec![Part::all(same, beside.protocol)];
+                parts = vec![Part::all(same, beside.protocol, emulated)];
             }
             shares(&parts)
         });

@@ -1,19 +1,18 @@
-//! What fetches and diffs wait for one another.
+//! What fetches wait for one another.
 //!
 //! A node has one link in each direction, and one processor for what others want of it.
-//! Pages that are fetched from it queue for that and for the link out, diffs that are sent
-//! to it for the link in and for that. Without homes, diffs are what is fetched, often
+//! Pages that are fetched from it queue for that and for the link out. Without homes, diffs are what is fetched, often
 //! several for one page.
 
 use super::Beside;
 use super::fetches::{self, Fetches};
 use super::part::Part;
-use super::sync::{AtOne, MESSAGE_BYTES, PAGE_BYTES};
+use super::sync::{AtOne, MESSAGE_BYTES, PAGE_BYTES, WHOLE_DIFF_BYTES};
 use crate::sdp::counts::{Event, Protocol};
 use fathomp_analyse::Dsm;
 
 /// A diff of one changed byte, and one in which every byte changed.
-const DIFF_BYTES: [f64; 2] = [17.0, 4616.0];
+const DIFF_BYTES: [f64; 2] = [17.0, WHOLE_DIFF_BYTES];
 
 /// Bytes of the diffs that a thread's node sent home: what it sent and was no page.
 pub(super) fn diff_bytes(part: &Part) -> f64 {
@@ -37,10 +36,6 @@ pub(super) fn diff_bytes(part: &Part) -> f64 {
 pub(super) struct Links {
     /// What a fetch waits longer than if it were alone.
     fetch_us: f64,
-    /// The part of all diffs that goes to the home that gets most.
-    busiest: f64,
-    us_per_byte: f64,
-    us_per_diff: f64,
 }
 
 impl Links {
@@ -56,7 +51,6 @@ impl Links {
     ) -> Self {
         let us_per_byte = 1.0 / beside.cluster.network.bandwidth_mb_per_s;
         let served_us = served.map_or(0.0, |served| (served.fetch_served - less_us).max(0.0));
-        let us_per_diff = served.map_or(0.0, |served| served.diff_served);
         let fetches = |part: &Part| part.counts.0[Event::Fetch as usize];
         let all: f64 = parts.iter().map(fetches).sum();
         let asker = parts
@@ -94,40 +88,12 @@ impl Links {
         let delay_us = (fetch_us - bytes * us_per_byte - served_us).max(0.0);
         let whole_us = response(askers, think_us + delay_us, &demands, Times::Equal);
         let fetch_us = (whole_us - think_us - fetch_us).max(0.0);
-        let applied: Vec<f64> = parts
-            .iter()
-            .map(|part| part.dsm.diffs_applied as f64)
-            .collect();
-        Self {
-            fetch_us,
-            busiest: shares(&applied).fold(0.0, f64::max),
-            us_per_byte,
-            us_per_diff,
-        }
-    }
-
-    /// How long a thread's diffs would keep one home.
-    fn diffs_us(&self, part: &Part) -> f64 {
-        let diffs = part.counts.0[Event::DiffToHome as usize];
-        part.diff_bytes * self.us_per_byte + diffs * self.us_per_diff
+        Self { fetch_us }
     }
 
     /// Time that a thread waits for others' pages.
     pub(super) fn fetches_wait_ns(&self, part: &Part) -> f64 {
         part.counts.0[Event::Fetch as usize] * self.fetch_us * 1e3
-    }
-
-    /// Time that the last of some threads waits for the diffs of those that came to the
-    /// barrier before, in ascending order of the times that they took to get there: what
-    /// the home that gets most has not done yet.
-    pub(super) fn diffs_wait_ns(&self, by_arrival: &[(f64, &Part)]) -> f64 {
-        let Some(((last_ns, _), before)) = by_arrival.split_last() else {
-            return 0.0;
-        };
-        let busy_until_ns = before.iter().fold(0.0_f64, |busy_ns, (arrives_ns, part)| {
-            busy_ns.max(*arrives_ns) + self.diffs_us(part) * self.busiest * 1e3
-        });
-        (busy_until_ns - last_ns).max(0.0)
     }
 }
 

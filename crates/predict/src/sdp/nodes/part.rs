@@ -12,6 +12,8 @@ pub(super) struct Part {
     pub(super) own_ns: f64,
     /// Its node gives all flushes their order, and need not ask for that.
     pub(super) orders: bool,
+    /// What comes next begins at node 0, where all have met before.
+    pub(super) last: bool,
     /// Its work, relative to the mean of all threads in the whole region.
     pub(super) share: f64,
     pub(super) counts: Counts,
@@ -25,6 +27,7 @@ impl Part {
         let mut part = Self {
             own_ns,
             orders: false,
+            last: true,
             share: 0.0,
             counts: counts(&dsm, protocol),
             diff_bytes: 0.0,
@@ -36,27 +39,27 @@ impl Part {
         part
     }
 
-    fn whole(share: &ThreadShare, protocol: Protocol) -> Self {
+    fn whole(share: &ThreadShare, protocol: Protocol, emulated: bool) -> Self {
         let dsm = share.dsm.unwrap_or_default();
         let ns = |state| share.states[state];
-        // Flushes and atomic instructions, which are locks, count as application
+        // Flushes, questions and atomic instructions, which are locks, count as application
         // code; faults are states of their own.
         let locks_ns = ns(State::Lock) + ns(State::Critical);
-        let inside_ns = dsm.flush_ns + dsm.lock_ns.saturating_sub(locks_ns);
+        let inside_ns = dsm.flush_ns + dsm.ask_ns + dsm.lock_ns.saturating_sub(locks_ns);
         let own_ns = ns(State::Compute).saturating_sub(inside_ns) as f64;
         // Where nodes share processors, having none looks like working.
-        let processor_ns = share.counts.processor_ns;
+        let processor_ns = share.counts.processor_ns.filter(|_| !emulated);
         let own_ns = processor_ns.map_or(own_ns, |processor_ns| own_ns.min(processor_ns));
         let own_ns = (own_ns - waits::between_looks_ns(&dsm)).max(0.0);
         Self::new(own_ns, dsm, protocol)
     }
 
-    /// Those of a region's threads.
-    pub(super) fn all(region: &Region, protocol: Protocol) -> Vec<Self> {
+    /// Those of a region's threads, in a recording of emulated time or not.
+    pub(super) fn all(region: &Region, protocol: Protocol, emulated: bool) -> Vec<Self> {
         let shares = region.threads.iter();
         let parts = shares.map(|share| Self {
             orders: share.node == 0,
-            ..Self::whole(share, protocol)
+            ..Self::whole(share, protocol, emulated)
         });
         parts.collect()
     }
@@ -64,8 +67,8 @@ impl Part {
     /// The same from barrier to barrier, and what is left. One phase where it is not known, or
     /// means nothing: outside of regions, where one thread works, and where threads look for what
     /// others write, and it was not recorded when.
-    pub(super) fn phases(region: &Region, protocol: Protocol) -> Vec<Vec<Self>> {
-        let whole = Self::all(region, protocol);
+    pub(super) fn phases(region: &Region, protocol: Protocol, emulated: bool) -> Vec<Vec<Self>> {
+        let whole = Self::all(region, protocol, emulated);
         let known = region.dsm.as_ref().map_or(&[][..], |dsm| &dsm.phases);
         if known.is_empty() || region.level == 0 || Self::look(&whole) {
             return vec![whole];
@@ -106,12 +109,14 @@ impl Part {
         let rest = PhaseShare {
             own_ns: 0,
             dsm: self.dsm.less(&known),
+            last: true,
         };
         let scaled = shares.iter().map(|share| (own_ns(share) * scale, share));
         let parts = scaled.chain([(left_ns, &rest)]);
         for (phase, (own_ns, share)) in phases.iter_mut().zip(parts) {
             phase.push(Self {
                 orders: self.orders,
+                last: share.last,
                 ..Self::new(own_ns, share.dsm, protocol)
             });
         }
@@ -158,6 +163,16 @@ impl Part {
         self.dsm.flushes.saturating_sub(self.dsm.looks)
     }
 
+    /// Flushes that are not looks, and what else node 0 is asked.
+    pub(super) fn questions(&self) -> u64 {
+        self.flushes().saturating_add(self.dsm.asks)
+    }
+
+    /// All that node 0 is asked for one by one.
+    pub(super) fn asks_root(&self) -> u64 {
+        self.questions().saturating_add(self.dsm.locks)
+    }
+
     /// Barriers, locks and flushes.
     pub(super) fn synchronisations(&self) -> f64 {
         (self.dsm.barriers + self.dsm.locks + self.flushes()) as f64
@@ -185,7 +200,11 @@ mod tests {
             ..Dsm::default()
         };
         let shares = [(300, dsm(7, 1)), (100, dsm(0, 1))];
-        let shares = shares.map(|(own_ns, dsm)| PhaseShare { own_ns, dsm });
+        let shares = shares.map(|(own_ns, dsm)| PhaseShare {
+            own_ns,
+            dsm,
+            last: false,
+        });
         let of = |own_ns, barriers| {
             let mut phases = vec![Vec::new(), Vec::new(), Vec::new()];
             let whole = Part::new(own_ns, dsm(10, barriers), Protocol::Home);

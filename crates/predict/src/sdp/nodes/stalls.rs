@@ -4,7 +4,8 @@
 //!
 //! It was recorded with other numbers of nodes, and is taken to be the same for each
 //! fault and synchronisation as far as these can be the reason; the rest is taken to be
-//! the same part of the work. Outside of regions, what makes it is mostly that nodes
+//! the same part of the work. Recordings tell most of each other whose nodes had a processor
+//! each, or had not. Outside of regions, what makes it is mostly that nodes
 //! start; so there it is taken to be the same for any number of them.
 
 use super::part::Part;
@@ -14,6 +15,17 @@ use fathomp_analyse::{Analysis, Region};
 /// The most that a fault or synchronisation can make work take longer afterwards: reading
 /// 2 MiB, a large second-level cache, at 20 GB/s.
 const REFILL_NS: f64 = 100_000.0;
+
+/// Whether nodes took processors by turns where this was recorded: then they find caches as
+/// others have left them.
+fn taken_by_turns(analysis: &Analysis) -> bool {
+    let machine = &analysis.program.machine;
+    let processors = match machine.cpus_allowed.len() as u32 {
+        0 => machine.cpus_online,
+        allowed => allowed,
+    };
+    processors > 0 && analysis.program.nodes > processors
+}
 
 /// What a region's work takes longer on nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,9 +51,13 @@ impl Stalls {
         for recording in recordings {
             let same = recording.regions.iter().find(|one| one.key == region.key);
             if let Some(same) = same.filter(|_| recording.program.emulated_time) {
-                all.push(Self::of(same, alone_ns, beside));
+                let alike = taken_by_turns(recording) == taken_by_turns(analysis);
+                all.push((alike, Self::of(same, alone_ns, beside)));
             }
         }
+        let any_alike = all.iter().any(|(alike, _)| *alike);
+        all.retain(|(alike, _)| *alike == any_alike);
+        let all: Vec<Self> = all.into_iter().map(|(_, one)| one).collect();
         let mean = |of: fn(&Self) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
         Self {
             each_ns: mean(|one| one.each_ns).max(0.0),
@@ -51,7 +67,7 @@ impl Stalls {
 
     /// Of one recording.
     fn of(region: &Region, alone_ns: f64, beside: &Beside<'_>) -> Self {
-        let parts = Part::all(region, beside.protocol);
+        let parts = Part::all(region, beside.protocol, true);
         let own = parts.iter().map(|part| part.own_ns);
         let threads = parts.len().max(1) as f64;
         if region.level == 0 {

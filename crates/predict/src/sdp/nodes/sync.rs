@@ -3,6 +3,7 @@
 
 use super::HALF_DIFF_BYTES;
 use super::contention::{Times, response};
+use super::meeting::levels;
 use crate::sdp::cluster::Cluster;
 use crate::sdp::counts::{Prices, Protocol};
 use crate::sdp::measured::{Crowd, Synchronisation};
@@ -13,10 +14,10 @@ pub(super) const MESSAGE_BYTES: f64 = 64.0;
 pub(super) const PAGE_BYTES: f64 = 4096.0;
 /// A diff of one changed word.
 pub(super) const WORD_DIFF_BYTES: f64 = 24.0;
+/// A diff of a page of which every byte changed.
+pub(super) const WHOLE_DIFF_BYTES: f64 = 4616.0;
 /// Diffs that go home in one message, at most.
-const DIFFS_PER_MESSAGE: f64 = 256.0;
-/// Nodes below a node in the tree of a barrier.
-const FAN_IN: f64 = 4.0;
+pub(super) const DIFFS_PER_MESSAGE: f64 = 256.0;
 /// Halvings of an interval until a time in it is exact enough.
 const HALVINGS: u32 = 50;
 
@@ -24,6 +25,8 @@ const HALVINGS: u32 = 50;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sync {
     pub(super) barrier: f64,
+    /// The same among the fewest nodes, for each level of the tree that they come through.
+    pub(super) barrier_level: f64,
     pub(super) lock: f64,
     pub(super) flush: f64,
     /// What a fetch costs more while all others fetch too.
@@ -51,11 +54,10 @@ pub(super) struct AtOne {
     pub(super) diff: f64,
     /// What each of its bytes costs.
     pub(super) diff_byte: f64,
-    /// Messages of diffs that follow each other are under way at the same time: the part of
-    /// its time that each adds.
-    pub(super) diffs_behind: f64,
-    /// Of these, what it keeps its home from the next.
+    /// Of these, what a diff keeps its home from the next, and what each of its bytes does, there
+    /// or on the link.
     pub(super) diff_served: f64,
+    pub(super) diff_byte_served: f64,
     /// A fetch; without homes one of a word.
     pub(super) fetch: f64,
     /// What a fetch keeps the processor of the node that answers from the next.
@@ -63,9 +65,9 @@ pub(super) struct AtOne {
     /// What it takes less of that if another node has fetched the page since it was written:
     /// it is read-only at home already.
     pub(super) fetched_before: f64,
-    /// What a fetch costs more if the thread of the node that answers is at work, and does not
-    /// look for messages as one that waits does.
-    pub(super) at_work: f64,
+    /// What a message costs more for which nobody looks: the thread of the node that it comes to
+    /// is at work, and somebody has to wake up.
+    pub(super) wakes: f64,
 }
 
 impl Sync {
@@ -83,9 +85,13 @@ impl Sync {
         let nearest = rows
             .iter()
             .min_by(|a, b| away(a.nodes).total_cmp(&away(b.nodes)));
+        let fewest = rows.iter().min_by_key(|row| row.nodes);
         match nearest {
             Some(row) => Self {
                 barrier: row.barrier_us.median,
+                barrier_level: fewest.map_or(0.0, |row| {
+                    row.barrier_us.median / f64::from(levels(row.nodes).max(1))
+                }),
                 lock: row.lock_us.median,
                 flush: row.flush_us.median,
                 exchange: (row.exchange_us.median - prices.fetch_us).max(0.0),
@@ -94,10 +100,11 @@ impl Sync {
                     .map(|crowd| AtOne::new(&crowd, row, rows, cluster, prices, protocol)),
             },
             None => {
-                let levels = f64::from(nodes).log(FAN_IN).ceil().max(1.0);
+                let levels = f64::from(levels(nodes).max(1));
                 let latency_us = cluster.network.latency_us;
                 Self {
                     barrier: 2.0 * levels * latency_us,
+                    barrier_level: 2.0 * latency_us,
                     lock: latency_us,
                     flush: 2.0 * latency_us,
                     exchange: 0.0,
@@ -162,16 +169,22 @@ impl AtOne {
         };
         let told = least.notice_us.median - notice.max(0.0);
         let diff = least.diff_us.median.max(0.0);
-        let whole = prices.diff_to_home_us;
-        let half = least
-            .half_diff_us
-            .map_or(whole, |half| half.median)
-            .max(diff);
+        // What was measured of diffs of many bytes: best without gaps.
+        let large = |crowd: &Crowd| {
+            let whole = crowd.whole_diff_us.map(|us| (WHOLE_DIFF_BYTES, us));
+            let half = crowd.half_diff_us.map(|us| (HALF_DIFF_BYTES, us));
+            whole.or(half).map(|(bytes, us)| (bytes, us.median))
+        };
+        let of_many = large(&least).unwrap_or((HALF_DIFF_BYTES, prices.diff_to_home_us));
         let first = least.first_diff_us.map_or(diff, |first| first.median);
-        // Priced are two messages, one behind the other.
-        let behind = (2.0 * whole / half.max(f64::MIN_POSITIVE) - 1.0).clamp(0.0, 1.0);
-        let diff_served = (most.diff_us.median - least.diff_us.median) / (many - few).max(1.0);
+        let each = |all: f64| (all / (many - few).max(1.0)).max(0.0);
+        let diff_served = each(most.diff_us.median - least.diff_us.median).min(diff);
+        let (bytes_of, us_of) = of_many;
+        let served_of = large(&most).map_or(0.0, |(_, most_us)| each(most_us - us_of));
         let us_per_byte = 1.0 / cluster.network.bandwidth_mb_per_s;
+        let more_bytes = bytes_of - WORD_DIFF_BYTES;
+        let diff_byte = ((us_of - diff) / more_bytes).max(0.0);
+        let byte_served = (served_of - diff_served) / more_bytes;
         Self {
             update,
             lone: (near.lone_update_us.median - prices.remote_write_us).max(0.0),
@@ -179,13 +192,13 @@ impl AtOne {
             told: told.max(0.0),
             release: (first - diff).max(0.0),
             diff,
-            diff_byte: (half - diff) / (HALF_DIFF_BYTES - WORD_DIFF_BYTES),
-            diffs_behind: behind,
-            diff_served: diff_served.max(0.0),
+            diff_byte,
+            diff_served,
+            diff_byte_served: byte_served.max(us_per_byte).min(diff_byte),
             fetch: least.fetch_us.median,
             fetch_served: (fetch_served - bytes * us_per_byte).max(0.0),
             fetched_before: ((fetch_served - same_served) / others).max(0.0),
-            at_work: least
+            wakes: least
                 .at_work_us
                 .map_or(0.0, |at_work| (at_work.median - alone_us).max(0.0)),
         }
@@ -193,18 +206,22 @@ impl AtOne {
 }
 
 impl AtOne {
-    /// What it takes that a thread sends so many diffs, of so many bytes in all, at so many
-    /// synchronisations.
-    pub(super) fn diffs_us(&self, diffs: f64, bytes: f64, synchronisations: f64) -> f64 {
-        if diffs <= 0.0 {
-            return 0.0;
-        }
-        let words = diffs * WORD_DIFF_BYTES;
-        let one_us = diffs * self.diff + (bytes - words).max(0.0) * self.diff_byte;
-        let releases = synchronisations.clamp(1.0, diffs.max(1.0));
-        let messages = (diffs / (releases * DIFFS_PER_MESSAGE)).max(1.0);
-        let behind = (messages - 1.0) * self.diffs_behind;
-        releases * self.release + one_us * (1.0 + behind) / messages
+    /// What it takes that a thread sends so many diffs, of so many bytes in all, until they are
+    /// in their home's memory.
+    pub(super) fn diffs_us(&self, diffs: f64, bytes: f64) -> f64 {
+        let more = (bytes - diffs * WORD_DIFF_BYTES).max(0.0);
+        diffs * self.diff + more * self.diff_byte
+    }
+
+    /// What of that they keep their home from others.
+    pub(super) fn diffs_served_us(&self, diffs: f64, bytes: f64) -> f64 {
+        let more = (bytes - diffs * WORD_DIFF_BYTES).max(0.0);
+        diffs * self.diff_served + more * self.diff_byte_served
+    }
+
+    /// What it takes longer that they go home at so many synchronisations.
+    pub(super) fn releases_us(&self, diffs: f64, synchronisations: f64) -> f64 {
+        self.release * synchronisations.max(1.0).min(diffs)
     }
 }
 
@@ -243,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn diffs_of_many_messages_are_under_way_together() {
+    fn diffs_cost_their_writer_and_their_home() {
         let crowd = AtOne {
             update: 0.0,
             lone: 0.0,
@@ -252,21 +269,19 @@ mod tests {
             release: 7.0,
             diff: 2.0,
             diff_byte: 0.5,
-            diffs_behind: 0.25,
-            diff_served: 0.0,
+            diff_served: 0.5,
+            diff_byte_served: 0.125,
             fetch: 0.0,
             fetch_served: 0.0,
             fetched_before: 0.0,
-            at_work: 0.0,
+            wakes: 0.0,
         };
-        assert_eq!(crowd.diffs_us(0.0, 0.0, 3.0), 0.0);
-        assert_eq!(crowd.diffs_us(1.0, 24.0, 3.0), 7.0 + 2.0);
-        // At three synchronisations they wait three times.
-        assert_eq!(crowd.diffs_us(10.0, 340.0, 3.0), 3.0 * 7.0 + 20.0 + 50.0);
-        // Four messages: each but the first adds a quarter of its time.
-        let many = crowd.diffs_us(1024.0, 1024.0 * 24.0, 1.0);
-        assert_eq!(many, 7.0 + 2048.0 / 4.0 * 1.75);
-        // At four synchronisations each waits for its own.
-        assert_eq!(crowd.diffs_us(1024.0, 1024.0 * 24.0, 4.0), 28.0 + 2048.0);
+        assert_eq!(crowd.diffs_us(0.0, 0.0), 0.0);
+        assert_eq!(crowd.diffs_us(10.0, 340.0), 20.0 + 50.0);
+        assert_eq!(crowd.diffs_served_us(10.0, 340.0), 5.0 + 12.5);
+        // One diff goes home once, ten do at three synchronisations.
+        assert_eq!(crowd.releases_us(1.0, 3.0), 7.0);
+        assert_eq!(crowd.releases_us(10.0, 3.0), 3.0 * 7.0);
+        assert_eq!(crowd.releases_us(0.0, 3.0), 0.0);
     }
 }

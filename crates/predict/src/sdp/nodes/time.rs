@@ -3,10 +3,12 @@
 use super::balance::Balance;
 use super::contention::Links;
 use super::fetches::Fetches;
+use super::left::{LOOKS_NS, Leaving, Left, Message};
 use super::locks::Locks;
+use super::meeting::Meeting;
 use super::part::Part;
 use super::stalls::Stalls;
-use super::sync::Sync;
+use super::sync::{AtOne, Sync};
 use super::waits::{self, Waits};
 use super::{Beside, HALF_DIFF_BYTES, NodesTerm, NodesTime, alone_ns};
 use crate::sdp::counts::{Event, Protocol};
@@ -31,11 +33,14 @@ struct Whole<'a> {
     /// How work is divided, if that is known.
     balanced: bool,
     stalls: Stalls,
+    meeting: Meeting,
     waits: Waits,
     /// Phases in which threads pass on by flags.
     passing: usize,
     /// What fetches cost less, as a mean, because others have fetched the page before.
     fetched_before_us: f64,
+    /// How often all come to where the next region begins, after this one.
+    ends: f64,
     /// Faults and synchronisation of a thread, as a mean.
     interrupted: f64,
 }
@@ -48,7 +53,7 @@ pub(super) fn time(
     sync: &Sync,
 ) -> NodesTime {
     let emulated = analysis.program.emulated_time;
-    let mut phases = Part::phases(region, beside.protocol);
+    let mut phases = Part::phases(region, beside.protocol, emulated);
     let parts = || phases.iter().flatten();
     let all_ns: f64 = parts().map(|part| part.own_ns).sum();
     let alone_ns = alone_ns(beside.alone, region).unwrap_or(all_ns);
@@ -95,15 +100,28 @@ pub(super) fn time(
             true => Stalls::new(analysis, region, beside),
             false => Stalls::default(),
         },
+        meeting: Meeting::new(sync, analysis.program.nodes),
         waits: Waits::new(analysis, region, beside, sync),
         passing: phases
             .iter()
             .filter(|parts| waits::uses_flags(parts))
             .count(),
         fetched_before_us: fetched_before_us(analysis, beside, sync),
+        ends: if serial { 0.0 } else { region.instances as f64 },
         interrupted: interrupted / working,
     };
-    let times: Vec<NodesTime> = phases.iter().map(|parts| whole.phase(parts)).collect();
+    let mut times = Vec::with_capacity(phases.len());
+    let mut left = Left::default();
+    for parts in &phases {
+        let (time, next) = whole.phase(parts, &left);
+        times.push(time);
+        left = next;
+        if parts.iter().any(|part| part.last) {
+            // Everybody comes to where the next region begins.
+            times.push(left.until_all_meet());
+            left = Left::default();
+        }
+    }
     times.iter().sum()
 }
 
@@ -121,11 +139,9 @@ fn fetched_before_us(analysis: &Analysis, beside: &Beside<'_>, sync: &Sync) -> f
         let written = written + dsm.write_faults_local as f64 + by_others;
         (written, served + dsm.pages_served as f64)
     });
-    let first: f64 = if served > written {
-        written / served
-    } else {
-        1.0
-    };
+    // Of as many others as there are, one is first.
+    let others = analysis.program.nodes.saturating_sub(1).max(1);
+    let first = (written / served.max(1.0)).clamp(1.0 / f64::from(others), 1.0);
     crowd.fetched_before * (1.0 - first)
 }
 
@@ -143,23 +159,67 @@ impl Whole<'_> {
         self.stalls.part * self.work_ns(part) + self.stalls.each_ns * interruptions
     }
 
-    /// What a thread's events cost. Where a diff's price was measured here, it is known how
-    /// many bytes it is of, and so is what was sent; and more of diffs may be. Fetches
-    /// count if they are priced.
-    fn events_ns(&self, part: &Part, fetches: Option<&Fetches>) -> [f64; Event::COUNT] {
-        let prices = self.beside.prices;
-        let mut events = part.counts.cost_ns(prices);
-        events[Event::Fetch as usize] =
-            fetches.map_or(0.0, |fetches| fetches.of_thread_us(part) * 1e3);
-        if self.beside.cluster.measured.is_some() {
-            let diffs = part.counts.0[Event::DiffToHome as usize];
-            events[Event::DiffToHome as usize] = 1e3
-                * match self.sync.crowd {
-                    Some(crowd) => crowd.diffs_us(diffs, part.diff_bytes, part.synchronisations()),
-                    None => part.diff_bytes * prices.diff_to_home_us / HALF_DIFF_BYTES,
-                };
+    /// What a thread's faults cost: writes to own pages and to copies, and, if they are priced,
+    /// fetches.
+    fn faults_ns(&self, part: &Part, fetches: Option<&Fetches>) -> [f64; 3] {
+        let [local, remote, ..] = part.counts.cost_ns(self.beside.prices);
+        let fetches_us = fetches.map_or(0.0, |fetches| fetches.of_thread_us(part));
+        [local, remote, fetches_us * 1e3]
+    }
+
+    /// What a thread's diffs take until they are at home, and what of that they keep their home.
+    /// Where a diff's price was measured here, it is known how many bytes it is of, and so is
+    /// what was sent.
+    fn diffs_ns(&self, part: &Part) -> [f64; 2] {
+        let diffs = part.counts.0[Event::DiffToHome as usize];
+        let (cluster, prices) = (self.beside.cluster, self.beside.prices);
+        if let Some(crowd) = self.sync.crowd {
+            let all_us = crowd.diffs_us(diffs, part.diff_bytes);
+            return [all_us, crowd.diffs_served_us(diffs, part.diff_bytes)].map(|us| us * 1e3);
         }
-        events
+        let all_us = match cluster.measured {
+            Some(_) => part.diff_bytes * prices.diff_to_home_us / HALF_DIFF_BYTES,
+            None => diffs * prices.diff_to_home_us,
+        };
+        let link_us = part.diff_bytes / cluster.network.bandwidth_mb_per_s;
+        [all_us, link_us.min(all_us)].map(|us| us * 1e3)
+    }
+
+    /// Diffs of a thread that passes on by flags: they go home then, and whoever waits for the
+    /// flag fetches what they change.
+    fn diffs_between_ns(&self, part: &Part) -> f64 {
+        let diffs = part.counts.0[Event::DiffToHome as usize];
+        let releases_us = self.sync.crowd.map_or(0.0, |crowd| {
+            crowd.releases_us(diffs, part.synchronisations())
+        });
+        self.diffs_ns(part)[0] + releases_us * 1e3
+    }
+
+    /// What is left to do at the end of a phase, of threads that hear so late of its end.
+    fn left(&self, parts: &[Part], down_ns: &[f64], unheeded: &[f64]) -> Left {
+        let flags = waits::uses_flags(parts);
+        let leaving = |(thread, (part, down_ns)): (usize, (&Part, &f64))| {
+            let [all_ns, served_ns] = match flags {
+                true => [0.0; 2],
+                false => self.diffs_ns(part),
+            };
+            let barriers = part.dsm.barriers as f64;
+            Leaving {
+                down_ns: *down_ns,
+                up_ns: barriers.min(self.ends) * self.meeting.up_ns(thread),
+                send_ns: all_ns - served_ns,
+                notices_ns: self.told_ns(part),
+                served_ns,
+            }
+        };
+        let threads = parts.iter().zip(down_ns).enumerate().map(leaving);
+        let of_crowd = |us: fn(&AtOne) -> f64| self.sync.crowd.as_ref().map_or(0.0, us) * 1e3;
+        let message = Message {
+            way_ns: self.meeting.level_ns,
+            wake_ns: of_crowd(|crowd| crowd.wakes),
+            release_ns: of_crowd(|crowd| crowd.release),
+        };
+        Left::new(parts, threads.collect(), unheeded, message)
     }
 
     /// Of a page's diffs the price of a fetch holds one. Of the others it holds the bytes, if
@@ -177,36 +237,45 @@ impl Whole<'_> {
         }
     }
 
-    fn notices_ns(&self, part: &Part) -> f64 {
+    /// Pages at home that a thread tells others of when it comes to the barrier.
+    fn tells_ns(&self, part: &Part) -> f64 {
         let own = part.counts.0[Event::LocalWrite as usize];
-        self.sync.crowd.map_or(0.0, |crowd| {
-            (part.dsm.invalidations as f64 * crowd.notice + own * crowd.told) * 1e3
-        })
+        self.sync.crowd.map_or(0.0, |crowd| own * crowd.told * 1e3)
+    }
+
+    /// Pages that it is told of there.
+    fn told_ns(&self, part: &Part) -> f64 {
+        let pages = part.dsm.invalidations as f64;
+        self.sync
+            .crowd
+            .map_or(0.0, |crowd| pages * crowd.notice * 1e3)
     }
 
     /// What a thread does beside fetching before it comes to the barrier.
     fn between_ns(&self, part: &Part) -> f64 {
-        let [local, remote, _, _] = self.events_ns(part, None);
+        let [local, remote, _] = self.faults_ns(part, None);
         let events_ns = local + remote + self.flushes_ns(part);
         self.work_ns(part) * self.crowd + self.stalls_ns(part) + events_ns
     }
 
+    /// Flushes, and other questions to node 0, which cost the same.
     fn flushes_ns(&self, part: &Part) -> f64 {
         match part.orders {
             true => 0.0,
-            false => part.flushes() as f64 * self.sync.flush * 1e3,
+            false => part.questions() as f64 * self.sync.flush * 1e3,
         }
     }
 
-    /// The part of all pages whose home's thread is at work when they are asked for, or looks
-    /// for flags, and nothing is done there for another node.
-    fn served_at_work(&self, parts: &[Part], times_ns: &[f64]) -> f64 {
-        let served: f64 = parts.iter().map(|part| part.dsm.pages_served as f64).sum();
+    /// How likely it is that nobody looks for messages at each node when one comes, and it does
+    /// nothing for another node: its thread is at work, or looks for flags, or has waited for so
+    /// long that it sleeps.
+    fn unheeded(&self, parts: &[Part], times_ns: &[f64]) -> Vec<f64> {
         let whole_ns = times_ns.iter().copied().fold(0.0, f64::max);
-        let Some(crowd) = self.sync.crowd.filter(|_| served > 0.0 && whole_ns > 0.0) else {
-            return 0.0;
+        let Some(crowd) = self.sync.crowd.filter(|_| whole_ns > 0.0) else {
+            return vec![0.0; parts.len()];
         };
         let flags = waits::uses_flags(parts);
+        let asked: u64 = parts.iter().map(Part::asks_root).sum();
         let of_all = parts.iter().zip(times_ns).map(|(part, time_ns)| {
             let work_ns = self.work_ns(part) * self.crowd + self.stalls_ns(part);
             let at_work_ns = match flags {
@@ -216,14 +285,40 @@ impl Whole<'_> {
             let pages = part.dsm.pages_served as f64;
             let serves_ns = pages * crowd.fetch_served * 1e3;
             let idle = (1.0 - serves_ns / whole_ns).max(0.0);
-            pages / served * (at_work_ns / whole_ns).clamp(0.0, 1.0) * idle
+            let at_work = (at_work_ns / whole_ns).clamp(0.0, 1.0);
+            let asked = if part.orders { asked as f64 } else { 0.0 };
+            let messages = pages + asked + part.dsm.barriers as f64;
+            let asleep = match flags {
+                true => 0.0,
+                false => (-LOOKS_NS * messages / whole_ns).exp(),
+            };
+            idle * (at_work + (1.0 - at_work) * asleep)
         });
-        of_all.sum()
+        of_all.collect()
     }
 
-    /// Of what lies between two barriers.
-    fn phase(&self, parts: &[Part]) -> NodesTime {
-        let mut time = NodesTime::default();
+    /// How long a thread waits, who begins what takes it `takes_ns`, for homes that are still at
+    /// what the last barrier has brought them.
+    fn waits_for_homes_ns(&self, parts: &[Part], thread: usize, takes_ns: f64, left: &Left) -> f64 {
+        let own = &parts[thread];
+        let fetches = own.counts.0[Event::Fetch as usize];
+        let served: f64 = parts.iter().map(|part| part.dsm.pages_served as f64).sum();
+        let by_others = (served - own.dsm.pages_served as f64).max(1.0);
+        let others = parts
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != thread);
+        let waits = others.map(|(home, part)| {
+            let fetched = fetches * (part.dsm.pages_served as f64 / by_others).min(1.0);
+            let asked = if part.orders { own.questions() } else { 0 };
+            left.waits_ns(thread, home, fetched + asked as f64, takes_ns)
+        });
+        waits.fold(0.0, f64::max)
+    }
+
+    /// Of what lies between two barriers, the first of which has left something to do; and what
+    /// the second leaves.
+    fn phase(&self, parts: &[Part], left: &Left) -> (NodesTime, Left) {
         let (beside, sync) = (self.beside, self.sync);
         let between = |part: &Part| self.between_ns(part) * 1e-3;
         let less_us = self.fetched_before_us;
@@ -232,30 +327,77 @@ impl Whole<'_> {
         let contention_ns = |part: &Part| {
             priced.of_exchange_us(part, sync.exchange) * 1e3 + links.fetches_wait_ns(part)
         };
+        let flags = waits::uses_flags(parts);
+        let diffs_ns = |part: &Part| match flags {
+            true => self.diffs_between_ns(part),
+            false => 0.0,
+        };
         let whole_ns = |part: &Part| {
-            let events_ns: f64 = self.events_ns(part, Some(&priced)).iter().sum();
+            let faults_ns: f64 = self.faults_ns(part, Some(&priced)).iter().sum();
             self.work_ns(part) * self.crowd
                 + self.stalls_ns(part)
-                + events_ns
-                + self.notices_ns(part)
+                + faults_ns
+                + diffs_ns(part)
+                + self.tells_ns(part)
                 + contention_ns(part)
                 + self.writers_ns(part)
                 + self.flushes_ns(part)
         };
         let times_ns: Vec<f64> = parts.iter().map(whole_ns).collect();
-        let at_work = self.served_at_work(parts, &times_ns);
-        let fetches_at_work_ns = |part: &Part| {
-            let more_us = sync.crowd.map_or(0.0, |crowd| crowd.at_work);
-            part.counts.0[Event::Fetch as usize] * at_work * more_us * 1e3
+        let unheeded = self.unheeded(parts, &times_ns);
+        let message_wakes_ns = sync.crowd.map_or(0.0, |crowd| crowd.wakes) * 1e3;
+        let served: f64 = parts.iter().map(|part| part.dsm.pages_served as f64).sum();
+        let of_pages = parts
+            .iter()
+            .zip(&unheeded)
+            .map(|(part, unheeded)| part.dsm.pages_served as f64 / served.max(1.0) * unheeded);
+        let fetches_wake_ns = of_pages.sum::<f64>() * message_wakes_ns;
+        let of_root = parts.iter().zip(&unheeded).filter(|(part, _)| part.orders);
+        let root_wakes_ns = of_root
+            .map(|(_, unheeded)| unheeded * message_wakes_ns)
+            .sum::<f64>();
+        let wakes_ns = |part: &Part| {
+            let asks = if part.orders || flags {
+                0
+            } else {
+                part.asks_root()
+            };
+            part.counts.0[Event::Fetch as usize] * fetches_wake_ns + asks as f64 * root_wakes_ns
         };
-        let by_arrival = parts.iter().zip(times_ns);
-        let mut by_arrival: Vec<(f64, &Part)> = by_arrival
-            .map(|(part, time_ns)| (time_ns + fetches_at_work_ns(part), part))
+        let arrivals = times_ns.iter().enumerate();
+        let arrivals: Vec<(usize, f64, f64)> = arrivals
+            .map(|(thread, time_ns)| {
+                let takes_ns = time_ns + wakes_ns(&parts[thread]);
+                let waits_ns = self.waits_for_homes_ns(parts, thread, takes_ns, left);
+                // Outside of regions the others have come before.
+                let idle = self.serial && !parts[thread].orders;
+                let barriers = parts[thread].dsm.barriers as f64;
+                let before_ns = -barriers * self.meeting.up_ns(thread);
+                let arrives_ns = left.goes_on_ns(thread) + takes_ns + waits_ns;
+                (thread, waits_ns, if idle { before_ns } else { arrives_ns })
+            })
             .collect();
-        by_arrival.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let Some((_, slowest)) = by_arrival.last() else {
-            return time;
+        let slowest = arrivals.iter().copied().max_by(|a, b| a.2.total_cmp(&b.2));
+        let Some((thread, waits_ns, last_ns)) = slowest else {
+            return Default::default();
         };
+        let barriers = parts[thread].dsm.barriers as f64;
+        let each = 1.0 / barriers.max(1.0);
+        let came_ns: Vec<f64> = arrivals.iter().map(|(.., ns)| ns * each).collect();
+        let wake_ns = if parts[thread].orders {
+            0.0
+        } else {
+            root_wakes_ns
+        };
+        let up_ns = self.meeting.known_ns(&came_ns) - last_ns * each + wake_ns;
+        let down_ns = |(thread, _, arrives_ns): &(usize, f64, f64)| {
+            let asleep = !parts[*thread].orders && (last_ns - arrives_ns) * each > LOOKS_NS;
+            let wake_ns = if asleep { message_wakes_ns } else { 0.0 };
+            barriers * (self.meeting.down_ns(*thread) + wake_ns)
+        };
+        let down_ns: Vec<f64> = arrivals.iter().map(down_ns).collect();
+        let slowest = &parts[thread];
+        let mut time = left.time(thread);
         let slowest_ns = self.work_ns(slowest);
         if self.serial {
             time[NodesTerm::Serial] = slowest_ns;
@@ -267,25 +409,23 @@ impl Whole<'_> {
             time[NodesTerm::Sharing] = slowest_ns * (self.crowd - 1.0);
         }
         time[NodesTerm::Stalls] = self.stalls_ns(slowest);
-        time[NodesTerm::Notices] = self.notices_ns(slowest);
-        let [local, remote, fetches, diffs] = self.events_ns(slowest, Some(&priced));
+        let [local, remote, fetches] = self.faults_ns(slowest, Some(&priced));
         time[NodesTerm::LocalWrites] = local;
         time[NodesTerm::RemoteWrites] = remote;
         time[NodesTerm::Fetches] = fetches;
-        time[NodesTerm::Diffs] = diffs;
-        time[NodesTerm::Contention] =
-            contention_ns(slowest) + fetches_at_work_ns(slowest) + links.diffs_wait_ns(&by_arrival);
+        time[NodesTerm::Diffs] += diffs_ns(slowest) + waits_ns;
+        time[NodesTerm::Notices] += self.tells_ns(slowest);
+        time[NodesTerm::Contention] = contention_ns(slowest) + wakes_ns(slowest);
         time[NodesTerm::Writers] = self.writers_ns(slowest);
-        time[NodesTerm::Barriers] = slowest.dsm.barriers as f64 * sync.barrier * 1e3;
+        time[NodesTerm::Barriers] += barriers * up_ns;
         time[NodesTerm::Flushes] = self.flushes_ns(slowest);
         time[NodesTerm::Waits] = self.waits.in_phase_ns(parts, slowest, self.passing);
-        let flags = self.looks || waits::uses_flags(parts);
         let locks = Locks::new(parts, slowest, beside, sync);
-        time[NodesTerm::Locks] = if flags {
+        time[NodesTerm::Locks] = if self.looks || flags {
             locks.by_turns_ns(time.time_ns())
         } else {
             locks.together_ns()
         };
-        time
+        (time, self.left(parts, &down_ns, &unheeded))
     }
 }

@@ -107,12 +107,14 @@ fn last_waited_ns(threads: impl Iterator<Item = (bool, u64, Dsm)>) -> u64 {
 
 /// What the faults and flushes of a recorded region cost, over what they took there.
 fn dearer(region: &Region, beside: &Beside<'_>, sync: &Sync) -> f64 {
-    let parts = Part::all(region, beside.protocol);
+    // What they computed does not matter.
+    let parts = Part::all(region, beside.protocol, true);
     let cost_ns = |part: &Part| {
         let events = part.counts.cost_ns(beside.prices);
         let diffs = part.counts.0[Event::DiffToHome as usize];
         let diffs_ns = sync.crowd.map_or(0.0, |crowd| {
-            crowd.diffs_us(diffs, part.diff_bytes, part.synchronisations()) * 1e3
+            let releases_us = crowd.releases_us(diffs, part.synchronisations());
+            (releases_us + crowd.diffs_us(diffs, part.diff_bytes)) * 1e3
         });
         let flushes_ns = part.flushes() as f64 * sync.flush * 1e3;
         let all_ns: f64 = events.iter().sum();
