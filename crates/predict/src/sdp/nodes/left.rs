@@ -150,10 +150,10 @@ impl Left {
         self.done_ns.get(home).copied().unwrap_or(0.0)
     }
 
-    /// How long a thread waits that goes on, and asks `home` so many times in the course of
-    /// what takes `takes_ns` by itself: its first question after a barrier does.
-    pub(super) fn waits_ns(&self, thread: usize, home: usize, asks: f64, takes_ns: f64) -> f64 {
-        let first_ns = takes_ns / (asks / self.barriers.max(1.0) + 1.0);
+    /// How long a thread waits that goes on, and asks `home` so many times, between which it does
+    /// something else for `between_ns` in all: its first question after a barrier does.
+    pub(super) fn waits_ns(&self, thread: usize, home: usize, asks: f64, between_ns: f64) -> f64 {
+        let first_ns = between_ns / (asks / self.barriers.max(1.0) + 1.0);
         let way_ns = self.barriers * self.message.way_ns;
         let asks_ns = self.goes_on_ns(thread) + first_ns + way_ns;
         let late_ns = self.done_ns(home) - asks_ns;

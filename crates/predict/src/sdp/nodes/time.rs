@@ -297,10 +297,10 @@ impl Whole<'_> {
         of_all.collect()
     }
 
-    /// How long a thread waits, who begins what takes it `takes_ns`, for homes that are still at
-    /// what the last barrier has brought them.
-    fn waits_for_homes_ns(&self, parts: &[Part], thread: usize, takes_ns: f64, left: &Left) -> f64 {
+    /// How long a thread waits for homes that are still at what the last barrier has brought them.
+    fn waits_for_homes_ns(&self, parts: &[Part], thread: usize, left: &Left) -> f64 {
         let own = &parts[thread];
+        let between_ns = self.between_ns(own);
         let fetches = own.counts.0[Event::Fetch as usize];
         let served: f64 = parts.iter().map(|part| part.dsm.pages_served as f64).sum();
         let by_others = (served - own.dsm.pages_served as f64).max(1.0);
@@ -311,7 +311,7 @@ impl Whole<'_> {
         let waits = others.map(|(home, part)| {
             let fetched = fetches * (part.dsm.pages_served as f64 / by_others).min(1.0);
             let asked = if part.orders { own.questions() } else { 0 };
-            left.waits_ns(thread, home, fetched + asked as f64, takes_ns)
+            left.waits_ns(thread, home, fetched + asked as f64, between_ns)
         });
         waits.fold(0.0, f64::max)
     }
@@ -368,7 +368,7 @@ impl Whole<'_> {
         let arrivals: Vec<(usize, f64, f64)> = arrivals
             .map(|(thread, time_ns)| {
                 let takes_ns = time_ns + wakes_ns(&parts[thread]);
-                let waits_ns = self.waits_for_homes_ns(parts, thread, takes_ns, left);
+                let waits_ns = self.waits_for_homes_ns(parts, thread, left);
                 // Outside of regions the others have come before.
                 let idle = self.serial && !parts[thread].orders;
                 let barriers = parts[thread].dsm.barriers as f64;
