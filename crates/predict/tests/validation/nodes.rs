@@ -371,7 +371,7 @@ fn what_all_want_of_one_node_waits_for_it() {
         fetch_faults_locked: 10,
         write_faults_remote: 40,
         diffs_sent: 30,
-        invalidations: 40,
+        invalidations: 60,
         locks: 10,
         ..Dsm::default()
     };
@@ -396,7 +396,7 @@ fn what_all_want_of_one_node_waits_for_it() {
     // A diff costs something whatever it holds; so does telling of a page.
     // Seven others add 12 us to one: each keeps the home for 2 of 5.
     close(NodesTerm::Diffs, 20.0 * 3.0);
-    close(NodesTerm::Notices, 40.0 * 3.5);
+    close(NodesTerm::Notices, 60.0 * 3.5);
     // Seven take six times as long as one: a home's processor is what they wait for. Of
     // two, each finds the other there half of the time and more.
     assert!(time_us(NodesTerm::Contention) > 100.0 * 40.0);

@@ -125,7 +125,8 @@ impl Left {
         let mut time = self.time(thread);
         time[NodesTerm::Barriers] += self.of(thread).up_ns;
         // Who has waited for long wakes up when the next region begins.
-        let late = |other: &usize| meet_ns - comes_ns(*other) > LOOKS_NS * self.barriers;
+        let hears_ns = meet_ns + self.barriers * self.message.way_ns;
+        let late = |other: &usize| hears_ns - self.goes_on_ns(*other) > LOOKS_NS * self.barriers;
         let asleep = (1..self.threads.len()).filter(late).count() as f64;
         let part = asleep / (self.threads.len() as f64 - 1.0).max(1.0);
         time[NodesTerm::Barriers] += part * self.message.wake_ns * self.barriers;
