@@ -394,3 +394,24 @@ fn who_fetched_most_is_known_from_barrier_to_barrier() {
         assert_eq!(whole.barriers, 3);
     }
 }
+
+#[test]
+fn questions_about_single_blocks_and_dealt_loops_are_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = "#pragma omp parallel num_threads(2)\n{\n\
+         page[omp_get_thread_num()].word = 1;\n}\n\
+         #pragma omp parallel num_threads(2)\n{\n\
+         for (int i = 0; i < 3; i++) {\n\
+         _Pragma(\"omp single\") page[0].word = i;\n}\n\
+         _Pragma(\"omp for schedule(dynamic)\") for (int i = 2; i < 10; i++) page[i].word = i;\n}\n";
+    let json = recorded(directory.path(), program);
+    let regions = parallel(&json);
+    for number in [0, 1] {
+        assert_eq!(thread(regions[0], number)["asks"], 0);
+        assert_eq!(thread(regions[0], number)["ask_ns"], 0);
+        // Once for each block, and once at least to learn that nothing is left of the loop.
+        let asking = thread(regions[1], number);
+        let [asks, ask_ns] = ["asks", "ask_ns"].map(|name| asking[name].as_u64().unwrap());
+        assert!(asks >= 3 + 1 && ask_ns > 0, "{asking}");
+    }
+}

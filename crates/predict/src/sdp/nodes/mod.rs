@@ -18,10 +18,12 @@
 //! * c: the published cost of its faults and diffs; of diffs by their bytes, where
 //!   the price is of a known number of them.
 //! * x: what a fetch costs more while others fetch as well, for as many of its
-//!   fetches as its node answers others'; and what pages and diffs wait for others
-//!   on the links of their homes ([`contention`]).
+//!   fetches as its node answers others'; what pages wait for others at their homes and on
+//!   the links there ([`contention`]); and for diffs that a home is still writing
+//!   ([`left`]).
 //!   Without homes, fetches also take longer for each diff of a page beyond the first.
-//! * B, F, L: prices of synchronisation among p nodes. A lock that all ask for is
+//! * B, F, L: prices of synchronisation among p nodes. Of a barrier, each thread pays its own
+//!   way ([`meeting`]). A lock that all ask for is
 //!   handed on from one to the next, who may fetch a page before handing it on; one
 //!   that nobody else wants takes a message there and back. Threads that wait for flags,
 //!   flushing more often than they lock, come to locks by turns; and the slowest waits for
