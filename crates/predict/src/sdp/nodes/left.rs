@@ -23,6 +23,8 @@ pub(super) struct Leaving {
     pub(super) notices_ns: f64,
     /// What these diffs keep their homes.
     pub(super) served_ns: f64,
+    /// What they take longer that is done for some while others are under way.
+    pub(super) passes_ns: f64,
 }
 
 /// What threads and homes have yet to do, in nanoseconds after it is known at node 0 that
@@ -83,6 +85,9 @@ impl Left {
         let last_ns = senders()
             .map(|(part, one)| one.served_ns * of_one(part))
             .fold(0.0, f64::max);
+        let passes_ns = senders()
+            .map(|(part, one)| one.passes_ns * of_one(part))
+            .fold(0.0, f64::max);
         let all_ns: f64 = senders().map(|(_, one)| one.served_ns).sum();
         let applied: f64 = parts.iter().map(|part| part.dsm.diffs_applied as f64).sum();
         let done_ns = parts.iter().zip(unheeded).map(|(part, unheeded)| {
@@ -92,7 +97,7 @@ impl Left {
             }
             let first_comes_ns = message.way_ns + unheeded * message.wake_ns;
             let works_ns = (sent_ns + share * last_ns).max(first_ns + share * all_ns);
-            barriers * first_comes_ns.max(message.release_ns) + works_ns
+            barriers * first_comes_ns.max(message.release_ns) + share * passes_ns + works_ns
         });
         Self {
             done_ns: done_ns.collect(),
@@ -186,6 +191,7 @@ mod tests {
             send_ns,
             notices_ns: 70.0,
             served_ns,
+            passes_ns: 8.0,
         };
         let message = Message {
             way_ns: 4.0,
@@ -200,26 +206,26 @@ mod tests {
     fn a_home_goes_on_when_it_has_done_what_all_sent() {
         let left = left(256.0, 1_000.0, 300.0);
         // One message each: the second is done after the first.
-        assert_eq!(left.goes_on_ns(0), 5.0 + 1_040.0 + 600.0);
+        assert_eq!(left.goes_on_ns(0), 5.0 + 8.0 + 1_040.0 + 600.0);
         assert_eq!(left.goes_on_ns(1), 1_110.0);
         // Who asks at once waits, and the less the later it asks.
-        assert_eq!(left.waits_ns(1, 0, 9.0, 0.0), 531.0);
-        assert_eq!(left.waits_ns(1, 0, 9.0, 2_000.0), 331.0);
+        assert_eq!(left.waits_ns(1, 0, 9.0, 0.0), 539.0);
+        assert_eq!(left.waits_ns(1, 0, 9.0, 2_000.0), 339.0);
         assert_eq!(left.waits_ns(1, 0, 9.0, 6_000.0), 0.0);
         // Of two threads of which one asks, each does half.
-        assert_eq!(left.waits_ns(1, 0, 0.5, 0.0), 265.5);
+        assert_eq!(left.waits_ns(1, 0, 0.5, 0.0), 269.5);
         assert_eq!(left.waits_ns(2, 1, 9.0, 0.0), 0.0);
-        assert_eq!(left.until_all_meet()[NodesTerm::Diffs], 1_645.0);
+        assert_eq!(left.until_all_meet()[NodesTerm::Diffs], 1_653.0);
     }
 
     #[test]
     fn a_home_begins_with_the_first_of_many_messages() {
         // Four each: the home has begun when a quarter was sent, and has too much to do.
         let busy = left(1_024.0, 1_000.0, 3_000.0);
-        assert_eq!(busy.goes_on_ns(0), 5.0 + 290.0 + 6_000.0);
+        assert_eq!(busy.goes_on_ns(0), 5.0 + 2.0 + 290.0 + 6_000.0);
         // Or it has nothing but the last message to do.
         let idle = left(1_024.0, 1_000.0, 100.0);
-        assert_eq!(idle.goes_on_ns(0), 5.0 + 1_040.0 + 25.0);
+        assert_eq!(idle.goes_on_ns(0), 5.0 + 2.0 + 1_040.0 + 25.0);
         let time = idle.until_all_meet();
         let terms = [NodesTerm::Barriers, NodesTerm::Diffs, NodesTerm::Notices];
         assert_eq!(terms.map(|term| time[term]), [540.0, 1_000.0, 70.0]);

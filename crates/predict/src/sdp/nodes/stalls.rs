@@ -58,6 +58,14 @@ impl Stalls {
         let any_alike = all.iter().any(|(alike, _)| *alike);
         all.retain(|(alike, _)| *alike == any_alike);
         let all: Vec<Self> = all.into_iter().map(|(_, one)| one).collect();
+        if region.level == 0 {
+            // A constant, which other programs can only have made longer.
+            let least_ns = all.iter().map(|one| one.each_ns).reduce(f64::min);
+            return Self {
+                each_ns: least_ns.unwrap_or(0.0).max(0.0),
+                part: 0.0,
+            };
+        }
         let mean = |of: fn(&Self) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
         Self {
             each_ns: mean(|one| one.each_ns).max(0.0),

@@ -58,6 +58,8 @@ pub(super) struct AtOne {
     /// or on the link.
     pub(super) diff_served: f64,
     pub(super) diff_byte_served: f64,
+    /// What each of its bytes keeps who sends it.
+    pub(super) diff_byte_sent: f64,
     /// A fetch; without homes one of a word.
     pub(super) fetch: f64,
     /// What a fetch keeps the processor of the node that answers from the next.
@@ -185,6 +187,11 @@ impl AtOne {
         let more_bytes = bytes_of - WORD_DIFF_BYTES;
         let diff_byte = ((us_of - diff) / more_bytes).max(0.0);
         let byte_served = (served_of - diff_served) / more_bytes;
+        let diff_byte_served = byte_served.max(us_per_byte).min(diff_byte);
+        // What is not on the link is done by the one and by the other: by the home no more than it
+        // keeps others waiting, and no more than by who makes the diff.
+        let off_link = (diff_byte - us_per_byte).max(0.0);
+        let diff_byte_sent = off_link - diff_byte_served.min(0.5 * off_link);
         Self {
             update,
             lone: (near.lone_update_us.median - prices.remote_write_us).max(0.0),
@@ -194,7 +201,8 @@ impl AtOne {
             diff,
             diff_byte,
             diff_served,
-            diff_byte_served: byte_served.max(us_per_byte).min(diff_byte),
+            diff_byte_served,
+            diff_byte_sent,
             fetch: least.fetch_us.median,
             fetch_served: (fetch_served - bytes * us_per_byte).max(0.0),
             fetched_before: ((fetch_served - same_served) / others).max(0.0),
@@ -217,6 +225,12 @@ impl AtOne {
     pub(super) fn diffs_served_us(&self, diffs: f64, bytes: f64) -> f64 {
         let more = (bytes - diffs * WORD_DIFF_BYTES).max(0.0);
         diffs * self.diff_served + more * self.diff_byte_served
+    }
+
+    /// What of it they keep who makes and sends them.
+    pub(super) fn diffs_sent_us(&self, diffs: f64, bytes: f64) -> f64 {
+        let more = (bytes - diffs * WORD_DIFF_BYTES).max(0.0);
+        diffs * (self.diff - self.diff_served) + more * self.diff_byte_sent
     }
 
     /// What it takes longer that they go home at so many synchronisations.
@@ -271,6 +285,7 @@ mod tests {
             diff_byte: 0.5,
             diff_served: 0.5,
             diff_byte_served: 0.125,
+            diff_byte_sent: 0.25,
             fetch: 0.0,
             fetch_served: 0.0,
             fetched_before: 0.0,
@@ -279,6 +294,7 @@ mod tests {
         assert_eq!(crowd.diffs_us(0.0, 0.0), 0.0);
         assert_eq!(crowd.diffs_us(10.0, 340.0), 20.0 + 50.0);
         assert_eq!(crowd.diffs_served_us(10.0, 340.0), 5.0 + 12.5);
+        assert_eq!(crowd.diffs_sent_us(10.0, 340.0), 15.0 + 25.0);
         // One diff goes home once, ten do at three synchronisations.
         assert_eq!(crowd.releases_us(1.0, 3.0), 7.0);
         assert_eq!(crowd.releases_us(10.0, 3.0), 3.0 * 7.0);

@@ -167,22 +167,28 @@ impl Whole<'_> {
         [local, remote, fetches_us * 1e3]
     }
 
-    /// What a thread's diffs take until they are at home, and what of that they keep their home.
+    /// What a thread's diffs take until they are at home, what of that they keep their home from
+    /// others, and what the thread.
     /// Where a diff's price was measured here, it is known how many bytes it is of, and so is
     /// what was sent.
-    fn diffs_ns(&self, part: &Part) -> [f64; 2] {
+    fn diffs_ns(&self, part: &Part) -> [f64; 3] {
         let diffs = part.counts.0[Event::DiffToHome as usize];
         let (cluster, prices) = (self.beside.cluster, self.beside.prices);
         if let Some(crowd) = self.sync.crowd {
-            let all_us = crowd.diffs_us(diffs, part.diff_bytes);
-            return [all_us, crowd.diffs_served_us(diffs, part.diff_bytes)].map(|us| us * 1e3);
+            let of_crowd = [
+                AtOne::diffs_us,
+                AtOne::diffs_served_us,
+                AtOne::diffs_sent_us,
+            ];
+            return of_crowd.map(|us| us(&crowd, diffs, part.diff_bytes) * 1e3);
         }
         let all_us = match cluster.measured {
             Some(_) => part.diff_bytes * prices.diff_to_home_us / HALF_DIFF_BYTES,
             None => diffs * prices.diff_to_home_us,
         };
         let link_us = part.diff_bytes / cluster.network.bandwidth_mb_per_s;
-        [all_us, link_us.min(all_us)].map(|us| us * 1e3)
+        let link_us = link_us.min(all_us);
+        [all_us, link_us, all_us - link_us].map(|us| us * 1e3)
     }
 
     /// Diffs of a thread that passes on by flags: they go home then, and whoever waits for the
@@ -199,15 +205,16 @@ impl Whole<'_> {
     fn left(&self, parts: &[Part], down_ns: &[f64], unheeded: &[f64]) -> Left {
         let flags = waits::uses_flags(parts);
         let leaving = |(thread, (part, down_ns)): (usize, (&Part, &f64))| {
-            let [all_ns, served_ns] = match flags {
-                true => [0.0; 2],
+            let [all_ns, served_ns, send_ns] = match flags {
+                true => [0.0; 3],
                 false => self.diffs_ns(part),
             };
             let barriers = part.dsm.barriers as f64;
             Leaving {
                 down_ns: *down_ns,
                 up_ns: barriers.min(self.ends) * self.meeting.up_ns(thread),
-                send_ns: all_ns - served_ns,
+                send_ns,
+                passes_ns: (all_ns - served_ns - send_ns).max(0.0),
                 notices_ns: self.told_ns(part),
                 served_ns,
             }
