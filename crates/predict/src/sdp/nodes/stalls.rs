@@ -56,7 +56,7 @@ impl Stalls {
             }
         }
         let any_alike = all.iter().any(|(alike, _)| *alike);
-        all.retain(|(alike, _)| *alike == any_alike);
+        all.retain(|(alike, _)| *alike == any_alike || region.level == 0);
         let all: Vec<Self> = all.into_iter().map(|(_, one)| one).collect();
         if region.level == 0 {
             // A constant, which other programs can only have made longer.
