@@ -182,16 +182,23 @@ impl AtOne {
         let each = |all: f64| (all / (many - few).max(1.0)).max(0.0);
         let diff_served = each(most.diff_us.median - least.diff_us.median).min(diff);
         let (bytes_of, us_of) = of_many;
-        let served_of = large(&most).map_or(0.0, |(_, most_us)| each(most_us - us_of));
+        // Where a node passes on what others tell node 0 at a barrier, that waits on the link behind
+        // its own diffs.
+        let same_levels = |askers: f64| levels(askers as u32 + 1) == levels(few as u32 + 1);
+        let most_alike = crowds()
+            .filter(|(askers, _)| same_levels(*askers))
+            .max_by(by_askers);
+        let served_of = most_alike.map_or(0.0, |(many, most)| {
+            let more_us = large(&most).map_or(0.0, |(_, most_us)| most_us - us_of);
+            (more_us / (many - few).max(1.0)).max(0.0)
+        });
         let us_per_byte = 1.0 / cluster.network.bandwidth_mb_per_s;
         let more_bytes = bytes_of - WORD_DIFF_BYTES;
         let diff_byte = ((us_of - diff) / more_bytes).max(0.0);
         let byte_served = (served_of - diff_served) / more_bytes;
         let diff_byte_served = byte_served.max(us_per_byte).min(diff_byte);
-        // What is not on the link is done by the one and by the other: by the home no more than it
-        // keeps others waiting, and no more than by who makes the diff.
-        let off_link = (diff_byte - us_per_byte).max(0.0);
-        let diff_byte_sent = off_link - diff_byte_served.min(0.5 * off_link);
+        // What is not on the link, the one does as much of as the other.
+        let diff_byte_sent = 0.5 * (diff_byte - us_per_byte).max(0.0);
         Self {
             update,
             lone: (near.lone_update_us.median - prices.remote_write_us).max(0.0),
