@@ -88,12 +88,21 @@ fn repetitions_make_a_median() {
     let validated = ask(&recordings, None).unwrap();
     assert_eq!(validated.rows[0].runs, 3);
     assert_eq!(validated.rows[0].speedup_observed, 2.0);
-    // In emulated time only what disturbs makes a difference: the quickest says it best.
+    // Of those that others disturbed more, nothing is taken.
+    for (recording, used) in recordings[1..].iter_mut().zip([0.1, 0.1, 0.5]) {
+        recording.program.others_used = Some(used);
+    }
+    let validated = ask(&recordings, None).unwrap();
+    assert_eq!(validated.rows[0].runs, 2);
+    assert_eq!(validated.rows[0].speedup_observed, 1.0 / 0.7);
+    // In emulated time only what disturbs makes a difference: the quickest says it best, whatever
+    // others used.
     for recording in &mut recordings {
         recording.program.emulated_time = true;
     }
     let validated = ask(&recordings, None).unwrap();
     assert_eq!(validated.rows[0].speedup_observed, 2.5);
+    assert_eq!(validated.rows[0].runs, 3);
 }
 
 #[test]

@@ -364,10 +364,9 @@ impl Whole<'_> {
             .map(|(_, unheeded)| unheeded * message_wakes_ns)
             .sum::<f64>();
         let wakes_ns = |part: &Part| {
-            let asks = if part.orders || flags {
-                0
-            } else {
-                part.asks_root()
+            let asks = match part.orders || flags {
+                true => 0,
+                false => part.asks_root(),
             };
             part.counts.0[Event::Fetch as usize] * fetches_wake_ns + asks as f64 * root_wakes_ns
         };
@@ -391,10 +390,9 @@ impl Whole<'_> {
         let barriers = parts[thread].dsm.barriers as f64;
         let each = 1.0 / barriers.max(1.0);
         let came_ns: Vec<f64> = arrivals.iter().map(|(.., ns)| ns * each).collect();
-        let wake_ns = if parts[thread].orders {
-            0.0
-        } else {
-            root_wakes_ns
+        let wake_ns = match parts[thread].orders {
+            true => 0.0,
+            false => root_wakes_ns,
         };
         let up_ns = self.meeting.known_ns(&came_ns) - last_ns * each + wake_ns;
         let down_ns = |(thread, _, arrives_ns): &(usize, f64, f64)| {
