@@ -416,20 +416,25 @@ impl<B: Clone + Body> Home<B> {
     fn install(&mut self, ready: Vec<Ready<B>>, actions: &mut Actions<B>) {
         // Whoever is at a barrier will not write before it is over.
         let expect = self.config.expect_writes && !self.order.comes_to_barrier();
+        let writes = |waiters: &[(ThreadId, Access)]| {
+            let mut accesses = waiters.iter().map(|(_, access)| *access);
+            accesses.any(|access| access == Access::Write)
+        };
+        let begins_to_write = ready.iter().any(|(_, waiters, _)| writes(waiters));
         let mut pages = Vec::with_capacity(ready.len());
         for (page, waiters, content) in ready {
-            let mut written = waiters.iter().map(|(_, access)| *access);
-            let written = written.any(|access| access == Access::Write);
             let epoch = self.order.epoch;
             let entry = self.table.entry(page);
             entry.missed = false;
             entry.unwanted = false;
             entry.blank = content.is_blank();
             entry.ahead = if waiters.is_empty() { epoch + 1 } else { 0 };
-            let expected = entry.writes > 0 && expect;
+            // Who writes zeros first has not touched it.
+            let first = entry.blank && begins_to_write;
+            let expected = (entry.writes > 0 || first) && expect;
             // Raised again if it is written.
             entry.writes = entry.writes.saturating_sub(1);
-            let protection = if written {
+            let protection = if writes(&waiters) && !(first && expect) {
                 actions.push(Action::InstallTwinned(page, content));
                 self.copy_written(page);
                 Protection::ReadWrite
