@@ -85,6 +85,15 @@ int main(int argc, char **argv)
 #pragma omp barrier
             if (me == 0) say();
             if (me != victim) omp_set_lock(&lock);
+        } else if (strcmp(mode, "no-turn") == 0) {
+            if (me == 0) say();
+#pragma omp for ordered(1) schedule(static, 1)
+            for (int i = 0; i < 2; i++) {
+#pragma omp ordered depend(sink : i - 1)
+                if (i > 0) {
+#pragma omp ordered depend(source)
+                }
+            }
         } else if (strcmp(mode, "standing") == 0) {
             if (me == victim) for (say(); access("go", F_OK) != 0;) usleep(1000);
         } else if (strcmp(mode, "ending") == 0) {
@@ -342,24 +351,31 @@ fn a_node_that_was_stopped_is_named_and_may_go_on() {
 fn nodes_that_wait_for_each_other_are_told() {
     let directory = tempfile::tempdir().unwrap();
     let program = death(directory.path());
-    let mut child = on_nodes(directory.path(), 2, &program)
-        .args(["deadlock", "1"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let process = victim(&mut child);
-    let mut said = String::new();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    stderr.read_line(&mut said).unwrap();
-    common::send("KILL", &process);
-    common::wait(&mut child);
-    assert!(
-        said.ends_with(
-            "node 0 while it waited for a lock, node 1 while it waited at a barrier or \
-             for work: the program may have a deadlock\n"
-        ),
-        "{said}"
+    let told = |mode: &str, all: &str| {
+        let mut child = on_nodes(directory.path(), 2, &program)
+            .args([mode, "1"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let process = victim(&mut child);
+        let mut said = String::new();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        stderr.read_line(&mut said).unwrap();
+        common::send("KILL", &process);
+        common::wait(&mut child);
+        let end = format!("{all}: the program may have a deadlock\n");
+        assert!(said.ends_with(&end), "{mode}: {said}");
+    };
+    told(
+        "deadlock",
+        "node 0 while it waited for a lock, node 1 while it waited at a barrier or for work",
+    );
+    // An iteration that another depends on never says that it is done.
+    told(
+        "no-turn",
+        "node 0 while it waited at a barrier or for work, \
+         node 1 while it waited for others in a worksharing construct",
     );
 }
 

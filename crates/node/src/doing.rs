@@ -14,10 +14,12 @@ pub(crate) enum Doing {
     AwaitLock,
     HoldLock,
     Leave,
+    AwaitCell,
+    Flush,
 }
 
 impl Doing {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 9] = [
         Self::Start,
         Self::Compute,
         Self::Fetch,
@@ -25,6 +27,8 @@ impl Doing {
         Self::AwaitLock,
         Self::HoldLock,
         Self::Leave,
+        Self::AwaitCell,
+        Self::Flush,
     ];
 
     /// As a number for others, which is another one each time that `turn` is.
@@ -41,7 +45,10 @@ impl Doing {
 
     /// Whether it waits for other nodes.
     pub(crate) fn waits(self) -> bool {
-        matches!(self, Self::Fetch | Self::Barrier | Self::AwaitLock)
+        match self {
+            Self::Fetch | Self::Barrier | Self::AwaitLock | Self::AwaitCell | Self::Flush => true,
+            Self::Start | Self::Compute | Self::HoldLock | Self::Leave => false,
+        }
     }
 }
 
@@ -59,6 +66,8 @@ impl fmt::Display for Doing {
             Self::AwaitLock => "while it waited for a lock",
             Self::HoldLock => "while it held a lock",
             Self::Leave => "while it left",
+            Self::AwaitCell => "while it waited for others in a worksharing construct",
+            Self::Flush => "while it flushed",
         })
     }
 }

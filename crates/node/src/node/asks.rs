@@ -143,7 +143,9 @@ impl Node {
     /// Flushes as part of something else.
     fn flush_with_it(&self) {
         let since = self.enter();
+        let before = self.begin_doing(Doing::Flush);
         self.operation(Operation::Flush);
+        self.now_doing(before);
         self.account(since, DsmCount::FlushTicks, Some(DsmCount::Flushes));
     }
 
@@ -300,7 +302,10 @@ impl Node {
     /// Asks node 0 about something of this epoch.
     fn ask_root(&self, frame: impl FnOnce(ThreadId, u32) -> Frame<'static>) -> u64 {
         let epoch = self.epoch.load(Ordering::Relaxed);
-        self.ask(|thread| self.send_or_handle(NodeId(0), frame(thread, epoch)))
+        let before = self.begin_doing(Doing::AwaitCell);
+        let answer = self.ask(|thread| self.send_or_handle(NodeId(0), frame(thread, epoch)));
+        self.now_doing(before);
+        answer
     }
 
     pub(crate) fn deal(&self, cell: u64, parted: PartedLoop, most: u64) -> Dealt {
