@@ -12,7 +12,7 @@ const SONAME: &str = "libgomp.so.1";
 
 /// Functions of the C library that the cluster edition stands in front of, and
 /// what they are called in the archive.
-const IN_FRONT: [(&str, &str); 89] = [
+const IN_FRONT: [(&str, &str); 91] = [
     ("__libc_start_main", "fathomp_start_main"),
     ("malloc", "fathomp_malloc"),
     ("calloc", "fathomp_calloc"),
@@ -38,6 +38,8 @@ const IN_FRONT: [(&str, &str); 89] = [
     ("sched_yield", "fathomp_sched_yield"),
     ("sigaction", "fathomp_sigaction"),
     ("signal", "fathomp_signal"),
+    ("mmap", "fathomp_mmap"),
+    ("mmap64", "fathomp_mmap"),
     ("mprotect", "fathomp_mprotect"),
     ("mremap", "fathomp_mremap"),
     ("munmap", "fathomp_munmap"),

@@ -20,10 +20,9 @@ with_caller! {
 }
 
 /// Ends a program that is about to do `what` to memory that the nodes share.
-/// Sharing itself may.
-fn check(what: &CStr, address: *const c_void, bytes: usize, caller: usize) {
+fn check(what: &CStr, address: *const c_void, bytes: usize) {
     let (first, length) = (address.addr(), bytes.saturating_sub(1));
-    let Some(node) = start::node().filter(|_| !heap::is_private(caller)) else {
+    let Some(node) = start::node() else {
         return;
     };
     if node.is_shared(first) || node.is_shared(first.saturating_add(length)) {
@@ -35,14 +34,39 @@ fn check(what: &CStr, address: *const c_void, bytes: usize, caller: usize) {
     }
 }
 
+/// As `mmap` and `mmap64`, which are the same on 64 bits. Elsewhere than at a fixed address
+/// the kernel puts nothing over what is there; sharing itself does so before there are nodes.
+///
+/// # Safety
+/// As of the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathomp_mmap(
+    address: *mut c_void,
+    bytes: usize,
+    kind: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: i64,
+) -> *mut c_void {
+    if flags & libc::MAP_FIXED != 0 {
+        check(c"mmap(MAP_FIXED)", address, bytes);
+    }
+    // Not by the C library's function: to look for that may allocate, which maps memory.
+    // SAFETY: promised by our caller; the C library's function does nothing else.
+    let mapped =
+        unsafe { libc::syscall(libc::SYS_mmap, address, bytes, kind, flags, file, offset) };
+    std::ptr::with_exposed_provenance_mut(mapped.cast_unsigned() as usize)
+}
+
 /// Defines functions that look at the address and go on in the C library's
 /// function of the same name.
 macro_rules! checked {
     ($($name:ident, $real:literal($first:ident, $bytes:ident $(, $argument:ident: $type:ty)*) -> $result:ty, $failed:expr, if $when:expr;)+) => {$(
         extern "C" fn $name($first: *mut c_void, $bytes: usize $(, $argument: $type)*, caller: usize) -> $result {
             static NEXT: Next = Next::new($real);
-            if $when {
-                check($real, $first, $bytes, caller);
+            // Sharing itself may.
+            if $when && !heap::is_private(caller) {
+                check($real, $first, $bytes);
             }
             let next = NEXT.address();
             if next.is_null() {
