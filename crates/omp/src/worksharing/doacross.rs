@@ -10,7 +10,7 @@
 
 use super::deal::Dealing;
 use super::iterations::share;
-use super::ordered::wait_for_turn;
+use super::ordered::{wait_for_node, wait_for_turn};
 use crate::barrier::wait_recorded;
 use crate::bell::Bell;
 use crate::cluster::{Cell, Of, of_construct};
@@ -170,7 +170,8 @@ impl Doacross {
         let bell = &self.bells[entry as usize % BELLS];
         wait_recorded(member, State::Ordered, || match member.team().nodes() {
             Some(nodes) if !self.layout.is_here(entry, member) => {
-                let next = nodes.wait_for_turn(cell(member, entry), number.wrapping_add(1));
+                let next =
+                    wait_for_node(member, nodes, cell(member, entry), number.wrapping_add(1));
                 progress.fetch_max(next, Ordering::SeqCst);
             }
             _ => wait_for_turn(member.team(), bell, ready),

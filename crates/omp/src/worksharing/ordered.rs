@@ -6,11 +6,12 @@
 //! after. A chunk that ran no ordered region waits for its turn then, so that
 //! the turn passes through all chunks.
 
+use super::cancel::{Cancel, is_cancelled};
 use super::claim::Tag;
 use super::cursor::Cursor;
 use crate::barrier::wait_recorded;
 use crate::bell::{Bell, Patience};
-use crate::cluster::{Of, of_construct};
+use crate::cluster::{Cell, Nodes, Of, of_construct};
 use crate::runtime::runtime;
 use crate::team::{Member, Team};
 use fathomp_sys::process::yield_now;
@@ -128,9 +129,23 @@ fn wait_for_other(member: &'static Member, position: u64) {
     if let Some(nodes) = member.team().nodes().filter(|_| position != 0) {
         let cell = of_construct(member, member.share.in_loop.get(), Of::Turn);
         wait_recorded(member, State::Ordered, || {
-            nodes.wait_for_turn(cell, position);
+            wait_for_node(member, nodes, cell, position);
         });
     }
+}
+
+/// Waits for a turn that another node passes on, or the region's cancellation. Then the other
+/// members here have to know at once: who goes on without having had its turn does not wait
+/// for them any more, and passes turns on that they have not seen.
+pub(super) fn wait_for_node(
+    member: &'static Member,
+    nodes: &'static Nodes,
+    cell: Cell,
+    turn: u64,
+) -> u64 {
+    let reached = nodes.wait_for_turn(cell, turn);
+    is_cancelled(member, Cancel::Parallel);
+    reached
 }
 
 /// Polls before the processor is offered to others, and from one offer to the
