@@ -178,7 +178,8 @@ fn judge(wrong: &mut String, label: &str, ended: &Ended, reference: Option<&Ende
         let _ = writeln!(wrong, "  it printed {:?}", excerpt(&ended.stdout));
         let _ = writeln!(wrong, "  libgomp's  {:?}", excerpt(&reference.stdout));
     }
-    for line in ended.stderr.lines().take(10) {
+    let threads = ended.threads.iter().map(String::as_str);
+    for line in ended.stderr.lines().take(10).chain(threads) {
         let _ = writeln!(wrong, "  {line}");
     }
 }
@@ -257,6 +258,7 @@ mod tests {
             code: Some(code),
             signal: None,
             timed_out: false,
+            threads: Vec::new(),
             stdout: stdout.to_owned(),
             stderr: "x.c:3: failed: a == b\n".to_owned(),
         }

@@ -11,3 +11,4 @@ pub mod build;
 pub mod compare;
 pub mod program;
 pub mod run;
+pub mod threads;

@@ -1,5 +1,6 @@
 //! Running one process to its end, or stopping it and all it started.
 
+use crate::threads;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use std::io::{self, Read};
@@ -26,6 +27,8 @@ pub struct Ended {
     pub signal: Option<i32>,
     /// True if it was stopped for running too long.
     pub timed_out: bool,
+    /// What its threads were at then.
+    pub threads: Vec<String>,
     /// Standard output.
     pub stdout: String,
     /// Standard error.
@@ -62,12 +65,14 @@ pub fn run(command: &mut Command, limits: Limits) -> io::Result<Ended> {
     let start = Instant::now();
     let mut pause = Duration::from_micros(500);
     let mut timed_out = false;
+    let mut at = Vec::new();
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
         }
         if start.elapsed() >= limits.time {
             timed_out = true;
+            at = threads::of_group(child.id());
             stop_group(child.id());
             break child.wait()?;
         }
@@ -80,6 +85,7 @@ pub fn run(command: &mut Command, limits: Limits) -> io::Result<Ended> {
         code: status.code(),
         signal: status.signal(),
         timed_out,
+        threads: at,
         stdout: stdout.join().unwrap_or_default(),
         stderr: stderr.join().unwrap_or_default(),
     })
@@ -146,6 +152,7 @@ mod tests {
         let ended = shell("sleep 600 & sleep 600", short);
         assert!(ended.timed_out);
         assert_eq!(ended.signal, Some(9));
+        assert!(!ended.threads.is_empty());
     }
 
     #[test]

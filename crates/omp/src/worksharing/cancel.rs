@@ -64,7 +64,7 @@ pub fn cancel(member: &'static Member, what: Cancel) -> bool {
 }
 
 /// The members on this node leave the region.
-fn cancel_region(member: &'static Member) {
+pub(super) fn cancel_region(member: &'static Member) {
     let team = member.team();
     team.cancelled.store(true, Ordering::SeqCst);
     team.ring_all();

@@ -6,7 +6,7 @@
 //! after. A chunk that ran no ordered region waits for its turn then, so that
 //! the turn passes through all chunks.
 
-use super::cancel::{Cancel, is_cancelled};
+use super::cancel::cancel_region;
 use super::claim::Tag;
 use super::cursor::Cursor;
 use crate::barrier::wait_recorded;
@@ -134,9 +134,10 @@ fn wait_for_other(member: &'static Member, position: u64) {
     }
 }
 
-/// Waits for a turn that another node passes on, or the region's cancellation. Then the other
-/// members here have to know at once: who goes on without having had its turn does not wait
-/// for them any more, and passes turns on that they have not seen.
+/// Waits for a turn that another node passes on, or the region's cancellation, of which this
+/// node may not have heard yet otherwise. The other members here have to know at once: who
+/// goes on without having had its turn does not wait for them any more, and passes turns on
+/// that they have not seen.
 pub(super) fn wait_for_node(
     member: &'static Member,
     nodes: &'static Nodes,
@@ -144,7 +145,9 @@ pub(super) fn wait_for_node(
     turn: u64,
 ) -> u64 {
     let reached = nodes.wait_for_turn(cell, turn);
-    is_cancelled(member, Cancel::Parallel);
+    if reached == u64::MAX {
+        cancel_region(member);
+    }
     reached
 }
 
