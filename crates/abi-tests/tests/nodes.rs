@@ -2,8 +2,8 @@
 //!
 //! The runtime under test is the cluster edition embedded in the product, or the
 //! library that `FATHOMP_CLUSTER_UNDER_TEST` names. To stay short each program
-//! runs on one of three sizes, over both protocols; with `FATHOMP_ALL_SIZES=1` on
-//! all of them. With
+//! runs on one of three sizes, over both protocols; with `FATHOMP_ALL_SIZES=1`, or if it
+//! says so, on all of them. With
 //! `FATHOMP_REQUIRE_ALL=1` a missing compiler fails its programs instead of
 //! skipping them.
 #![forbid(unsafe_code)]
@@ -105,7 +105,8 @@ fn main() -> ExitCode {
                     return Err(format!("{compiler} is missing").into());
                 }
                 let one = [size];
-                check(&program, &shared, if all_sizes { &SIZES } else { &one })
+                let all = all_sizes || program.all_sizes;
+                check(&program, &shared, if all { &SIZES } else { &one })
             })
             .with_ignored_flag(missing && !require_all)
         })
