@@ -567,10 +567,8 @@ where
     }
 
     fn expect_touches(&mut self, hands: &Hands) -> Result<(), Trouble> {
-        for page in std::mem::take(&mut self.untouched)
-            .iter()
-            .flat_map(|r| r.iter())
-        {
+        let untouched = std::mem::take(&mut self.untouched);
+        for page in untouched.iter().flat_map(|range| range.iter()) {
             if self.protocol.gives_back(page) {
                 self.permit(hands, page.into(), Protection::Read)?;
             }

@@ -223,7 +223,8 @@ impl Node {
             lookout: &self.lookout,
             window: self.window.as_ref(),
             still: self.in_barrier.load(Ordering::Relaxed)
-                && !self.strangers.load(Ordering::Relaxed),
+                && !self.strangers.load(Ordering::Relaxed)
+                && !deferral::handlers_run(),
         }
     }
 
@@ -363,11 +364,17 @@ impl Node {
             if done(slot) {
                 return;
             }
-            deferral::allow(|| {
-                let prepared = lock(&self.engine).expect_touches(&self.hands());
-                self.must(prepared);
-            });
+            deferral::allow();
             self.look_after_peers();
+        }
+    }
+
+    /// A signal handler of the program is about to run, perhaps in a thread that waits for
+    /// others of this node, while these have come to a barrier.
+    pub(crate) fn expect_handler(&self) {
+        if self.in_barrier.load(Ordering::SeqCst) {
+            let prepared = lock(&self.engine).expect_touches(&self.hands());
+            self.must(prepared);
         }
     }
 

@@ -21,6 +21,7 @@ use fathomp_dsm::AreaError;
 use fathomp_sys::affinity;
 use fathomp_sys::clock::emulated;
 use fathomp_sys::cluster::backing::Backing;
+use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::image;
 use fathomp_sys::cluster::pages::{self, Area, Pages, Scheme};
 use fathomp_sys::cluster::process::{self, Forked};
@@ -395,6 +396,11 @@ impl Forming {
         let node = Box::leak(Box::new(node));
         node.now_doing(Doing::Compute);
         NODE.store(Some(node), Ordering::Release);
+        deferral::before_handlers(|| {
+            if let Some(node) = self::node() {
+                node.expect_handler();
+            }
+        });
         fathomp_omp::cluster::install(node);
         Ok(node)
     }

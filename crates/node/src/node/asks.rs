@@ -104,7 +104,8 @@ impl Node {
         self.ask(|thread| {
             let mut engine = lock(&self.engine);
             if operation == Operation::Barrier {
-                self.in_barrier.store(true, Ordering::Relaxed);
+                // Before it is asked whether handlers run.
+                self.in_barrier.store(true, Ordering::SeqCst);
             }
             let asked = engine.operation(&self.hands(), thread, operation);
             self.must(asked)

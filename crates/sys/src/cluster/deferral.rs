@@ -11,7 +11,8 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// Numbers of signals are below.
 const SIGNALS: usize = 65;
@@ -20,6 +21,13 @@ const SIGNALS: usize = 65;
 /// handler may be reading them.
 static ACTIONS: [AtomicPtr<libc::sigaction>; SIGNALS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; SIGNALS];
+
+/// Handlers of the program that run, or are about to, in all of its threads. One that is
+/// left by a jump counts for ever.
+static RUNNING: AtomicU32 = AtomicU32::new(0);
+
+/// What is done before each of them.
+static PREPARE: OnceLock<fn()> = OnceLock::new();
 
 /// What is known of a thread.
 struct Own {
@@ -64,12 +72,24 @@ impl Drop for Inside {
     }
 }
 
-/// Runs what was put off, if anything was, after `prepare`: the calling thread is inside,
-/// but holds nothing that a handler may need.
+/// Has something done before each handler of the program from now on, by its thread. Only the
+/// first call of a process counts.
+pub fn before_handlers(prepare: fn()) {
+    let _ = PREPARE.set(prepare);
+}
+
+/// Whether handlers of the program run. Whoever sees that none does has what it stored
+/// before, in one order for all (`SeqCst`), seen by what is done before the next one.
+#[must_use]
+pub fn handlers_run() -> bool {
+    RUNNING.load(Ordering::SeqCst) != 0
+}
+
+/// Runs what was put off, if anything was: the calling thread is inside, but holds nothing
+/// that a handler may need.
 #[inline]
-pub fn allow(prepare: impl FnOnce()) {
+pub fn allow() {
     if OWN.with(|own| own.held.get() != 0) {
-        prepare();
         let depth = OWN.with(|own| own.inside.replace(0));
         deliver();
         OWN.with(|own| own.inside.set(depth));
@@ -165,7 +185,13 @@ extern "C" fn relay(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
     }
     // Whatever was blocked when it came is so again when this returns.
     signal_chain::unblock_faults();
+    RUNNING.fetch_add(1, Ordering::SeqCst);
+    if let Some(prepare) = PREPARE.get() {
+        let _inside = enter();
+        prepare();
+    }
     signal_chain::call(action, signal, info, context);
+    RUNNING.fetch_sub(1, Ordering::SeqCst);
 }
 
 fn put_off(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
@@ -196,6 +222,7 @@ mod tests {
     use std::sync::atomic::AtomicI32;
 
     static SEEN: AtomicI32 = AtomicI32::new(0);
+    static PREPARED: AtomicI32 = AtomicI32::new(0);
 
     extern "C" fn handler(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
         // SAFETY: asked for by SA_SIGINFO.
@@ -223,11 +250,14 @@ mod tests {
         assert_eq!(raise(), libc::SIGUSR2);
         let outer = enter();
         assert_eq!(raise(), 0);
-        let mut prepared = false;
-        allow(|| prepared = true);
-        assert!(prepared);
+        before_handlers(|| {
+            PREPARED.store(handlers_run().into(), Ordering::SeqCst);
+        });
+        allow();
+        assert_eq!(PREPARED.swap(0, Ordering::SeqCst), 1);
         assert_eq!(SEEN.swap(0, Ordering::SeqCst), libc::SIGUSR2);
-        allow(|| unreachable!("nothing was put off"));
+        allow();
+        assert_eq!(PREPARED.load(Ordering::SeqCst), 0, "nothing was put off");
         assert_eq!(raise(), 0);
         let inner = enter();
         drop(inner);
@@ -235,5 +265,6 @@ mod tests {
         drop(outer);
         assert_eq!(SEEN.swap(0, Ordering::SeqCst), libc::SIGUSR2);
         assert_eq!(raise(), libc::SIGUSR2);
+        assert!(!handlers_run());
     }
 }
