@@ -12,7 +12,6 @@
 //! | `timeout`  | seconds | longest run, instead of 30 |
 //! | `libgomp`  | reason  | libgomp fails this program, so only ours must pass |
 //! | `nodes`    | `refused` words | on several nodes it ends with a sentence that has them |
-//! | `sizes`    | `all` | on several nodes it runs on all numbers of nodes and threads, not on one of them |
 //! | `nodes`    | `skipped` reason | what it checks has no meaning on several nodes |
 
 use std::fs;
@@ -90,8 +89,6 @@ pub struct Program {
     pub libgomp_fails: Option<String>,
     /// What becomes of it on several nodes.
     pub on_nodes: OnNodes,
-    /// Whether it runs on all sizes of clusters.
-    pub all_sizes: bool,
 }
 
 /// A program whose directives cannot be followed.
@@ -120,7 +117,6 @@ impl Program {
             timeout: Duration::from_secs(30),
             libgomp_fails: None,
             on_nodes: OnNodes::default(),
-            all_sizes: false,
         };
         for line in text.lines().take(HEADER_LINES) {
             let Some((comment, directive)) = line.split_once("fathomp: ") else {
@@ -154,7 +150,6 @@ impl Program {
                     program.timeout = Duration::from_secs(seconds);
                 }
                 "libgomp" => program.libgomp_fails = Some(format!("libgomp {}", rest.trim())),
-                "sizes" if rest.trim() == "all" => program.all_sizes = true,
                 "nodes" => {
                     program.on_nodes = match rest.trim().split_once(' ') {
                         Some(("refused", words)) => OnNodes::Refused(words.to_owned()),
@@ -257,7 +252,6 @@ mod tests {
             "timeout soon",
             "nodes perhaps",
             "nodes refused",
-            "sizes some",
             "colour blue",
         ] {
             assert!(parse(&format!("// fathomp: {bad}\n")).is_err(), "{bad}");

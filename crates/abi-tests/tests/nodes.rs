@@ -1,11 +1,9 @@
 //! One test per program of `tests/abi`, on several nodes.
 //!
 //! The runtime under test is the cluster edition embedded in the product, or the
-//! library that `FATHOMP_CLUSTER_UNDER_TEST` names. To stay short each program
-//! runs on one of three sizes, over both protocols; with `FATHOMP_ALL_SIZES=1`, or if it
-//! says so, on all of them. With
-//! `FATHOMP_REQUIRE_ALL=1` a missing compiler fails its programs instead of
-//! skipping them.
+//! library that `FATHOMP_CLUSTER_UNDER_TEST` names. Each program runs on three sizes,
+//! over both protocols. With `FATHOMP_REQUIRE_ALL=1` a missing compiler fails its programs
+//! instead of skipping them.
 #![forbid(unsafe_code)]
 
 use fathomp_abi_tests::compare::Cluster;
@@ -40,18 +38,14 @@ const SIZES: [(usize, usize); 3] = [(2, 1), (3, 1), (2, 2)];
 /// How nodes share memory.
 const PROTOCOLS: [&str; 2] = ["home", "homeless"];
 
-fn check(
-    program: &program::Program,
-    shared: &Shared,
-    sizes: &[(usize, usize)],
-) -> Result<(), Failed> {
+fn check(program: &program::Program, shared: &Shared) -> Result<(), Failed> {
     let runtime = shared.runtime.as_ref().map_err(Failed::from)?;
     let directory = tempfile::Builder::new()
         .prefix("fathomp-abi-")
         .tempdir()
         .map_err(|e| format!("no temporary directory: {e}"))?;
     let directory = directory.path();
-    let clusters = sizes.iter().flat_map(|&(nodes, threads)| {
+    let clusters = SIZES.iter().flat_map(|&(nodes, threads)| {
         PROTOCOLS.into_iter().map(move |protocol| Cluster {
             nodes,
             threads,
@@ -91,12 +85,10 @@ fn main() -> ExitCode {
         runtime: runtime(),
         libraries,
     });
-    let all_sizes = std::env::var_os("FATHOMP_ALL_SIZES").is_some_and(|v| v == "1");
     let trials = programs
         .into_iter()
         .filter(|program| program.on_nodes != OnNodes::Skipped)
-        .zip(SIZES.into_iter().cycle())
-        .map(|(program, size)| {
+        .map(|program| {
             let missing = !available.get(&program.language).copied().unwrap_or(false);
             let shared = Arc::clone(&shared);
             let compiler = program.language.compiler();
@@ -104,9 +96,7 @@ fn main() -> ExitCode {
                 if missing {
                     return Err(format!("{compiler} is missing").into());
                 }
-                let one = [size];
-                let all = all_sizes || program.all_sizes;
-                check(&program, &shared, if all { &SIZES } else { &one })
+                check(&program, &shared)
             })
             .with_ignored_flag(missing && !require_all)
         })

@@ -1,6 +1,5 @@
 // fathomp: env OMP_CANCELLATION=true
 // fathomp: libgomp does not let go on who waits for the turn of a member that has left
-// fathomp: sizes all
 // The region is cancelled before a loop whose iterations take turns: whoever is in it
 // waits for members that never come there, and goes on.
 #include "check.h"

@@ -1,4 +1,3 @@
-// fathomp: sizes all
 // A signal's handler writes words of its own in pages that another member writes from
 // barrier to barrier, and that are at home where that is, also while its thread waits at
 // a barrier: nothing it writes gets lost.
