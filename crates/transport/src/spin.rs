@@ -24,58 +24,44 @@ pub struct Spin {
 /// The kernel takes an offer for a wish to come last: where other programs want the
 /// processor as well, it comes back after tens of milliseconds, and whoever offers it at
 /// each look does nothing else. Who sleeps and is woken comes first, after one or two.
-/// So a thread that got the processor back late sleeps for the next few times at once,
-/// and for more of them if that happens again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// So a thread that got the processor back late sleeps at once for a while: so much longer
+/// than it went without that little of its time is lost so, if that goes on, and little is
+/// lost by sleeping, if it was an accident.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Offers {
-    /// Times to wait without an offer.
-    pass: u32,
-    /// How often it came back late, less how often it did not for [`Self::EARLY`] times.
-    late: u32,
-    /// Offers in a row after which it came back early.
-    early: u32,
+    /// Until then nothing is offered; 0 if something is.
+    none_until_ns: u64,
 }
 
 impl Offers {
-    const NONE: Self = Self {
-        pass: 0,
-        late: 0,
-        early: 0,
-    };
     /// Longer than this is late. A thread of ours that answers takes tens of
     /// microseconds, a program that computes takes milliseconds.
-    const LATE_NS: u64 = 500_000;
-    const EARLY: u32 = 8;
-    /// At most 2 to the power of this many times without an offer.
-    const LATE_MAX: u32 = 6;
+    const LATE_NS: u64 = 2_000_000;
+    /// For so many times as long as it went without, a thread keeps the processor.
+    const TIMES: u64 = 8;
 
     /// A thread begins to wait; whether it keeps the processor until it sleeps.
-    fn keep(&mut self) -> bool {
-        let keep = self.pass > 0;
-        self.pass = self.pass.saturating_sub(1);
-        keep
+    fn keep(&mut self, now_ns: impl FnOnce() -> u64) -> bool {
+        if self.none_until_ns > 0 && now_ns() >= self.none_until_ns {
+            self.none_until_ns = 0;
+        }
+        self.none_until_ns > 0
     }
 
-    /// The processor came back. Whether it pays to offer it again.
-    fn back_after(&mut self, took_ns: u64) -> bool {
+    /// The processor was offered at one time and came back at another. Whether it pays to
+    /// offer it again.
+    fn back(&mut self, before_ns: u64, now_ns: u64) -> bool {
+        let took_ns = now_ns.saturating_sub(before_ns);
         let late = took_ns > Self::LATE_NS;
         if late {
-            self.early = 0;
-            self.late = (self.late + 1).min(Self::LATE_MAX);
-            self.pass = 1 << self.late;
-        } else {
-            self.early += 1;
-            if self.early >= Self::EARLY {
-                self.early = 0;
-                self.late = self.late.saturating_sub(1);
-            }
+            self.none_until_ns = now_ns.saturating_add(took_ns.saturating_mul(Self::TIMES));
         }
         !late
     }
 }
 
 thread_local! {
-    static OFFERS: Cell<Offers> = const { Cell::new(Offers::NONE) };
+    static OFFERS: Cell<Offers> = const { Cell::new(Offers { none_until_ns: 0 }) };
 }
 
 /// Looks at what the calling thread knows of offers, or changes it.
@@ -91,8 +77,7 @@ fn with_offers<T>(look: impl FnOnce(&mut Offers) -> T) -> T {
 fn offer() -> bool {
     let before_ns = monotonic_ns();
     yield_now();
-    let took_ns = monotonic_ns().saturating_sub(before_ns);
-    with_offers(|offers| offers.back_after(took_ns))
+    with_offers(|offers| offers.back(before_ns, monotonic_ns()))
 }
 
 impl Spin {
@@ -113,7 +98,7 @@ impl Spin {
         Self {
             limit_ns: u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX),
             crowded,
-            keeps: with_offers(Offers::keep),
+            keeps: with_offers(|offers| offers.keep(monotonic_ns)),
             looks: 0,
             began_ns: 0,
         }
@@ -176,25 +161,23 @@ mod tests {
 
     #[test]
     fn who_gets_the_processor_back_late_keeps_it_for_a_while() {
-        let mut offers = Offers::NONE;
-        let kept = |offers: &mut Offers| (0..1000).filter(|_| offers.keep()).count();
-        assert_eq!(kept(&mut offers), 0);
-        let late = |offers: &mut Offers| {
-            assert!(!offers.back_after(Offers::LATE_NS + 1));
-            kept(offers)
-        };
-        assert_eq!([late(&mut offers), late(&mut offers)], [2, 4]);
-        let many = (0..20).map(|_| late(&mut offers)).max();
-        assert_eq!(many, Some(1 << Offers::LATE_MAX));
-        // And offers it as before once it comes back early again.
-        let early = Offers::EARLY * Offers::LATE_MAX;
-        assert!((0..early).all(|_| offers.back_after(Offers::LATE_NS)));
-        assert_eq!((kept(&mut offers), late(&mut offers)), (0, 2));
+        let mut offers = Offers::default();
+        assert!(!offers.keep(|| unreachable!("nothing was late")));
+        assert!(offers.back(1_000, 1_000 + Offers::LATE_NS) && !offers.keep(|| 2));
+        let back_ns = 1_001 + Offers::LATE_NS;
+        assert!(!offers.back(1_000, back_ns));
+        let until_ns = back_ns + Offers::TIMES * (Offers::LATE_NS + 1);
+        assert!(
+            [back_ns, until_ns - 1]
+                .iter()
+                .all(|now| offers.keep(|| *now))
+        );
+        assert!(!offers.keep(|| until_ns) && !offers.keep(|| back_ns));
     }
 
     #[test]
     fn who_keeps_the_processor_looks_a_few_times_nevertheless() {
-        with_offers(|offers| offers.pass = 2);
+        with_offers(|offers| offers.none_until_ns = u64::MAX);
         for crowded in [false, true] {
             let mut spin = Spin::new(Duration::from_secs(1000), crowded);
             let looks = (1..).take_while(|_| spin.again()).count();
