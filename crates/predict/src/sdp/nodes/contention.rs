@@ -1,8 +1,8 @@
 //! What fetches wait for one another.
 //!
 //! A node has one link in each direction, and one processor for what others want of it.
-//! Pages that are fetched from it queue for that and for the link out. Without homes, diffs are what is fetched, often
-//! several for one page.
+//! Pages that are fetched from it queue for that and for the link out. Without homes, diffs
+//! are what is fetched, often several for one page.
 
 use super::Beside;
 use super::fetches::{self, Fetches};

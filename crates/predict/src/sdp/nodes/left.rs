@@ -51,7 +51,8 @@ pub(super) struct Message {
     pub(super) release_ns: f64,
 }
 
-/// For so long a thread that waits looks for messages before it sleeps.
+/// For so long a thread that waits looks for messages before it sleeps, in emulated time: the
+/// transport's emulation has the same.
 pub(super) const LOOKS_NS: f64 = 50_000.0;
 
 impl Left {
