@@ -148,7 +148,9 @@ impl<B: Clone + Body> Home<B> {
             let entry = exists.then(|| table.get(next))?;
             let there = entry.state == State::Untouched && entry.home == home && !entry.pinned;
             let alike = entry.loan.is_worth_it(epoch) == borrows;
-            (there && alike && !entry.unwanted).then_some(entry.missed)
+            // One phase writes here and there what another one reads from end to end.
+            let again = entry.missed && (access == Access::Read || entry.writes > 0);
+            (there && alike && !entry.unwanted).then_some(again)
         };
         match run {
             Some((way, number)) => way.run(page, number, |next| missed(next).is_some()),
@@ -483,5 +485,29 @@ fn note(versions: &mut Vec<Version>, version: Version) {
     match versions.iter_mut().find(|(writer, _)| *writer == version.0) {
         Some((_, interval)) => *interval = (*interval).max(version.1),
         None => versions.push(version),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::home::Config;
+    use crate::{Area, Placement};
+
+    #[test]
+    fn who_writes_wants_what_was_written_before() {
+        let area = Area {
+            pages: 8,
+            home: Placement::At(NodeId(0)),
+        };
+        let config = Config::usual(2, vec![area], false, false);
+        let mut home = Home::<u32>::new(NodeId(1), config).unwrap();
+        for page in 0..8 {
+            let entry = home.table.entry(PageId(page));
+            entry.missed = true;
+            entry.writes = u8::from(page < 4);
+        }
+        let mut fetched = |access| home.worth_fetching(PageId(1), access).end();
+        assert_eq!([Access::Write, Access::Read].map(&mut fetched), [4, 8]);
     }
 }
