@@ -301,6 +301,54 @@ int main(void)
 /// Not ordered by OpenMP: on one machine the slow block would come too late. NPB's
 /// CG in C++ counts on fast ones.
 #[test]
+fn loops_that_wait_for_variables_without_a_flush_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = r#"
+#include <stdio.h>
+static volatile int ready;
+static int data;
+__attribute__((noinline)) static void await(void)
+{
+    while (!ready)
+        ;
+#ifdef FLUSHES
+#pragma omp flush
+#endif
+}
+int main(void)
+{
+#pragma omp parallel sections num_threads(2)
+    {
+#pragma omp section
+        {
+            data = 7;
+            ready = 1;
+        }
+#pragma omp section
+        {
+            await();
+            printf("%d\n", data);
+        }
+    }
+    return 0;
+}
+"#;
+    let here = directory.path();
+    let plain = compile(here, "plain", source, &["-fopenmp"]);
+    let flushes = compile(here, "flushes", source, &["-fopenmp", "-DFLUSHES"]);
+    let named = |command: &mut Command| {
+        let ended = finish(command);
+        assert_eq!(ended.succeeded().text(), "7\n");
+        let words = "(in await) waits for a variable, and no flush follows";
+        ended.stderr.matches(words).count()
+    };
+    assert_eq!(named(&mut on_nodes(here, 2, &plain)), 1);
+    assert_eq!(named(&mut on_nodes(here, 2, &flushes)), 0);
+    let mut said = on_nodes(here, 2, &plain);
+    assert_eq!(named(said.env("FATHOMP_DSM_LOADS", "acquire")), 0);
+}
+
+#[test]
 fn what_a_single_block_writes_is_there_for_those_who_update_it_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let source = r#"

@@ -5,11 +5,11 @@ use super::fork;
 use super::io;
 use super::next::Next;
 use crate::fatal::{fatal, warn};
-use fathomp_node::Waits;
 use fathomp_node::start::{self, Forming, Plan};
+use fathomp_node::{LOADS_VARIABLE, Waits};
 use fathomp_node::{Node, start::NODES_VARIABLE};
 use fathomp_omp::{cluster, runtime};
-use fathomp_patch::AnalyseError;
+use fathomp_patch::{AnalyseError, Wait};
 use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::{Pages, Scheme};
@@ -176,6 +176,7 @@ fn lead_atomics() -> Result<Waits, AtomicsError> {
     // and the only thread is here.
     unsafe { text_patch::install(&found.sites, hooks) }.map_err(AtomicsError::Patch)?;
     let waits = &found.waits;
+    say_unflushed(&program, waits);
     Ok(match waits.iter().all(|wait| wait.flushes) {
         true if waits.is_empty() => Waits::Never,
         true => Waits::ThenFlushes,
@@ -188,16 +189,38 @@ fn say_doubtful(program: &Path, doubtful: &[usize]) {
     let Some(first) = doubtful.first() else {
         return;
     };
-    let place = fathomp_patch::describe(program, first.wrapping_sub(program_bias()));
-    let more = match doubtful.len() - 1 {
-        0 => String::new(),
-        more => format!(" and at {more} more places"),
-    };
+    let places = places(program, *first, doubtful.len());
     warn(format_args!(
-        "warning: {}: the bytes at {place}{more} look like an atomic instruction or a fence \
+        "warning: {}: the bytes at {places} look like an atomic instruction or a fence \
          in code that cannot be read; if they are, nodes do not see each other's there",
         program.display()
     ));
+}
+
+/// Says what it costs that a program may use what it has waited for without a flush.
+fn say_unflushed(program: &Path, waits: &[Wait]) {
+    let mut unflushed = waits.iter().filter(|wait| !wait.flushes);
+    let said = std::env::var_os(LOADS_VARIABLE).is_some();
+    let Some(first) = unflushed.next().filter(|_| !said) else {
+        return;
+    };
+    let places = places(program, first.address, 1 + unflushed.count());
+    warn(format_args!(
+        "warning: {}: the loop at {places} waits for a variable, and no flush follows, so all \
+         loads have to acquire, which makes nodes ask each other for each page and takes a \
+         multiple of the time; put `#pragma omp flush` behind it, or set \
+         {LOADS_VARIABLE}=relaxed if nothing is read there that was written before the variable",
+        program.display()
+    ));
+}
+
+/// An address and how many others there are beside it, in words.
+fn places(program: &Path, first: usize, number: usize) -> String {
+    let place = fathomp_patch::describe(program, first.wrapping_sub(program_bias()));
+    match number.saturating_sub(1) {
+        0 => place,
+        more => format!("{place} and at {more} more places"),
+    }
 }
 
 fn with_node(action: fn(&Node)) {
