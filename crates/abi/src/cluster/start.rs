@@ -208,8 +208,8 @@ fn say_unflushed(program: &Path, waits: &[Wait]) {
     warn(format_args!(
         "warning: {}: the loop at {places} waits for a variable, and no flush follows, so all \
          loads have to acquire, which makes nodes ask each other for each page and takes a \
-         multiple of the time; put `#pragma omp flush` behind it, or set \
-         {LOADS_VARIABLE}=relaxed if nothing is read there that was written before the variable",
+         multiple of the time; put `#pragma omp flush` behind it and before the variable is set, \
+         or set {LOADS_VARIABLE}=relaxed if nothing that was written before that is used",
         program.display()
     ));
 }
