@@ -3,6 +3,7 @@
 mod blob;
 mod changes;
 mod direct;
+mod protect;
 mod twins;
 
 pub(crate) use blob::Blob;
@@ -20,7 +21,7 @@ use fathomp_dsm::{
     PageSet, Protection, Protocol, Underway, Violation, WireError,
 };
 use fathomp_sys::clock::emulated::{self, Work};
-use fathomp_sys::cluster::pages::{Pages, Permission};
+use fathomp_sys::cluster::pages::Pages;
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::local::Awaited;
 use fathomp_transport::{SendError, Transport, Wake};
@@ -216,57 +217,6 @@ impl<P: Protocol<Blob>> Driver<P> {
         ranges.clear();
         self.unwatched = ranges;
         Ok(PageSet::from_sorted(&written))
-    }
-
-    /// Changes what the program may do to pages.
-    fn protect(
-        &mut self,
-        hands: &Hands,
-        pages: PageRange,
-        what: Protection,
-    ) -> Result<(), Trouble> {
-        if self.changes.is_some() {
-            self.watch_changes(hands, pages, what)?;
-        }
-        if what == Protection::Read {
-            return self.protect_from_writes(hands, pages);
-        }
-        let twinned = |page| self.twins.has(page);
-        if what != Protection::Watched || !pages.iter().any(twinned) {
-            return self.permit(hands, pages, what);
-        }
-        if pages.iter().all(twinned) {
-            self.unwatched.push(pages);
-            return self.permit(hands, pages, Protection::ReadWrite);
-        }
-        let mut pages = pages.iter();
-        pages.try_for_each(|page| self.protect(hands, page.into(), what))
-    }
-
-    /// Makes sure that the program does not write pages: forbids it, unless they will be
-    /// taken away before it could.
-    fn protect_from_writes(&mut self, hands: &Hands, pages: PageRange) -> Result<(), Trouble> {
-        let watched = self.watch.is_some() || self.changes.is_some();
-        let stays = |page| !self.protocol.gives_back(page);
-        if !hands.still || watched || pages.iter().any(stays) {
-            return self.permit(hands, pages, Protection::Read);
-        }
-        self.untouched.push(pages);
-        Ok(())
-    }
-
-    fn permit(&mut self, hands: &Hands, pages: PageRange, what: Protection) -> Result<(), Trouble> {
-        let what = match what {
-            Protection::None => Permission::None,
-            // A write is noticed because it is not permitted.
-            Protection::Read | Protection::Watched => Permission::Read,
-            Protection::ReadWrite => Permission::ReadWrite,
-        };
-        if let Some(watch) = &mut self.watch {
-            return Ok(watch.permit(hands.pages, pages, what)?);
-        }
-        let permitted = hands.pages.permit(pages.first(), pages.len(), what);
-        permitted.map_err(Trouble::Permit)
     }
 
     fn carry_out(

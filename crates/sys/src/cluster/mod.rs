@@ -8,6 +8,7 @@ pub mod image;
 mod merge;
 pub mod pages;
 mod permits;
+mod present;
 pub mod private_heap;
 pub mod process;
 pub mod thread;

@@ -4,12 +4,12 @@
 
 use super::backing::Backing;
 use super::copy::{PageCopy, copy_aside};
+use super::present::Present;
 use super::watched::Watcher;
 use crate::clock::emulated::{self, Work};
 use crate::signal_chain::Fault;
 use crate::userfault::Support;
 use fathomp_base::{PAGE_BYTES, PageId};
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
@@ -289,6 +289,18 @@ impl Pages {
     /// # Errors
     /// If there are no such pages or the kernel is out of mappings.
     pub fn permit(&self, first: PageId, count: u32, what: Permission) -> io::Result<()> {
+        self.change(first, count, what, false)
+    }
+
+    /// Permits everything for pages that are written next.
+    ///
+    /// # Errors
+    /// As of [`Self::permit`].
+    pub fn permit_to_write(&self, first: PageId, count: u32) -> io::Result<()> {
+        self.change(first, count, Permission::ReadWrite, true)
+    }
+
+    fn change(&self, first: PageId, count: u32, what: Permission, soon: bool) -> io::Result<()> {
         let mut page = first;
         let mut left = count;
         while left > 0 {
@@ -302,7 +314,7 @@ impl Pages {
                 Permission::Read | Permission::ReadWrite => Work::Permit(here),
             });
             match &self.watcher {
-                Some(watcher) => watcher.permit(area, index..index + here, what)?,
+                Some(watcher) => watcher.permit(area, index..index + here, what, soon)?,
                 None => protect(range.start + index * PAGE_BYTES, here, what)?,
             }
             // Not more than `left`.
@@ -505,38 +517,6 @@ impl Pages {
         self.check(page, 0, PAGE_BYTES).ok()?;
         // SAFETY: a page of the alias; unchanged, promised by our caller.
         Some(unsafe { &*self.alias_of(page).cast::<[u8; PAGE_BYTES]>() })
-    }
-}
-
-/// Which pages of the process exist.
-struct Present(File);
-
-impl Present {
-    fn open() -> io::Result<Self> {
-        File::open("/proc/self/pagemap").map(Self)
-    }
-
-    fn pages(&self, range: &Range<usize>) -> io::Result<Vec<bool>> {
-        use std::os::unix::fs::FileExt;
-        /// In memory, or swapped out.
-        const EXISTS: u64 = 1 << 63 | 1 << 62;
-        /// Entries looked at in one go.
-        const CHUNK: usize = 1 << 16;
-        let pages = range.len() / PAGE_BYTES;
-        let mut exists = Vec::with_capacity(pages.min(CHUNK));
-        let mut buffer = vec![0; CHUNK.min(pages) * size_of::<u64>()];
-        while exists.len() < pages {
-            let entries = CHUNK.min(pages - exists.len());
-            let at = (range.start / PAGE_BYTES + exists.len()) * size_of::<u64>();
-            let bytes = &mut buffer[..entries * size_of::<u64>()];
-            self.0.read_exact_at(bytes, at as u64)?;
-            exists.extend(bytes.chunks_exact(size_of::<u64>()).map(|entry| {
-                entry
-                    .try_into()
-                    .is_ok_and(|e| u64::from_ne_bytes(e) & EXISTS != 0)
-            }));
-        }
-        Ok(exists)
     }
 }
 

@@ -78,12 +78,13 @@ impl Watcher {
         self.areas.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Permits so much for pages of an area.
+    /// Permits so much for pages of an area, of which `soon` says that they will be used so.
     pub(super) fn permit(
         &self,
         area: usize,
         pages: Range<usize>,
         what: Permission,
+        soon: bool,
     ) -> io::Result<()> {
         let mut areas = self.areas();
         let area = areas.get_mut(area).ok_or(io::ErrorKind::InvalidInput)?;
@@ -94,7 +95,7 @@ impl Watcher {
         while !rest.is_empty() {
             let (pages, before) = area.permits.alike(rest.clone());
             rest.start = pages.end;
-            self.change(area, pages, before, what)?;
+            self.change(area, pages, before, what, soon)?;
         }
         Ok(())
     }
@@ -147,6 +148,7 @@ impl Watcher {
         pages: Range<usize>,
         before: State,
         what: Permission,
+        soon: bool,
     ) -> io::Result<()> {
         if before.permitted == what {
             return Ok(());
@@ -159,7 +161,13 @@ impl Watcher {
         };
         area.permits.set(pages.clone(), state);
         match (state.installed, writable) {
-            (true, true) => self.watch.allow(addresses),
+            (true, true) => {
+                self.watch.allow(addresses.clone())?;
+                if soon {
+                    self.watch.prepare(addresses);
+                }
+                Ok(())
+            }
             (true, false) => self.watch.protect(addresses),
             (false, _) if pages.len() <= EAGER => self.install(area, pages, state),
             (false, _) => Ok(()),

@@ -181,24 +181,28 @@ impl Watch {
 
     /// Makes installed pages writable, unnoticed.
     ///
-    /// The kernel (6.18) does not make the entries of its page table for shared memory writable
-    /// again when it lifts this protection, so each page's next write is one more page fault,
-    /// which it serves. To have it prepare the pages together takes a third of that.
-    ///
     /// # Errors
     /// What the kernel says.
     pub fn allow(&self, range: Range<usize>) -> io::Result<()> {
-        self.set_protection(range.clone(), 0)?;
+        self.set_protection(range, 0)
+    }
+
+    /// Prepares installed pages that are writable for being written soon.
+    ///
+    /// The kernel (6.18) does not make the entries of its page table for shared memory writable
+    /// again when it lifts their protection, so each page's next write is one more page fault,
+    /// which it serves. To have it prepare them together takes a third of that; but an entry
+    /// that is writable costs more to protect again.
+    pub fn prepare(&self, range: Range<usize>) {
         // SAFETY: does what writes to these pages would do, but for the writes. What cannot be
         // prepared, as somebody has taken a page away meanwhile, is served when it is touched.
-        let _ = unsafe {
+        unsafe {
             libc::madvise(
                 range.start as *mut libc::c_void,
                 range.len(),
                 libc::MADV_POPULATE_WRITE,
             )
         };
-        Ok(())
     }
 
     fn set_protection(&self, range: Range<usize>, mode: u64) -> io::Result<()> {

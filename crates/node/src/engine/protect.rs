@@ -1,0 +1,72 @@
+//! What the program may do to pages.
+
+use super::{Blob, Driver, Hands, Trouble};
+use fathomp_dsm::{PageRange, Protection, Protocol};
+use fathomp_sys::cluster::pages::Permission;
+
+impl<P: Protocol<Blob>> Driver<P> {
+    /// Changes what the program may do to pages.
+    pub(super) fn protect(
+        &mut self,
+        hands: &Hands,
+        pages: PageRange,
+        what: Protection,
+    ) -> Result<(), Trouble> {
+        if self.changes.is_some() {
+            self.watch_changes(hands, pages, what)?;
+        }
+        if what == Protection::Read {
+            return self.protect_from_writes(hands, pages);
+        }
+        let twinned = |page| self.twins.has(page);
+        if what != Protection::Watched || !pages.iter().any(twinned) {
+            return self.permit(hands, pages, what);
+        }
+        if pages.iter().all(twinned) {
+            self.unwatched.push(pages);
+            return self.permit(hands, pages, Protection::ReadWrite);
+        }
+        let mut pages = pages.iter();
+        pages.try_for_each(|page| self.protect(hands, page.into(), what))
+    }
+
+    /// Makes sure that the program does not write pages: forbids it, unless they will be
+    /// taken away before it could.
+    pub(super) fn protect_from_writes(
+        &mut self,
+        hands: &Hands,
+        pages: PageRange,
+    ) -> Result<(), Trouble> {
+        let watched = self.watch.is_some() || self.changes.is_some();
+        let stays = |page| !self.protocol.gives_back(page);
+        if !hands.still || watched || pages.iter().any(stays) {
+            return self.permit(hands, pages, Protection::Read);
+        }
+        self.untouched.push(pages);
+        Ok(())
+    }
+
+    pub(super) fn permit(
+        &mut self,
+        hands: &Hands,
+        pages: PageRange,
+        what: Protection,
+    ) -> Result<(), Trouble> {
+        let what = match what {
+            Protection::None => Permission::None,
+            // A write is noticed because it is not permitted.
+            Protection::Read | Protection::Watched => Permission::Read,
+            Protection::ReadWrite => Permission::ReadWrite,
+        };
+        if let Some(watch) = &mut self.watch {
+            return Ok(watch.permit(hands.pages, pages, what)?);
+        }
+        let (first, number) = (pages.first(), pages.len());
+        let permitted = match what {
+            // Where a barrier ends it is only likely.
+            Permission::ReadWrite if !hands.still => hands.pages.permit_to_write(first, number),
+            _ => hands.pages.permit(first, number, what),
+        };
+        permitted.map_err(Trouble::Permit)
+    }
+}
