@@ -83,10 +83,9 @@ fn our_model_of_nodes_adds_what_the_published_leave_out() {
     close(time[NodesTerm::Imbalance], 30_000.0);
     close(time[NodesTerm::Sharing], 0.0);
     close(time[NodesTerm::Fetches], 3.0 * 295.3);
-    // All its fetches are made while it answers the other's, and hardly ever two pages
-    // are on one link.
-    let queued_us = time[NodesTerm::Contention] * 1e-3 - 3.0 * (400.0 - 295.3);
-    assert!((0.0..1.0).contains(&queued_us), "{queued_us}");
+    // It answers the other now and then: each time that keeps its link for 40 us at most.
+    let queued_us = time[NodesTerm::Contention] * 1e-3;
+    assert!((0.0..3.0 * 41.0).contains(&queued_us), "{queued_us}");
     // The last to come is node 0, whose way is none: the other learns of it, and comes to where the
     // next region begins.
     close(time[NodesTerm::Barriers], 5.0 * (75.0 + 75.0));
@@ -104,9 +103,10 @@ fn our_model_of_nodes_adds_what_the_published_leave_out() {
     };
     let time = whole(&two, &unmeasured);
     close(time[NodesTerm::Barriers], 5.0 * (62.5 + 62.5));
-    // The thread with four of them asks and is answered four times.
-    close(time[NodesTerm::Locks], 4.0 * 2.0 * 62.5);
-    close(time[NodesTerm::Contention], queued_us);
+    // Node 0, which comes last, need not ask for its own.
+    close(time[NodesTerm::Locks], 6.0 * 62.5);
+    let queued_us = time[NodesTerm::Contention] * 1e-3;
+    assert!((0.0..3.0 * 41.0).contains(&queued_us), "{queued_us}");
 
     // One processor for both.
     let shared = Beside {
@@ -258,18 +258,31 @@ fn diffs_cost_what_they_hold_and_wait_for_those_of_others() {
     // Two ask one home, each 100 times in the course of its work: the second finds the first's
     // page on the link for so much of the time, half gone. Who fetches answers nobody.
     let page_us = 4160.0 / 103.4;
-    let work_us = time[NodesTerm::Work] * 1e-3;
-    let cycle_us = prices.fetch_us + work_us / 100.0;
+    let work_us = |time: &NodesTime| time[NodesTerm::Work] * 1e-3;
+    let cycle_us = prices.fetch_us + work_us(&time) / 100.0;
     let queued_us = 50.0 * page_us * page_us / cycle_us;
-    close(time[NodesTerm::Contention], queued_us);
-    // Of two that ask for pages, the less often one finds the other there, the more it does in
-    // between.
-    let mut later = three.clone();
-    let dsm = later.regions[1].threads[2].dsm.as_mut().unwrap();
-    dsm.write_faults_remote = 100;
-    let regions = nodes(&later, &beside).unwrap();
-    let later_us = queued_us * cycle_us / (cycle_us + prices.remote_write_us);
-    close(regions[1].time[NodesTerm::Contention], later_us);
+    let contention_us = time[NodesTerm::Contention] * 1e-3;
+    let off = contention_us / queued_us;
+    assert!((0.7..1.4).contains(&off), "{contention_us} {queued_us}");
+    // Of many, all wait for that link.
+    let mut many = recording("a", 20, 1);
+    many.program.nodes = 20;
+    many.regions.truncate(2);
+    computed(&mut many, 0, &[0], &[Dsm::default()]);
+    let mut shares = vec![writer; 20];
+    shares[0] = Dsm {
+        pages_served: 1900,
+        ..home
+    };
+    computed(&mut many, 1, &[0; 20], &shares);
+    let regions = nodes(&many, &beside).unwrap();
+    let contention_us = regions[1].time[NodesTerm::Contention] * 1e-3;
+    let cycle_us = prices.fetch_us + work_us(&regions[1].time) / 100.0;
+    let queued_us = 100.0 * (19.0 * page_us - cycle_us);
+    assert!(
+        (contention_us - queued_us).abs() < 0.03 * queued_us,
+        "{contention_us} {queued_us}"
+    );
     // A published price is of a diff, whatever it holds.
     let published = Cluster {
         measured: None,
@@ -300,7 +313,7 @@ fn who_waits_for_a_lock_waits_for_what_is_fetched_with_it() {
         fetch_faults_locked,
         ..Dsm::default()
     };
-    computed(&mut two, 1, &[0, 0], &[holder(50, 3), holder(10, 7)]);
+    computed(&mut two, 1, &[0, 0], &[holder(10, 7), holder(50, 3)]);
     let beside = beside(&alone, &cluster, &prices);
     let regions = nodes(&two, &beside).unwrap();
     // The other's seven; its own three are among its fetches.
@@ -397,9 +410,11 @@ fn what_all_want_of_one_node_waits_for_it() {
     // Seven others add 12 us to one: each keeps the home for 2 of 5.
     close(NodesTerm::Diffs, 20.0 * 3.0);
     close(NodesTerm::Notices, 60.0 * 3.5);
-    // Seven take six times as long as one: a home's processor is what they wait for. Of
-    // two, each finds the other there half of the time and more.
-    assert!(time_us(NodesTerm::Contention) > 100.0 * 40.0);
+    // Seven take six times as long as one: a home's processor is what they wait for, for 171 us each.
+    // Of two, each waits for that of the other, once the one is behind the other.
+    let waits_us = time_us(NodesTerm::Contention);
+    let once_us = 1_200.0 / 7.0;
+    assert!((0.0..2.0 * once_us).contains(&waits_us), "{waits_us}");
     // If nobody is told anything, the home goes on last: when the first has come, and it has done
     // those of both.
     for share in &mut three.regions[1].threads {
@@ -477,10 +492,7 @@ fn a_fetch_costs_what_its_home_has_to_do_and_more_while_that_is_at_work() {
     // looks for messages, but not for as long as it is until the next.
     let at_work = cluster(200.0, None, Some(290.0));
     let more_us = time_us(&two(2, 0), &at_work, NodesTerm::Contention);
-    let part = 4_000.0 / (4_000.0 + fetches_us);
-    let asleep = (-50.0 * 10.0 / (4_000.0 + fetches_us)).exp();
-    let unheeded = part + (1.0 - part) * asleep;
-    assert!((more_us - 10.0 * 90.0 * unheeded).abs() < 1e-6, "{more_us}");
+    assert!((more_us - 10.0 * 90.0).abs() < 0.1, "{more_us}");
     // Of ten pages so many were new to their home: what it wrote, and half of the diffs.
     let same = cluster(1_200.0, Some(200.0), None);
     let less_us = |mut analysis: Analysis, nodes| {

@@ -6,6 +6,7 @@
 //! another kind: pages as many as came, and diffs, each as long as all of them as a mean.
 
 use super::part::Part;
+use super::serving;
 use super::sync::{AtOne, MESSAGE_BYTES, PAGE_BYTES, WORD_DIFF_BYTES};
 use super::{Beside, HALF_DIFF_BYTES};
 use crate::sdp::counts::{Event, Protocol};
@@ -22,8 +23,6 @@ pub(super) struct Fetches {
     us_per_byte: f64,
     /// What a diff brings, as a mean; none if all fetches cost the same.
     diff_bytes: Option<f64>,
-    /// What a fetch brings, as a mean of all threads.
-    pub(super) mean_bytes: f64,
 }
 
 /// Without homes, bytes of a thread's node's answers to fetches.
@@ -48,7 +47,6 @@ impl Fetches {
             priced_bytes: 0.0,
             us_per_byte: 0.0,
             diff_bytes: None,
-            mean_bytes: HALF_DIFF_BYTES,
         };
         let (Protocol::Homeless, Some(served)) = (beside.protocol, served) else {
             return equal;
@@ -57,14 +55,12 @@ impl Fetches {
         let sent = sum(answer_bytes);
         let pages = sum(|part| part.dsm.pages_fetched as f64);
         let diffs = sum(|part| part.dsm.diffs_applied as f64);
-        let fetches = sum(|part| part.counts.0[Event::Fetch as usize]);
         let price_us = served.fetch.min(half_us);
         Self {
             price_us,
             priced_bytes: WORD_DIFF_BYTES,
             us_per_byte: (half_us - price_us) / (HALF_DIFF_BYTES - WORD_DIFF_BYTES),
             diff_bytes: Some((sent - pages * PAGE_MESSAGE_BYTES).max(0.0) / diffs.max(1.0)),
-            mean_bytes: sent / fetches.max(1.0),
         }
     }
 
@@ -72,36 +68,30 @@ impl Fetches {
         self.price_us + (bytes - self.priced_bytes).max(0.0) * self.us_per_byte
     }
 
-    /// One, as a mean of all threads.
-    pub(super) fn mean_us(&self) -> f64 {
-        self.of_bytes_us(self.mean_bytes)
+    /// Bytes that answer a fetch of a thread, as a mean.
+    pub(super) fn bytes(&self, part: &Part) -> f64 {
+        let Some(diff_bytes) = self.diff_bytes else {
+            return PAGE_MESSAGE_BYTES;
+        };
+        let fetches = part.counts.0[Event::Fetch as usize];
+        let pages = part.dsm.pages_fetched as f64 * PAGE_MESSAGE_BYTES;
+        let diffs = part.dsm.diffs_applied as f64 * diff_bytes;
+        (pages + diffs) / fetches.max(1.0)
     }
 
-    /// What a thread's fetches cost more while its node answers others', `exchange_us` for one
-    /// of what is priced: what is asked waits for what is answered, on the link, as long as
-    /// that has bytes. Of two unequal numbers of fetches, the smaller.
-    pub(super) fn of_exchange_us(&self, part: &Part, exchange_us: f64) -> f64 {
-        let fetches = part.counts.0[Event::Fetch as usize];
-        match self.diff_bytes {
-            None => fetches.min(part.dsm.pages_served as f64) * exchange_us,
-            Some(_) => {
-                let answered = answer_bytes(part) / self.mean_bytes.max(1.0);
-                let priced = self.mean_bytes / HALF_DIFF_BYTES;
-                fetches.min(answered) * exchange_us * priced
-            }
-        }
+    /// What the bytes of a fetch keep the processor of who answers, as a mean of a thread.
+    pub(super) fn served_us(&self, part: &Part, link_us_per_byte: f64) -> f64 {
+        let more_bytes = self.bytes(part) - MESSAGE_BYTES - self.priced_bytes;
+        serving::bytes_served_us(more_bytes, self.us_per_byte, link_us_per_byte)
     }
 
     /// All of a thread.
     pub(super) fn of_thread_us(&self, part: &Part) -> f64 {
         let fetches = part.counts.0[Event::Fetch as usize];
-        let Some(diff_bytes) = self.diff_bytes.filter(|_| fetches > 0.0) else {
+        if self.diff_bytes.is_none() {
             return fetches * self.price_us;
-        };
-        let dsm = &part.dsm;
-        let pages = dsm.pages_fetched as f64 * PAGE_MESSAGE_BYTES;
-        let bytes = pages + dsm.diffs_applied as f64 * diff_bytes;
-        fetches * self.of_bytes_us(bytes / fetches)
+        }
+        fetches * self.of_bytes_us(self.bytes(part))
     }
 }
 
@@ -118,7 +108,6 @@ mod tests {
             priced_bytes: 24.0,
             us_per_byte: 0.01,
             diff_bytes: Some(1024.0),
-            mean_bytes: 2024.0,
         };
         let part = |pages_fetched, diffs_applied| Part {
             counts: Counts::homeless(0.0, 10.0),
@@ -129,27 +118,17 @@ mod tests {
             },
             ..Part::default()
         };
-        assert_eq!(fetches.mean_us(), 120.0);
+        assert_eq!(fetches.bytes(&part(0, 20)), 2048.0);
+        assert_eq!(fetches.served_us(&part(0, 20), 0.006), 0.5 * 1960.0 * 0.004);
         assert_eq!(fetches.of_thread_us(&part(0, 10)), 10.0 * 110.0);
         // Two diffs of each page.
         assert!((fetches.of_thread_us(&part(0, 20)) - 10.0 * 120.24).abs() < 1e-9);
         assert!((fetches.of_thread_us(&part(10, 0)) - 10.0 * 141.36).abs() < 1e-9);
         assert_eq!(fetches.of_thread_us(&Part::default()), 0.0);
-        // It fetches ten times, and answers five times as much as a fetch brings.
-        let mut busy = part(0, 10);
-        busy.dsm.bytes_sent = 5 * 2024;
-        let of_half = 2024.0 / HALF_DIFF_BYTES;
-        let exchange_us = fetches.of_exchange_us(&busy, 50.0);
-        assert!(
-            (exchange_us - 5.0 * 50.0 * of_half).abs() < 1e-9,
-            "{exchange_us}"
-        );
         let equal = Fetches {
             diff_bytes: None,
             ..fetches
         };
         assert_eq!(equal.of_thread_us(&part(10, 0)), 1000.0);
-        busy.dsm.pages_served = 7;
-        assert_eq!(equal.of_exchange_us(&busy, 50.0), 7.0 * 50.0);
     }
 }

@@ -153,7 +153,18 @@ impl Left {
         time
     }
 
-    fn done_ns(&self, home: usize) -> f64 {
+    /// Whether nothing is known of what was before.
+    pub(super) fn is_first(&self) -> bool {
+        self.threads.is_empty()
+    }
+
+    /// Over how many barriers all this is.
+    pub(super) fn barriers(&self) -> f64 {
+        self.barriers.max(1.0)
+    }
+
+    /// When a home has done what it was sent.
+    pub(super) fn done_ns(&self, home: usize) -> f64 {
         self.done_ns.get(home).copied().unwrap_or(0.0)
     }
 

@@ -1,9 +1,10 @@
 //! What threads wait for locks.
 
 use super::Beside;
-use super::contention::{Times, response};
+use super::mva::response;
 use super::part::Part;
 use super::sync::Sync;
+use crate::sdp::counts::Protocol;
 
 /// Locks of a region's threads, and what they cost, in microseconds.
 #[derive(Debug)]
@@ -28,7 +29,11 @@ pub(super) struct Locks {
 impl Locks {
     pub(super) fn new(parts: &[Part], slowest: &Part, beside: &Beside<'_>, sync: &Sync) -> Self {
         let sum = |count: fn(&Part) -> u64| parts.iter().map(|part| count(part) as f64).sum();
-        let fetch_us = beside.prices.fetch_us;
+        // What locks hand on is little.
+        let fetch_us = match (beside.protocol, sync.crowd) {
+            (Protocol::Homeless, Some(crowd)) => crowd.fetch.min(beside.prices.fetch_us),
+            _ => beside.prices.fetch_us,
+        };
         let round_trip_us = 2.0 * beside.cluster.network.latency_us;
         Self {
             threads: parts.len() as f64,
@@ -40,7 +45,10 @@ impl Locks {
             update_us: sync
                 .crowd
                 .map_or(sync.lock + fetch_us, |crowd| crowd.update),
-            lone_us: sync.crowd.map_or(round_trip_us, |crowd| crowd.lone),
+            lone_us: match slowest.orders {
+                true => 0.0,
+                false => sync.crowd.map_or(round_trip_us, |crowd| crowd.lone),
+            },
             fetch_us,
             apart: sync.crowd.is_some(),
         }
@@ -73,8 +81,7 @@ impl Locks {
         let held_us = self.own_fetched * self.fetch_us / self.own;
         let between_us = (else_ns * 1e-3 / self.own - held_us).max(0.0) + self.lone_us;
         let one_us = self.grant_us + self.fetch_us * self.all_fetched / self.all;
-        let waits_us =
-            response(self.threads, between_us, &[one_us], Times::Varying) - between_us - one_us;
+        let waits_us = response(self.threads, between_us, &[one_us]) - between_us - one_us;
         self.own * (self.lone_us + waits_us.max(0.0)) * 1e3
     }
 }

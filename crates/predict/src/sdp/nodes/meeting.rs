@@ -101,7 +101,6 @@ mod tests {
             barrier_level: 10.0,
             lock: 0.0,
             flush: 0.0,
-            exchange: 0.0,
             crowd: None,
         };
         let four = Meeting::new(&sync(22.0), 4);

@@ -17,10 +17,9 @@
 //!   If time is emulated, also what work took longer than that, all together.
 //! * c: the published cost of its faults and diffs; of diffs by their bytes, where
 //!   the price is of a known number of them.
-//! * x: what a fetch costs more while others fetch as well, for as many of its
-//!   fetches as its node answers others'; what pages wait for others at their homes and on
-//!   the links there ([`contention`]); and for diffs that a home is still writing
-//!   ([`left`]).
+//! * x: what fetches wait for others at their homes and on the links, for who has to wake up
+//!   there, and for diffs that a home is still writing ([`contention`], [`left`]): they are
+//!   simulated, message by message ([`queues`]).
 //!   Without homes, fetches also take longer for each diff of a page beyond the first.
 //! * B, F, L: prices of synchronisation among p nodes. Of a barrier, each thread pays its own
 //!   way ([`meeting`]). A lock that all ask for is
@@ -36,8 +35,11 @@ mod interval;
 mod left;
 mod locks;
 mod meeting;
+mod mva;
 mod part;
 mod predict;
+mod queues;
+mod serving;
 mod stalls;
 mod sync;
 mod terms;

@@ -2,8 +2,8 @@
 //! something of takes for each.
 
 use super::HALF_DIFF_BYTES;
-use super::contention::{Times, response};
 use super::meeting::levels;
+use super::serving;
 use crate::sdp::cluster::Cluster;
 use crate::sdp::counts::{Prices, Protocol};
 use crate::sdp::measured::{Crowd, Synchronisation};
@@ -18,8 +18,6 @@ pub(super) const WORD_DIFF_BYTES: f64 = 24.0;
 pub(super) const WHOLE_DIFF_BYTES: f64 = 4616.0;
 /// Diffs that go home in one message, at most.
 pub(super) const DIFFS_PER_MESSAGE: f64 = 256.0;
-/// Halvings of an interval until a time in it is exact enough.
-const HALVINGS: u32 = 50;
 
 /// What synchronisation costs among so many nodes, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,8 +27,6 @@ pub(super) struct Sync {
     pub(super) barrier_level: f64,
     pub(super) lock: f64,
     pub(super) flush: f64,
-    /// What a fetch costs more while all others fetch too.
-    pub(super) exchange: f64,
     /// What is known of many that want something of one.
     pub(super) crowd: Option<AtOne>,
 }
@@ -96,7 +92,6 @@ impl Sync {
                 }),
                 lock: row.lock_us.median,
                 flush: row.flush_us.median,
-                exchange: (row.exchange_us.median - prices.fetch_us).max(0.0),
                 crowd: row
                     .crowd
                     .map(|crowd| AtOne::new(&crowd, row, rows, cluster, prices, protocol)),
@@ -109,7 +104,6 @@ impl Sync {
                     barrier_level: 2.0 * latency_us,
                     lock: latency_us,
                     flush: 2.0 * latency_us,
-                    exchange: 0.0,
                     crowd: None,
                 }
             }
@@ -140,28 +134,25 @@ impl AtOne {
                 let all = near.update_us.median * f64::from(row.nodes);
                 (all - row.lock_us.median).max(0.0) / askers(row).max(1.0)
             }
-            Protocol::Homeless => near.update_us.median,
+            // Some find what they change where it is; the others hand on both.
+            Protocol::Homeless => {
+                let both = row.lock_us.median + near.fetch_us.median;
+                near.update_us.median.max(both)
+            }
         };
         let own = (1.0, *near);
         let (few, least) = crowds().min_by(by_askers).unwrap_or(own);
         let (many, most) = crowds().max_by(by_askers).unwrap_or(own);
-        let bytes = MESSAGE_BYTES
-            + match protocol {
-                Protocol::Home => PAGE_BYTES,
-                Protocol::Homeless => WORD_DIFF_BYTES,
-            };
         let alone_us = least.fetch_us.median;
-        let fetch_served = service(
-            |served| alone_us - served,
-            alone_us,
-            many,
-            most.fetch_us.median,
-        );
-        // If all fetch the same pages, one of them is first.
-        let same_served = most.same_us.map_or(fetch_served, |same| {
-            service(|_| alone_us - fetch_served, alone_us, many, same.median)
-        });
+        let wakes = least
+            .at_work_us
+            .map_or(0.0, |at_work| (at_work.median - alone_us).max(0.0));
         let others = (many - 1.0).max(1.0) / many;
+        // If all fetch the same pages, one of them is first; and each waits for what is done for all.
+        let same_less = most
+            .same_us
+            .map_or(0.0, |same| most.fetch_us.median - same.median);
+        let fetched_before = same_less.max(0.0) / (many * others);
         // Of pages of several nodes their home does something for each, one after the other,
         // and the others for their own, at the same time.
         let apart = 1.0 - few / many;
@@ -211,11 +202,9 @@ impl AtOne {
             diff_byte_served,
             diff_byte_sent,
             fetch: least.fetch_us.median,
-            fetch_served: (fetch_served - bytes * us_per_byte).max(0.0),
-            fetched_before: ((fetch_served - same_served) / others).max(0.0),
-            wakes: least
-                .at_work_us
-                .map_or(0.0, |at_work| (at_work.median - alone_us).max(0.0)),
+            fetch_served: serving::served_us(rows, cluster, prices, protocol),
+            fetched_before,
+            wakes,
         }
     }
 }
@@ -246,39 +235,9 @@ impl AtOne {
     }
 }
 
-/// How much of what one asker waits is at the one who answers, at most so much, if so many
-/// wait so long, of which `delay_us` of that is elsewhere.
-fn service(delay_us: impl Fn(f64) -> f64, most_us: f64, askers: f64, together_us: f64) -> f64 {
-    let (mut low, mut high) = (0.0, most_us.max(0.0));
-    for _ in 0..HALVINGS {
-        let middle = 0.5 * (low + high);
-        if response(askers, delay_us(middle), &[middle], Times::Equal) < together_us {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_at_one_place_is_what_many_wait_for() {
-        let of_alone = |together_us| service(|served| 23.0 - served, 23.0, 7.0, together_us);
-        let together = response(7.0, 13.0, &[10.0], Times::Equal);
-        assert!((of_alone(together) - 10.0).abs() < 1e-6);
-        // Many wait no longer than one: nobody is in another's way.
-        assert!(of_alone(23.0) < 1e-6);
-        assert!(of_alone(20.0) < 1e-6);
-        // One asker says nothing of it; more than all of it there cannot be.
-        assert!(of_alone(1e6) <= 23.0);
-        // Where what is elsewhere is known, it stays.
-        let less = response(7.0, 13.0, &[8.0], Times::Equal);
-        assert!((service(|_| 13.0, 23.0, 7.0, less) - 8.0).abs() < 1e-6);
-    }
 
     #[test]
     fn diffs_cost_their_writer_and_their_home() {

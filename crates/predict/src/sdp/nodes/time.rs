@@ -1,7 +1,7 @@
 //! The time of a region's phase, term by term.
 
 use super::balance::Balance;
-use super::contention::Links;
+use super::contention::Contention;
 use super::fetches::Fetches;
 use super::left::{LOOKS_NS, Leaving, Left, Message};
 use super::locks::Locks;
@@ -304,61 +304,51 @@ impl Whole<'_> {
         of_all.collect()
     }
 
-    /// How long a thread waits for homes that are still at what the last barrier has brought them.
-    fn waits_for_homes_ns(&self, parts: &[Part], thread: usize, left: &Left) -> f64 {
+    /// How long a thread that fetches nothing waits for node 0, which is still at what the last
+    /// barrier has brought it.
+    fn waits_for_root_ns(&self, parts: &[Part], thread: usize, left: &Left) -> f64 {
         let own = &parts[thread];
-        let between_ns = self.between_ns(own);
-        let fetches = own.counts.0[Event::Fetch as usize];
-        let served: f64 = parts.iter().map(|part| part.dsm.pages_served as f64).sum();
-        let by_others = (served - own.dsm.pages_served as f64).max(1.0);
-        let others = parts
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != thread);
-        let waits = others.map(|(home, part)| {
-            let fetched = fetches * (part.dsm.pages_served as f64 / by_others).min(1.0);
-            let asked = if part.orders { own.questions() } else { 0 };
-            left.waits_ns(thread, home, fetched + asked as f64, between_ns)
-        });
-        waits.fold(0.0, f64::max)
+        let root = parts.iter().position(|part| part.orders);
+        let fetches = own.counts.0[Event::Fetch as usize] > 0.0;
+        match root.filter(|root| *root != thread && !fetches) {
+            Some(root) => left.waits_ns(thread, root, own.questions() as f64, self.between_ns(own)),
+            None => 0.0,
+        }
     }
 
     /// Of what lies between two barriers, the first of which has left something to do; and what
     /// the second leaves.
     fn phase(&self, parts: &[Part], left: &Left) -> (NodesTime, Left) {
         let (beside, sync) = (self.beside, self.sync);
-        let between = |part: &Part| self.between_ns(part) * 1e-3;
         let less_us = self.fetched_before_us;
         let priced = Fetches::new(parts, beside, sync.crowd, less_us);
-        let links = Links::new(parts, &priced, between, beside, sync.crowd, less_us);
-        let contention_ns = |part: &Part| {
-            priced.of_exchange_us(part, sync.exchange) * 1e3 + links.fetches_wait_ns(part)
-        };
         let flags = waits::uses_flags(parts);
         let diffs_ns = |part: &Part| match flags {
             true => self.diffs_between_ns(part),
             false => 0.0,
         };
-        let whole_ns = |part: &Part| {
-            let faults_ns: f64 = self.faults_ns(part, Some(&priced)).iter().sum();
-            self.work_ns(part) * self.crowd
-                + self.stalls_ns(part)
-                + faults_ns
-                + diffs_ns(part)
-                + self.tells_ns(part)
-                + contention_ns(part)
-                + self.writers_ns(part)
-                + self.flushes_ns(part)
+        let between_ns = |part: &Part| {
+            self.between_ns(part) + diffs_ns(part) + self.tells_ns(part) + self.writers_ns(part)
         };
-        let times_ns: Vec<f64> = parts.iter().map(whole_ns).collect();
+        // Where a region begins, who hears of it late is late.
+        let begins_ns = |thread| match left.is_first() {
+            true => self.meeting.down_ns(thread),
+            false => left.goes_on_ns(thread),
+        };
+        let contention = Contention {
+            beside,
+            crowd: sync.crowd,
+            less_us,
+            flags,
+        };
+        let fetches_wait_ns = contention.waits_ns(parts, &priced, left, between_ns, begins_ns);
+        let whole_ns = |(part, waits_ns): (&Part, &f64)| {
+            let fetches_ns = priced.of_thread_us(part) * 1e3;
+            between_ns(part) + fetches_ns + waits_ns
+        };
+        let times_ns: Vec<f64> = parts.iter().zip(&fetches_wait_ns).map(whole_ns).collect();
         let unheeded = self.unheeded(parts, &times_ns);
         let message_wakes_ns = sync.crowd.map_or(0.0, |crowd| crowd.wakes) * 1e3;
-        let served: f64 = parts.iter().map(|part| part.dsm.pages_served as f64).sum();
-        let of_pages = parts
-            .iter()
-            .zip(&unheeded)
-            .map(|(part, unheeded)| part.dsm.pages_served as f64 / served.max(1.0) * unheeded);
-        let fetches_wake_ns = of_pages.sum::<f64>() * message_wakes_ns;
         let of_root = parts.iter().zip(&unheeded).filter(|(part, _)| part.orders);
         let root_wakes_ns = of_root
             .map(|(_, unheeded)| unheeded * message_wakes_ns)
@@ -368,13 +358,13 @@ impl Whole<'_> {
                 true => 0,
                 false => part.asks_root(),
             };
-            part.counts.0[Event::Fetch as usize] * fetches_wake_ns + asks as f64 * root_wakes_ns
+            asks as f64 * root_wakes_ns
         };
         let arrivals = times_ns.iter().enumerate();
         let arrivals: Vec<(usize, f64, f64)> = arrivals
             .map(|(thread, time_ns)| {
                 let takes_ns = time_ns + wakes_ns(&parts[thread]);
-                let waits_ns = self.waits_for_homes_ns(parts, thread, left);
+                let waits_ns = self.waits_for_root_ns(parts, thread, left);
                 // Outside of regions the others have come before.
                 let idle = self.serial && !parts[thread].orders;
                 let barriers = parts[thread].dsm.barriers as f64;
@@ -420,7 +410,7 @@ impl Whole<'_> {
         time[NodesTerm::Fetches] = fetches;
         time[NodesTerm::Diffs] += diffs_ns(slowest) + waits_ns;
         time[NodesTerm::Notices] += self.tells_ns(slowest);
-        time[NodesTerm::Contention] = contention_ns(slowest) + wakes_ns(slowest);
+        time[NodesTerm::Contention] = fetches_wait_ns[thread] + wakes_ns(slowest);
         time[NodesTerm::Writers] = self.writers_ns(slowest);
         time[NodesTerm::Barriers] += barriers * up_ns;
         time[NodesTerm::Flushes] = self.flushes_ns(slowest);
