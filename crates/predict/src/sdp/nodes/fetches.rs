@@ -85,6 +85,11 @@ impl Fetches {
         serving::bytes_served_us(more_bytes, self.us_per_byte, link_us_per_byte)
     }
 
+    /// What a diff keeps the link, as a mean.
+    pub(super) fn diff_link_us(&self, link_us_per_byte: f64) -> f64 {
+        self.diff_bytes.unwrap_or(0.0) * link_us_per_byte
+    }
+
     /// All of a thread.
     pub(super) fn of_thread_us(&self, part: &Part) -> f64 {
         let fetches = part.counts.0[Event::Fetch as usize];

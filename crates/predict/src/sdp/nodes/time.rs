@@ -229,17 +229,20 @@ impl Whole<'_> {
         Left::new(parts, threads.collect(), unheeded, message)
     }
 
-    /// Of a page's diffs the price of a fetch holds one. Of the others it holds the bytes, if
-    /// those are known, and their writers answer at the same time.
-    fn writers_ns(&self, part: &Part) -> f64 {
+    /// Of a page's diffs the price of a fetch holds one, and the bytes of the others, if those are
+    /// known: while these are on the link, what came before is put in.
+    fn writers_ns(&self, part: &Part, priced: &Fetches) -> f64 {
         match self.beside.protocol {
             Protocol::Home => 0.0,
             Protocol::Homeless => {
                 let came = part.dsm.diffs_applied as f64 + part.dsm.pages_fetched as f64;
                 let more = (came - part.dsm.fetch_faults as f64).max(0.0);
-                let bytes_us = HALF_DIFF_BYTES / self.beside.cluster.network.bandwidth_mb_per_s;
-                let served = self.sync.crowd.map(|crowd| crowd.fetch_served);
-                more * served.unwrap_or(bytes_us) * 1e3
+                let us_per_byte = 1.0 / self.beside.cluster.network.bandwidth_mb_per_s;
+                let each_us = match self.sync.crowd {
+                    Some(crowd) => crowd.fetch_served - priced.diff_link_us(us_per_byte),
+                    None => HALF_DIFF_BYTES * us_per_byte,
+                };
+                more * each_us.max(0.0) * 1e3
             }
         }
     }
@@ -328,7 +331,10 @@ impl Whole<'_> {
             false => 0.0,
         };
         let between_ns = |part: &Part| {
-            self.between_ns(part) + diffs_ns(part) + self.tells_ns(part) + self.writers_ns(part)
+            self.between_ns(part)
+                + diffs_ns(part)
+                + self.tells_ns(part)
+                + self.writers_ns(part, &priced)
         };
         // Where a region begins, who hears of it late is late.
         let begins_ns = |thread| match left.is_first() {
@@ -411,7 +417,7 @@ impl Whole<'_> {
         time[NodesTerm::Diffs] += diffs_ns(slowest) + waits_ns;
         time[NodesTerm::Notices] += self.tells_ns(slowest);
         time[NodesTerm::Contention] = fetches_wait_ns[thread] + wakes_ns(slowest);
-        time[NodesTerm::Writers] = self.writers_ns(slowest);
+        time[NodesTerm::Writers] = self.writers_ns(slowest, &priced);
         time[NodesTerm::Barriers] += barriers * up_ns;
         time[NodesTerm::Flushes] = self.flushes_ns(slowest);
         time[NodesTerm::Waits] = self.waits.in_phase_ns(parts, slowest, self.passing);
