@@ -52,7 +52,9 @@ pub(super) struct Message {
 }
 
 /// For so long a thread that waits looks for messages before it sleeps, in emulated time: the
-/// transport's emulation has the same.
+/// transport's emulation has the same. Real threads with a processor each look for 500 us; nodes of
+/// emulated time are not taken to. Who changes that has to change both, and to take prices and
+/// recordings anew.
 pub(super) const LOOKS_NS: f64 = 50_000.0;
 
 impl Left {
