@@ -38,8 +38,10 @@ impl<P: Protocol<Blob>> World<P> {
                 Action::InstallTwinned(page, content) => memory.install_twinned(page, &content),
                 Action::Apply(page, content) => memory.apply(page, &content),
                 Action::Offer(pages, offer) => {
-                    let offers = &mut self.nodes[node].offers;
+                    let node = &mut self.nodes[node];
+                    let (offers, olds) = (&mut node.offers, &mut node.olds);
                     offers.extend(pages.iter().map(|page| (page, offer)));
+                    olds.extend(pages.iter().map(|page| (page, node.shown.clone())));
                     Ok(())
                 }
                 Action::Claim(lock) => {
@@ -66,7 +68,7 @@ impl<P: Protocol<Blob>> World<P> {
             done.map_err(|what| action(node, what))?;
         }
         let mut answers = answers.into_iter();
-        answers.try_for_each(|answer| self.input(node, answer, random))
+        answers.try_for_each(|answer| self.take_in(node, answer, random))
     }
 
     fn resume(

@@ -189,8 +189,24 @@ where
         Ok(())
     }
 
-    /// Tells the protocol of a node something and does what it answers.
+    /// Tells the protocol of a node something, and does what it answers and what follows.
     fn input(
+        &self,
+        state: &mut State<P, P::Incoming>,
+        number: usize,
+        input: Input<P::Incoming>,
+    ) -> Result<(), String> {
+        self.take_in(state, number, input)?;
+        let Node {
+            protocol, memory, ..
+        } = &mut state.nodes[number];
+        if let Some(committed) = protocol.committed().filter(|_| P::TELLS_VERSIONS) {
+            memory.shown = committed.received.iter().collect();
+        }
+        Ok(())
+    }
+
+    fn take_in(
         &self,
         state: &mut State<P, P::Incoming>,
         number: usize,
@@ -283,7 +299,7 @@ where
             }
         }
         let mut answers = answers.into_iter();
-        answers.try_for_each(|answer| self.input(state, number, answer))
+        answers.try_for_each(|answer| self.take_in(state, number, answer))
     }
 
     /// Whether a thread writes there that takes no part in barriers.
