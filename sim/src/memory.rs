@@ -245,22 +245,6 @@ impl Memory {
         Ok(())
     }
 
-    /// Others have taken this of a page while it was written unwatched, and keep it. True
-    /// if it has been written since: then that is the twin.
-    pub(crate) fn was_kept(&mut self, id: PageId, taken: &[u8]) -> Result<bool, String> {
-        let page = self.page(id)?;
-        let mut twin = page.twin.take().unwrap_or_else(|| page.bytes.clone());
-        for ((twin, now), taken) in twin.iter_mut().zip(page.bytes.iter()).zip(taken) {
-            if taken != now {
-                *twin = *taken;
-            }
-        }
-        let changed = twin != page.bytes;
-        page.twin = changed.then_some(twin);
-        page.beneath = false;
-        Ok(changed)
-    }
-
     /// Appends content that a message carries.
     pub(crate) fn append(&mut self, content: Content, bytes: &mut Vec<u8>) -> Result<(), String> {
         match content {

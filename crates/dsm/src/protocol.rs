@@ -1,6 +1,6 @@
 //! What a protocol is told and what it answers.
 
-use crate::order::{Control, Version};
+use crate::order::Control;
 use crate::wire::WireError;
 use crate::{Carried, Interval, Notice, PageRange, PageSet, Seen};
 use fathomp_base::{NodeId, PageId, ThreadId};
@@ -49,12 +49,6 @@ pub enum Offer {
     Open,
     /// They may borrow it: writes are not noticed at its home.
     Lent,
-    /// They may take it as what it was when its node knew no more than it had shown before:
-    /// with all intervals of that node, and without others' that it has learned of since.
-    Old,
-    /// They may take its twin: what is written in the open interval may be changed back, and
-    /// then no diff tells who has seen it.
-    Twin,
 }
 
 /// A synchronisation between nodes, asked for by one thread on behalf of its
@@ -106,11 +100,6 @@ pub enum Input<M> {
     /// At the sequencer: it has taken a lock over, which a node has taken in shared
     /// memory, or nobody. That node gives it back by message.
     Claimed(LockId, Option<NodeId>),
-    /// Pages of this node that it writes unnoticed and others have taken [to keep](Wanted),
-    /// and those of them that it has written since, which now have a twin: what was taken. Threads
-    /// may not write them before they are told otherwise. To be told before any other input,
-    /// and when others have been forbidden to take such pages, before what else is done.
-    Kept(PageSet, PageSet),
     /// Pages that were [wanted](Wanted) and are not offered, as others were that have
     /// been taken.
     Left(PageRange),
@@ -266,10 +255,6 @@ pub enum Violation {
 ///
 /// If it borrows, it may also take pages that are [lent](Offer::Lent) there, and is told
 /// so ([`Input::Borrowed`]).
-///
-/// What comes with a page that is taken are the intervals that are surely part of it: all of
-/// the receiver's own, and those of others that it had shown before the page was looked at
-/// or, of an [old](Offer::Old) page, before it was one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted<'a> {
     /// The asker's epoch, which has to be the receiver's as well.
@@ -280,12 +265,6 @@ pub struct Wanted<'a> {
     pub need: &'a [(NodeId, Interval)],
     /// Whether the asker borrows.
     pub borrows: bool,
-    /// Whether it takes [lent](Offer::Lent) pages to keep otherwise. Then it leaves there
-    /// what it has taken ([`Input::Kept`]): so that, unless what it took is of before what
-    /// the receiver next does, the receiver finds what it has written since.
-    pub keeps: bool,
-    /// What a page is whose receiver has never said whether it may be taken.
-    pub unless_said: Offer,
 }
 
 /// What becomes of pages that are [wanted](Wanted).
@@ -295,8 +274,6 @@ pub struct Taking {
     pub taken: PageSet,
     /// Those of them that are borrowed.
     pub borrowed: PageSet,
-    /// Those that are lent, and kept.
-    pub kept: PageSet,
     /// The others.
     pub left: PageSet,
 }
@@ -415,27 +392,22 @@ impl Wanted<'_> {
     /// What may be taken if pages are offered so.
     #[must_use]
     pub fn taking(&self, offer: impl Fn(PageId) -> Offer) -> Taking {
-        let [mut taken, mut borrowed, mut kept, mut left] = [const { Vec::new() }; 4];
+        let [mut taken, mut borrowed, mut left] = [const { Vec::new() }; 3];
         for page in self.pages.iter() {
             match offer(page) {
-                Offer::Open | Offer::Old | Offer::Twin => taken.push(page),
+                Offer::Open => taken.push(page),
                 Offer::Lent if self.borrows => {
                     taken.push(page);
                     borrowed.push(page);
                 }
-                Offer::Lent if self.keeps => {
-                    taken.push(page);
-                    kept.push(page);
-                }
                 Offer::Lent | Offer::Closed => left.push(page),
             }
         }
-        let [taken, borrowed, kept, left] =
-            [taken, borrowed, kept, left].map(|pages| PageSet::from_sorted(&pages));
+        let [taken, borrowed, left] =
+            [taken, borrowed, left].map(|pages| PageSet::from_sorted(&pages));
         Taking {
             taken,
             borrowed,
-            kept,
             left,
         }
     }
@@ -481,20 +453,16 @@ pub trait Protocol<B> {
         None
     }
 
-    /// Whether pages are offered together with what is part of them.
-    const TELLS_VERSIONS: bool = false;
-
     /// What a message asks for, if it need not be sent.
     fn wanted<'a>(&self, _message: &'a Self::Outgoing) -> Option<Wanted<'a>> {
         None
     }
 
-    /// The answer to such a message, made of some of its pages that were taken, with what is
-    /// part of each.
+    /// The answer to such a message, made of some of its pages that were taken.
     fn taken(
         _epoch: u32,
         _pages: PageRange,
-        _copy: impl FnMut(PageId) -> (Vec<Version>, B),
+        _content: impl FnMut(PageId) -> B,
     ) -> Option<Self::Incoming> {
         None
     }

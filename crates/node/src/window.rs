@@ -6,22 +6,18 @@
 //! says so. That lies in memory which the nodes share; each other's pages they
 //! have mapped.
 
-use crate::copies::Copies;
-use crate::keeps::Keeps;
 use crate::locks::{Attempt, Locks};
 use crate::log::{Logs, Reader};
 use fathomp_base::{NodeId, PageId, ThreadId};
-use fathomp_dsm::order::{ROOT, Version};
+use fathomp_dsm::order::ROOT;
 use fathomp_dsm::{
     Admits, Brought, Committed, Interval, LockId, Notice, Offer, PageBytes, PageRange, PageSet,
     Seen, Sequenced, Taking, Told, Underway, Wanted, Wants,
 };
 use fathomp_sys::cluster::backing::Backing;
-use fathomp_sys::cluster::copy::PageCopy;
 use fathomp_sys::cluster::pages::Pages;
 use fathomp_sys::process::yield_now;
 use fathomp_sys::shared_memory::{Sections, SharedMemory};
-use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -39,8 +35,6 @@ pub(crate) struct Windows {
     backings: Vec<Backing>,
     logs: Logs,
     locks: Locks,
-    copies: Copies,
-    keeps: Keeps,
 }
 
 impl Windows {
@@ -63,8 +57,6 @@ impl Windows {
             backings: backings.collect::<io::Result<_>>()?,
             logs: Logs::new(nodes)?,
             locks: Locks::new()?,
-            copies: Copies::new(nodes, pages)?,
-            keeps: Keeps::new(nodes)?,
         })
     }
 
@@ -94,9 +86,6 @@ pub(crate) struct Window {
     all: Windows,
     me: NodeId,
 }
-
-/// Pages of another node: how they were offered, what is part of them, and their content.
-type Taken = HashMap<PageId, (Offer, Vec<Version>, Box<PageCopy>)>;
 
 /// What becomes of what a node [tells](Told).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -262,7 +251,7 @@ impl Window {
                     set(open);
                     clear(lent);
                 }
-                Offer::Old | Offer::Twin | Offer::Closed => {
+                Offer::Closed => {
                     clear(open);
                     clear(lent);
                 }
@@ -450,68 +439,6 @@ impl Window {
             }
         }
         (!taking.taken.is_empty()).then_some(taking)
-    }
-
-    /// What nodes show of pages that differ in what is part of them.
-    pub(crate) fn copies(&self) -> &Copies {
-        &self.all.copies
-    }
-
-    /// What others keep of this node's pages.
-    pub(crate) fn kept(&self) -> Vec<(PageId, Vec<u8>)> {
-        self.all.keeps.take(self.me)
-    }
-
-    /// The same of pages that differ in what is part of them; what has come of each.
-    pub(crate) fn copy(
-        &self,
-        from: NodeId,
-        wanted: Wanted,
-        pages: &Pages,
-        mut room: impl FnMut() -> Box<PageCopy>,
-    ) -> Option<(Taking, Taken)> {
-        let (view, backing) = self.view(from).zip(self.backing(from))?;
-        let (copies, shows) = (self.copies(), || view.shows(wanted.epoch).then_some(()));
-        shows()?;
-        // Before it is looked at what pages are: of what is learned later nothing is relied on.
-        let known = copies.shown(from)?;
-        let mut taken = Taken::new();
-        for page in wanted.pages.iter() {
-            let said = copies.said(from, page)?;
-            let offer = said.offer().unwrap_or(wanted.unless_said);
-            let versions = match offer {
-                Offer::Open | Offer::Twin => known.clone(),
-                Offer::Lent if wanted.borrows || wanted.keeps => known.clone(),
-                Offer::Old => copies.shown_then(from, said).unwrap_or_default(),
-                Offer::Lent | Offer::Closed => continue,
-            };
-            let keeps = offer == Offer::Lent && !wanted.borrows;
-            let announced = keeps.then(|| self.all.keeps.announce(from, self.me, page));
-            if announced.as_ref().is_some_and(Option::is_none) {
-                continue;
-            }
-            let mut copy = room();
-            let copied = match offer {
-                Offer::Twin => copies.twin(from, said, &mut copy).is_some(),
-                _ => pages.copy_out(backing, page, &mut copy).is_ok(),
-            };
-            fence(Ordering::Acquire);
-            let same = copied && !versions.is_empty() && copies.said(from, page) == Some(said);
-            let done = match announced.flatten() {
-                Some(announced) if same => announced.done(&copy),
-                Some(announced) => {
-                    announced.cancel();
-                    false
-                }
-                None => same,
-            };
-            if done {
-                taken.insert(page, (offer, versions, copy));
-            }
-        }
-        shows()?;
-        let taking = wanted.taking(|page| taken.get(&page).map_or(Offer::Closed, |of| of.0));
-        (!taking.taken.is_empty()).then_some((taking, taken))
     }
 
     /// What others have taken since this was asked last. Notes that are being written

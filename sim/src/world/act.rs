@@ -38,10 +38,8 @@ impl<P: Protocol<Blob>> World<P> {
                 Action::InstallTwinned(page, content) => memory.install_twinned(page, &content),
                 Action::Apply(page, content) => memory.apply(page, &content),
                 Action::Offer(pages, offer) => {
-                    let node = &mut self.nodes[node];
-                    let (offers, olds) = (&mut node.offers, &mut node.olds);
+                    let offers = &mut self.nodes[node].offers;
                     offers.extend(pages.iter().map(|page| (page, offer)));
-                    olds.extend(pages.iter().map(|page| (page, node.shown.clone())));
                     Ok(())
                 }
                 Action::Claim(lock) => {
@@ -68,7 +66,7 @@ impl<P: Protocol<Blob>> World<P> {
             done.map_err(|what| action(node, what))?;
         }
         let mut answers = answers.into_iter();
-        answers.try_for_each(|answer| self.take_in(node, answer, random))
+        answers.try_for_each(|answer| self.input(node, answer, random))
     }
 
     fn resume(

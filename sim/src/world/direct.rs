@@ -1,12 +1,12 @@
 //! What nodes do by themselves in memory that they share: they take pages out of each
 //! other's, bring diffs into it, and enter intervals in a log.
 
-use super::{Node, World};
+use super::World;
 use crate::memory::Blob;
 use crate::shared::Answer;
 use fathomp_base::NodeId;
 use fathomp_dsm::order::{Control, ROOT};
-use fathomp_dsm::{Brought, Content, Input, Notice, Offer, Protocol, Told, Wants};
+use fathomp_dsm::{Brought, Content, Input, Notice, Protocol, Told, Wants};
 use rand::{Rng, RngExt};
 
 /// What follows at the node, or what it should not have asked for.
@@ -43,8 +43,7 @@ impl<P: Protocol<Blob>> World<P> {
     fn take(&mut self, node: usize, to: NodeId, message: &P::Outgoing) -> Option<Done<P>> {
         let wanted = self.nodes[node].protocol.wanted(message)?;
         let there = self.nodes.get_mut(usize::from(to.0))?;
-        let said = |page| there.offers.get(&page).copied();
-        let offer = |page| said(page).unwrap_or(wanted.unless_said);
+        let offer = |page| there.offers.get(&page).copied().unwrap_or_default();
         let taking = wanted.taking(offer);
         let committed = there.protocol.committed()?;
         let mut received = committed.received.clone();
@@ -57,38 +56,16 @@ impl<P: Protocol<Blob>> World<P> {
         }
         there.taken.extend(taking.taken.iter());
         let mut failed = Ok(());
-        let content = |page| match offer(page) {
-            Offer::Twin => Content::Twin(page),
-            _ => Content::Page(page),
-        };
-        for page in taking.kept.iter() {
-            let mut bytes = Vec::new();
-            let read = there.memory.append(Content::Page(page), &mut bytes);
-            failed = failed.and(read);
-            there.kept.push((page, bytes));
-        }
         let inputs = taking.inputs(|pages| {
             let message = P::taken(wanted.epoch, pages, |page| {
-                let old = there.olds.get(&page).filter(|_| offer(page) == Offer::Old);
-                let versions = old.unwrap_or(&there.shown).clone();
                 let mut bytes = Vec::new();
-                let read = there.memory.append(content(page), &mut bytes);
+                let read = there.memory.append(Content::Page(page), &mut bytes);
                 failed = std::mem::replace(&mut failed, Ok(())).and(read);
-                (versions, Blob(bytes.into()))
+                Blob(bytes.into())
             })?;
             Some(Input::Message { from: to, message })
         });
         Some(failed.map(|()| inputs))
-    }
-
-    /// Tells others what is part of a node's pages.
-    pub(super) fn show(&mut self, node: usize) {
-        let Node {
-            protocol, shown, ..
-        } = &mut self.nodes[node];
-        if let Some(committed) = protocol.committed() {
-            *shown = committed.received.iter().collect();
-        }
     }
 
     /// Writes diffs into the memory of their pages' home.

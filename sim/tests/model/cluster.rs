@@ -189,24 +189,8 @@ where
         Ok(())
     }
 
-    /// Tells the protocol of a node something, and does what it answers and what follows.
+    /// Tells the protocol of a node something and does what it answers.
     fn input(
-        &self,
-        state: &mut State<P, P::Incoming>,
-        number: usize,
-        input: Input<P::Incoming>,
-    ) -> Result<(), String> {
-        self.take_in(state, number, input)?;
-        let Node {
-            protocol, memory, ..
-        } = &mut state.nodes[number];
-        if let Some(committed) = protocol.committed().filter(|_| P::TELLS_VERSIONS) {
-            memory.shown = committed.received.iter().collect();
-        }
-        Ok(())
-    }
-
-    fn take_in(
         &self,
         state: &mut State<P, P::Incoming>,
         number: usize,
@@ -299,7 +283,7 @@ where
             }
         }
         let mut answers = answers.into_iter();
-        answers.try_for_each(|answer| self.take_in(state, number, answer))
+        answers.try_for_each(|answer| self.input(state, number, answer))
     }
 
     /// Whether a thread writes there that takes no part in barriers.

@@ -1,6 +1,6 @@
 //! Pages of two bytes: so few that all states can be gone through.
 
-use fathomp_base::{NodeId, PageId};
+use fathomp_base::PageId;
 use fathomp_dsm::{Access, Action, Body, Content, Interval, Offer, PageRange, PageSet, Protection};
 use std::collections::BTreeMap;
 
@@ -42,12 +42,10 @@ struct Slot {
     protection: Protection,
     /// Told since it has been watched: a page with a twin is closed by that.
     told: bool,
-    /// Whether others may take it, if they were told, and what was part of it then.
-    offer: Option<(Offer, Vec<(NodeId, Interval)>)>,
+    /// Others may take it.
+    offer: Offer,
     /// Others have.
     taken: bool,
-    /// What others keep of it that is written unwatched.
-    kept: Vec<Page>,
 }
 
 /// The pages of a node.
@@ -55,8 +53,6 @@ struct Slot {
 pub(crate) struct Memory {
     slots: Vec<Slot>,
     kept: BTreeMap<(PageId, Interval), Diff>,
-    /// What this node knew when it told others last.
-    pub(crate) shown: Vec<(NodeId, Interval)>,
 }
 
 /// The protocol asked for something that makes no sense.
@@ -71,14 +67,12 @@ impl Memory {
             diff: None,
             protection: Protection::ReadWrite,
             told: false,
-            offer: None,
+            offer: Offer::Closed,
             taken: false,
-            kept: Vec::new(),
         };
         Self {
             slots: vec![slot; pages],
             kept: BTreeMap::new(),
-            shown: Vec::new(),
         }
     }
 
@@ -117,22 +111,12 @@ impl Memory {
     pub(crate) fn take(&mut self, page: PageId) -> Small {
         let slot = self.slot(page);
         slot.taken = true;
-        let offers_twin = matches!(slot.offer, Some((Offer::Twin, _)));
-        let twin = slot.twin.filter(|_| offers_twin);
-        Small::Page(twin.unwrap_or(slot.bytes))
+        Small::Page(slot.bytes)
     }
 
-    /// Whether others may take a page, if they were told.
-    pub(crate) fn offer(&self, page: PageId) -> Option<Offer> {
-        let offer = self.slots[page.0 as usize].offer.as_ref();
-        offer.map(|(offer, _)| *offer)
-    }
-
-    /// What was part of a page when it became old, if it is.
-    pub(crate) fn old(&self, page: PageId) -> Option<Vec<(NodeId, Interval)>> {
-        let offer = self.slots[page.0 as usize].offer.as_ref();
-        let old = offer.filter(|(offer, _)| *offer == Offer::Old);
-        old.map(|(_, versions)| versions.clone())
+    /// Whether others may take a page.
+    pub(crate) fn offer(&self, page: PageId) -> Offer {
+        self.slots[page.0 as usize].offer
     }
 
     /// Pages that others have taken since this was asked last.
@@ -141,40 +125,6 @@ impl Memory {
         let taken = slots
             .filter_map(|(slot, page)| std::mem::take(&mut slot.taken).then_some(PageId(page)));
         taken.collect()
-    }
-
-    /// Another node that has taken a page keeps it.
-    pub(crate) fn keep_taken(&mut self, page: PageId) {
-        let slot = self.slot(page);
-        slot.kept.push(slot.bytes);
-    }
-
-    /// Pages that others have kept since this was asked last, and those of them that have been
-    /// written since.
-    pub(crate) fn take_kept(&mut self) -> Option<(PageSet, PageSet)> {
-        let (mut pages, mut changed) = (Vec::new(), Vec::new());
-        for (slot, page) in self.slots.iter_mut().zip((0..).map(PageId)) {
-            let kept = std::mem::take(&mut slot.kept);
-            if kept.is_empty() {
-                continue;
-            }
-            pages.push(page);
-            let mut twin = slot.twin.take().unwrap_or(slot.bytes);
-            for taken in kept {
-                for ((twin, now), taken) in twin.iter_mut().zip(slot.bytes).zip(taken) {
-                    if taken != now {
-                        *twin = taken;
-                    }
-                }
-            }
-            slot.beneath = false;
-            if twin != slot.bytes {
-                slot.twin = Some(twin);
-                changed.push(page);
-            }
-        }
-        let [pages, changed] = [pages, changed].map(|pages| PageSet::from_sorted(&pages));
-        (!pages.is_empty()).then_some((pages, changed))
     }
 
     fn slot(&mut self, page: PageId) -> &mut Slot {
@@ -257,10 +207,7 @@ impl Memory {
         match action {
             Action::Protect(pages, protection) => self.protect(pages, protection),
             Action::Offer(pages, offer) => {
-                for page in pages.iter() {
-                    let old = (offer == Offer::Old).then(|| self.shown.clone());
-                    self.slot(page).offer = Some((offer, old.unwrap_or_default()));
-                }
+                pages.iter().for_each(|page| self.slot(page).offer = offer);
             }
             Action::Twin(page) => self.twin(page)?,
             Action::Foresee(pages) => pages.iter().try_for_each(|page| self.twin(page))?,

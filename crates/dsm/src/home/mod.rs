@@ -24,8 +24,7 @@ use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
     Action, Admits, Area, AreaError, Body, Brought, Carried, Committed, Content, Input, Interval,
-    Notice, Offer, Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told, Violation,
-    Wanted,
+    Notice, Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told, Violation, Wanted,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
 use page::Entry;
@@ -355,8 +354,6 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             } => self.fault(thread, page, access, actions)?,
             Input::Wrote(pages) => self.wrote(&pages, actions)?,
             Input::Taken(pages) => self.were_taken(&pages),
-            // Its pages are not kept without its knowing.
-            Input::Kept(..) => {}
             Input::Left(pages) => self.were_left(pages, actions),
             Input::Borrowed(pages) => self.borrow(pages),
             Input::Brought(versions) => self.were_brought(&versions, actions)?,
@@ -392,7 +389,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         match input {
             Input::Operation { .. } => self.config.silent_writes || foresees,
             Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) => false,
-            Input::Left(_) | Input::Borrowed(_) | Input::Brought(_) | Input::Kept(..) => false,
+            Input::Left(_) | Input::Borrowed(_) | Input::Brought(_) => false,
             // The sequencer may tell its own node something, also because its log is full.
             Input::Logged(_) | Input::Claimed(..) => touched,
             Input::Message { message, .. } => match message {
@@ -425,8 +422,6 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
                 need,
                 // All of them may be, or none.
                 borrows: self.may_borrow(pages.first()),
-                keeps: false,
-                unless_said: Offer::Closed,
             }),
             _ => None,
         }
@@ -435,12 +430,12 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
     fn taken(
         epoch: u32,
         pages: PageRange,
-        mut copy: impl FnMut(PageId) -> (Vec<Version>, B),
+        mut content: impl FnMut(PageId) -> B,
     ) -> Option<Message<B>> {
         let copies = pages.iter().map(|page| PageCopy {
             versions: Vec::new(),
             after: Vec::new(),
-            content: copy(page).1,
+            content: content(page),
         });
         Some(Message::Pages {
             epoch,

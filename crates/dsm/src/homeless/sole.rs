@@ -7,7 +7,7 @@
 use super::{Actions, Homeless, State};
 use crate::order::Version;
 use crate::stretches::Stretches;
-use crate::{Action, Notice, Offer, PageRange, Protection};
+use crate::{Action, Notice, PageRange, Protection};
 use fathomp_base::{NodeId, PageId};
 
 /// Who wrote a page between two barriers.
@@ -100,10 +100,8 @@ impl<B: Clone> Homeless<B> {
         if writer == self.me {
             debug_assert_eq!(before, State::Valid, "{page:?}");
             Action::protect(actions, page, Protection::ReadWrite);
-            self.offer(page, Offer::Lent);
             return;
         }
-        self.offer(page, Offer::Closed);
         if before != State::Untouched {
             self.miss(page);
         }
@@ -132,7 +130,6 @@ impl<B: Clone> Homeless<B> {
         }
         self.table.entry(page).state = State::Invalid;
         self.missing.entry(page).or_default().push(version);
-        self.offer(page, Offer::Old);
         Action::protect(actions, page, Protection::None);
     }
 }
