@@ -81,7 +81,7 @@ impl Locks {
         let held_us = self.own_fetched * self.fetch_us / self.own;
         let between_us = (else_ns * 1e-3 / self.own - held_us).max(0.0) + self.lone_us;
         let one_us = self.grant_us + self.fetch_us * self.all_fetched / self.all;
-        let waits_us = response(self.threads, between_us, &[one_us]) - between_us - one_us;
+        let waits_us = response(self.threads, between_us, one_us) - between_us - one_us;
         self.own * (self.lone_us + waits_us.max(0.0)) * 1e3
     }
 }
