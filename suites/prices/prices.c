@@ -20,7 +20,7 @@
 
 #define ALL_BYTES 0x0101010101010101 /* added to a word, it changes every byte */
 #define ROUNDS_MIN 3
-#define SAMPLES_MAX 15 /* a thread's kinds of samples */
+#define SAMPLES_MAX 17 /* a thread's kinds of samples */
 #define WRONG_USAGE 2
 
 static volatile uint64_t *shared;
@@ -214,6 +214,8 @@ enum {
     FLUSH,
     UPDATE,
     LONE_UPDATE,
+    LONE_FLUSH,
+    LONE_FLUSH_DIFF,
     EXCHANGE,
     CROWD_FETCH,
     CROWD_SAME,
@@ -272,6 +274,23 @@ static double time_flushes(long reps)
 #pragma omp flush
     }
     return wall_ns() - start;
+}
+
+/* Flushes of the last thread alone, while all others wait at the barrier: of nothing, or of a word
+ * of another node's page that it has changed, which is not in the time. */
+static double time_lone_flushes(volatile uint64_t *word, long reps)
+{
+    int last = omp_get_thread_num() == omp_get_num_threads() - 1;
+    double time = 0;
+    for (long r = 0; last && r < reps; r++) {
+        if (word)
+            *word += 1;
+        double start = wall_ns();
+#pragma omp flush
+        time += wall_ns() - start;
+    }
+#pragma omp barrier
+    return time;
 }
 
 /* Each thread changes its own pages and reads its neighbour's at the same time as
@@ -396,6 +415,7 @@ static long sync(long reps)
     volatile uint64_t *crowded = zeroed_pages(words_apart(reps) * (size_t)omp_get_max_threads());
     volatile uint64_t *same = zeroed_pages(words_apart(reps));
     volatile uint64_t *sum = zeroed_pages(PAGE_WORDS);
+    volatile uint64_t *flushed = zeroed_pages(PAGE_WORDS);
     slices = calloc((size_t)omp_get_max_threads(), sizeof *slices);
     omp_init_lock(&lock);
     double began_ns = wall_ns();
@@ -421,6 +441,8 @@ static long sync(long reps)
             own.kind[FLUSH][round] = time_flushes(reps);
             own.kind[UPDATE][round] = time_locks(&lock, sum, reps);
             own.kind[LONE_UPDATE][round] = time_lone_updates(&lock, sum, reps);
+            own.kind[LONE_FLUSH][round] = time_lone_flushes(NULL, reps);
+            own.kind[LONE_FLUSH_DIFF][round] = time_lone_flushes(flushed, reps);
             own.kind[EXCHANGE][round] =
                 time_exchange(slices, ALL_BYTES * (uint64_t)(round + 1), &wrong);
             uint64_t value = ALL_BYTES * (uint64_t)(4 * round + 1);
@@ -438,12 +460,13 @@ static long sync(long reps)
             keep(&own, BARRIER, CROWD_WHOLE, done);
             wrong += *sum != (uint64_t)(round * reps * (omp_get_num_threads() + 1));
         } else if (me == 0) {
+            wrong += *flushed != (uint64_t)(round * reps);
             keep(&own, NOTICE, NOTICE, round - 1);
         }
         if (me == 1)
             keep(&own, AT_WORK, AT_WORK, round - 1);
     }
-    for (int kind = REGION; kind <= LONE_UPDATE; kind++)
+    for (int kind = REGION; kind <= LONE_FLUSH_DIFF; kind++)
         for (long r = 0; r < done; r++)
             samples[kind][r] /= (double)reps;
     return wrong;
@@ -506,6 +529,8 @@ int main(int argc, char **argv)
         json_array("flush_ns", samples[FLUSH], done);
         json_array("update_ns", samples[UPDATE], done);
         json_array("lone_update_ns", samples[LONE_UPDATE], done);
+        json_array("lone_flush_ns", samples[LONE_FLUSH], done);
+        json_array("lone_flush_diff_ns", samples[LONE_FLUSH_DIFF], done);
         json_array("exchange_ns", samples[EXCHANGE], done);
         json_array("crowd_fetch_ns", samples[CROWD_FETCH], done);
         json_array("crowd_same_ns", samples[CROWD_SAME], done);

@@ -73,6 +73,10 @@ pub struct Sync {
     pub update_ns: Vec<f64>,
     /// The same by one thread that nobody else is in the way of.
     pub lone_update_ns: Vec<f64>,
+    /// Flushes of nothing, by one thread while all others wait at a barrier.
+    pub lone_flush_ns: Vec<f64>,
+    /// The same of a word that it has changed on a page of node 0.
+    pub lone_flush_diff_ns: Vec<f64>,
     /// A page fetched from a node that fetches too, as all do.
     pub exchange_ns: Vec<f64>,
     /// A page fetched from the one node from which all others fetch.
@@ -306,6 +310,8 @@ mod tests {
             sync.lock_ns,
             sync.update_ns,
             sync.lone_update_ns,
+            sync.lone_flush_ns,
+            sync.lone_flush_diff_ns,
             sync.flush_ns,
         ] {
             assert!(samples.len() == 5 && samples.iter().all(|time| *time > 0.0));

@@ -228,6 +228,8 @@ fn crowd(runs: &[Sync]) -> Result<Option<Crowd>, ClusterError> {
     Ok(Some(Crowd {
         update_us: price(runs, "the time of an update", |run| &run.update_ns)?,
         lone_update_us: price(runs, "the time of a lone update", |run| &run.lone_update_ns)?,
+        lone_flush_us: difference(runs, |run| &run.lone_flush_ns),
+        lone_flush_diff_us: difference(runs, |run| &run.lone_flush_diff_ns),
         fetch_us: price(runs, "a fetch among many", |run| &run.crowd_fetch_ns)?,
         same_us: difference(runs, |run| &run.crowd_same_ns),
         at_work_us: difference(runs, |run| &run.at_work_ns),

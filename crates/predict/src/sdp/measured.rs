@@ -59,6 +59,13 @@ pub struct Crowd {
     pub update_us: Priced,
     /// The same if nobody else wants the lock, from asking for it to having given it back.
     pub lone_update_us: Priced,
+    /// A flush of nothing by one thread while all others wait at a barrier; not by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lone_flush_us: Option<Priced>,
+    /// The same of a word that it has changed on a page of node 0, without the fault at that; not by
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lone_flush_diff_us: Option<Priced>,
     /// A page fetched while all nodes but its home fetch from there.
     pub fetch_us: Priced,
     /// The same if all fetch the same pages; not by earlier versions.

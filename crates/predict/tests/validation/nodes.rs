@@ -359,6 +359,8 @@ fn what_all_want_of_one_node_waits_for_it() {
         crowd: Some(Crowd {
             update_us: price(500.0),
             lone_update_us: price(90.0),
+            lone_flush_us: None,
+            lone_flush_diff_us: None,
             fetch_us: price(fetch_us),
             same_us: None,
             at_work_us: None,
@@ -443,6 +445,8 @@ fn a_fetch_costs_what_its_home_has_to_do_and_more_while_that_is_at_work() {
             crowd: Some(Crowd {
                 update_us: price(500.0),
                 lone_update_us: price(90.0),
+                lone_flush_us: None,
+                lone_flush_diff_us: None,
                 fetch_us: price(fetch_us),
                 same_us: same_us.map(price),
                 at_work_us: at_work_us.map(price),
