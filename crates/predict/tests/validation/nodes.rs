@@ -216,6 +216,89 @@ fn a_pipeline_waits_for_each_thread_beside_the_slowest() {
 }
 
 #[test]
+fn a_flush_costs_what_it_costs_one_alone_and_what_others_ask_of_node_0() {
+    let price = |median: f64| Price {
+        median,
+        interval: [median, median],
+    };
+    let prices = measured().prices(Protocol::Home, None).unwrap().prices;
+    let cluster = |lone_us: Option<f64>, at_work_us: Option<f64>| {
+        let mut cluster = measured();
+        // Seven others keep node 0 busy, for 20 us each.
+        let rows = [(2, 170.0), (8, 210.0)].map(|(nodes, flush_us)| Synchronisation {
+            nodes,
+            flush_us: price(flush_us),
+            crowd: Some(Crowd {
+                update_us: price(500.0),
+                lone_update_us: price(90.0),
+                lone_flush_us: lone_us.map(price),
+                lone_flush_diff_us: lone_us.map(|us| price(us + 30.0)),
+                fetch_us: price(200.0),
+                same_us: None,
+                at_work_us: at_work_us.map(price),
+                first_diff_us: Some(price(45.0)),
+                diff_us: price(5.0),
+                half_diff_us: None,
+                whole_diff_us: None,
+                notice_us: price(0.0),
+            }),
+            ..measured().measured.unwrap().synchronisation[0]
+        });
+        cluster.measured.as_mut().unwrap().synchronisation = rows.to_vec();
+        cluster
+    };
+    let mut alone = recording("a", 1, 1);
+    computed(&mut alone, 0, &[0], &[Dsm::default()]);
+    computed(&mut alone, 1, &[0], &[Dsm::default()]);
+    let passes = Dsm {
+        flushes: 40,
+        diffs_sent: 30,
+        ..Dsm::default()
+    };
+    let time = |nodes_here: u32, cluster: &Cluster| {
+        let mut all = recording("a", nodes_here, 1);
+        all.program.nodes = nodes_here;
+        all.program.emulated_time = true;
+        all.regions.truncate(2);
+        computed(&mut all, 0, &[0], &[Dsm::default()]);
+        let mut counted = vec![passes; nodes_here as usize];
+        // Recorded when it looks for flags.
+        counted[0] = Dsm {
+            flushes: 1,
+            looks: 1,
+            ..Dsm::default()
+        };
+        computed(&mut all, 1, &vec![0; counted.len()], &counted);
+        nodes(&all, &beside(&alone, cluster, &prices)).unwrap()[1].time
+    };
+    let us = |time: NodesTime, term| time[term] * 1e-3;
+    let close = |found_us: f64, expected_us: f64| {
+        let off = (found_us - expected_us).abs();
+        assert!(
+            off < 1e-6 * expected_us.max(1.0),
+            "{found_us} {expected_us}"
+        );
+    };
+    let known = cluster(Some(150.0), None);
+    let two = time(2, &known);
+    close(us(two, NodesTerm::Flushes), 40.0 * 150.0);
+    close(us(two, NodesTerm::Diffs), 30.0 * 30.0);
+    close(us(two, NodesTerm::Contention), 0.0);
+    // Node 0 looks for flags: somebody has to wake up there.
+    let woken = time(2, &cluster(Some(150.0), Some(210.0)));
+    close(us(woken, NodesTerm::Contention), 40.0 * 10.0);
+    // Eight wait for each other, but no longer than for all.
+    let waits_us = us(time(8, &known), NodesTerm::Contention);
+    assert!((100.0..40.0 * 140.0).contains(&waits_us), "{waits_us}");
+    // Where it was not measured, it costs as much as if all do it at once, and the first diff as
+    // much as at a barrier.
+    let unknown = time(2, &cluster(None, Some(210.0)));
+    close(us(unknown, NodesTerm::Flushes), 40.0 * 170.0);
+    close(us(unknown, NodesTerm::Diffs), 30.0 * 45.0);
+    close(us(unknown, NodesTerm::Contention), 0.0);
+}
+
+#[test]
 fn diffs_cost_what_they_hold_and_wait_for_those_of_others() {
     let cluster = measured();
     let prices = cluster.prices(Protocol::Home, None).unwrap().prices;

@@ -41,6 +41,11 @@ pub(super) fn served_us(
     Measured::new(rows, cluster, prices, protocol).best_us()
 }
 
+/// The same of a flush of nothing, of which one thread's alone takes so long.
+pub(super) fn flush_served_us(rows: &[Synchronisation], cluster: &Cluster, alone_us: f64) -> f64 {
+    Measured::of_flushes(rows, cluster, alone_us).best_us()
+}
+
 /// Threads, what each fetch keeps who answers beyond what is sought, and what one took them, in
 /// microseconds.
 type Case = (Vec<Asker>, f64, f64);
@@ -122,6 +127,44 @@ impl Measured {
         }
     }
 
+    /// Of flushes, which node 0 answers without a page: what all of the most nodes measured took at
+    /// once. Of fewer, who asks alone waits for nobody.
+    fn of_flushes(rows: &[Synchronisation], cluster: &Cluster, alone_us: f64) -> Self {
+        let network = &cluster.network;
+        let link_us = 1.0 / network.bandwidth_mb_per_s;
+        let case = |row: &Synchronisation| {
+            let asker = |node| Asker {
+                fetches: if node == 0 { 0.0 } else { FETCHES },
+                fetch_ns: alone_us * 1e3,
+                bytes: MESSAGE_BYTES,
+                asks: Some(0),
+                ..Asker::default()
+            };
+            let askers = (0..row.nodes).map(asker).collect();
+            (askers, 0.0, row.flush_us.median)
+        };
+        let many = rows
+            .iter()
+            .filter(|row| (3..=NODES_MAX).contains(&row.nodes));
+        Self {
+            costs: Costs {
+                latency_ns: network.latency_us * 1e3,
+                ns_per_byte: link_us * 1e3,
+                ask_bytes: MESSAGE_BYTES,
+                wake_ns: 0.0,
+                looks_ns: LOOKS_NS,
+                ends_in_waiting: true,
+            },
+            from_one: many
+                .max_by_key(|row| row.nodes)
+                .map(case)
+                .into_iter()
+                .collect(),
+            from_next: Vec::new(),
+            most_us: (alone_us - 2.0 * (network.latency_us + MESSAGE_BYTES * link_us)).max(0.0),
+        }
+    }
+
     /// What fits best.
     fn best_us(&self) -> f64 {
         let (mut low, mut high) = (0.0, self.most_us);
@@ -176,6 +219,7 @@ impl Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sdp::measured::Priced;
 
     /// What fetches would take among two and eight nodes if who answers had so much to do.
     fn measured(served_us: f64) -> Measured {
@@ -226,6 +270,31 @@ mod tests {
         }
         // Where nobody waits for it, the least will do.
         assert_eq!(measured(0.0).best_us(), 0.0);
+    }
+
+    #[test]
+    fn what_all_flushes_at_once_take_tells_what_one_keeps_node_0() {
+        let price = |median: f64| Priced {
+            median,
+            interval: [median; 2],
+        };
+        let row = |nodes, flush_us| Synchronisation {
+            nodes,
+            region_us: price(1.0),
+            barrier_us: price(1.0),
+            lock_us: price(1.0),
+            flush_us: price(flush_us),
+            exchange_us: price(1.0),
+            crowd: None,
+        };
+        let cluster = Cluster::find(std::path::Path::new("infiniband_ddr4x")).unwrap();
+        let served_us = |rows: &[Synchronisation]| flush_served_us(rows, &cluster, 16.0);
+        // Eight keep it busy.
+        let busy_us = served_us(&[row(2, 25.0), row(4, 18.0), row(8, 28.0)]);
+        assert!((busy_us - 4.0).abs() < 0.3, "{busy_us}");
+        // Nobody waits, or it is not known.
+        assert!(served_us(&[row(2, 25.0), row(8, 16.0)]) < 2.4);
+        assert_eq!(served_us(&[row(2, 25.0)]), 0.0);
     }
 
     #[test]

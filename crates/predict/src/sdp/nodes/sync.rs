@@ -39,6 +39,12 @@ pub(super) struct AtOne {
     /// A lock that nobody else wants, taken and given back with what was changed meanwhile;
     /// without the fault at that.
     pub(super) lone: f64,
+    /// A flush of nothing by one thread, if that is known.
+    pub(super) lone_flush: Option<f64>,
+    /// What it takes longer for the first diff beside what that costs.
+    pub(super) flush_release: f64,
+    /// What it keeps the processor of node 0 from the next.
+    pub(super) flush_served: f64,
     /// What a barrier takes longer for a page that a node is told of.
     pub(super) notice: f64,
     /// What it takes longer for a page at home that its node has written, before others are
@@ -111,6 +117,14 @@ impl Sync {
     }
 }
 
+impl Sync {
+    /// A flush, if nobody else has any.
+    pub(super) fn lone_flush(&self) -> f64 {
+        let lone = self.crowd.and_then(|crowd| crowd.lone_flush);
+        lone.unwrap_or(self.flush)
+    }
+}
+
 impl AtOne {
     /// `near` and `row` are of as many nodes as asked for, `rows` of all numbers: the fewest say what
     /// one costs, and the most what it keeps another waiting.
@@ -170,6 +184,10 @@ impl AtOne {
         };
         let of_many = large(&least).unwrap_or((HALF_DIFF_BYTES, prices.diff_to_home_us));
         let first = least.first_diff_us.map_or(diff, |first| first.median);
+        let lone_flush = least.lone_flush_us.map(|flush| flush.median);
+        let flush_diff = least.lone_flush_diff_us.map(|flush| flush.median);
+        let flush_more = lone_flush.zip(flush_diff).map(|(flush, diff)| diff - flush);
+        let release = (first - diff).max(0.0);
         let each = |all: f64| (all / (many - few).max(1.0)).max(0.0);
         let diff_served = each(most.diff_us.median - least.diff_us.median).min(diff);
         let (bytes_of, us_of) = of_many;
@@ -195,7 +213,11 @@ impl AtOne {
             lone: (near.lone_update_us.median - prices.remote_write_us).max(0.0),
             notice: notice.max(0.0),
             told: told.max(0.0),
-            release: (first - diff).max(0.0),
+            release,
+            lone_flush,
+            flush_release: flush_more.map_or(release, |more| (more - diff).max(0.0)),
+            flush_served: lone_flush
+                .map_or(0.0, |flush| serving::flush_served_us(rows, cluster, flush)),
             diff,
             diff_byte,
             diff_served,
@@ -229,9 +251,9 @@ impl AtOne {
         diffs * (self.diff - self.diff_served) + more * self.diff_byte_sent
     }
 
-    /// What it takes longer that they go home at so many synchronisations.
+    /// What it takes longer that they go home at so many synchronisations, flushes as a rule.
     pub(super) fn releases_us(&self, diffs: f64, synchronisations: f64) -> f64 {
-        self.release * synchronisations.max(1.0).min(diffs)
+        self.flush_release * synchronisations.max(1.0).min(diffs)
     }
 }
 
@@ -244,9 +266,12 @@ mod tests {
         let crowd = AtOne {
             update: 0.0,
             lone: 0.0,
+            lone_flush: None,
+            flush_release: 7.0,
+            flush_served: 0.0,
             notice: 0.0,
             told: 0.0,
-            release: 7.0,
+            release: 0.0,
             diff: 2.0,
             diff_byte: 0.5,
             diff_served: 0.5,

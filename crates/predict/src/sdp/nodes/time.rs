@@ -6,6 +6,7 @@ use super::fetches::Fetches;
 use super::left::{LOOKS_NS, Leaving, Left, Message};
 use super::locks::Locks;
 use super::meeting::Meeting;
+use super::mva::response;
 use super::part::Part;
 use super::stalls::Stalls;
 use super::sync::{AtOne, Sync};
@@ -18,6 +19,23 @@ use fathomp_analyse::{Analysis, Region};
 /// alone, all together, have looked for what others write, not worked, unless their
 /// time is emulated.
 const LOOKING: f64 = 1.5;
+
+/// What the threads of a phase take, in nanoseconds.
+struct Takes {
+    priced: Fetches,
+    /// They pass on by flags.
+    flags: bool,
+    /// Diffs that go home before the barrier.
+    diffs_ns: Vec<f64>,
+    /// All of it, and what of it fetches and questions to node 0 wait for.
+    times_ns: Vec<f64>,
+    waits_ns: Vec<f64>,
+    /// How likely it is that nobody looks for messages at each node, what one takes longer then,
+    /// and what it does at node 0 as a mean.
+    unheeded: Vec<f64>,
+    message_wakes_ns: f64,
+    root_wakes_ns: f64,
+}
 
 /// What is the same in all phases of a region.
 struct Whole<'a> {
@@ -52,64 +70,8 @@ pub(super) fn time(
     beside: &Beside<'_>,
     sync: &Sync,
 ) -> NodesTime {
-    let emulated = analysis.program.emulated_time;
-    let mut phases = Part::phases(region, beside.protocol, emulated);
-    let parts = || phases.iter().flatten();
-    let all_ns: f64 = parts().map(|part| part.own_ns).sum();
-    let alone_ns = alone_ns(beside.alone, region).unwrap_or(all_ns);
-    let looks = Part::look(parts()) && phases.len() == 1;
-    let least_flushes = parts().map(|part| part.dsm.flushes).min().unwrap_or(0);
-    if looks {
-        let parts = phases.iter_mut().flatten();
-        parts.for_each(|part| part.dsm.flushes = least_flushes);
-    }
-    let parts = || phases.iter().flatten();
-    let interrupted: f64 = parts().map(Part::interruptions).sum();
-    let serial = region.level == 0;
-    let threads = phases[0].len();
-    let working = if serial { 1.0 } else { threads as f64 };
-    let processors = beside.processors;
-    let crowd = processors.map_or(1.0, |processors| (working / f64::from(processors)).max(1.0));
-    let looked = match emulated {
-        true => looks,
-        false => all_ns > LOOKING * crowd * alone_ns,
-    };
-    let balance = Balance::new(region, &phases, beside);
-    let balanced = !serial && balance.is_known() && !looked;
-    let all = phases.len() as f64;
-    for (phase, parts) in phases.iter_mut().enumerate() {
-        for (thread, part) in parts.iter_mut().enumerate() {
-            part.share = match balanced {
-                true => balance.share(phase, thread, threads),
-                false => 1.0 / all,
-            };
-            if sync.crowd.is_some() && !looks {
-                part.forget_locked();
-            }
-        }
-    }
-    let whole = Whole {
-        beside,
-        sync,
-        serial,
-        looks,
-        mean_ns: alone_ns / working,
-        crowd,
-        balanced,
-        stalls: match emulated {
-            true => Stalls::new(analysis, region, beside),
-            false => Stalls::default(),
-        },
-        meeting: Meeting::new(sync, analysis.program.nodes),
-        waits: Waits::new(analysis, region, beside, sync),
-        passing: phases
-            .iter()
-            .filter(|parts| waits::uses_flags(parts))
-            .count(),
-        fetched_before_us: fetched_before_us(analysis, beside, sync),
-        ends: if serial { 0.0 } else { region.instances as f64 },
-        interrupted: interrupted / working,
-    };
+    let (mut whole, phases) = Whole::new(analysis, region, beside, sync);
+    whole.waits = Waits::new(analysis, region, beside);
     let mut times = Vec::with_capacity(phases.len());
     let mut left = Left::default();
     for parts in &phases {
@@ -123,6 +85,29 @@ pub(super) fn time(
         }
     }
     times.iter().sum()
+}
+
+/// What faults and flushes of threads that pass on by flags cost in a recorded region, over what
+/// they took when it was recorded; 1 if there are none.
+pub(super) fn dearer(analysis: &Analysis, region: &Region, beside: &Beside<'_>) -> f64 {
+    let nodes = analysis.program.nodes;
+    let sync = Sync::among(beside.cluster, nodes, beside.prices, beside.protocol);
+    let (whole, phases) = Whole::new(analysis, region, beside, &sync);
+    let (mut cost_ns, mut took_ns) = (0.0, 0.0);
+    for parts in phases.iter().filter(|parts| waits::uses_flags(parts)) {
+        let takes = whole.takes(parts, &Left::default());
+        for (part, takes_ns) in parts.iter().zip(&takes.times_ns) {
+            if !part.orders {
+                cost_ns += takes_ns - whole.own_ns(part) - whole.tells_ns(part);
+                took_ns += waits::passing_ns(&part.dsm);
+            }
+        }
+    }
+    if took_ns > 0.0 {
+        cost_ns / took_ns
+    } else {
+        1.0
+    }
 }
 
 /// With homes: what a page costs less that another node has fetched since it was written, as
@@ -145,7 +130,75 @@ fn fetched_before_us(analysis: &Analysis, beside: &Beside<'_>, sync: &Sync) -> f
     crowd.fetched_before * (1.0 - first)
 }
 
-impl Whole<'_> {
+impl<'a> Whole<'a> {
+    /// Of a recorded region, and what its threads did in each phase.
+    fn new(
+        analysis: &Analysis,
+        region: &Region,
+        beside: &'a Beside<'a>,
+        sync: &'a Sync,
+    ) -> (Self, Vec<Vec<Part>>) {
+        let emulated = analysis.program.emulated_time;
+        let mut phases = Part::phases(region, beside.protocol, emulated);
+        let parts = || phases.iter().flatten();
+        let all_ns: f64 = parts().map(|part| part.own_ns).sum();
+        let alone_ns = alone_ns(beside.alone, region).unwrap_or(all_ns);
+        let looks = Part::look(parts()) && phases.len() == 1;
+        let least_flushes = parts().map(|part| part.dsm.flushes).min().unwrap_or(0);
+        if looks {
+            let parts = phases.iter_mut().flatten();
+            parts.for_each(|part| part.dsm.flushes = least_flushes);
+        }
+        let parts = || phases.iter().flatten();
+        let interrupted: f64 = parts().map(Part::interruptions).sum();
+        let serial = region.level == 0;
+        let threads = phases[0].len();
+        let working = if serial { 1.0 } else { threads as f64 };
+        let processors = beside.processors;
+        let crowd = processors.map_or(1.0, |processors| (working / f64::from(processors)).max(1.0));
+        let looked = match emulated {
+            true => looks,
+            false => all_ns > LOOKING * crowd * alone_ns,
+        };
+        let balance = Balance::new(region, &phases, beside);
+        let balanced = !serial && balance.is_known() && !looked;
+        let all = phases.len() as f64;
+        for (phase, parts) in phases.iter_mut().enumerate() {
+            for (thread, part) in parts.iter_mut().enumerate() {
+                part.share = match balanced {
+                    true => balance.share(phase, thread, threads),
+                    false => 1.0 / all,
+                };
+                if sync.crowd.is_some() && !looks {
+                    part.forget_locked();
+                }
+            }
+        }
+        let whole = Self {
+            beside,
+            sync,
+            serial,
+            looks,
+            mean_ns: alone_ns / working,
+            crowd,
+            balanced,
+            stalls: match emulated {
+                true => Stalls::new(analysis, region, beside),
+                false => Stalls::default(),
+            },
+            meeting: Meeting::new(sync, analysis.program.nodes),
+            waits: Waits::default(),
+            passing: phases
+                .iter()
+                .filter(|parts| waits::uses_flags(parts))
+                .count(),
+            fetched_before_us: fetched_before_us(analysis, beside, sync),
+            ends: if serial { 0.0 } else { region.instances as f64 },
+            interrupted: interrupted / working,
+        };
+        (whole, phases)
+    }
+
     fn work_ns(&self, part: &Part) -> f64 {
         self.mean_ns * part.share
     }
@@ -261,19 +314,38 @@ impl Whole<'_> {
             .map_or(0.0, |crowd| pages * crowd.notice * 1e3)
     }
 
+    /// What a thread works.
+    fn own_ns(&self, part: &Part) -> f64 {
+        self.work_ns(part) * self.crowd + self.stalls_ns(part)
+    }
+
     /// What a thread does beside fetching before it comes to the barrier.
     fn between_ns(&self, part: &Part) -> f64 {
         let [local, remote, _] = self.faults_ns(part, None);
-        let events_ns = local + remote + self.flushes_ns(part);
-        self.work_ns(part) * self.crowd + self.stalls_ns(part) + events_ns
+        local + remote + self.flushes_ns(part) + self.own_ns(part)
     }
 
-    /// Flushes, and other questions to node 0, which cost the same.
+    /// Flushes, and other questions to node 0, which cost the same, if nobody else has any.
     fn flushes_ns(&self, part: &Part) -> f64 {
         match part.orders {
             true => 0.0,
-            false => part.questions() as f64 * self.sync.flush * 1e3,
+            false => part.questions() as f64 * self.sync.lone_flush() * 1e3,
         }
+    }
+
+    /// What they wait for those of others, between which a thread does something else for so long
+    /// in all.
+    fn questions_wait_ns(&self, parts: &[Part], part: &Part, else_ns: f64) -> f64 {
+        let asks = |part: &&Part| !part.orders && part.questions() > 0;
+        let served_us = self.sync.crowd.map_or(0.0, |crowd| crowd.flush_served);
+        if !asks(&part) || served_us <= 0.0 {
+            return 0.0;
+        }
+        let questions = part.questions() as f64;
+        let between_us = (else_ns * 1e-3 / questions - served_us).max(0.0);
+        let threads = parts.iter().filter(asks).count() as f64;
+        let takes_us = response(threads, between_us, served_us);
+        questions * (takes_us - between_us - served_us).max(0.0) * 1e3
     }
 
     /// How likely it is that nobody looks for messages at each node when one comes, and it does
@@ -287,7 +359,7 @@ impl Whole<'_> {
         let flags = waits::uses_flags(parts);
         let asked: u64 = parts.iter().map(Part::asks_root).sum();
         let of_all = parts.iter().zip(times_ns).map(|(part, time_ns)| {
-            let work_ns = self.work_ns(part) * self.crowd + self.stalls_ns(part);
+            let work_ns = self.own_ns(part);
             let at_work_ns = match flags {
                 true => whole_ns - (time_ns - work_ns),
                 false => work_ns,
@@ -319,9 +391,9 @@ impl Whole<'_> {
         }
     }
 
-    /// Of what lies between two barriers, the first of which has left something to do; and what
-    /// the second leaves.
-    fn phase(&self, parts: &[Part], left: &Left) -> (NodesTime, Left) {
+    /// Of what lies between two barriers, the first of which has left something to do: what each
+    /// thread takes until it comes to the second.
+    fn takes(&self, parts: &[Part], left: &Left) -> Takes {
         let (beside, sync) = (self.beside, self.sync);
         let less_us = self.fetched_before_us;
         let priced = Fetches::new(parts, beside, sync.crowd, less_us);
@@ -359,17 +431,47 @@ impl Whole<'_> {
         let root_wakes_ns = of_root
             .map(|(_, unheeded)| unheeded * message_wakes_ns)
             .sum::<f64>();
-        let wakes_ns = |part: &Part| {
-            let asks = match part.orders || flags {
-                true => 0,
-                false => part.asks_root(),
+        let lone_known = sync.crowd.is_some_and(|crowd| crowd.lone_flush.is_some());
+        let root_waits_ns = parts.iter().zip(&times_ns).map(|(part, time_ns)| {
+            let asks = match (part.orders, flags) {
+                (true, _) => 0,
+                // Their locks are taken by turns.
+                (_, true) if lone_known => part.questions(),
+                // Of others, flushes among all at once have waited for that.
+                (_, true) => 0,
+                (_, false) => part.asks_root(),
             };
-            asks as f64 * root_wakes_ns
-        };
-        let arrivals = times_ns.iter().enumerate();
+            let wakes_ns = asks as f64 * root_wakes_ns;
+            wakes_ns + self.questions_wait_ns(parts, part, time_ns + wakes_ns)
+        });
+        let root_waits_ns: Vec<f64> = root_waits_ns.collect();
+        Takes {
+            diffs_ns: parts.iter().map(diffs_ns).collect(),
+            times_ns: times_ns
+                .iter()
+                .zip(&root_waits_ns)
+                .map(|(time_ns, waits_ns)| time_ns + waits_ns)
+                .collect(),
+            waits_ns: fetches_wait_ns
+                .iter()
+                .zip(&root_waits_ns)
+                .map(|(fetches_ns, root_ns)| fetches_ns + root_ns)
+                .collect(),
+            priced,
+            flags,
+            unheeded,
+            message_wakes_ns,
+            root_wakes_ns,
+        }
+    }
+
+    /// Of what lies between two barriers, the first of which has left something to do; and what
+    /// the second leaves.
+    fn phase(&self, parts: &[Part], left: &Left) -> (NodesTime, Left) {
+        let takes = self.takes(parts, left);
+        let arrivals = takes.times_ns.iter().enumerate();
         let arrivals: Vec<(usize, f64, f64)> = arrivals
-            .map(|(thread, time_ns)| {
-                let takes_ns = time_ns + wakes_ns(&parts[thread]);
+            .map(|(thread, takes_ns)| {
                 let waits_ns = self.waits_for_root_ns(parts, thread, left);
                 // Outside of regions the others have come before.
                 let idle = self.serial && !parts[thread].orders;
@@ -388,12 +490,12 @@ impl Whole<'_> {
         let came_ns: Vec<f64> = arrivals.iter().map(|(.., ns)| ns * each).collect();
         let wake_ns = match parts[thread].orders {
             true => 0.0,
-            false => root_wakes_ns,
+            false => takes.root_wakes_ns,
         };
         let up_ns = self.meeting.known_ns(&came_ns) - last_ns * each + wake_ns;
         let down_ns = |(thread, _, arrives_ns): &(usize, f64, f64)| {
             let asleep = !parts[*thread].orders && (last_ns - arrives_ns) * each > LOOKS_NS;
-            let wake_ns = if asleep { message_wakes_ns } else { 0.0 };
+            let wake_ns = if asleep { takes.message_wakes_ns } else { 0.0 };
             barriers * (self.meeting.down_ns(*thread) + wake_ns)
         };
         let down_ns: Vec<f64> = arrivals.iter().map(down_ns).collect();
@@ -410,23 +512,23 @@ impl Whole<'_> {
             time[NodesTerm::Sharing] = slowest_ns * (self.crowd - 1.0);
         }
         time[NodesTerm::Stalls] = self.stalls_ns(slowest);
-        let [local, remote, fetches] = self.faults_ns(slowest, Some(&priced));
+        let [local, remote, fetches] = self.faults_ns(slowest, Some(&takes.priced));
         time[NodesTerm::LocalWrites] = local;
         time[NodesTerm::RemoteWrites] = remote;
         time[NodesTerm::Fetches] = fetches;
-        time[NodesTerm::Diffs] += diffs_ns(slowest) + waits_ns;
+        time[NodesTerm::Diffs] += takes.diffs_ns[thread] + waits_ns;
         time[NodesTerm::Notices] += self.tells_ns(slowest);
-        time[NodesTerm::Contention] = fetches_wait_ns[thread] + wakes_ns(slowest);
-        time[NodesTerm::Writers] = self.writers_ns(slowest, &priced);
+        time[NodesTerm::Contention] = takes.waits_ns[thread];
+        time[NodesTerm::Writers] = self.writers_ns(slowest, &takes.priced);
         time[NodesTerm::Barriers] += barriers * up_ns;
         time[NodesTerm::Flushes] = self.flushes_ns(slowest);
         time[NodesTerm::Waits] = self.waits.in_phase_ns(parts, slowest, self.passing);
-        let locks = Locks::new(parts, slowest, beside, sync);
-        time[NodesTerm::Locks] = if self.looks || flags {
+        let locks = Locks::new(parts, slowest, self.beside, self.sync);
+        time[NodesTerm::Locks] = if self.looks || takes.flags {
             locks.by_turns_ns(time.time_ns())
         } else {
             locks.together_ns()
         };
-        (time, self.left(parts, &down_ns, &unheeded))
+        (time, self.left(parts, &down_ns, &takes.unheeded))
     }
 }

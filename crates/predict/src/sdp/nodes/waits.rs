@@ -9,13 +9,17 @@
 
 use super::Beside;
 use super::part::Part;
-use super::sync::Sync;
-use crate::sdp::counts::Event;
-use fathomp_analyse::{Analysis, Dsm, Region, State, ThreadShare};
+use super::time::dearer;
+use fathomp_analyse::{Analysis, Dsm, Region, State};
 
 /// Time that a thread waited for flags, and was in no flush or fault.
 pub(super) fn between_looks_ns(dsm: &Dsm) -> f64 {
     dsm.look_ns.saturating_sub(dsm.look_shared_ns) as f64
+}
+
+/// Time that a thread was in faults and flushes, but for those in which it waited for flags.
+pub(super) fn passing_ns(dsm: &Dsm) -> f64 {
+    (dsm.fault_ns + dsm.flush_ns).saturating_sub(dsm.look_shared_ns) as f64
 }
 
 /// What the slowest thread of a region waits for each other in all its phases.
@@ -27,23 +31,19 @@ pub(super) struct Waits {
 impl Waits {
     /// From recordings on other numbers of nodes; from the one whose time is wanted if there
     /// are none.
-    pub(super) fn new(
-        analysis: &Analysis,
-        region: &Region,
-        beside: &Beside<'_>,
-        sync: &Sync,
-    ) -> Self {
+    pub(super) fn new(analysis: &Analysis, region: &Region, beside: &Beside<'_>) -> Self {
         let own = [analysis];
         let recordings: &[&Analysis] = match beside.others {
             [] => &own,
             others => others,
         };
-        let regions = recordings.iter().filter_map(|recording| {
-            let mut regions = recording.regions.iter();
-            regions.find(|one| one.key == region.key)
-        });
-        let all: Vec<f64> = regions
-            .filter_map(|region| Some(seen_ns(region)? * dearer(region, beside, sync)))
+        let all: Vec<f64> = recordings
+            .iter()
+            .filter_map(|recording| {
+                let mut regions = recording.regions.iter();
+                let region = regions.find(|one| one.key == region.key)?;
+                Some(seen_ns(region)? * dearer(recording, region, beside))
+            })
             .collect();
         Self {
             each_ns: all.iter().sum::<f64>() / all.len().max(1) as f64,
@@ -103,34 +103,4 @@ fn last_waited_ns(threads: impl Iterator<Item = (bool, u64, Dsm)>) -> u64 {
         flags |= Part::of_flags(&dsm);
     }
     if flags { last.1 } else { 0 }
-}
-
-/// What the faults and flushes of a recorded region cost, over what they took there.
-fn dearer(region: &Region, beside: &Beside<'_>, sync: &Sync) -> f64 {
-    // What they computed does not matter.
-    let parts = Part::all(region, beside.protocol, true);
-    let cost_ns = |part: &Part| {
-        let events = part.counts.cost_ns(beside.prices);
-        let diffs = part.counts.0[Event::DiffToHome as usize];
-        let diffs_ns = sync.crowd.map_or(0.0, |crowd| {
-            let releases_us = crowd.releases_us(diffs, part.synchronisations());
-            (releases_us + crowd.diffs_us(diffs, part.diff_bytes)) * 1e3
-        });
-        let flushes_ns = part.flushes() as f64 * sync.flush * 1e3;
-        let all_ns: f64 = events.iter().sum();
-        all_ns - events[Event::DiffToHome as usize] + diffs_ns + flushes_ns
-    };
-    let passing = parts.iter().filter(|part| !part.orders);
-    let cost_ns: f64 = passing.map(cost_ns).sum();
-    let took_ns = |share: &ThreadShare| {
-        let dsm = share.dsm.unwrap_or_default();
-        (dsm.fault_ns + dsm.flush_ns).saturating_sub(dsm.look_shared_ns) as f64
-    };
-    let passing = region.threads.iter().filter(|share| share.node != 0);
-    let took_ns: f64 = passing.map(took_ns).sum();
-    if took_ns > 0.0 {
-        cost_ns / took_ns
-    } else {
-        1.0
-    }
 }
