@@ -10,6 +10,7 @@ use super::serving;
 use super::sync::{AtOne, MESSAGE_BYTES, PAGE_BYTES, WORD_DIFF_BYTES};
 use super::{Beside, HALF_DIFF_BYTES};
 use crate::sdp::counts::{Event, Protocol};
+use fathomp_analyse::Dsm;
 
 /// Bytes of a page and the message that it comes in.
 const PAGE_MESSAGE_BYTES: f64 = PAGE_BYTES + MESSAGE_BYTES;
@@ -31,6 +32,17 @@ pub(super) fn answer_bytes(part: &Part) -> f64 {
     let messages = [dsm.fetch_faults, dsm.locks, dsm.barriers, dsm.flushes];
     let messages: f64 = messages.iter().map(|count| *count as f64).sum();
     (dsm.bytes_sent as f64 - messages * MESSAGE_BYTES).max(0.0)
+}
+
+/// Without homes, fetches that took two questions, one after the other: pages that came whole, of
+/// which diffs were missing then. It is not counted; it is taken that every other fetch brought a diff at
+/// least, and that further ones are spread over all.
+pub(super) fn asked_again(dsm: &Dsm) -> f64 {
+    let whole = dsm.pages_fetched.min(dsm.fetch_faults) as f64;
+    let others = dsm.fetch_faults as f64 - whole;
+    let more = (dsm.diffs_applied as f64 - others).max(0.0);
+    let of_whole = more * whole / (dsm.fetch_faults as f64).max(1.0);
+    of_whole.min(whole)
 }
 
 impl Fetches {
@@ -104,7 +116,26 @@ impl Fetches {
 mod tests {
     use super::*;
     use crate::sdp::counts::Counts;
-    use fathomp_analyse::Dsm;
+
+    #[test]
+    fn pages_that_came_whole_are_asked_for_again_if_diffs_are_missing() {
+        let again = |fetch_faults, pages_fetched, diffs_applied| {
+            asked_again(&Dsm {
+                fetch_faults,
+                pages_fetched,
+                diffs_applied,
+                ..Dsm::default()
+            })
+        };
+        // Nothing but pages, or a diff of each other.
+        assert_eq!([again(9, 9, 0), again(9, 4, 5), again(0, 0, 7)], [0.0; 3]);
+        assert_eq!(again(9, 9, 5), 5.0);
+        assert_eq!(again(9, 9, 40), 9.0);
+        // Four diffs more, of half of them.
+        assert_eq!(again(8, 4, 8), 2.0);
+        // Fetched in advance.
+        assert_eq!(again(3, 20, 2), 2.0);
+    }
 
     #[test]
     fn fetches_cost_what_they_bring() {

@@ -2,7 +2,7 @@
 
 use super::balance::Balance;
 use super::contention::Contention;
-use super::fetches::Fetches;
+use super::fetches::{self, Fetches};
 use super::left::{LOOKS_NS, Leaving, Left, Message};
 use super::locks::Locks;
 use super::meeting::Meeting;
@@ -283,7 +283,8 @@ impl<'a> Whole<'a> {
     }
 
     /// Of a page's diffs the price of a fetch holds one, and the bytes of the others, if those are
-    /// known: while these are on the link, what came before is put in.
+    /// known: while these are on the link, what came before is put in. Diffs that a page lacks which
+    /// came whole are asked for when it is there.
     fn writers_ns(&self, part: &Part, priced: &Fetches) -> f64 {
         match self.beside.protocol {
             Protocol::Home => 0.0,
@@ -295,7 +296,10 @@ impl<'a> Whole<'a> {
                     Some(crowd) => crowd.fetch_served - priced.diff_link_us(us_per_byte),
                     None => HALF_DIFF_BYTES * us_per_byte,
                 };
-                more * each_us.max(0.0) * 1e3
+                // A question and its answer, without content: a flush is that, too.
+                let again = fetches::asked_again(&part.dsm);
+                let again_us = again * self.sync.lone_flush();
+                ((more - again).max(0.0) * each_us.max(0.0) + again_us) * 1e3
             }
         }
     }
