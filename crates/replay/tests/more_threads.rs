@@ -137,6 +137,14 @@ fn what_no_law_explains_is_refused() {
         too_few,
         ExtrapolateError::TooFew { asked: 16, .. }
     ));
+    // Three numbers, but three threads between the first and the last: a law of theirs has as many
+    // coefficients.
+    let close = said(&[2, 3, 4].map(grid), 16);
+    assert!(matches!(close, ExtrapolateError::TooFew { .. }), "{close}");
+    assert!(
+        close.to_string().contains("neither first nor last"),
+        "{close}"
+    );
 
     let mut scattered = known();
     scattered[2].threads[3].sets[2].push(read(700, 1));

@@ -31,7 +31,7 @@ const MARGIN: u32 = 32;
 pub enum ExtrapolateError {
     /// Too little to go by.
     #[error(
-        "to tell what {asked} threads access, recordings of at least three other numbers of threads are needed, the largest with 4 or more, such as 2, 4 and 8; there are {given:?}"
+        "to tell what {asked} threads access, recordings of at least three other numbers of threads are needed, the largest with 4 or more, and in them four threads in all that are neither first nor last, such as 2, 4 and 8; there are {given:?}"
     )]
     TooFew {
         /// Threads asked for.
