@@ -5,6 +5,7 @@ mod changes;
 mod direct;
 mod protect;
 mod twins;
+mod unwatched;
 
 pub(crate) use blob::Blob;
 
@@ -28,6 +29,7 @@ use fathomp_transport::{SendError, Transport, Wake};
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use twins::Twins;
+use unwatched::Unwatched;
 
 /// What an engine works with.
 pub(crate) struct Hands<'a> {
@@ -100,9 +102,7 @@ pub(crate) trait Engine: Send {
 pub(crate) struct Driver<P: Protocol<Blob>> {
     protocol: P,
     twins: Twins,
-    /// Pages with a twin that the program may write without a fault; some may have
-    /// been taken away since.
-    unwatched: Vec<PageRange>,
+    unwatched: Unwatched,
     /// Pages that should be forbidden to write and are not, since nobody touches them
     /// before they are given back.
     untouched: Vec<PageRange>,
@@ -131,7 +131,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         let mut driver = Self {
             actions: Vec::new(),
             twins: Twins::default(),
-            unwatched: Vec::new(),
+            unwatched: Unwatched::default(),
             untouched: Vec::new(),
             diffs: HashMap::new(),
             kept: HashMap::new(),
@@ -188,7 +188,8 @@ impl<P: Protocol<Blob>> Driver<P> {
         input: Input<P::Incoming>,
         actions: &mut Vec<Action<P::Outgoing, Blob>>,
     ) -> Result<(), Trouble> {
-        if !self.unwatched.is_empty() && self.protocol.wants_writes(&input) {
+        // Also if there are none yet: pages that come in this step count as not written.
+        if self.protocol.wants_writes(&input) {
             let wrote = self.written(hands)?;
             self.protocol.step(Input::Wrote(wrote), actions)?;
         }
@@ -198,11 +199,10 @@ impl<P: Protocol<Blob>> Driver<P> {
     /// Which pages that may be written without a fault were. From now on they
     /// must not be: first nobody writes any more, then they are compared.
     fn written(&mut self, hands: &Hands) -> Result<PageSet, Trouble> {
-        let mut ranges = std::mem::take(&mut self.unwatched);
+        let ranges = self.unwatched.take();
         for range in &ranges {
             self.protect_from_writes(hands, *range)?;
         }
-        ranges.sort_unstable_by_key(|range| range.first());
         let mut written = Vec::new();
         for page in ranges.iter().flat_map(|range| range.iter()) {
             let Some(twin) = self.twins.get(page) else {
@@ -214,8 +214,6 @@ impl<P: Protocol<Blob>> Driver<P> {
             }
         }
         written.dedup();
-        ranges.clear();
-        self.unwatched = ranges;
         Ok(PageSet::from_sorted(&written))
     }
 
@@ -269,6 +267,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                     self.twins.clear();
                 }
                 Action::DropTwin(page) => {
+                    self.unwatched.drop(page);
                     if let Some(twin) = self.twins.remove(page) {
                         self.twins.keep(twin);
                     }

@@ -23,7 +23,7 @@ impl<P: Protocol<Blob>> Driver<P> {
             return self.permit(hands, pages, what);
         }
         if pages.iter().all(twinned) {
-            self.unwatched.push(pages);
+            self.unwatched.add(pages);
             return self.permit(hands, pages, Protection::ReadWrite);
         }
         let mut pages = pages.iter();
