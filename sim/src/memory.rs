@@ -245,6 +245,22 @@ impl Memory {
         Ok(())
     }
 
+    /// Others have taken this of a page while it was written unwatched, and keep it. True
+    /// if it has been written since: then that is the twin.
+    pub(crate) fn was_kept(&mut self, id: PageId, taken: &[u8]) -> Result<bool, String> {
+        let page = self.page(id)?;
+        let changed = page.bytes.as_slice() != taken;
+        if changed {
+            let mut twin = Box::new([0; PAGE_BYTES]);
+            twin.copy_from_slice(taken);
+            if page.twin.replace(twin).is_some() {
+                return Err(format!("page {id} is kept elsewhere and has a twin"));
+            }
+            page.beneath = false;
+        }
+        Ok(changed)
+    }
+
     /// Appends content that a message carries.
     pub(crate) fn append(&mut self, content: Content, bytes: &mut Vec<u8>) -> Result<(), String> {
         match content {

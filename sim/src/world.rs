@@ -4,6 +4,7 @@
 mod act;
 mod check;
 mod direct;
+mod tell;
 
 use crate::failure::Failure;
 use crate::memory::{Blob, Memory};
@@ -133,7 +134,14 @@ struct Node<P> {
     slowness: u64,
     /// Whether others may take pages, and those that they have taken.
     offers: BTreeMap<PageId, Offer>,
+    /// What it knew when it told others last, when pages became old, and when their content
+    /// was complete.
+    shown: Vec<(NodeId, Interval)>,
+    olds: BTreeMap<PageId, Vec<(NodeId, Interval)>>,
+    made: BTreeMap<PageId, Vec<(NodeId, Interval)>>,
     taken: BTreeSet<PageId>,
+    /// What others have taken of pages that it writes unwatched, and keep.
+    kept: Vec<(PageId, Vec<u8>)>,
     /// Diffs that others have brought since the protocol was told.
     brought: BTreeMap<NodeId, Interval>,
     underway: Underway,
@@ -210,7 +218,11 @@ impl<P: Protocol<Blob>> World<P> {
                 memory: Memory::new(program.pages, network.silent_writes),
                 threads: threads.collect(),
                 offers: BTreeMap::new(),
+                shown: Vec::new(),
+                olds: BTreeMap::new(),
+                made: BTreeMap::new(),
                 taken: BTreeSet::new(),
+                kept: Vec::new(),
                 brought: BTreeMap::new(),
                 underway: Underway::default(),
                 flushing: false,
@@ -514,41 +526,6 @@ impl<P: Protocol<Blob>> World<P> {
     fn go_on(&mut self, node: usize, thread: usize, random: &mut impl Rng) {
         let delay = random.random_range(1..=2 * self.nodes[node].slowness);
         self.schedule(delay, Event::Step(node, thread));
-    }
-
-    /// Tells the protocol of a node something and does what it answers.
-    fn input(
-        &mut self,
-        node: usize,
-        input: Input<P::Incoming>,
-        random: &mut impl Rng,
-    ) -> Result<(), Failure> {
-        let mut actions = Vec::new();
-        self.note(node, "in", &input);
-        let logged = self.logged(node);
-        let Node {
-            protocol,
-            memory,
-            taken,
-            brought,
-            ..
-        } = &mut self.nodes[node];
-        let taken = std::mem::take(taken).into_iter().collect();
-        let brought = std::mem::take(brought).into_iter().collect();
-        let mut stepped = protocol.step(Input::Taken(taken), &mut actions);
-        let inputs = [Some(Input::Brought(brought)), logged.map(Input::Logged)];
-        for input in inputs.into_iter().flatten().chain([input]) {
-            if protocol.wants_writes(&input) {
-                let wrote = Input::Wrote(memory.take_wrote());
-                stepped = stepped.and_then(|()| protocol.step(wrote, &mut actions));
-            }
-            stepped = stepped.and_then(|()| protocol.step(input, &mut actions));
-        }
-        stepped.map_err(|violation| Failure::Violation {
-            node: node_id(node),
-            violation,
-        })?;
-        self.carry_out(node, actions, random)
     }
 
     fn note(&mut self, node: usize, way: &str, what: &impl std::fmt::Debug) {

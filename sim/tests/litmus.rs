@@ -461,3 +461,56 @@ fn what_is_written_before_a_barrier_is_not_kept() {
         }
     }
 }
+
+/// Neighbours hand data on, as pipelined loops do. Each waits for the other's flag with
+/// flushes, and writes it next without another one: whoever writes what it has seen
+/// somebody else write comes after that.
+#[test]
+fn pipelined_loops_hand_data_on() {
+    for under in ALL {
+        for seed in seeds() {
+            let mut random = StdRng::seed_from_u64(seed);
+            let program = pipeline(&mut random);
+            let ran = run_under(under, &program, &mut random);
+            ran.unwrap_or_else(|(failure, _)| panic!("{under:?}, seed {seed}: {failure}"));
+        }
+    }
+}
+
+fn pipeline(random: &mut impl Rng) -> Program {
+    let nodes = random.random_range(2..=4);
+    let pages = random.random_range(1..=8);
+    let (apart, spread) = (random.random_range(0..2), random.random_range(0..=pages));
+    let flag = |at: u32| Address::at((at * apart) % pages, 8 + at);
+    let data =
+        |at: u32, round: u32| Address::at((at + round * spread) % pages, 99 + 9 * at + round);
+    // What a thread writes meanwhile, beside what others do.
+    let own = |at: u32, page: u32| Address::at(page, 200 + at);
+    let mut threads: Vec<_> = (0..nodes).map(|_| Vec::new()).collect();
+    let rounds = random.random_range(1..=5);
+    for sweep in 1..=random.random_range(1..=4) {
+        for round in 0..rounds {
+            for (steps, at) in threads.iter_mut().zip(0..) {
+                if at > 0 {
+                    let before = flag(at - 1);
+                    steps.extend([Step::Await(before, 1), Step::Write(before, 0), Step::Flush]);
+                    steps.push(Step::Read(data(at - 1, round)));
+                }
+                steps.push(Step::Write(data(at, round), sweep));
+                for _ in 0..random.random_range(0..5) {
+                    let own = own(at, random.random_range(0..pages));
+                    steps.push(Step::Write(own, random.random()));
+                }
+                if at + 1 < nodes {
+                    steps.extend([Step::Flush, Step::Await(flag(at), 0)]);
+                    steps.extend([Step::Write(flag(at), 1), Step::Flush]);
+                }
+            }
+        }
+        threads
+            .iter_mut()
+            .for_each(|steps| steps.push(Step::Barrier));
+    }
+    let threads = threads.into_iter().map(|steps| vec![steps]).collect();
+    Program { pages, threads }
+}

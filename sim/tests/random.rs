@@ -55,6 +55,16 @@ fn all_seeds<C: Debug, P: Protocol<Blob>>(
     config: impl Fn(&Program, Network, &mut StdRng) -> C,
     protocol: impl Fn(NodeId, &C) -> P,
 ) {
+    all_seeds_of(Program::clone, own_threads, config, protocol);
+}
+
+/// The same of programs that are made of them.
+fn all_seeds_of<C: Debug, P: Protocol<Blob>>(
+    other: impl Fn(&Program) -> Program,
+    own_threads: OwnThreads,
+    config: impl Fn(&Program, Network, &mut StdRng) -> C,
+    protocol: impl Fn(NodeId, &C) -> P,
+) {
     for seed in seeds() {
         let mut random = StdRng::seed_from_u64(seed);
         let mut program = random_program(SHAPE, &mut random);
@@ -63,6 +73,7 @@ fn all_seeds<C: Debug, P: Protocol<Blob>>(
             OwnThreads::AtNodeZero => add_own_threads(&mut program, &mut random),
             OwnThreads::Anywhere => add_own_threads_anywhere(&mut program, &mut random),
         }
+        let program = other(&program);
         let mut network = random_network(&mut random);
         network.trace = std::env::var_os("FATHOMP_SIM_TRACE").is_some();
         network.silent_writes &= own_threads == OwnThreads::Nowhere;
@@ -138,6 +149,26 @@ fn homeless() {
     let config = random_homeless;
     for own_threads in ALL {
         all_seeds(own_threads, config, |me, config| {
+            Homeless::new(me, config.clone()).unwrap()
+        });
+    }
+}
+
+/// What is written often is what was there before the last write: no diff tells of what was in
+/// between, so nobody may have kept that.
+#[test]
+fn homeless_with_bytes_that_change_back() {
+    let few_values = |program: &Program| {
+        each_thread(program, |_, steps| {
+            let steps = steps.iter().map(|step| match *step {
+                Step::Write(byte, value) => Step::Write(byte, value & 1),
+                step => step,
+            });
+            steps.collect()
+        })
+    };
+    for own_threads in ALL {
+        all_seeds_of(few_values, own_threads, random_homeless, |me, config| {
             Homeless::new(me, config.clone()).unwrap()
         });
     }

@@ -1,6 +1,6 @@
 //! What a protocol is told and what it answers.
 
-use crate::order::Control;
+use crate::order::{Control, Version};
 use crate::wire::WireError;
 use crate::{Carried, Interval, Notice, PageRange, PageSet, Seen};
 use fathomp_base::{NodeId, PageId, ThreadId};
@@ -49,6 +49,12 @@ pub enum Offer {
     Open,
     /// They may borrow it: writes are not noticed at its home.
     Lent,
+    /// They may take it as what it was when its node knew no more than it had shown before:
+    /// with all intervals of that node, and without others' that it has learned of since.
+    Old,
+    /// They may take its twin: what is written in the open interval may be changed back, and
+    /// then no diff tells who has seen it.
+    Twin,
 }
 
 /// A synchronisation between nodes, asked for by one thread on behalf of its
@@ -100,6 +106,11 @@ pub enum Input<M> {
     /// At the sequencer: it has taken a lock over, which a node has taken in shared
     /// memory, or nobody. That node gives it back by message.
     Claimed(LockId, Option<NodeId>),
+    /// Pages of this node that it writes unnoticed and others have taken [to keep](Wanted),
+    /// and those of them that it has written since, which now have a twin: what was taken. Threads
+    /// may not write them before they are told otherwise. To be told before any other input,
+    /// and when others have been forbidden to take such pages, before what else is done.
+    Kept(PageSet, PageSet),
     /// Pages that were [wanted](Wanted) and are not offered, as others were that have
     /// been taken.
     Left(PageRange),
@@ -255,6 +266,11 @@ pub enum Violation {
 ///
 /// If it borrows, it may also take pages that are [lent](Offer::Lent) there, and is told
 /// so ([`Input::Borrowed`]).
+///
+/// What comes with a page that is taken are the intervals that are surely part of it: all of
+/// the receiver's own, and those of others that it had shown before the page was looked at
+/// or, of an [old](Offer::Old) page, before it was one. A page to keep one node at a time
+/// takes, until the receiver has been told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted<'a> {
     /// The asker's epoch, which has to be the receiver's as well.
@@ -263,8 +279,17 @@ pub struct Wanted<'a> {
     pub pages: PageRange,
     /// Intervals whose diffs must be part of them.
     pub need: &'a [(NodeId, Interval)],
+    /// If not all is wanted that may be part of them: the intervals that may be. What a
+    /// thread writes after what it has seen is ordered after that only if its node knows of it.
+    pub most: Option<&'a Seen>,
     /// Whether the asker borrows.
     pub borrows: bool,
+    /// Whether it takes [lent](Offer::Lent) pages to keep otherwise. Then it leaves there
+    /// what it has taken ([`Input::Kept`]): so that, unless what it took is of before what
+    /// the receiver next does, the receiver finds what it has written since.
+    pub keeps: bool,
+    /// What a page is whose receiver has never said whether it may be taken.
+    pub unless_said: Offer,
 }
 
 /// What becomes of pages that are [wanted](Wanted).
@@ -274,6 +299,8 @@ pub struct Taking {
     pub taken: PageSet,
     /// Those of them that are borrowed.
     pub borrowed: PageSet,
+    /// Those that are lent, and kept.
+    pub kept: PageSet,
     /// The others.
     pub left: PageSet,
 }
@@ -392,24 +419,55 @@ impl Wanted<'_> {
     /// What may be taken if pages are offered so.
     #[must_use]
     pub fn taking(&self, offer: impl Fn(PageId) -> Offer) -> Taking {
-        let [mut taken, mut borrowed, mut left] = [const { Vec::new() }; 3];
+        let [mut taken, mut borrowed, mut kept, mut left] = [const { Vec::new() }; 4];
         for page in self.pages.iter() {
             match offer(page) {
-                Offer::Open => taken.push(page),
+                Offer::Open | Offer::Old | Offer::Twin => taken.push(page),
                 Offer::Lent if self.borrows => {
                     taken.push(page);
                     borrowed.push(page);
                 }
+                Offer::Lent if self.keeps => {
+                    taken.push(page);
+                    kept.push(page);
+                }
                 Offer::Lent | Offer::Closed => left.push(page),
             }
         }
-        let [taken, borrowed, left] =
-            [taken, borrowed, left].map(|pages| PageSet::from_sorted(&pages));
+        let [taken, borrowed, kept, left] =
+            [taken, borrowed, kept, left].map(|pages| PageSet::from_sorted(&pages));
         Taking {
             taken,
             borrowed,
+            kept,
             left,
         }
+    }
+
+    /// Whether so much may be part of a page.
+    #[must_use]
+    pub fn admits(&self, versions: &[(NodeId, Interval)]) -> bool {
+        let admits = |most: &Seen| {
+            versions
+                .iter()
+                .all(|(node, last)| most.covers(*node, *last))
+        };
+        self.most.is_none_or(admits)
+    }
+
+    /// As much as the asker knows of what is surely part of a page of node `from`: that node's
+    /// own intervals are, even if it has yet to show the last ones.
+    pub fn known(
+        &self,
+        from: NodeId,
+        versions: impl IntoIterator<Item = (NodeId, Interval)>,
+    ) -> Vec<(NodeId, Interval)> {
+        let known = |(node, last): (NodeId, Interval)| {
+            let most = self.most.map(|most| most.of(node));
+            let least = most.map(|most| if node == from { most } else { most.min(last) });
+            (node, least.unwrap_or(last))
+        };
+        versions.into_iter().map(known).collect()
     }
 
     /// True if nothing that is needed lacks at a node in such an epoch where so much has
@@ -453,16 +511,20 @@ pub trait Protocol<B> {
         None
     }
 
+    /// Whether pages are offered together with what is part of them.
+    const TELLS_VERSIONS: bool = false;
+
     /// What a message asks for, if it need not be sent.
-    fn wanted<'a>(&self, _message: &'a Self::Outgoing) -> Option<Wanted<'a>> {
+    fn wanted<'a>(&'a self, _message: &'a Self::Outgoing) -> Option<Wanted<'a>> {
         None
     }
 
-    /// The answer to such a message, made of some of its pages that were taken.
+    /// The answer to such a message, made of some of its pages that were taken, with what is
+    /// part of each.
     fn taken(
         _epoch: u32,
         _pages: PageRange,
-        _content: impl FnMut(PageId) -> B,
+        _copy: impl FnMut(PageId) -> (Vec<Version>, B),
     ) -> Option<Self::Incoming> {
         None
     }

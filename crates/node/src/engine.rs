@@ -2,6 +2,7 @@
 
 mod blob;
 mod changes;
+mod diffs;
 mod direct;
 mod protect;
 mod twins;
@@ -10,6 +11,7 @@ mod unwatched;
 pub(crate) use blob::Blob;
 
 use crate::accesses::{Watch, WatchError};
+use crate::copies::Places;
 use crate::frame::Frame;
 use crate::profile::{Profile, Tally};
 use crate::races::{Changes, Lookout};
@@ -21,7 +23,6 @@ use fathomp_dsm::{
     Access, Action, Content, Diff, DiffError, Input, Interval, Operation, PageBytes, PageRange,
     PageSet, Protection, Protocol, Underway, Violation, WireError,
 };
-use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_sys::cluster::pages::Pages;
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::local::Awaited;
@@ -102,6 +103,8 @@ pub(crate) trait Engine: Send {
 pub(crate) struct Driver<P: Protocol<Blob>> {
     protocol: P,
     twins: Twins,
+    /// Where others find twins.
+    places: Places,
     unwatched: Unwatched,
     /// Pages that should be forbidden to write and are not, since nobody touches them
     /// before they are given back.
@@ -131,6 +134,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         let mut driver = Self {
             actions: Vec::new(),
             twins: Twins::default(),
+            places: Places::default(),
             unwatched: Unwatched::default(),
             untouched: Vec::new(),
             diffs: HashMap::new(),
@@ -171,6 +175,7 @@ impl<P: Protocol<Blob>> Driver<P> {
             // And whoever has entered something in the log has brought its diffs before.
             self.tell_news(hands, &mut actions)?;
             self.tell(hands, input, &mut actions)?;
+            self.close(hands, &mut actions)?;
             self.forbid(hands, &mut actions)?;
             if self.carry_out(hands, actions, tally)? == Wake::Woken {
                 wake = Wake::Woken;
@@ -298,7 +303,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                     }
                     self.apply(hands, page, &diff)?;
                 }
-                Action::Offer(pages, offer) => direct::offer(hands, pages, offer),
+                Action::Offer(pages, offer) => self.offer(hands, pages, offer),
                 Action::Log(notice) => self.log(hands, &notice),
                 Action::Claim(lock) => self.claim(hands, lock),
                 Action::Unclaim(lock) => direct::unclaim(hands, lock),
@@ -330,60 +335,6 @@ impl<P: Protocol<Blob>> Driver<P> {
             changes.tell(interval, hands.transport, hands.lookout)?;
         }
         Ok(wake)
-    }
-
-    /// What changed in a page since its twin was made, which is forgotten.
-    fn compare(&mut self, hands: &Hands, page: PageId) -> Result<Diff, Trouble> {
-        let twin = self.twins.remove(page);
-        let twin = twin.ok_or(Trouble::Action("a diff without a twin"))?;
-        // The program may not write the page now, and others' diffs come in
-        // under the same lock as this.
-        let mut now = self.twins.room();
-        hands.pages.read(page, &mut now).map_err(Trouble::Permit)?;
-        let diff = Diff::between(&twin, &now);
-        emulated::charge(Work::Compare);
-        self.twins.keep(twin);
-        self.twins.keep(now);
-        Ok(diff)
-    }
-
-    /// Keeps what changed in a page until it has been sent.
-    fn diff(&mut self, hands: &Hands, page: PageId) -> Result<(), Trouble> {
-        let diff = self.compare(hands, page)?;
-        if let Some(changes) = &mut self.changes {
-            changes.end_copy(page, &diff);
-        }
-        self.diffs.insert(page, diff);
-        Ok(())
-    }
-
-    /// Keeps a copy of a page: one that is written now, and perhaps told soon, or one of
-    /// many that will perhaps be written, far `ahead`.
-    fn twin(&mut self, hands: &Hands, page: PageId, ahead: bool) -> Result<(), Trouble> {
-        let mut twin = self.twins.room();
-        let kept = match ahead {
-            true => hands.pages.keep(page, &mut twin),
-            false => hands.pages.read(page, &mut twin),
-        };
-        kept.map_err(Trouble::Permit)?;
-        self.twins.insert(page, twin);
-        Ok(())
-    }
-
-    fn apply(&mut self, hands: &Hands, page: PageId, diff: &Diff) -> Result<(), Trouble> {
-        let mut failed = None;
-        diff.visit(|target, bytes| {
-            if let Err(error) = hands.pages.write(page, target.start, bytes) {
-                failed = Some(error);
-            }
-        });
-        if let Some(twin) = self.twins.get_mut(page) {
-            diff.apply(twin);
-        }
-        if let Some(watch) = &mut self.watch {
-            watch.apply(page, diff);
-        }
-        failed.map_or(Ok(()), |error| Err(Trouble::Permit(error)))
     }
 
     fn send(

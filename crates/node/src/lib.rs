@@ -18,10 +18,12 @@
 pub mod accesses;
 mod cells;
 mod cluster;
+mod copies;
 mod doing;
 mod engine;
 mod frame;
 pub mod heap;
+mod keeps;
 mod layout;
 mod locks;
 mod log;

@@ -92,6 +92,11 @@ impl Sharing {
         !self.plain && !watched
     }
 
+    /// Whether nodes tell each other what is part of each page.
+    pub(crate) fn tells_versions(self) -> bool {
+        matches!(self.protocol, Protocol::Homeless(_))
+    }
+
     /// Starts the protocol at node `me`.
     ///
     /// # Errors

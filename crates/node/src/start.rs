@@ -276,7 +276,8 @@ pub fn fork(
         .map_err(StartError::Connect)?;
     // An emulated network carries messages only.
     let direct = plan.net.is_none() && !emulated::is_emulated() && plan.sharing.may_be_direct();
-    let windows = direct.then(|| Windows::new(plan.nodes, layout.pages()));
+    let windows =
+        direct.then(|| Windows::new(plan.nodes, layout.pages(), plan.sharing.tells_versions()));
     let windows = windows.transpose().map_err(StartError::Connect)?;
     let fabric = match emulated::is_emulated() {
         true => fabric.with_emulated_time(),

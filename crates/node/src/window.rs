@@ -6,6 +6,10 @@
 //! says so. That lies in memory which the nodes share; each other's pages they
 //! have mapped.
 
+mod copying;
+
+use crate::copies::Copies;
+use crate::keeps::Keeps;
 use crate::locks::{Attempt, Locks};
 use crate::log::{Logs, Reader};
 use fathomp_base::{NodeId, PageId, ThreadId};
@@ -35,14 +39,19 @@ pub(crate) struct Windows {
     backings: Vec<Backing>,
     logs: Logs,
     locks: Locks,
+    /// Where what is part of a page differs from page to page.
+    copies: Option<Copies>,
+    keeps: Option<Keeps>,
 }
 
 impl Windows {
-    /// For so many nodes with so many pages.
+    /// For so many nodes with so many pages, and whether they tell what is part of each.
     ///
     /// # Errors
     /// If there is no memory.
-    pub(crate) fn new(nodes: u16, pages: u32) -> io::Result<Self> {
+    pub(crate) fn new(nodes: u16, pages: u32, tell_versions: bool) -> io::Result<Self> {
+        let copies = tell_versions.then(|| Copies::new(nodes, pages));
+        let keeps = tell_versions.then(|| Keeps::new(nodes));
         let bits = pages.div_ceil(u64::BITS) as usize;
         let sections = Sections {
             halves: 0,
@@ -57,6 +66,8 @@ impl Windows {
             backings: backings.collect::<io::Result<_>>()?,
             logs: Logs::new(nodes)?,
             locks: Locks::new()?,
+            copies: copies.transpose()?,
+            keeps: keeps.transpose()?,
         })
     }
 
@@ -251,7 +262,7 @@ impl Window {
                     set(open);
                     clear(lent);
                 }
-                Offer::Closed => {
+                Offer::Old | Offer::Twin | Offer::Closed => {
                     clear(open);
                     clear(lent);
                 }
@@ -481,7 +492,7 @@ mod tests {
 
     #[test]
     fn notes_are_found_once() {
-        let windows = Windows::new(2, 1000).unwrap();
+        let windows = Windows::new(2, 1000, false).unwrap();
         let (_, window) = windows.join(NodeId(1)).unwrap();
         let view = window.view(NodeId(1)).unwrap();
         view.notes[0].store(note(range(7, 3)), Ordering::Relaxed);
@@ -494,7 +505,7 @@ mod tests {
 
     #[test]
     fn who_shows_another_epoch_gives_nothing() {
-        let windows = Windows::new(2, 1000).unwrap();
+        let windows = Windows::new(2, 1000, false).unwrap();
         let (_, window) = windows.join(NodeId(0)).unwrap();
         let mut received = Seen::nothing(2);
         received.learn(NodeId(1), Interval(3));

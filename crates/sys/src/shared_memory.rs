@@ -196,6 +196,23 @@ pub fn append(from: &[AtomicU8], to: &mut Vec<u8>) {
     to.extend(from.iter().map(|byte| byte.load(Ordering::Relaxed)));
 }
 
+/// Copies the bytes `from`, each loaded relaxed, in no particular order, as far as there
+/// is room for them in `to`.
+#[inline]
+pub fn copy_out(from: &[AtomicU8], to: &mut [u8]) {
+    let count = from.len().min(to.len());
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if count >= STRING_BYTES_MIN {
+        // SAFETY: both have so many bytes, and `to` is ours alone; the rest is as in
+        // `copy_in`.
+        unsafe { copy(to.as_mut_ptr(), from.as_ptr().cast(), count) };
+        return;
+    }
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = from.load(Ordering::Relaxed);
+    }
+}
+
 /// A copy the compiler can see nothing of: it may neither repeat a load nor
 /// assume that memory stays as it was loaded.
 ///

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::memory::Blob;
 use crate::program::Step;
 use fathomp_base::{NodeId, ThreadId};
-use fathomp_dsm::{Action, Input, Protocol};
+use fathomp_dsm::{Action, Committed, Input, Offer, Protocol};
 use rand::{Rng, RngExt};
 
 impl<P: Protocol<Blob>> World<P> {
@@ -38,8 +38,16 @@ impl<P: Protocol<Blob>> World<P> {
                 Action::InstallTwinned(page, content) => memory.install_twinned(page, &content),
                 Action::Apply(page, content) => memory.apply(page, &content),
                 Action::Offer(pages, offer) => {
-                    let offers = &mut self.nodes[node].offers;
+                    let node = &mut self.nodes[node];
+                    let (offers, olds) = (&mut node.offers, &mut node.olds);
                     offers.extend(pages.iter().map(|page| (page, offer)));
+                    olds.extend(pages.iter().map(|page| (page, node.shown.clone())));
+                    let knows = node.protocol.committed().filter(|_| offer != Offer::Old);
+                    if let Some(Committed { received, .. }) = knows {
+                        let made: Vec<_> = received.iter().collect();
+                        node.made
+                            .extend(pages.iter().map(|page| (page, made.clone())));
+                    }
                     Ok(())
                 }
                 Action::Claim(lock) => {
@@ -66,7 +74,7 @@ impl<P: Protocol<Blob>> World<P> {
             done.map_err(|what| action(node, what))?;
         }
         let mut answers = answers.into_iter();
-        answers.try_for_each(|answer| self.input(node, answer, random))
+        answers.try_for_each(|answer| self.take_in(node, answer, random))
     }
 
     fn resume(

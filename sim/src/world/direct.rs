@@ -1,12 +1,12 @@
 //! What nodes do by themselves in memory that they share: they take pages out of each
 //! other's, bring diffs into it, and enter intervals in a log.
 
-use super::World;
+use super::{Node, World};
 use crate::memory::Blob;
 use crate::shared::Answer;
 use fathomp_base::NodeId;
 use fathomp_dsm::order::{Control, ROOT};
-use fathomp_dsm::{Brought, Content, Input, Notice, Protocol, Told, Wants};
+use fathomp_dsm::{Brought, Content, Input, Notice, Offer, Protocol, Told, Wants};
 use rand::{Rng, RngExt};
 
 /// What follows at the node, or what it should not have asked for.
@@ -41,9 +41,18 @@ impl<P: Protocol<Blob>> World<P> {
 
     /// Takes what can be of what a message asks for out of its receiver's memory.
     fn take(&mut self, node: usize, to: NodeId, message: &P::Outgoing) -> Option<Done<P>> {
-        let wanted = self.nodes[node].protocol.wanted(message)?;
-        let there = self.nodes.get_mut(usize::from(to.0))?;
-        let offer = |page| there.offers.get(&page).copied().unwrap_or_default();
+        let both = self.nodes.get_disjoint_mut([node, usize::from(to.0)]);
+        let [here, there] = both.ok()?;
+        let wanted = here.protocol.wanted(message)?;
+        let said = |page| match there.offers.get(&page).unwrap_or(&wanted.unless_said) {
+            Offer::Lent if there.kept.iter().any(|kept| kept.0 == page) => Offer::Closed,
+            offer => *offer,
+        };
+        let made = |page| there.made.get(&page).map_or(&[][..], Vec::as_slice);
+        let offer = |page| match wanted.admits(made(page)) {
+            true => said(page),
+            false => Offer::Closed,
+        };
         let taking = wanted.taking(offer);
         let committed = there.protocol.committed()?;
         let mut received = committed.received.clone();
@@ -56,16 +65,38 @@ impl<P: Protocol<Blob>> World<P> {
         }
         there.taken.extend(taking.taken.iter());
         let mut failed = Ok(());
+        let content = |page| match offer(page) {
+            Offer::Twin => Content::Twin(page),
+            _ => Content::Page(page),
+        };
         let inputs = taking.inputs(|pages| {
             let message = P::taken(wanted.epoch, pages, |page| {
+                let old = there.olds.get(&page).filter(|_| offer(page) == Offer::Old);
+                let versions = wanted.known(to, old.unwrap_or(&there.shown).iter().copied());
                 let mut bytes = Vec::new();
-                let read = there.memory.append(Content::Page(page), &mut bytes);
+                let read = there.memory.append(content(page), &mut bytes);
                 failed = std::mem::replace(&mut failed, Ok(())).and(read);
-                Blob(bytes.into())
+                (versions, Blob(bytes.into()))
             })?;
             Some(Input::Message { from: to, message })
         });
+        for page in taking.kept.iter() {
+            let mut bytes = Vec::new();
+            let read = there.memory.append(Content::Page(page), &mut bytes);
+            failed = failed.and(read);
+            there.kept.push((page, bytes));
+        }
         Some(failed.map(|()| inputs))
+    }
+
+    /// Tells others what is part of a node's pages.
+    pub(super) fn show(&mut self, node: usize) {
+        let Node {
+            protocol, shown, ..
+        } = &mut self.nodes[node];
+        if let Some(committed) = protocol.committed() {
+            *shown = committed.received.iter().collect();
+        }
     }
 
     /// Writes diffs into the memory of their pages' home.

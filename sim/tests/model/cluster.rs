@@ -189,8 +189,24 @@ where
         Ok(())
     }
 
-    /// Tells the protocol of a node something and does what it answers.
+    /// Tells the protocol of a node something, and does what it answers and what follows.
     fn input(
+        &self,
+        state: &mut State<P, P::Incoming>,
+        number: usize,
+        input: Input<P::Incoming>,
+    ) -> Result<(), String> {
+        self.take_in(state, number, input)?;
+        let Node {
+            protocol, memory, ..
+        } = &mut state.nodes[number];
+        if let Some(committed) = protocol.committed().filter(|_| P::TELLS_VERSIONS) {
+            memory.shown = committed.received.iter().collect();
+        }
+        Ok(())
+    }
+
+    fn take_in(
         &self,
         state: &mut State<P, P::Incoming>,
         number: usize,
@@ -218,6 +234,12 @@ where
         actions: Vec<Action<P::Outgoing, Small>>,
     ) -> Result<(), String> {
         let mut answers = Vec::new();
+        let Node {
+            protocol, memory, ..
+        } = &mut state.nodes[number];
+        if let Some(committed) = protocol.committed().filter(|_| P::TELLS_VERSIONS) {
+            memory.knows = committed.received.iter().collect();
+        }
         for action in actions {
             let left = state.nodes[number].memory.carry_out(action)?;
             if let Some(Action::Send(to, message)) = &left
@@ -283,7 +305,7 @@ where
             }
         }
         let mut answers = answers.into_iter();
-        answers.try_for_each(|answer| self.input(state, number, answer))
+        answers.try_for_each(|answer| self.take_in(state, number, answer))
     }
 
     /// Whether a thread writes there that takes no part in barriers.

@@ -352,14 +352,20 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
 fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
     let mut configs = Vec::new();
     for (number, areas) in areas().into_iter().enumerate() {
-        for (diffs_max, sole_writers) in [(0, false), (100, false), (100, true)] {
+        let kinds = [
+            (0, false, true),
+            (100, false, false),
+            (100, true, false),
+            (100, true, true),
+        ];
+        for (diffs_max, sole_writers, direct) in kinds {
             configs.push(homeless::Config {
                 nodes: NODES,
                 areas: areas.clone(),
                 diffs_max,
-                loads_acquire: program.relies_on_loads || diffs_max > 0,
+                loads_acquire: program.relies_on_loads || !direct,
                 sole_writers,
-                direct: diffs_max == 0,
+                direct,
                 prefetch: if sole_writers { 2 } else { 0 },
                 fan_in: if number == 0 { 1 } else { 2 },
                 log_max: if diffs_max == 0 { 1 } else { 1024 },

@@ -1,7 +1,9 @@
 //! Pages of two bytes: so few that all states can be gone through.
 
-use fathomp_base::PageId;
-use fathomp_dsm::{Access, Action, Body, Content, Interval, Offer, PageRange, PageSet, Protection};
+use fathomp_base::{NodeId, PageId};
+use fathomp_dsm::{
+    Access, Action, Body, Content, Interval, Offer, PageRange, PageSet, Protection, Wanted,
+};
 use std::collections::BTreeMap;
 
 /// Bytes of a page.
@@ -42,10 +44,14 @@ struct Slot {
     protection: Protection,
     /// Told since it has been watched: a page with a twin is closed by that.
     told: bool,
-    /// Others may take it.
-    offer: Offer,
+    /// Whether others may take it, if they were told, and what was part of it then.
+    offer: Option<(Offer, Vec<(NodeId, Interval)>)>,
+    /// What its node knew when its content was complete.
+    made: Vec<(NodeId, Interval)>,
     /// Others have.
     taken: bool,
+    /// What another node keeps of it that is written unwatched.
+    kept: Option<Page>,
 }
 
 /// The pages of a node.
@@ -53,6 +59,9 @@ struct Slot {
 pub(crate) struct Memory {
     slots: Vec<Slot>,
     kept: BTreeMap<(PageId, Interval), Diff>,
+    /// What this node knew when it told others last, and what it knows.
+    pub(crate) shown: Vec<(NodeId, Interval)>,
+    pub(crate) knows: Vec<(NodeId, Interval)>,
 }
 
 /// The protocol asked for something that makes no sense.
@@ -67,12 +76,16 @@ impl Memory {
             diff: None,
             protection: Protection::ReadWrite,
             told: false,
-            offer: Offer::Closed,
+            offer: None,
+            made: Vec::new(),
             taken: false,
+            kept: None,
         };
         Self {
             slots: vec![slot; pages],
             kept: BTreeMap::new(),
+            shown: Vec::new(),
+            knows: Vec::new(),
         }
     }
 
@@ -111,12 +124,27 @@ impl Memory {
     pub(crate) fn take(&mut self, page: PageId) -> Small {
         let slot = self.slot(page);
         slot.taken = true;
-        Small::Page(slot.bytes)
+        let offers_twin = matches!(slot.offer, Some((Offer::Twin, _)));
+        let twin = slot.twin.filter(|_| offers_twin);
+        Small::Page(twin.unwrap_or(slot.bytes))
     }
 
-    /// Whether others may take a page.
-    pub(crate) fn offer(&self, page: PageId) -> Offer {
-        self.slots[page.0 as usize].offer
+    /// Whether others may take a page, who want so much of it.
+    pub(crate) fn offer(&self, page: PageId, wanted: &Wanted) -> Offer {
+        let slot = &self.slots[page.0 as usize];
+        let offer = slot.offer.as_ref().map(|(offer, _)| *offer);
+        match offer.unwrap_or(wanted.unless_said) {
+            _ if !wanted.admits(&slot.made) => Offer::Closed,
+            Offer::Lent if slot.kept.is_some() => Offer::Closed,
+            offer => offer,
+        }
+    }
+
+    /// What was part of a page when it became old, if it is.
+    pub(crate) fn old(&self, page: PageId) -> Option<Vec<(NodeId, Interval)>> {
+        let offer = self.slots[page.0 as usize].offer.as_ref();
+        let old = offer.filter(|(offer, _)| *offer == Offer::Old);
+        old.map(|(_, versions)| versions.clone())
     }
 
     /// Pages that others have taken since this was asked last.
@@ -125,6 +153,31 @@ impl Memory {
         let taken = slots
             .filter_map(|(slot, page)| std::mem::take(&mut slot.taken).then_some(PageId(page)));
         taken.collect()
+    }
+
+    /// Another node that has taken a page keeps it.
+    pub(crate) fn keep_taken(&mut self, page: PageId) {
+        let slot = self.slot(page);
+        slot.kept = Some(slot.bytes);
+    }
+
+    /// Pages that others have kept since this was asked last, and those of them that have been
+    /// written since.
+    pub(crate) fn take_kept(&mut self) -> Option<(PageSet, PageSet)> {
+        let (mut pages, mut changed) = (Vec::new(), Vec::new());
+        for (slot, page) in self.slots.iter_mut().zip((0..).map(PageId)) {
+            let Some(taken) = slot.kept.take() else {
+                continue;
+            };
+            pages.push(page);
+            slot.beneath = false;
+            if taken != slot.bytes {
+                slot.twin = Some(taken);
+                changed.push(page);
+            }
+        }
+        let [pages, changed] = [pages, changed].map(|pages| PageSet::from_sorted(&pages));
+        (!pages.is_empty()).then_some((pages, changed))
     }
 
     fn slot(&mut self, page: PageId) -> &mut Slot {
@@ -207,7 +260,13 @@ impl Memory {
         match action {
             Action::Protect(pages, protection) => self.protect(pages, protection),
             Action::Offer(pages, offer) => {
-                pages.iter().for_each(|page| self.slot(page).offer = offer);
+                for page in pages.iter() {
+                    let old = (offer == Offer::Old).then(|| self.shown.clone());
+                    if old.is_none() {
+                        self.slot(page).made = self.knows.clone();
+                    }
+                    self.slot(page).offer = Some((offer, old.unwrap_or_default()));
+                }
             }
             Action::Twin(page) => self.twin(page)?,
             Action::Foresee(pages) => pages.iter().try_for_each(|page| self.twin(page))?,

@@ -34,6 +34,8 @@ pub(crate) fn news<P: Protocol<Small>>(
         nodes, memories, ..
     } = state;
     let mut news = vec![Input::Taken(nodes[number].memory.take_taken())];
+    let kept = nodes[number].memory.take_kept();
+    news.extend(kept.map(|(pages, changed)| Input::Kept(pages, changed)));
     let here = (number, NodeId(0))..=(number, NodeId(u16::MAX));
     let brought: Vec<_> = memories.brought.extract_if(here, |_, _| true).collect();
     if !brought.is_empty() {
@@ -83,9 +85,9 @@ fn take<P: Protocol<Small>>(
     to: NodeId,
     message: &P::Outgoing,
 ) -> Option<Vec<Input<P::Incoming>>> {
-    let wanted = state.nodes[number].protocol.wanted(message)?;
     let (home, nodes) = (usize::from(to.0), (0..).map(NodeId).take(state.nodes.len()));
-    let there = &mut state.nodes[home];
+    let [here, there] = state.nodes.get_disjoint_mut([number, home]).ok()?;
+    let wanted = here.protocol.wanted(message)?;
     let committed = there.protocol.committed()?;
     let mut received = committed.received.clone();
     for node in nodes {
@@ -97,12 +99,18 @@ fn take<P: Protocol<Small>>(
     if !wanted.is_part_of(committed.epoch, &received) {
         return None;
     }
-    let taking = wanted.taking(|page| there.memory.offer(page));
+    let taking = wanted.taking(|page| there.memory.offer(page, &wanted));
     if taking.taken.is_empty() {
         return None;
     }
+    let kept = taking.kept.iter();
+    kept.for_each(|page| there.memory.keep_taken(page));
     Some(taking.inputs(|pages| {
-        let message = P::taken(wanted.epoch, pages, |page| there.memory.take(page))?;
+        let message = P::taken(wanted.epoch, pages, |page| {
+            let versions = there.memory.old(page);
+            let versions = versions.unwrap_or_else(|| there.memory.shown.clone());
+            (wanted.known(to, versions), there.memory.take(page))
+        })?;
         Some(Input::Message { from: to, message })
     }))
 }

@@ -24,7 +24,8 @@ use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
     Action, Admits, Area, AreaError, Body, Brought, Carried, Committed, Content, Input, Interval,
-    Notice, Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told, Violation, Wanted,
+    Notice, Offer, Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told, Violation,
+    Wanted,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
 use page::Entry;
@@ -354,6 +355,8 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             } => self.fault(thread, page, access, actions)?,
             Input::Wrote(pages) => self.wrote(&pages, actions)?,
             Input::Taken(pages) => self.were_taken(&pages),
+            // Its pages are not kept without its knowing.
+            Input::Kept(..) => {}
             Input::Left(pages) => self.were_left(pages, actions),
             Input::Borrowed(pages) => self.borrow(pages),
             Input::Brought(versions) => self.were_brought(&versions, actions)?,
@@ -389,7 +392,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         match input {
             Input::Operation { .. } => self.config.silent_writes || foresees,
             Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) => false,
-            Input::Left(_) | Input::Borrowed(_) | Input::Brought(_) => false,
+            Input::Left(_) | Input::Borrowed(_) | Input::Brought(_) | Input::Kept(..) => false,
             // The sequencer may tell its own node something, also because its log is full.
             Input::Logged(_) | Input::Claimed(..) => touched,
             Input::Message { message, .. } => match message {
@@ -414,14 +417,17 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             .then_some((&self.order.seen, self.order.interval))
     }
 
-    fn wanted<'a>(&self, message: &'a Message<Content>) -> Option<Wanted<'a>> {
+    fn wanted<'a>(&'a self, message: &'a Message<Content>) -> Option<Wanted<'a>> {
         match message {
             Message::Fetch { epoch, pages, need } => Some(Wanted {
                 epoch: *epoch,
                 pages: *pages,
                 need,
+                most: None,
                 // All of them may be, or none.
                 borrows: self.may_borrow(pages.first()),
+                keeps: false,
+                unless_said: Offer::Closed,
             }),
             _ => None,
         }
@@ -430,12 +436,12 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
     fn taken(
         epoch: u32,
         pages: PageRange,
-        mut content: impl FnMut(PageId) -> B,
+        mut copy: impl FnMut(PageId) -> (Vec<Version>, B),
     ) -> Option<Message<B>> {
         let copies = pages.iter().map(|page| PageCopy {
             versions: Vec::new(),
             after: Vec::new(),
-            content: content(page),
+            content: copy(page).1,
         });
         Some(Message::Pages {
             epoch,

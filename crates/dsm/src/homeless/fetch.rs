@@ -3,7 +3,7 @@
 use super::message::Message;
 use super::{Actions, Entry, Homeless, State};
 use crate::order::{Version, peer};
-use crate::{Access, Action, Content, Interval, PageRange, Protection, Seen, Violation};
+use crate::{Access, Action, Content, Interval, Offer, PageRange, Protection, Seen, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::BTreeMap;
 
@@ -20,6 +20,14 @@ pub(super) struct Pending<B> {
     whole: bool,
     /// All of it has arrived.
     page: Option<Whole<B>>,
+    /// What has arrived, or has been tried to be taken: what else is missing are diffs.
+    pub(super) based: bool,
+    /// It was borrowed.
+    pub(super) borrowed: bool,
+    /// This node has learned something since it was asked for.
+    pub(super) outdated: bool,
+    /// And has to be given back, when it has come.
+    pub(super) returned: bool,
 }
 
 /// All of a page, as its owner had it.
@@ -40,7 +48,25 @@ impl<B> Pending<B> {
             diffs: BTreeMap::new(),
             whole,
             page: None,
+            based: false,
+            borrowed: false,
+            outdated: false,
+            returned: false,
         }
+    }
+
+    /// Nothing has come but diffs. Whether anybody waits for it.
+    pub(super) fn begin_again(&mut self) -> bool {
+        let (waiters, diffs) = (
+            std::mem::take(&mut self.waiters),
+            std::mem::take(&mut self.diffs),
+        );
+        *self = Self {
+            waiters,
+            diffs,
+            ..Self::new(true)
+        };
+        !self.waiters.is_empty()
     }
 }
 
@@ -65,9 +91,17 @@ impl<B: Clone> Homeless<B> {
                 self.make_writable(page, actions);
                 actions.push(Action::Resume(thread));
             }
+            (State::Dirty, Access::Write) => {
+                // It may have been found to be written without a fault.
+                Action::protect(actions, page, Protection::ReadWrite);
+                actions.push(Action::Resume(thread));
+            }
             // Another thread's fault at the page was served in the meantime.
-            (State::Valid | State::Dirty, _) => actions.push(Action::Resume(thread)),
+            (State::Valid | State::Expected | State::Dirty, _) => {
+                actions.push(Action::Resume(thread));
+            }
             (State::Untouched | State::Invalid | State::Pending, _) => {
+                self.table.entry(page).rewritten |= access == Access::Write;
                 self.fetch_for_thread(page, actions);
                 if let Some(pending) = self.pending.get_mut(&page) {
                     pending.waiters.push((thread, access));
@@ -121,34 +155,45 @@ impl<B: Clone> Homeless<B> {
     }
 
     fn begin(&mut self, page: PageId, whole: bool) {
-        if !self.is_mine(page) {
+        if self.is_mine(page) {
+            self.pulls.insert(page);
+        } else {
             self.table.entry(page).state = State::Pending;
         }
+        self.offer(page, Offer::Closed);
         self.pending.insert(page, Pending::new(whole));
     }
 
     /// Asks the owner of `pages`, who is the same, for all of them.
-    fn ask_owner(&mut self, pages: PageRange, actions: &mut Actions<B>) {
+    pub(super) fn ask_owner(&mut self, pages: PageRange, actions: &mut Actions<B>) {
         let (owner, epoch) = (self.table.get(pages.first()).owner, self.order.epoch);
         for page in pages.iter() {
             if let Some(pending) = self.pending.get_mut(&page) {
                 pending.asked.insert(owner, Vec::new());
+                pending.outdated = false;
             }
         }
         let wanted = Message::PagesWanted { epoch, pages };
         actions.push(Action::Send(owner, wanted));
     }
 
-    /// Asks each writer for the diffs that are missing. True if there are some.
+    /// Asks each writer for the diffs that are missing, or at first one, of whom perhaps
+    /// the page can be taken. True if there are some.
     fn ask_writers(&mut self, page: PageId, actions: &mut Actions<B>) -> bool {
+        let takes = self.is_direct() && !self.table.get(page).pinned;
         let Some(pending) = self.pending.get_mut(&page) else {
             return false;
         };
+        let mut last = None;
         let mut wanted: BTreeMap<NodeId, Vec<Interval>> = BTreeMap::new();
         for version in self.missing.get(&page).into_iter().flatten() {
             if version.0 != self.me && !pending.diffs.contains_key(version) {
                 wanted.entry(version.0).or_default().push(version.1);
+                last = Some(version.0);
             }
+        }
+        if let Some(last) = last.filter(|_| takes && !pending.based) {
+            wanted.retain(|writer, _| *writer == last);
         }
         let some = !wanted.is_empty();
         let epoch = self.order.epoch;
@@ -178,6 +223,7 @@ impl<B: Clone> Homeless<B> {
         if from == self.me || !intervals.iter().all(|i| is_own(*i)) || self.is_mine(page) {
             return Err(peer(from, "wants a diff that does not exist"));
         }
+        self.note_asked(page);
         if let Some(unmade) = self.table.get(page).twin
             && intervals.contains(&unmade)
         {
@@ -216,6 +262,7 @@ impl<B: Clone> Homeless<B> {
         }
         let mut copies = Vec::new();
         for page in pages.iter() {
+            self.note_asked(page);
             let mut applied = self.applied(page);
             let entry = self.table.get(page);
             // Of what was written unwatched no notice ever names the page. Only where loads
@@ -234,9 +281,10 @@ impl<B: Clone> Homeless<B> {
             } else if entry.state == State::Untouched {
                 self.table.entry(page).state = State::Valid;
                 Action::protect(actions, page, Protection::Read);
+                self.offer(page, Offer::Open);
             }
             let content = match entry.state {
-                State::Dirty => Content::Twin(page),
+                State::Dirty | State::Expected => Content::Twin(page),
                 _ => Content::Page(page),
             };
             copies.push((applied, content));
@@ -281,11 +329,11 @@ impl<B: Clone> Homeless<B> {
             return Err(peer(from, "sends other diffs than it was asked for"));
         };
         pending.asked.remove(&from);
+        pending.based = true;
         for (interval, diff) in diffs {
             pending.diffs.insert((from, interval), diff);
         }
-        self.complete_all(actions);
-        self.settle(actions)
+        self.arrived(page.into(), actions)
     }
 
     pub(super) fn pages_arrived(
@@ -298,9 +346,10 @@ impl<B: Clone> Homeless<B> {
     ) -> Result<(), Violation> {
         let pages = u32::try_from(copies.len()).ok();
         let pages = pages.and_then(|pages| PageRange::new(first, pages));
+        let takes = self.is_direct();
         let wanted = |page: PageId| {
             let pending = self.pending.get(&page);
-            pending.is_some_and(|p| p.whole && p.asked.contains_key(&from))
+            pending.is_some_and(|p| (p.whole || takes && !p.based) && p.asked.contains_key(&from))
         };
         let Some(pages) = pages.filter(|pages| pages.iter().all(wanted)) else {
             return Err(peer(from, "sends a page that was not asked for"));
@@ -310,6 +359,7 @@ impl<B: Clone> Homeless<B> {
             applied.iter().for_each(|version| note(&mut news, *version));
             if let Some(pending) = self.pending.get_mut(&page) {
                 pending.asked.remove(&from);
+                pending.based = true;
                 pending.page = Some(Whole {
                     applied,
                     known: known.to_vec(),
@@ -318,8 +368,7 @@ impl<B: Clone> Homeless<B> {
             }
         }
         self.order.learn_soon(news, actions);
-        self.complete_all(actions);
-        self.settle(actions)
+        self.arrived(pages, actions)
     }
 
     /// Gives up what was asked for and not answered before a barrier ended: whoever
@@ -327,12 +376,16 @@ impl<B: Clone> Homeless<B> {
     /// the threads that stand still.
     pub(super) fn withdraw(&mut self) -> (Vec<PageId>, Vec<(ThreadId, PageId, Access)>) {
         let (mut mine, mut faults) = (Vec::new(), Vec::new());
+        self.pulls.clear();
         for (page, pending) in std::mem::take(&mut self.pending) {
             if self.is_mine(page) {
                 mine.push(page);
             } else {
                 let entry = self.table.entry(page);
-                let whole = pending.whole || entry.pinned;
+                let whole = pending.whole || pending.borrowed || entry.pinned;
+                if whole {
+                    self.missing.remove(&page);
+                }
                 entry.state = if whole {
                     State::Untouched
                 } else {
@@ -357,11 +410,27 @@ impl<B: Clone> Homeless<B> {
         }
     }
 
+    /// Something of pages has arrived. Others wait for no more than they did before, unless
+    /// pinned pages of mine are up to date now.
+    fn arrived(&mut self, pages: PageRange, actions: &mut Actions<B>) -> Result<(), Violation> {
+        if self.is_pulling() {
+            self.complete_all(actions);
+            return self.settle(actions);
+        }
+        self.complete_each(pages.iter(), actions);
+        self.go_on(actions)
+    }
+
     /// Completes pages for which everything has arrived.
     pub(super) fn complete_all(&mut self, actions: &mut Actions<B>) {
+        let pending: Vec<_> = self.pending.keys().copied().collect();
+        self.complete_each(pending.into_iter(), actions);
+    }
+
+    fn complete_each(&mut self, pages: impl Iterator<Item = PageId>, actions: &mut Actions<B>) {
         // Permitting many pages at once costs less.
         let (mut after, mut resumed) = (Vec::new(), Vec::new());
-        for page in self.pending.keys().copied().collect::<Vec<_>>() {
+        for page in pages {
             let waiters = self.complete(page, actions, &mut after);
             resumed.extend(waiters.into_iter().map(Action::Resume));
         }
@@ -371,7 +440,7 @@ impl<B: Clone> Homeless<B> {
 
     /// True if pinned pages of mine are not up to date.
     pub(super) fn is_pulling(&self) -> bool {
-        self.pending.keys().any(|page| self.is_mine(*page))
+        !self.pulls.is_empty()
     }
 
     /// Puts a page together if everything has arrived; `after` is what is to be done
@@ -394,6 +463,11 @@ impl<B: Clone> Homeless<B> {
         let Some(pending) = self.pending.get_mut(&page).filter(|p| p.asked.is_empty()) else {
             return nobody;
         };
+        if pending.returned {
+            self.fetch_whole_again(page, actions);
+            return nobody;
+        }
+        let mut ready = None;
         if let Some(whole) = pending.page.take() {
             if !self.order.knows(&whole.applied) || !self.order.knows(&whole.known) {
                 pending.page = Some(whole);
@@ -414,8 +488,13 @@ impl<B: Clone> Homeless<B> {
                 return nobody;
             }
             pending.whole = false;
-            self.missing.insert(page, missing);
-            actions.push(Action::Install(page, content));
+            if missing.is_empty() && self.is_direct() {
+                self.missing.remove(&page);
+                ready = Some(content);
+            } else {
+                self.missing.insert(page, missing);
+                actions.push(Action::Install(page, content));
+            }
         } else if pending.whole {
             // Its owner wrote it while diffs were on their way.
             self.ask_owner(page.into(), actions);
@@ -427,11 +506,25 @@ impl<B: Clone> Homeless<B> {
         let Some(Pending { waiters, .. }) = self.apply(page, actions) else {
             return nobody;
         };
-        self.table.entry(page).state = State::Valid;
-        if waiters.iter().any(|(_, access)| *access == Access::Write) {
-            self.make_writable(page, after);
+        let entry = self.table.entry(page);
+        entry.state = State::Valid;
+        // Until it is.
+        let rewritten = std::mem::take(&mut entry.rewritten) && !entry.pinned;
+        let written = waiters.iter().any(|(_, access)| *access == Access::Write);
+        if written || self.expects_writes(rewritten) {
+            actions.push(match ready {
+                Some(content) => Action::InstallTwinned(page, content),
+                None if written => Action::Twin(page),
+                None => Action::Foresee(page.into()),
+            });
+            match written {
+                true => self.make_dirty(page, after),
+                false => self.expect(page, after),
+            }
         } else {
+            actions.extend(ready.map(|content| Action::Install(page, content)));
             Action::protect(after, page, Protection::Read);
+            self.offer(page, Offer::Open);
         }
         waiters.into_iter().map(|(thread, _)| thread).collect()
     }
@@ -439,6 +532,7 @@ impl<B: Clone> Homeless<B> {
     /// Puts the missing diffs of a page in.
     fn apply(&mut self, page: PageId, actions: &mut Actions<B>) -> Option<Pending<B>> {
         let mut pending = self.pending.remove(&page)?;
+        self.pulls.remove(&page);
         for version in self.missing.remove(&page).into_iter().flatten() {
             match pending.diffs.remove(&version) {
                 Some(diff) => actions.push(Action::Apply(page, diff)),
@@ -450,12 +544,7 @@ impl<B: Clone> Homeless<B> {
 
     /// Threads see changes of pinned pages at once: all together or none.
     fn complete_pinned(&mut self, actions: &mut Actions<B>) {
-        let mine: Vec<_> = self
-            .pending
-            .keys()
-            .copied()
-            .filter(|page| self.is_mine(*page))
-            .collect();
+        let mine: Vec<_> = self.pulls.iter().copied().collect();
         if mine
             .iter()
             .any(|page| self.pending.get(page).is_some_and(|p| !p.asked.is_empty()))
@@ -469,6 +558,7 @@ impl<B: Clone> Homeless<B> {
         if asked == 0 {
             for page in mine {
                 self.apply(page, actions);
+                self.offer(page, Offer::Lent);
             }
         }
     }
@@ -482,7 +572,7 @@ fn covers(versions: &[Version], version: Version) -> bool {
 }
 
 /// Adds a version, in place of an older one of the same node.
-fn note(versions: &mut Vec<Version>, version: Version) {
+pub(super) fn note(versions: &mut Vec<Version>, version: Version) {
     match versions.iter_mut().find(|(writer, _)| *writer == version.0) {
         Some((_, interval)) => *interval = (*interval).max(version.1),
         None => versions.push(version),

@@ -4,6 +4,8 @@
 //! Shared Memory", ISCA 1992; Keleher, Dwarkadas, Cox, Zwaenepoel: "TreadMarks",
 //! USENIX 1994). States, messages and reasons: `docs/protocols/homeless.md`.
 
+mod direct;
+mod expect;
 mod fetch;
 mod message;
 mod sole;
@@ -19,12 +21,14 @@ use crate::stretches::Stretches;
 use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
-    Access, Action, Area, AreaError, Carried, Content, Diff, Input, Interval, Notice, Operation,
-    Protection, Protocol, Seen, Sequenced, Told, Violation,
+    Access, Action, Admits, Area, AreaError, Carried, Committed, Content, Diff, Input, Interval,
+    Notice, Offer, Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told, Violation,
+    Wanted,
 };
+use direct::Offers;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fetch::Pending;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::ops::Range;
 use tidy::Tidying;
@@ -47,8 +51,8 @@ pub struct Config {
     /// Whether a page that one node alone wrote between two barriers is that node's
     /// own from the second on.
     pub sole_writers: bool,
-    /// Whether nodes can reach a log of intervals, and locks, without messages. If
-    /// `loads_acquire` is set they must not.
+    /// Whether nodes can reach a log of intervals, and locks, without messages, and take
+    /// pages out of each other's memory. If `loads_acquire` is set they must not.
     pub direct: bool,
     /// Most whole pages that a fault fetches; with 0 or 1 never more than the page
     /// that is missing.
@@ -101,6 +105,8 @@ enum State {
     Untouched,
     /// Readable; nothing that is known of is missing.
     Valid,
+    /// Writable, with a twin, which tells whether it was written.
+    Expected,
     /// Writable, with a twin.
     Dirty,
     /// Of an earlier time; what is missing is known.
@@ -129,6 +135,12 @@ struct Entry {
     ahead: u32,
     /// The last copy was fetched in advance and nobody had use for it.
     unwanted: bool,
+    /// The last copy here was written, or a thread wanted to.
+    rewritten: bool,
+    /// Somebody has asked for it while it was being written here.
+    wanted: bool,
+    /// Whether others may take it, as they were told last.
+    offer: Option<Offer>,
 }
 
 impl From<Place> for Entry {
@@ -142,6 +154,9 @@ impl From<Place> for Entry {
             missed: false,
             ahead: 0,
             unwanted: false,
+            rewritten: false,
+            wanted: false,
+            offer: None,
         }
     }
 }
@@ -155,6 +170,8 @@ pub struct Homeless<B> {
     table: Table<Entry>,
     /// Pages written in the open interval, perhaps.
     dirty: Vec<PageId>,
+    /// Pages that may be written without a fault.
+    expected: Vec<PageId>,
     /// My intervals of this epoch.
     own: Vec<Notice>,
     /// Intervals that barriers have told.
@@ -167,6 +184,12 @@ pub struct Homeless<B> {
     /// What of that is not part of my copy.
     missing: BTreeMap<PageId, Vec<Version>>,
     pending: BTreeMap<PageId, Pending<B>>,
+    /// Pinned pages of mine among these.
+    pulls: BTreeSet<PageId>,
+    /// Pages that were borrowed since this node learned of something last.
+    borrowed: Vec<PageId>,
+    /// What others have to be told after this step.
+    offers: Offers,
     streams: Streams,
     /// What this node knew of when others last asked, in this epoch, for a page that
     /// it had written unwatched.
@@ -204,11 +227,15 @@ impl<B: Clone> Homeless<B> {
             order,
             table: Table::new(layout),
             dirty: Vec::new(),
+            expected: Vec::new(),
             own: Vec::new(),
             history: Stretches::default(),
             noted: 0,
             missing: BTreeMap::new(),
             pending: BTreeMap::new(),
+            pulls: BTreeSet::new(),
+            borrowed: Vec::new(),
+            offers: Offers::new(),
             streams: Streams::default(),
             opened: None,
             kept: 0,
@@ -305,6 +332,7 @@ impl<B: Clone> Homeless<B> {
             Message::Control(control) => match self.order.control(from, control, actions)? {
                 News::None => self.enter_barrier(actions),
                 News::Learned(notices) => {
+                    self.give_back(actions);
                     self.learn(&notices, actions);
                     self.settle(actions)?;
                 }
@@ -327,12 +355,58 @@ impl<B: Clone> Homeless<B> {
         Ok(())
     }
 
+    /// Takes an input in.
+    fn input(
+        &mut self,
+        input: Input<Message<B>>,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
+        match input {
+            Input::Fault {
+                thread,
+                page,
+                access,
+            } if self.tidying == Tidying::No => self.fault(thread, page, access, actions)?,
+            Input::Fault {
+                thread,
+                page,
+                access,
+            } => self.deferred.push((thread, page, access)),
+            Input::Taken(_) | Input::Brought(_) => {}
+            Input::Wrote(pages) => self.wrote(&pages, actions),
+            Input::Left(pages) => self.were_left(pages, actions),
+            Input::Borrowed(pages) => self.borrow(pages),
+            Input::Kept(pages, changed) => self.were_kept(&pages, &changed, actions),
+            Input::Logged(notices) => self.order.logged(notices, actions)?,
+            Input::Claimed(lock, holder) => self.order.claimed(lock, holder, actions)?,
+            Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
+            Input::Message { from, message } => self.message(from, message, actions)?,
+        }
+        loop {
+            if let Some(control) = self.order.next_own() {
+                self.message(self.me, Message::Control(control), actions)?;
+                continue;
+            }
+            let epoch = self.order.epoch;
+            let Some(next) = self.early.iter().position(|(_, m)| m.epoch() == epoch) else {
+                return Ok(());
+            };
+            let (from, message) = self.early.remove(next);
+            self.message(from, message, actions)?;
+        }
+    }
+
     /// Ends what waits for pinned pages of mine to be up to date.
     fn settle(&mut self, actions: &mut Actions<B>) -> Result<(), Violation> {
         if self.is_pulling() {
             return Ok(());
         }
         self.complete_all(actions);
+        self.go_on(actions)
+    }
+
+    /// Ends what waits for pages that are here now.
+    fn go_on(&mut self, actions: &mut Actions<B>) -> Result<(), Violation> {
         self.order.settle(actions);
         self.leave_barrier(actions)?;
         self.enter_barrier(actions);
@@ -356,37 +430,10 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
         input: Input<Message<B>>,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        match input {
-            Input::Fault {
-                thread,
-                page,
-                access,
-            } if self.tidying == Tidying::No => self.fault(thread, page, access, actions)?,
-            Input::Fault {
-                thread,
-                page,
-                access,
-            } => self.deferred.push((thread, page, access)),
-            // No page is watched.
-            Input::Wrote(_) | Input::Taken(_) | Input::Left(_) => {}
-            Input::Borrowed(_) | Input::Brought(_) => {}
-            Input::Logged(notices) => self.order.logged(notices, actions)?,
-            Input::Claimed(lock, holder) => self.order.claimed(lock, holder, actions)?,
-            Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
-            Input::Message { from, message } => self.message(from, message, actions)?,
-        }
-        loop {
-            if let Some(control) = self.order.next_own() {
-                self.message(self.me, Message::Control(control), actions)?;
-                continue;
-            }
-            let epoch = self.order.epoch;
-            let Some(next) = self.early.iter().position(|(_, m)| m.epoch() == epoch) else {
-                return Ok(());
-            };
-            let (from, message) = self.early.remove(next);
-            self.message(from, message, actions)?;
-        }
+        let first = actions.len();
+        self.input(input, actions)?;
+        self.tell_offers(first, actions);
+        Ok(())
     }
 
     fn carries(message: &Message<Content>) -> Option<Carried> {
@@ -403,18 +450,49 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
     fn told<'a>(&self, message: &'a Message<Content>) -> Option<Told<'a>> {
         match message {
             // At a barrier the sequencer has perhaps read that log to its end, and has to
-            // hear of what threads write that take no part in it.
-            Message::Control(control) if !self.order.is_at_barrier() => control.told(),
+            // hear of what threads write that take no part in it; this node may have left that
+            // barrier in the same step.
+            Message::Control(control) if !self.order.is_at_barrier() => {
+                let told = control.told();
+                told.filter(|told| told.epoch == self.order.epoch)
+            }
             _ => None,
         }
+    }
+
+    const TELLS_VERSIONS: bool = true;
+
+    fn wanted<'a>(&'a self, message: &'a Message<Content>) -> Option<Wanted<'a>> {
+        self.wants(message)
+    }
+
+    fn taken(
+        epoch: u32,
+        pages: PageRange,
+        copy: impl FnMut(PageId) -> (Vec<Version>, B),
+    ) -> Option<Message<B>> {
+        Some(Message::Pages {
+            epoch,
+            first: pages.first(),
+            known: Vec::new(),
+            copies: pages.iter().map(copy).collect(),
+        })
+    }
+
+    fn committed(&self) -> Option<Committed<'_>> {
+        self.is_direct().then_some(Committed {
+            epoch: self.order.epoch,
+            received: &self.order.seen,
+            admits: Admits::Nothing,
+        })
     }
 
     fn sequenced(&self) -> Option<Sequenced<'_>> {
         self.order.sequenced()
     }
 
-    fn wants_writes(&self, _: &Input<Message<B>>) -> bool {
-        false
+    fn wants_writes(&self, input: &Input<Message<B>>) -> bool {
+        self.asks_for_writes(input)
     }
 
     fn start(&self, actions: &mut Actions<B>) {

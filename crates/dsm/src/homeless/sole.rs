@@ -7,7 +7,7 @@
 use super::{Actions, Homeless, State};
 use crate::order::Version;
 use crate::stretches::Stretches;
-use crate::{Action, Notice, PageRange, Protection};
+use crate::{Action, Notice, Offer, PageRange, Protection};
 use fathomp_base::{NodeId, PageId};
 
 /// Who wrote a page between two barriers.
@@ -100,8 +100,10 @@ impl<B: Clone> Homeless<B> {
         if writer == self.me {
             debug_assert_eq!(before, State::Valid, "{page:?}");
             Action::protect(actions, page, Protection::ReadWrite);
+            self.offer(page, Offer::Lent);
             return;
         }
+        self.offer(page, Offer::Closed);
         if before != State::Untouched {
             self.miss(page);
         }
@@ -130,6 +132,7 @@ impl<B: Clone> Homeless<B> {
         }
         self.table.entry(page).state = State::Invalid;
         self.missing.entry(page).or_default().push(version);
+        self.offer_old(page);
         Action::protect(actions, page, Protection::None);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{Actions, Homeless, State};
 use crate::order::Version;
-use crate::{Action, Notice, Protection, Violation};
+use crate::{Action, Notice, Offer, Protection, Violation};
 use fathomp_base::{NodeId, PageId};
 
 /// Notices of single pages that weigh as much as a diff.
@@ -52,6 +52,7 @@ impl<B: Clone> Homeless<B> {
         let (mine, faults) = self.withdraw();
         self.deferred.extend(faults);
         self.publish_late(actions);
+        self.give_back(actions);
         self.take_in(&news, actions);
         if self.config.sole_writers && !full && !tidied && self.tidying == Tidying::No {
             self.settle_pages(&untold, actions);
@@ -150,14 +151,16 @@ impl<B: Clone> Homeless<B> {
         let alone = alone && !entry.pinned;
         if entry.state == State::Invalid {
             entry.state = State::Untouched;
+            self.offer(page, Offer::Closed);
         } else if alone && entry.state == State::Valid {
             // Without other copies it costs nothing to write it.
             entry.state = State::Untouched;
-            let what = match entry.owner == self.me {
-                true => Protection::ReadWrite,
-                false => Protection::None,
+            let (what, offer) = match entry.owner == self.me {
+                true => (Protection::ReadWrite, Offer::Lent),
+                false => (Protection::None, Offer::Closed),
             };
             Action::protect(actions, page, what);
+            self.offer(page, offer);
         }
     }
 }

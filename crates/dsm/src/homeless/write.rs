@@ -3,16 +3,24 @@
 use super::{Actions, Homeless, State};
 use crate::area::Place;
 use crate::order::{Request, Version};
-use crate::{Action, Notice, PageRange, PageSet, Protection};
+use crate::{Action, Notice, Offer, PageRange, PageSet, Protection};
 use fathomp_base::PageId;
 
 impl<B: Clone> Homeless<B> {
     pub(super) fn make_writable(&mut self, page: PageId, actions: &mut Actions<B>) {
         self.make_diff(page, actions);
-        self.table.entry(page).state = State::Dirty;
-        self.dirty.push(page);
         actions.push(Action::Twin(page));
+        self.make_dirty(page, actions);
+    }
+
+    /// A page with a twin is written.
+    pub(super) fn make_dirty(&mut self, page: PageId, actions: &mut Actions<B>) {
+        let entry = self.table.entry(page);
+        entry.state = State::Dirty;
+        entry.rewritten = true;
+        self.dirty.push(page);
         Action::protect(actions, page, Protection::ReadWrite);
+        self.offer_twin(page);
     }
 
     /// Makes the diff of an interval that has ended, if that was not needed
@@ -45,10 +53,16 @@ impl<B: Clone> Homeless<B> {
                 entry.served = false;
                 continue;
             }
+            self.kept += 1;
+            if entry.state != State::Dirty {
+                // Written before it became invalid, see `were_kept`.
+                actions.push(Action::Keep(page, interval));
+                continue;
+            }
             entry.state = State::Valid;
             entry.twin = Some(interval);
-            self.kept += 1;
             Action::protect(actions, page, Protection::Read);
+            self.offer(page, Offer::Open);
         }
         let notice = Notice {
             writer: self.me,
@@ -150,6 +164,7 @@ impl<B: Clone> Homeless<B> {
         {
             if self.is_mine(page) {
                 self.missing.entry(page).or_default().push(version);
+                self.offer(page, Offer::Closed);
                 pinned.push(page);
             } else {
                 self.invalidate_page(page, version, actions);
@@ -164,12 +179,11 @@ impl<B: Clone> Homeless<B> {
             State::Valid => {
                 if entry.pinned {
                     // Its owner's writes have no diffs.
-                    self.make_diff(page, actions);
-                    self.table.entry(page).state = State::Untouched;
-                } else {
-                    self.table.entry(page).state = State::Invalid;
-                    self.missing.entry(page).or_default().push(version);
+                    return self.drop_pinned(page, actions);
                 }
+                self.table.entry(page).state = State::Invalid;
+                self.missing.entry(page).or_default().push(version);
+                self.offer_old(page);
                 Action::protect(actions, page, Protection::None);
             }
             State::Invalid => self.missing.entry(page).or_default().push(version),
@@ -177,6 +191,8 @@ impl<B: Clone> Homeless<B> {
             State::Untouched if entry.owner == self.me => self.lose(page, version, actions),
             // What is missing is found out when it has been fetched.
             State::Untouched | State::Dirty => {}
+            // Told before, see `asks_for_writes`.
+            State::Expected => debug_assert!(false, "{page:?} is expected to be written"),
         }
     }
 }

@@ -4,10 +4,13 @@
 use super::{Blob, Driver, Hands, Trouble};
 use crate::profile::Tally;
 use crate::start;
-use crate::window::Answer;
-use fathomp_base::NodeId;
+use crate::window::{Answer, Window};
+use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::order::{Control, ROOT};
-use fathomp_dsm::{Action, Admits, Brought, Input, LockId, Notice, Offer, PageRange, Protocol};
+use fathomp_dsm::{
+    Action, Admits, Brought, Committed, Input, LockId, Notice, Offer, PageRange, PageSet,
+    Protection, Protocol,
+};
 use fathomp_trace::dsm::DsmCount;
 
 impl<P: Protocol<Blob>> Driver<P> {
@@ -15,6 +18,9 @@ impl<P: Protocol<Blob>> Driver<P> {
     pub(super) fn show(&self, hands: &Hands) {
         let Some(window) = hands.window else { return };
         if let Some(committed) = self.protocol.committed() {
+            if let Some(copies) = window.copies() {
+                copies.show(hands.transport.me(), committed.received);
+            }
             window.show(committed);
             window.admit(committed, || goes_on(hands));
         }
@@ -41,6 +47,67 @@ impl<P: Protocol<Blob>> Driver<P> {
         Ok(())
     }
 
+    /// Forbids others to take what they may not after this step begins, and tells what they
+    /// keep until then of what is written unwatched.
+    pub(super) fn close(
+        &mut self,
+        hands: &Hands,
+        actions: &mut Vec<Action<P::Outgoing, Blob>>,
+    ) -> Result<(), Trouble> {
+        let mut closed = 0;
+        while P::TELLS_VERSIONS && closed < actions.len() {
+            for action in actions.iter().skip(closed) {
+                if let Action::Offer(pages, Offer::Closed) = action {
+                    self.offer(hands, *pages, Offer::Closed);
+                }
+            }
+            closed = actions.len();
+            self.tell_kept(hands, actions)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the protocol what others keep of pages that are written unwatched here. They must
+    /// not be from now on: first nobody writes any more, then they are compared.
+    fn tell_kept(
+        &mut self,
+        hands: &Hands,
+        actions: &mut Vec<Action<P::Outgoing, Blob>>,
+    ) -> Result<(), Trouble> {
+        let window = hands.window.filter(|_| P::TELLS_VERSIONS);
+        let mut kept = window.map(Window::kept).unwrap_or_default();
+        kept.retain(|(page, _)| page.0 < hands.pages.count());
+        if kept.is_empty() {
+            return Ok(());
+        }
+        kept.sort_unstable_by_key(|(page, _)| *page);
+        let pages: Vec<_> = kept.iter().map(|(page, _)| *page).collect();
+        let pages = PageSet::from_sorted(&pages);
+        for range in pages.ranges() {
+            self.permit(hands, *range, Protection::Read)?;
+        }
+        let mut changed = Vec::new();
+        for (page, taken) in kept {
+            if self.twin_of_kept(hands, page, &taken)? {
+                changed.push(page);
+            }
+        }
+        let changed = PageSet::from_sorted(&changed);
+        Ok(self.protocol.step(Input::Kept(pages, changed), actions)?)
+    }
+
+    /// Whether a page has changed since it was taken: then what was taken is its twin.
+    fn twin_of_kept(&mut self, hands: &Hands, page: PageId, taken: &[u8]) -> Result<bool, Trouble> {
+        let mut twin = self.twins.room();
+        twin.copy_from_slice(taken);
+        let differs = hands.pages.differs(page, &twin).map_err(Trouble::Permit)?;
+        match differs {
+            true => self.twins.insert(page, twin),
+            false => self.twins.keep(twin),
+        }
+        Ok(differs)
+    }
+
     /// Tells the protocol what others have done here by themselves.
     pub(super) fn tell_news(
         &mut self,
@@ -50,6 +117,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         let Some(window) = hands.window else {
             return Ok(());
         };
+        self.tell_kept(hands, actions)?;
         let taken = window.taken();
         if !taken.is_empty() {
             self.protocol.step(Input::Taken(taken), actions)?;
@@ -147,15 +215,49 @@ impl<P: Protocol<Blob>> Driver<P> {
         let Some((window, wanted)) = hands.window.zip(wanted) else {
             return false;
         };
+        if P::TELLS_VERSIONS {
+            let room = || self.twins.room();
+            let Some((taking, mut taken)) = window.copy(from, wanted, hands.pages, room) else {
+                return false;
+            };
+            self.following.extend(taking.inputs(|pages| {
+                let message = P::taken(wanted.epoch, pages, |page| match taken.remove(&page) {
+                    Some((_, versions, copy)) => (versions, Blob::Page(copy)),
+                    None => (Vec::new(), Blob::Here),
+                })?;
+                Some(Input::Message { from, message })
+            }));
+            tally.took = true;
+            return true;
+        }
         let Some(taking) = window.take(from, wanted, hands.pages) else {
             return false;
         };
         self.following.extend(taking.inputs(|pages| {
-            let message = P::taken(wanted.epoch, pages, |_| Blob::Here)?;
+            let message = P::taken(wanted.epoch, pages, |_| (Vec::new(), Blob::Here))?;
             Some(Input::Message { from, message })
         }));
         tally.took = true;
         true
+    }
+
+    /// Lets other nodes take pages of this one, or forbids it.
+    pub(super) fn offer(&mut self, hands: &Hands, pages: PageRange, offer: Offer) {
+        let Some(window) = hands.window else { return };
+        let committed = self.protocol.committed();
+        let Some((copies, Committed { received, .. })) = window.copies().zip(committed) else {
+            return window.offer(pages, offer);
+        };
+        let me = hands.transport.me();
+        if offer != Offer::Twin {
+            copies.offer(me, received, pages, offer);
+            return self.places.free(pages);
+        }
+        for page in pages.iter() {
+            if let Some(twin) = self.twins.get(page) {
+                copies.offer_twin(me, received, page, twin, &mut self.places);
+            }
+        }
     }
 
     /// Enters an interval in the log of the sequencer's epoch.
@@ -181,12 +283,5 @@ fn goes_on(hands: &Hands) -> bool {
 pub(super) fn unclaim(hands: &Hands, lock: LockId) {
     if let Some(window) = hands.window {
         window.unclaim(lock);
-    }
-}
-
-/// Lets other nodes take pages of this one, or forbids it.
-pub(super) fn offer(hands: &Hands, pages: PageRange, offer: Offer) {
-    if let Some(window) = hands.window {
-        window.offer(pages, offer);
     }
 }

@@ -2,6 +2,8 @@
 //! mapped twice, once where the program uses it, protected as somebody says,
 //! and once where only the runtime reaches it, always readable and writable.
 
+mod others;
+
 use super::backing::Backing;
 use super::copy::{PageCopy, copy_aside};
 use super::present::Present;
@@ -404,35 +406,6 @@ impl Pages {
             std::ptr::copy_nonoverlapping(self.alias_of(page), into.as_mut_ptr(), PAGE_BYTES)
         };
         Ok(())
-    }
-
-    /// Replaces the content of `count` pages from `first` on, which the program may
-    /// not touch, by that of the same pages of another process.
-    ///
-    /// # Errors
-    /// If there are no such pages.
-    pub fn copy_from(&self, other: &Backing, first: PageId, count: u32) -> io::Result<()> {
-        let end = first.0.checked_add(count).filter(|end| *end <= self.count);
-        end.ok_or(io::ErrorKind::InvalidInput)?;
-        // SAFETY: pages of the alias. Whoever else touches them does so as memory that
-        // others may change, see `read` and `write`.
-        unsafe { other.copy(self.count, first, count, self.alias_of(first)) }
-    }
-
-    /// Writes what differs from `twin` in a page, which the program must not write
-    /// meanwhile, into the same page of another process.
-    ///
-    /// # Errors
-    /// If there is no such page.
-    pub fn merge_into(
-        &self,
-        other: &Backing,
-        page: PageId,
-        twin: &[u8; PAGE_BYTES],
-    ) -> io::Result<()> {
-        self.check(page, 0, PAGE_BYTES)?;
-        // SAFETY: there is such a page here, and as many there; promised by our caller.
-        unsafe { other.merge(self.count, page, twin, self.alias_of(page)) }
     }
 
     /// Whether a page, which the program must not write meanwhile, differs from `twin`.

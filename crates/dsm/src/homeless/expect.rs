@@ -1,0 +1,169 @@
+//! Copies that will probably be written, because the last one here was: they get a twin when
+//! they come, and may be written without a fault. Before an input that may end an interval,
+//! or bring news, they are compared with it ([`crate::Input::Wrote`]).
+
+use super::message::Message;
+use super::{Actions, Homeless, State};
+use crate::{Action, Input, Offer, PageSet, Protection};
+use fathomp_base::PageId;
+
+impl<B: Clone> Homeless<B> {
+    /// Whether a page that has come may be written without a fault, if the last copy here
+    /// was `rewritten`.
+    pub(super) fn expects_writes(&self, rewritten: bool) -> bool {
+        // Whoever is at a barrier will not write before it is over.
+        rewritten && self.is_direct() && self.is_between_barriers()
+    }
+
+    /// A page with a twin will probably be written.
+    pub(super) fn expect(&mut self, page: PageId, actions: &mut Actions<B>) {
+        self.table.entry(page).state = State::Expected;
+        self.expected.push(page);
+        Action::protect(actions, page, Protection::Watched);
+        self.offer_twin(page);
+    }
+
+    /// Those of the expected pages that were written.
+    pub(super) fn wrote(&mut self, pages: &PageSet, actions: &mut Actions<B>) {
+        for page in std::mem::take(&mut self.expected) {
+            let entry = self.table.entry(page);
+            if entry.state != State::Expected {
+                continue;
+            }
+            if pages.contains(page) {
+                entry.state = State::Dirty;
+                entry.rewritten = true;
+                self.dirty.push(page);
+            } else {
+                entry.state = State::Valid;
+                actions.push(Action::DropTwin(page));
+                Action::protect(actions, page, Protection::Read);
+                self.offer(page, Offer::Open);
+            }
+        }
+    }
+
+    /// Whether it has to be told before an input which of the expected pages were written.
+    pub(super) fn asks_for_writes(&self, input: &Input<Message<B>>) -> bool {
+        let asks = match input {
+            Input::Operation { .. } | Input::Logged(_) | Input::Claimed(..) => true,
+            Input::Message { message, .. } => match message {
+                Message::Control(_) => true,
+                // It may be what a barrier waits for here, and the sequencer answers its own node
+                // at once, that has to learn what is part of it.
+                Message::Pages { .. } | Message::Diffs { .. } => {
+                    self.order.comes_to_barrier() || self.order.is_root()
+                }
+                Message::PagesWanted { .. } | Message::DiffsWanted { .. } => false,
+            },
+            Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) | Input::Kept(..) => false,
+            Input::Left(_) | Input::Borrowed(_) | Input::Brought(_) => false,
+        };
+        asks && !self.expected.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+    use super::*;
+    use crate::{Access, Area, Content, Operation, PageRange, Placement, Protocol};
+    use fathomp_base::{NodeId, ThreadId};
+    use std::collections::VecDeque;
+
+    type Told = Input<Message<Content>>;
+
+    struct Cluster {
+        nodes: [Homeless<Content>; 2],
+        /// Messages, and the nodes that they go to.
+        waiting: VecDeque<(usize, Told)>,
+    }
+
+    impl Cluster {
+        /// What is done at a node.
+        fn step(&mut self, at: usize, input: Told) -> Vec<String> {
+            let (node, mut actions) = (&mut self.nodes[at], Vec::new());
+            if node.wants_writes(&input) {
+                let nothing = Input::Wrote(PageSet::default());
+                node.step(nothing, &mut actions).unwrap();
+            }
+            node.step(input, &mut actions).unwrap();
+            let mut done = Vec::new();
+            for action in actions {
+                if let Action::Send(to, message) = action {
+                    let message = Homeless::<Content>::fill(message, |content| content);
+                    let from = NodeId(u16::try_from(at).unwrap());
+                    let sent = (usize::from(to.0), Input::Message { from, message });
+                    self.waiting.push_back(sent);
+                } else {
+                    done.push(format!("{action:?}"));
+                }
+            }
+            done
+        }
+
+        /// The same with all messages that follow.
+        fn run(&mut self, at: usize, input: Told) -> Vec<String> {
+            let mut done = self.step(at, input);
+            while let Some((to, message)) = self.waiting.pop_front() {
+                let more = self.step(to, message);
+                done.extend(more.into_iter().filter(|_| to == at));
+            }
+            done
+        }
+    }
+
+    fn fault(page: u32, access: Access) -> Told {
+        let (thread, page) = (ThreadId(0), PageId(page));
+        Input::Fault {
+            thread,
+            page,
+            access,
+        }
+    }
+
+    fn flush() -> Told {
+        let (thread, operation) = (ThreadId(0), Operation::Flush);
+        Input::Operation { thread, operation }
+    }
+
+    fn is_protected(done: &[String], what: Protection) -> bool {
+        let page = PageRange::from(PageId(0));
+        done.contains(&format!("{:?}", Action::<(), ()>::Protect(page, what)))
+    }
+
+    /// The sequencer knows of an interval that its node has not learned of, which fetches a
+    /// page that contains it: the node learns of it at once, and so what else was written in it.
+    #[test]
+    fn the_sequencers_node_looks_what_it_has_written_before_a_page_comes() {
+        let area = Area {
+            pages: 2,
+            home: Placement::At(NodeId(1)),
+        };
+        let mut config = Config::usual(2, vec![area], 1, false, false);
+        config.direct = true;
+        let nodes = [0, 1].map(|me| Homeless::new(NodeId(me), config.clone()).unwrap());
+        let waiting = VecDeque::new();
+        let mut cluster = Cluster { nodes, waiting };
+        // Both write page 0, node 1 last.
+        cluster.run(0, fault(0, Access::Write));
+        cluster.run(0, flush());
+        cluster.run(1, flush());
+        cluster.run(1, fault(0, Access::Write));
+        cluster.run(1, flush());
+        cluster.run(0, flush());
+        // While what it wrote is on its way, it writes that again, and page 1.
+        cluster.step(0, fault(0, Access::Read));
+        let (to, asked) = cluster.waiting.pop_front().unwrap();
+        cluster.step(to, asked);
+        let (to, answer) = cluster.waiting.pop_front().unwrap();
+        cluster.run(1, fault(0, Access::Write));
+        let kept: PageSet = [PageId(1)].into_iter().collect();
+        cluster.run(1, Input::Kept(kept.clone(), kept));
+        cluster.run(1, flush());
+        let read = cluster.step(to, answer);
+        assert!(is_protected(&read, Protection::Watched), "{read:?}");
+        let came = cluster.run(0, fault(1, Access::Read));
+        assert!(is_protected(&came, Protection::None), "{came:?}");
+    }
+}
