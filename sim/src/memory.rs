@@ -1,25 +1,48 @@
 //! A node's pages, as its threads and its protocol see them.
 
-use fathomp_base::{PAGE_BYTES, PageId};
+use fathomp_base::{NodeId, PAGE_BYTES, PageId};
 use fathomp_dsm::{
     Access, Body, Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection,
 };
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Content that a message carries: the bytes of a page, or of a diff.
+/// Content that a message carries.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Blob(pub(crate) Box<[u8]>);
+pub enum Blob {
+    /// The bytes of a page, or of a diff.
+    Bytes(Box<[u8]>),
+    /// A page that this node has left where it was.
+    Left(NodeId),
+}
+
+impl Blob {
+    fn bytes(&self) -> Result<&[u8], String> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes),
+            Self::Left(node) => Err(format!("what node {node} has left is not there")),
+        }
+    }
+}
+
+impl From<Vec<u8>> for Blob {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes.into())
+    }
+}
 
 impl Body for Blob {
     fn is_blank(&self) -> bool {
-        self.0.is_empty()
+        self.bytes().is_ok_and(<[u8]>::is_empty)
     }
 }
 
 impl fmt::Debug for Blob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes", self.0.len())
+        match self {
+            Self::Bytes(bytes) => write!(f, "{} bytes", bytes.len()),
+            Self::Left(node) => write!(f, "left at node {node}"),
+        }
     }
 }
 
@@ -212,7 +235,7 @@ impl Memory {
             page.bytes.fill(0);
             return Ok(());
         }
-        let bytes = content.0.as_ref().try_into();
+        let bytes = content.bytes()?.try_into();
         *page.bytes = bytes.map_err(|_| format!("page {id} is installed from a part of one"))?;
         Ok(())
     }
@@ -223,13 +246,13 @@ impl Memory {
     }
 
     pub(crate) fn apply(&mut self, id: PageId, content: &Blob) -> Result<(), String> {
-        let diff = Diff::from_bytes(content.0.clone()).map_err(|error| error.to_string())?;
+        let diff = diff(content)?;
         self.change(id, &diff)
     }
 
     /// Another node writes its changes into a page by itself.
     pub(crate) fn bring(&mut self, id: PageId, content: &Blob) -> Result<(), String> {
-        let diff = Diff::from_bytes(content.0.clone()).map_err(|error| error.to_string())?;
+        let diff = diff(content)?;
         let page = self.page(id)?;
         diff.apply(&mut page.bytes);
         page.beneath |= page.twin.is_some();
@@ -269,6 +292,7 @@ impl Memory {
             Content::Page(id) | Content::Fresh(id) => {
                 bytes.extend_from_slice(self.page(id)?.bytes.as_slice())
             }
+            Content::Left(id) => return Err(format!("page {id} is sent that was left")),
             Content::Twin(id) => {
                 let twin = self.page(id)?.twin.as_ref();
                 let twin = twin.ok_or_else(|| format!("page {id} has no twin to be sent"))?;
@@ -286,4 +310,9 @@ impl Memory {
         }
         Ok(())
     }
+}
+
+fn diff(content: &Blob) -> Result<Diff, String> {
+    let bytes = content.bytes()?.into();
+    Diff::from_bytes(bytes).map_err(|error| error.to_string())
 }

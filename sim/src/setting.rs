@@ -14,6 +14,7 @@ pub fn random_network(random: &mut impl Rng) -> Network {
         slowness_max: [1, 20][random.random_range(0..2)],
         silent_writes: random.random(),
         direct: random.random(),
+        leaves: random.random(),
         log_max: [0, 4, usize::MAX][random.random_range(0..3)],
         trace: false,
         images: false,

@@ -14,6 +14,7 @@ use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::{Access, Input, Interval, Offer, Operation, PageBytes, Protocol, Underway};
 use rand::{Rng, RngExt};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// How the network and the nodes behave. Times have no unit: a thread's step
 /// takes 1.
@@ -29,6 +30,8 @@ pub struct Network {
     /// Whether nodes may take pages out of each other's memory, bring diffs into it, and
     /// reach a log; each time it is up to chance whether they do.
     pub direct: bool,
+    /// Whether what nodes answer may be left in their memory until it is installed; the same.
+    pub leaves: bool,
     /// Intervals that a log has room for.
     pub log_max: usize,
     /// Whether to keep what happened.
@@ -320,7 +323,10 @@ impl<P: Protocol<Blob>> World<P> {
                 Event::Timer(node) => self.timer(node, random)?,
                 Event::Begin(node, thread) => self.begin_barrier(node, thread, random)?,
                 Event::Deliver(from, to, bytes) => {
-                    let content = |range: std::ops::Range<usize>| Blob(bytes[range].into());
+                    let content = |range: Option<Range<usize>>| match range {
+                        Some(range) => Blob::from(bytes[range].to_vec()),
+                        None => Blob::Left(from),
+                    };
                     let message = P::decode(&bytes, content).map_err(|error| Failure::Wire {
                         node: node_id(to),
                         error,

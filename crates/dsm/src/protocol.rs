@@ -143,6 +143,8 @@ pub enum Content {
     /// The same of a page that nobody else has had from here, or [nothing](Body::is_blank)
     /// if it was never touched here.
     Fresh(PageId),
+    /// Nothing: the page [stays](Protocol::leave) where it is until it is installed.
+    Left(PageId),
     /// The page's twin as it is now.
     Twin(PageId),
     /// The diff of the page that an [`Action::Diff`] made before. It is sent once.
@@ -564,11 +566,16 @@ pub trait Protocol<B> {
     /// alike and may all be read and written.
     fn start(&self, actions: &mut Vec<Action<Self::Outgoing, B>>);
 
+    /// Leaves content of a message where it is if the receiver may as well have it as it is
+    /// later: who installs it takes it out of this node's memory then. `may` is asked of each
+    /// page.
+    fn leave(&self, _message: &mut Self::Outgoing, _may: impl FnMut(Content) -> bool) {}
+
     /// Puts content into a message.
     fn fill(message: Self::Outgoing, content: impl FnMut(Content) -> B) -> Self::Incoming;
 
-    /// Appends a message as it travels; `content` appends the bytes of content:
-    /// 4,096 for a page (or, if it is [fresh](Content::Fresh), none),
+    /// Appends a message as it travels; `content` appends the bytes of content that is not
+    /// [left](Content::Left): 4,096 for a page (or, if it is [fresh](Content::Fresh), none),
     /// [`Diff::as_bytes`](crate::Diff::as_bytes) for a diff.
     fn encode(
         message: &Self::Outgoing,
@@ -577,12 +584,13 @@ pub trait Protocol<B> {
     );
 
     /// Reads what [`encode`](Self::encode) wrote; `content` is told where in
-    /// `bytes` content lies, which is a whole page, none of it or a valid diff.
+    /// `bytes` content lies, which is a whole page, none of it or a valid diff, or that it
+    /// was left.
     ///
     /// # Errors
     /// If the bytes are not exactly one message.
     fn decode(
         bytes: &[u8],
-        content: impl FnMut(Range<usize>) -> B,
+        content: impl FnMut(Option<Range<usize>>) -> B,
     ) -> Result<Self::Incoming, WireError>;
 }

@@ -206,12 +206,15 @@ impl<'a> Reader<'a> {
 
     /// 0 or 1.
     pub(crate) fn flag(&mut self) -> Result<bool, WireError> {
+        Ok(self.one_of([0, 1])? == 1)
+    }
+
+    /// A byte that is one of some.
+    pub(crate) fn one_of<const N: usize>(&mut self, kinds: [u8; N]) -> Result<u8, WireError> {
         let at = self.at;
-        match self.byte()? {
-            0 => Ok(false),
-            1 => Ok(true),
-            _ => Err(WireError::Number { at }),
-        }
+        let byte = self.byte()?;
+        let known = kinds.contains(&byte).then_some(byte);
+        known.ok_or(WireError::Number { at })
     }
 
     pub(crate) fn version(&mut self) -> Result<(NodeId, Interval), WireError> {

@@ -6,14 +6,19 @@ use fathomp_dsm::homeless::{self, Homeless};
 use fathomp_dsm::order::{Control, Request, Version};
 use fathomp_dsm::{Content, Diff, Interval, LockId, Notice, PageRange, Protocol};
 use proptest::prelude::*;
+use std::ops::Range;
 
 type Bytes = Vec<u8>;
+
+/// Stands for what stays where it is.
+const LEFT: &[u8] = b"left";
 
 /// Content that can be told apart by its page.
 fn content(what: Content) -> Bytes {
     let mut page = [0; PAGE_BYTES];
     match what {
         Content::Fresh(PageId(id)) if id % 2 == 0 => Vec::new(),
+        Content::Left(_) => LEFT.to_vec(),
         Content::Page(PageId(id)) | Content::Fresh(PageId(id)) | Content::Twin(PageId(id)) => {
             page[..4].copy_from_slice(&id.to_le_bytes());
             page.to_vec()
@@ -36,7 +41,11 @@ fn encode<P: Protocol<Bytes>>(message: &P::Outgoing) -> Bytes {
 }
 
 fn decode<P: Protocol<Bytes>>(bytes: &[u8]) -> Option<P::Incoming> {
-    P::decode(bytes, |range| bytes[range].to_vec()).ok()
+    let content = |range: Option<Range<usize>>| match range {
+        Some(range) => bytes[range].to_vec(),
+        None => LEFT.to_vec(),
+    };
+    P::decode(bytes, content).ok()
 }
 
 fn version() -> impl Strategy<Value = Version> {
@@ -126,10 +135,14 @@ fn pages() -> impl Strategy<Value = PageRange> {
 
 fn message() -> impl Strategy<Value = Message<Content>> {
     let page = || any::<u32>().prop_map(PageId);
-    let copy = (versions(), versions(), page()).prop_map(|(versions, after, page)| PageCopy {
+    let content = (page(), 0..3_usize).prop_map(|(page, kind)| {
+        let kinds = [Content::Page, Content::Fresh, Content::Left];
+        kinds[kind](page)
+    });
+    let copy = (versions(), versions(), content).prop_map(|(versions, after, content)| PageCopy {
         versions,
         after,
-        content: Content::Page(page),
+        content,
     });
     let diff = page().prop_map(|page| (page, Content::Diff(page)));
     prop_oneof![

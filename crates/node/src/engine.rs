@@ -41,6 +41,8 @@ pub(crate) struct Hands<'a> {
     pub(crate) lookout: &'a Lookout,
     /// If pages may be taken out of other nodes' memory.
     pub(crate) window: Option<&'a Window>,
+    /// If what nodes answer may be left in their memory.
+    pub(crate) memories: Option<&'a Window>,
     /// This node is at a barrier, and no thread of the program can run until that is over,
     /// except for [handlers](Engine::expect_touches).
     pub(crate) still: bool,
@@ -316,7 +318,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                         let message = P::fill(message, |_| Blob::Here);
                         let from = to;
                         self.following.push_back(Input::Message { from, message });
-                    } else if self.send(hands, to, &message, tally)? == Wake::Woken {
+                    } else if self.send(hands, to, message, tally)? == Wake::Woken {
                         wake = Wake::Woken;
                     }
                 }
@@ -337,13 +339,32 @@ impl<P: Protocol<Blob>> Driver<P> {
         Ok(wake)
     }
 
+    /// Leaves pages of a message in this node's memory, where its receiver finds them. Their
+    /// bytes, which count as if they were sent.
+    fn leave(&self, hands: &Hands, message: &mut P::Outgoing, tally: &mut Tally) -> usize {
+        if hands.memories.is_none() {
+            return 0;
+        }
+        let mut blank = Blank::new(self.watch.is_none());
+        let mut left = 0;
+        self.protocol.leave(message, |content| {
+            let leaves = !matches!(content, Content::Fresh(page) if blank.contains(hands, page));
+            left += usize::from(leaves);
+            leaves
+        });
+        tally.others[DsmCount::PagesServed] += left as u64;
+        left * PAGE_BYTES
+    }
+
     fn send(
         &mut self,
         hands: &Hands,
         to: NodeId,
-        message: &P::Outgoing,
+        mut message: P::Outgoing,
         tally: &mut Tally,
     ) -> Result<Wake, Trouble> {
+        let left_bytes = self.leave(hands, &mut message, tally);
+        let message = &message;
         let Self {
             diffs,
             kept,
@@ -366,6 +387,8 @@ impl<P: Protocol<Blob>> Driver<P> {
                 let target = bytes.last_chunk_mut();
                 missing |= target.is_none_or(|t| hands.pages.read(page, t).is_err());
             }
+            // Nothing of it is asked for.
+            Content::Left(_) => {}
             Content::Twin(page) => match twins.get(page) {
                 Some(twin) => bytes.extend_from_slice(twin.as_slice()),
                 None => missing = true,
@@ -389,7 +412,8 @@ impl<P: Protocol<Blob>> Driver<P> {
             self.underway.sends(to, carried);
         }
         let (head, body) = Frame::Protocol(outgoing).parts();
-        tally.others[DsmCount::BytesSent] += (head.bytes().len() + body.len()) as u64;
+        let bytes = head.bytes().len() + body.len() + left_bytes;
+        tally.others[DsmCount::BytesSent] += bytes as u64;
         let parts = [head.bytes(), body];
         Ok(match P::can_wait(message) {
             true => hands.transport.send_unhurried(to, &parts)?,
@@ -448,6 +472,9 @@ where
 
     fn message(&mut self, hands: &Hands, from: NodeId, bytes: &[u8]) -> Result<(), Trouble> {
         let message = P::decode(bytes, |range| {
+            let Some(range) = range else {
+                return Blob::Left(from);
+            };
             let content = bytes.get(range).unwrap_or_default();
             match <&PageBytes>::try_from(content) {
                 Ok(content) => {

@@ -85,6 +85,8 @@ pub(crate) struct Parts {
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) lookout: Lookout,
     pub(crate) window: Option<Window>,
+    /// Whether pages may be taken through it unasked, and more.
+    pub(crate) direct: bool,
     /// When the program begins, if time is emulated.
     pub(crate) begins_ns: u64,
 }
@@ -108,6 +110,7 @@ pub struct Node {
     engine: Mutex<Box<dyn Engine>>,
     lookout: Lookout,
     window: Option<Window>,
+    direct: bool,
     /// Whoever holds it receives; what it received last.
     inbox: Mutex<Vec<u8>>,
     /// At node 0.
@@ -162,6 +165,7 @@ impl Node {
             mut engine,
             lookout,
             window,
+            direct,
             begins_ns,
         } = parts;
         Self {
@@ -181,6 +185,7 @@ impl Node {
             engine: Mutex::new(engine),
             lookout,
             window,
+            direct,
             inbox: Mutex::new(Vec::new()),
             cells: Mutex::new(Cells::default()),
             meetings: Mutex::new(Meetings::default()),
@@ -221,7 +226,8 @@ impl Node {
             slots: &self.slots,
             profile: &self.profile,
             lookout: &self.lookout,
-            window: self.window.as_ref(),
+            window: self.window.as_ref().filter(|_| self.direct),
+            memories: self.window.as_ref(),
             still: self.in_barrier.load(Ordering::Relaxed)
                 && !self.strangers.load(Ordering::Relaxed)
                 && !deferral::handlers_run(),

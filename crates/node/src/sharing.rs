@@ -85,11 +85,15 @@ impl Sharing {
         self.races
     }
 
-    /// Whether nodes may reach each other's memory: not where messages and faults are
-    /// counted or watched.
-    pub(crate) fn may_be_direct(self) -> bool {
+    /// Whether nodes may reach each other's memory: not where faults are watched.
+    pub(crate) fn may_reach(self) -> bool {
         let watched = self.races || env::var_os(ACCESSES_VARIABLE).is_some();
-        !self.plain && !watched
+        !watched
+    }
+
+    /// Whether they may do so unasked: not where messages and faults are counted.
+    pub(crate) fn may_be_direct(self) -> bool {
+        !self.plain
     }
 
     /// Whether nodes tell each other what is part of each page.

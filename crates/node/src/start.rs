@@ -275,9 +275,9 @@ pub fn fork(
     let fabric = Fabric::new(plan.nodes, Limits::for_nodes(plan.nodes), plan.net)
         .map_err(StartError::Connect)?;
     // An emulated network carries messages only.
-    let direct = plan.net.is_none() && !emulated::is_emulated() && plan.sharing.may_be_direct();
+    let reach = plan.net.is_none() && !emulated::is_emulated() && plan.sharing.may_reach();
     let windows =
-        direct.then(|| Windows::new(plan.nodes, layout.pages(), plan.sharing.tells_versions()));
+        reach.then(|| Windows::new(plan.nodes, layout.pages(), plan.sharing.tells_versions()));
     let windows = windows.transpose().map_err(StartError::Connect)?;
     let fabric = match emulated::is_emulated() {
         true => fabric.with_emulated_time(),
@@ -364,13 +364,15 @@ impl Forming {
         let slots = Slots::new();
         let profile = Profile::new(THREADS);
         let lookout = Lookout::new(sharing.looks_for_races());
+        let direct = sharing.may_be_direct();
         let hands = Hands {
             pages: &pages,
             transport: &transport,
             slots: &slots,
             profile: &profile,
             lookout: &lookout,
-            window: window.as_ref(),
+            window: window.as_ref().filter(|_| direct),
+            memories: window.as_ref(),
             still: false,
         };
         let memory = Shared {
@@ -392,6 +394,7 @@ impl Forming {
             engine,
             lookout,
             window,
+            direct,
             begins_ns,
         });
         let node = Box::leak(Box::new(node));

@@ -452,6 +452,18 @@ impl Window {
         (!taking.taken.is_empty()).then_some(taking)
     }
 
+    /// Copies a page that another node left where it is into that of this one, which the program may not touch.
+    /// None if there is no such node.
+    pub(crate) fn collect(
+        &self,
+        from: NodeId,
+        page: PageId,
+        pages: &Pages,
+    ) -> Option<io::Result<()>> {
+        let backing = self.backing(from)?;
+        Some(pages.copy_from(backing, page, 1))
+    }
+
     /// What others have taken since this was asked last. Notes that are being written
     /// come the next time, or never.
     pub(crate) fn taken(&self) -> PageSet {

@@ -142,6 +142,7 @@ impl Memory {
     pub(crate) fn content_bytes(&self, content: Content) -> Option<u32> {
         match content {
             Content::Page(_) | Content::Fresh(_) => Some(PAGE_BYTES as u32),
+            Content::Left(_) => Some(0),
             Content::Twin(page) => self.twins.get(&page).map(|_| PAGE_BYTES as u32),
             Content::Diff(page) => self.diffs.get(&page).copied(),
             Content::Kept(page, interval) => self.kept.get(&(page, interval)).copied(),

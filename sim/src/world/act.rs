@@ -16,7 +16,13 @@ impl<P: Protocol<Blob>> World<P> {
         random: &mut impl Rng,
     ) -> Result<(), Failure> {
         let mut answers = Vec::new();
-        for next in actions {
+        for mut next in actions {
+            if let Action::Install(page, content) | Action::InstallTwinned(page, content) =
+                &mut next
+            {
+                let arrived = self.arrived(*page, content.clone());
+                *content = arrived.map_err(|what| action(node, what))?;
+            }
             self.note(node, "out", &next);
             if let Action::Send(to, message) = &next
                 && let Some(done) = self.without_message(node, *to, message, random)
@@ -63,7 +69,7 @@ impl<P: Protocol<Blob>> World<P> {
                     Ok(())
                 }
                 Action::Send(to, message) if usize::from(to.0) == node => {
-                    let message = P::fill(message, |_| Blob(Vec::new().into()));
+                    let message = P::fill(message, |_| Blob::from(Vec::new()));
                     answers.push(Input::Message { from: to, message });
                     Ok(())
                 }
@@ -128,7 +134,7 @@ impl<P: Protocol<Blob>> World<P> {
         &mut self,
         from: usize,
         to: NodeId,
-        message: P::Outgoing,
+        mut message: P::Outgoing,
         random: &mut impl Rng,
     ) -> Result<(), String> {
         let target = usize::from(to.0);
@@ -136,6 +142,7 @@ impl<P: Protocol<Blob>> World<P> {
             return Err(format!("a message to node {to}"));
         }
         self.note_underway(from, to, &message);
+        self.leave(from, &mut message, random);
         let memory = &mut self.nodes[from].memory;
         let (mut bytes, mut appended) = (Vec::new(), Ok(()));
         P::encode(&message, &mut bytes, |content, bytes| {

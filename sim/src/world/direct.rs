@@ -4,7 +4,7 @@
 use super::{Node, World};
 use crate::memory::Blob;
 use crate::shared::Answer;
-use fathomp_base::NodeId;
+use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::order::{Control, ROOT};
 use fathomp_dsm::{Brought, Content, Input, Notice, Offer, Protocol, Told, Wants};
 use rand::{Rng, RngExt};
@@ -76,7 +76,7 @@ impl<P: Protocol<Blob>> World<P> {
                 let mut bytes = Vec::new();
                 let read = there.memory.append(content(page), &mut bytes);
                 failed = std::mem::replace(&mut failed, Ok(())).and(read);
-                (versions, Blob(bytes.into()))
+                (versions, Blob::from(bytes))
             })?;
             Some(Input::Message { from: to, message })
         });
@@ -115,7 +115,7 @@ impl<P: Protocol<Blob>> World<P> {
             let from = &mut self.nodes[node].memory;
             let moved = from.append(*diff, &mut bytes).and_then(|()| {
                 let there = &mut self.nodes[usize::from(to.0)].memory;
-                there.bring(*page, &Blob(bytes.into()))
+                there.bring(*page, &Blob::from(bytes))
             });
             if let Err(what) = moved {
                 return Some(Err(what));
@@ -126,6 +126,26 @@ impl<P: Protocol<Blob>> World<P> {
             there.brought.insert(me, brought.interval);
         }
         Some(Ok(Vec::new()))
+    }
+
+    /// Leaves pages of a message where they are, if chance wants it.
+    pub(super) fn leave(&mut self, node: usize, message: &mut P::Outgoing, random: &mut impl Rng) {
+        if self.network.leaves {
+            let leaves = |_| random.random();
+            self.nodes[node].protocol.leave(message, leaves);
+        }
+    }
+
+    /// Content that comes into a page, which may have been left elsewhere.
+    pub(super) fn arrived(&mut self, page: PageId, content: Blob) -> Result<Blob, String> {
+        let Blob::Left(home) = content else {
+            return Ok(content);
+        };
+        let there = self.nodes.get_mut(usize::from(home.0));
+        let there = there.ok_or_else(|| format!("a page was left at node {home}"))?;
+        let mut bytes = Vec::new();
+        there.memory.append(Content::Page(page), &mut bytes)?;
+        Ok(Blob::from(bytes))
     }
 
     /// Enters an interval in the log, reads what is there, and takes a lock or gives it

@@ -3,7 +3,7 @@
 use crate::memory::{Memory, Place, Small};
 use crate::shared::{self, Memories};
 use fathomp_base::{NodeId, ThreadId};
-use fathomp_dsm::{Access, Action, Input, LockId, Operation, Protocol, Underway};
+use fathomp_dsm::{Access, Action, Content, Input, LockId, Operation, Protocol, Underway};
 use stateright::{Model, Property};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
@@ -240,7 +240,15 @@ where
         if let Some(committed) = protocol.committed().filter(|_| P::TELLS_VERSIONS) {
             memory.knows = committed.received.iter().collect();
         }
-        for action in actions {
+        for mut action in actions {
+            if let Action::Install(page, content) | Action::InstallTwinned(page, content) =
+                &mut action
+                && let Small::Left(home) = *content
+            {
+                let there = &mut state.nodes[usize::from(home.0)].memory;
+                let there = there.content(Content::Page(*page));
+                *content = there.ok_or("a page is not where it was left")?;
+            }
             let left = state.nodes[number].memory.carry_out(action)?;
             if let Some(Action::Send(to, message)) = &left
                 && let Some(inputs) = shared::without_message(state, number, *to, message)
@@ -256,13 +264,19 @@ where
                     answers.push(Input::Claimed(lock, state.memories.shared.claim(lock)));
                 }
                 Some(Action::Unclaim(lock)) => state.memories.shared.unclaim(lock),
-                Some(Action::Send(to, message)) => {
+                Some(Action::Send(to, mut message)) => {
+                    // Of each answer some.
+                    let leaves = |content| matches!(content, Content::Page(page) | Content::Fresh(page) if page.0 % 2 == 0);
+                    node.protocol.leave(&mut message, leaves);
                     if let Some(carried) = P::carries(&message) {
                         node.underway.sends(to, carried);
                     }
                     let mut missing = false;
                     let message = P::fill(message, |content| {
-                        let content = node.memory.content(content);
+                        let content = match content {
+                            Content::Left(_) => Some(Small::Left(node_id(number))),
+                            content => node.memory.content(content),
+                        };
                         missing |= content.is_none();
                         content.unwrap_or(Small::Page([0; 2]))
                     });
@@ -426,6 +440,10 @@ where
             }),
         ]
     }
+}
+
+fn node_id(number: usize) -> NodeId {
+    NodeId(u16::try_from(number).unwrap_or(u16::MAX))
 }
 
 fn id(thread: usize) -> ThreadId {

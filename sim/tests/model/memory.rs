@@ -19,6 +19,8 @@ pub(crate) enum Small {
     Diff(Diff),
     /// A page of zeros.
     Blank,
+    /// A page that has stayed at this node.
+    Left(NodeId),
 }
 
 impl Body for Small {
@@ -223,6 +225,7 @@ impl Memory {
             Small::Page(bytes) => *bytes,
             Small::Blank => [0; BYTES],
             Small::Diff(_) => return Err(format!("page {page} is installed from a diff")),
+            Small::Left(_) => return Err(format!("page {page} was left elsewhere")),
         };
         if slot.protection != Protection::None {
             return Err(format!("page {page} is replaced under its threads' hands"));
@@ -314,6 +317,8 @@ impl Memory {
             // That nobody has touched it is more than a protocol may rely on.
             Content::Fresh(page) if self.slot(page).bytes == [0; BYTES] => Some(Small::Blank),
             Content::Page(page) | Content::Fresh(page) => Some(Small::Page(self.slot(page).bytes)),
+            // Who sends it knows where.
+            Content::Left(_) => None,
             Content::Twin(page) => self.slot(page).twin.map(Small::Page),
             Content::Diff(page) => self.slot(page).diff.take().map(Small::Diff),
             Content::Kept(page, interval) => {

@@ -90,6 +90,22 @@ impl<C> From<Control> for Message<C> {
 }
 
 impl Message<Content> {
+    /// Leaves pages where they are. Their home notices, or tells of, whatever it writes into
+    /// them from now on in this epoch: so who installs them later gets at most what it learns
+    /// of later.
+    pub(super) fn leave(&mut self, mut may: impl FnMut(Content) -> bool) {
+        let Self::Pages { copies, .. } = self else {
+            return;
+        };
+        for PageCopy { content, .. } in copies {
+            if let Content::Page(page) | Content::Fresh(page) = *content
+                && may(*content)
+            {
+                *content = Content::Left(page);
+            }
+        }
+    }
+
     /// Puts the content in.
     pub(super) fn fill<B>(self, mut content: impl FnMut(Content) -> B) -> Message<B> {
         match self {

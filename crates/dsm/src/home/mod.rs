@@ -518,6 +518,14 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         }
     }
 
+    fn leave(&self, message: &mut Message<Content>, may: impl FnMut(Content) -> bool) {
+        // If loads acquire, it would have to be told what came before what is written until
+        // the page is installed.
+        if !self.config.loads_acquire {
+            message.leave(may);
+        }
+    }
+
     fn fill(message: Message<Content>, content: impl FnMut(Content) -> B) -> Message<B> {
         message.fill(content)
     }
@@ -532,7 +540,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
 
     fn decode(
         bytes: &[u8],
-        content: impl FnMut(Range<usize>) -> B,
+        content: impl FnMut(Option<Range<usize>>) -> B,
     ) -> Result<Message<B>, WireError> {
         wire::decode(bytes, content)
     }

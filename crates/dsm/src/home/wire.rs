@@ -11,6 +11,12 @@ const FETCH: u8 = kind::OWN;
 const PAGES: u8 = kind::OWN + 1;
 const DIFFS: u8 = kind::OWN + 2;
 
+/// What a page comes as: nothing of it, as it is zero; its bytes; nothing, as it stays at its
+/// home until it is installed.
+const BLANK: u8 = 0;
+const WHOLE: u8 = 1;
+const LEFT: u8 = 2;
+
 impl Message<Content> {
     pub(super) fn encode(
         &self,
@@ -36,10 +42,16 @@ impl Message<Content> {
                 for copy in copies {
                     bytes.versions(&copy.versions);
                     bytes.versions(&copy.after);
+                    if let Content::Left(_) = copy.content {
+                        bytes.push(LEFT);
+                        continue;
+                    }
                     let at = bytes.len();
-                    bytes.push(0);
+                    bytes.push(BLANK);
                     content(copy.content, bytes);
-                    bytes[at] = u8::from(bytes.len() > at + 1);
+                    if bytes.len() > at + 1 {
+                        bytes[at] = WHOLE;
+                    }
                 }
             }
             Self::Diffs {
@@ -68,7 +80,7 @@ fn begin(bytes: &mut Vec<u8>, kind: u8, epoch: u32) {
 
 pub(super) fn decode<B>(
     bytes: &[u8],
-    mut content: impl FnMut(Range<usize>) -> B,
+    mut content: impl FnMut(Option<Range<usize>>) -> B,
 ) -> Result<Message<B>, WireError> {
     let mut reader = Reader::new(bytes);
     let kind = reader.byte()?;
@@ -89,9 +101,10 @@ pub(super) fn decode<B>(
                 Ok(PageCopy {
                     versions: reader.versions()?,
                     after: reader.versions()?,
-                    content: content(match reader.flag()? {
-                        true => reader.page()?,
-                        false => 0..0,
+                    content: content(match reader.one_of([BLANK, WHOLE, LEFT])? {
+                        BLANK => Some(0..0),
+                        WHOLE => Some(reader.page()?),
+                        _ => None,
                     }),
                 })
             })?,
@@ -100,7 +113,8 @@ pub(super) fn decode<B>(
             epoch,
             interval: Interval(reader.number()?),
             more: reader.flag()?,
-            diffs: reader.list(|reader| Ok((PageId(reader.number()?), content(reader.diff()?))))?,
+            diffs: reader
+                .list(|reader| Ok((PageId(reader.number()?), content(Some(reader.diff()?)))))?,
         },
         _ => Message::Control(control(kind, epoch, &mut reader)?),
     };

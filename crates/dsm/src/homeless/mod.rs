@@ -517,8 +517,8 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
 
     fn decode(
         bytes: &[u8],
-        content: impl FnMut(Range<usize>) -> B,
+        mut content: impl FnMut(Option<Range<usize>>) -> B,
     ) -> Result<Message<B>, WireError> {
-        message::decode(bytes, content)
+        message::decode(bytes, |range| content(Some(range)))
     }
 }

@@ -1,7 +1,7 @@
 //! What messages carry, on its way into memory.
 
 use super::{Hands, Trouble};
-use fathomp_base::{PAGE_BYTES, PageId};
+use fathomp_base::{NodeId, PAGE_BYTES, PageId};
 use fathomp_dsm::Body;
 use fathomp_sys::cluster::copy::PageCopy;
 use std::ops::Range;
@@ -17,6 +17,8 @@ pub(crate) enum Blob {
     Here,
     /// A page of zeros that nobody has ever touched.
     Blank,
+    /// A page that is still at this node.
+    Left(NodeId),
 }
 
 impl Body for Blob {
@@ -30,7 +32,9 @@ impl Blob {
         match self {
             Self::Page(bytes) => Ok(bytes.as_slice().into()),
             Self::Bytes(bytes) => Ok(bytes),
-            Self::Here | Self::Blank => Err(Trouble::Action("a page in place of a diff")),
+            Self::Here | Self::Blank | Self::Left(_) => {
+                Err(Trouble::Action("a page in place of a diff"))
+            }
         }
     }
 }
@@ -43,6 +47,13 @@ pub(super) fn install(
 ) -> Result<Option<Box<PageCopy>>, Trouble> {
     let content = match content {
         Blob::Here => return Ok(None),
+        Blob::Left(home) => {
+            let copied = hands
+                .memories
+                .and_then(|there| there.collect(home, page, hands.pages));
+            let copied = copied.ok_or(Trouble::Action("a page that was left out of reach"))?;
+            return copied.map(|()| None).map_err(Trouble::Permit);
+        }
         Blob::Blank => {
             let put = hands.pages.write(page, 0, &[0; PAGE_BYTES]);
             return put.map(|()| None).map_err(Trouble::Permit);

@@ -175,7 +175,7 @@ impl<P: Protocol<Size>> World<'_, P> {
             match content {
                 Content::Page(_) | Content::Fresh(_) => tally.add(DsmCount::PagesServed, 1),
                 Content::Diff(_) => tally.add(DsmCount::DiffsSent, 1),
-                Content::Twin(_) | Content::Kept(..) => {}
+                Content::Left(_) | Content::Twin(_) | Content::Kept(..) => {}
             }
             match memory.content_bytes(content) {
                 Some(length) => bytes.resize(bytes.len() + length as usize, 0),
