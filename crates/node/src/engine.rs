@@ -111,6 +111,8 @@ pub(crate) struct Driver<P: Protocol<Blob>> {
     /// Pages that should be forbidden to write and are not, since nobody touches them
     /// before they are given back.
     untouched: Vec<PageRange>,
+    /// Pages that are to be watched once the answers are sent that come next.
+    late: Vec<PageRange>,
     /// Made and not sent yet.
     diffs: HashMap<PageId, Diff>,
     /// Made and to be sent whenever they are asked for.
@@ -139,6 +141,7 @@ impl<P: Protocol<Blob>> Driver<P> {
             places: Places::default(),
             unwatched: Unwatched::default(),
             untouched: Vec::new(),
+            late: Vec::new(),
             diffs: HashMap::new(),
             kept: HashMap::new(),
             outgoing: Vec::new(),
@@ -232,7 +235,12 @@ impl<P: Protocol<Blob>> Driver<P> {
     ) -> Result<Wake, Trouble> {
         let mut wake = Wake::Polling;
         for action in actions.drain(..) {
+            if !matches!(action, Action::Send(..) | Action::Offer(..)) {
+                self.watch_late(hands)?;
+            }
             match action {
+                // Nobody touches them: whoever asked for them need not wait for that.
+                Action::Protect(pages, Protection::Watched) if hands.still => self.late.push(pages),
                 Action::Protect(pages, what) => {
                     tally.writable |= what == Protection::ReadWrite;
                     if what == Protection::None {
@@ -332,6 +340,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                 }
             }
         }
+        self.watch_late(hands)?;
         self.actions = actions;
         if let Some((changes, (_, interval))) = self.changes.as_mut().zip(self.protocol.clock()) {
             changes.tell(interval, hands.transport, hands.lookout)?;
@@ -364,6 +373,10 @@ impl<P: Protocol<Blob>> Driver<P> {
         tally: &mut Tally,
     ) -> Result<Wake, Trouble> {
         let left_bytes = self.leave(hands, &mut message, tally);
+        if left_bytes == 0 {
+            // Only an answer goes first.
+            self.watch_late(hands)?;
+        }
         let message = &message;
         let Self {
             diffs,

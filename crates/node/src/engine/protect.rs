@@ -30,6 +30,14 @@ impl<P: Protocol<Blob>> Driver<P> {
         pages.try_for_each(|page| self.protect(hands, page.into(), what))
     }
 
+    /// Watches pages that should have been watched before.
+    pub(super) fn watch_late(&mut self, hands: &Hands) -> Result<(), Trouble> {
+        while let Some(pages) = self.late.pop() {
+            self.protect(hands, pages, Protection::Watched)?;
+        }
+        Ok(())
+    }
+
     /// Makes sure that the program does not write pages: forbids it, unless they will be
     /// taken away before it could.
     pub(super) fn protect_from_writes(
