@@ -413,7 +413,7 @@ impl Node {
                 let polling = Polling::new(&*self.transport);
                 while self.handle_one() {}
                 let rest = emulation.map_or(quiet::REST, |time| time.look(quiet::REST));
-                polling.sleep(Role::Service, Some(rest), || false);
+                polling.rest(Some(rest), || self.inbox.try_lock().is_err());
             }
             self.look_after_peers();
             let operations = self.activity.load(Ordering::Relaxed);

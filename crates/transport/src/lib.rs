@@ -14,4 +14,4 @@ mod transport;
 
 pub use doorbell::{Role, Wake};
 pub use spin::Spin;
-pub use transport::{Abort, Polling, ReceiveError, SendError, Transport};
+pub use transport::{Abort, Polling, Ready, ReceiveError, SendError, Transport};

@@ -66,8 +66,8 @@ pub trait Transport: Send + Sync {
     /// `timeout` has passed, or for any other reason: callers look again at
     /// everything. The calling thread must have [entered](Self::enter). `ready`
     /// is asked once, after the thread has been registered as a sleeper: if it
-    /// says true, the thread does not sleep.
-    fn sleep(&self, role: Role, timeout: Option<Duration>, ready: &mut dyn FnMut() -> bool);
+    /// says so, the thread does not sleep.
+    fn sleep(&self, role: Role, timeout: Option<Duration>, ready: &mut dyn FnMut() -> Ready);
 
     /// Wakes this node's sleeping application threads, because what one of them
     /// waits for has happened (and been written) before.
@@ -157,6 +157,17 @@ pub struct ReceiveError {
     pub what: &'static str,
 }
 
+/// Whether a thread that is about to sleep has something to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// It has.
+    Yes,
+    /// If there is a message.
+    IfThereIsAMessage,
+    /// Not before it is woken: whoever polls, and leaves a message, does so.
+    No,
+}
+
 /// While it lives, the thread that made it looks for messages again and again,
 /// so that senders need not wake anybody.
 #[derive(Debug)]
@@ -173,7 +184,22 @@ impl<'a, T: Transport + ?Sized> Polling<'a, T> {
 
     /// Sleeps as [`Transport::sleep`] does.
     pub fn sleep(&self, role: Role, timeout: Option<Duration>, mut ready: impl FnMut() -> bool) {
+        let mut ready = || match ready() {
+            true => Ready::Yes,
+            false => Ready::IfThereIsAMessage,
+        };
         self.0.sleep(role, timeout, &mut ready);
+    }
+
+    /// Sleeps as a service, although there may be messages, if they are `served`: another thread
+    /// that polls handles one. It may have been on this thread's processor, and would not go on
+    /// while this one looked again and again.
+    pub fn rest(&self, timeout: Option<Duration>, mut served: impl FnMut() -> bool) {
+        let mut ready = || match served() {
+            true => Ready::No,
+            false => Ready::IfThereIsAMessage,
+        };
+        self.0.sleep(Role::Service, timeout, &mut ready);
     }
 }
 

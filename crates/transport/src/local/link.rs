@@ -7,7 +7,7 @@ use super::inbox::Inbox;
 use super::net::Net;
 use super::outbox::Outbox;
 use crate::doorbell::{Role, Sleep, Wake};
-use crate::transport::{Abort, ReceiveError, SendError, Transport};
+use crate::transport::{Abort, Ready, ReceiveError, SendError, Transport};
 use fathomp_base::NodeId;
 use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_sys::clock::monotonic_ns;
@@ -324,7 +324,7 @@ impl Transport for LocalTransport {
         self.fabric.doorbell(self.me).leave(left_over);
     }
 
-    fn sleep(&self, role: Role, timeout: Option<Duration>, ready: &mut dyn FnMut() -> bool) {
+    fn sleep(&self, role: Role, timeout: Option<Duration>, ready: &mut dyn FnMut() -> Ready) {
         let limit = timeout.map_or(Sleep::UntilWoken, |timeout| {
             let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
             Sleep::Until(monotonic_ns().saturating_add(timeout_ns))
@@ -332,10 +332,12 @@ impl Transport for LocalTransport {
         self.fabric.doorbell(self.me).sleep(role, || {
             // Here and not before: who makes room from now on wakes us.
             self.flush();
-            if ready() || self.fabric.members().is_reported() {
-                return Sleep::Not;
+            match ready() {
+                _ if self.fabric.members().is_reported() => Sleep::Not,
+                Ready::Yes => Sleep::Not,
+                Ready::IfThereIsAMessage => self.quiet().or_sooner(limit),
+                Ready::No => limit,
             }
-            self.quiet().or_sooner(limit)
         });
     }
 

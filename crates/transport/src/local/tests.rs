@@ -5,6 +5,7 @@ use fathomp_base::NodeId;
 use fathomp_sys::clock::monotonic_ns;
 use proptest::prelude::*;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 fn limits(ring_bytes: usize) -> Limits {
@@ -206,6 +207,34 @@ fn full_rings_in_all_directions_do_not_block() {
                 }
             });
         }
+    });
+}
+
+#[test]
+fn who_rests_is_woken_by_whoever_leaves_a_message() {
+    let (_fabric, first, second) = pair(256);
+    let [rests, leaves] = [const { AtomicBool::new(false) }; 2];
+    let serving = Polling::new(&second);
+    first.send(NodeId(1), &[b"late"]).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let polling = Polling::new(&second);
+            polling.rest(None, || {
+                rests.store(true, Ordering::Release);
+                true
+            });
+            assert!(leaves.load(Ordering::Acquire), "nobody had left it");
+            let mut received = Vec::new();
+            assert_eq!(second.receive(&mut received).unwrap(), Some(NodeId(0)));
+            // And if nobody serves it, a message keeps from resting.
+            first.send(NodeId(1), &[b"later"]).unwrap();
+            polling.rest(None, || false);
+        });
+        while !rests.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        leaves.store(true, Ordering::Release);
+        drop(serving);
     });
 }
 
