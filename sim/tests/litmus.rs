@@ -451,10 +451,11 @@ fn what_is_written_before_a_barrier_is_not_kept() {
     for under in ALL {
         for seed in seeds() {
             let mut random = StdRng::seed_from_u64(seed);
-            let mut threads = vec![vec![vec![Step::Barrier]]; 3];
-            let writer = random.random_range(0..3);
+            let nodes = random.random_range(3..=7);
+            let mut threads = vec![vec![vec![Step::Barrier]]; nodes];
+            let writer = random.random_range(0..nodes);
             threads[writer] = vec![writes.clone()];
-            threads[(writer + random.random_range(1..3)) % 3] = vec![waits.clone()];
+            threads[(writer + random.random_range(1..nodes)) % nodes] = vec![waits.clone()];
             let program = Program { pages: 2, threads };
             let ran = run_under(under, &program, &mut random);
             ran.unwrap_or_else(|(failure, _)| panic!("{under:?}, seed {seed}: {failure}"));

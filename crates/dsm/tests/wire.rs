@@ -109,6 +109,7 @@ fn control() -> impl Strategy<Value = Control> {
         ),
         (any::<u32>(), thread()).prop_map(|(epoch, thread)| Control::Refused { epoch, thread }),
         any::<u32>().prop_map(|epoch| Control::Demand { epoch }),
+        any::<u32>().prop_map(|epoch| Control::Alert { epoch }),
         (any::<u32>(), notices(), any::<bool>()).prop_map(|(epoch, notices, full)| {
             Control::Arrive {
                 epoch,

@@ -20,6 +20,8 @@ pub(crate) struct Barrier {
     notices: Vec<Notice>,
     full: bool,
     open: bool,
+    /// Somebody flushes in this epoch.
+    alert: bool,
 }
 
 impl Order {
@@ -65,9 +67,46 @@ impl Order {
         let passed_on = self.pass_arrival_on(actions);
         if self.me != ROOT && !(passed_on && self.parent() == Some(ROOT)) {
             // The sequencer hears of this arrival late. Somebody may be waiting
-            // for what was written last, and not reach the barrier without it.
-            self.demanded(actions);
+            // for what was written last, and not reach the barrier without it. If so, he
+            // flushes. Where a log can be reached, telling costs no message, and whether
+            // anybody flushes the sequencer does not hear at once.
+            if self.barrier.alert || self.has_log {
+                self.demanded(actions);
+            }
         }
+    }
+
+    /// At the root, when somebody flushes: in this epoch, nodes further down have to tell
+    /// of their arrival by themselves.
+    pub(super) fn alert<O: From<Control>, B>(&mut self, actions: &mut Vec<Action<O, B>>) {
+        if std::mem::replace(&mut self.barrier.alert, true) || self.has_log {
+            return;
+        }
+        for child in self.children() {
+            // Of others the sequencer hears at once.
+            if self.children_of(child).next().is_some() {
+                let epoch = self.epoch;
+                self.send(child, Control::Alert { epoch }, actions);
+            }
+        }
+    }
+
+    /// Below the root: the same, as its parent says.
+    pub(super) fn alerted<O: From<Control>, B>(
+        &mut self,
+        from: NodeId,
+        actions: &mut Vec<Action<O, B>>,
+    ) -> Result<(), Violation> {
+        if self.parent() != Some(from) {
+            return Err(peer(from, "alerts a node that is not below it"));
+        }
+        self.barrier.alert = true;
+        for child in self.children() {
+            let epoch = self.epoch;
+            self.send(child, Control::Alert { epoch }, actions);
+        }
+        self.demanded(actions);
+        Ok(())
     }
 
     /// True if others learn of the interval that ended with the arrival when
@@ -194,8 +233,12 @@ impl Order {
     }
 
     fn children(&self) -> impl Iterator<Item = NodeId> + use<> {
+        self.children_of(self.me)
+    }
+
+    fn children_of(&self, node: NodeId) -> impl Iterator<Item = NodeId> + use<> {
         let fan_in = u32::from(self.fan_in);
-        let first = u32::from(self.me.0) * fan_in + 1;
+        let first = u32::from(node.0) * fan_in + 1;
         let nodes = u32::from(self.nodes);
         (first..(first + fan_in).min(nodes.max(first)))
             .filter_map(|child| u16::try_from(child).ok().map(NodeId))

@@ -40,6 +40,12 @@ pub enum Control {
         /// The sequencer's epoch.
         epoch: u32,
     },
+    /// Down the barrier's tree, before everybody has arrived: somebody flushes, so tell the
+    /// sequencer your last interval as soon as you arrive.
+    Alert {
+        /// The sequencer's epoch.
+        epoch: u32,
+    },
     /// Up the barrier's tree: everybody below has arrived.
     Arrive {
         /// The epoch that ends.
@@ -96,6 +102,7 @@ impl Control {
             | Self::Granted { epoch, .. }
             | Self::Refused { epoch, .. }
             | Self::Demand { epoch }
+            | Self::Alert { epoch }
             | Self::Arrive { epoch, .. }
             | Self::Depart { epoch, .. } => *epoch,
         }
@@ -195,7 +202,8 @@ impl Control {
                 ..
             }
             | Self::Granted { thread: None, .. }
-            | Self::Demand { .. } => IfLate::Drop,
+            | Self::Demand { .. }
+            | Self::Alert { .. } => IfLate::Drop,
             _ => IfLate::Refuse,
         }
     }

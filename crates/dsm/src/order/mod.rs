@@ -251,6 +251,7 @@ impl Order {
                 actions.push(Action::Refuse(thread));
             }
             Control::Demand { .. } => self.demanded(actions),
+            Control::Alert { .. } => self.alerted(from, actions)?,
             Control::Arrive { notices, full, .. } => {
                 self.check(from, &notices)?;
                 self.child_arrived(from, notices, full, actions)?;
@@ -292,7 +293,12 @@ impl Order {
             let new = notice.iter().filter(|notice| sequencer.is_new(notice));
             actions.extend(new.cloned().map(Action::Log));
         }
-        sequencer.exchange(from, request, notice, sender(me, loopback, actions))
+        let flushes = matches!(request, Request::Flush(_));
+        sequencer.exchange(from, request, notice, sender(me, loopback, actions))?;
+        if flushes {
+            self.alert(actions);
+        }
+        Ok(())
     }
 
     /// At the root: what others have entered in the log.

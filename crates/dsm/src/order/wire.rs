@@ -19,6 +19,7 @@ pub(crate) mod kind {
     pub(super) const DEMAND: u8 = 8;
     pub(super) const ARRIVE: u8 = 9;
     pub(super) const DEPART: u8 = 10;
+    pub(super) const ALERT: u8 = 11;
     pub(crate) const OWN: u8 = 16;
 }
 
@@ -52,6 +53,7 @@ impl Control {
                 bytes.number(thread.0);
             }
             Self::Demand { epoch } => begin(bytes, kind::DEMAND, *epoch),
+            Self::Alert { epoch } => begin(bytes, kind::ALERT, *epoch),
             Self::Arrive {
                 epoch,
                 notices,
@@ -120,6 +122,7 @@ pub(crate) fn control(kind: u8, epoch: u32, reader: &mut Reader<'_>) -> Result<C
             thread: ThreadId(reader.number()?),
         },
         kind::DEMAND => Control::Demand { epoch },
+        kind::ALERT => Control::Alert { epoch },
         kind::ARRIVE => Control::Arrive {
             epoch,
             notices: reader.notices()?,
