@@ -268,6 +268,17 @@ impl Copies {
         claims.is_ok().then_some(Said(claimed))
     }
 
+    /// Gives back a page that was claimed and is not kept, unless its node has said something
+    /// new of it.
+    pub(crate) fn unclaim(&self, node: NodeId, page: PageId, claimed: Said, said: Said) {
+        let words = self.view(node).map(|view| view.words);
+        if let Some(word) = words.and_then(|words| words.get(page.0 as usize)) {
+            let order = Ordering::SeqCst;
+            // A new one stays.
+            let _ = word.compare_exchange(claimed.0, said.0, order, order);
+        }
+    }
+
     /// What a node says of a page. To be asked again after what depends on it.
     pub(crate) fn said(&self, node: NodeId, page: PageId) -> Option<Said> {
         let word = self.view(node)?.words.get(page.0 as usize)?;
@@ -397,6 +408,20 @@ mod tests {
         assert_eq!(lent.offer(), Some(Offer::Lent));
         assert!(copies.claim(me, page, lent).is_some());
         assert_eq!(copies.claim(me, page, lent), None);
+    }
+
+    #[test]
+    fn a_page_that_was_not_kept_can_be_taken_again() {
+        let (copies, me, page) = (Copies::new(2, 100).unwrap(), NodeId(0), PageId(9));
+        let unsaid = copies.said(me, page).unwrap();
+        let claimed = copies.claim(me, page, unsaid).unwrap();
+        copies.unclaim(me, page, claimed, unsaid);
+        assert_eq!(copies.said(me, page), Some(unsaid));
+        let claimed = copies.claim(me, page, unsaid).unwrap();
+        // What its node says meanwhile counts.
+        copies.offer(me, &seen([0, 0]), page.into(), Offer::Open);
+        copies.unclaim(me, page, claimed, unsaid);
+        assert_eq!(copies.said(me, page).unwrap().offer(), Some(Offer::Open));
     }
 
     #[test]

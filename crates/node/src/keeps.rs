@@ -6,6 +6,7 @@
 //! cancels what it finds unfinished. So nobody waits for anybody.
 
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};
+use fathomp_sys::cluster::copy::PageCopy;
 use fathomp_sys::shared_memory::{self, Sections, SharedMemory};
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
@@ -141,9 +142,14 @@ impl Keeps {
         })
     }
 
-    /// What others keep of pages of node `me`; what is being taken is cancelled. To be called
-    /// after others were forbidden to, or before they learn what was written until now.
-    pub(crate) fn take(&self, me: NodeId) -> Vec<(PageId, Vec<u8>)> {
+    /// What others keep of pages of node `me`, where there is `room` for it; what is being taken
+    /// is cancelled. To be called after others were forbidden to, or before they learn what was
+    /// written until now.
+    pub(crate) fn take(
+        &self,
+        me: NodeId,
+        mut room: impl FnMut() -> Box<PageCopy>,
+    ) -> Vec<(PageId, Box<PageCopy>)> {
         let mut kept = Vec::new();
         // What was done before comes before the look.
         fence(Ordering::SeqCst);
@@ -175,8 +181,8 @@ impl Keeps {
                     && now & CANCELLED == DONE
                     && let Ok(page) = u32::try_from(now >> PAGE_AT)
                 {
-                    let mut copy = Vec::with_capacity(PAGE_BYTES);
-                    shared_memory::append(bytes, &mut copy);
+                    let mut copy = room();
+                    shared_memory::copy_out(bytes, copy.as_mut_slice());
                     kept.push((PageId(page), copy));
                 }
             }
@@ -190,6 +196,12 @@ impl Keeps {
 mod tests {
     use super::*;
 
+    /// What the owner finds: pages, and a byte of each copy.
+    fn found(keeps: &Keeps, owner: NodeId) -> Vec<(u32, u8)> {
+        let kept = keeps.take(owner, PageCopy::new);
+        kept.iter().map(|(page, copy)| (page.0, copy[9])).collect()
+    }
+
     const OWNER: NodeId = NodeId(0);
     const TAKER: NodeId = NodeId(1);
 
@@ -197,15 +209,15 @@ mod tests {
     fn what_is_not_done_when_the_owner_comes_is_of_no_use() {
         let keeps = Keeps::new(2).unwrap();
         let copy = [7; PAGE_BYTES];
-        assert!(keeps.take(OWNER).is_empty());
+        assert_eq!(found(&keeps, OWNER), []);
         let announce = |page| keeps.announce(OWNER, TAKER, PageId(page)).unwrap();
         assert!(announce(3).done(&copy));
         announce(4).cancel();
         let late = announce(5);
-        assert_eq!(keeps.take(OWNER), [(PageId(3), copy.to_vec())]);
+        assert_eq!(found(&keeps, OWNER), [(3, 7)]);
         assert!(!late.done(&copy));
-        assert!(keeps.take(OWNER).is_empty());
-        assert!(keeps.take(TAKER).is_empty());
+        assert_eq!(found(&keeps, OWNER), []);
+        assert_eq!(found(&keeps, TAKER), []);
     }
 
     #[test]
@@ -216,14 +228,8 @@ mod tests {
             assert!(announced.done(&[page as u8; PAGE_BYTES]));
         }
         assert!(keeps.announce(OWNER, TAKER, PageId(1)).is_none());
-        let kept = keeps.take(OWNER);
-        let pages: Vec<_> = kept.iter().map(|(page, copy)| (page.0, copy[9])).collect();
-        assert!(
-            pages
-                .iter()
-                .copied()
-                .eq((0..PLACES as u32).map(|page| (page, page as u8)))
-        );
+        let left = (0..PLACES as u32).map(|page| (page, page as u8));
+        assert!(found(&keeps, OWNER).into_iter().eq(left));
         assert!(keeps.announce(OWNER, TAKER, PageId(1)).is_some());
     }
 
@@ -251,7 +257,7 @@ mod tests {
             while look < TIMES || found == 0 {
                 look += 1;
                 page.store(look, Ordering::Relaxed);
-                for (_, copy) in keeps.take(OWNER) {
+                for (_, copy) in keeps.take(OWNER, PageCopy::new) {
                     found += 1;
                     let seen = u64::from_le_bytes(*copy.first_chunk().unwrap());
                     assert!(seen + 1 >= look, "{seen} at look {look}");

@@ -4,13 +4,14 @@
 use super::{Blob, Driver, Hands, Trouble};
 use crate::profile::Tally;
 use crate::start;
-use crate::window::{Answer, Window};
+use crate::window::Answer;
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::order::{Control, ROOT};
 use fathomp_dsm::{
     Action, Admits, Brought, Committed, Input, LockId, Notice, Offer, PageRange, PageSet,
     Protection, Protocol,
 };
+use fathomp_sys::cluster::copy::PageCopy;
 use fathomp_trace::dsm::DsmCount;
 
 impl<P: Protocol<Blob>> Driver<P> {
@@ -75,7 +76,8 @@ impl<P: Protocol<Blob>> Driver<P> {
         actions: &mut Vec<Action<P::Outgoing, Blob>>,
     ) -> Result<(), Trouble> {
         let window = hands.window.filter(|_| P::TELLS_VERSIONS);
-        let mut kept = window.map(Window::kept).unwrap_or_default();
+        let kept = window.map(|window| window.kept(|| self.twins.room()));
+        let mut kept = kept.unwrap_or_default();
         kept.retain(|(page, _)| page.0 < hands.pages.count());
         if kept.is_empty() {
             return Ok(());
@@ -88,7 +90,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         }
         let mut changed = Vec::new();
         for (page, taken) in kept {
-            if self.twin_of_kept(hands, page, &taken)? {
+            if self.twin_of_kept(hands, page, taken)? {
                 changed.push(page);
             }
         }
@@ -97,13 +99,16 @@ impl<P: Protocol<Blob>> Driver<P> {
     }
 
     /// Whether a page has changed since it was taken: then what was taken is its twin.
-    fn twin_of_kept(&mut self, hands: &Hands, page: PageId, taken: &[u8]) -> Result<bool, Trouble> {
-        let mut twin = self.twins.room();
-        twin.copy_from_slice(taken);
-        let differs = hands.pages.differs(page, &twin).map_err(Trouble::Permit)?;
+    fn twin_of_kept(
+        &mut self,
+        hands: &Hands,
+        page: PageId,
+        taken: Box<PageCopy>,
+    ) -> Result<bool, Trouble> {
+        let differs = hands.pages.differs(page, &taken).map_err(Trouble::Permit)?;
         match differs {
-            true => self.twins.insert(page, twin),
-            false => self.twins.keep(twin),
+            true => self.twins.insert(page, taken),
+            false => self.twins.keep(taken),
         }
         Ok(differs)
     }
