@@ -73,6 +73,8 @@ impl Window {
         let taking = wanted.taking(|page| taken.get(&page).map_or(Offer::Closed, |of| of.0));
         (!taking.taken.is_empty()).then_some((taking, taken))
     }
+
+    /// Copies a page of another node, its memory and what is surely part of its pages given.
     fn try_to_copy(
         &self,
         (from, backing, known): (NodeId, &Backing, &[Version]),
