@@ -24,6 +24,10 @@ pub(super) struct Locks {
     fetch_us: f64,
     /// Fetches with a lock held are not among those that were counted.
     apart: bool,
+    /// Diffs beside those of pages that were fetched with a lock held, which go home when it is
+    /// given back: of all threads, and of the slowest.
+    all_diffs_us: f64,
+    own_diffs_us: f64,
 }
 
 impl Locks {
@@ -51,7 +55,15 @@ impl Locks {
             },
             fetch_us,
             apart: sync.crowd.is_some(),
+            all_diffs_us: 0.0,
+            own_diffs_us: 0.0,
         }
+    }
+
+    /// Diffs go home when locks are given back. Who gets one next fetches a page, and that waits
+    /// at its home until all of them are there.
+    pub(super) fn release_diffs(&mut self, all_us: f64, own_us: f64) {
+        (self.all_diffs_us, self.own_diffs_us) = (all_us, own_us);
     }
 
     /// If all threads ask for them at the same time: all one after the other, or those of
@@ -67,8 +79,10 @@ impl Locks {
         let updates = self.all_fetched.min(self.all);
         let queued_us = updates * self.update_us
             + (self.all_fetched - updates) * self.fetch_us
-            + (self.all - updates) * self.grant_us;
-        queued_us.max(lone_us + self.own_fetched * self.fetch_us) * 1e3
+            + (self.all - updates) * self.grant_us
+            + self.all_diffs_us;
+        let alone_us = lone_us + self.own_fetched * self.fetch_us + self.own_diffs_us;
+        queued_us.max(alone_us) * 1e3
     }
 
     /// If each thread asks for them now and then in the course of what takes it
@@ -83,5 +97,41 @@ impl Locks {
         let one_us = self.grant_us + self.fetch_us * self.all_fetched / self.all;
         let waits_us = response(self.threads, between_us, one_us) - between_us - one_us;
         self.own * (self.lone_us + waits_us.max(0.0)) * 1e3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three threads with one lock and a fetch under it each, and the slowest with two.
+    fn locks() -> Locks {
+        Locks {
+            threads: 3.0,
+            all: 4.0,
+            own: 2.0,
+            all_fetched: 3.0,
+            own_fetched: 1.0,
+            grant_us: 10.0,
+            update_us: 50.0,
+            lone_us: 30.0,
+            fetch_us: 40.0,
+            apart: true,
+            all_diffs_us: 0.0,
+            own_diffs_us: 0.0,
+        }
+    }
+
+    #[test]
+    fn who_gets_a_lock_waits_for_what_its_last_holder_has_written() {
+        let mut locks = locks();
+        assert_eq!(locks.together_ns(), (3.0 * 50.0 + 10.0) * 1e3);
+        locks.release_diffs(70.0, 25.0);
+        assert_eq!(locks.together_ns(), (3.0 * 50.0 + 10.0 + 70.0) * 1e3);
+        // The slowest waits for its own, whoever else has nothing to send.
+        locks.release_diffs(150.0, 150.0);
+        locks.update_us = 1.0;
+        let own_us = 2.0 * 30.0 + 40.0 + 150.0;
+        assert_eq!(locks.together_ns(), own_us * 1e3);
     }
 }

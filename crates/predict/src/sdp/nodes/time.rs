@@ -254,11 +254,17 @@ impl<'a> Whole<'a> {
         self.diffs_ns(part)[0] + releases_us * 1e3
     }
 
+    /// Whether a thread's diffs go home when it gives a lock back, before the barrier, and not
+    /// when everybody has come.
+    fn are_released(&self, part: &Part) -> bool {
+        self.sync.crowd.is_some() && part.dsm.locks > 0
+    }
+
     /// What is left to do at the end of a phase, of threads that hear so late of its end.
     fn left(&self, parts: &[Part], down_ns: &[f64], unheeded: &[f64]) -> Left {
         let flags = waits::uses_flags(parts);
         let leaving = |(thread, (part, down_ns)): (usize, (&Part, &f64))| {
-            let [all_ns, served_ns, send_ns] = match flags {
+            let [all_ns, served_ns, send_ns] = match flags || self.are_released(part) {
                 true => [0.0; 3],
                 false => self.diffs_ns(part),
             };
@@ -527,7 +533,14 @@ impl<'a> Whole<'a> {
         time[NodesTerm::Barriers] += barriers * up_ns;
         time[NodesTerm::Flushes] = self.flushes_ns(slowest);
         time[NodesTerm::Waits] = self.waits.in_phase_ns(parts, slowest, self.passing);
-        let locks = Locks::new(parts, slowest, self.beside, self.sync);
+        let mut locks = Locks::new(parts, slowest, self.beside, self.sync);
+        if !takes.flags {
+            let diffs_us = |part: &Part| match self.are_released(part) {
+                true => self.diffs_ns(part)[0] * 1e-3,
+                false => 0.0,
+            };
+            locks.release_diffs(parts.iter().map(diffs_us).sum(), diffs_us(slowest));
+        }
         time[NodesTerm::Locks] = if self.looks || takes.flags {
             locks.by_turns_ns(time.time_ns())
         } else {
