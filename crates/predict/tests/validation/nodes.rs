@@ -325,15 +325,24 @@ fn what_all_want_of_one_node_waits_for_it() {
     };
     computed(&mut three, 1, &[0, 0, 0], &[home, writer, writer]);
     let beside = beside(&alone, &cluster, &prices);
+    let locked = nodes(&three, &beside).unwrap()[1].time;
+    // What was done with a lock held is in the price of handing it on, twenty times. Of the two
+    // that were priced, the page's home did not fetch it. The other diffs go home with it as well,
+    // and whoever gets it next waits for them: nothing is left to send.
+    let (handed_us, diffs_us) = (20.0 * (2.0 * 500.0 - 130.0), 2.0 * 20.0 * 5.0);
+    let locks_us = locked[NodesTerm::Locks] * 1e-3;
+    assert!((locks_us - handed_us - diffs_us).abs() < 1e-6, "{locks_us}");
+    assert_eq!(locked[NodesTerm::Diffs], 0.0);
+    // Without it they are sent when all have come.
+    for share in &mut three.regions[1].threads {
+        share.dsm.as_mut().unwrap().locks = 0;
+    }
     let regions = nodes(&three, &beside).unwrap();
     let time_us = |term| regions[1].time[term] * 1e-3;
     let close = |term, expected_us: f64| {
         let found = time_us(term);
         assert!((found - expected_us).abs() < 1e-6 * expected_us, "{found}");
     };
-    // What was done with a lock held is in the price of handing it on, twenty times. Of the two
-    // that were priced, the page's home did not fetch it.
-    close(NodesTerm::Locks, 20.0 * (2.0 * 500.0 - 130.0));
     close(NodesTerm::Fetches, 100.0 * prices.fetch_us);
     close(NodesTerm::RemoteWrites, 30.0 * prices.remote_write_us);
     // A diff costs something whatever it holds; so does telling of a page.
