@@ -452,8 +452,8 @@ impl Window {
         (!taking.taken.is_empty()).then_some(taking)
     }
 
-    /// Copies a page that another node left where it is into that of this one, which the program may not touch.
-    /// None if there is no such node.
+    /// Copies a page that another node left where it is into that of this one, which the
+    /// program may not touch. None if there is no such node.
     pub(crate) fn collect(
         &self,
         from: NodeId,
