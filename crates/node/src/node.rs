@@ -492,7 +492,11 @@ impl Node {
         let parts = [head.bytes(), body];
         let sent = match frame {
             // Nothing comes of it before its receiver has arrived too.
-            Frame::Arrived { .. } => self.transport.send_unhurried(to, &parts),
+            Frame::Arrived { .. }
+            // A thread waits for it, if it has not just asked and is about to: no other has to
+            // be woken, on a processor that it works on.
+            | Frame::Passed { .. }
+            | Frame::Answer { .. } => self.transport.send_unhurried(to, &parts),
             _ => self.transport.send(to, &parts),
         };
         self.must(sent.map_err(Trouble::from))

@@ -160,7 +160,8 @@ impl<'a> Doorbell<'a> {
         fence(Ordering::SeqCst);
         let waiting = self.sleeping(Role::Application).load(Ordering::Relaxed) != 0;
         match waiting {
-            true => self.call(),
+            // Not only a call: a thread that looks at present may leave before it sees this.
+            true => self.ring(),
             false => Wake::Polling,
         }
     }

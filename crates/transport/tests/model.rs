@@ -294,6 +294,26 @@ fn what_can_wait_is_heard_by_who_waits() {
     }
 }
 
+/// It is not lost either on a thread that was looking, and leaves.
+#[test]
+fn what_can_wait_is_handed_over_to_who_waits() {
+    explore(3, || {
+        let node = Node::new();
+        let waiting = Arc::clone(&node);
+        let application = thread::spawn(move || waiting.handle(Role::Application, &[0]));
+        let sending = Arc::clone(&node);
+        let sender = thread::spawn(move || {
+            sending.sent[0].store(1, Ordering::Release);
+            sending.bell().ring_softly();
+        });
+        node.bell().enter();
+        node.bell().found_nothing(|| node.any_waiting());
+        node.bell().leave(|| node.any_waiting());
+        sender.join().unwrap();
+        application.join().unwrap();
+    });
+}
+
 #[test]
 fn rousing_reaches_who_waits_for_another_thread() {
     explore(3, || {

@@ -108,9 +108,9 @@ impl Control {
         }
     }
 
-    /// A node that has not come to a barrier does not open it.
+    /// A node that has not come to a barrier does not open it, and one that has waits there.
     pub(crate) fn can_wait(&self) -> bool {
-        matches!(self, Self::Arrive { .. })
+        matches!(self, Self::Arrive { .. } | Self::Depart { .. })
     }
 
     /// The sender's interval that it tells.
