@@ -1,5 +1,6 @@
 //! Leads every inline atomic and fence of a program through a lock, and says
-//! on stderr how often each place in memory was worked on:
+//! on stderr how often each place in memory was worked on, and how often something came that was
+//! waited for:
 //!
 //! ```text
 //! cargo build -p fathomp-patch --example atomic_sections
@@ -21,6 +22,8 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 /// Sections by address and size in bytes.
 static SECTIONS: Mutex<BTreeMap<(usize, usize), u64>> = Mutex::new(BTreeMap::new());
 static FENCES: AtomicU64 = AtomicU64::new(0);
+static CAME: AtomicU64 = AtomicU64::new(0);
+static WAITED: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
@@ -35,7 +38,7 @@ extern "C" fn start() {
     let program = std::env::current_exe().expect("a name");
     let mut analysis = fathomp_patch::analyse(&program, program_bias()).expect("an ELF program");
     if std::env::var_os("FATHOMP_TRAP").is_some() {
-        for site in &mut analysis.sites {
+        for site in analysis.sites.iter_mut().chain(&mut analysis.branches) {
             site.entered_inside = true;
         }
     }
@@ -43,10 +46,13 @@ extern "C" fn start() {
         enter,
         leave,
         fence,
+        waits,
+        came,
     };
+    let sites = [analysis.sites, analysis.branches].concat();
     // SAFETY: the sites are whole instructions of the program, whose code has
     // not begun to run.
-    let patched = unsafe { install(&analysis.sites, hooks) }.expect("code to patch");
+    let patched = unsafe { install(&sites, hooks) }.expect("code to patch");
     eprintln!(
         "patched {} {} {} doubtful {}",
         patched.jumps,
@@ -81,6 +87,17 @@ fn fence() {
     disturb();
 }
 
+fn waits() {
+    WAITED.fetch_add(1, Ordering::Relaxed);
+    disturb();
+    std::thread::yield_now();
+}
+
+fn came() {
+    CAME.fetch_add(1, Ordering::Relaxed);
+    disturb();
+}
+
 /// Changes whatever a function may change: `errno`, vector registers.
 fn disturb() {
     let numbers: [f64; 16] = std::array::from_fn(|index| index as f64 + 0.5);
@@ -92,6 +109,8 @@ fn disturb() {
 
 extern "C" fn report() {
     eprintln!("fences {}", FENCES.load(Ordering::Relaxed));
+    eprintln!("came {}", CAME.load(Ordering::Relaxed));
+    eprintln!("looked {}", WAITED.load(Ordering::Relaxed));
     let sections = SECTIONS.lock().unwrap_or_else(PoisonError::into_inner);
     for ((address, bytes), count) in &*sections {
         eprintln!("section {address:#x} {bytes} {count}");

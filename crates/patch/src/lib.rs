@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod functions;
+mod lead;
 mod place;
 mod sweep;
 mod waits;
@@ -36,6 +37,8 @@ pub struct Analysis {
     pub doubtful: Vec<usize>,
     /// Loops that wait for another thread without calling anybody.
     pub waits: Vec<Wait>,
+    /// Branches by which they go on or do not, in order of address.
+    pub branches: Vec<Site>,
     /// Instructions looked at.
     pub instructions: u64,
 }

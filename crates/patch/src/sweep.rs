@@ -1,8 +1,9 @@
 //! Decodes code and picks out what threads meet by.
 
 use crate::Analysis;
+use crate::lead::Ways;
 use crate::waits::{self, Surroundings};
-use fathomp_sys::text_patch::{CODE_BYTES, Kind, Operand, Site};
+use fathomp_sys::text_patch::{Branch, CODE_BYTES, Kind, Operand, Site};
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 use std::ops::Range;
 
@@ -47,13 +48,17 @@ impl Sweep {
     fn function(&mut self, address: u64, code: &[u8], range: Range<u64>) {
         let mut found = Found::default();
         self.decode(address, code, range, &mut found);
-        self.take(found);
+        self.take(address, code, found);
     }
 
-    fn take(&mut self, mut found: Found) {
-        self.analysis
-            .waits
-            .append(&mut waits::find(&found.code, &self.around));
+    fn take(&mut self, address: u64, code: &[u8], mut found: Found) {
+        let (mut waits, mut ways) = waits::find(&found.code, &self.around);
+        if found.damaged {
+            waits.iter_mut().for_each(|wait| wait.led = false);
+            ways.clear();
+        }
+        self.lead(address, code, &found.code, &ways);
+        self.analysis.waits.append(&mut waits);
         self.analysis.sites.append(&mut found.sites);
         self.analysis.doubtful.append(&mut found.doubtful);
     }
@@ -68,7 +73,34 @@ impl Sweep {
                 .doubtful
                 .extend(sites.map(|site| site.address));
         }
-        self.take(found);
+        self.take(address, code, found);
+    }
+
+    /// Notes branches of a function in the section at `address`.
+    fn lead(&mut self, address: u64, code: &[u8], function: &[Instruction], ways: &Ways) {
+        for (at, [taken, passed]) in ways {
+            let found = function.binary_search_by_key(at, Instruction::ip);
+            let Some(instruction) = found.ok().map(|found| &function[found]) else {
+                continue;
+            };
+            let from = at.wrapping_sub(self.bias).wrapping_sub(address) as usize;
+            let length = instruction.len();
+            let to = (from + length.max(CODE_BYTES)).min(code.len());
+            self.analysis.branches.push(Site {
+                address: *at as usize,
+                length,
+                code: code[from..to].to_vec(),
+                kind: Kind::Branch(Branch {
+                    target: instruction.near_branch_target() as usize,
+                    // They are numbered from 1 on, in the order of the opcodes.
+                    condition: (instruction.condition_code() as u8).saturating_sub(1),
+                    taken: *taken,
+                    passed: *passed,
+                }),
+                relative: None,
+                entered_inside: false,
+            });
+        }
     }
 
     fn decode(&mut self, address: u64, code: &[u8], range: Range<u64>, found: &mut Found) {
@@ -128,7 +160,10 @@ impl Sweep {
     /// What was found.
     pub(crate) fn finish(mut self) -> Analysis {
         self.targets.sort_unstable();
-        for site in &mut self.analysis.sites {
+        let Analysis {
+            sites, branches, ..
+        } = &mut self.analysis;
+        for site in sites.iter_mut().chain(branches) {
             let inside =
                 site.address as u64..(site.address as u64).saturating_add(site.length as u64);
             let next = self.targets.partition_point(|to| *to <= inside.start);
@@ -136,6 +171,7 @@ impl Sweep {
             site.entered_inside = next.is_some_and(|target| inside.contains(target));
         }
         self.analysis.sites.sort_by_key(|site| site.address);
+        self.analysis.branches.sort_by_key(|site| site.address);
         self.analysis.doubtful.sort_unstable();
         self.analysis
     }
@@ -353,7 +389,7 @@ mod tests {
             let site = only(code);
             match site.kind {
                 Kind::Atomic(operand) => (operand, site.relative),
-                Kind::Fence => panic!("a fence"),
+                Kind::Fence | Kind::Branch(_) => panic!("no atomic"),
             }
         };
         // lock xadd [r13 + r12 * 8 - 8], rax

@@ -6,6 +6,7 @@
 //! compiled code that loads from an address which stays the same, and ends by
 //! what it finds there, waits.
 
+use crate::lead::{self, Ways};
 use crate::sweep::{is_fence, is_site};
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
@@ -28,6 +29,9 @@ pub struct Wait {
     /// It flushes before it looks at anything else, by an instruction that is a
     /// [site](crate::Analysis::sites).
     pub flushes: bool,
+    /// Its [branches](crate::Analysis::branches) tell when it has waited, if it does not flush,
+    /// and that it waits, if nothing else does.
+    pub led: bool,
 }
 
 /// Functions by which a thread lets time pass, or sees how it passes, as loops
@@ -107,7 +111,7 @@ impl Surroundings {
 
 /// What a loop keeps from one instruction to the next, beside other memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+pub(crate) enum Place {
     Register(Register),
     /// A variable of the function, at this distance from a register.
     Slot(Register, u64),
@@ -140,18 +144,39 @@ impl Origin {
 
 /// What an instruction reads and writes.
 #[derive(Debug, Default)]
-struct Effect {
-    reads: Vec<Place>,
-    writes: Vec<Place>,
+pub(crate) struct Effect {
+    pub(crate) reads: Vec<Place>,
+    pub(crate) writes: Vec<Place>,
     /// It reads memory that is no variable of the function.
-    loads: bool,
+    pub(crate) loads: bool,
     /// It writes such memory.
     stores: bool,
 }
 
-/// All loops that wait in a function, whose instructions follow each other.
-pub(crate) fn find(function: &[Instruction], around: &Surroundings) -> Vec<Wait> {
+/// A loop that waits, as it was found.
+pub(crate) struct Loop<'a> {
+    /// The instructions on ways from its first to its last and back.
+    pub(crate) body: Vec<&'a Instruction>,
+    /// Where it goes on when it has waited, and whether it has passed a fence since it looked.
+    exits: Vec<(u64, bool)>,
+    /// Something in it tells the runtime that it waits.
+    pub(crate) is_heard: bool,
+}
+
+impl Loop<'_> {
+    /// Whether an instruction is part of it.
+    pub(crate) fn contains(&self, address: u64) -> bool {
+        self.body
+            .iter()
+            .any(|instruction| instruction.ip() == address)
+    }
+}
+
+/// All loops that wait in a function, whose instructions follow each other, and the branches by
+/// which they tell.
+pub(crate) fn find(function: &[Instruction], around: &Surroundings) -> (Vec<Wait>, Ways) {
     let mut found: BTreeMap<usize, Wait> = BTreeMap::new();
+    let mut ways = Ways::new();
     let mut effects = Effects {
         factory: InstructionInfoFactory::new(),
         frame: function.iter().any(makes_frame),
@@ -166,20 +191,32 @@ pub(crate) fn find(function: &[Instruction], around: &Surroundings) -> Vec<Wait>
         if last - first >= LOOP_MAX {
             continue;
         }
-        for (exit, fenced) in effects.exits(&function[first..=last], around) {
-            let address = function[first].ip() as usize;
-            let behind = function.binary_search_by_key(&exit, Instruction::ip).ok();
-            let behind = behind.and_then(|start| function.get(start..));
-            let flushes = fenced || flushes_first(behind.unwrap_or_default());
-            let wait = found.entry(address).or_insert(Wait { address, flushes });
-            wait.flushes &= flushes;
+        let Some(waits) = effects.waits(&function[first..=last], around) else {
+            continue;
+        };
+        let mut exits = waits.exits.iter();
+        let flushes = exits.all(|(exit, fenced)| *fenced || flushes_first(function, *exit));
+        let mut tests = Vec::new();
+        if !flushes {
+            let effect = |instruction: &Instruction| effects.of(instruction, around);
+            tests = lead::tests(function, first, &waits, effect);
         }
+        let led = lead::lead(&waits, flushes, &tests);
+        let address = function[first].ip() as usize;
+        let wait = found.entry(address).or_insert(Wait {
+            address,
+            flushes,
+            led: true,
+        });
+        wait.flushes &= flushes;
+        wait.led &= led.is_some();
+        lead::join(&mut ways, led.unwrap_or_default());
     }
-    found.into_values().collect()
+    (found.into_values().collect(), ways)
 }
 
 /// Where a direct jump goes.
-fn target(instruction: &Instruction) -> Option<u64> {
+pub(crate) fn target(instruction: &Instruction) -> Option<u64> {
     matches!(
         instruction.flow_control(),
         FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
@@ -188,24 +225,34 @@ fn target(instruction: &Instruction) -> Option<u64> {
     .filter(|to| *to != 0)
 }
 
-/// True if code flushes before it does anything by which it could use what it
-/// has waited for.
-fn flushes_first(code: &[Instruction]) -> bool {
-    code.iter()
-        .take(BEHIND)
-        .take_while(|i| i.flow_control() == FlowControl::Next)
-        .any(is_site)
+/// True if the code from an address on flushes before it does anything by which it could use
+/// what it has waited for.
+fn flushes_first(function: &[Instruction], address: u64) -> bool {
+    let mut next = address;
+    for _ in 0..BEHIND {
+        let Ok(at) = function.binary_search_by_key(&next, Instruction::ip) else {
+            return false;
+        };
+        let instruction = &function[at];
+        next = match instruction.flow_control() {
+            _ if is_site(instruction) => return true,
+            FlowControl::Next => instruction.next_ip(),
+            FlowControl::UnconditionalBranch => instruction.near_branch_target(),
+            _ => return false,
+        };
+    }
+    false
 }
 
 /// Finds out what instructions do.
-struct Effects {
+pub(crate) struct Effects {
     factory: InstructionInfoFactory,
     /// RBP points into the function's part of the stack.
     frame: bool,
 }
 
 impl Effects {
-    fn of(&mut self, instruction: &Instruction, around: &Surroundings) -> Effect {
+    pub(crate) fn of(&mut self, instruction: &Instruction, around: &Surroundings) -> Effect {
         let mut effect = Effect::default();
         let info = self.factory.info(instruction);
         let mut used = |place, access| {
@@ -239,10 +286,9 @@ impl Effects {
         effect
     }
 
-    /// Where the loop goes on when it has waited that begins with the first and
-    /// jumps back with the last of these instructions, and whether it has passed a fence
-    /// since it looked. Nowhere if it does not wait.
-    fn exits(&mut self, code: &[Instruction], around: &Surroundings) -> Vec<(u64, bool)> {
+    /// The loop that begins with the first and jumps back with the last of these instructions,
+    /// if it waits.
+    fn waits<'a>(&mut self, code: &'a [Instruction], around: &Surroundings) -> Option<Loop<'a>> {
         let body = cycle(code);
         let inside = |ip| body.iter().any(|instruction| instruction.ip() == ip);
         let effects: Vec<Effect> = body.iter().map(|i| self.of(i, around)).collect();
@@ -253,7 +299,7 @@ impl Effects {
             false => (effect.stores || is_site(instruction)) && !is_fence(instruction),
         };
         if body.iter().zip(&effects).any(works) {
-            return vec![];
+            return None;
         }
         let mut origins = carried(&body, &effects);
         let mut exits = vec![];
@@ -280,7 +326,12 @@ impl Effects {
                 }
             }
         }
-        exits
+        let is_heard = body.iter().any(|i| is_call(i) || is_fence(i));
+        (!exits.is_empty()).then_some(Loop {
+            body,
+            exits,
+            is_heard,
+        })
     }
 }
 
@@ -321,7 +372,7 @@ fn cycle(code: &[Instruction]) -> Vec<&Instruction> {
 }
 
 /// Where the program may be after an instruction, as far as that is known.
-fn successors(instruction: &Instruction) -> impl Iterator<Item = u64> + use<> {
+pub(crate) fn successors(instruction: &Instruction) -> impl Iterator<Item = u64> + use<> {
     let falls = matches!(
         instruction.flow_control(),
         FlowControl::Next

@@ -105,7 +105,12 @@ fn section_counts(output: &str) -> BTreeMap<String, u64> {
 }
 
 fn fences(output: &str) -> u64 {
-    let line = output.lines().find_map(|line| line.strip_prefix("fences "));
+    number(output, "fences ")
+}
+
+/// The number in the line that begins like this.
+fn number(output: &str, prefix: &str) -> u64 {
+    let line = output.lines().find_map(|line| line.strip_prefix(prefix));
     line.unwrap().parse().unwrap()
 }
 
@@ -267,8 +272,25 @@ fn functions_that_wait_are_told_from_those_that_work() {
             found.insert(name.as_str());
             let fences = name.ends_with("then_fences");
             assert_eq!(wait.flushes, fences, "{}: {name}", program.name);
+            assert!(wait.led, "{}: {name}", program.name);
         }
         assert_eq!(found, waiting, "{}", program.name);
+    }
+}
+
+#[test]
+fn whoever_waits_without_a_fence_tells_when_it_has_waited() {
+    let directory = tempfile::tempdir().unwrap();
+    for program in builds("handover.c", directory.path(), &[]) {
+        let analysis = fathomp_patch::analyse(&program.path, 0).unwrap();
+        let mut waits = analysis.waits.iter();
+        assert!(waits.all(|wait| wait.led), "{}", program.name);
+        for trap in [false, true] {
+            let patched = run_patched(&program, "", trap);
+            let (said, seen) = (text(&patched.stdout), text(&patched.stderr));
+            let (waited, came) = (number(&said, "waited "), number(&seen, "came "));
+            assert_eq!(came, waited, "{} {trap}", program.name);
+        }
     }
 }
 

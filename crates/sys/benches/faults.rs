@@ -293,6 +293,8 @@ mod inline {
             enter: |_| {},
             leave: |_| {},
             fence: || {},
+            waits: || {},
+            came: || {},
         };
         let site = |entered_inside| Site {
             address: function(),

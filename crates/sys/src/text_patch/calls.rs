@@ -2,7 +2,7 @@
 
 use super::operand::Registers;
 use super::trampoline::RED_ZONE;
-use super::{Hooks, Kind, Section, Site};
+use super::{Hooks, Kind, Section, Site, Way};
 use crate::errno;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::arch::{asm, naked_asm};
@@ -62,6 +62,7 @@ extern "C" fn before(frame: &Frame) {
     let record = frame.record;
     match record.kind {
         Kind::Fence => (record.hooks.fence)(),
+        Kind::Branch(branch) => tell(branch.passed, record.hooks),
         Kind::Atomic(operand) => {
             let mut registers = frame.registers;
             let end = ptr::from_ref(frame) as usize + size_of::<Frame>();
@@ -79,13 +80,26 @@ extern "C" fn before(frame: &Frame) {
     drop(errno);
 }
 
-/// What a stub calls after it.
+/// What a stub calls after it, or where a branch is taken.
 extern "C" fn after(frame: &Frame) {
     let errno = errno::Saved::new();
+    if let Kind::Branch(branch) = frame.record.kind {
+        tell(branch.taken, frame.record.hooks);
+        return drop(errno);
+    }
     let open = OPEN.get();
     (frame.record.hooks.leave)(&open.section);
     set_blocked(open.blocked);
     drop(errno);
+}
+
+/// Tells on which way of a branch a thread is.
+fn tell(way: Way, hooks: Hooks) {
+    match way {
+        Way::Free => {}
+        Way::Waits => (hooks.waits)(),
+        Way::Came => (hooks.came)(),
+    }
 }
 
 /// Where this thread's own storage begins: the word there holds its own

@@ -16,6 +16,9 @@
 //! 3. Otherwise a breakpoint takes its first byte, and the handler of the trap
 //!    sends the thread to the trampoline.
 //!
+//! So is each conditional branch by which a loop waits for another thread: the trampoline
+//! branches as it does, and calls the runtime on either way, or both.
+//!
 //! The runtime is called with all the program's registers, flags and `errno`
 //! put aside, outside of any signal handler, on the program's stack.
 
@@ -48,6 +51,32 @@ pub enum Kind {
     Atomic(Operand),
     /// Orders all of the thread's accesses and changes nothing.
     Fence,
+    /// Decides whether a loop that waits for another thread goes on.
+    Branch(Branch),
+}
+
+/// A conditional branch, and what is to be told on its two ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Branch {
+    /// Where it goes if its condition holds.
+    pub target: usize,
+    /// The condition: the low four bits of the instruction's last byte of opcode.
+    pub condition: u8,
+    /// What it means that it goes there.
+    pub taken: Way,
+    /// What it means that it does not.
+    pub passed: Way,
+}
+
+/// What one way out of a branch means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// Nothing to be told.
+    Free,
+    /// What the thread waits for has not come yet.
+    Waits,
+    /// It has come.
+    Came,
 }
 
 /// An instruction to be led through the runtime.
@@ -104,6 +133,10 @@ pub struct Hooks {
     pub leave: fn(&Section),
     /// Before a fence.
     pub fence: fn(),
+    /// On a branch's way that [`Waits`](Way::Waits).
+    pub waits: fn(),
+    /// On a branch's way on which something [`Came`](Way::Came).
+    pub came: fn(),
 }
 
 /// How many sites got which way into their trampoline.
@@ -359,6 +392,8 @@ mod tests {
             enter: |_| {},
             leave: |_| {},
             fence: || {},
+            waits: || {},
+            came: || {},
         };
         let code: &[u8] = &[0x0f, 0xae, 0xf0, 0xc3, 0x90];
         let site = Site {

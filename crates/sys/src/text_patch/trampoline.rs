@@ -1,7 +1,7 @@
 //! The code that an atomic instruction or a fence becomes.
 //!
 //! Position-dependent machine code with its own three words of data behind it,
-//! so that it can lie anywhere within 2 GiB of the instruction:
+//! so that it can lie anywhere within 2 GiB of the instruction. An atomic instruction:
 //!
 //! ```text
 //!     lea  rsp, [rsp - 128]       the red zone belongs to the program
@@ -13,9 +13,21 @@
 //!     jmp  <behind the instruction>
 //!     record, enter, leave        addresses
 //! ```
+//!
+//! A branch:
+//!
+//! ```text
+//!     jcc  taken
+//!     ... a call of [enter], if that way means something ...
+//!     jmp  <behind the instruction>
+//! taken:
+//!     ... a call of [leave], if this one does ...
+//!     jmp  <its target>
+//!     record, enter, leave
+//! ```
 
 use super::calls::{Record, Stubs};
-use super::{Kind, Site};
+use super::{Branch, Kind, Site, Way};
 
 /// Size of a jump with a 32-bit distance.
 pub(super) const JUMP: usize = 5;
@@ -44,14 +56,14 @@ impl<'a> Trampoline<'a> {
         }
     }
 
-    fn is_section(&self) -> bool {
-        matches!(self.site.kind, Kind::Atomic(_))
-    }
-
     /// Size in bytes, wherever it is.
     pub(super) fn size(&self) -> usize {
-        let calls = if self.is_section() { 2 } else { 1 };
-        calls * CALL + self.site.length + JUMP + 3 * WORD
+        let code = match self.site.kind {
+            Kind::Fence => CALL + self.site.length + JUMP,
+            Kind::Atomic(_) => 2 * CALL + self.site.length + JUMP,
+            Kind::Branch(branch) => BRANCH + way(branch.passed) + way(branch.taken),
+        };
+        code + 3 * WORD
     }
 
     /// Its bytes for the place `at`; `None` if something is out of reach.
@@ -59,12 +71,16 @@ impl<'a> Trampoline<'a> {
         let data = at.checked_add(self.size() - 3 * WORD)?;
         let (record, enter, leave) = (data, data + WORD, data + 2 * WORD);
         let mut code = Code { at, bytes: vec![] };
-        code.call(record, enter)?;
-        code.copy_of(self.site)?;
-        if self.is_section() {
-            code.call(record, leave)?;
+        if let Kind::Branch(branch) = self.site.kind {
+            code.branch(branch, self.site.end(), record, [enter, leave])?;
+        } else {
+            code.call(record, enter)?;
+            code.copy_of(self.site)?;
+            if matches!(self.site.kind, Kind::Atomic(_)) {
+                code.call(record, leave)?;
+            }
+            code.distance(&[JUMP_OPCODE], self.site.end())?;
         }
-        code.distance(&[JUMP_OPCODE], self.site.end())?;
         let words = [
             std::ptr::from_ref(self.record) as usize,
             self.stubs.before,
@@ -79,6 +95,16 @@ impl<'a> Trampoline<'a> {
 
 /// Size of what [`Code::call`] emits.
 const CALL: usize = 5 + 6 + 6 + 8;
+/// Size of a conditional jump with a 32-bit distance.
+const BRANCH: usize = 6;
+
+/// Size of one way of a branch.
+fn way(way: Way) -> usize {
+    match way {
+        Way::Free => JUMP,
+        Way::Waits | Way::Came => CALL + JUMP,
+    }
+}
 
 struct Code {
     at: usize,
@@ -94,6 +120,29 @@ impl Code {
         self.bytes.extend([0x48, 0x8d, 0xa4, 0x24]);
         let drop = i32::try_from(RED_ZONE + WORD).ok()?;
         self.bytes.extend(drop.to_le_bytes());
+        Some(())
+    }
+
+    /// A branch and its two ways, on which the two functions are called.
+    fn branch(
+        &mut self,
+        branch: Branch,
+        end: usize,
+        record: usize,
+        [passed, taken]: [usize; 2],
+    ) -> Option<()> {
+        let there = self.at + self.bytes.len() + BRANCH + way(branch.passed);
+        self.distance(&[0x0f, 0x80 | branch.condition & 0xf], there)?;
+        let ways = [
+            (branch.passed, passed, end),
+            (branch.taken, taken, branch.target),
+        ];
+        for (way, function, target) in ways {
+            if way != Way::Free {
+                self.call(record, function)?;
+            }
+            self.distance(&[JUMP_OPCODE], target)?;
+        }
         Some(())
     }
 
