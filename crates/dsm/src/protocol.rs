@@ -501,6 +501,9 @@ pub trait Protocol<B> {
     /// True if writes without a fault have to be told before this input.
     fn wants_writes(&self, input: &Input<Self::Incoming>) -> bool;
 
+    /// The epoch, if whoever flushes has to wait for the end of a barrier.
+    fn stands(&self) -> Option<u32>;
+
     /// True of a page that is forbidden before any thread that has come to a barrier goes
     /// on: until then it need not be forbidden if nobody can touch it.
     fn gives_back(&self, _page: PageId) -> bool {

@@ -19,6 +19,7 @@ use crate::slots::Slots;
 use crate::window::Window;
 use blob::{Blank, install};
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
+use fathomp_dsm::order::{Control, ROOT};
 use fathomp_dsm::{
     Access, Action, Content, Diff, DiffError, Input, Interval, Operation, PageBytes, PageRange,
     PageSet, Protection, Protocol, Underway, Violation, WireError,
@@ -93,6 +94,11 @@ pub(crate) trait Engine: Send {
     ) -> Result<Wake, Trouble>;
 
     fn message(&mut self, hands: &Hands, from: NodeId, bytes: &[u8]) -> Result<(), Trouble>;
+
+    /// If this node is at a barrier, where a flush would have to wait until it is over, tells
+    /// the sequencer what the barrier has yet to tell, before whatever is sent there next.
+    /// False if it is at none.
+    fn tell_at_barrier(&mut self, hands: &Hands) -> Result<bool, Trouble>;
 
     /// A signal handler of the program is about to run while this node is at a barrier.
     fn expect_touches(&mut self, hands: &Hands) -> Result<(), Trouble>;
@@ -481,6 +487,17 @@ where
         let wake = self.step(hands, Input::Operation { thread, operation }, &mut tally)?;
         tally.close(hands.profile, Some(thread));
         Ok(wake)
+    }
+
+    fn tell_at_barrier(&mut self, hands: &Hands) -> Result<bool, Trouble> {
+        let Some(epoch) = self.protocol.stands() else {
+            return Ok(false);
+        };
+        let (from, message) = (ROOT, Control::demand(epoch).into());
+        let mut tally = Tally::default();
+        self.step(hands, Input::Message { from, message }, &mut tally)?;
+        tally.close(hands.profile, None);
+        Ok(true)
     }
 
     fn message(&mut self, hands: &Hands, from: NodeId, bytes: &[u8]) -> Result<(), Trouble> {

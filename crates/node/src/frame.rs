@@ -1,6 +1,6 @@
 //! What nodes tell each other: the protocol's messages and the runtime's own.
 
-use fathomp_base::ThreadId;
+use fathomp_base::{NodeId, ThreadId};
 use fathomp_omp::cluster::PartedLoop;
 
 /// A message between two nodes.
@@ -45,6 +45,10 @@ pub(crate) enum Frame<'a> {
     Passed { word: u64, order: &'a [u8] },
     /// That region is cancelled.
     Cancel { region: u64 },
+    /// Let others see what your threads have written, and tell me when that is done.
+    Publish { thread: ThreadId },
+    /// To node 0: what I have written you know by now; tell that thread of that node.
+    Published { node: NodeId, thread: ThreadId },
     /// To node 0: the program called `exit` here.
     Exit { code: i32 },
     /// To node 0, which looks for races: what I changed in a page.
@@ -103,6 +107,8 @@ impl<'a> Frame<'a> {
             Self::Exit { code } => (of(3, &[u64::from(code.cast_unsigned())]), none),
             Self::Free { address } => (of(4, &[address]), none),
             Self::Answer { thread, value } => (of(5, &[thread.0.into(), value]), none),
+            Self::Publish { thread } => (of(14, &[thread.0.into()]), none),
+            Self::Published { node, thread } => (of(15, &[node.0.into(), thread.0.into()]), none),
             Self::SizeOf { thread, address } => (of(6, &[thread.0.into(), address]), none),
             Self::Put { epoch, cell, value } => (of(7, &[epoch.into(), cell, value]), none),
             Self::Arrived { epoch, word } => (of(10, &[epoch.into(), word]), none),
@@ -235,6 +241,16 @@ impl<'a> Frame<'a> {
                     word,
                 }
             }
+            14 => Self::Publish {
+                thread: thread(words(1)?[0])?,
+            },
+            15 => {
+                let [node, who, ..] = words(2)?;
+                Self::Published {
+                    node: NodeId(u16::try_from(node).map_err(|_| bad)?),
+                    thread: thread(who)?,
+                }
+            }
             11 => Self::Cancel {
                 region: words(1)?[0],
             },
@@ -269,6 +285,8 @@ mod tests {
                 Frame::Free { address: c },
                 Frame::Answer { thread, value: c },
                 Frame::SizeOf { thread, address: c },
+                Frame::Publish { thread },
+                Frame::Published { node: NodeId(b as u16), thread },
                 Frame::Put { epoch: a, cell: c, value: d },
                 Frame::Arrived { epoch: b, word: d },
                 Frame::Add { thread, epoch: b, cell: c, amount: d },

@@ -1,5 +1,5 @@
-//! How often a thread flushes that waits for a plain variable and says so by
-//! yielding. Time is the program's: emulated, if time is.
+//! How often a thread flushes that waits for a plain variable and says so, by
+//! yielding or by a branch of its loop. Time is the program's: emulated, if time is.
 
 use fathomp_sys::clock::emulated::program_ns;
 use std::cell::Cell;
@@ -23,11 +23,16 @@ thread_local! {
     static WAITING: Cell<Option<Waiting>> = const { Cell::new(None) };
 }
 
-/// Flushes if it is time for that at this yield of the calling thread, `activity` being
+/// Flushes if it is time for that when the calling thread says that it waits, `activity` being
 /// the number of operations of its node. The gaps double while nothing else happens, so
 /// that waiting takes at most about twice as long as it must. `pass` may let time pass until
-/// it is due; if it does not, the thread has to yield again.
-pub(crate) fn flush_when_due(activity: u64, pass: impl FnOnce(u64) -> bool, flush: impl FnOnce()) {
+/// it is due; if it does not, the thread has to say so again. `flush` is told whether it is the
+/// first one.
+pub(crate) fn flush_when_due(
+    activity: u64,
+    pass: impl FnOnce(u64) -> bool,
+    flush: impl FnOnce(bool),
+) {
     let begun_ns = program_ns();
     let before = WAITING.get().filter(|waiting| waiting.activity == activity);
     let gap_ns = match before {
@@ -41,7 +46,7 @@ pub(crate) fn flush_when_due(activity: u64, pass: impl FnOnce(u64) -> bool, flus
         }
     };
     let begun_ns = program_ns();
-    flush();
+    flush(before.is_none());
     let last_ns = program_ns();
     let longest_ns = last_ns.saturating_sub(begun_ns).saturating_mul(SHARE);
     WAITING.set(Some(Waiting {
@@ -59,7 +64,7 @@ mod tests {
 
     fn gap_after(activity: u64, flush: impl FnOnce()) -> Option<u64> {
         let mut flushed = false;
-        let flush = || {
+        let flush = |_| {
             flush();
             flushed = true;
         };
@@ -87,7 +92,7 @@ mod tests {
             due_ns = until_ns;
             true
         };
-        flush_when_due(21, pass, || flushed = true);
+        flush_when_due(21, pass, |is_first| flushed = !is_first);
         assert!(flushed && due_ns > u64::MAX / 2);
     }
 

@@ -39,9 +39,11 @@ use std::time::{Duration, Instant};
 mod agree;
 mod asks;
 mod ends;
+mod publish;
 mod time;
 mod turns;
 
+use publish::Publishing;
 use turns::Turn;
 
 /// Exit code of a program whose cluster failed (`EX_SOFTWARE`).
@@ -140,6 +142,7 @@ pub struct Node {
     /// The last region that a node has cancelled, and turns that threads wait for.
     cancelled: AtomicU64,
     turns: Mutex<Vec<Turn>>,
+    publishing: Publishing,
     /// Exit code that another node wants the program to end with.
     exit: AtomicI64,
     /// The program has ended: pages are no longer shared.
@@ -202,6 +205,7 @@ impl Node {
             turn: AtomicU32::new(0),
             cancelled: AtomicU64::new(0),
             turns: Mutex::default(),
+            publishing: Publishing::default(),
             exit: AtomicI64::new(NO_EXIT),
             ended: AtomicBool::new(false),
         }
@@ -415,6 +419,7 @@ impl Node {
                 let rest = emulation.map_or(quiet::REST, |time| time.look(quiet::REST));
                 polling.rest(Some(rest), || self.inbox.try_lock().is_err());
             }
+            self.publish_if_asked();
             self.look_after_peers();
             let operations = self.activity.load(Ordering::Relaxed);
             let at_work = emulation.is_none_or(Emulation::is_at_work);
@@ -433,17 +438,22 @@ impl Node {
         let Ok(mut message) = self.inbox.try_lock() else {
             return false;
         };
+        let emulation = self.transport.emulation();
         match self.transport.receive(&mut message) {
             Ok(Some(from)) => {
-                let emulation = self.transport.emulation();
                 let _serving = emulation.map(|emulation| emulation.serve(from));
                 emulated::charge(Work::Handle(message.len()));
                 self.handle(from, &message);
-                true
             }
-            Ok(None) => false,
+            Ok(None) => return false,
             Err(error) => self.fail(error.from, &error.to_string()),
         }
+        drop(message);
+        // Whose time is emulated serves nobody.
+        if emulation.is_none() {
+            self.publish_if_asked();
+        }
+        true
     }
 
     fn handle(&self, from: NodeId, message: &[u8]) {
@@ -480,6 +490,8 @@ impl Node {
                 let order = (!order.is_empty()).then(|| order.to_vec());
                 self.tell_outcome(Outcome { word, order });
             }
+            Frame::Publish { thread } => self.publish_for(Asker { node: from, thread }),
+            Frame::Published { node, thread } => self.published(from, node, thread),
             Frame::Cancel { region } => self.heed_cancel(region),
             Frame::Exit { code } => self.exit.store(i64::from(code), Ordering::Relaxed),
             Frame::Leave => self.leave_quietly(),

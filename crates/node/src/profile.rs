@@ -203,7 +203,7 @@ impl Profile {
         }
     }
 
-    /// What the service thread did in its own name was for the node.
+    /// What was done in a thread's name was for the node.
     pub(crate) fn give_to_node(&self, thread: ThreadId) {
         if let Some(accounts) = &self.0
             && let Some(account) = accounts.threads.get(thread.0 as usize)

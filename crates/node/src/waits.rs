@@ -12,7 +12,7 @@ pub const LOADS_VARIABLE: &str = "FATHOMP_DSM_LOADS";
 pub enum Waits {
     /// It has no loop that does.
     Never,
-    /// All loops that do flush before they go on.
+    /// All loops that do flush before they go on, or tell that they do.
     ThenFlushes,
     /// It may use what was written before without a flush.
     Plainly,

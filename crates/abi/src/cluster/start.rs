@@ -16,7 +16,7 @@ use fathomp_sys::cluster::pages::{Pages, Scheme};
 use fathomp_sys::cluster::process;
 use fathomp_sys::cluster::thread::{self, Stacks};
 use fathomp_sys::modules::program_bias;
-use fathomp_sys::process::default_thread_stack_bytes;
+use fathomp_sys::process::{default_thread_stack_bytes, yield_now};
 use fathomp_sys::signal_chain::{self, Interruption};
 use fathomp_sys::text_patch::{self, Hooks, PatchError};
 use std::ffi::{c_char, c_int, c_void};
@@ -171,13 +171,20 @@ fn lead_atomics() -> Result<Waits, AtomicsError> {
             cluster::tell(false);
             with_node(Node::flush);
         },
+        waits: || {
+            cluster::tell(false);
+            with_node(Node::waits);
+            yield_now();
+        },
+        came: || with_node(Node::came),
     };
+    let sites = [found.sites, found.branches].concat();
     // SAFETY: the sites are whole instructions of the program, as its file says,
     // and the only thread is here.
-    unsafe { text_patch::install(&found.sites, hooks) }.map_err(AtomicsError::Patch)?;
+    unsafe { text_patch::install(&sites, hooks) }.map_err(AtomicsError::Patch)?;
     let waits = &found.waits;
     say_unflushed(&program, waits);
-    Ok(match waits.iter().all(|wait| wait.flushes) {
+    Ok(match waits.iter().all(|wait| wait.flushes || wait.led) {
         true if waits.is_empty() => Waits::Never,
         true => Waits::ThenFlushes,
         false => Waits::Plainly,
@@ -199,7 +206,7 @@ fn say_doubtful(program: &Path, doubtful: &[usize]) {
 
 /// Says what it costs that a program may use what it has waited for without a flush.
 fn say_unflushed(program: &Path, waits: &[Wait]) {
-    let mut unflushed = waits.iter().filter(|wait| !wait.flushes);
+    let mut unflushed = waits.iter().filter(|wait| !wait.flushes && !wait.led);
     let said = std::env::var_os(LOADS_VARIABLE).is_some();
     let Some(first) = unflushed.next().filter(|_| !said) else {
         return;

@@ -383,6 +383,11 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         self.table.get(page).loan.here
     }
 
+    fn stands(&self) -> Option<u32> {
+        self.has_to_wait(Operation::Flush)
+            .then_some(self.order.epoch)
+    }
+
     fn wants_writes(&self, input: &Input<Message<B>>) -> bool {
         // What is learned may end the open interval, as may answers that the
         // sequencer gives to its own node, and it may make copies invalid.

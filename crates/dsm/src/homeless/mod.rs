@@ -491,6 +491,11 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
         self.order.sequenced()
     }
 
+    fn stands(&self) -> Option<u32> {
+        self.has_to_wait(Operation::Flush)
+            .then_some(self.order.epoch)
+    }
+
     fn wants_writes(&self, input: &Input<Message<B>>) -> bool {
         self.asks_for_writes(input)
     }

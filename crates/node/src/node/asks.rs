@@ -3,7 +3,7 @@
 
 use super::{ATOMIC, Node, lock};
 use crate::doing::Doing;
-use crate::engine::{GRANTED, REFUSED, Trouble, answer};
+use crate::engine::{Engine, GRANTED, REFUSED, Trouble, answer};
 use crate::frame::Frame;
 use crate::look;
 use crate::meeting::Outcome;
@@ -99,7 +99,7 @@ impl Node {
         }
     }
 
-    fn operation(&self, operation: Operation) -> u64 {
+    pub(super) fn operation(&self, operation: Operation) -> u64 {
         self.activity.fetch_add(1, Ordering::Relaxed);
         self.ask(|thread| {
             let mut engine = lock(&self.engine);
@@ -117,21 +117,30 @@ impl Node {
     /// waits.
     pub(super) fn flush_for_others(&self) {
         fathomp_omp::cluster::tell(true);
+        self.flush_unless(|_| self.in_barrier.load(Ordering::Relaxed));
+    }
+
+    /// Flushes in the name of others than the calling thread. [`REFUSED`] if nothing is done
+    /// because this node `stands` at a barrier.
+    pub(super) fn flush_unless(&self, stands: impl FnOnce(&mut dyn Engine) -> bool) -> u64 {
         if let Some(emulation) = self.transport.emulation() {
             emulation.stand_in();
         }
-        self.ask(|thread| {
+        let mut asks = None;
+        let answered = self.ask(|thread| {
+            asks = Some(thread);
             let mut engine = lock(&self.engine);
-            if self.in_barrier.load(Ordering::Relaxed) {
+            if stands(&mut **engine) {
                 self.must(answer(&self.hands(), thread, REFUSED));
                 return Wake::Polling;
             }
             let asked = engine.operation(&self.hands(), thread, Operation::Flush);
             self.must(asked)
         });
-        if let Some((thread, _)) = self.slots.mine() {
+        if let Some(thread) = asks {
             self.profile.give_to_node(thread);
         }
+        answered
     }
 
     /// What this thread's node wrote becomes visible, and what others flushed
@@ -157,17 +166,21 @@ impl Node {
         look::flush_when_due(
             activity,
             |due_ns| self.let_pass(due_ns),
-            || {
-                self.end_interval(End::Flush);
-                let since = self.enter();
-                self.operation(Operation::Flush);
-                let _inside = deferral::enter();
-                if let Some((thread, _)) = self.slots.mine() {
-                    self.profile.end_look(thread, since);
-                }
-                self.go_on();
-            },
+            |_| self.look(|| {}),
         );
+    }
+
+    /// A flush of a thread that waits, before which something is done.
+    pub(super) fn look(&self, before: impl FnOnce()) {
+        self.end_interval(End::Flush);
+        let since = self.enter();
+        before();
+        self.operation(Operation::Flush);
+        let _inside = deferral::enter();
+        if let Some((thread, _)) = self.slots.mine() {
+            self.profile.end_look(thread, since);
+        }
+        self.go_on();
     }
 
     /// An atomic instruction of the program follows.
