@@ -20,7 +20,7 @@
 
 #define ALL_BYTES 0x0101010101010101 /* added to a word, it changes every byte */
 #define ROUNDS_MIN 3
-#define SAMPLES_MAX 17 /* a thread's kinds of samples */
+#define SAMPLES_MAX 19 /* a thread's kinds of samples */
 #define WRONG_USAGE 2
 
 static volatile uint64_t *shared;
@@ -56,14 +56,28 @@ static volatile uint64_t *zeroed_pages(size_t size)
     return pages;
 }
 
-/* Until all threads have come out of a barrier: a thread may leave it before
- * what it has sent is where it belongs. */
-static double time_meeting(void)
+/* Until this thread has left a barrier, and until all have come out of it: a thread may leave it
+ * before what it has sent is where it belongs. */
+struct meeting {
+    double own, all;
+};
+
+static struct meeting time_meeting(void)
 {
+    struct meeting time;
     double start = wall_ns();
 #pragma omp barrier
+    time.own = wall_ns() - start;
 #pragma omp barrier
-    return wall_ns() - start;
+    time.all = wall_ns() - start;
+    return time;
+}
+
+/* How much longer one takes than another, which comes after it. */
+static struct meeting longer(struct meeting time)
+{
+    struct meeting bare = time_meeting();
+    return (struct meeting){time.own - bare.own, time.all - bare.all};
 }
 
 /* A thread's samples, out of everybody's way until the end. */
@@ -128,8 +142,7 @@ static long faults(void)
                 double write = time_write(shared, words, value + ALL_BYTES);
                 own.kind[REMOTE_WRITE][round] = write - time_write(private, words, value);
             }
-            double full = time_meeting();
-            own.kind[DIFFS][round] = full - time_meeting();
+            own.kind[DIFFS][round] = longer(time_meeting()).all;
             if (me == 0)
                 wrong += read_all(shared, words) != (value + ALL_BYTES) * (words / 2);
         }
@@ -223,6 +236,8 @@ enum {
     CROWD_DIFF,
     CROWD_HALF,
     CROWD_WHOLE,
+    DIFF_SENT,
+    WHOLE_SENT,
     NOTICE,
     AT_WORK
 };
@@ -315,22 +330,22 @@ static size_t words_apart(long pages)
 }
 
 /* All threads but the first change, of each of so many pages in a row, of their own part, whose
- * home is node 0, one of so many of its first words: how much longer two barriers take. */
-static double time_diffs(volatile uint64_t *pages, size_t part, long count, size_t first,
-                         size_t of, uint64_t value, long *wrong)
+ * home is node 0, one of so many of its first words: how much longer two barriers take, and the
+ * first of them its own thread. */
+static struct meeting time_diffs(volatile uint64_t *pages, size_t part, long count, size_t first,
+                                 size_t of, uint64_t value, long *wrong)
 {
     int me = omp_get_thread_num(), team = omp_get_num_threads();
     size_t size = (size_t)count * PAGE_WORDS;
     for (size_t at = 0; me > 0 && at < size; at += PAGE_WORDS)
         for (size_t i = 0; i < first; i += of)
             pages[part * (size_t)(me - 1) + at + i] = value;
-    double full = time_meeting();
-    double longer = full - time_meeting();
+    struct meeting time = longer(time_meeting());
     for (int other = 1; me == 0 && other < team; other++)
         for (size_t at = 0; at < size; at += PAGE_WORDS)
             *wrong += pages[part * (size_t)(other - 1) + at] != value;
 #pragma omp barrier
-    return longer;
+    return time;
 }
 
 /* As long as this, unless it stands still at a barrier. */
@@ -387,24 +402,25 @@ static void time_crowd(volatile uint64_t *pages, long reps, uint64_t value, cons
     size_t size = words_apart(reps);
     if (me == 0)
         write_apart(pages, size * (size_t)(team - 1), value);
-    double full = time_meeting();
-    own->kind[NOTICE][round] = (full - time_meeting()) / (double)(reps * (team - 1));
+    own->kind[NOTICE][round] = longer(time_meeting()).all / (double)(reps * (team - 1));
     if (me > 0) {
         volatile uint64_t *mine = pages + size * (size_t)(me - 1);
         double fetch = time_read_apart(mine, size, value, wrong);
         fetch -= time_read_apart(mine, size, value, wrong);
         own->kind[CROWD_FETCH][round] = fetch / (double)reps;
     }
-    double first = time_diffs(pages, size, 1, 1, 1, value + ALL_BYTES, wrong);
-    double words = time_diffs(pages, size, reps, 1, 1, value + 2 * ALL_BYTES, wrong);
-    double halves = time_diffs(pages, size, reps, PAGE_WORDS, 2, value + 3 * ALL_BYTES, wrong);
-    double wholes = time_diffs(pages, size, reps, PAGE_WORDS, 1, value + 4 * ALL_BYTES, wrong);
+    struct meeting first = time_diffs(pages, size, 1, 1, 1, value + ALL_BYTES, wrong);
+    struct meeting words = time_diffs(pages, size, reps, 1, 1, value + 2 * ALL_BYTES, wrong);
+    struct meeting halves = time_diffs(pages, size, reps, PAGE_WORDS, 2, value + 3 * ALL_BYTES, wrong);
+    struct meeting wholes = time_diffs(pages, size, reps, PAGE_WORDS, 1, value + 4 * ALL_BYTES, wrong);
     /* Of many, what each further one adds. */
     double more = reps > 1 ? (double)(reps - 1) : 1;
-    own->kind[FIRST_DIFF][round] = first;
-    own->kind[CROWD_DIFF][round] = (words - first) / more;
-    own->kind[CROWD_HALF][round] = (halves - first) / more;
-    own->kind[CROWD_WHOLE][round] = (wholes - first) / more;
+    own->kind[FIRST_DIFF][round] = first.all;
+    own->kind[CROWD_DIFF][round] = (words.all - first.all) / more;
+    own->kind[CROWD_HALF][round] = (halves.all - first.all) / more;
+    own->kind[CROWD_WHOLE][round] = (wholes.all - first.all) / more;
+    own->kind[DIFF_SENT][round] = (words.own - first.own) / more;
+    own->kind[WHOLE_SENT][round] = (wholes.own - first.own) / more;
 }
 
 static long sync(long reps)
@@ -457,7 +473,7 @@ static long sync(long reps)
         }
         if (last) {
             done = round - 1;
-            keep(&own, BARRIER, CROWD_WHOLE, done);
+            keep(&own, BARRIER, WHOLE_SENT, done);
             wrong += *sum != (uint64_t)(round * reps * (omp_get_num_threads() + 1));
         } else if (me == 0) {
             wrong += *flushed != (uint64_t)(round * reps);
@@ -539,6 +555,8 @@ int main(int argc, char **argv)
         json_array("crowd_diff_ns", samples[CROWD_DIFF], done);
         json_array("crowd_half_ns", samples[CROWD_HALF], done);
         json_array("crowd_whole_ns", samples[CROWD_WHOLE], done);
+        json_array("diff_sent_ns", samples[DIFF_SENT], done);
+        json_array("whole_sent_ns", samples[WHOLE_SENT], done);
         json_array("notice_ns", samples[NOTICE], done);
     }
     printf("}\n");

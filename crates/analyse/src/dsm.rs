@@ -35,6 +35,8 @@ pub struct Dsm {
     pub diffs_made: u64,
     /// Diffs sent (Ndt).
     pub diffs_sent: u64,
+    /// Runs of changed bytes in these; 0 in older recordings.
+    pub diff_runs: u64,
     /// Copies that became invalid because write notices named them.
     pub invalidations: u64,
     /// Locks of the cluster asked for, atomics between nodes included.
@@ -83,6 +85,7 @@ impl Dsm {
             pages_fetched: counts[DsmCount::PagesFetched],
             diffs_made: counts[DsmCount::DiffsMade],
             diffs_sent: counts[DsmCount::DiffsSent],
+            diff_runs: counts[DsmCount::DiffRuns],
             invalidations: counts[DsmCount::Invalidations],
             locks: counts[DsmCount::Locks],
             flushes: counts[DsmCount::Flushes],
@@ -126,6 +129,7 @@ impl Dsm {
             &mut self.pages_fetched,
             &mut self.diffs_made,
             &mut self.diffs_sent,
+            &mut self.diff_runs,
             &mut self.invalidations,
             &mut self.locks,
             &mut self.flushes,

@@ -93,6 +93,10 @@ pub struct Sync {
     pub crowd_half_ns: Vec<f64>,
     /// The same if all of each page changed.
     pub crowd_whole_ns: Vec<f64>,
+    /// What its thread leaves the barrier later for each further diff of a word.
+    pub diff_sent_ns: Vec<f64>,
+    /// The same of whole pages.
+    pub whole_sent_ns: Vec<f64>,
     /// What a barrier takes longer for each page that others are told of.
     pub notice_ns: Vec<f64>,
 }
@@ -300,6 +304,8 @@ mod tests {
             sync.at_work_ns,
             sync.crowd_diff_ns,
             sync.crowd_whole_ns,
+            sync.diff_sent_ns,
+            sync.whole_sent_ns,
             sync.notice_ns,
         ] {
             assert_eq!(samples.len(), 5);

@@ -113,6 +113,21 @@ impl<T: AsRef<[u8]>> Diff<T> {
         self.as_bytes().len() <= MASK_BYTES
     }
 
+    /// How often [`visit`](Self::visit) calls.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        let bytes = self.as_bytes();
+        let mut at = 0;
+        let blocks = mask_at(bytes, &mut at).unwrap_or(0).count_ones();
+        let of_block = (0..blocks).map(|_| {
+            let mask = mask_at(bytes, &mut at).unwrap_or(0);
+            at += mask.count_ones() as usize;
+            // The first of a run follows none.
+            (mask & !(mask << 1)).count_ones() as usize
+        });
+        of_block.sum()
+    }
+
     /// Writes the changed bytes into `page` and leaves the others alone.
     pub fn apply(&self, page: &mut PageBytes) {
         self.visit(|target, bytes| page[target].copy_from_slice(bytes));
@@ -245,6 +260,26 @@ mod tests {
         let mut after = page();
         after[4088..].copy_from_slice(&[0xee; 8]);
         assert_eq!(Diff::between(&page(), &after).as_bytes().len(), 24);
+    }
+
+    #[test]
+    fn runs_end_at_gaps_and_blocks() {
+        let runs = |changed: fn(usize) -> bool| {
+            let after = std::array::from_fn(|i| page()[i] ^ u8::from(changed(i)));
+            let diff = Diff::between(&page(), &after);
+            let mut visited = 0;
+            diff.visit(|_, _| visited += 1);
+            assert_eq!(diff.runs(), visited);
+            visited
+        };
+        assert_eq!(
+            [runs(|_| false), runs(|i| i == 63), runs(|_| true)],
+            [0, 1, 64]
+        );
+        // Every second word, and all but the last byte of each.
+        assert_eq!(runs(|i| i / 8 % 2 == 0), 256);
+        assert_eq!(runs(|i| i % 8 < 7), 512);
+        assert_eq!(runs(|i| (60..70).contains(&i)), 2);
     }
 
     #[test]

@@ -419,6 +419,9 @@ impl<P: Protocol<Blob>> Driver<P> {
             Content::Diff(page) => match diffs.remove(&page) {
                 Some(diff) => {
                     tally.add(DsmCount::DiffsSent, 1);
+                    if hands.profile.is_on() {
+                        tally.add(DsmCount::DiffRuns, diff.runs());
+                    }
                     bytes.extend_from_slice(diff.as_bytes());
                 }
                 None => missing = true,

@@ -244,10 +244,12 @@ impl Tally {
         self.mine[count] += number as u64;
     }
 
-    /// A thread goes on: what was done so far was because of it.
+    /// A thread goes on: what was done so far was because of it, and what was done for others is
+    /// known when it hands over the accounts, which it may do before this step is over.
     pub(crate) fn resume(&mut self, profile: &Profile, thread: ThreadId) {
         self.resumed = true;
         profile.credit(thread, &std::mem::take(&mut self.mine));
+        profile.credit_node(&std::mem::take(&mut self.others));
     }
 
     /// The step is over; `asker` had asked for it.
@@ -283,12 +285,15 @@ mod tests {
         tally.add(DsmCount::PagesFetched, 3);
         tally.others[DsmCount::PagesServed] = 2;
         tally.resume(&profile, ThreadId(1));
+        let accounts = accounts(&profile);
+        // It may hand that over now.
+        assert_eq!(accounts.node.take()[DsmCount::PagesServed], 2);
+        tally.others[DsmCount::PagesServed] = 3;
         tally.add(DsmCount::DiffsMade, 5);
         tally.close(&profile, Some(ThreadId(0)));
-        let accounts = accounts(&profile);
         assert_eq!(accounts.threads[1].take()[DsmCount::PagesFetched], 3);
         assert_eq!(accounts.threads[0].take()[DsmCount::DiffsMade], 5);
-        assert_eq!(accounts.node.take()[DsmCount::PagesServed], 2);
+        assert_eq!(accounts.node.take()[DsmCount::PagesServed], 3);
         assert!(accounts.threads[1].take().is_zero());
     }
 

@@ -61,11 +61,13 @@ pub enum DsmCount {
     Asks = 22,
     /// Ticks spent waiting for their answers.
     AskTicks = 23,
+    /// Runs of changed bytes in the diffs sent: their homes write one after the other.
+    DiffRuns = 24,
 }
 
 impl DsmCount {
     /// How many there are.
-    pub const COUNT: usize = 24;
+    pub const COUNT: usize = 25;
 
     /// All, in order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
@@ -93,6 +95,7 @@ impl DsmCount {
         Self::LookSharedTicks,
         Self::Asks,
         Self::AskTicks,
+        Self::DiffRuns,
     ];
 }
 
