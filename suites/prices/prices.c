@@ -19,8 +19,9 @@
 #include <sys/mman.h>
 
 #define ALL_BYTES 0x0101010101010101 /* added to a word, it changes every byte */
+#define LOW_BYTES 0x0001010101010101 /* by exclusive or, all but the highest */
 #define ROUNDS_MIN 3
-#define SAMPLES_MAX 19 /* a thread's kinds of samples */
+#define SAMPLES_MAX 20 /* a thread's kinds of samples */
 #define WRONG_USAGE 2
 
 static volatile uint64_t *shared;
@@ -236,6 +237,7 @@ enum {
     CROWD_DIFF,
     CROWD_HALF,
     CROWD_WHOLE,
+    CROWD_RAGGED,
     DIFF_SENT,
     WHOLE_SENT,
     NOTICE,
@@ -394,7 +396,8 @@ static double time_same(volatile uint64_t *pages, size_t size, uint64_t value, l
 
 /* Thread 0 changes pages of its own node of which another thread each has a copy; a
  * barrier tells them so. Then all others, at once, read their pages again, and change a
- * word of one of them, a word of each, half of each, and all of each. */
+ * word of one of them, a word of each, half of each, all of each, and all but one byte of each
+ * word, as calculations with numbers do whose size stays about what it was. */
 static void time_crowd(volatile uint64_t *pages, long reps, uint64_t value, const struct own *own,
                        long round, long *wrong)
 {
@@ -413,12 +416,15 @@ static void time_crowd(volatile uint64_t *pages, long reps, uint64_t value, cons
     struct meeting words = time_diffs(pages, size, reps, 1, 1, value + 2 * ALL_BYTES, wrong);
     struct meeting halves = time_diffs(pages, size, reps, PAGE_WORDS, 2, value + 3 * ALL_BYTES, wrong);
     struct meeting wholes = time_diffs(pages, size, reps, PAGE_WORDS, 1, value + 4 * ALL_BYTES, wrong);
+    struct meeting ragged = time_diffs(pages, size, reps, PAGE_WORDS, 1,
+                                       (value + 4 * ALL_BYTES) ^ LOW_BYTES, wrong);
     /* Of many, what each further one adds. */
     double more = reps > 1 ? (double)(reps - 1) : 1;
     own->kind[FIRST_DIFF][round] = first.all;
     own->kind[CROWD_DIFF][round] = (words.all - first.all) / more;
     own->kind[CROWD_HALF][round] = (halves.all - first.all) / more;
     own->kind[CROWD_WHOLE][round] = (wholes.all - first.all) / more;
+    own->kind[CROWD_RAGGED][round] = (ragged.all - first.all) / more;
     own->kind[DIFF_SENT][round] = (words.own - first.own) / more;
     own->kind[WHOLE_SENT][round] = (wholes.own - first.own) / more;
 }
@@ -555,6 +561,7 @@ int main(int argc, char **argv)
         json_array("crowd_diff_ns", samples[CROWD_DIFF], done);
         json_array("crowd_half_ns", samples[CROWD_HALF], done);
         json_array("crowd_whole_ns", samples[CROWD_WHOLE], done);
+        json_array("crowd_ragged_ns", samples[CROWD_RAGGED], done);
         json_array("diff_sent_ns", samples[DIFF_SENT], done);
         json_array("whole_sent_ns", samples[WHOLE_SENT], done);
         json_array("notice_ns", samples[NOTICE], done);

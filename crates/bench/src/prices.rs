@@ -93,6 +93,8 @@ pub struct Sync {
     pub crowd_half_ns: Vec<f64>,
     /// The same if all of each page changed.
     pub crowd_whole_ns: Vec<f64>,
+    /// The same if all but a byte of each word changed.
+    pub crowd_ragged_ns: Vec<f64>,
     /// What its thread leaves the barrier later for each further diff of a word.
     pub diff_sent_ns: Vec<f64>,
     /// The same of whole pages.
@@ -304,6 +306,7 @@ mod tests {
             sync.at_work_ns,
             sync.crowd_diff_ns,
             sync.crowd_whole_ns,
+            sync.crowd_ragged_ns,
             sync.diff_sent_ns,
             sync.whole_sent_ns,
             sync.notice_ns,

@@ -237,6 +237,7 @@ fn crowd(runs: &[Sync]) -> Result<Option<Crowd>, ClusterError> {
         diff_us,
         half_diff_us: difference(runs, |run| &run.crowd_half_ns),
         whole_diff_us: difference(runs, |run| &run.crowd_whole_ns),
+        ragged_diff_us: difference(runs, |run| &run.crowd_ragged_ns),
         diff_sent_us: difference(runs, |run| &run.diff_sent_ns),
         whole_sent_us: difference(runs, |run| &run.whole_sent_ns),
         notice_us,

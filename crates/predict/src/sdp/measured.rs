@@ -87,6 +87,9 @@ pub struct Crowd {
     /// The same of diffs of whole pages; not by earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_diff_us: Option<Priced>,
+    /// The same of diffs of all bytes but one of each word; not by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ragged_diff_us: Option<Priced>,
     /// What a thread leaves the barrier later for each further diff of a word: it has made and sent
     /// them then, and their home has yet to write them. Not by earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -296,6 +296,9 @@ fn what_all_want_of_one_node_waits_for_it() {
             diff_us: price(diff_us),
             half_diff_us: None,
             whole_diff_us: None,
+            ragged_diff_us: None,
+            diff_sent_us: None,
+            whole_sent_us: None,
             // The home does 1 us for each page, and the others 3.5 us for each of their own.
             notice_us: price(1.0 + 3.5 / f64::from(nodes - 1)),
         }),
@@ -391,6 +394,9 @@ fn a_fetch_costs_what_its_home_has_to_do_and_more_while_that_is_at_work() {
                 diff_us: price(5.0),
                 half_diff_us: None,
                 whole_diff_us: None,
+                ragged_diff_us: None,
+                diff_sent_us: None,
+                whole_sent_us: None,
                 notice_us: price(0.0),
             }),
             ..measured().measured.unwrap().synchronisation[0]

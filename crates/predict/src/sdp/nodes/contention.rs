@@ -4,6 +4,7 @@
 //! links. Without homes, diffs are what is fetched, often several for one page.
 
 use super::Beside;
+use super::diffs::Diffs;
 use super::fetches::{self, Fetches};
 use super::left::{LOOKS_NS, Left};
 use super::part::Part;
@@ -14,10 +15,10 @@ use crate::sdp::counts::{Event, Protocol};
 /// A diff of one changed byte, and one in which every byte changed.
 const DIFF_BYTES: [f64; 2] = [17.0, WHOLE_DIFF_BYTES];
 
-/// Bytes of the diffs that a thread's node sent home: what it sent and was no page.
-pub(super) fn diff_bytes(part: &Part) -> f64 {
+/// The diffs that a thread's node sent home: what it sent and was no page.
+pub(super) fn diffs(part: &Part) -> Diffs {
     let dsm = &part.dsm;
-    let diffs = part.counts.0[Event::DiffToHome as usize];
+    let number = part.counts.0[Event::DiffToHome as usize];
     let messages = [
         dsm.fetch_faults,
         dsm.locks,
@@ -27,8 +28,12 @@ pub(super) fn diff_bytes(part: &Part) -> f64 {
     ];
     let messages: f64 = messages.iter().map(|count| *count as f64).sum();
     let other = messages * MESSAGE_BYTES + dsm.pages_served as f64 * PAGE_BYTES;
-    let [least, most] = DIFF_BYTES.map(|bytes| bytes * diffs);
-    (dsm.bytes_sent as f64 - other).clamp(least, most)
+    let [least, most] = DIFF_BYTES.map(|bytes| bytes * number);
+    Diffs {
+        number,
+        bytes: (dsm.bytes_sent as f64 - other).clamp(least, most),
+        runs: dsm.diff_runs as f64,
+    }
 }
 
 /// Where fetches wait.

@@ -30,6 +30,7 @@
 
 mod balance;
 mod contention;
+mod diffs;
 mod fetches;
 mod interval;
 mod left;

@@ -1,5 +1,6 @@
 //! A thread's part in a region, or in a phase of one.
 
+use super::diffs::Diffs;
 use super::{contention, waits};
 use crate::sdp::counts::{Counts, Event, Protocol};
 use crate::sdp::recordings::counts;
@@ -17,8 +18,8 @@ pub(super) struct Part {
     /// Its work, relative to the mean of all threads in the whole region.
     pub(super) share: f64,
     pub(super) counts: Counts,
-    /// Of the diffs in `counts`.
-    pub(super) diff_bytes: f64,
+    /// Those in `counts`.
+    pub(super) diffs: Diffs,
     pub(super) dsm: Dsm,
 }
 
@@ -30,10 +31,10 @@ impl Part {
             last: true,
             share: 0.0,
             counts: counts(&dsm, protocol),
-            diff_bytes: 0.0,
+            diffs: Diffs::default(),
             dsm,
         };
-        part.diff_bytes = contention::diff_bytes(&part);
+        part.diffs = contention::diffs(&part);
         let fetches = &mut part.counts.0[Event::Fetch as usize];
         *fetches = (*fetches - part.dsm.fetch_faults_looking as f64).max(0.0);
         part
@@ -132,12 +133,18 @@ impl Part {
     /// of every page that was fetched then, it is taken that it was changed and sent home.
     pub(super) fn forget_locked(&mut self) {
         let locked = self.dsm.fetch_faults_locked as f64;
-        let diffs = self.counts.0[Event::DiffToHome as usize];
+        let all = self.diffs;
         for event in [Event::RemoteWrite, Event::Fetch, Event::DiffToHome] {
             let count = &mut self.counts.0[event as usize];
             *count = (*count - locked).max(0.0);
         }
-        self.diff_bytes *= self.counts.0[Event::DiffToHome as usize] / diffs.max(1.0);
+        let number = self.counts.0[Event::DiffToHome as usize];
+        let left = number / all.number.max(1.0);
+        self.diffs = Diffs {
+            number,
+            bytes: all.bytes * left,
+            runs: all.runs * left,
+        };
     }
 
     /// Whether it passes on to others by flags, or waits for theirs: it flushes more often than

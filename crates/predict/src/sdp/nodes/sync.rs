@@ -1,7 +1,7 @@
 //! What synchronisation costs among so many nodes, and what one node that others want
 //! something of takes for each.
 
-use super::HALF_DIFF_BYTES;
+use super::diffs::DiffPrices;
 use super::meeting::levels;
 use super::serving;
 use crate::sdp::cluster::Cluster;
@@ -52,16 +52,7 @@ pub(super) struct AtOne {
     pub(super) told: f64,
     /// What a barrier takes longer if there are diffs at all.
     pub(super) release: f64,
-    /// What a diff costs whatever it holds.
-    pub(super) diff: f64,
-    /// What each of its bytes costs.
-    pub(super) diff_byte: f64,
-    /// Of these, what a diff keeps its home from the next, and what each of its bytes does, there
-    /// or on the link.
-    pub(super) diff_served: f64,
-    pub(super) diff_byte_served: f64,
-    /// What each of its bytes keeps who sends it.
-    pub(super) diff_byte_sent: f64,
+    pub(super) diffs: DiffPrices,
     /// A fetch; without homes one of a word.
     pub(super) fetch: f64,
     /// What a fetch keeps the processor of the node that answers from the next.
@@ -175,39 +166,18 @@ impl AtOne {
             false => least.notice_us.median,
         };
         let told = least.notice_us.median - notice.max(0.0);
-        let diff = least.diff_us.median.max(0.0);
-        // What was measured of diffs of many bytes: best without gaps.
-        let large = |crowd: &Crowd| {
-            let whole = crowd.whole_diff_us.map(|us| (WHOLE_DIFF_BYTES, us));
-            let half = crowd.half_diff_us.map(|us| (HALF_DIFF_BYTES, us));
-            whole.or(half).map(|(bytes, us)| (bytes, us.median))
+        let us_per_byte = 1.0 / cluster.network.bandwidth_mb_per_s;
+        let crowds: Vec<(f64, Crowd)> = match crowds().next() {
+            Some(_) => crowds().collect(),
+            None => vec![own],
         };
-        let of_many = large(&least).unwrap_or((HALF_DIFF_BYTES, prices.diff_to_home_us));
+        let diffs = DiffPrices::new(&crowds, us_per_byte, prices.diff_to_home_us);
+        let diff = diffs.each;
         let first = least.first_diff_us.map_or(diff, |first| first.median);
         let lone_flush = least.lone_flush_us.map(|flush| flush.median);
         let flush_diff = least.lone_flush_diff_us.map(|flush| flush.median);
         let flush_more = lone_flush.zip(flush_diff).map(|(flush, diff)| diff - flush);
         let release = (first - diff).max(0.0);
-        let each = |all: f64| (all / (many - few).max(1.0)).max(0.0);
-        let diff_served = each(most.diff_us.median - least.diff_us.median).min(diff);
-        let (bytes_of, us_of) = of_many;
-        // Where a node passes on what others tell node 0 at a barrier, that waits on the link behind
-        // its own diffs.
-        let same_levels = |askers: f64| levels(askers as u32 + 1) == levels(few as u32 + 1);
-        let most_alike = crowds()
-            .filter(|(askers, _)| same_levels(*askers))
-            .max_by(by_askers);
-        let served_of = most_alike.map_or(0.0, |(many, most)| {
-            let more_us = large(&most).map_or(0.0, |(_, most_us)| most_us - us_of);
-            (more_us / (many - few).max(1.0)).max(0.0)
-        });
-        let us_per_byte = 1.0 / cluster.network.bandwidth_mb_per_s;
-        let more_bytes = bytes_of - WORD_DIFF_BYTES;
-        let diff_byte = ((us_of - diff) / more_bytes).max(0.0);
-        let byte_served = (served_of - diff_served) / more_bytes;
-        let diff_byte_served = byte_served.max(us_per_byte).min(diff_byte);
-        // What is not on the link, the one does as much of as the other.
-        let diff_byte_sent = 0.5 * (diff_byte - us_per_byte).max(0.0);
         Self {
             update,
             lone: (near.lone_update_us.median - prices.remote_write_us).max(0.0),
@@ -218,11 +188,7 @@ impl AtOne {
             flush_release: flush_more.map_or(release, |more| (more - diff).max(0.0)),
             flush_served: lone_flush
                 .map_or(0.0, |flush| serving::flush_served_us(rows, cluster, flush)),
-            diff,
-            diff_byte,
-            diff_served,
-            diff_byte_served,
-            diff_byte_sent,
+            diffs,
             fetch: least.fetch_us.median,
             fetch_served: serving::served_us(rows, cluster, prices, protocol),
             fetched_before,
@@ -232,26 +198,7 @@ impl AtOne {
 }
 
 impl AtOne {
-    /// What it takes that a thread sends so many diffs, of so many bytes in all, until they are
-    /// in their home's memory.
-    pub(super) fn diffs_us(&self, diffs: f64, bytes: f64) -> f64 {
-        let more = (bytes - diffs * WORD_DIFF_BYTES).max(0.0);
-        diffs * self.diff + more * self.diff_byte
-    }
-
-    /// What of that they keep their home from others.
-    pub(super) fn diffs_served_us(&self, diffs: f64, bytes: f64) -> f64 {
-        let more = (bytes - diffs * WORD_DIFF_BYTES).max(0.0);
-        diffs * self.diff_served + more * self.diff_byte_served
-    }
-
-    /// What of it they keep who makes and sends them.
-    pub(super) fn diffs_sent_us(&self, diffs: f64, bytes: f64) -> f64 {
-        let more = (bytes - diffs * WORD_DIFF_BYTES).max(0.0);
-        diffs * (self.diff - self.diff_served) + more * self.diff_byte_sent
-    }
-
-    /// What it takes longer that they go home at so many synchronisations, flushes as a rule.
+    /// What it takes longer that diffs go home at so many synchronisations, flushes as a rule.
     pub(super) fn releases_us(&self, diffs: f64, synchronisations: f64) -> f64 {
         self.flush_release * synchronisations.max(1.0).min(diffs)
     }
@@ -262,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn diffs_cost_their_writer_and_their_home() {
+    fn diffs_go_home_as_often_as_there_are_some() {
         let crowd = AtOne {
             update: 0.0,
             lone: 0.0,
@@ -272,20 +219,12 @@ mod tests {
             notice: 0.0,
             told: 0.0,
             release: 0.0,
-            diff: 2.0,
-            diff_byte: 0.5,
-            diff_served: 0.5,
-            diff_byte_served: 0.125,
-            diff_byte_sent: 0.25,
+            diffs: DiffPrices::default(),
             fetch: 0.0,
             fetch_served: 0.0,
             fetched_before: 0.0,
             wakes: 0.0,
         };
-        assert_eq!(crowd.diffs_us(0.0, 0.0), 0.0);
-        assert_eq!(crowd.diffs_us(10.0, 340.0), 20.0 + 50.0);
-        assert_eq!(crowd.diffs_served_us(10.0, 340.0), 5.0 + 12.5);
-        assert_eq!(crowd.diffs_sent_us(10.0, 340.0), 15.0 + 25.0);
         // One diff goes home once, ten do at three synchronisations.
         assert_eq!(crowd.releases_us(1.0, 3.0), 7.0);
         assert_eq!(crowd.releases_us(10.0, 3.0), 3.0 * 7.0);

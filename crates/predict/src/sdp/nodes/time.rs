@@ -2,6 +2,7 @@
 
 use super::balance::Balance;
 use super::contention::Contention;
+use super::diffs::DiffPrices;
 use super::fetches::{self, Fetches};
 use super::left::{LOOKS_NS, Leaving, Left, Message};
 use super::locks::Locks;
@@ -225,21 +226,21 @@ impl<'a> Whole<'a> {
     /// Where a diff's price was measured here, it is known how many bytes it is of, and so is
     /// what was sent.
     fn diffs_ns(&self, part: &Part) -> [f64; 3] {
-        let diffs = part.counts.0[Event::DiffToHome as usize];
+        let diffs = &part.diffs;
         let (cluster, prices) = (self.beside.cluster, self.beside.prices);
         if let Some(crowd) = self.sync.crowd {
             let of_crowd = [
-                AtOne::diffs_us,
-                AtOne::diffs_served_us,
-                AtOne::diffs_sent_us,
+                DiffPrices::all_us,
+                DiffPrices::served_us,
+                DiffPrices::sent_us,
             ];
-            return of_crowd.map(|us| us(&crowd, diffs, part.diff_bytes) * 1e3);
+            return of_crowd.map(|us| us(&crowd.diffs, diffs) * 1e3);
         }
         let all_us = match cluster.measured {
-            Some(_) => part.diff_bytes * prices.diff_to_home_us / HALF_DIFF_BYTES,
-            None => diffs * prices.diff_to_home_us,
+            Some(_) => diffs.bytes * prices.diff_to_home_us / HALF_DIFF_BYTES,
+            None => diffs.number * prices.diff_to_home_us,
         };
-        let link_us = part.diff_bytes / cluster.network.bandwidth_mb_per_s;
+        let link_us = diffs.bytes / cluster.network.bandwidth_mb_per_s;
         let link_us = link_us.min(all_us);
         [all_us, link_us, all_us - link_us].map(|us| us * 1e3)
     }

@@ -107,6 +107,9 @@ fn a_flush_costs_what_it_costs_one_alone_and_what_others_ask_of_node_0() {
                 diff_us: price(5.0),
                 half_diff_us: None,
                 whole_diff_us: None,
+                ragged_diff_us: None,
+                diff_sent_us: None,
+                whole_sent_us: None,
                 notice_us: price(0.0),
             }),
             ..measured().measured.unwrap().synchronisation[0]
