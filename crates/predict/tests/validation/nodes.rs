@@ -500,3 +500,39 @@ fn threads_that_are_slowest_by_turns_take_longer_than_any_of_them() {
     close(by_turns[NodesTerm::Imbalance], 2.0 * 0.8 * 20_000.0 / 3.0);
     close(by_turns[NodesTerm::Barriers], 3.0 * 150.0);
 }
+
+#[test]
+fn what_work_takes_longer_after_a_write_counts_once() {
+    let cluster = measured();
+    let prices = cluster.prices(Protocol::Home, None).unwrap().prices;
+    let mut alone = recording("a", 1, 1);
+    computed(&mut alone, 1, &[40_000_000], &[Dsm::default()]);
+    let priced_ns = 100.0 * prices.remote_write_us * 1e3;
+    let recorded = |fetch_faults, emulated_time| {
+        let mut two = recording("a", 2, 1);
+        two.program.nodes = 2;
+        two.program.emulated_time = emulated_time;
+        let writer = Dsm {
+            write_faults_remote: 100,
+            fetch_faults,
+            fault_ns: (0.75 * priced_ns) as u64,
+            ..Dsm::default()
+        };
+        computed(
+            &mut two,
+            1,
+            &[20_000_000, 21_000_000],
+            &[Dsm::default(), writer],
+        );
+        nodes(&two, &beside(&alone, &cluster, &prices)).unwrap()[1].time
+    };
+    let writes = |time: NodesTime| time[NodesTerm::RemoteWrites] / priced_ns;
+    // What they took is known; what the price says more is in what work took longer.
+    let emulated = recorded(0, true);
+    assert!((writes(emulated) - 0.75).abs() < 1e-6);
+    assert!(emulated[NodesTerm::Stalls] > 0.0);
+    // Of who fetches as well it is not known, and in real time nothing else holds it.
+    for time in [recorded(1, true), recorded(0, false)] {
+        assert!((writes(time) - 1.0).abs() < 1e-9);
+    }
+}

@@ -27,6 +27,34 @@ fn taken_by_turns(analysis: &Analysis) -> bool {
     processors > 0 && analysis.program.nodes > processors
 }
 
+/// What part of the prices of first writes is time in faults. The rest is what the program takes
+/// longer afterwards, which stalls hold as well: of threads that had no other faults between two
+/// barriers, it is what the prices say more than was recorded of the time in these. All of it if
+/// nothing was recorded that says so.
+pub(super) fn writes_in_faults(analysis: &Analysis, beside: &Beside<'_>) -> f64 {
+    let own = [analysis];
+    let recordings: &[&Analysis] = match beside.others {
+        [] => &own,
+        others => others,
+    };
+    let emulated = recordings.iter().filter(|one| one.program.emulated_time);
+    let regions = emulated.flat_map(|one| &one.regions);
+    let (mut took_ns, mut price_ns) = (0.0, 0.0);
+    for parts in regions.flat_map(|region| Part::phases(region, beside.protocol, true)) {
+        for part in parts.iter().filter(|part| part.dsm.fetch_faults == 0) {
+            let [local, remote, ..] = part.counts.cost_ns(beside.prices);
+            if local + remote > 0.0 {
+                took_ns += part.dsm.fault_ns as f64;
+                price_ns += local + remote;
+            }
+        }
+    }
+    match took_ns > 0.0 {
+        true => (took_ns / price_ns).min(1.0),
+        false => 1.0,
+    }
+}
+
 /// What a region's work takes longer on nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Stalls {

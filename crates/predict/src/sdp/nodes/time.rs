@@ -9,7 +9,7 @@ use super::locks::Locks;
 use super::meeting::Meeting;
 use super::mva::response;
 use super::part::Part;
-use super::stalls::Stalls;
+use super::stalls::{self, Stalls};
 use super::sync::{AtOne, Sync};
 use super::waits::{self, Waits};
 use super::{Beside, HALF_DIFF_BYTES, NodesTerm, NodesTime, alone_ns};
@@ -52,6 +52,8 @@ struct Whole<'a> {
     /// How work is divided, if that is known.
     balanced: bool,
     stalls: Stalls,
+    /// What of the prices of first writes is not in these.
+    writes_in_faults: f64,
     meeting: Meeting,
     waits: Waits,
     /// Phases in which threads pass on by flags.
@@ -187,6 +189,10 @@ impl<'a> Whole<'a> {
                 true => Stalls::new(analysis, region, beside),
                 false => Stalls::default(),
             },
+            writes_in_faults: match emulated {
+                true => stalls::writes_in_faults(analysis, beside),
+                false => 1.0,
+            },
             meeting: Meeting::new(sync, analysis.program.nodes),
             waits: Waits::default(),
             passing: phases
@@ -217,6 +223,7 @@ impl<'a> Whole<'a> {
     /// fetches.
     fn faults_ns(&self, part: &Part, fetches: Option<&Fetches>) -> [f64; 3] {
         let [local, remote, ..] = part.counts.cost_ns(self.beside.prices);
+        let [local, remote] = [local, remote].map(|ns| ns * self.writes_in_faults);
         let fetches_us = fetches.map_or(0.0, |fetches| fetches.of_thread_us(part));
         [local, remote, fetches_us * 1e3]
     }
