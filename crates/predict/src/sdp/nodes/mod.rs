@@ -15,8 +15,9 @@
 //!   relative to the mean ([`balance`]); times p over the processors, where these are
 //!   fewer. Outside of regions, undivided. The published models have T(1)/p for all of it.
 //!   If time is emulated, also what work took longer than that, all together.
-//! * c: the published cost of its faults and diffs; of diffs by their bytes, where
-//!   the price is of a known number of them.
+//! * c: the published cost of its faults and diffs; of first writes less what work takes longer
+//!   after them ([`stalls`]), and of diffs by their bytes and runs ([`diffs`]), where the price is
+//!   of a known number of them.
 //! * x: what fetches wait for others at their homes and on the links, for who has to wake up
 //!   there, and for diffs that a home is still writing ([`contention`], [`left`]): they are
 //!   simulated, message by message ([`queues`]).
