@@ -414,7 +414,9 @@ impl<B: Clone> Homeless<B> {
     /// pinned pages of mine are up to date now.
     fn arrived(&mut self, pages: PageRange, actions: &mut Actions<B>) -> Result<(), Violation> {
         if self.is_pulling() {
-            self.complete_all(actions);
+            // Nothing else is completed before: whoever sees one write has to see those
+            // before it, here too.
+            self.complete_pinned(actions);
             return self.settle(actions);
         }
         self.complete_each(pages.iter(), actions);
@@ -452,14 +454,6 @@ impl<B: Clone> Homeless<B> {
         after: &mut Actions<B>,
     ) -> Vec<ThreadId> {
         let nobody = Vec::new();
-        if self.is_mine(page) {
-            self.complete_pinned(actions);
-            return nobody;
-        }
-        if self.is_pulling() {
-            // Whoever sees one write has to see those before it, here too.
-            return nobody;
-        }
         let Some(pending) = self.pending.get_mut(&page).filter(|p| p.asked.is_empty()) else {
             return nobody;
         };
@@ -544,13 +538,12 @@ impl<B: Clone> Homeless<B> {
 
     /// Threads see changes of pinned pages at once: all together or none.
     fn complete_pinned(&mut self, actions: &mut Actions<B>) {
-        let mine: Vec<_> = self.pulls.iter().copied().collect();
-        if mine
-            .iter()
-            .any(|page| self.pending.get(page).is_some_and(|p| !p.asked.is_empty()))
-        {
+        let is_awaited = |page| self.pending.get(page).is_some_and(|p| !p.asked.is_empty());
+        // Answers come as was asked, in the order of pages: the last one is awaited longest.
+        if self.pulls.iter().rev().any(is_awaited) {
             return;
         }
+        let mine: Vec<_> = self.pulls.iter().copied().collect();
         let asked = mine
             .iter()
             .filter(|page| self.ask_writers(**page, actions))
