@@ -3,9 +3,11 @@
 //! In front of the memory the program sees lies a [`Header`]; it is all that
 //! `omp_free` gets to see, since C passes a bare pointer. Memory comes from
 //! the program's `malloc` (so that replaced allocators and leak checkers see
-//! it), pinned memory straight from the kernel (locking works by page, and a
-//! page must not be shared with others).
+//! it), on several nodes from the heap that they share, which `malloc` does not
+//! use for the runtime's own calls, and pinned memory straight from the kernel
+//! (locking works by page, and a page must not be shared with others).
 
+use fathomp_node::heap as shared;
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
@@ -69,12 +71,8 @@ impl Block {
         let mapped_bytes = if request.pinned { total } else { 0 };
         let base = if request.pinned {
             map_locked(total)?
-        } else if request.zeroed {
-            // SAFETY: no precondition; the result is checked.
-            NonNull::new(unsafe { libc::calloc(1, total) })?
         } else {
-            // SAFETY: as above.
-            NonNull::new(unsafe { libc::malloc(total) })?
+            fetch(total, request.zeroed)?
         };
         let base = base.as_ptr();
         // Rounded up by a mask: `next_multiple_of` would divide.
@@ -149,14 +147,38 @@ impl Block {
         // SAFETY: `base` is what `new` got, by the way `mapped_bytes` tells,
         // and `self` is consumed: nobody frees it again.
         unsafe {
-            if mapped_bytes == 0 {
-                libc::free(base);
-            } else {
+            if mapped_bytes != 0 {
                 libc::munmap(base, mapped_bytes);
+            } else if shared::is_shared(base.expose_provenance()) {
+                shared::free(base.expose_provenance());
+            } else {
+                libc::free(base);
             }
         }
     }
 }
+
+/// Memory for the program, as its own call of `malloc` or `calloc` would get it.
+fn fetch(bytes: usize, zeroed: bool) -> Option<NonNull<c_void>> {
+    match shared::allocate(bytes, align_of::<Header>(), PROGRAM) {
+        Some(shared::Block::Exhausted) => None,
+        Some(shared::Block::At(address)) => {
+            let base = NonNull::new(ptr::with_exposed_provenance_mut::<c_void>(address))?;
+            if zeroed {
+                // SAFETY: a fresh block of at least so many bytes.
+                unsafe { base.cast::<u8>().write_bytes(0, bytes) };
+            }
+            Some(base)
+        }
+        // SAFETY: no precondition; the results are checked.
+        None if zeroed => NonNull::new(unsafe { libc::calloc(1, bytes) }),
+        // SAFETY: as above.
+        None => NonNull::new(unsafe { libc::malloc(bytes) }),
+    }
+}
+
+/// Stands for the address of the program's code that asks: it is none of a library's.
+const PROGRAM: usize = 0;
 
 /// Fresh zeroed pages that stay resident; `None` if there are none or the
 /// limit on locked memory is reached.
