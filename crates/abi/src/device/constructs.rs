@@ -3,7 +3,7 @@
 use super::check_mandatory;
 use crate::gomp::parallel::Function;
 use crate::gomp::task::{GOMP_task, GOMP_taskwait_depend};
-use fathomp_omp::initial;
+use fathomp_omp::{cluster, initial};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use std::ffi::{c_long, c_void};
 use std::{ptr, slice};
@@ -144,7 +144,43 @@ impl Region {
 struct Variables {
     addresses: Vec<*mut c_void>,
     /// What the addresses of `firstprivate` variables point into.
-    _copies: Vec<Vec<u8>>,
+    _copies: Vec<Copied>,
+}
+
+/// A copy of a `firstprivate` variable. Regions inside may be spread over nodes, so it
+/// lies where all of them find it.
+enum Copied {
+    /// Between nodes.
+    Shared(usize),
+    /// There are no other nodes.
+    Own(#[expect(dead_code, reason = "kept for who has its address")] Vec<u8>),
+}
+
+impl Copied {
+    /// Copies `bytes`. Returns also where they are, aligned to `align`.
+    fn new(bytes: &[u8], align: usize) -> (Self, *mut c_void) {
+        if let Some(address) = cluster::allocate(bytes.len(), align) {
+            let start = ptr::with_exposed_provenance_mut::<u8>(address);
+            // SAFETY: fresh memory of that size.
+            unsafe { start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+            return (Self::Shared(address), start.cast());
+        }
+        let mut copy = Vec::<u8>::with_capacity(bytes.len() + align);
+        let skip = copy.as_ptr().align_offset(align).min(align);
+        copy.resize(skip, 0);
+        copy.extend_from_slice(bytes);
+        let start = copy[skip..].as_mut_ptr().cast();
+        (Self::Own(copy), start)
+    }
+}
+
+impl Drop for Copied {
+    fn drop(&mut self) {
+        if let Self::Shared(address) = self {
+            // There are nodes, or it would not be shared.
+            let _ = cluster::free(*address);
+        }
+    }
 }
 
 impl Variables {
@@ -182,12 +218,10 @@ impl Variables {
                 continue;
             }
             let alignment = 1_usize << (kind >> 8).min(16);
-            let mut copy = Vec::<u8>::with_capacity(size + alignment);
-            let skip = copy.as_ptr().align_offset(alignment).min(alignment);
-            copy.resize(skip, 0);
             // SAFETY: the variable has that size by the caller's promise.
-            copy.extend_from_slice(unsafe { slice::from_raw_parts(address.cast::<u8>(), size) });
-            *address = copy[skip..].as_mut_ptr().cast();
+            let variable = unsafe { slice::from_raw_parts(address.cast::<u8>(), size) };
+            let (copy, start) = Copied::new(variable, alignment);
+            *address = start;
             copies.push(copy);
         }
         Self {

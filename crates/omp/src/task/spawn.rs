@@ -5,11 +5,13 @@ use super::depend::{Dependence, Node};
 use super::deque::CAPACITY;
 use super::detach::NewEvent;
 use super::{pool, run, wait};
+use crate::cluster;
 use crate::runtime::runtime;
 use crate::team::{Member, Team};
 use fathomp_sys::outlined::{Opaque, Outlined};
-use fathomp_sys::task_arguments::Arguments;
+use fathomp_sys::task_arguments::{Arguments, address_of};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The code of a task and what to call it with.
 #[derive(Clone, Copy, Debug)]
@@ -118,13 +120,48 @@ impl Encounter {
     }
 
     fn run_with_arguments(self, work: &Work, is_final: bool) {
+        let copies = work.arguments.must_be_copied();
+        if copies && cluster::is_node() && self.team.size() == 1 {
+            return self.run_with_copy_on_stack(work, is_final);
+        }
         let arguments = |task: &Task| {
-            if work.arguments.must_be_copied() {
+            if copies {
                 task.copy_arguments(&work.arguments, work.head);
                 return task.data();
             }
             work.arguments.set_head(work.head);
             work.arguments.original()
+        };
+        self.run_inline(is_final, arguments, work.function);
+    }
+
+    /// The same where regions inside the task may be spread: other nodes reach the stacks of
+    /// the program's threads, and not the memory of the runtime.
+    #[cold]
+    fn run_with_copy_on_stack(self, work: &Work, is_final: bool) {
+        match work.arguments.words_needed() {
+            ..=64 => self.run_with_room::<64>(work, is_final),
+            ..=1024 => self.run_with_room::<1024>(work, is_final),
+            ..=16_384 => self.run_with_room::<16_384>(work, is_final),
+            // If it fits, as it would have to with libgomp.
+            _ => self.run_with_room::<262_144>(work, is_final),
+        }
+    }
+
+    #[inline(never)]
+    fn run_with_room<const WORDS: usize>(self, work: &Work, is_final: bool) {
+        let room = [const { AtomicU64::new(0) }; WORDS];
+        let arguments = |task: &Task| match work.arguments.copy_to(&room) {
+            Some(first) => {
+                for (word, &value) in room[first..].iter().zip(work.head) {
+                    word.store(value, Ordering::Relaxed);
+                }
+                address_of(&room[first])
+            }
+            None => {
+                task.copy_arguments(&work.arguments, work.head);
+                task.data()
+            }
         };
         self.run_inline(is_final, arguments, work.function);
     }
