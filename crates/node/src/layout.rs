@@ -4,7 +4,7 @@ use fathomp_base::{NodeId, PAGE_BYTES};
 use fathomp_dsm::{Area as ProtocolArea, Placement};
 use fathomp_sys::cluster::image::Segment;
 use fathomp_sys::cluster::pages::Area;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// Where the shared heap begins. Far from everything that the kernel places by
 /// itself, below or above, with or without randomisation.
@@ -13,8 +13,12 @@ const HEAP_BASE: usize = 0x2000_0000_0000;
 const HEAP_BYTES: usize = 32 << 30;
 /// Where the threads' stacks begin.
 const STACKS_BASE: usize = 0x3000_0000_0000;
-/// Threads of a node at most.
-const STACKS: usize = 128;
+/// Address space for the threads' stacks of all nodes, if there is need.
+const STACKS_BYTES: usize = 128 << 30;
+/// Threads of a node at most: as many stacks as there is room for, within these.
+const STACKS: RangeInclusive<usize> = 128..=8192;
+/// The stack of the program's first thread, if nothing limits it.
+const UNLIMITED_BYTES: usize = 16 << 30;
 /// Nodes at most, so that pages are numbered by 32 bits.
 pub(crate) const NODES_MAX: u16 = 256;
 
@@ -24,16 +28,36 @@ pub(crate) struct Layout {
     segments: Vec<Segment>,
     nodes: u16,
     stack_bytes: usize,
+    /// Stacks of each node.
+    stacks_each: usize,
+    main_bytes: usize,
+}
+
+/// Sizes of stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackBytes {
+    /// Of the program's first thread, which no variable of OpenMP changes; `None` if it
+    /// may be as large as it likes.
+    pub first: Option<u64>,
+    /// Of each other thread.
+    pub others: usize,
 }
 
 impl Layout {
-    /// For so many nodes, with stacks of so many bytes.
-    pub(crate) fn new(segments: Vec<Segment>, nodes: u16, stack_bytes: usize) -> Self {
+    /// For so many nodes, with such stacks.
+    pub(crate) fn new(segments: Vec<Segment>, nodes: u16, stacks: StackBytes) -> Self {
+        // The lowest page of each catches overflows.
+        let whole = |bytes: usize| bytes.next_multiple_of(PAGE_BYTES) + PAGE_BYTES;
+        let stack_bytes = whole(stacks.others);
+        let room = STACKS_BYTES / (usize::from(nodes) * stack_bytes);
+        let first = stacks.first.and_then(|bytes| usize::try_from(bytes).ok());
+        let first = first.map_or(UNLIMITED_BYTES, |bytes| bytes.min(UNLIMITED_BYTES));
         Self {
             segments,
             nodes,
-            // The lowest page of each catches overflows.
-            stack_bytes: stack_bytes.next_multiple_of(PAGE_BYTES) + PAGE_BYTES,
+            stack_bytes,
+            stacks_each: room.clamp(*STACKS.start(), *STACKS.end()),
+            main_bytes: whole(first),
         }
     }
 
@@ -56,26 +80,38 @@ impl Layout {
 
     /// All stacks of all nodes.
     pub(crate) fn stacks(&self) -> Range<usize> {
-        let bytes = usize::from(self.nodes) * STACKS * self.stack_bytes;
-        STACKS_BASE..STACKS_BASE + bytes
+        STACKS_BASE..self.main_stack().end
+    }
+
+    /// The stack of the program's first thread, which lies behind all others.
+    fn main_stack(&self) -> Range<usize> {
+        let base = self.stacks_of(NodeId(self.nodes)).start;
+        base..base + self.main_bytes
     }
 
     /// A node's stack with that number, if it has so many, without the page
-    /// that catches overflows.
+    /// that catches overflows. The first of node 0 is that of the program's first thread.
     pub(crate) fn stack(&self, node: NodeId, number: usize) -> Option<Range<usize>> {
-        let index = usize::from(node.0) * STACKS + number;
-        let base = STACKS_BASE + index * self.stack_bytes;
-        (number < STACKS).then(|| base + PAGE_BYTES..base + self.stack_bytes)
+        if (node, number) == (NodeId(0), 0) {
+            let main = self.main_stack();
+            return Some(main.start + PAGE_BYTES..main.end);
+        }
+        let base = self.stacks_of(node).start + number * self.stack_bytes;
+        (number < self.stacks_each).then(|| base + PAGE_BYTES..base + self.stack_bytes)
     }
 
     /// Whether an address lies in a page that catches a stack's overflow.
     pub(crate) fn is_guard(&self, address: usize) -> bool {
+        let main = self.main_stack();
+        if main.contains(&address) {
+            return address - main.start < PAGE_BYTES;
+        }
         self.stacks().contains(&address) && (address - STACKS_BASE) % self.stack_bytes < PAGE_BYTES
     }
 
-    /// A node's stacks.
+    /// A node's stacks, but for that of the program's first thread.
     fn stacks_of(&self, node: NodeId) -> Range<usize> {
-        let bytes = STACKS * self.stack_bytes;
+        let bytes = self.stacks_each * self.stack_bytes;
         let base = STACKS_BASE + usize::from(node.0) * bytes;
         base..base + bytes
     }
@@ -103,6 +139,7 @@ impl Layout {
             range,
         }));
         let stacks = nodes().map(|node| self.stacks_of(node));
+        let stacks = stacks.chain([self.main_stack()]);
         areas.extend(stacks.map(|range| Area {
             file_end: range.start,
             used_end: range.start,
@@ -130,11 +167,13 @@ impl Layout {
             pages: pages(HEAP_BYTES),
             home: Placement::At(node),
         });
-        let stacks = nodes().map(|node| ProtocolArea {
-            pages: pages(STACKS * self.stack_bytes),
+        let pinned = |stacks: Range<usize>, node| ProtocolArea {
+            pages: pages(stacks.len()),
             home: Placement::Pinned(node),
-        });
-        segments.chain(heap).chain(stacks).collect()
+        };
+        let stacks = nodes().map(|node| pinned(self.stacks_of(node), node));
+        let main = pinned(self.main_stack(), NodeId(0));
+        segments.chain(heap).chain(stacks).chain([main]).collect()
     }
 }
 
@@ -148,7 +187,7 @@ mod tests {
             range: 0x5000..0x9000,
             file_end: 0x6000,
         };
-        let layout = Layout::new(vec![segment], 3, 1 << 20);
+        let layout = Layout::new(vec![segment], 3, MIB);
         let homes: u64 = layout.homes().iter().map(|a| u64::from(a.pages)).sum();
         let areas = layout.memory(HEAP_BASE);
         let memory: usize = areas.iter().map(|a| a.range.len()).sum();
@@ -167,11 +206,48 @@ mod tests {
 
     #[test]
     fn a_stack_ends_in_a_guard() {
-        let layout = Layout::new(Vec::new(), 2, 1 << 20);
-        let stack = layout.stack(NodeId(1), 3).unwrap();
-        assert!(layout.is_guard(stack.start - 1));
-        assert!(!layout.is_guard(stack.start));
-        assert!(layout.is_guard(stack.end));
-        assert_eq!(layout.stack(NodeId(1), STACKS), None);
+        let layout = Layout::new(Vec::new(), 2, MIB);
+        for stack in [layout.stack(NodeId(1), 3), layout.stack(NodeId(0), 0)] {
+            let stack = stack.unwrap();
+            assert!(layout.is_guard(stack.start - 1));
+            assert!(!layout.is_guard(stack.start));
+            assert!(!layout.is_guard(stack.end - 1));
+        }
+        let last = layout.stack(NodeId(1), 3).unwrap();
+        assert!(layout.is_guard(last.end));
+        assert_eq!(layout.stack(NodeId(1), *STACKS.end()), None);
     }
+
+    #[test]
+    fn the_first_stack_is_as_large_as_the_system_lets_it() {
+        let bytes = |first| {
+            let layout = Layout::new(Vec::new(), 2, StackBytes { first, ..MIB });
+            let (first, other) = (layout.stack(NodeId(0), 0), layout.stack(NodeId(0), 1));
+            assert_eq!(other.unwrap().len(), 1 << 20);
+            assert!(first.clone().unwrap().end <= layout.stacks().end);
+            first.unwrap().len()
+        };
+        assert_eq!(bytes(Some(64 << 20)), 64 << 20);
+        assert_eq!(bytes(Some(u64::MAX - 1)), UNLIMITED_BYTES);
+        assert_eq!(bytes(None), UNLIMITED_BYTES);
+    }
+
+    #[test]
+    fn as_many_nodes_as_there_can_be_have_pages_with_numbers() {
+        let layout = Layout::new(
+            Vec::new(),
+            NODES_MAX,
+            StackBytes {
+                first: None,
+                others: 8 << 20,
+            },
+        );
+        let pages: u64 = layout.homes().iter().map(|a| u64::from(a.pages)).sum();
+        assert!(u32::try_from(pages).is_ok(), "{pages}");
+    }
+
+    const MIB: StackBytes = StackBytes {
+        first: Some(1 << 20),
+        others: 1 << 20,
+    };
 }

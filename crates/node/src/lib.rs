@@ -42,5 +42,6 @@ mod stopwatch;
 mod waits;
 mod window;
 
+pub use layout::StackBytes;
 pub use node::{Node, Size};
 pub use waits::{LOADS_VARIABLE, Waits};

@@ -399,7 +399,10 @@ impl Node {
     pub fn begin(&self, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         let number = self.stacks_used.fetch_add(1, Ordering::Relaxed);
         let stack = self.layout.stack(self.me(), number);
-        let stack = stack.ok_or(io::ErrorKind::OutOfMemory)?;
+        let stack = stack.ok_or_else(|| {
+            let reason = format!("a node has stacks for {number} threads of the program");
+            io::Error::new(io::ErrorKind::OutOfMemory, reason)
+        })?;
         let run = self.with_emulated_time(run);
         if let Some(guard) = self.pages.page_of(stack.start - 1) {
             self.pages.guard(guard)?;

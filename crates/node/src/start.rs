@@ -7,7 +7,7 @@
 
 use crate::doing::Doing;
 use crate::engine::Hands;
-use crate::layout::{Layout, NODES_MAX};
+use crate::layout::{Layout, NODES_MAX, StackBytes};
 use crate::memory;
 use crate::node::{Node, Parts, Size};
 use crate::profile::Profile;
@@ -247,15 +247,15 @@ pub struct Forming {
 }
 
 /// Makes the other nodes. Returns in each of them; only to be called while
-/// there is one thread. `threads` per node, `stack_bytes` for each; `waits` says
-/// what the program does.
+/// there is one thread. `threads` per node, with such stacks; `waits` says what the
+/// program does.
 ///
 /// # Errors
 /// If the system refuses.
 pub fn fork(
     plan: Plan,
     threads: u32,
-    stack_bytes: usize,
+    stacks: StackBytes,
     waits: Waits,
 ) -> Result<(Forming, Backing), StartError> {
     let size = Size {
@@ -266,7 +266,7 @@ pub fn fork(
     if emulated::is_emulated() && threads != 1 {
         return Err(StartError::Threads(threads));
     }
-    let layout = Layout::new(image::program_segments(), plan.nodes, stack_bytes);
+    let layout = Layout::new(image::program_segments(), plan.nodes, stacks);
     pages::reserve(&layout.stacks()).map_err(StartError::Reserve)?;
     if plan.net.is_some() {
         // Whoever waits for a message that is under way sleeps until it arrives.

@@ -198,6 +198,14 @@ pub fn address_limit() -> Option<u64> {
     (limit != libc::RLIM_INFINITY).then_some(limit)
 }
 
+/// Largest stack of the first thread of a program, in bytes (`RLIMIT_STACK`); none if it may
+/// grow as long as there are addresses.
+#[must_use]
+pub fn stack_limit() -> Option<u64> {
+    let limit = soft_limit(libc::RLIMIT_STACK);
+    (limit != libc::RLIM_INFINITY).then_some(limit)
+}
+
 /// Whether the system promises no more memory than it has: what is reserved to be written
 /// counts as if it were used (`vm.overcommit_memory`).
 #[must_use]

@@ -6,7 +6,7 @@ use super::io;
 use super::next::Next;
 use crate::fatal::{fatal, warn};
 use fathomp_node::start::{self, Forming, Plan};
-use fathomp_node::{LOADS_VARIABLE, Waits};
+use fathomp_node::{LOADS_VARIABLE, StackBytes, Waits};
 use fathomp_node::{Node, start::NODES_VARIABLE};
 use fathomp_omp::{cluster, runtime};
 use fathomp_patch::{AnalyseError, Wait};
@@ -17,6 +17,7 @@ use fathomp_sys::cluster::process;
 use fathomp_sys::cluster::thread::{self, Stacks};
 use fathomp_sys::modules::program_bias;
 use fathomp_sys::process::{default_thread_stack_bytes, yield_now};
+use fathomp_sys::shm::stack_limit;
 use fathomp_sys::signal_chain::{self, Interruption};
 use fathomp_sys::text_patch::{self, Hooks, PatchError};
 use std::ffi::{c_char, c_int, c_void};
@@ -113,10 +114,12 @@ extern "C" fn clustered_main(
     // processors.
     let total = settings.num_threads.first().copied().unwrap_or(1);
     let threads = total.div_ceil(plan.nodes().into());
-    let stack_bytes = settings
-        .stack_size
-        .unwrap_or_else(default_thread_stack_bytes);
-    let forming = start::fork(*plan, threads, stack_bytes, waits);
+    let others = settings.stack_size;
+    let stacks = StackBytes {
+        first: stack_limit(),
+        others: others.unwrap_or_else(default_thread_stack_bytes),
+    };
+    let forming = start::fork(*plan, threads, stacks, waits);
     let shared = forming.and_then(|(forming, backing)| share(forming, backing, plan.scheme()));
     let node = match shared {
         Ok(node) => node,
