@@ -13,7 +13,7 @@ use iced_x86::{
     Register, UsedMemory,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// Instructions from a loop's first to its last, at most: loops that wait are
 /// short.
@@ -126,18 +126,31 @@ struct Origin {
     /// What an earlier round or a function left, or memory at addresses that are
     /// not always the same.
     other: bool,
+    /// A bit for each place of these that a round leaves for the next, in the order of
+    /// [`carried`].
+    places: u64,
 }
 
 impl Origin {
     const OTHER: Self = Self {
         memory: false,
         other: true,
+        places: 0,
     };
+
+    /// Of what an earlier round left at the place with that number.
+    fn carried(number: usize) -> Self {
+        Self {
+            places: 1_u64.checked_shl(number as u32).unwrap_or(0),
+            ..Self::OTHER
+        }
+    }
 
     fn and(self, more: Self) -> Self {
         Self {
             memory: self.memory || more.memory,
             other: self.other || more.other,
+            places: self.places | more.places,
         }
     }
 }
@@ -191,7 +204,7 @@ pub(crate) fn find(function: &[Instruction], around: &Surroundings) -> (Vec<Wait
         if last - first >= LOOP_MAX {
             continue;
         }
-        let Some(waits) = effects.waits(&function[first..=last], around) else {
+        let Some(waits) = effects.waits(function, first..=last, around) else {
             continue;
         };
         let mut exits = waits.exits.iter();
@@ -286,10 +299,15 @@ impl Effects {
         effect
     }
 
-    /// The loop that begins with the first and jumps back with the last of these instructions,
-    /// if it waits.
-    fn waits<'a>(&mut self, code: &'a [Instruction], around: &Surroundings) -> Option<Loop<'a>> {
-        let body = cycle(code);
+    /// The loop that begins with the first and jumps back with the last of some instructions of a
+    /// function, if it waits.
+    fn waits<'a>(
+        &mut self,
+        function: &'a [Instruction],
+        code: RangeInclusive<usize>,
+        around: &Surroundings,
+    ) -> Option<Loop<'a>> {
+        let body = cycle(&function[code]);
         let inside = |ip| body.iter().any(|instruction| instruction.ip() == ip);
         let effects: Vec<Effect> = body.iter().map(|i| self.of(i, around)).collect();
         // Whoever stores or calls is at work, and an atomic operation is seen anyway. A fence
@@ -301,8 +319,12 @@ impl Effects {
         if body.iter().zip(&effects).any(works) {
             return None;
         }
-        let mut origins = carried(&body, &effects);
-        let mut exits = vec![];
+        let carried = carried(&body, &effects);
+        let numbered = carried.iter().enumerate();
+        let mut origins: BTreeMap<Place, Origin> = numbered
+            .map(|(number, place)| (*place, Origin::carried(number)))
+            .collect();
+        let (mut exits, mut counts) = (vec![], vec![]);
         let mut fenced = false;
         for (instruction, effect) in body.iter().zip(&effects) {
             fenced = !effect.loads && (fenced || is_fence(instruction));
@@ -310,9 +332,11 @@ impl Effects {
                 sum.and(origins.get(place).copied().unwrap_or_default())
             });
             if instruction.flow_control() == FlowControl::ConditionalBranch {
+                let outside = successors(instruction).filter(|to| !inside(*to));
                 if origin.memory && !origin.other {
-                    let outside = successors(instruction).filter(|to| !inside(*to));
                     exits.extend(outside.map(|to| (to, fenced)));
+                } else if !origin.memory && origin.places != 0 && outside.count() > 0 {
+                    counts.push(origin.places);
                 }
                 continue;
             }
@@ -326,12 +350,59 @@ impl Effects {
                 }
             }
         }
+        // Part of a larger loop that counts its rounds: there the variable may change, and
+        // here it has to be looked at again for that alone.
+        for count in counts {
+            let chosen = |number: usize| count >> number & 1 != 0;
+            let counters: Vec<Place> = (0..64.min(carried.len()))
+                .filter(|number| chosen(*number))
+                .map(|number| carried[number])
+                .collect();
+            exits.retain(|(exit, _)| !self.goes_on(function, *exit, &inside, &counters, around));
+        }
         let is_heard = body.iter().any(|i| is_call(i) || is_fence(i));
         (!exits.is_empty()).then_some(Loop {
             body,
             exits,
             is_heard,
         })
+    }
+
+    /// Whether the program may come from `exit` back to where it is `inside` without
+    /// beginning to count anew.
+    fn goes_on(
+        &mut self,
+        function: &[Instruction],
+        exit: u64,
+        inside: &impl Fn(u64) -> bool,
+        counters: &[Place],
+        around: &Surroundings,
+    ) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut next = vec![exit];
+        while let Some(ip) = next.pop() {
+            if inside(ip) {
+                return true;
+            }
+            let Ok(at) = function.binary_search_by_key(&ip, Instruction::ip) else {
+                continue;
+            };
+            if !seen.insert(at) {
+                continue;
+            }
+            let instruction = &function[at];
+            let effect = self.of(instruction, around);
+            let is_call = is_call(instruction);
+            // What is used behind a call was not changed by it, but for what it returns.
+            let begins = |place: &Place| match place {
+                Place::Register(register) if is_call => *register == Register::RAX,
+                _ => effect.writes.contains(place) && !effect.reads.contains(place),
+            };
+            if !counters.iter().any(begins) {
+                next.extend(successors(instruction));
+            }
+        }
+        false
     }
 }
 
@@ -405,7 +476,7 @@ fn is_call(instruction: &Instruction) -> bool {
 }
 
 /// Places that a round leaves for the next.
-fn carried(body: &[&Instruction], effects: &[Effect]) -> BTreeMap<Place, Origin> {
+fn carried(body: &[&Instruction], effects: &[Effect]) -> Vec<Place> {
     let mut written = BTreeSet::new();
     let mut exposed = BTreeSet::new();
     for (instruction, effect) in body.iter().zip(effects) {
@@ -422,8 +493,7 @@ fn carried(body: &[&Instruction], effects: &[Effect]) -> BTreeMap<Place, Origin>
     }
     // Calls move the stack pointer to and fro.
     written.remove(&Place::Register(Register::RSP));
-    let both = exposed.intersection(&written);
-    both.map(|place| (*place, Origin::OTHER)).collect()
+    exposed.intersection(&written).copied().collect()
 }
 
 /// `mov rbp, rsp`

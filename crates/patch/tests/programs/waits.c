@@ -121,6 +121,35 @@ int works_along_a_list(const struct item *item)
     return item != 0;
 }
 
+/* A variable that cannot change meanwhile, and one that calls in other rounds may. */
+int works_in_some_rounds(const int *left, const int *right)
+{
+    int different = 0;
+    for (int i = 0; i < number; i++)
+        if (left[i] != right[i] && plain)
+            different += external(i);
+    return different;
+}
+
+int works_on_what_is_chosen(const int *which, int *sums)
+{
+    for (int i = 0; i < 64; i++)
+        if (plain == 7 || plain == which[i])
+            sums[i] = external(table[i]);
+    return sums[0];
+}
+
+/* It gives up now and then, and looks again. */
+int waits_in_turns(void)
+{
+    for (;;) {
+        for (int i = 0; i < 1000; i++)
+            if (atomic_load(&flag))
+                return i;
+        external(1);
+    }
+}
+
 int external(int x)
 {
     return x & 1;
