@@ -335,7 +335,7 @@ impl Effects {
                 let outside = successors(instruction).filter(|to| !inside(*to));
                 if origin.memory && !origin.other {
                     exits.extend(outside.map(|to| (to, fenced)));
-                } else if !origin.memory && origin.places != 0 && outside.count() > 0 {
+                } else if origin.places != 0 && outside.count() > 0 {
                     counts.push(origin.places);
                 }
                 continue;
@@ -393,10 +393,15 @@ impl Effects {
             let instruction = &function[at];
             let effect = self.of(instruction, around);
             let is_call = is_call(instruction);
-            // What is used behind a call was not changed by it, but for what it returns.
+            // What is used behind a call was not changed by it, but for what it returns; and
+            // what comes from the function's own memory was put aside there.
+            let restores = effect.reads.iter().any(|p| matches!(p, Place::Slot(..)));
             let begins = |place: &Place| match place {
                 Place::Register(register) if is_call => *register == Register::RAX,
-                _ => effect.writes.contains(place) && !effect.reads.contains(place),
+                _ => {
+                    let sets = effect.writes.contains(place) && !effect.reads.contains(place);
+                    sets && !restores
+                }
             };
             if !counters.iter().any(begins) {
                 next.extend(successors(instruction));

@@ -131,6 +131,15 @@ int works_in_some_rounds(const int *left, const int *right)
     return different;
 }
 
+int works_as_long_as_there_are(const int *left)
+{
+    int different = 0;
+    for (int i = 0; i < number; i++)
+        if (left[i % 64] && plain)
+            different += external(i);
+    return different;
+}
+
 int works_on_what_is_chosen(const int *which, int *sums)
 {
     for (int i = 0; i < 64; i++)
