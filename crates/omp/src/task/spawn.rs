@@ -140,9 +140,9 @@ impl Encounter {
     #[cold]
     fn run_with_copy_on_stack(self, work: &Work, is_final: bool) {
         match work.arguments.words_needed() {
-            ..=64 => self.run_with_room::<64>(work, is_final),
-            ..=1024 => self.run_with_room::<1024>(work, is_final),
-            ..=16_384 => self.run_with_room::<16_384>(work, is_final),
+            0..=64 => self.run_with_room::<64>(work, is_final),
+            65..=1024 => self.run_with_room::<1024>(work, is_final),
+            1025..=16_384 => self.run_with_room::<16_384>(work, is_final),
             // If it fits, as it would have to with libgomp.
             _ => self.run_with_room::<262_144>(work, is_final),
         }
