@@ -48,8 +48,9 @@ impl<B: Clone + Body> Home<B> {
         self.kept = kept;
         let mut own = self.take_own();
         own.extend(taken_back);
+        let first = actions.len();
         self.order.arrive(thread, last, own, false, actions);
-        self.send_kept_if_told(actions);
+        self.send_kept_if_told(first, actions);
         self.apply_arrived(actions);
     }
 
@@ -110,11 +111,14 @@ impl<B: Clone + Body> Home<B> {
         self.written.is_some() || self.order.is_at_barrier() && !early
     }
 
-    /// Others have been told of the last interval before the barrier ends: they
-    /// may fetch pages of it.
-    pub(super) fn send_kept_if_told(&mut self, actions: &mut Actions<B>) {
+    /// Others have been told of the last interval before the barrier ends, by one of the
+    /// `actions` from the `first` on: they may fetch pages of it. Diffs come first. Whoever has
+    /// read of an interval in a log waits for them, and is not told when they are brought.
+    pub(super) fn send_kept_if_told(&mut self, first: usize, actions: &mut Actions<B>) {
         if !self.order.keeps_last_to_itself() {
-            self.send_all_kept(actions);
+            let mut diffs = Vec::new();
+            self.send_all_kept(&mut diffs);
+            actions.splice(first..first, diffs);
         }
     }
 

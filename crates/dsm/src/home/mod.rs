@@ -293,10 +293,11 @@ impl<B: Clone + Body> Home<B> {
     ) -> Result<(), Violation> {
         match message {
             Message::Control(control) => {
+                let first = actions.len();
                 match self.order.control(from, control, actions)? {
                     News::None => {
+                        self.send_kept_if_told(first, actions);
                         self.enter_barrier(actions);
-                        self.send_kept_if_told(actions);
                     }
                     News::Learned(notices) => {
                         self.learn(&notices, actions);

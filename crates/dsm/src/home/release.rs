@@ -62,8 +62,9 @@ impl<B: Clone + Body> Home<B> {
     /// pages' homes. Returns the notice that others have to be told.
     pub(super) fn end_interval(&mut self, actions: &mut Actions<B>) -> Option<Notice> {
         // Others learn of a node's intervals in their order.
+        let first = actions.len();
         self.order.demanded(actions);
-        self.send_kept_if_told(actions);
+        self.send_kept_if_told(first, actions);
         let (notice, away) = self.close_interval(actions)?;
         for (home, pages) in away {
             self.send_diffs(home, notice.interval, &pages, false, actions);
