@@ -143,7 +143,7 @@ impl Encounter {
             0..=64 => self.run_with_room::<64>(work, is_final),
             65..=1024 => self.run_with_room::<1024>(work, is_final),
             1025..=16_384 => self.run_with_room::<16_384>(work, is_final),
-            // If it fits, as it would have to with libgomp.
+            // 2 MiB: more than that no other node reaches.
             _ => self.run_with_room::<262_144>(work, is_final),
         }
     }
