@@ -219,6 +219,36 @@ fn a_limit_on_addresses_is_named_with_what_lifts_it() {
     ended.refused(1, "ulimit -v unlimited");
 }
 
+/// What is shared, 20 MiB, lies on the stack of the program's first thread.
+const LARGE_STACK: &str = "
+#include <stdio.h>
+int main(void)
+{
+    double rows[160][16384];
+    double sum = 0;
+    #pragma omp parallel for
+    for (int i = 0; i < 160; i++)
+        for (int k = 0; k < 16384; k++)
+            rows[i][k] = i;
+    for (int i = 0; i < 160; i++)
+        sum += rows[i][16383];
+    printf(\"%g\\n\", sum);
+    return 0;
+}
+";
+
+#[test]
+fn the_first_thread_has_the_stack_that_the_system_lets_it_have() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = compile(directory.path(), "large", LARGE_STACK, &["-fopenmp"]);
+    for limit in ["-s 32768", "-s unlimited"] {
+        let mut command = on_nodes(directory.path(), 2, &program);
+        command.env("OMP_STACKSIZE", "256k");
+        let ended = finish(&mut limited(limit, &command));
+        assert_eq!(ended.succeeded().text(), "12720\n", "{limit}");
+    }
+}
+
 #[test]
 fn a_system_without_a_null_device_is_named() {
     let directory = tempfile::tempdir().unwrap();
