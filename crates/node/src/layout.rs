@@ -80,39 +80,46 @@ impl Layout {
 
     /// All stacks of all nodes.
     pub(crate) fn stacks(&self) -> Range<usize> {
-        STACKS_BASE..self.main_stack().end
-    }
-
-    /// The stack of the program's first thread, which lies behind all others.
-    fn main_stack(&self) -> Range<usize> {
-        let base = self.stacks_of(NodeId(self.nodes)).start;
-        base..base + self.main_bytes
+        STACKS_BASE..self.other_stacks(NodeId(self.nodes)).start
     }
 
     /// A node's stack with that number, if it has so many, without the page
     /// that catches overflows. The first of node 0 is that of the program's first thread.
     pub(crate) fn stack(&self, node: NodeId, number: usize) -> Option<Range<usize>> {
         if (node, number) == (NodeId(0), 0) {
-            let main = self.main_stack();
-            return Some(main.start + PAGE_BYTES..main.end);
+            return Some(STACKS_BASE + PAGE_BYTES..STACKS_BASE + self.main_bytes);
         }
-        let base = self.stacks_of(node).start + number * self.stack_bytes;
+        let base = self.other_stacks(node).start + number * self.stack_bytes;
         (number < self.stacks_each).then(|| base + PAGE_BYTES..base + self.stack_bytes)
     }
 
     /// Whether an address lies in a page that catches a stack's overflow.
     pub(crate) fn is_guard(&self, address: usize) -> bool {
-        let main = self.main_stack();
-        if main.contains(&address) {
-            return address - main.start < PAGE_BYTES;
+        if !self.stacks().contains(&address) {
+            return false;
         }
-        self.stacks().contains(&address) && (address - STACKS_BASE) % self.stack_bytes < PAGE_BYTES
+        let offset = address - STACKS_BASE;
+        let within = match offset.checked_sub(self.main_bytes) {
+            Some(behind) => behind % self.stack_bytes,
+            None => offset,
+        };
+        within < PAGE_BYTES
+    }
+
+    /// A node's stacks. In front of node 0's others lies that of the program's first thread.
+    fn stacks_of(&self, node: NodeId) -> Range<usize> {
+        let Range { start, end } = self.other_stacks(node);
+        if node == NodeId(0) {
+            STACKS_BASE..end
+        } else {
+            start..end
+        }
     }
 
     /// A node's stacks, but for that of the program's first thread.
-    fn stacks_of(&self, node: NodeId) -> Range<usize> {
+    fn other_stacks(&self, node: NodeId) -> Range<usize> {
         let bytes = self.stacks_each * self.stack_bytes;
-        let base = STACKS_BASE + usize::from(node.0) * bytes;
+        let base = STACKS_BASE + self.main_bytes + usize::from(node.0) * bytes;
         base..base + bytes
     }
 
@@ -139,7 +146,6 @@ impl Layout {
             range,
         }));
         let stacks = nodes().map(|node| self.stacks_of(node));
-        let stacks = stacks.chain([self.main_stack()]);
         areas.extend(stacks.map(|range| Area {
             file_end: range.start,
             used_end: range.start,
@@ -167,13 +173,11 @@ impl Layout {
             pages: pages(HEAP_BYTES),
             home: Placement::At(node),
         });
-        let pinned = |stacks: Range<usize>, node| ProtocolArea {
-            pages: pages(stacks.len()),
+        let stacks = nodes().map(|node| ProtocolArea {
+            pages: pages(self.stacks_of(node).len()),
             home: Placement::Pinned(node),
-        };
-        let stacks = nodes().map(|node| pinned(self.stacks_of(node), node));
-        let main = pinned(self.main_stack(), NodeId(0));
-        segments.chain(heap).chain(stacks).chain([main]).collect()
+        });
+        segments.chain(heap).chain(stacks).collect()
     }
 }
 
