@@ -13,8 +13,9 @@ const HEAP_BASE: usize = 0x2000_0000_0000;
 const HEAP_BYTES: usize = 32 << 30;
 /// Where the threads' stacks begin.
 const STACKS_BASE: usize = 0x3000_0000_0000;
-/// Address space for the threads' stacks of all nodes, if there is need.
-const STACKS_BYTES: usize = 128 << 30;
+/// Address space for the stacks of a node's threads, if they are not larger. However many nodes
+/// there are: recordings with several numbers of nodes are compared.
+const STACKS_BYTES: usize = 8 << 30;
 /// Threads of a node at most: as many stacks as there is room for, within these.
 const STACKS: RangeInclusive<usize> = 128..=8192;
 /// The stack of the program's first thread, if nothing limits it.
@@ -49,7 +50,7 @@ impl Layout {
         // The lowest page of each catches overflows.
         let whole = |bytes: usize| bytes.next_multiple_of(PAGE_BYTES) + PAGE_BYTES;
         let stack_bytes = whole(stacks.others);
-        let room = STACKS_BYTES / (usize::from(nodes) * stack_bytes);
+        let room = STACKS_BYTES / stack_bytes;
         let first = stacks.first.and_then(|bytes| usize::try_from(bytes).ok());
         let first = first.map_or(UNLIMITED_BYTES, |bytes| bytes.min(UNLIMITED_BYTES));
         Self {
@@ -87,7 +88,8 @@ impl Layout {
     /// that catches overflows. The first of node 0 is that of the program's first thread.
     pub(crate) fn stack(&self, node: NodeId, number: usize) -> Option<Range<usize>> {
         if (node, number) == (NodeId(0), 0) {
-            return Some(STACKS_BASE + PAGE_BYTES..STACKS_BASE + self.main_bytes);
+            let main = self.main_stack();
+            return Some(main.start + PAGE_BYTES..main.end);
         }
         let base = self.other_stacks(node).start + number * self.stack_bytes;
         (number < self.stacks_each).then(|| base + PAGE_BYTES..base + self.stack_bytes)
@@ -106,20 +108,15 @@ impl Layout {
         within < PAGE_BYTES
     }
 
-    /// A node's stacks. In front of node 0's others lies that of the program's first thread.
-    fn stacks_of(&self, node: NodeId) -> Range<usize> {
-        let Range { start, end } = self.other_stacks(node);
-        if node == NodeId(0) {
-            STACKS_BASE..end
-        } else {
-            start..end
-        }
+    /// The stack of the program's first thread, in front of node 0's others.
+    fn main_stack(&self) -> Range<usize> {
+        STACKS_BASE..STACKS_BASE + self.main_bytes
     }
 
     /// A node's stacks, but for that of the program's first thread.
     fn other_stacks(&self, node: NodeId) -> Range<usize> {
         let bytes = self.stacks_each * self.stack_bytes;
-        let base = STACKS_BASE + self.main_bytes + usize::from(node.0) * bytes;
+        let base = self.main_stack().end + usize::from(node.0) * bytes;
         base..base + bytes
     }
 
@@ -145,7 +142,8 @@ impl Layout {
             used_end: heap_used.clamp(range.start, range.end),
             range,
         }));
-        let stacks = nodes().map(|node| self.stacks_of(node));
+        let stacks = nodes().map(|node| self.other_stacks(node));
+        let stacks = std::iter::once(self.main_stack()).chain(stacks);
         areas.extend(stacks.map(|range| Area {
             file_end: range.start,
             used_end: range.start,
@@ -173,11 +171,13 @@ impl Layout {
             pages: pages(HEAP_BYTES),
             home: Placement::At(node),
         });
-        let stacks = nodes().map(|node| ProtocolArea {
-            pages: pages(self.stacks_of(node).len()),
+        let pinned = |stacks: Range<usize>, node| ProtocolArea {
+            pages: pages(stacks.len()),
             home: Placement::Pinned(node),
-        });
-        segments.chain(heap).chain(stacks).collect()
+        };
+        let main = pinned(self.main_stack(), NodeId(0));
+        let stacks = nodes().map(|node| pinned(self.other_stacks(node), node));
+        segments.chain(heap).chain([main]).chain(stacks).collect()
     }
 }
 

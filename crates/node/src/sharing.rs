@@ -154,8 +154,9 @@ fn watch(me: NodeId, shared: &Shared) -> Result<Option<Watch>, WatchError> {
     let pinned = |area: &Area| area.home == Placement::Pinned(me);
     let before = shared.areas.iter().take_while(|area| !pinned(area));
     let first = PageId(before.map(|area| area.pages).sum());
-    let stacks = shared.areas.iter().find(|area| pinned(area));
-    let stacks = stacks.and_then(|area| PageRange::new(first, area.pages));
+    let behind = shared.areas.iter().skip_while(|area| !pinned(area));
+    let mine = behind.take_while(|area| pinned(area));
+    let stacks = PageRange::new(first, mine.map(|area| area.pages).sum());
     Watch::new(Path::new(&directory), me, shared, stacks).map(Some)
 }
 
