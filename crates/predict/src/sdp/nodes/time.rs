@@ -282,7 +282,7 @@ impl<'a> Whole<'a> {
                 up_ns: barriers.min(self.ends) * self.meeting.up_ns(thread),
                 send_ns,
                 passes_ns: (all_ns - served_ns - send_ns).max(0.0),
-                notices_ns: self.told_ns(part),
+                notices_ns: if flags { 0.0 } else { self.told_ns(part) },
                 served_ns,
             }
         };
@@ -324,7 +324,13 @@ impl<'a> Whole<'a> {
         self.sync.crowd.map_or(0.0, |crowd| own * crowd.told * 1e3)
     }
 
-    /// Pages that it is told of there.
+    /// The same, and, of a thread that passes on by flags, the pages that it is told of when it
+    /// flushes: what it waits for, and who waits for it, is later by that.
+    fn notices_ns(&self, part: &Part, flags: bool) -> f64 {
+        self.tells_ns(part) + if flags { self.told_ns(part) } else { 0.0 }
+    }
+
+    /// Pages that it is told of, at a barrier as a rule.
     fn told_ns(&self, part: &Part) -> f64 {
         let pages = part.dsm.invalidations as f64;
         self.sync
@@ -423,7 +429,7 @@ impl<'a> Whole<'a> {
         let between_ns = |part: &Part| {
             self.between_ns(part)
                 + diffs_ns(part)
-                + self.tells_ns(part)
+                + self.notices_ns(part, flags)
                 + self.writers_ns(part, &priced)
         };
         // Where a region begins, who hears of it late is late.
@@ -535,7 +541,7 @@ impl<'a> Whole<'a> {
         time[NodesTerm::RemoteWrites] = remote;
         time[NodesTerm::Fetches] = fetches;
         time[NodesTerm::Diffs] += takes.diffs_ns[thread] + waits_ns;
-        time[NodesTerm::Notices] += self.tells_ns(slowest);
+        time[NodesTerm::Notices] += self.notices_ns(slowest, takes.flags);
         time[NodesTerm::Contention] = takes.waits_ns[thread];
         time[NodesTerm::Writers] = self.writers_ns(slowest, &takes.priced);
         time[NodesTerm::Barriers] += barriers * up_ns;

@@ -167,3 +167,77 @@ fn a_flush_costs_what_it_costs_one_alone_and_what_others_ask_of_node_0() {
     close(us(unknown, NodesTerm::Diffs), 30.0 * 45.0);
     close(us(unknown, NodesTerm::Contention), 0.0);
 }
+
+#[test]
+fn who_waits_for_a_thread_waits_for_what_that_is_told_when_it_flushes() {
+    let price = |median: f64| Price {
+        median,
+        interval: [median, median],
+    };
+    let prices = measured().prices(Protocol::Home, None).unwrap().prices;
+    // Seven microseconds a page that becomes invalid.
+    let mut cluster = measured();
+    let rows = [(2, 7.0), (8, 1.0)].map(|(nodes, notice_us)| Synchronisation {
+        nodes,
+        crowd: Some(Crowd {
+            update_us: price(500.0),
+            lone_update_us: price(90.0),
+            lone_flush_us: Some(price(150.0)),
+            lone_flush_diff_us: Some(price(150.0)),
+            fetch_us: price(200.0),
+            same_us: None,
+            at_work_us: None,
+            first_diff_us: None,
+            diff_us: price(0.0),
+            half_diff_us: None,
+            whole_diff_us: None,
+            ragged_diff_us: None,
+            diff_sent_us: None,
+            whole_sent_us: None,
+            notice_us: price(notice_us),
+        }),
+        ..measured().measured.unwrap().synchronisation[0]
+    });
+    cluster.measured.as_mut().unwrap().synchronisation = rows.to_vec();
+    let mut alone = recording("a", 1, 1);
+    computed(&mut alone, 0, &[0], &[Dsm::default()]);
+    computed(&mut alone, 1, &[0], &[Dsm::default()]);
+    let time = |invalidations: u64| -> NodesTime {
+        let mut all = recording("a", 4, 1);
+        all.program.nodes = 4;
+        all.program.emulated_time = true;
+        all.regions.truncate(2);
+        computed(&mut all, 0, &[0], &[Dsm::default()]);
+        let passes = Dsm {
+            flushes: 30,
+            barriers: 1,
+            flush_ns: 4_500_000,
+            invalidations,
+            ..Dsm::default()
+        };
+        let first = Dsm {
+            flushes: 30,
+            ..Dsm::default()
+        };
+        let last = Dsm {
+            flushes: 33,
+            looks: 3,
+            look_ns: 2_000_000,
+            ..passes
+        };
+        let counted = [first, last, passes, passes];
+        let compute_ns = counted.map(|dsm| dsm.flush_ns + dsm.look_ns);
+        computed(&mut all, 1, &compute_ns, &counted);
+        nodes(&all, &beside(&alone, &cluster, &prices)).unwrap()[1].time
+    };
+    let (none, told) = (time(0), time(100));
+    let more_us = |term| (told[term] - none[term]) * 1e-3;
+    // Once for the slowest; and two milliseconds for the others are as much longer as these
+    // take longer to pass on.
+    assert!((more_us(NodesTerm::Notices) - 700.0).abs() < 1e-6);
+    let waits_us = more_us(NodesTerm::Waits);
+    assert!(
+        (waits_us - 2_000.0 * 700.0 / 4_500.0).abs() < 1.0,
+        "{waits_us}"
+    );
+}
