@@ -422,7 +422,7 @@ impl Node {
                 let rest = emulation.map_or(quiet::REST, |time| time.look(quiet::REST));
                 polling.rest(Some(rest), || self.inbox.try_lock().is_err());
             }
-            self.publish_if_asked();
+            self.publish_if_asked(None);
             self.look_after_peers();
             let operations = self.activity.load(Ordering::Relaxed);
             let at_work = emulation.is_none_or(Emulation::is_at_work);
@@ -452,10 +452,7 @@ impl Node {
             Err(error) => self.fail(error.from, &error.to_string()),
         }
         drop(message);
-        // Whose time is emulated serves nobody.
-        if emulation.is_none() {
-            self.publish_if_asked();
-        }
+        self.publish_if_asked(emulation);
         true
     }
 

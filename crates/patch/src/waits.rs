@@ -229,7 +229,7 @@ pub(crate) fn find(function: &[Instruction], around: &Surroundings) -> (Vec<Wait
 }
 
 /// Where a direct jump goes.
-pub(crate) fn target(instruction: &Instruction) -> Option<u64> {
+fn target(instruction: &Instruction) -> Option<u64> {
     matches!(
         instruction.flow_control(),
         FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch

@@ -14,7 +14,7 @@ use fathomp_dsm::Operation;
 use fathomp_sys::clock::emulated::Work;
 use fathomp_sys::cluster::deferral;
 use fathomp_trace::dsm::DsmCount;
-use fathomp_transport::local::Awaited;
+use fathomp_transport::local::{Awaited, Emulation};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -84,10 +84,10 @@ impl Node {
     }
 
     /// Flushes for other nodes' threads that have asked for it. Not while a message is being
-    /// handled: others may be needed for that.
+    /// handled: others may be needed for that. Nor by who has a clock of an emulation.
     #[inline]
-    pub(super) fn publish_if_asked(&self) {
-        if self.publishing.is_asked.load(Ordering::Relaxed) {
+    pub(super) fn publish_if_asked(&self, emulation: Option<&Emulation>) {
+        if emulation.is_none() && self.publishing.is_asked.load(Ordering::Relaxed) {
             self.publish_for_askers();
         }
     }
