@@ -501,7 +501,7 @@ pub trait Protocol<B> {
     /// True if writes without a fault have to be told before this input.
     fn wants_writes(&self, input: &Input<Self::Incoming>) -> bool;
 
-    /// The epoch, if this node is at a barrier, which it may have to leave before it can flush.
+    /// The epoch, if whoever flushes has to wait for the end of a barrier.
     fn stands(&self) -> Option<u32>;
 
     /// True of a page that is forbidden before any thread that has come to a barrier goes

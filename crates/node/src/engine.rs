@@ -496,7 +496,7 @@ where
         let Some(epoch) = self.protocol.stands() else {
             return Ok(false);
         };
-        let (from, message) = (ROOT, Control::demand(epoch).into());
+        let (from, message) = (ROOT, Control::Demand { epoch }.into());
         let mut tally = Tally::default();
         self.step(hands, Input::Message { from, message }, &mut tally)?;
         tally.close(hands.profile, None);

@@ -441,16 +441,17 @@ impl Node {
         let Ok(mut message) = self.inbox.try_lock() else {
             return false;
         };
-        let emulation = self.transport.emulation();
-        match self.transport.receive(&mut message) {
+        let emulation = match self.transport.receive(&mut message) {
             Ok(Some(from)) => {
+                let emulation = self.transport.emulation();
                 let _serving = emulation.map(|emulation| emulation.serve(from));
                 emulated::charge(Work::Handle(message.len()));
                 self.handle(from, &message);
+                emulation
             }
             Ok(None) => return false,
             Err(error) => self.fail(error.from, &error.to_string()),
-        }
+        };
         drop(message);
         self.publish_if_asked(emulation);
         true

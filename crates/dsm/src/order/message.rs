@@ -158,12 +158,6 @@ impl Control {
         })
     }
 
-    /// Asks a node at a barrier for what it has yet to tell.
-    #[must_use]
-    pub fn demand(epoch: u32) -> Self {
-        Self::Demand { epoch }
-    }
-
     /// Asks the sequencer for what is in the log, and nothing else.
     #[must_use]
     pub fn flush(epoch: u32, thread: ThreadId) -> Self {

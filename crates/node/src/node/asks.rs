@@ -99,7 +99,7 @@ impl Node {
         }
     }
 
-    pub(super) fn operation(&self, operation: Operation) -> u64 {
+    fn operation(&self, operation: Operation) -> u64 {
         self.activity.fetch_add(1, Ordering::Relaxed);
         self.ask(|thread| {
             let mut engine = lock(&self.engine);
@@ -152,8 +152,14 @@ impl Node {
 
     /// Flushes as part of something else.
     fn flush_with_it(&self) {
+        self.flush_after(|| {});
+    }
+
+    /// The same, and does something before.
+    pub(super) fn flush_after(&self, first: impl FnOnce()) {
         let since = self.enter();
         let before = self.begin_doing(Doing::Flush);
+        first();
         self.operation(Operation::Flush);
         self.now_doing(before);
         self.account(since, DsmCount::FlushTicks, Some(DsmCount::Flushes));

@@ -3,17 +3,14 @@
 
 use super::{Node, lock};
 use crate::cells::Asker;
-use crate::doing::Doing;
 use crate::engine::REFUSED;
 use crate::frame::Frame;
 use crate::look;
 use crate::slots::Slot;
 use fathomp_accesses::End;
 use fathomp_base::{NodeId, ThreadId};
-use fathomp_dsm::Operation;
 use fathomp_sys::clock::emulated::Work;
 use fathomp_sys::cluster::deferral;
-use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::local::{Awaited, Emulation};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,12 +48,7 @@ impl Node {
     /// it did, by whomever, becomes visible here, although nobody may have flushed.
     pub fn came(&self) {
         self.end_interval(End::Flush);
-        let since = self.enter();
-        let before = self.begin_doing(Doing::Flush);
-        self.have_published();
-        self.operation(Operation::Flush);
-        self.now_doing(before);
-        self.account(since, DsmCount::FlushTicks, Some(DsmCount::Flushes));
+        self.flush_after(|| self.have_published());
     }
 
     /// Has all other nodes flush.

@@ -1,4 +1,4 @@
-//! The code that an atomic instruction or a fence becomes.
+//! The code that an atomic instruction, a fence or a branch becomes.
 //!
 //! Position-dependent machine code with its own three words of data behind it,
 //! so that it can lie anywhere within 2 GiB of the instruction. An atomic instruction:
