@@ -83,11 +83,8 @@ pub(crate) fn tests<'a>(
         .iter()
         .enumerate()
         .filter(|(_, i)| is_branch(i) && !waits.contains(i.ip()) && is_into(i));
-    let into: Vec<_> = into
-        .map(|(at, _)| at)
+    into.map(|(at, _)| at)
         .chain(over(&function[..first]))
-        .collect();
-    into.into_iter()
         .filter(|at| depends_on_memory(&function[..*at], &mut effect))
         .map(|at| &function[at])
         .collect()
@@ -95,13 +92,9 @@ pub(crate) fn tests<'a>(
 
 /// The branch over what follows `code`, if there is one.
 fn over(code: &[Instruction]) -> Option<usize> {
-    let is_filling = |i: &Instruction| matches!(i.mnemonic(), Mnemonic::Nop | Mnemonic::Xchg);
-    let mut behind = code
-        .iter()
-        .enumerate()
-        .rev()
-        .filter(|(_, i)| !is_filling(i));
-    let mut near = behind.by_ref().take(BEFORE + 1);
+    let behind = code.iter().enumerate().rev();
+    let behind = behind.filter(|(_, i)| i.mnemonic() != Mnemonic::Nop);
+    let mut near = behind.take(BEFORE + 1);
     let (at, last) = near.find(|(_, i)| i.flow_control() != FlowControl::Next)?;
     is_branch(last).then_some(at)
 }
