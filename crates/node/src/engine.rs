@@ -288,7 +288,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                     self.twins.clear();
                 }
                 Action::DropTwin(page) => {
-                    self.unwatched.drop(page);
+                    self.unwatched.remove(page.into());
                     if let Some(twin) = self.twins.remove(page) {
                         self.twins.keep(twin);
                     }

@@ -15,6 +15,9 @@ impl<P: Protocol<Blob>> Driver<P> {
         if self.changes.is_some() {
             self.watch_changes(hands, pages, what)?;
         }
+        // A thread may have written a page by a fault that it had before the page came for
+        // another one: that is told already, and the page may be gone when it is looked next.
+        self.unwatched.remove(pages);
         if what == Protection::Read {
             return self.protect_from_writes(hands, pages);
         }

@@ -3,49 +3,52 @@
 
 use fathomp_base::PageId;
 use fathomp_dsm::PageRange;
+use std::collections::BTreeMap;
 
-/// Such pages.
+/// Such pages: what the protocol said of each of them last is that it is to be watched.
 #[derive(Debug, Default)]
-pub(super) struct Unwatched(Vec<PageRange>);
+pub(super) struct Unwatched(BTreeMap<PageId, PageRange>);
 
 impl Unwatched {
-    /// The program may write these pages from now on.
+    /// The program may write these pages from now on, which are none of them yet.
     pub(super) fn add(&mut self, pages: PageRange) {
-        self.0.push(pages);
+        self.0.insert(pages.first(), pages);
     }
 
     /// All of them, in their order: now it is looked.
     pub(super) fn take(&mut self) -> Vec<PageRange> {
-        let mut ranges = std::mem::take(&mut self.0);
-        ranges.sort_unstable_by_key(|range| range.first());
-        ranges
+        std::mem::take(&mut self.0).into_values().collect()
     }
 
-    /// A page has no twin any more, and perhaps is not there: it must not become
-    /// readable by being looked at. Where a page comes and news follow in the same step, this
-    /// is learned when it has just been added; otherwise there are none left.
-    pub(super) fn drop(&mut self, page: PageId) {
-        let Some(at) = self.0.iter().position(|range| holds(*range, page)) else {
+    /// It is told by other means now what becomes of these pages: they have no twin any more,
+    /// are written after a fault, or are perhaps not even there. Looking at them makes them
+    /// readable, which they must not become by that.
+    pub(super) fn remove(&mut self, pages: PageRange) {
+        let before = self.0.range(..pages.first()).next_back();
+        if let Some((_, &before)) = before
+            && before.end() > u64::from(pages.first().0)
+        {
+            let (kept, cut) = before.split(pages.first().0 - before.first().0);
+            self.0.insert(kept.first(), kept);
+            self.keep_behind(cut, pages);
+        }
+        while let Some((&first, &range)) = self.0.range(pages.first()..).next()
+            && u64::from(first.0) < pages.end()
+        {
+            self.0.remove(&first);
+            self.keep_behind(Some(range), pages);
+        }
+    }
+
+    /// Puts back what lies behind `pages` in a range that begins in them.
+    fn keep_behind(&mut self, range: Option<PageRange>, pages: PageRange) {
+        let Some(range) = range.filter(|range| range.end() > pages.end()) else {
             return;
         };
-        let range = self.0.swap_remove(at);
-        let (before, behind) = split(range, page.0 - range.first().0);
-        let behind = behind.and_then(|behind| split(behind, 1).1);
-        self.0.extend(before.into_iter().chain(behind));
-    }
-}
-
-fn holds(range: PageRange, page: PageId) -> bool {
-    range.first() <= page && u64::from(page.0) < range.end()
-}
-
-/// So many pages, and the others.
-fn split(range: PageRange, pages: u32) -> (Option<PageRange>, Option<PageRange>) {
-    match pages {
-        0 => (None, Some(range)),
-        _ => {
-            let (before, behind) = range.split(pages);
-            (Some(before), behind)
+        // Less than the range has, which ends behind.
+        let inside = u32::try_from(pages.end() - u64::from(range.first().0)).unwrap_or(u32::MAX);
+        if let (_, Some(behind)) = range.split(inside) {
+            self.0.insert(behind.first(), behind);
         }
     }
 }
@@ -53,19 +56,55 @@ fn split(range: PageRange, pages: u32) -> (Option<PageRange>, Option<PageRange>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    fn range(first: u32, pages: u32) -> PageRange {
+        PageRange::new(PageId(first), pages).unwrap()
+    }
+
+    fn pages(unwatched: &mut Unwatched) -> Vec<PageId> {
+        let ranges = unwatched.take();
+        ranges.iter().flat_map(|range| range.iter()).collect()
+    }
 
     #[test]
     fn what_has_no_twin_any_more_is_not_looked_at() {
         let mut unwatched = Unwatched::default();
-        unwatched.add(PageRange::new(PageId(20), 3).unwrap());
-        unwatched.add(PageId(7).into());
-        unwatched.add(PageRange::new(PageId(30), 2).unwrap());
+        unwatched.add(range(20, 3));
+        unwatched.add(range(7, 1));
+        unwatched.add(range(30, 2));
         for page in [7, 21, 31, 32, 6] {
-            unwatched.drop(PageId(page));
+            unwatched.remove(PageId(page).into());
         }
-        let left = unwatched.take();
-        let left: Vec<_> = left.iter().flat_map(|range| range.iter()).collect();
-        assert_eq!(left, [20, 22, 30].map(PageId));
+        assert_eq!(pages(&mut unwatched), [20, 22, 30].map(PageId));
         assert_eq!(unwatched.take(), []);
+    }
+
+    #[test]
+    fn the_last_page_can_be_removed() {
+        let mut unwatched = Unwatched::default();
+        unwatched.add(range(u32::MAX - 1, 2));
+        unwatched.remove(PageId(u32::MAX).into());
+        assert_eq!(pages(&mut unwatched), [PageId(u32::MAX - 1)]);
+    }
+
+    proptest! {
+        #[test]
+        fn each_page_is_there_or_not(
+            steps in prop::collection::vec((any::<bool>(), 0_u32..60, 1_u32..20), 1..40)
+        ) {
+            let mut unwatched = Unwatched::default();
+            let mut there = [false; 80];
+            for (adds, first, number) in steps {
+                unwatched.remove(range(first, number));
+                if adds {
+                    unwatched.add(range(first, number));
+                }
+                there[first as usize..(first + number) as usize].fill(adds);
+            }
+            let there = (0..).zip(there).filter(|(_, there)| *there);
+            let there: Vec<_> = there.map(|(page, _)| PageId(page)).collect();
+            prop_assert_eq!(pages(&mut unwatched), there);
+        }
     }
 }
