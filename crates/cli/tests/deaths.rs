@@ -19,6 +19,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 /// Runs until it is killed: `death MODE MEMBER`.
 const DEATH: &str = r#"
 #include <omp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static int pids[8];
 static int flag;
 static void linger(void) { for (;;) pause(); }
 static void outlast(void) { printf("%d\n", pids[2]); fflush(stdout); linger(); }
+static void handle(int signal) { _exit(3); }
 static void say(void) { printf("%d\n", (int)getpid()); fflush(stdout); }
 int main(int argc, char **argv)
 {
@@ -104,6 +106,11 @@ int main(int argc, char **argv)
         } else if (me == victim) {
             if (strcmp(mode, "abort") == 0) abort();
             if (strcmp(mode, "segv") == 0) *(volatile int *)8 = 1;
+            // The page below the first stack of node 0.
+            if (strcmp(mode, "handled") == 0)
+                for (int i = 0; i < 2; i++) signal(i ? SIGBUS : SIGSEGV, handle);
+            if (strcmp(mode, "stray") == 0 || strcmp(mode, "handled") == 0)
+                *(volatile int *)0x300000000004 = 1;
             if (strcmp(mode, "exit") == 0) { printf("bye\n"); exit(9); }
         }
 #pragma omp barrier
@@ -393,6 +400,35 @@ fn deaths_of_their_own_are_told() {
             assert!(ended.stderr.contains(&words), "{ended:?}");
             until("all nodes are gone", || alive(&program) == 0);
         }
+    }
+}
+
+#[test]
+fn an_access_that_ends_a_node_is_told_unless_the_program_handles_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = death(directory.path());
+    for scheme in fault_schemes() {
+        let signal = if *scheme == "userfault" { 7 } else { 11 };
+        let ends = |mode: &str| {
+            let mut command = fathomp(directory.path());
+            command.args(["run", "--nodes", "2", "--threads", "1"]);
+            command.args(["--faults", scheme, "--"]).arg(&program);
+            finish(command.args([mode, "1"]))
+        };
+        let ended = ends("stray");
+        let lines: Vec<_> = ended.stderr.lines().collect();
+        assert_eq!(lines.len(), 2, "{ended:?}");
+        let access = "fathomp: node 1: a thread of the program writes address 0x300000000004 \
+                      by the instruction at 0x";
+        assert!(lines[0].starts_with(access), "{ended:?}");
+        let place = "which is in the page that catches overflows of a stack of node 0's";
+        assert!(lines[0].ends_with(place), "{ended:?}");
+        let died = format!("fathomp: node 1: its process was killed by signal {signal} ");
+        assert!(lines[1].starts_with(&died), "{ended:?}");
+        let ended = ends("handled");
+        assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
+        let left = "fathomp: node 1: its process ended with exit code 3 ";
+        assert!(ended.stderr.starts_with(left), "{ended:?}");
     }
 }
 

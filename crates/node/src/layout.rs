@@ -108,6 +108,13 @@ impl Layout {
         within < PAGE_BYTES
     }
 
+    /// Whose stack an address of the stacks belongs to.
+    pub(crate) fn owner_of_stack(&self, address: usize) -> NodeId {
+        let behind = address.saturating_sub(self.main_stack().end);
+        let node = behind / (self.stacks_each * self.stack_bytes);
+        NodeId(u16::try_from(node).unwrap_or(u16::MAX))
+    }
+
     /// The stack of the program's first thread, in front of node 0's others.
     fn main_stack(&self) -> Range<usize> {
         STACKS_BASE..STACKS_BASE + self.main_bytes
@@ -211,9 +218,10 @@ mod tests {
     #[test]
     fn a_stack_ends_in_a_guard() {
         let layout = Layout::new(Vec::new(), 2, MIB);
-        for stack in [layout.stack(NodeId(1), 3), layout.stack(NodeId(0), 0)] {
-            let stack = stack.unwrap();
+        for (node, number) in [(NodeId(1), 0), (NodeId(1), 3), (NodeId(0), 0)] {
+            let stack = layout.stack(node, number).unwrap();
             assert!(layout.is_guard(stack.start - 1));
+            assert_eq!(layout.owner_of_stack(stack.start - 1), node);
             assert!(!layout.is_guard(stack.start));
             assert!(!layout.is_guard(stack.end - 1));
         }

@@ -20,11 +20,10 @@ use crate::standing::{Standing, Stillness};
 use crate::stopwatch::Stopwatch;
 use crate::waits::Waits;
 use crate::window::Window;
-use fathomp_base::{NodeId, PageId, ThreadId};
-use fathomp_dsm::Access;
+use fathomp_base::{NodeId, ThreadId};
 use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_sys::clock::monotonic_ns;
-use fathomp_sys::cluster::pages::{Pages, Permission};
+use fathomp_sys::cluster::pages::Pages;
 use fathomp_sys::cluster::process::{self, Ended};
 use fathomp_sys::cluster::thread::Stacks;
 use fathomp_sys::cluster::{deferral, image};
@@ -39,6 +38,7 @@ use std::time::{Duration, Instant};
 mod agree;
 mod asks;
 mod ends;
+mod faults;
 mod publish;
 mod time;
 mod turns;
@@ -523,77 +523,6 @@ impl Node {
             Wake::Polling
         } else {
             self.send(to, frame)
-        }
-    }
-
-    /// Serves an access to a page that the program was not permitted. `false`
-    /// if it is not a page of ours.
-    pub fn serve_fault(&self, address: usize, write: bool) -> bool {
-        let Some(page) = self.pages.page_of(address) else {
-            self.say_stray(address);
-            return false;
-        };
-        if self.layout.is_guard(address) {
-            return false;
-        }
-        let Some(_charged) = self.trap(page) else {
-            return true;
-        };
-        let served = self.pages.serve(page, write).map_err(Trouble::Permit);
-        if self.must(served) {
-            emulated::charge(Work::Trap);
-            return true;
-        }
-        if self.ended.load(Ordering::Relaxed) {
-            return self.pages.permit(page, 1, Permission::ReadWrite).is_ok();
-        }
-        self.fetch(page, if write { Access::Write } else { Access::Read });
-        true
-    }
-
-    /// What works in one process may fail on another node than 0: what the
-    /// program does there with a library's or a thread's own memory.
-    fn say_stray(&self, address: usize) {
-        if self.me() != NodeId(0) {
-            let line = format!(
-                "fathomp: node {}: the program uses address {address:#x} here, which is nobody's or node 0's alone: \
-                 nodes do not share what belongs to libraries, to threads that the program starts by itself, or to mmap\n",
-                self.me()
-            );
-            let _ = io::stderr().write_all(line.as_bytes());
-        }
-    }
-
-    fn fetch(&self, page: PageId, access: Access) {
-        let since = self.enter();
-        if let Some(stopwatch) = &self.stopwatch
-            && stopwatch.trapped(page)
-        {
-            return stopwatch.go_on();
-        }
-        emulated::charge(Work::Trap);
-        let before = self.begin_doing(Doing::Fetch);
-        self.ask(|thread| {
-            let asked = lock(&self.engine).fault(&self.hands(), thread, page, access);
-            self.must(asked)
-        });
-        self.now_doing(before);
-        let _inside = deferral::enter();
-        if let Some((thread, _)) = self.slots.mine() {
-            let locked = before == Doing::HoldLock;
-            self.profile.end_fault(thread, since, locked);
-        }
-        if let Some(stopwatch) = &self.stopwatch {
-            stopwatch.go_on_there();
-        }
-    }
-
-    /// Makes sure that the kernel can read or write a range of memory for the
-    /// program.
-    pub fn touch(&self, address: usize, bytes: usize, write: bool) {
-        if bytes > 0 {
-            self.pages
-                .touch(address..address.saturating_add(bytes), write);
         }
     }
 }

@@ -22,3 +22,4 @@ pub mod task_arguments;
 pub mod text_patch;
 pub mod thread_slot;
 pub mod userfault;
+pub mod words;

@@ -68,6 +68,12 @@ impl Link {
     }
 }
 
+/// Looks at a signal that ends the process. Must assume even less than a [`Handler`].
+pub type Witness = fn(&Interruption<'_>);
+
+/// A [`Witness`], or null.
+static WITNESS: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+
 static LINKS: [Link; 3] = [const { Link::empty() }; 3];
 
 unsafe extern "C" {
@@ -123,6 +129,12 @@ pub fn install(fault: Fault, handler: Handler) -> io::Result<()> {
     // SAFETY: written by the successful call above.
     set_program(link, unsafe { before.assume_init() });
     Ok(())
+}
+
+/// Has `witness` look at each access to memory that raises a signal which is neither ours nor
+/// handled by the program, before it ends the process.
+pub fn witness_the_end(witness: Witness) {
+    WITNESS.store(witness as *mut (), Ordering::Release);
 }
 
 /// The program's action for a signal that we stand in front of, for a wrapper
@@ -189,6 +201,13 @@ extern "C" fn entry(signal: libc::c_int, info: *mut libc::siginfo_t, context: *m
         drop(errno);
         if ours {
             return;
+        }
+        let witness = WITNESS.load(Ordering::Acquire);
+        let ends = matches!(program(link).sa_sigaction, libc::SIG_DFL | libc::SIG_IGN);
+        if ends && fault != Fault::Trap && !witness.is_null() {
+            // SAFETY: the only non-null values stored are `Witness`es.
+            let witness = unsafe { std::mem::transmute::<*mut (), Witness>(witness) };
+            witness(&interruption);
         }
     }
     forward(fault, raised, link, info, context);
@@ -321,6 +340,12 @@ impl Interruption<'_> {
     #[must_use]
     pub fn instruction(&self) -> usize {
         self.context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize
+    }
+
+    /// Where the interrupted code's stack ended.
+    #[must_use]
+    pub fn stack(&self) -> usize {
+        self.context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize
     }
 
     /// Whether the access that faulted was a write.

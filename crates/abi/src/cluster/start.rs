@@ -256,6 +256,11 @@ fn share(
     let stacks = unsafe { Stacks::new(forming.stacks()) };
     thread::use_signal_stack().map_err(start::StartError::Share)?;
     signal_chain::install(scheme.fault(), serve_fault).map_err(start::StartError::Share)?;
+    signal_chain::witness_the_end(|interruption| {
+        if let Some(node) = start::node() {
+            node.say_unserved(interruption);
+        }
+    });
     forming.join(pages, stacks)
 }
 

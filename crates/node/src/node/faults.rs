@@ -1,0 +1,126 @@
+//! Accesses that the program was not permitted.
+
+use super::{Node, lock};
+use crate::doing::Doing;
+use crate::engine::Trouble;
+use fathomp_base::{NodeId, PageId};
+use fathomp_dsm::Access;
+use fathomp_sys::clock::emulated::{self, Work};
+use fathomp_sys::cluster::deferral;
+use fathomp_sys::cluster::pages::Permission;
+use fathomp_sys::signal_chain::Interruption;
+use fathomp_sys::words;
+use std::fmt;
+use std::sync::atomic::Ordering;
+
+/// What is wrong about an access that is not served.
+enum Wrong {
+    /// It is to the page below a stack of that node's.
+    Overflow(NodeId),
+    /// To memory that nodes do not share, from this one.
+    Stray(NodeId),
+    /// To a page that could not be had.
+    Lost,
+}
+
+/// As the end of a sentence.
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Overflow(node) => write!(
+                f,
+                "which is in the page that catches overflows of a stack of node {node}'s"
+            ),
+            Self::Stray(NodeId(0)) => f.write_str("which is nobody's"),
+            // What works in one process may fail on another node than 0: what the program does
+            // there with a library's or a thread's own memory.
+            Self::Stray(_) => f.write_str(
+                "which is nobody's or node 0's alone: nodes do not share what belongs to \
+                 libraries, to threads that the program starts by itself, or to mmap",
+            ),
+            Self::Lost => f.write_str("which cannot be had any more"),
+        }
+    }
+}
+
+impl Node {
+    /// Serves an access to a page that the program was not permitted. `false`
+    /// if it never will be.
+    pub fn serve_fault(&self, address: usize, write: bool) -> bool {
+        let page = self.pages.page_of(address);
+        let Some(page) = page.filter(|_| !self.layout.is_guard(address)) else {
+            return false;
+        };
+        let Some(_charged) = self.trap(page) else {
+            return true;
+        };
+        let served = self.pages.serve(page, write).map_err(Trouble::Permit);
+        if self.must(served) {
+            emulated::charge(Work::Trap);
+            return true;
+        }
+        if self.ended.load(Ordering::Relaxed) {
+            return self.pages.permit(page, 1, Permission::ReadWrite).is_ok();
+        }
+        self.fetch(page, if write { Access::Write } else { Access::Read });
+        true
+    }
+
+    /// An access was not served, and the program does not handle its signal either, which ends
+    /// the process: says which one it was. Anything may have been interrupted, so nothing is
+    /// allocated and no lock taken.
+    pub fn say_unserved(&self, fault: &Interruption<'_>) {
+        let address = fault.address();
+        let wrong = match self.pages.page_of(address) {
+            None => Wrong::Stray(self.me()),
+            Some(_) => match self.layout.is_guard(address) {
+                true => Wrong::Overflow(self.layout.owner_of_stack(address)),
+                false => Wrong::Lost,
+            },
+        };
+        let thread = match self.layout.stacks().contains(&fault.stack()) {
+            true => "a thread of the program",
+            false => "another thread than those of OpenMP",
+        };
+        let verb = if fault.is_write() { "writes" } else { "reads" };
+        words::say_at_once(format_args!(
+            "fathomp: node {}: {thread} {verb} address {address:#x} by the instruction at {:#x}, \
+             {wrong}",
+            self.me(),
+            fault.instruction(),
+        ));
+    }
+
+    fn fetch(&self, page: PageId, access: Access) {
+        let since = self.enter();
+        if let Some(stopwatch) = &self.stopwatch
+            && stopwatch.trapped(page)
+        {
+            return stopwatch.go_on();
+        }
+        emulated::charge(Work::Trap);
+        let before = self.begin_doing(Doing::Fetch);
+        self.ask(|thread| {
+            let asked = lock(&self.engine).fault(&self.hands(), thread, page, access);
+            self.must(asked)
+        });
+        self.now_doing(before);
+        let _inside = deferral::enter();
+        if let Some((thread, _)) = self.slots.mine() {
+            let locked = before == Doing::HoldLock;
+            self.profile.end_fault(thread, since, locked);
+        }
+        if let Some(stopwatch) = &self.stopwatch {
+            stopwatch.go_on_there();
+        }
+    }
+
+    /// Makes sure that the kernel can read or write a range of memory for the
+    /// program.
+    pub fn touch(&self, address: usize, bytes: usize, write: bool) {
+        if bytes > 0 {
+            self.pages
+                .touch(address..address.saturating_add(bytes), write);
+        }
+    }
+}
