@@ -130,6 +130,32 @@ impl Memory {
         Ok(())
     }
 
+    /// Changes a byte of a page whose writes by this node are noticed; what was there.
+    pub(crate) fn update(
+        &mut self,
+        id: PageId,
+        offset: usize,
+        after: impl FnOnce(u8) -> u8,
+    ) -> Result<u8, String> {
+        let silent = self.silent;
+        let page = self.page(id)?;
+        if page.protection != Protection::Watched || page.twin.is_some() || silent {
+            return Err(format!("page {id} is updated and not watched"));
+        }
+        let byte = &mut page.bytes[offset % PAGE_BYTES];
+        let before = *byte;
+        *byte = after(before);
+        Ok(before)
+    }
+
+    /// Whether there are pages that may have been written without a fault.
+    pub(crate) fn may_have_been_written(&self) -> bool {
+        self.pages.iter().any(|page| {
+            let unwatched = page.twin.is_some() && !page.told;
+            page.wrote || page.protection == Protection::Watched && unwatched
+        })
+    }
+
     pub(crate) fn protect(&mut self, ids: PageRange, to: Protection) -> Result<(), String> {
         for id in ids.iter() {
             let page = self.page(id)?;

@@ -46,6 +46,12 @@ pub enum Step {
     TryAcquire(LockId, usize),
     /// Gives it back.
     Release(LockId),
+    /// Adds to a byte, in one atomic step.
+    Update(Address, u8),
+    /// Adds nothing to a byte, in atomic steps, until it has this value.
+    Poll(Address, u8),
+    /// Exchanges a byte for 1, in atomic steps, until it was 0.
+    Take(Address),
 }
 
 /// The steps of each thread of each node.

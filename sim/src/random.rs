@@ -212,6 +212,112 @@ fn add_own_threads_at(
     }
 }
 
+/// What may be done with a byte that is updated at times.
+#[derive(Clone, Copy)]
+enum Counted {
+    Updated,
+    WrittenBy(usize),
+    Read,
+}
+
+/// Lets the threads of a program update bytes that lie beside others. Between two barriers
+/// each of these is updated by anybody, or written by one thread, or read. Messages are
+/// passed by bytes that their reader polls, and their writer updates or writes.
+pub fn add_updates(program: &mut Program, random: &mut impl Rng) {
+    let counters: Vec<_> = (0..2 * program.pages)
+        .map(|at| Address::at(at / 2, 3600 + 8 * (at % 2)))
+        .collect();
+    let pages = program.pages;
+    let mut threads: Vec<_> = program.threads.iter_mut().flatten().collect();
+    let members: Vec<_> = (0..threads.len())
+        .filter(|thread| threads[*thread].contains(&Step::Barrier))
+        .collect();
+    let phases = threads.iter().map(|steps| barriers(steps)).max();
+    for phase in 0..phases.unwrap_or(0) {
+        let fates: Vec<_> = counters
+            .iter()
+            .map(|counter| {
+                let fate = match random.random_range(0..6) {
+                    0 => Counted::Read,
+                    1 => Counted::WrittenBy(members[random.random_range(0..members.len())]),
+                    _ => Counted::Updated,
+                };
+                (*counter, fate)
+            })
+            .collect();
+        let mut added = vec![Vec::new(); threads.len()];
+        for thread in &members {
+            for _ in 0..random.random_range(0..10) {
+                let Some((counter, fate)) = fates.choose(random).copied() else {
+                    continue;
+                };
+                added[*thread].extend(match fate {
+                    Counted::Updated => Some(Step::Update(counter, random.random())),
+                    Counted::Read => Some(Step::Read(counter)),
+                    Counted::WrittenBy(writer) if writer == *thread => Some(touch(counter, random)),
+                    Counted::WrittenBy(_) => None,
+                });
+            }
+        }
+        for (thread, steps) in added.into_iter().enumerate() {
+            for step in steps {
+                let phase = stretch_in(threads[thread], phase);
+                let at = random.random_range(phase);
+                // Not between a lock's taking and giving back if that may be left out.
+                let at = (0..=at)
+                    .rev()
+                    .find(|at| is_outside(&threads[thread][..*at]));
+                threads[thread].insert(at.unwrap_or(0), step);
+            }
+        }
+        if members.len() > 1 && random.random() {
+            let page = random.random_range(0..pages);
+            let place = |offset| Address::at(page, offset + 8 * (phase as u32 % 16));
+            let (data, flag) = (place(3700), place(3701));
+            let mut two = members.clone();
+            two.shuffle(random);
+            let (writer, reader) = (two[0], two[1]);
+            let value = random.random();
+            let tells = match random.random() {
+                true => Step::Update(flag, 1),
+                false => Step::Write(flag, 1),
+            };
+            let start = stretch_in(threads[writer], phase).start;
+            threads[writer].splice(start..start, [Step::Write(data, value), tells]);
+            let end = stretch_in(threads[reader], phase).end - 1;
+            threads[reader].splice(end..end, [Step::Poll(flag, 1), Step::Read(data)]);
+            let start = stretch_in(threads[reader], phase).start;
+            if random.random() {
+                threads[reader].insert(start, Step::Observe(data));
+            }
+        }
+    }
+}
+
+fn barriers(steps: &[Step]) -> usize {
+    let barriers = steps.iter().filter(|step| **step == Step::Barrier);
+    barriers.count()
+}
+
+/// Where steps of a phase can be put: from behind the barrier before it to its end.
+fn stretch_in(steps: &[Step], phase: usize) -> std::ops::Range<usize> {
+    let ends = steps.iter().enumerate();
+    let ends = ends.filter(|(_, step)| **step == Step::Barrier);
+    let ends: Vec<_> = ends.map(|(at, _)| at).collect();
+    let start = phase.checked_sub(1).map_or(0, |before| ends[before] + 1);
+    start..ends[phase] + 1
+}
+
+/// Whether no lock is held behind these steps.
+fn is_outside(steps: &[Step]) -> bool {
+    let (mut taken, mut given) = (0, 0);
+    for step in steps {
+        taken += u32::from(matches!(step, Step::Acquire(_) | Step::TryAcquire(..)));
+        given += u32::from(matches!(step, Step::Release(_)));
+    }
+    taken == given
+}
+
 fn section(bytes: &[Address], random: &mut impl Rng) -> Vec<Step> {
     let mut steps = vec![Step::Acquire(OWN_THREADS)];
     for _ in 0..random.random_range(1..=3) {

@@ -80,6 +80,15 @@ impl Shared {
         Some(Answer::For(thread, Some(news)))
     }
 
+    /// Whether there is something in an epoch's log that a node has not read, as far as can
+    /// be seen there.
+    #[must_use]
+    pub fn has_news(&self, me: NodeId, epoch: u32, sequencer: Sequenced, room: usize) -> bool {
+        let entries = self.logs.get(&epoch).map_or(0, Vec::len);
+        let read = self.read.get(&me).filter(|(of, _)| *of == epoch);
+        sequencer.asks || entries >= room || entries > read.map_or(0, |(_, read)| *read)
+    }
+
     /// The sequencer enters an interval, if there is room.
     pub fn enter(&mut self, epoch: u32, notice: Notice, room: usize) {
         let log = self.logs.entry(epoch).or_default();

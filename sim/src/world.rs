@@ -5,6 +5,7 @@ mod act;
 mod check;
 mod direct;
 mod tell;
+mod update;
 
 use crate::failure::Failure;
 use crate::memory::{Blob, Memory};
@@ -62,6 +63,8 @@ pub struct Outcome {
     pub messages: u64,
     /// Faults taken.
     pub faults: u64,
+    /// Updates done in the memory of their page's home, and in copies.
+    pub updates: [u64; 2],
     /// The pages after each barrier, if that was asked for: those of which a node
     /// had a valid copy when it left, alike at all that had one.
     pub images: Vec<BTreeMap<PageId, Box<PageBytes>>>,
@@ -128,6 +131,9 @@ struct Thread {
     at_barrier: bool,
     /// An awaited value was not there; flush, then look again.
     flushing: bool,
+    /// How far it is with an update, and what it found there.
+    stage: update::Stage,
+    found: u8,
 }
 
 struct Node<P> {
@@ -147,6 +153,8 @@ struct Node<P> {
     kept: Vec<(PageId, Vec<u8>)>,
     /// Diffs that others have brought since the protocol was told.
     brought: BTreeMap<NodeId, Interval>,
+    /// The last intervals whose diffs they have begun to bring.
+    begun: BTreeMap<NodeId, Interval>,
     underway: Underway,
     /// A flush that no thread asked for is on its way.
     flushing: bool,
@@ -215,6 +223,8 @@ impl<P: Protocol<Blob>> World<P> {
                 member: steps.contains(&Step::Barrier),
                 at_barrier: false,
                 flushing: false,
+                stage: update::Stage::default(),
+                found: 0,
             });
             Node {
                 protocol: protocol(me),
@@ -227,6 +237,7 @@ impl<P: Protocol<Blob>> World<P> {
                 taken: BTreeSet::new(),
                 kept: Vec::new(),
                 brought: BTreeMap::new(),
+                begun: BTreeMap::new(),
                 underway: Underway::default(),
                 flushing: false,
                 reached: 0,
@@ -380,6 +391,9 @@ impl<P: Protocol<Blob>> World<P> {
             Step::TryAcquire(lock, _) => Operation::TryAcquire(lock),
             Step::Release(lock) => Operation::Release(lock),
             Step::Barrier => return self.reach_barrier(node, thread, random),
+            Step::Update(..) | Step::Poll(..) | Step::Take(_) => {
+                return self.update(node, thread, step, random);
+            }
             Step::Read(a) | Step::Observe(a) | Step::Await(a, _) | Step::Spin(a, _) => {
                 return self.access(node, thread, a, Access::Read, step, random);
             }
@@ -547,7 +561,7 @@ fn unsettled(program: &Program) -> BTreeSet<Address> {
     let threads = program.threads.iter().flatten();
     let others = threads.filter(|steps| !steps.contains(&Step::Barrier));
     let written = others.flatten().filter_map(|step| match step {
-        Step::Write(address, _) => Some(*address),
+        Step::Write(address, _) | Step::Update(address, _) | Step::Take(address) => Some(*address),
         _ => None,
     });
     written.collect()

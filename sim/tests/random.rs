@@ -9,7 +9,7 @@ use fathomp_dsm::home::{self, Home};
 use fathomp_dsm::homeless::{self, Homeless};
 use fathomp_sim::{
     Address, Blob, Network, Program, Shape, Step, add_own_threads, add_own_threads_anywhere,
-    random_home, random_homeless, random_network, random_program, run,
+    add_updates, random_home, random_homeless, random_network, random_program, run,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -134,6 +134,70 @@ fn homeless_with_a_short_log() {
 fn all_with_short_logs() -> impl Iterator<Item = (OwnThreads, fn(&Program) -> usize)> {
     ALL.into_iter()
         .flat_map(|own_threads| SHORT.map(|log_max| (own_threads, log_max)))
+}
+
+/// Threads update bytes, each at once, where nodes reach each other's memory.
+#[test]
+fn home_based_with_updates() {
+    let mut updates = [0; 2];
+    for (own_threads, log_max) in [
+        (OwnThreads::Nowhere, None),
+        (OwnThreads::AtNodeZero, None),
+        (OwnThreads::Anywhere, None),
+        (OwnThreads::Nowhere, Some(SHORT[1])),
+    ] {
+        for seed in seeds() {
+            let mut random = StdRng::seed_from_u64(seed);
+            let mut program = loop {
+                let program = random_program(SHAPE, &mut random);
+                if !program.relies_on_loads() {
+                    break program;
+                }
+            };
+            match own_threads {
+                OwnThreads::Nowhere => {}
+                OwnThreads::AtNodeZero => add_own_threads(&mut program, &mut random),
+                OwnThreads::Anywhere => add_own_threads_anywhere(&mut program, &mut random),
+            }
+            add_updates(&mut program, &mut random);
+            let network = Network {
+                direct: random.random_ratio(7, 8),
+                silent_writes: own_threads == OwnThreads::Nowhere && random.random_ratio(1, 8),
+                trace: std::env::var_os("FATHOMP_SIM_TRACE").is_some(),
+                ..random_network(&mut random)
+            };
+            let mut config = random_home(&program, network, &mut random);
+            config.loads_acquire = random.random_ratio(1, 8);
+            if let Some(log_max) = log_max {
+                config.log_max = log_max(&program);
+            }
+            let protocol = |me| Home::new(me, config.clone()).unwrap();
+            match run(&program, protocol, network, &mut random) {
+                Ok(outcome) => (0..2).for_each(|how| updates[how] += outcome.updates[how]),
+                Err((failure, trace)) => {
+                    let trace = trace.join("\n");
+                    panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}\n{trace}");
+                }
+            }
+        }
+    }
+    println!("{updates:?} updates at home and in copies");
+    assert!(updates[0] > updates[1] / 4);
+}
+
+#[test]
+fn homeless_with_updates() {
+    for seed in seeds() {
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut program = random_program(SHAPE, &mut random);
+        add_updates(&mut program, &mut random);
+        let network = random_network(&mut random);
+        let config = random_homeless(&program, network, &mut random);
+        let protocol = |me| Homeless::new(me, config.clone()).unwrap();
+        if let Err((failure, _)) = run(&program, protocol, network, &mut random) {
+            panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}");
+        }
+    }
 }
 
 /// As races are looked for.

@@ -10,6 +10,7 @@
 
 mod area;
 mod diff;
+mod direct;
 pub mod home;
 pub mod homeless;
 mod interval;
@@ -25,11 +26,11 @@ mod wire;
 
 pub use area::{Area, AreaError, Placement};
 pub use diff::{Diff, DiffError, PageBytes};
+pub use direct::{Admits, Brought, Committed, Sequenced, Taking, Told, Updates, Wanted, Wants};
 pub use interval::{Interval, Notice, Seen};
 pub use pageset::{PageRange, PageSet, PageSetError};
 pub use protocol::{
-    Access, Action, Admits, Body, Brought, Committed, Content, Input, LockId, Offer, Operation,
-    Protection, Protocol, Sequenced, Taking, Told, Violation, Wanted, Wants,
+    Access, Action, Body, Content, Input, LockId, Offer, Operation, Protection, Protocol, Violation,
 };
 pub use underway::{Carried, Underway};
 pub use wire::WireError;

@@ -2,7 +2,10 @@
 
 use crate::order::{Control, Version};
 use crate::wire::WireError;
-use crate::{Carried, Interval, Notice, PageRange, PageSet, Seen};
+use crate::{
+    Brought, Carried, Committed, Interval, Notice, PageRange, PageSet, Seen, Sequenced, Told,
+    Updates, Wanted,
+};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::fmt::Debug;
 use std::ops::Range;
@@ -55,6 +58,20 @@ pub enum Offer {
     /// They may take its twin: what is written in the open interval may be changed back, and
     /// then no diff tells who has seen it.
     Twin,
+    /// As closed; nor may they [bring](Brought) diffs of it.
+    Reserved,
+    /// They may borrow it, also if they would rather keep it, and [update](Updates) it in
+    /// its home's memory; they must not bring diffs of it. Its home notices what its own
+    /// threads write, but no updates.
+    Updated,
+}
+
+impl Offer {
+    /// Whether diffs of such a page may be [brought](Brought).
+    #[must_use]
+    pub fn admits_diffs(self) -> bool {
+        !matches!(self, Self::Reserved | Self::Updated)
+    }
 }
 
 /// A synchronisation between nodes, asked for by one thread on behalf of its
@@ -75,6 +92,11 @@ pub enum Operation {
     TryAcquire(LockId),
     /// Gives a lock back.
     Release(LockId),
+    /// Before an [update](Updates) of a page that is not offered so: now it was
+    /// ([`Action::Resume`]), and may be no longer, or it cannot be ([`Action::Refuse`]). To be
+    /// asked by who has a lock that everybody takes for that: so nobody updates a page in
+    /// its home's memory while another node's thread does it in a copy, under that lock.
+    Update(PageId),
 }
 
 /// What happened at a node. `M` is a protocol's message with its content.
@@ -100,6 +122,9 @@ pub enum Input<M> {
     /// Others have [brought](Brought) diffs into this node's memory by themselves, up to
     /// these intervals of theirs. To be told before any other input.
     Brought(Vec<(NodeId, Interval)>),
+    /// Others have begun to bring diffs of these intervals, some of which may be in this
+    /// node's memory. To be told before any other input.
+    Begun(Vec<(NodeId, Interval)>),
     /// At the sequencer: what has been entered in the [log](Told) since this was told
     /// last. To be told before any other input.
     Logged(Vec<Notice>),
@@ -216,7 +241,7 @@ pub enum Action<O, B> {
     Send(NodeId, O),
     /// Lets a thread go on.
     Resume(ThreadId),
-    /// Lets a thread go on without the lock that it wanted.
+    /// Lets a thread go on without what it wanted.
     Refuse(ThreadId),
 }
 
@@ -258,227 +283,6 @@ pub enum Violation {
     /// The runtime above does not keep to the contract of [`Input`].
     #[error("the runtime misused the protocol: {0}")]
     Runtime(&'static str),
-}
-
-/// What a message asks its receiver for. Where a node can read another one's memory
-/// (remote direct memory access, or one machine), it may take those of the pages by
-/// itself that are [open](Offer::Open) there, if the receiver has
-/// [committed](Committed) what is needed; it goes on as if they had been sent to it, and
-/// the others are [left](Input::Left). If it takes none, the message is sent.
-///
-/// If it borrows, it may also take pages that are [lent](Offer::Lent) there, and is told
-/// so ([`Input::Borrowed`]).
-///
-/// What comes with a page that is taken are the intervals that are surely part of it: all of
-/// the receiver's own, and those of others that it had shown before the page was looked at
-/// or, of an [old](Offer::Old) page, before it was one. A page to keep one node at a time
-/// takes, until the receiver has been told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted<'a> {
-    /// The asker's epoch, which has to be the receiver's as well.
-    pub epoch: u32,
-    /// The pages.
-    pub pages: PageRange,
-    /// Intervals whose diffs must be part of them.
-    pub need: &'a [(NodeId, Interval)],
-    /// If not all is wanted that may be part of them: the intervals that may be. What a
-    /// thread writes after what it has seen is ordered after that only if its node knows of it.
-    pub most: Option<&'a Seen>,
-    /// Whether the asker borrows.
-    pub borrows: bool,
-    /// Whether it takes [lent](Offer::Lent) pages to keep otherwise. Then it leaves there
-    /// what it has taken ([`Input::Kept`]): so that, unless what it took is of before what
-    /// the receiver next does, the receiver finds what it has written since.
-    pub keeps: bool,
-    /// What a page is whose receiver has never said whether it may be taken.
-    pub unless_said: Offer,
-}
-
-/// What becomes of pages that are [wanted](Wanted).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taking {
-    /// Those that may be taken.
-    pub taken: PageSet,
-    /// Those of them that are borrowed.
-    pub borrowed: PageSet,
-    /// Those that are lent, and kept.
-    pub kept: PageSet,
-    /// The others.
-    pub left: PageSet,
-}
-
-impl Taking {
-    /// What the asker is to be told if that is done. `pages` makes a message of what is
-    /// taken.
-    pub fn inputs<M>(&self, mut pages: impl FnMut(PageRange) -> Option<Input<M>>) -> Vec<Input<M>> {
-        let [borrowed, taken, left] =
-            [&self.borrowed, &self.taken, &self.left].map(|set| set.ranges().iter().copied());
-        let borrowed = borrowed.map(Input::Borrowed);
-        let inputs = borrowed.chain(taken.filter_map(&mut pages));
-        inputs.chain(left.map(Input::Left)).collect()
-    }
-}
-
-/// What the pages at home at a node contain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Committed<'a> {
-    /// The node's epoch.
-    pub epoch: u32,
-    /// Intervals whose diffs have been applied.
-    pub received: &'a Seen,
-    /// Whether others may [bring](Brought) diffs.
-    pub admits: Admits,
-}
-
-/// Which diffs may be [brought](Brought) to a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admits {
-    /// None: there are twins, which would miss what is brought.
-    Nothing,
-    /// Not the last ones of an interval: it waits for their message.
-    Parts,
-    /// All.
-    All,
-}
-
-impl Admits {
-    /// Whether diffs may be brought, of which there are `more`.
-    #[must_use]
-    pub fn admits(self, more: bool) -> bool {
-        match self {
-            Self::Nothing => false,
-            Self::Parts => more,
-            Self::All => true,
-        }
-    }
-}
-
-/// Diffs that a message brings to their pages' home. Where a node can write another
-/// one's memory, it may write them by itself, if the receiver [admits](Committed) it in
-/// that epoch and has applied all that went there before (see [`crate::Underway`]); the
-/// receiver is told ([`Input::Brought`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Brought<'a> {
-    /// The writer's epoch, which has to be the receiver's as well.
-    pub epoch: u32,
-    /// The interval.
-    pub interval: Interval,
-    /// It has more diffs for that home.
-    pub more: bool,
-    /// Pages and what is to be written into them.
-    pub diffs: &'a [(PageId, Content)],
-}
-
-/// What a message tells the sequencer and asks it for. Where all nodes can reach a log,
-/// whoever flushes may enter the interval there by itself and read what it has not read
-/// yet: at once, so that one flush comes before the other. Nothing may be entered before
-/// the sequencer has all that was told by message (see [`crate::Underway`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told<'a> {
-    /// The asker's epoch; each has a log of its own.
-    pub epoch: u32,
-    /// What is to be entered.
-    pub notice: Option<&'a Notice>,
-    /// What is wanted.
-    pub wants: Wants,
-}
-
-/// What a node does that tells the sequencer something. Locks that are free can be taken
-/// and given back in shared memory; the sequencer has to be asked for one that is not,
-/// and then takes it over ([`Action::Claim`]) until nobody waits for it any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wants {
-    /// Nothing more.
-    Nothing,
-    /// What is in the log, for a thread that waits for the [answer](Control::answer).
-    Log(ThreadId),
-    /// The same with a lock.
-    Lock {
-        /// The lock.
-        lock: LockId,
-        /// The thread.
-        thread: ThreadId,
-        /// Whether it waits if somebody has the lock.
-        waits: bool,
-    },
-    /// To give a lock back, after all else.
-    Unlock(LockId),
-}
-
-/// What the sequencer knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sequenced<'a> {
-    /// Its epoch.
-    pub epoch: u32,
-    /// Intervals that are in the log or before it.
-    pub contains: &'a Seen,
-    /// Everything has to be told by message: what nodes keep that are at a barrier has to
-    /// be asked for if somebody flushes.
-    pub asks: bool,
-}
-
-impl Wanted<'_> {
-    /// What may be taken if pages are offered so.
-    #[must_use]
-    pub fn taking(&self, offer: impl Fn(PageId) -> Offer) -> Taking {
-        let [mut taken, mut borrowed, mut kept, mut left] = [const { Vec::new() }; 4];
-        for page in self.pages.iter() {
-            match offer(page) {
-                Offer::Open | Offer::Old | Offer::Twin => taken.push(page),
-                Offer::Lent if self.borrows => {
-                    taken.push(page);
-                    borrowed.push(page);
-                }
-                Offer::Lent if self.keeps => {
-                    taken.push(page);
-                    kept.push(page);
-                }
-                Offer::Lent | Offer::Closed => left.push(page),
-            }
-        }
-        let [taken, borrowed, kept, left] =
-            [taken, borrowed, kept, left].map(|pages| PageSet::from_sorted(&pages));
-        Taking {
-            taken,
-            borrowed,
-            kept,
-            left,
-        }
-    }
-
-    /// Whether so much may be part of a page.
-    #[must_use]
-    pub fn admits(&self, versions: &[(NodeId, Interval)]) -> bool {
-        let admits = |most: &Seen| {
-            versions
-                .iter()
-                .all(|(node, last)| most.covers(*node, *last))
-        };
-        self.most.is_none_or(admits)
-    }
-
-    /// As much as the asker knows of what is surely part of a page of node `from`: that node's
-    /// own intervals are, even if it has yet to show the last ones.
-    pub fn known(
-        &self,
-        from: NodeId,
-        versions: impl IntoIterator<Item = (NodeId, Interval)>,
-    ) -> Vec<(NodeId, Interval)> {
-        let known = |(node, last): (NodeId, Interval)| {
-            let most = self.most.map(|most| most.of(node));
-            let least = most.map(|most| if node == from { most } else { most.min(last) });
-            (node, least.unwrap_or(last))
-        };
-        versions.into_iter().map(known).collect()
-    }
-
-    /// True if nothing that is needed lacks at a node in such an epoch where so much has
-    /// been received.
-    #[must_use]
-    pub fn is_part_of(&self, epoch: u32, received: &Seen) -> bool {
-        let mut need = self.need.iter();
-        self.epoch == epoch && need.all(|(node, last)| received.covers(*node, *last))
-    }
 }
 
 /// A protocol's side at one node.
@@ -547,6 +351,26 @@ pub trait Protocol<B> {
     /// Whether a message's receiver need not act upon it before one of its threads waits
     /// for something, or another message comes that asks for an answer.
     fn can_wait(_message: &Self::Outgoing) -> bool {
+        false
+    }
+
+    /// How to update a page, if it can be.
+    fn updates(&self, _page: PageId) -> Option<Updates> {
+        None
+    }
+
+    /// Whether something was written in the open interval, as far as this was told.
+    fn owes(&self) -> bool {
+        true
+    }
+
+    /// Whether there are borrowed copies here, which are given back with news.
+    fn borrows(&self) -> bool {
+        true
+    }
+
+    /// Whether a page that could not be updated may show what this node does not know of.
+    fn lacks_what_is_shown(&self) -> bool {
         false
     }
 

@@ -162,6 +162,12 @@ fn message() -> impl Strategy<Value = Message<Content>> {
                 more
             }
         ),
+        1 => (any::<u32>(), page(), thread(), versions()).prop_map(
+            |(epoch, page, thread, need)| Message::Update { epoch, page, thread, need }
+        ),
+        1 => (any::<u32>(), thread(), any::<bool>(), versions()).prop_map(
+            |(epoch, thread, can, shows)| Message::Updatable { epoch, thread, can, shows }
+        ),
     ]
 }
 

@@ -33,7 +33,8 @@ const CLAIMED: u64 = 5;
 
 fn word(told: u64, number: u32, offer: Offer) -> u64 {
     let offer = match offer {
-        Offer::Closed => 0,
+        // Others are not of pages that have no home.
+        Offer::Closed | Offer::Reserved | Offer::Updated => 0,
         Offer::Open => 1,
         Offer::Lent => 2,
         Offer::Old => 3,

@@ -7,6 +7,7 @@ mod direct;
 mod protect;
 mod twins;
 mod unwatched;
+mod updating;
 
 pub(crate) use blob::Blob;
 
@@ -16,7 +17,7 @@ use crate::frame::Frame;
 use crate::profile::{Profile, Tally};
 use crate::races::{Changes, Lookout};
 use crate::slots::Slots;
-use crate::window::Window;
+use crate::window::{Begun, Window};
 use blob::{Blank, install};
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_dsm::order::{Control, ROOT};
@@ -99,6 +100,17 @@ pub(crate) trait Engine: Send {
     /// the sequencer what the barrier has yet to tell, before whatever is sent there next.
     /// False if it is at none.
     fn tell_at_barrier(&mut self, hands: &Hands) -> Result<bool, Trouble>;
+
+    /// Whether this node has to flush before a page is [updated](fathomp_dsm::Updates), and
+    /// whether after it; None if the page cannot be.
+    fn owes_before_update(&self, hands: &Hands, page: PageId) -> Option<bool>;
+    fn lacks_news_after_update(&self, hands: &Hands) -> bool;
+
+    /// See [`Protocol::lacks_what_is_shown`].
+    fn lacks_what_is_shown(&self) -> bool;
+
+    /// Begins to update a byte of a page, see [`Window::begin_update`].
+    fn begin_update(&self, hands: &Hands, page: PageId, offset: usize) -> Begun;
 
     /// A signal handler of the program is about to run while this node is at a barrier.
     fn expect_touches(&mut self, hands: &Hands) -> Result<(), Trouble>;
@@ -538,6 +550,22 @@ where
 
     fn watch(&mut self) -> Option<&mut Watch> {
         self.watch.as_mut()
+    }
+
+    fn owes_before_update(&self, hands: &Hands, page: PageId) -> Option<bool> {
+        self.owes_before(hands, page)
+    }
+
+    fn lacks_news_after_update(&self, hands: &Hands) -> bool {
+        self.lacks_news(hands)
+    }
+
+    fn lacks_what_is_shown(&self) -> bool {
+        self.protocol.lacks_what_is_shown()
+    }
+
+    fn begin_update(&self, hands: &Hands, page: PageId, offset: usize) -> Begun {
+        self.try_to_update(hands, page, offset)
     }
 }
 

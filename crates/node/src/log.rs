@@ -157,6 +157,17 @@ impl Logs {
         }
     }
 
+    /// Whether something is in the log that a node has not read, or nothing will be any more.
+    pub(crate) fn has_news(&self, epoch: u32, node: NodeId) -> bool {
+        let Some(log) = self.of(epoch) else {
+            return true;
+        };
+        let read = log.read.get(usize::from(node.0));
+        let read = read.and_then(|read| slots_of(read.load(Ordering::Relaxed), epoch));
+        let next = read.and_then(|read| log.slot(read));
+        !matches!(next, Some(Slot::Empty(_)))
+    }
+
     /// What others than a node have entered that it has not read, up to a number of
     /// slots, or all there is. None if what lies there makes no sense.
     pub(crate) fn read(&self, epoch: u32, reader: Reader, end: Option<u64>) -> Option<Vec<Notice>> {

@@ -37,6 +37,7 @@ use std::time::{Duration, Instant};
 
 mod agree;
 mod asks;
+mod atomics;
 mod ends;
 mod faults;
 mod publish;
@@ -56,8 +57,6 @@ const LOOK_AFTER: Duration = Duration::from_millis(100);
 const SPIN: Duration = Duration::from_micros(500);
 /// What takes longer is worth a sleep, and this long is a short one.
 const NAP: Duration = Duration::from_micros(50);
-/// The lock that all atomic instructions take: no address of a lock.
-const ATOMIC: u64 = u64::MAX;
 /// No exit code has been asked for.
 const NO_EXIT: i64 = i64::MIN;
 

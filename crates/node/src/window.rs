@@ -7,6 +7,9 @@
 //! have mapped.
 
 mod copying;
+mod updating;
+
+pub(crate) use updating::Begun;
 
 use crate::copies::Copies;
 use crate::keeps::Keeps;
@@ -125,18 +128,22 @@ struct View<'a> {
     received: &'a [AtomicU64],
     /// At the sequencer: of each node, the last interval that it knows.
     contained: &'a [AtomicU64],
-    /// Who is bringing diffs.
+    /// How many threads of each node are bringing diffs, or update a page.
     bringing: &'a [AtomicU64],
+    /// Of each node, the last interval whose diffs it has begun to bring.
+    begun: &'a [AtomicU64],
     notes: &'a [AtomicU64],
     open: &'a [AtomicU64],
     lent: &'a [AtomicU64],
+    /// Nobody brings diffs of these; those that are lent can be updated.
+    reserved: &'a [AtomicU64],
 }
 
 impl View<'_> {
     const HEAD: usize = 4;
 
     fn words(nodes: u16, bits: usize) -> usize {
-        Self::HEAD + 3 * usize::from(nodes) + NOTES + 2 * bits
+        Self::HEAD + 4 * usize::from(nodes) + NOTES + 3 * bits
     }
 
     fn shows(&self, epoch: u32) -> bool {
@@ -150,10 +157,26 @@ impl View<'_> {
                 word.is_some_and(|word| word.load(Ordering::Acquire) & bit != 0)
             })
         };
-        match (is_set(self.open), is_set(self.lent)) {
-            (_, true) => Offer::Lent,
-            (true, false) => Offer::Open,
-            (false, false) => Offer::Closed,
+        // First what is reserved: that ends only when nobody is bringing or updating.
+        match (is_set(self.reserved), is_set(self.open), is_set(self.lent)) {
+            (true, _, true) => Offer::Updated,
+            (true, _, false) => Offer::Reserved,
+            (false, _, true) => Offer::Lent,
+            (false, true, false) => Offer::Open,
+            (false, false, false) => Offer::Closed,
+        }
+    }
+
+    /// Waits until nobody brings diffs or updates a page who has begun before; `goes_on` is
+    /// asked meanwhile.
+    fn await_bringing(&self, goes_on: impl Fn() -> bool) {
+        let bringing = || {
+            self.bringing
+                .iter()
+                .any(|by| by.load(Ordering::SeqCst) != 0)
+        };
+        while bringing() && goes_on() {
+            yield_now();
         }
     }
 }
@@ -184,6 +207,13 @@ fn admission(epoch: u32, admits: Admits) -> u64 {
 fn interval(word: &AtomicU64) -> Interval {
     let last = u32::try_from(word.load(Ordering::Acquire));
     Interval(last.unwrap_or_default())
+}
+
+/// The last interval of each node that is not known.
+fn news(words: &[AtomicU64], known: &Seen) -> Vec<(NodeId, Interval)> {
+    let last = (0..).map(NodeId).zip(words.iter().map(interval));
+    last.filter(|(node, last)| !known.covers(*node, *last))
+        .collect()
 }
 
 /// Shows the last interval of each node. Others may be ahead of who shows it.
@@ -217,8 +247,10 @@ impl Window {
         let (received, rest) = rest.split_at_checked(usize::from(nodes))?;
         let (contained, rest) = rest.split_at_checked(usize::from(nodes))?;
         let (bringing, rest) = rest.split_at_checked(usize::from(nodes))?;
+        let (begun, rest) = rest.split_at_checked(usize::from(nodes))?;
         let (notes, rest) = rest.split_at_checked(NOTES)?;
-        let (open, lent) = rest.split_at_checked(self.all.bits)?;
+        let (open, rest) = rest.split_at_checked(self.all.bits)?;
+        let (lent, reserved) = rest.split_at_checked(self.all.bits)?;
         Some(View {
             epoch,
             noted,
@@ -227,9 +259,11 @@ impl Window {
             received,
             contained,
             bringing,
+            begun,
             notes,
             open,
             lent,
+            reserved,
         })
     }
 
@@ -242,18 +276,36 @@ impl Window {
     }
 
     /// Lets others take pages, or forbids it. Who looks meanwhile finds at most what was
-    /// offered before, or that a page is lent.
-    pub(crate) fn offer(&self, pages: PageRange, offer: Offer) {
+    /// offered before, or that a page is lent. When it returns, nobody brings diffs of a page or
+    /// updates it who may not; `goes_on` is asked while somebody does.
+    pub(crate) fn offer(&self, pages: PageRange, offer: Offer, goes_on: impl Fn() -> bool) {
         let Some(view) = self.view(self.me) else {
             return;
         };
         for (at, bits) in words(pages) {
-            let Some((open, lent)) = view.open.get(at).zip(view.lent.get(at)) else {
+            let lent_and_reserved = view.lent.get(at).zip(view.reserved.get(at));
+            let Some((open, (lent, reserved))) = view.open.get(at).zip(lent_and_reserved) else {
                 return;
             };
             let set = |word: &AtomicU64| word.fetch_or(bits, Ordering::SeqCst);
             let clear = |word: &AtomicU64| word.fetch_and(!bits, Ordering::SeqCst);
+            let was_reserved = reserved.load(Ordering::SeqCst) & bits != 0;
+            if was_reserved && offer != Offer::Updated {
+                clear(lent);
+                view.await_bringing(&goes_on);
+                clear(reserved);
+            }
             match offer {
+                Offer::Reserved => {
+                    clear(open);
+                    clear(lent);
+                    set(reserved);
+                    view.await_bringing(&goes_on);
+                }
+                // It was reserved before.
+                Offer::Updated => {
+                    set(lent);
+                }
                 Offer::Lent => {
                     set(lent);
                     clear(open);
@@ -293,10 +345,7 @@ impl Window {
             return false;
         }
         view.admits.store(admits, Ordering::SeqCst);
-        let bringing = view.bringing.iter();
-        while bringing.clone().any(|by| by.load(Ordering::SeqCst) != 0) && goes_on() {
-            yield_now();
-        }
+        view.await_bringing(goes_on);
         true
     }
 
@@ -394,13 +443,19 @@ impl Window {
         else {
             return false;
         };
-        bringing.store(1, Ordering::SeqCst);
+        bringing.fetch_add(1, Ordering::SeqCst);
         let admits = view.admits.load(Ordering::SeqCst);
         let mut admitted = [Admits::All, Admits::Parts].into_iter();
         let admitted = admitted
             .any(|which| which.admits(brought.more) && admits == admission(brought.epoch, which));
-        let mut done = admitted && underway.may_bring(to, interval(received));
+        let mut offers = brought.diffs.iter().map(|(page, _)| view.offer(*page));
+        let mut done = admitted
+            && underway.may_bring(to, interval(received))
+            && offers.all(Offer::admits_diffs);
         if done {
+            if let Some(begun) = view.begun.get(me) {
+                begun.fetch_max(brought.interval.0.into(), Ordering::SeqCst);
+            }
             for (page, twin) in twins {
                 done &= pages.merge_into(backing, page, twin).is_ok();
             }
@@ -408,17 +463,19 @@ impl Window {
         if done && !brought.more {
             received.fetch_max(brought.interval.0.into(), Ordering::AcqRel);
         }
-        bringing.store(0, Ordering::SeqCst);
+        bringing.fetch_sub(1, Ordering::SeqCst);
         done
     }
 
     /// The last intervals of others whose diffs are here, as far as they are news.
     pub(crate) fn brought(&self, known: &Seen) -> Vec<(NodeId, Interval)> {
-        let received = self.view(self.me).map_or(&[][..], |view| view.received);
-        let received = (0..).map(NodeId).zip(received.iter().map(interval));
-        received
-            .filter(|(node, last)| !known.covers(*node, *last))
-            .collect()
+        news(self.view(self.me).map_or(&[], |view| view.received), known)
+    }
+
+    /// The last intervals of others whose diffs they have begun to bring, as far as they are
+    /// news.
+    pub(crate) fn begun(&self, known: &Seen) -> Vec<(NodeId, Interval)> {
+        news(self.view(self.me).map_or(&[], |view| view.begun), known)
     }
 
     /// Takes pages of another node into those of this one, which the program may not
@@ -524,13 +581,14 @@ mod tests {
         let committed = Committed {
             epoch: 5,
             received: &received,
+            begun: &received,
             admits: Admits::All,
         };
         window.show(committed);
-        window.offer(range(10, 100), Offer::Open);
-        window.offer(range(20, 1), Offer::Closed);
-        window.offer(range(30, 70), Offer::Lent);
-        window.offer(range(50, 5), Offer::Open);
+        window.offer(range(10, 100), Offer::Open, || true);
+        window.offer(range(20, 1), Offer::Closed, || true);
+        window.offer(range(30, 70), Offer::Lent, || true);
+        window.offer(range(50, 5), Offer::Open, || true);
         let view = window.view(NodeId(0)).unwrap();
         assert!(view.shows(5) && !view.shows(4) && !view.shows(6));
         assert_eq!(view.received[1].load(Ordering::Relaxed), 3);

@@ -8,14 +8,15 @@
 //! ```
 //!
 //! The program must do what it does without. `FATHOMP_TRAP=1` gives all sites a
-//! breakpoint.
+//! breakpoint. With `FATHOMP_MOVE=1` the instructions work on other memory, into which the
+//! bytes are copied before and from which they are copied afterwards.
 
 use fathomp_sys::modules::program_bias;
 use fathomp_sys::text_patch::{Hooks, Section, install};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Held from the beginning of a section to its end.
 static BUSY: AtomicBool = AtomicBool::new(false);
@@ -24,6 +25,14 @@ static SECTIONS: Mutex<BTreeMap<(usize, usize), u64>> = Mutex::new(BTreeMap::new
 static FENCES: AtomicU64 = AtomicU64::new(0);
 static CAME: AtomicU64 = AtomicU64::new(0);
 static WAITED: AtomicU64 = AtomicU64::new(0);
+static MOVED: AtomicU64 = AtomicU64::new(0);
+
+/// Where instructions work instead, if they do.
+static ELSEWHERE: OnceLock<usize> = OnceLock::new();
+
+/// As aligned as an operand may have to be.
+#[repr(align(64))]
+struct Room([u8; 64]);
 
 thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
@@ -41,6 +50,10 @@ extern "C" fn start() {
         for site in analysis.sites.iter_mut().chain(&mut analysis.branches) {
             site.entered_inside = true;
         }
+    }
+    if std::env::var_os("FATHOMP_MOVE").is_some() {
+        let room = Box::leak(Box::new(Room([0; 64])));
+        ELSEWHERE.get_or_init(|| (&raw mut room.0).expose_provenance());
     }
     let hooks = Hooks {
         enter,
@@ -64,7 +77,7 @@ extern "C" fn start() {
     unsafe { libc::atexit(report) };
 }
 
-fn enter(section: &Section) {
+fn enter(section: &Section) -> Option<usize> {
     assert!(!INSIDE.replace(true), "a section inside a section");
     while BUSY.swap(true, Ordering::Acquire) {
         std::thread::yield_now();
@@ -74,10 +87,26 @@ fn enter(section: &Section) {
         .entry((section.address, section.bytes))
         .or_default() += 1;
     disturb();
+    let elsewhere = ELSEWHERE.get().filter(|_| section.movable)?;
+    copy(section.address, *elsewhere, section.bytes);
+    MOVED.fetch_add(1, Ordering::Relaxed);
+    Some(*elsewhere)
 }
 
-fn leave(_: &Section) {
+/// Copies what an instruction works on.
+fn copy(from: usize, to: usize, bytes: usize) {
+    let from = std::ptr::with_exposed_provenance::<u8>(from);
+    let to = std::ptr::with_exposed_provenance_mut::<u8>(to);
+    // SAFETY: the operand of an instruction that is about to be executed or was, by the only
+    // thread that is in a section, and room for it.
+    unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+}
+
+fn leave(section: &Section) {
     disturb();
+    if let Some(elsewhere) = ELSEWHERE.get().filter(|_| section.movable) {
+        copy(*elsewhere, section.address, section.bytes);
+    }
     BUSY.store(false, Ordering::Release);
     assert!(INSIDE.replace(false), "the end of no section");
 }
@@ -109,6 +138,7 @@ fn disturb() {
 
 extern "C" fn report() {
     eprintln!("fences {}", FENCES.load(Ordering::Relaxed));
+    eprintln!("moved {}", MOVED.load(Ordering::Relaxed));
     eprintln!("came {}", CAME.load(Ordering::Relaxed));
     eprintln!("looked {}", WAITED.load(Ordering::Relaxed));
     let sections = SECTIONS.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,6 +7,7 @@
 
 mod functions;
 mod lead;
+mod moved;
 mod place;
 mod sweep;
 mod waits;

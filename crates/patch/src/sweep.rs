@@ -2,6 +2,7 @@
 
 use crate::Analysis;
 use crate::lead::Ways;
+use crate::moved;
 use crate::waits::{self, Surroundings};
 use fathomp_sys::text_patch::{Branch, CODE_BYTES, Kind, Operand, Site};
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
@@ -99,6 +100,7 @@ impl Sweep {
                 }),
                 relative: None,
                 entered_inside: false,
+                moved: None,
             });
         }
     }
@@ -153,6 +155,7 @@ impl Sweep {
                 kind,
                 relative,
                 entered_inside: false,
+                moved: moved::other_form(&instruction),
             });
         }
     }

@@ -83,11 +83,33 @@ fn run(program: &Program, argument: &str, environment: &[(&str, &str)]) -> Outpu
     output
 }
 
-fn run_patched(program: &Program, argument: &str, trap: bool) -> Output {
+/// Whether all sites have breakpoints, and whether what can works on other memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct How {
+    trap: bool,
+    moved: bool,
+}
+
+const WAYS: [How; 4] = {
+    const fn how(trap: bool, moved: bool) -> How {
+        How { trap, moved }
+    }
+    [
+        how(false, false),
+        how(true, false),
+        how(false, true),
+        how(true, true),
+    ]
+};
+
+fn run_patched(program: &Program, argument: &str, how: How) -> Output {
     let library = sections();
     let mut environment = vec![("LD_PRELOAD", library.to_str().unwrap())];
-    if trap {
+    if how.trap {
         environment.push(("FATHOMP_TRAP", "1"));
+    }
+    if how.moved {
+        environment.push(("FATHOMP_MOVE", "1"));
     }
     run(program, argument, &environment)
 }
@@ -127,8 +149,8 @@ fn one_thread_computes_the_same_and_passes_every_section() {
     let directory = tempfile::tempdir().unwrap();
     for program in builds("atomics.c", directory.path(), &[]) {
         let plain = run(&program, "0", &[]);
-        for trap in [false, true] {
-            let patched = run_patched(&program, "0", trap);
+        for how in WAYS {
+            let patched = run_patched(&program, "0", how);
             let (said, seen) = (text(&patched.stdout), text(&patched.stderr));
             assert_eq!(
                 results(&said),
@@ -148,7 +170,10 @@ fn one_thread_computes_the_same_and_passes_every_section() {
             assert_eq!(fences(&seen), fences(&said), "{}", program.name);
             let head = seen.lines().next().unwrap_or_default();
             assert!(head.ends_with("doubtful 0"), "{}: {head}", program.name);
-            if trap {
+            let sections: u64 = seen_counts.values().sum();
+            let moved = if how.moved { sections } else { 0 };
+            assert_eq!(number(&seen, "moved "), moved, "{}", program.name);
+            if how.trap {
                 assert!(head.starts_with("patched 0 0 "), "{}: {head}", program.name);
             } else if !program.name.contains("-no-pie") {
                 // Only the instruction with a branch into it needs a trap.
@@ -164,8 +189,8 @@ fn several_threads_compute_the_same() {
     for program in builds("atomics.c", directory.path(), &[]) {
         for threads in ["2", "5"] {
             let plain = run(&program, threads, &[]);
-            for trap in [false, true] {
-                let patched = run_patched(&program, threads, trap);
+            for how in WAYS {
+                let patched = run_patched(&program, threads, how);
                 assert_eq!(
                     text(&patched.stdout),
                     text(&plain.stdout),
@@ -286,7 +311,8 @@ fn whoever_waits_without_a_fence_tells_when_it_has_waited() {
         let mut waits = analysis.waits.iter();
         assert!(waits.all(|wait| wait.led), "{}", program.name);
         for trap in [false, true] {
-            let patched = run_patched(&program, "", trap);
+            let how = How { trap, moved: false };
+            let patched = run_patched(&program, "", how);
             let (said, seen) = (text(&patched.stdout), text(&patched.stderr));
             let (waited, came) = (number(&said, "waited "), number(&seen, "came "));
             assert_eq!(came, waited, "{} {trap}", program.name);

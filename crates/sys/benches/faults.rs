@@ -290,7 +290,7 @@ mod inline {
 
     pub(super) fn atomics() {
         let hooks = Hooks {
-            enter: |_| {},
+            enter: |_| None,
             leave: |_| {},
             fence: || {},
             waits: || {},
@@ -307,6 +307,7 @@ mod inline {
             }),
             relative: None,
             entered_inside,
+            moved: None,
         };
         let plain = function();
         let (jump, trap) = (site(false), site(true));

@@ -122,11 +122,12 @@ fn branches_go_where_they_went_and_say_so() {
                 }),
                 relative: None,
                 entered_inside,
+                moved: None,
             }
         })
         .collect();
     let hooks = Hooks {
-        enter: |_| {},
+        enter: |_| None,
         leave: |_| {},
         fence: || {},
         waits,

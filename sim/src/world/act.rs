@@ -117,6 +117,12 @@ impl<P: Protocol<Blob>> World<P> {
             .filter(|t| t.waiting);
         let state =
             state.ok_or_else(|| format!("thread {id} is refused though it does not wait"))?;
+        if state.stage != super::update::Stage::default() {
+            state.stage = state.stage.refused();
+            state.waiting = false;
+            self.go_on(node, thread, random);
+            return Ok(());
+        }
         let asked = state
             .next
             .checked_sub(1)

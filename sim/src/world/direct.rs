@@ -107,6 +107,9 @@ impl<P: Protocol<Blob>> World<P> {
         let pending = there.brought.get(&me).copied();
         let received = committed.received.of(me).max(pending.unwrap_or_default());
         let admits = committed.admits.admits(brought.more) && committed.epoch == brought.epoch;
+        let offer = |page| there.offers.get(page).copied().unwrap_or_default();
+        let mut pages = brought.diffs.iter().map(|(page, _)| offer(page));
+        let admits = admits && pages.all(Offer::admits_diffs);
         if !admits || !self.nodes[node].underway.may_bring(to, received) {
             return None;
         }
@@ -122,6 +125,7 @@ impl<P: Protocol<Blob>> World<P> {
             }
         }
         let there = &mut self.nodes[usize::from(to.0)];
+        there.begun.insert(me, brought.interval);
         if !brought.more {
             there.brought.insert(me, brought.interval);
         }

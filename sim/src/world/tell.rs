@@ -37,14 +37,17 @@ impl<P: Protocol<Blob>> World<P> {
             taken,
             kept,
             brought,
+            begun,
             ..
         } = &mut self.nodes[node];
         let kept = were_kept(memory, std::mem::take(kept)).map_err(|what| action(node, what))?;
         let taken = std::mem::take(taken).into_iter().collect();
         let brought = std::mem::take(brought).into_iter().collect();
+        let begun = std::mem::take(begun).into_iter().collect();
         let mut stepped = protocol.step(Input::Taken(taken), &mut actions);
         let inputs = [
             kept,
+            Some(Input::Begun(begun)),
             Some(Input::Brought(brought)),
             logged.map(Input::Logged),
         ];

@@ -165,9 +165,10 @@ fn lead_atomics() -> Result<Waits, AtomicsError> {
     let found = found.map_err(AtomicsError::Analyse)?;
     say_doubtful(&program, &found.doubtful);
     let hooks = Hooks {
-        enter: |_| {
+        enter: |section| {
             cluster::settle();
-            with_node(Node::begin_atomic);
+            let node = start::node()?;
+            node.begin_atomic(section.address, section.bytes, section.movable)
         },
         leave: |_| with_node(Node::end_atomic),
         fence: || {

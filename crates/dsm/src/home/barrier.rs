@@ -34,9 +34,9 @@ pub(super) struct Deferred {
 
 impl<B: Clone + Body> Home<B> {
     /// To be called when an operation has ended.
-    pub(super) fn enter_barrier(&mut self, actions: &mut Actions<B>) {
+    pub(super) fn enter_barrier(&mut self, actions: &mut Actions<B>) -> Result<(), Violation> {
         let Some(thread) = self.order.enters_barrier() else {
-            return;
+            return Ok(());
         };
         let taken_back = self.take_back();
         let closed = self.close_interval(actions);
@@ -51,7 +51,7 @@ impl<B: Clone + Body> Home<B> {
         let first = actions.len();
         self.order.arrive(thread, last, own, false, actions);
         self.send_kept_if_told(first, actions);
-        self.apply_arrived(actions);
+        self.apply_arrived(actions).map(|_| ())
     }
 
     /// Sends diffs of pages that will not move here. True if there are others.
@@ -192,13 +192,14 @@ impl<B: Clone + Body> Home<B> {
             self.balance(stretch, actions);
         }
         self.give_all_back(actions);
+        self.stop_updates(actions);
         self.probe(actions);
         self.tell_offers(first, actions);
         let thread = self.order.leave_barrier(&notices);
         self.start = self.order.seen.clone();
         self.need.clear();
         self.own.clear();
-        self.parked.clear();
+        self.refuse_parked(actions);
         self.versions.clear();
         self.after.clear();
         self.tell_what_was_lost(actions);

@@ -32,6 +32,8 @@ const ASKED: u32 = 32;
 pub(super) struct Loan {
     /// The copy here is borrowed.
     pub(super) here: bool,
+    /// It came borrowed the last time, although it was asked for to be kept: it is updated.
+    pub(super) updated: bool,
     /// How many were asked for together with it.
     pub(super) batch: u8,
     /// How many to ask for next time, because these were not enough.
@@ -122,9 +124,12 @@ impl<B: Clone + Body> Home<B> {
 
     /// The content of pages that comes next is borrowed.
     pub(super) fn borrow(&mut self, pages: PageRange) {
+        let epoch = self.order.epoch;
         for page in pages.iter() {
             if self.pending.contains_key(&page) {
-                self.table.entry(page).loan.here = true;
+                let entry = self.table.entry(page);
+                entry.loan.updated = !entry.is_worth_borrowing(epoch);
+                entry.loan.here = true;
                 self.borrowed.push(page);
             }
         }

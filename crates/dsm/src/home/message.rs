@@ -2,7 +2,7 @@
 
 use crate::order::{Control, IfLate, Order, Version};
 use crate::{Content, Interval, PageRange};
-use fathomp_base::PageId;
+use fathomp_base::{PageId, ThreadId};
 
 /// A message; `C` is what stands for the content of pages and diffs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +41,28 @@ pub enum Message<C> {
         /// The next message has more of it.
         more: bool,
     },
+    /// To a home: let a page be [updated](crate::Updates), once it contains what I know of.
+    Update {
+        /// The asker's epoch.
+        epoch: u32,
+        /// The page.
+        page: PageId,
+        /// The thread that asks.
+        thread: ThreadId,
+        /// Intervals whose diffs must have arrived at the home.
+        need: Vec<Version>,
+    },
+    /// The answer to [`Self::Update`].
+    Updatable {
+        /// The home's epoch.
+        epoch: u32,
+        /// The thread that asked.
+        thread: ThreadId,
+        /// Whether it can be, if nothing comes in between.
+        can: bool,
+        /// If not, intervals that may be part of the page.
+        shows: Vec<Version>,
+    },
 }
 
 /// A page as it is at its home.
@@ -67,18 +89,22 @@ impl<C> Message<C> {
     pub(super) fn epoch(&self) -> u32 {
         match self {
             Self::Control(control) => control.epoch(),
-            Self::Fetch { epoch, .. } | Self::Pages { epoch, .. } | Self::Diffs { epoch, .. } => {
-                *epoch
-            }
+            Self::Fetch { epoch, .. }
+            | Self::Pages { epoch, .. }
+            | Self::Diffs { epoch, .. }
+            | Self::Update { epoch, .. }
+            | Self::Updatable { epoch, .. } => *epoch,
         }
     }
 
-    /// Only fetches in advance can be overtaken by a barrier, and are made anew.
+    /// Fetches in advance can be overtaken by a barrier, and are made anew; and so can what
+    /// threads want that take no part in barriers.
     pub(super) fn if_late(&self) -> IfLate {
         match self {
             Self::Control(control) => control.if_late(),
             Self::Fetch { .. } | Self::Pages { .. } => IfLate::Drop,
             Self::Diffs { .. } => IfLate::Refuse,
+            Self::Update { .. } | Self::Updatable { .. } => IfLate::Take,
         }
     }
 }
@@ -111,6 +137,28 @@ impl Message<Content> {
         match self {
             Self::Control(control) => Message::Control(control),
             Self::Fetch { epoch, pages, need } => Message::Fetch { epoch, pages, need },
+            Self::Update {
+                epoch,
+                page,
+                thread,
+                need,
+            } => Message::Update {
+                epoch,
+                page,
+                thread,
+                need,
+            },
+            Self::Updatable {
+                epoch,
+                thread,
+                can,
+                shows,
+            } => Message::Updatable {
+                epoch,
+                thread,
+                can,
+                shows,
+            },
             Self::Pages {
                 epoch,
                 first,

@@ -13,6 +13,7 @@ mod page;
 mod release;
 mod run;
 mod sharing;
+mod update;
 mod wire;
 
 pub use message::{Message, PageCopy};
@@ -24,8 +25,8 @@ use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
     Action, Admits, Area, AreaError, Body, Brought, Carried, Committed, Content, Input, Interval,
-    Notice, Offer, Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told, Violation,
-    Wanted,
+    Notice, Offer, Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told, Updates,
+    Violation, Wanted,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
 use page::Entry;
@@ -34,6 +35,7 @@ use sharing::{Parked, Pending};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
+use update::Updater;
 
 /// What all nodes agree on before they start.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -115,6 +117,8 @@ pub struct Home<B> {
     start: Seen,
     /// Whose diffs for pages at home here have been applied.
     received: Seen,
+    /// Whose diffs may be part of them.
+    begun: Seen,
     arrived: Vec<Arrived<B>>,
     /// Homes, writers, and the last interval of this epoch in which that writer
     /// wrote a page at home there: what I may have to wait for.
@@ -147,6 +151,7 @@ pub struct Home<B> {
     after: BTreeMap<PageId, Vec<Version>>,
     pending: BTreeMap<PageId, Pending<B>>,
     parked: Vec<Parked>,
+    updating: update::Updating,
     streams: Streams,
     /// What everybody wrote in this epoch, once everybody is at the barrier.
     written: Option<Vec<Notice>>,
@@ -178,6 +183,7 @@ impl<B: Clone + Body> Home<B> {
             order,
             start: Seen::nothing(nodes),
             received: Seen::nothing(nodes),
+            begun: Seen::nothing(nodes),
             arrived: Vec::new(),
             need: BTreeMap::new(),
             own: BTreeMap::new(),
@@ -196,6 +202,7 @@ impl<B: Clone + Body> Home<B> {
             after: BTreeMap::new(),
             pending: BTreeMap::new(),
             parked: Vec::new(),
+            updating: update::Updating::default(),
             streams: Streams::default(),
             written: None,
             kept: None,
@@ -246,8 +253,7 @@ impl<B: Clone + Body> Home<B> {
         let (request, notice) = match operation {
             Operation::Barrier => {
                 self.order.come_to_barrier(thread)?;
-                self.enter_barrier(actions);
-                return Ok(());
+                return self.enter_barrier(actions);
             }
             Operation::Release(lock) => {
                 let notice = self.end_interval(actions);
@@ -261,6 +267,7 @@ impl<B: Clone + Body> Home<B> {
             // What was written before has to be told at the next release only.
             Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),
             Operation::TryAcquire(lock) => (Request::TryAcquire(lock, thread), None),
+            Operation::Update(page) => return self.want_update(thread, page, actions),
         };
         self.order.ask(thread, request, notice, actions)
     }
@@ -297,10 +304,10 @@ impl<B: Clone + Body> Home<B> {
                 match self.order.control(from, control, actions)? {
                     News::None => {
                         self.send_kept_if_told(first, actions);
-                        self.enter_barrier(actions);
+                        self.enter_barrier(actions)?;
                     }
                     News::Learned(notices) => {
-                        self.learn(&notices, actions);
+                        self.learn(&notices, actions)?;
                         self.settle(actions)?;
                     }
                     News::Everybody { notices, .. } => self.everybody_arrived(notices, actions)?,
@@ -308,6 +315,15 @@ impl<B: Clone + Body> Home<B> {
                 Ok(())
             }
             Message::Fetch { pages, need, .. } => self.fetch_asked(from, pages, need, actions),
+            Message::Update {
+                page, thread, need, ..
+            } => {
+                let node = from;
+                self.prepare_update(Updater { node, thread, page }, need, actions)
+            }
+            Message::Updatable {
+                thread, can, shows, ..
+            } => self.updatable(from, thread, can, shows, actions),
             Message::Pages { first, copies, .. } => self.fetched(from, first, copies, actions),
             Message::Diffs {
                 interval,
@@ -333,7 +349,10 @@ impl<B: Clone + Body> Home<B> {
             self.leave_barrier_if_complete(actions)?;
             self.release_held(actions);
             self.order.settle(actions);
-            self.enter_barrier(actions);
+            if !self.order.asks_for_itself() {
+                self.offer_next_update(actions);
+            }
+            self.enter_barrier(actions)?;
         }
         Ok(())
     }
@@ -361,6 +380,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             Input::Left(pages) => self.were_left(pages, actions),
             Input::Borrowed(pages) => self.borrow(pages),
             Input::Brought(versions) => self.were_brought(&versions, actions)?,
+            Input::Begun(versions) => self.have_begun(&versions),
             Input::Logged(notices) => self.order.logged(notices, actions)?,
             Input::Claimed(lock, holder) => self.order.claimed(lock, holder, actions)?,
             Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
@@ -398,7 +418,8 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         match input {
             Input::Operation { .. } => self.config.silent_writes || foresees,
             Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) => false,
-            Input::Left(_) | Input::Borrowed(_) | Input::Brought(_) | Input::Kept(..) => false,
+            Input::Left(_) | Input::Borrowed(_) | Input::Kept(..) => false,
+            Input::Brought(_) | Input::Begun(_) => false,
             // The sequencer may tell its own node something, also because its log is full.
             Input::Logged(_) | Input::Claimed(..) => touched,
             Input::Message { message, .. } => match message {
@@ -413,7 +434,9 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
                 }
                 // A fetch may have waited for it.
                 Message::Diffs { .. } => self.config.loads_acquire && touched,
-                Message::Control(_) => false,
+                // It may be over with the open interval.
+                Message::Update { .. } => touched,
+                Message::Updatable { .. } | Message::Control(_) => false,
             },
         }
     }
@@ -460,6 +483,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         self.is_direct().then_some(Committed {
             epoch: self.order.epoch,
             received: &self.received,
+            begun: &self.begun,
             admits: match (self.has_twins, self.order.is_at_barrier()) {
                 (true, _) => Admits::Nothing,
                 (false, true) => Admits::Parts,
@@ -473,6 +497,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             Message::Control(control) => control.carries(),
             Message::Diffs { interval, .. } => Some(Carried::Diffs(*interval)),
             Message::Fetch { .. } | Message::Pages { .. } => None,
+            Message::Update { .. } | Message::Updatable { .. } => None,
         }
     }
 
@@ -483,7 +508,24 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             // pages that have to contain it.
             Message::Diffs { .. } => true,
             Message::Fetch { .. } | Message::Pages { .. } => false,
+            Message::Update { .. } | Message::Updatable { .. } => false,
         }
+    }
+
+    fn updates(&self, page: PageId) -> Option<Updates> {
+        self.how_to_update(page)
+    }
+
+    fn owes(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    fn borrows(&self) -> bool {
+        !self.borrowed.is_empty()
+    }
+
+    fn lacks_what_is_shown(&self) -> bool {
+        Home::lacks_what_is_shown(self)
     }
 
     fn brought(message: &Message<Content>) -> Option<Brought<'_>> {

@@ -119,6 +119,7 @@ impl<B: Clone + Body> Home<B> {
                 Offer::Lent if self.table.get(page).pinned => {}
                 Offer::Lent if self.table.entry(page).rhythm.borrowed() => self.probed.push(page),
                 Offer::Lent | Offer::Old | Offer::Twin | Offer::Closed => {}
+                Offer::Reserved | Offer::Updated => {}
             }
         }
     }
@@ -179,7 +180,7 @@ impl<B: Clone + Body> Home<B> {
     }
 
     /// True if that is new.
-    fn offer(&mut self, page: PageId, offer: Offer) -> bool {
+    pub(super) fn offer(&mut self, page: PageId, offer: Offer) -> bool {
         self.is_direct() && std::mem::replace(&mut self.table.entry(page).offer, offer) != offer
     }
 

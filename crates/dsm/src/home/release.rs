@@ -199,7 +199,7 @@ impl<B: Clone + Body> Home<B> {
                 more,
             }),
         }
-        if self.apply_arrived(actions) {
+        if self.apply_arrived(actions)? {
             self.settle(actions)?;
         }
         Ok(())
@@ -214,14 +214,22 @@ impl<B: Clone + Body> Home<B> {
         for (writer, interval) in versions {
             self.received.learn(*writer, *interval);
         }
-        self.serve_parked(actions);
+        self.have_begun(versions);
+        self.serve_parked(actions)?;
         self.settle(actions)
+    }
+
+    /// Diffs of these intervals may be part of pages at home here.
+    pub(super) fn have_begun(&mut self, versions: &[Version]) {
+        for (writer, interval) in versions {
+            self.begun.learn(*writer, *interval);
+        }
     }
 
     /// Applies diffs of intervals that this node knows of: its threads see them
     /// at once, and, if loads acquire, must not see them without those before. If
     /// its threads are at a barrier, all can be applied. True if some were.
-    pub(super) fn apply_arrived(&mut self, actions: &mut Actions<B>) -> bool {
+    pub(super) fn apply_arrived(&mut self, actions: &mut Actions<B>) -> Result<bool, Violation> {
         let (all, relaxed) = (self.order.is_at_barrier(), !self.config.loads_acquire);
         let (ready, arrived): (Vec<_>, Vec<_>) = std::mem::take(&mut self.arrived)
             .into_iter()
@@ -240,20 +248,26 @@ impl<B: Clone + Body> Home<B> {
             if !more {
                 self.received.learn(version.0, version.1);
             }
+            self.have_begun(&[version]);
             for (page, diff) in diffs {
                 self.note_version(page, version);
+                self.forbid_updates(page, actions);
                 actions.push(Action::Apply(page, diff));
             }
         }
-        self.serve_parked(actions);
-        some
+        self.serve_parked(actions)?;
+        Ok(some)
     }
 
     /// Learns of others' intervals: copies that lack them become invalid.
-    pub(super) fn learn(&mut self, notices: &[Notice], actions: &mut Actions<B>) {
+    pub(super) fn learn(
+        &mut self,
+        notices: &[Notice],
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
         if self.written.is_some() {
             // The barrier has told the same.
-            return;
+            return Ok(());
         }
         self.give_back(actions);
         for notice in notices {
@@ -264,7 +278,7 @@ impl<B: Clone + Body> Home<B> {
                 }
             }
         }
-        self.apply_arrived(actions);
+        self.apply_arrived(actions).map(|_| ())
     }
 
     fn invalidate(&mut self, pages: PageRange, version: Version, actions: &mut Actions<B>) {

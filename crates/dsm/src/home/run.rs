@@ -65,7 +65,8 @@ impl<B: Clone + Body> Home<B> {
         self.exists(page) && {
             let entry = self.table.get(page);
             let home = self.table.get(other).home;
-            entry.home == home && entry.state == before && !entry.pinned && entry.vain < VAIN
+            let like = entry.home == home && entry.state == before && entry.offer.admits_diffs();
+            like && !entry.pinned && entry.vain < VAIN
         }
     }
 }

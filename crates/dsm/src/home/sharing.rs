@@ -2,6 +2,7 @@
 
 use super::message::{Message, PageCopy};
 use super::page::State;
+use super::update::Updater;
 use super::{Actions, Home};
 use crate::order::{Request, Version, peer};
 use crate::{Access, Action, Body, Content, PageRange, Protection, Violation};
@@ -24,12 +25,20 @@ pub(super) struct Pending<B> {
     returned: bool,
 }
 
-/// A fetch whose content has not all arrived at this home.
+/// What is wanted of pages whose content has not all arrived at this home.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Parked {
-    pub(super) from: NodeId,
-    pub(super) pages: PageRange,
-    pub(super) need: Vec<Version>,
+pub(super) enum Parked {
+    /// A node fetches them.
+    Fetch(NodeId, PageRange, Vec<Version>),
+    /// A thread wants to update one.
+    Update(Updater, Vec<Version>),
+}
+
+impl Parked {
+    fn need(&self) -> &[Version] {
+        let (Self::Fetch(_, _, need) | Self::Update(_, need)) = self;
+        need
+    }
 }
 
 /// A page that threads can have now.
@@ -67,6 +76,7 @@ impl<B: Clone + Body> Home<B> {
             }
             (State::Shared, Access::Write) => {
                 self.note_rewrite(page);
+                self.forbid_updates(page, actions);
                 self.write_at_home(page, at_barrier, actions);
                 self.foresee(page, State::Shared, actions);
             }
@@ -138,6 +148,10 @@ impl<B: Clone + Body> Home<B> {
     /// `page`, and what is worth fetching with it.
     fn worth_fetching(&mut self, page: PageId, access: Access) -> PageRange {
         let epoch = self.order.epoch;
+        if self.table.get(page).loan.updated {
+            // It is given back at the next update, as its neighbours would be.
+            return page.into();
+        }
         let borrows = self.table.get(page).is_worth_borrowing(epoch);
         let most = self.config.prefetch;
         let many = borrows && access == Access::Read && self.is_direct() && most > 1;
@@ -161,12 +175,7 @@ impl<B: Clone + Body> Home<B> {
     /// Asks the home of `pages` for them; it is the same for all.
     fn fetch(&mut self, pages: PageRange, actions: &mut Actions<B>) {
         let home = self.table.get(pages.first()).home;
-        let others = self.need.get(&home).into_iter().flatten();
-        let others = others.filter(|(writer, _)| **writer != home);
-        let others = others.map(|(writer, interval)| (*writer, *interval));
-        // What went home from here may not be part of the page yet.
-        let own = self.own.get(&home).map(|own| (self.me, own.interval));
-        let need = others.chain(own).collect();
+        let need = self.needed_at(home);
         for page in pages.iter() {
             let entry = self.table.entry(page);
             entry.state = State::Pending;
@@ -184,6 +193,16 @@ impl<B: Clone + Body> Home<B> {
         }
         let epoch = self.order.epoch;
         actions.push(Action::Send(home, Message::Fetch { epoch, pages, need }));
+    }
+
+    /// Intervals of others than `home` that must be part of pages there.
+    pub(super) fn needed_at(&self, home: NodeId) -> Vec<Version> {
+        let others = self.need.get(&home).into_iter().flatten();
+        let others = others.map(|(writer, interval)| (*writer, *interval));
+        // What went home from here may not be part of the page yet.
+        let own = self.own.get(&home).map(|own| (self.me, own.interval));
+        let all = others.chain(own);
+        all.filter(|(writer, _)| *writer != home).collect()
     }
 
     /// Pages were not taken as others were that were asked for together. What nobody
@@ -237,23 +256,27 @@ impl<B: Clone + Body> Home<B> {
             if self.config.loads_acquire {
                 self.order.learn_soon(need.clone(), actions);
             }
-            self.parked.push(Parked { from, pages, need });
+            self.parked.push(Parked::Fetch(from, pages, need));
         }
         Ok(())
     }
 
     /// Serves the fetches for which everything has arrived now.
-    pub(super) fn serve_parked(&mut self, actions: &mut Actions<B>) {
+    pub(super) fn serve_parked(&mut self, actions: &mut Actions<B>) -> Result<(), Violation> {
         let (ready, parked) = std::mem::take(&mut self.parked)
             .into_iter()
-            .partition(|parked| self.has_received(&parked.need));
+            .partition(|parked| self.has_received(parked.need()));
         self.parked = parked;
-        for Parked { from, pages, .. } in ready {
-            self.serve(from, pages, actions);
-        }
+        ready.into_iter().try_for_each(|parked| match parked {
+            Parked::Fetch(from, pages, _) => {
+                self.serve(from, pages, actions);
+                Ok(())
+            }
+            Parked::Update(updater, need) => self.prepare_update(updater, need, actions),
+        })
     }
 
-    fn has_received(&self, need: &[Version]) -> bool {
+    pub(super) fn has_received(&self, need: &[Version]) -> bool {
         need.iter()
             .all(|(writer, interval)| self.received.covers(*writer, *interval))
     }
@@ -375,6 +398,8 @@ impl<B: Clone + Body> Home<B> {
                 asked.ok_or_else(|| peer(from, "sends a page that it was not asked for"))?;
             let mut wanted = pending.wanted.iter();
             let includes_all = wanted.all(|version| includes(&copy.versions, *version));
+            let loan = &mut self.table.entry(page).loan;
+            loan.updated &= loan.here;
             if pending.returned || !includes_all {
                 self.fetch_again(page, actions);
             } else if settled && (relaxed || copy.is_known(&self.order)) {

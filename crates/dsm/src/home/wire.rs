@@ -4,12 +4,14 @@ use super::message::{Message, PageCopy};
 use crate::order::{control, kind};
 use crate::wire::{Reader, WireError, Write};
 use crate::{Content, Interval, PageRange};
-use fathomp_base::PageId;
+use fathomp_base::{PageId, ThreadId};
 use std::ops::Range;
 
 const FETCH: u8 = kind::OWN;
 const PAGES: u8 = kind::OWN + 1;
 const DIFFS: u8 = kind::OWN + 2;
+const UPDATE: u8 = kind::OWN + 3;
+const UPDATABLE: u8 = kind::OWN + 4;
 
 /// What a page comes as: nothing of it, as it is zero; its bytes; nothing, as it stays at its
 /// home until it is installed.
@@ -69,6 +71,28 @@ impl Message<Content> {
                     bytes.sized(|bytes| content(*diff, bytes));
                 }
             }
+            Self::Update {
+                epoch,
+                page,
+                thread,
+                need,
+            } => {
+                begin(bytes, UPDATE, *epoch);
+                bytes.number(page.0);
+                bytes.number(thread.0);
+                bytes.versions(need);
+            }
+            Self::Updatable {
+                epoch,
+                thread,
+                can,
+                shows,
+            } => {
+                begin(bytes, UPDATABLE, *epoch);
+                bytes.number(thread.0);
+                bytes.number(u8::from(*can));
+                bytes.versions(shows);
+            }
         }
     }
 }
@@ -115,6 +139,18 @@ pub(super) fn decode<B>(
             more: reader.flag()?,
             diffs: reader
                 .list(|reader| Ok((PageId(reader.number()?), content(Some(reader.diff()?)))))?,
+        },
+        UPDATE => Message::Update {
+            epoch,
+            page: PageId(reader.number()?),
+            thread: ThreadId(reader.number()?),
+            need: reader.versions()?,
+        },
+        UPDATABLE => Message::Updatable {
+            epoch,
+            thread: ThreadId(reader.number()?),
+            can: reader.flag()?,
+            shows: reader.versions()?,
         },
         _ => Message::Control(control(kind, epoch, &mut reader)?),
     };

@@ -57,7 +57,8 @@ impl<B: Clone> Homeless<B> {
                 Message::PagesWanted { .. } | Message::DiffsWanted { .. } => false,
             },
             Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) | Input::Kept(..) => false,
-            Input::Left(_) | Input::Borrowed(_) | Input::Brought(_) => false,
+            Input::Left(_) | Input::Borrowed(_) => false,
+            Input::Brought(_) | Input::Begun(_) => false,
         };
         asks && !self.expected.is_empty()
     }

@@ -277,6 +277,11 @@ impl<B: Clone> Homeless<B> {
             }
             Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),
             Operation::TryAcquire(lock) => (Request::TryAcquire(lock, thread), None),
+            // There is no home where that could be.
+            Operation::Update(_) => {
+                actions.push(Action::Refuse(thread));
+                return Ok(());
+            }
         };
         self.order.ask(thread, request, notice, actions)
     }
@@ -372,7 +377,7 @@ impl<B: Clone> Homeless<B> {
                 page,
                 access,
             } => self.deferred.push((thread, page, access)),
-            Input::Taken(_) | Input::Brought(_) => {}
+            Input::Taken(_) | Input::Brought(_) | Input::Begun(_) => {}
             Input::Wrote(pages) => self.wrote(&pages, actions),
             Input::Left(pages) => self.were_left(pages, actions),
             Input::Borrowed(pages) => self.borrow(pages),
@@ -483,6 +488,7 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
         self.is_direct().then_some(Committed {
             epoch: self.order.epoch,
             received: &self.order.seen,
+            begun: &self.order.seen,
             admits: Admits::Nothing,
         })
     }

@@ -21,6 +21,9 @@ use std::collections::{BTreeSet, VecDeque};
 /// The node that sequences intervals and is the root of the barrier's tree.
 pub const ROOT: NodeId = NodeId(0);
 
+/// In place of a thread: the node asks by itself.
+pub(crate) const ITSELF: ThreadId = ThreadId(u32::MAX - 1);
+
 /// Intervals that the sequencer keeps, as nodes have it.
 pub(crate) const LOG_MAX: usize = 1024;
 
@@ -353,8 +356,14 @@ impl Order {
     /// is at a barrier, where it could not be told everything, goes on when that is over.
     pub(crate) fn settle<O, B>(&mut self, actions: &mut Vec<Action<O, B>>) {
         if self.is_root() || !self.is_at_barrier() {
-            actions.extend(self.settling.drain(..).map(Action::Resume));
+            let threads = self.settling.drain(..).filter(|thread| *thread != ITSELF);
+            actions.extend(threads.map(Action::Resume));
         }
+    }
+
+    /// Whether what this node asked for by itself is not done.
+    pub(crate) fn asks_for_itself(&self) -> bool {
+        self.asking.contains(&ITSELF) || self.settling.contains(&ITSELF)
     }
 
     /// True at the sequencer's node.

@@ -127,6 +127,13 @@ impl<P: Protocol<Blob>> Driver<P> {
         if !taken.is_empty() {
             self.protocol.step(Input::Taken(taken), actions)?;
         }
+        if let Some(Committed { begun, .. }) = self.protocol.committed() {
+            // Looked at first: what has been brought had begun before.
+            let begun = window.begun(begun);
+            if !begun.is_empty() {
+                self.protocol.step(Input::Begun(begun), actions)?;
+            }
+        }
         let known = self.protocol.committed().map(|there| there.received);
         let brought = known.map(|known| window.brought(known)).unwrap_or_default();
         if !brought.is_empty() {
@@ -251,7 +258,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         let Some(window) = hands.window else { return };
         let committed = self.protocol.committed();
         let Some((copies, Committed { received, .. })) = window.copies().zip(committed) else {
-            return window.offer(pages, offer);
+            return window.offer(pages, offer, || goes_on(hands));
         };
         let me = hands.transport.me();
         if offer != Offer::Twin {

@@ -1,7 +1,7 @@
 //! What threads of a node ask of the cluster: operations of the protocol, and
 //! what goes through node 0.
 
-use super::{ATOMIC, Node, lock};
+use super::{Node, lock};
 use crate::doing::Doing;
 use crate::engine::{Engine, GRANTED, REFUSED, Trouble, answer};
 use crate::frame::Frame;
@@ -99,7 +99,7 @@ impl Node {
         }
     }
 
-    fn operation(&self, operation: Operation) -> u64 {
+    pub(super) fn operation(&self, operation: Operation) -> u64 {
         self.activity.fetch_add(1, Ordering::Relaxed);
         self.ask(|thread| {
             let mut engine = lock(&self.engine);
@@ -187,16 +187,6 @@ impl Node {
             self.profile.end_look(thread, since);
         }
         self.go_on();
-    }
-
-    /// An atomic instruction of the program follows.
-    pub fn begin_atomic(&self) {
-        self.acquire(ATOMIC);
-    }
-
-    /// The atomic instruction is done.
-    pub fn end_atomic(&self) {
-        self.release(ATOMIC);
     }
 
     pub(crate) fn acquire(&self, lock: u64) {

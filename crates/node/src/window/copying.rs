@@ -98,6 +98,8 @@ impl Window {
             Offer::Lent if wanted.borrows || wanted.keeps => known.to_vec(),
             Offer::Old => wanted.known(from, copies.shown_then(from, said).unwrap_or_default()),
             Offer::Lent | Offer::Closed => return Tried::Left,
+            // The homeless protocol offers nothing so.
+            Offer::Reserved | Offer::Updated => return Tried::Left,
         };
         if versions.is_empty() {
             return Tried::Left;

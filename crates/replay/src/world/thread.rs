@@ -240,6 +240,8 @@ impl<P: Protocol<Size>> World<'_, P> {
             Operation::Flush => tally.add(DsmCount::Flushes, 1),
             // A barrier counts when it is left.
             Operation::Barrier | Operation::TryAcquire(_) | Operation::Release(_) => {}
+            // Recordings of accesses know no such.
+            Operation::Update(_) => {}
         }
         self.step(node, input, &mut clock_ns, &mut tally)?;
         tally.close(&mut self.nodes[usize::from(node.0)].outcome().counts);

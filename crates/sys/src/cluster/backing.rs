@@ -76,7 +76,7 @@ impl Backing {
     }
 
     /// Where `count` pages lie that another process has made of its memory.
-    fn mapped(&self, count: u32) -> io::Result<NonNull<u8>> {
+    pub(super) fn mapped(&self, count: u32) -> io::Result<NonNull<u8>> {
         if let Some(mapping) = self.mapping.get() {
             return Ok(mapping.0);
         }

@@ -1,7 +1,7 @@
 //! From a trampoline into the runtime and back, without a trace.
 
 use super::operand::Registers;
-use super::trampoline::RED_ZONE;
+use super::trampoline::{self, RED_ZONE};
 use super::{Hooks, Kind, Section, Site, Way};
 use crate::errno;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
@@ -16,6 +16,9 @@ pub(super) struct Record {
     address: usize,
     kind: Kind,
     hooks: Hooks,
+    /// How far in the trampoline the instruction's other form lies behind the first one, if
+    /// there is one.
+    elsewhere: Option<usize>,
 }
 
 impl Record {
@@ -24,6 +27,7 @@ impl Record {
             address: site.address,
             kind: site.kind,
             hooks,
+            elsewhere: site.moved.as_ref().map(|_| trampoline::elsewhere(site)),
         }
     }
 }
@@ -40,6 +44,17 @@ struct Frame {
     record: &'static Record,
 }
 
+/// The same of an atomic instruction: where to go on takes the record's place.
+#[repr(C)]
+struct AtomicFrame {
+    registers: Registers,
+    flags: u64,
+    back: u64,
+    /// A record's address, or that.
+    slot: u64,
+    operand: u64,
+}
+
 /// The section that a thread is in, and the signals it had blocked before.
 #[derive(Clone, Copy)]
 struct Open {
@@ -50,7 +65,7 @@ struct Open {
 thread_local! {
     static OPEN: Cell<Open> = const {
         Cell::new(Open {
-            section: Section { instruction: 0, address: 0, bytes: 0 },
+            section: Section { instruction: 0, address: 0, bytes: 0, movable: false },
             blocked: 0,
         })
     };
@@ -63,18 +78,38 @@ extern "C" fn before(frame: &Frame) {
     match record.kind {
         Kind::Fence => (record.hooks.fence)(),
         Kind::Branch(branch) => tell(branch.passed, record.hooks),
-        Kind::Atomic(operand) => {
-            let mut registers = frame.registers;
-            let end = ptr::from_ref(frame) as usize + size_of::<Frame>();
-            registers[4] = (end + RED_ZONE) as u64;
-            let section = Section {
-                instruction: record.address,
-                address: operand.address(&registers, thread_pointer()),
-                bytes: usize::from(operand.bytes),
-            };
-            let blocked = set_blocked(ALL_BUT_FAULTS);
-            OPEN.set(Open { section, blocked });
-            (record.hooks.enter)(&section);
+        // Its trampoline calls `enter`.
+        Kind::Atomic(_) => {}
+    }
+    drop(errno);
+}
+
+/// What a stub calls before an atomic instruction. The trampoline goes on behind the call, or
+/// where the instruction's other form lies.
+extern "C" fn enter(frame: &mut AtomicFrame) {
+    let errno = errno::Saved::new();
+    let record = ptr::with_exposed_provenance::<Record>(frame.slot as usize);
+    // SAFETY: a trampoline leaves the address of its record there, which lives for ever.
+    let record: &'static Record = unsafe { &*record };
+    // It jumps by the word that the call leaves on top.
+    const JUMP_BY_SLOT: u64 = 3;
+    frame.slot = frame.back + JUMP_BY_SLOT;
+    if let Kind::Atomic(operand) = record.kind {
+        let mut registers = frame.registers;
+        let end = ptr::from_ref(frame) as usize + size_of::<AtomicFrame>();
+        registers[4] = (end + RED_ZONE) as u64;
+        let section = Section {
+            instruction: record.address,
+            address: operand.address(&registers, thread_pointer()),
+            bytes: usize::from(operand.bytes),
+            movable: record.elsewhere.is_some(),
+        };
+        let blocked = set_blocked(ALL_BUT_FAULTS);
+        OPEN.set(Open { section, blocked });
+        let moved = (record.hooks.enter)(&section).zip(record.elsewhere);
+        if let Some((address, distance)) = moved {
+            frame.slot += distance as u64;
+            frame.operand = operand.moved_to(&registers, address) as u64;
         }
     }
     drop(errno);
@@ -186,6 +221,8 @@ fn has_xsave() -> bool {
 /// Addresses of what trampolines call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stubs {
+    /// Before an atomic instruction.
+    pub(super) enter: usize,
     /// Before the instruction.
     pub(super) before: usize,
     /// After it.
@@ -197,11 +234,13 @@ impl Stubs {
     pub(super) fn find() -> Self {
         if has_xsave() {
             Self {
+                enter: xsave_enter as *const () as usize,
                 before: xsave_before as *const () as usize,
                 after: xsave_after as *const () as usize,
             }
         } else {
             Self {
+                enter: fxsave_enter as *const () as usize,
                 before: fxsave_before as *const () as usize,
                 after: fxsave_after as *const () as usize,
             }
@@ -294,9 +333,16 @@ macro_rules! xsave_stub {
     };
 }
 
+xsave_stub!(xsave_enter, enter);
 xsave_stub!(xsave_before, before);
 xsave_stub!(xsave_after, after);
 // The mention of {components} is a comment: every operand must be used.
+stub!(
+    fxsave_enter,
+    enter,
+    "fxsave64 [rsp] # {components}",
+    "fxrstor64 [rsp]"
+);
 stub!(
     fxsave_before,
     before,

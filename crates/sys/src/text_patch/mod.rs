@@ -96,6 +96,18 @@ pub struct Site {
     pub relative: Option<usize>,
     /// Whether some branch goes into the middle of it, past a prefix.
     pub entered_inside: bool,
+    /// An atomic instruction's other form, if it has one.
+    pub moved: Option<Moved>,
+}
+
+/// An atomic instruction with its operand where a register says, which it does not use
+/// otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The instruction.
+    pub code: Vec<u8>,
+    /// The register's number in machine code.
+    pub register: u8,
 }
 
 impl Site {
@@ -118,6 +130,8 @@ pub struct Section {
     pub address: usize,
     /// How many bytes.
     pub bytes: usize,
+    /// Whether it can work on other memory instead.
+    pub movable: bool,
 }
 
 /// What the runtime wants to be told. All are called by the thread that
@@ -127,8 +141,11 @@ pub struct Section {
 pub struct Hooks {
     /// Before an atomic instruction. Signals are blocked from here to the end
     /// of `leave`, except those that instructions raise: a handler of the
-    /// program that used the same variable would wait for itself.
-    pub enter: fn(&Section),
+    /// program that used the same variable would wait for itself. The answer, if there
+    /// is one, is the address of other memory on which the instruction is to work, as wide as
+    /// its own operand: to be given only if [`Section::movable`] says so, and valid for that
+    /// until `leave` is called.
+    pub enter: fn(&Section) -> Option<usize>,
     /// After it.
     pub leave: fn(&Section),
     /// Before a fence.
@@ -389,7 +406,7 @@ mod tests {
     #[test]
     fn code_that_is_not_as_described_is_refused() {
         let hooks = Hooks {
-            enter: |_| {},
+            enter: |_| None,
             leave: |_| {},
             fence: || {},
             waits: || {},
@@ -403,6 +420,7 @@ mod tests {
             kind: Kind::Fence,
             relative: None,
             entered_inside: false,
+            moved: None,
         };
         // SAFETY: refused before anything is changed.
         let done = unsafe { install(std::slice::from_ref(&site), hooks) };

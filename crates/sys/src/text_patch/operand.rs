@@ -44,6 +44,16 @@ impl Operand {
         usize::try_from(address).unwrap_or(usize::MAX)
     }
 
+    /// What a register has to hold in place of base, index and displacement for the
+    /// instruction to work at `address`.
+    pub(super) fn moved_to(&self, registers: &Registers, address: usize) -> usize {
+        let offset = self.bit.map_or(0, |bit| {
+            let number = registers[usize::from(bit) % registers.len()];
+            self.offset_of_bit(number)
+        });
+        (address as u64).wrapping_sub(offset) as usize
+    }
+
     /// Distance in bytes of the operand-sized word that holds a bit. The number
     /// is signed and as wide as the operand (Intel SDM volume 2, BT).
     fn offset_of_bit(&self, number: u64) -> u64 {

@@ -4,14 +4,36 @@
 //! so that it can lie anywhere within 2 GiB of the instruction. An atomic instruction:
 //!
 //! ```text
-//!     lea  rsp, [rsp - 128]       the red zone belongs to the program
+//!     lea  rsp, [rsp - 136]       the red zone belongs to the program
 //!     push [record]
 //!     call [enter]
-//!     lea  rsp, [rsp + 136]       as it was, without touching flags
+//!     jmp  [rsp]                  which says where to go on
+//! here:
+//!     lea  rsp, [rsp + 144]       as it was, without touching flags
 //!     <the instruction>
-//!     ... the same with [leave], for an atomic instruction ...
+//!     ... a call of [leave] ...
+//!     jmp  <behind the instruction>
+//! elsewhere:                      if there is another form of it
+//!     lea  rsp, [rsp + 8]
+//!     xchg [rsp], <register>      which is free for the operand's address
+//!     <the instruction on what it points to>
+//!     mov  <register>, [rsp]
+//!     lea  rsp, [rsp + 136]
+//!     ... a call of [leave] ...
 //!     jmp  <behind the instruction>
 //!     record, enter, leave        addresses
+//! ```
+//!
+//! A fence:
+//!
+//! ```text
+//!     lea  rsp, [rsp - 128]
+//!     push [record]
+//!     call [enter]
+//!     lea  rsp, [rsp + 136]
+//!     <the instruction>
+//!     jmp  <behind the instruction>
+//!     record, enter, leave
 //! ```
 //!
 //! A branch:
@@ -27,7 +49,7 @@
 //! ```
 
 use super::calls::{Record, Stubs};
-use super::{Branch, Kind, Site, Way};
+use super::{Branch, Kind, Moved, Site, Way};
 
 /// Size of a jump with a 32-bit distance.
 pub(super) const JUMP: usize = 5;
@@ -60,10 +82,19 @@ impl<'a> Trampoline<'a> {
     pub(super) fn size(&self) -> usize {
         let code = match self.site.kind {
             Kind::Fence => CALL + self.site.length + JUMP,
-            Kind::Atomic(_) => 2 * CALL + self.site.length + JUMP,
+            Kind::Atomic(_) => ENTER + self.parts().iter().sum::<usize>(),
             Kind::Branch(branch) => BRANCH + way(branch.passed) + way(branch.taken),
         };
         code + 3 * WORD
+    }
+
+    /// Sizes of what an atomic instruction becomes for its operand, and for another one.
+    fn parts(&self) -> [usize; 2] {
+        let moved = self.site.moved.as_ref();
+        [
+            DROP + self.site.length + CALL + JUMP,
+            moved.map_or(0, |moved| MOVE + moved.code.len() + CALL + JUMP),
+        ]
     }
 
     /// Its bytes for the place `at`; `None` if something is out of reach.
@@ -71,19 +102,34 @@ impl<'a> Trampoline<'a> {
         let data = at.checked_add(self.size() - 3 * WORD)?;
         let (record, enter, leave) = (data, data + WORD, data + 2 * WORD);
         let mut code = Code { at, bytes: vec![] };
-        if let Kind::Branch(branch) = self.site.kind {
-            code.branch(branch, self.site.end(), record, [enter, leave])?;
-        } else {
-            code.call(record, enter)?;
-            code.copy_of(self.site)?;
-            if matches!(self.site.kind, Kind::Atomic(_)) {
-                code.call(record, leave)?;
+        let end = self.site.end();
+        match self.site.kind {
+            Kind::Branch(branch) => code.branch(branch, end, record, [enter, leave])?,
+            Kind::Fence => {
+                code.call(record, enter)?;
+                code.copy_of(self.site)?;
+                code.distance(&[JUMP_OPCODE], end)?;
             }
-            code.distance(&[JUMP_OPCODE], self.site.end())?;
+            Kind::Atomic(_) => {
+                code.enter(record, enter)?;
+                code.drop(SLOTS + RED_ZONE)?;
+                code.copy_of(self.site)?;
+                code.call(record, leave)?;
+                code.distance(&[JUMP_OPCODE], end)?;
+                if let Some(moved) = &self.site.moved {
+                    code.moved(moved)?;
+                    code.call(record, leave)?;
+                    code.distance(&[JUMP_OPCODE], end)?;
+                }
+            }
         }
+        let before = match self.site.kind {
+            Kind::Atomic(_) => self.stubs.enter,
+            Kind::Fence | Kind::Branch(_) => self.stubs.before,
+        };
         let words = [
             std::ptr::from_ref(self.record) as usize,
-            self.stubs.before,
+            before,
             self.stubs.after,
         ];
         for word in words {
@@ -93,8 +139,23 @@ impl<'a> Trampoline<'a> {
     }
 }
 
+/// Size of what [`Code::drop`] emits.
+const DROP: usize = 8;
 /// Size of what [`Code::call`] emits.
-const CALL: usize = 5 + 6 + 6 + 8;
+const CALL: usize = 5 + 6 + 6 + DROP;
+/// Size of what [`Code::enter`] emits.
+const ENTER: usize = 8 + 6 + 6 + 3;
+/// Size of what [`Code::moved`] emits around the instruction.
+const MOVE: usize = 2 * DROP + 2 * 4;
+/// What a trampoline tells of an atomic instruction on the stack, and is told there: two
+/// words.
+const SLOTS: usize = 2 * WORD;
+
+/// How far from where [`Code::enter`] ends an atomic instruction's other form begins.
+pub(super) fn elsewhere(site: &Site) -> usize {
+    DROP + site.length + CALL + JUMP
+}
+
 /// Size of a conditional jump with a 32-bit distance.
 const BRANCH: usize = 6;
 
@@ -117,10 +178,39 @@ impl Code {
         self.bytes.extend([0x48, 0x8d, 0x64, 0x24, 0x80]);
         self.distance(&[0xff, 0x35], record)?;
         self.distance(&[0xff, 0x15], function)?;
+        self.drop(RED_ZONE + WORD)
+    }
+
+    /// Moves the stack pointer up without touching flags.
+    fn drop(&mut self, bytes: usize) -> Option<()> {
         self.bytes.extend([0x48, 0x8d, 0xa4, 0x24]);
-        let drop = i32::try_from(RED_ZONE + WORD).ok()?;
-        self.bytes.extend(drop.to_le_bytes());
+        self.bytes.extend(i32::try_from(bytes).ok()?.to_le_bytes());
         Some(())
+    }
+
+    /// A call of the runtime that leaves two words on the stack: where to go on, which is
+    /// done, and perhaps the address of an operand.
+    fn enter(&mut self, record: usize, function: usize) -> Option<()> {
+        self.bytes.extend([0x48, 0x8d, 0xa4, 0x24]);
+        let slot = i32::try_from(RED_ZONE + SLOTS - WORD).ok()?;
+        self.bytes.extend(slot.checked_neg()?.to_le_bytes());
+        self.distance(&[0xff, 0x35], record)?;
+        self.distance(&[0xff, 0x15], function)?;
+        self.bytes.extend([0xff, 0x24, 0x24]);
+        Some(())
+    }
+
+    /// The instruction, its operand where the second of these words says.
+    fn moved(&mut self, moved: &Moved) -> Option<()> {
+        // REX.W, and REX.R for the upper eight registers; [rsp] needs a SIB byte.
+        let register = moved.register & 0xf;
+        let rex = 0x48 | (register >> 3) << 2;
+        let on_stack = |opcode| [rex, opcode, 0x04 | (register & 7) << 3, 0x24];
+        self.drop(WORD)?;
+        self.bytes.extend(on_stack(0x87));
+        self.bytes.extend(&moved.code);
+        self.bytes.extend(on_stack(0x8b));
+        self.drop(RED_ZONE + SLOTS - WORD)
     }
 
     /// A branch and its two ways, on which the two functions are called.

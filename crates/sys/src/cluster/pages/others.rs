@@ -20,6 +20,29 @@ impl Pages {
         unsafe { other.copy(self.count, first, count, self.alias_of(first)) }
     }
 
+    /// Where a byte lies that can be read and written whatever the program is permitted: of the
+    /// page here, or of the same page of another process.
+    ///
+    /// # Errors
+    /// If there is no such byte, or the system refuses.
+    pub fn place_in(
+        &self,
+        other: Option<&Backing>,
+        page: PageId,
+        offset: usize,
+    ) -> io::Result<usize> {
+        self.check(page, offset, 1)?;
+        let page = match other {
+            None => self.alias_of(page),
+            // A page of the mapping, which is as large as the alias.
+            Some(other) => other
+                .mapped(self.count)?
+                .as_ptr()
+                .wrapping_add(page.0 as usize * PAGE_BYTES),
+        };
+        Ok(page.wrapping_add(offset).expose_provenance())
+    }
+
     /// Copies a page of another process out.
     ///
     /// # Errors

@@ -1,0 +1,276 @@
+//! Pages that threads update: change at their home by single atomic instructions, wherever
+//! they run. Where nodes can write each other's memory that needs neither a message nor a
+//! fault; but whoever sees what an update wrote must see what was written before it.
+//!
+//! So a home offers that only while it notices what its own threads write to the page,
+//! before others can see it: then it withdraws the offer, and is asked anew. Before it makes
+//! one it tells everybody what it wrote, and knows of all whose diffs are part of the page;
+//! while it stands, diffs of that page come by message. Updates themselves nobody notices,
+//! so the page is borrowed by who reads it.
+
+use super::message::Message;
+use super::page::State;
+use super::sharing::Parked;
+use super::{Actions, Home};
+use crate::order::{ITSELF, Request, Version, peer};
+use crate::{Action, Body, Offer, Protection, Updates, Violation};
+use fathomp_base::{NodeId, PageId, ThreadId};
+use std::collections::BTreeSet;
+
+/// For so many epochs a page is offered, before its home writes it unnoticed again.
+const EPOCHS: u32 = 16;
+
+/// A thread that wants to update a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Updater {
+    pub(super) node: NodeId,
+    pub(super) thread: ThreadId,
+    pub(super) page: PageId,
+}
+
+/// Who waits until a page can be updated, and which can.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Updating {
+    /// Threads here that have asked another node.
+    asking: BTreeSet<ThreadId>,
+    /// A page at home here that is to be offered. There is one at most, since who asks holds
+    /// a lock.
+    next: Option<Updater>,
+    /// Pages that are offered, and since which epoch.
+    offered: Vec<(PageId, u32)>,
+    /// What may be part of pages that cannot be updated, and is not known here.
+    lacks: Vec<Version>,
+}
+
+impl<B: Clone + Body> Home<B> {
+    /// Whether there are pages that can be updated.
+    fn is_updated(&self) -> bool {
+        self.is_direct() && !self.config.silent_writes && !self.watches_all
+    }
+
+    /// How to update a page, if it can be.
+    pub(super) fn how_to_update(&self, page: PageId) -> Option<Updates> {
+        let exists = self.is_updated() && self.exists(page);
+        let home = exists.then(|| self.table.get(page).home)?;
+        Some(Updates {
+            home,
+            epoch: self.order.epoch,
+            need: self.needed_at(home),
+        })
+    }
+
+    /// A thread here wants to update a page.
+    pub(super) fn want_update(
+        &mut self,
+        thread: ThreadId,
+        page: PageId,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
+        let Some(Updates { home, epoch, need }) = self.how_to_update(page) else {
+            actions.push(Action::Refuse(thread));
+            return Ok(());
+        };
+        if home == self.me {
+            let node = self.me;
+            return self.prepare_update(Updater { node, thread, page }, need, actions);
+        }
+        if !self.updating.asking.insert(thread) {
+            return Err(Violation::Runtime("a thread asks twice at once"));
+        }
+        let message = Message::Update {
+            epoch,
+            page,
+            thread,
+            need,
+        };
+        actions.push(Action::Send(home, message));
+        Ok(())
+    }
+
+    /// A thread wants to update a page, which may be at home here.
+    pub(super) fn prepare_update(
+        &mut self,
+        updater: Updater,
+        need: Vec<Version>,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
+        if !self.exists(updater.page) {
+            return Err(peer(
+                updater.node,
+                "wants to update a page that does not exist",
+            ));
+        }
+        if !self.has_received(&need) {
+            self.parked.push(Parked::Update(updater, need));
+            return Ok(());
+        }
+        let entry = self.table.get(updater.page);
+        if entry.offer == Offer::Updated {
+            self.answer_updater(updater, true, actions);
+            return Ok(());
+        }
+        let here = entry.home == self.me && !entry.pinned;
+        let noticed = matches!(
+            entry.state,
+            State::Untouched | State::Shared | State::Written
+        );
+        // At a barrier only the root can end an interval in time for the others.
+        let tells = self.written.is_none() && (self.order.is_root() || !self.order.is_at_barrier());
+        if !here || !noticed || !tells || !self.is_updated() {
+            self.answer_updater(updater, false, actions);
+            return Ok(());
+        }
+        if self.updating.next.is_some() {
+            return Err(peer(
+                updater.node,
+                "does not wait for its turn to update a page",
+            ));
+        }
+        self.updating.next = Some(updater);
+        self.reserve(updater.page, actions);
+        let notice = self.end_interval(actions);
+        self.order
+            .ask(ITSELF, Request::Flush(ITSELF), notice, actions)
+    }
+
+    /// Nobody takes a page at home here or brings diffs of it any more, its writes are
+    /// noticed, and who has a copy has to be told that it was written.
+    fn reserve(&mut self, page: PageId, actions: &mut Actions<B>) {
+        if !self.offer(page, Offer::Reserved) {
+            // It was before, and nobody has had it since.
+            return;
+        }
+        actions.push(Action::Offer(page.into(), Offer::Reserved));
+        let version = (self.me, self.order.interval);
+        match self.table.get(page).state {
+            State::Untouched => {
+                self.table.entry(page).state = State::Shared;
+                Action::protect(actions, page, Protection::Watched);
+                self.note_version(page, version);
+            }
+            State::Shared => {
+                self.table.entry(page).state = State::Written;
+                self.dirty.push(page);
+            }
+            _ => {}
+        }
+    }
+
+    /// Everybody knows what was written here, or will: offers the page for which that was
+    /// asked, if nothing came in between.
+    pub(super) fn offer_next_update(&mut self, actions: &mut Actions<B>) {
+        let Some(updater) = self.updating.next.take() else {
+            return;
+        };
+        let (page, epoch) = (updater.page, self.order.epoch);
+        let entry = self.table.get(page);
+        // What it shows was perhaps written by who has yet to tell of it. Then it stays
+        // reserved, and is asked for anew.
+        let begun: Vec<Version> = self.begun.iter().collect();
+        let ready = self.order.knows(&begun) && entry.state == State::Shared;
+        if ready && entry.offer == Offer::Reserved {
+            self.offer(page, Offer::Updated);
+            actions.push(Action::Offer(page.into(), Offer::Updated));
+            self.updating.offered.push((page, epoch));
+        }
+        self.answer_updater(updater, true, actions);
+    }
+
+    /// A page at home here is about to be written by others than who updates it.
+    pub(super) fn forbid_updates(&mut self, page: PageId, actions: &mut Actions<B>) {
+        if !self.table.get(page).offer.admits_diffs() {
+            self.offer(page, Offer::Closed);
+            actions.push(Action::Offer(page.into(), Offer::Closed));
+        }
+    }
+
+    fn answer_updater(&mut self, updater: Updater, can: bool, actions: &mut Actions<B>) {
+        let Updater { node, thread, .. } = updater;
+        let mut shows = Vec::new();
+        if !can {
+            // It will be fetched, and may show what nobody knows of yet.
+            let first = actions.len();
+            self.order.demanded(actions);
+            self.send_kept_if_told(first, actions);
+            let own = (self.me, self.order.interval);
+            shows = self.begun.iter().chain([own]).collect();
+        }
+        if node == self.me {
+            return self.go_on(thread, can, shows, actions);
+        }
+        let answer = Message::Updatable {
+            epoch: self.order.epoch,
+            thread,
+            can,
+            shows,
+        };
+        actions.push(Action::Send(node, answer));
+    }
+
+    fn go_on(
+        &mut self,
+        thread: ThreadId,
+        can: bool,
+        shows: Vec<Version>,
+        actions: &mut Actions<B>,
+    ) {
+        let lacks = &mut self.updating.lacks;
+        lacks.extend(shows);
+        lacks.retain(|version| !self.order.knows(&[*version]));
+        actions.push(match can {
+            true => Action::Resume(thread),
+            false => Action::Refuse(thread),
+        });
+    }
+
+    /// Whether there is something that pages here may show and this node does not know of.
+    pub(super) fn lacks_what_is_shown(&self) -> bool {
+        !self.order.knows(&self.updating.lacks)
+    }
+
+    /// The home of a page has answered.
+    pub(super) fn updatable(
+        &mut self,
+        from: NodeId,
+        thread: ThreadId,
+        can: bool,
+        shows: Vec<Version>,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
+        if !self.updating.asking.remove(&thread) {
+            return Err(peer(from, "answers a thread that did not ask"));
+        }
+        if shows.iter().any(|(node, _)| node.0 >= self.config.nodes) {
+            return Err(peer(from, "tells of a node that does not exist"));
+        }
+        self.go_on(thread, can, shows, actions);
+        Ok(())
+    }
+
+    /// A barrier is over. Nobody has a copy of a page that was updated: if that was long
+    /// ago, its home need not notice what it writes there.
+    pub(super) fn stop_updates(&mut self, actions: &mut Actions<B>) {
+        let epoch = self.order.epoch;
+        for (page, since) in std::mem::take(&mut self.updating.offered) {
+            let entry = self.table.get(page);
+            if entry.offer != Offer::Updated || entry.home != self.me {
+                continue;
+            }
+            if epoch < since + EPOCHS {
+                self.updating.offered.push((page, since));
+            } else {
+                self.settle_page(page, actions);
+            }
+        }
+    }
+
+    /// Fetches that a barrier has overtaken are made anew; who wants to update does not
+    /// find the page here any more.
+    pub(super) fn refuse_parked(&mut self, actions: &mut Actions<B>) {
+        for parked in std::mem::take(&mut self.parked) {
+            if let Parked::Update(updater, _) = parked {
+                self.answer_updater(updater, false, actions);
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Atomic instructions of the program. Where it can, a thread carries one out in the memory
+//! of its page's home ([`fathomp_dsm::Updates`]); otherwise here, under a lock that all nodes
+//! share.
+
+use super::{Node, lock};
+use crate::doing::Doing;
+use crate::engine::REFUSED;
+use crate::window::Begun;
+use fathomp_base::{NodeId, PAGE_BYTES, PageId};
+use fathomp_dsm::{LockId, Operation};
+use fathomp_sys::process::yield_now;
+use fathomp_trace::dsm::DsmCount;
+use std::cell::Cell;
+
+/// The lock that atomic instructions take: no address of a lock.
+const ATOMIC: u64 = u64::MAX;
+
+/// How often a page is asked for that its home does not offer any more when it has answered:
+/// threads there write it, too.
+const TRIES: u32 = 2;
+
+/// So many atomic instructions under the lock, and a thread flushes. It may be waiting for what
+/// another has written plainly, as locks are given back that are taken by an exchange; and who
+/// takes a lock is not told what was written right before a barrier, but who flushes.
+const FLUSHES_AFTER: u32 = 256;
+
+/// What a thread has while it executes an atomic instruction.
+#[derive(Clone, Copy, Debug, Default)]
+enum Holds {
+    /// The lock.
+    #[default]
+    Lock,
+    /// The same, and works on a page of which others may be updated at its home.
+    Copy(PageId),
+    /// A page's home waits for it, and perhaps others for the lock.
+    Page { home: NodeId, locked: bool },
+}
+
+thread_local! {
+    static HOLDS: Cell<Holds> = const { Cell::new(Holds::Lock) };
+    /// Atomic instructions under the lock.
+    static LOCKED: Cell<u32> = const { Cell::new(0) };
+}
+
+impl Node {
+    /// An atomic instruction of the program follows, which works on so many bytes and can, if
+    /// it is `movable`, work elsewhere. The address at which it is to do so, if it is.
+    pub fn begin_atomic(&self, address: usize, bytes: usize, movable: bool) -> Option<usize> {
+        let offset = address % PAGE_BYTES;
+        let inside = movable && offset + bytes <= PAGE_BYTES;
+        let page = self.pages.page_of(address).filter(|_| inside);
+        let owes = page.and_then(|page| {
+            let owes = lock(&self.engine).owes_before_update(&self.hands(), page);
+            Some((page, owes?))
+        });
+        let Some((page, owes)) = owes else {
+            HOLDS.set(Holds::Lock);
+            let locked = LOCKED.get().wrapping_add(1);
+            LOCKED.set(locked);
+            if locked.is_multiple_of(FLUSHES_AFTER) {
+                self.flush();
+            }
+            self.acquire(ATOMIC);
+            return None;
+        };
+        let since = self.enter();
+        if owes {
+            self.operation(Operation::Flush);
+        }
+        let place = self.begin_update(page, offset);
+        self.account(since, DsmCount::LockTicks, Some(DsmCount::Locks));
+        place
+    }
+
+    /// The atomic instruction is done.
+    pub fn end_atomic(&self) {
+        let (home, locked) = match HOLDS.take() {
+            Holds::Lock => return self.release(ATOMIC),
+            Holds::Copy(page) => return self.end_copy(page),
+            Holds::Page { home, locked } => (home, locked),
+        };
+        if let Some(window) = &self.window {
+            window.end_update(home);
+        }
+        if locked {
+            self.release(ATOMIC);
+        }
+        if lock(&self.engine).lacks_news_after_update(&self.hands()) {
+            let since = self.enter();
+            self.operation(Operation::Flush);
+            self.account(since, DsmCount::LockTicks, None);
+        }
+    }
+
+    /// Begins to update a page in its home's memory, where the byte is at the address that is
+    /// returned; or takes the lock, under which it is done here.
+    fn begin_update(&self, page: PageId, offset: usize) -> Option<usize> {
+        let (mut locked, mut tries) = (false, 0);
+        loop {
+            let begun = lock(&self.engine).begin_update(&self.hands(), page, offset);
+            match begun {
+                Begun::At(home, place) => {
+                    HOLDS.set(Holds::Page { home, locked });
+                    return Some(place);
+                }
+                // A copy must not be updated while others may do so there.
+                Begun::Never => self.fail(self.me(), "it cannot reach another node's memory"),
+                Begun::Closed if tries == TRIES => break,
+                Begun::Closed => {}
+                // It may be told here.
+                Begun::Incomplete => {
+                    self.handle_one();
+                    yield_now();
+                }
+            }
+            if !locked {
+                self.operation(Operation::Acquire(LockId(ATOMIC)));
+                locked = true;
+                continue;
+            }
+            tries += u32::from(begun == Begun::Closed);
+            if self.operation(Operation::Update(page)) == REFUSED {
+                break;
+            }
+        }
+        // Others may have updated it since this thread has the lock.
+        self.operation(Operation::Flush);
+        self.now_doing(Doing::HoldLock);
+        HOLDS.set(Holds::Copy(page));
+        None
+    }
+
+    /// An update was done in a copy, under the lock: tells of it, and learns of all that the
+    /// copy may have shown.
+    fn end_copy(&self, page: PageId) {
+        self.operation(Operation::Flush);
+        self.operation(Operation::Update(page));
+        while lock(&self.engine).lacks_what_is_shown() {
+            self.handle_one();
+            yield_now();
+            self.operation(Operation::Flush);
+        }
+        self.release(ATOMIC);
+    }
+}

@@ -1,0 +1,160 @@
+//! Programs whose threads meet by updates of single bytes, each in one atomic step: whoever
+//! sees what one wrote sees what was written before it, also if that was a plain write.
+//! `FATHOMP_SIM_SEEDS=FIRST..END` tries other seeds than the everyday ones.
+
+use fathomp_dsm::Placement;
+use fathomp_dsm::home::Home;
+use fathomp_sim::{Address, Program, Step, random_home, random_network, run};
+use rand::rngs::StdRng;
+use rand::{Rng, RngExt, SeedableRng};
+use std::ops::Range;
+
+fn seeds() -> Range<u64> {
+    let asked = std::env::var("FATHOMP_SIM_SEEDS").unwrap_or_default();
+    match asked.split_once("..") {
+        Some((first, end)) => first.parse().unwrap()..end.parse().unwrap(),
+        None => 0..3000,
+    }
+}
+
+/// Runs programs over clusters of any kind whose nodes reach each other's memory.
+fn all_seeds(program: impl Fn(&mut StdRng) -> Program) {
+    for seed in seeds() {
+        let mut random = StdRng::seed_from_u64(seed);
+        let program = program(&mut random);
+        let mut network = random_network(&mut random);
+        network.direct = true;
+        network.silent_writes = false;
+        network.trace = std::env::var_os("FATHOMP_SIM_TRACE").is_some();
+        let mut config = random_home(&program, network, &mut random);
+        for area in &mut config.areas {
+            // Plain writes to a page that is never watched are seen at once, before what was
+            // written earlier.
+            if let Placement::Pinned(node) = area.home {
+                area.home = Placement::At(node);
+            }
+        }
+        config.loads_acquire = random.random_ratio(1, 16);
+        let protocol = |me| Home::new(me, config.clone()).unwrap();
+        if let Err((failure, trace)) = run(&program, protocol, network, &mut random) {
+            let trace = trace.join("\n");
+            panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}\n{trace}");
+        }
+    }
+}
+
+/// What a program is made of: its threads, and pages that all of them have touched.
+struct Threads {
+    pages: u32,
+    threads: Vec<Vec<Step>>,
+}
+
+impl Threads {
+    /// All threads write and read everywhere, so that homes are anywhere, pages are lent or
+    /// have moved, and there are copies.
+    fn random(random: &mut impl Rng) -> Self {
+        let pages = random.random_range(1..=4);
+        let nodes = random.random_range(2..=4);
+        let mut threads = vec![Vec::new(); nodes];
+        for _ in 0..random.random_range(0..4) {
+            for (thread, steps) in (0..).zip(&mut threads) {
+                for _ in 0..random.random_range(0..4) {
+                    let byte = Address::at(random.random_range(0..pages), 100 + thread);
+                    steps.push(match random.random() {
+                        true => Step::Write(byte, random.random()),
+                        false => Step::Observe(Address::at(byte.0 / 4096, 50)),
+                    });
+                }
+                steps.push(Step::Barrier);
+            }
+        }
+        Self { pages, threads }
+    }
+
+    /// A byte of some page.
+    fn byte(&self, offset: u32, random: &mut impl Rng) -> Address {
+        Address::at(random.random_range(0..self.pages), offset)
+    }
+
+    /// What a thread does beside: at bytes of its own, or of nobody.
+    fn work(&mut self, thread: usize, random: &mut impl Rng) {
+        for _ in 0..random.random_range(0..4) {
+            let own = self.byte(100 + thread as u32, random);
+            let step = match random.random_range(0..4) {
+                0 => Step::Flush,
+                1 => Step::Observe(self.byte(50, random)),
+                _ => Step::Write(own, random.random()),
+            };
+            self.threads[thread].push(step);
+        }
+    }
+
+    fn finish(mut self) -> Program {
+        let threads = self.threads.iter_mut();
+        threads.for_each(|steps| steps.push(Step::Barrier));
+        let threads = self.threads.into_iter().map(|steps| vec![steps]);
+        Program {
+            pages: self.pages,
+            threads: threads.collect(),
+        }
+    }
+}
+
+/// One thread writes data and then a flag, plainly or by an update; others update the flag
+/// until they see it, and read the data.
+#[test]
+fn who_polls_a_flag_sees_what_came_before() {
+    all_seeds(|random| {
+        let mut all = Threads::random(random);
+        let nodes = all.threads.len();
+        let writer = random.random_range(0..nodes);
+        for round in 0..random.random_range(1..=3) {
+            let data = all.byte(10 + round, random);
+            let flag = all.byte(20 + round, random);
+            all.work(writer, random);
+            let tells = match random.random_range(0..3) {
+                0 => Step::Update(flag, 1),
+                _ => Step::Write(flag, 1),
+            };
+            all.threads[writer].extend([Step::Write(data, random.random()), tells]);
+            all.work(writer, random);
+            for reader in (0..nodes).filter(|node| *node != writer) {
+                if random.random_ratio(1, 4) {
+                    continue;
+                }
+                if random.random() {
+                    all.threads[reader].push(Step::Observe(data));
+                }
+                all.work(reader, random);
+                all.threads[reader].extend([Step::Poll(flag, 1), Step::Read(data)]);
+            }
+        }
+        all.finish()
+    });
+}
+
+/// Threads take a byte by exchanging it, work on what it guards, and give it back by a plain
+/// write, as user programs' own locks do.
+#[test]
+fn spin_locks_that_are_given_back_by_a_plain_write() {
+    all_seeds(|random| {
+        let mut all = Threads::random(random);
+        let lock = all.byte(20, random);
+        let guarded: Vec<_> = (0..3).map(|at| all.byte(10 + at, random)).collect();
+        for thread in 0..all.threads.len() {
+            for _ in 0..random.random_range(0..=3) {
+                all.work(thread, random);
+                all.threads[thread].push(Step::Take(lock));
+                for byte in &guarded {
+                    all.threads[thread].push(match random.random() {
+                        true => Step::Write(*byte, random.random()),
+                        false => Step::Read(*byte),
+                    });
+                }
+                // Who waits does not see it before that.
+                all.threads[thread].extend([Step::Write(lock, 0), Step::Flush]);
+            }
+        }
+        all.finish()
+    });
+}
