@@ -4,7 +4,8 @@
 use fathomp_sys::clock::emulated::program_ns;
 use std::cell::Cell;
 
-/// Time between the first two flushes, and longest time between two, in nanoseconds.
+/// Time between the first two flushes, and longest time between two, in nanoseconds. Predictions
+/// for nodes have these three, too: who changes one has to change both.
 const FIRST_NS: u64 = 5_000;
 const LONGEST_NS: u64 = 500_000;
 /// Gaps do not grow beyond so many times what a flush takes: it is cheap to look.

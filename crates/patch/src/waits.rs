@@ -257,6 +257,15 @@ fn flushes_first(function: &[Instruction], address: u64) -> bool {
     false
 }
 
+/// True if the code from an address on lets time pass before anything else is decided.
+fn pauses(function: &[Instruction], address: u64, around: &Surroundings) -> bool {
+    let at = function.binary_search_by_key(&address, Instruction::ip);
+    let behind = at.map_or(&[][..], |at| &function[at..]);
+    let mut near = behind.iter().take(BEHIND);
+    near.find(|i| i.flow_control() != FlowControl::Next)
+        .is_some_and(|i| is_call(i) && around.calls(i))
+}
+
 /// Finds out what instructions do.
 pub(crate) struct Effects {
     factory: InstructionInfoFactory,
@@ -324,7 +333,7 @@ impl Effects {
         let mut origins: BTreeMap<Place, Origin> = numbered
             .map(|(number, place)| (*place, Origin::carried(number)))
             .collect();
-        let (mut exits, mut counts) = (vec![], vec![]);
+        let (mut exits, mut counts, mut counted) = (vec![], vec![], vec![]);
         let mut fenced = false;
         for (instruction, effect) in body.iter().zip(&effects) {
             fenced = !effect.loads && (fenced || is_fence(instruction));
@@ -335,8 +344,12 @@ impl Effects {
                 let outside = successors(instruction).filter(|to| !inside(*to));
                 if origin.memory && !origin.other {
                     exits.extend(outside.map(|to| (to, fenced)));
-                } else if origin.places != 0 && outside.count() > 0 {
-                    counts.push(origin.places);
+                } else if origin.places != 0 {
+                    let before = counted.len();
+                    counted.extend(outside);
+                    if counted.len() > before {
+                        counts.push(origin.places);
+                    }
                 }
                 continue;
             }
@@ -360,7 +373,9 @@ impl Effects {
                 .collect();
             exits.retain(|(exit, _)| !self.goes_on(function, *exit, &inside, &counters, around));
         }
-        let is_heard = body.iter().any(|i| is_call(i) || is_fence(i));
+        // Or after so many rounds it lets time pass, which is heard early enough.
+        let is_heard = body.iter().any(|i| is_call(i) || is_fence(i))
+            || counted.iter().any(|exit| pauses(function, *exit, around));
         (!exits.is_empty()).then_some(Loop {
             body,
             exits,

@@ -1,6 +1,7 @@
 //! C programs run the same with all their atomics led through a lock, whatever
 //! way the patcher found, and the analysis finds what a disassembler shows.
 
+use fathomp_sys::text_patch::{Kind, Way};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -300,6 +301,32 @@ fn functions_that_wait_are_told_from_those_that_work() {
             assert!(wait.led, "{}: {name}", program.name);
         }
         assert_eq!(found, waiting, "{}", program.name);
+    }
+}
+
+/// Whoever yields in a loop now and then has said that it waits.
+#[test]
+fn who_yields_after_many_rounds_does_not_tell_by_branches_too() {
+    let directory = tempfile::tempdir().unwrap();
+    for program in builds("waits.c", directory.path(), &["-fno-inline"]) {
+        let functions = functions(&program.path);
+        let analysis = fathomp_patch::analyse(&program.path, 0).unwrap();
+        let mut tells: BTreeMap<&str, bool> = BTreeMap::new();
+        for site in &analysis.branches {
+            let Some((_, name)) = functions.range(..=site.address).next_back() else {
+                continue;
+            };
+            let Kind::Branch(branch) = site.kind else {
+                continue;
+            };
+            let waits = [branch.taken, branch.passed].contains(&Way::Waits);
+            *tells.entry(name).or_default() |= waits;
+        }
+        for (name, expected) in [("waits_and_counts", false), ("waits_for_many", true)] {
+            if let Some(tells) = tells.get(name) {
+                assert_eq!(*tells, expected, "{}: {name}", program.name);
+            }
+        }
     }
 }
 

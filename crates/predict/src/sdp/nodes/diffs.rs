@@ -118,8 +118,9 @@ impl DiffPrices {
         self
     }
 
-    /// With what runs cost, if diffs of many keep their home longer than its link, by
-    /// `ragged_served` beyond what those of a word do. Nobody else goes through them: what they take
+    /// With what runs cost, if diffs of many keep their home longer, by `ragged_served` beyond what
+    /// those of a word do, than as many bytes of whole pages: else it is the link that they wait for,
+    /// and what is beside bytes in its messages. Nobody else goes through them: what they take
     /// until they are there differs from whole pages by bytes of sender, link and home, and by runs.
     fn with_runs(mut self, least: &Crowd, ragged_served: f64, us_per_byte: f64) -> Self {
         let Some((ragged, whole)) = least.ragged_diff_us.zip(least.whole_diff_us) else {
@@ -128,7 +129,7 @@ impl DiffPrices {
         let [bytes, whole_bytes] =
             [RAGGED_DIFF_BYTES, WHOLE_DIFF_BYTES].map(|bytes| bytes - WORD_DIFF_BYTES);
         let [runs, whole_runs] = [RAGGED_DIFF_RUNS, WHOLE_DIFF_RUNS].map(|runs| runs - 1.0);
-        if ragged_served <= bytes * us_per_byte {
+        if ragged_served <= bytes * self.byte_in {
             return self;
         }
         let (more_bytes, fewer_runs) = (whole_bytes - bytes, runs - whole_runs);
@@ -243,6 +244,23 @@ mod tests {
         };
         let both = [crowd(1.0), crowd(7.0)];
         assert_eq!(of(both, 0.002).run, 0.0);
+        // A link that takes three times as long as the home, and 3 % longer than its bytes.
+        let link = |senders: f64| {
+            let takes = |bytes: f64| {
+                Some(priced(
+                    2.5 + 0.0055 * bytes + (senders - 1.0) * 0.00412 * bytes,
+                ))
+            };
+            Crowd {
+                whole_diff_us: takes(4592.0),
+                ragged_diff_us: takes(4080.0),
+                ..crowd(senders)
+            }
+        };
+        let slow = [(1.0, link(1.0)), (3.0, link(3.0)), (7.0, link(7.0))];
+        let prices = DiffPrices::new(&slow, 0.004, 0.0);
+        assert_eq!((prices.run, prices.byte_written), (0.0, 0.0));
+        assert!(near(prices.byte_in, 0.00412), "{prices:?}");
         let without = both.map(|crowd| Crowd {
             ragged_diff_us: None,
             diff_sent_us: None,

@@ -36,6 +36,7 @@ mod fetches;
 mod interval;
 mod left;
 mod locks;
+mod looks;
 mod meeting;
 mod mva;
 mod part;
