@@ -2,6 +2,7 @@
 
 use crate::memory::{Memory, Place, Small};
 use crate::shared::{self, Memories};
+use crate::update::Stage;
 use fathomp_base::{NodeId, ThreadId};
 use fathomp_dsm::{Access, Action, Content, Input, LockId, Operation, Protocol, Underway};
 use stateright::{Model, Property};
@@ -19,6 +20,10 @@ pub(crate) enum Step {
     IfSeen(Place, u8, usize),
     Acquire(u64),
     TryAcquire(u64, usize),
+    /// Adds in one atomic step.
+    Update(Place, u8),
+    /// Adds nothing; leaves out so many steps if something else is there.
+    IfUpdated(Place, u8, usize),
     Release(u64),
     Flush,
     Barrier,
@@ -40,7 +45,7 @@ pub(crate) struct Cluster<P> {
 
 /// Where a thread stands still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum At {
+pub(crate) enum At {
     Fault,
     Operation,
     Barrier,
@@ -48,12 +53,15 @@ enum At {
 
 /// A thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Thread {
-    next: usize,
+pub(crate) struct Thread {
+    pub(crate) next: usize,
     /// Faults at that step.
-    faults: u8,
+    pub(crate) faults: u8,
     /// What it stands still at.
-    waits: Option<At>,
+    pub(crate) waits: Option<At>,
+    /// How far it is with an update, and what it found in a copy.
+    pub(crate) stage: Stage,
+    pub(crate) found: u8,
 }
 
 /// A node.
@@ -61,7 +69,7 @@ struct Thread {
 pub(crate) struct Node<P> {
     pub(crate) protocol: P,
     pub(crate) memory: Memory,
-    threads: Vec<Thread>,
+    pub(crate) threads: Vec<Thread>,
     /// Barriers left.
     left: usize,
     /// What it has sent.
@@ -77,7 +85,7 @@ pub(crate) struct State<P, M> {
     /// Messages under way, from and to, in order.
     channels: BTreeMap<(usize, usize), VecDeque<M>>,
     /// What every write reaches at once.
-    truth: BTreeMap<Place, u8>,
+    pub(crate) truth: BTreeMap<Place, u8>,
     /// The same when the last node reached each barrier.
     at_barrier: Vec<BTreeMap<Place, u8>>,
     /// What must not have happened.
@@ -120,6 +128,7 @@ where
             Step::Read(place) | Step::IfSeen(place, ..) => {
                 return self.access(state, at, place, Access::Read, step);
             }
+            Step::Update(..) | Step::IfUpdated(..) => return self.update(state, at, step),
             Step::Acquire(lock) => Operation::Acquire(LockId(lock)),
             Step::TryAcquire(lock, _) => Operation::TryAcquire(LockId(lock)),
             Step::Release(lock) => Operation::Release(LockId(lock)),
@@ -144,6 +153,27 @@ where
         self.input(state, node, Input::Operation { thread, operation })
     }
 
+    /// A thread faults.
+    pub(crate) fn fault(
+        &self,
+        state: &mut State<P, P::Incoming>,
+        (number, thread): (usize, usize),
+        place: Place,
+        access: Access,
+    ) -> Result<(), String> {
+        let node = &mut state.nodes[number];
+        node.threads[thread].waits = Some(At::Fault);
+        // Not counted where all are looked into: it would only tell states apart.
+        let faults = &mut node.threads[thread].faults;
+        *faults = faults.saturating_add(u8::from(self.faults_max < u8::MAX));
+        let fault = Input::Fault {
+            thread: id(thread),
+            page: fathomp_base::PageId(place.page),
+            access,
+        };
+        self.input(state, number, fault)
+    }
+
     fn access(
         &self,
         state: &mut State<P, P::Incoming>,
@@ -154,16 +184,7 @@ where
     ) -> Result<(), String> {
         let node = &mut state.nodes[number];
         if !node.memory.permits(place.page, access) {
-            node.threads[thread].waits = Some(At::Fault);
-            // Not counted where all are looked into: it would only tell states apart.
-            let faults = &mut node.threads[thread].faults;
-            *faults = faults.saturating_add(u8::from(self.faults_max < u8::MAX));
-            let fault = Input::Fault {
-                thread: id(thread),
-                page: fathomp_base::PageId(place.page),
-                access,
-            };
-            return self.input(state, number, fault);
+            return self.fault(state, (number, thread), place, access);
         }
         node.threads[thread].next += 1;
         node.threads[thread].faults = 0;
@@ -190,7 +211,7 @@ where
     }
 
     /// Tells the protocol of a node something, and does what it answers and what follows.
-    fn input(
+    pub(crate) fn input(
         &self,
         state: &mut State<P, P::Incoming>,
         number: usize,
@@ -309,6 +330,10 @@ where
                     let number = (number, thread.0 as usize);
                     let thread = &mut node.threads[number.1];
                     thread.waits = None;
+                    if thread.stage != Stage::default() {
+                        thread.stage = thread.stage.refused();
+                        continue;
+                    }
                     let asked = self.programs[number.0][number.1][thread.next - 1];
                     let Step::TryAcquire(_, leave_out) = asked else {
                         return Err(format!("{asked:?} of {number:?} is refused"));

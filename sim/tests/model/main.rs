@@ -10,6 +10,7 @@
 mod cluster;
 mod memory;
 mod shared;
+mod update;
 
 use cluster::{Cluster, Step};
 use fathomp_base::NodeId;
@@ -33,7 +34,7 @@ const A: Place = Place { page: 0, byte: 0 };
 const A2: Place = Place { page: 0, byte: 1 };
 const B: Place = Place { page: 1, byte: 0 };
 
-use Step::{Acquire, Barrier, Flush, IfSeen, Read, Release, TryAcquire, Write};
+use Step::{Acquire, Barrier, Flush, IfSeen, IfUpdated, Read, Release, TryAcquire, Update, Write};
 
 /// A program: a thread on each node, and perhaps one more on node 0 that takes no
 /// part in barriers.
@@ -43,6 +44,9 @@ struct Program {
     own_thread: &'static [Step],
     /// Whether plain loads have to acquire.
     relies_on_loads: bool,
+    /// Whether who updates relies on plain writes of others: without homes, loads have to
+    /// acquire for that.
+    relies_on_writes: bool,
     /// Takes long.
     large: bool,
 }
@@ -53,6 +57,7 @@ const fn program(name: &'static str, threads: [&'static [Step]; 3]) -> Program {
         threads,
         own_thread: &[],
         relies_on_loads: false,
+        relies_on_writes: false,
         large: false,
     }
 }
@@ -138,6 +143,33 @@ const PROGRAMS: &[Program] = &[
             &[Write(A2, 0), Flush],
         ],
     ),
+    program(
+        "all update a byte",
+        [
+            &[Update(A, 1), Update(A, 1), Barrier, Read(A)],
+            &[Write(A2, 5), Update(A, 2), Barrier, Read(A)],
+            &[Update(A, 4), Barrier, Update(A, 8), Read(B)],
+        ],
+    ),
+    program(
+        "a message is passed by an update",
+        [
+            &[Write(B, 1), Update(A, 1), Write(A2, 3)],
+            &[IfSeen(A2, 9, 0), IfUpdated(A, 1, 1), Read(B)],
+            &[IfSeen(B, 9, 0), IfUpdated(A, 1, 1), Read(B)],
+        ],
+    ),
+    Program {
+        relies_on_writes: true,
+        ..program(
+            "a message is passed by a plain write to who updates",
+            [
+                &[Write(B, 1), Write(A, 1), Barrier],
+                &[IfSeen(B, 9, 0), IfUpdated(A, 1, 1), Read(B), Barrier],
+                &[IfUpdated(A, 1, 1), Read(B), Barrier],
+            ],
+        )
+    },
     PASSED_BY_LOADS,
     Program {
         relies_on_loads: true,
@@ -363,7 +395,7 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 nodes: NODES,
                 areas: areas.clone(),
                 diffs_max,
-                loads_acquire: program.relies_on_loads || !direct,
+                loads_acquire: program.relies_on_loads || program.relies_on_writes || !direct,
                 sole_writers,
                 direct,
                 prefetch: if sole_writers { 2 } else { 0 },

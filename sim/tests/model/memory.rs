@@ -142,6 +142,33 @@ impl Memory {
         }
     }
 
+    /// What others may do with a page.
+    pub(crate) fn offered(&self, page: PageId) -> Offer {
+        let offer = self.slots[page.0 as usize].offer.as_ref();
+        offer.map_or(Offer::Closed, |(offer, _)| *offer)
+    }
+
+    /// Adds to a byte of a page whose writes by this node are noticed; what was there.
+    pub(crate) fn update(&mut self, place: Place, add: u8) -> Result<u8, Nonsense> {
+        let slot = &mut self.slots[place.page as usize];
+        if slot.protection != Protection::Watched || slot.twin.is_some() {
+            return Err(format!(
+                "{place:?} is updated on a page that is not watched"
+            ));
+        }
+        let byte = &mut slot.bytes[place.byte];
+        let before = *byte;
+        *byte = before.wrapping_add(add);
+        Ok(before)
+    }
+
+    /// Whether there are pages that may have been written without a fault.
+    pub(crate) fn may_have_been_written(&self) -> bool {
+        self.slots
+            .iter()
+            .any(|slot| slot.protection == Protection::Watched && slot.twin.is_some() && !slot.told)
+    }
+
     /// What was part of a page when it became old, if it is.
     pub(crate) fn old(&self, page: PageId) -> Option<Vec<(NodeId, Interval)>> {
         let offer = self.slots[page.0 as usize].offer.as_ref();

@@ -4,8 +4,9 @@
 use crate::cluster::State;
 use crate::memory::{Nonsense, Small};
 use fathomp_base::NodeId;
+use fathomp_dsm::order::Version;
 use fathomp_dsm::order::{Control, ROOT};
-use fathomp_dsm::{Brought, Input, Interval, Notice, Protocol, Told};
+use fathomp_dsm::{Brought, Input, Interval, Notice, Offer, Protocol, Told};
 use fathomp_sim::{Answer, Shared};
 use std::collections::BTreeMap;
 
@@ -13,8 +14,10 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Memories {
     pub(crate) shared: Shared,
-    /// Diffs that a home has yet to be told of.
+    /// Diffs that a home has yet to be told of, and of which it has yet to be told that they
+    /// were begun.
     brought: BTreeMap<(usize, NodeId), Interval>,
+    begun: BTreeMap<(usize, NodeId), Interval>,
 }
 
 impl Memories {
@@ -37,6 +40,9 @@ pub(crate) fn news<P: Protocol<Small>>(
     let kept = nodes[number].memory.take_kept();
     news.extend(kept.map(|(pages, changed)| Input::Kept(pages, changed)));
     let here = (number, NodeId(0))..=(number, NodeId(u16::MAX));
+    let begun = memories.begun.extract_if(here.clone(), |_, _| true);
+    let begun: Vec<_> = begun.map(|((_, writer), last)| (writer, last)).collect();
+    news.extend((!begun.is_empty()).then_some(Input::Begun(begun)));
     let brought: Vec<_> = memories.brought.extract_if(here, |_, _| true).collect();
     if !brought.is_empty() {
         let brought = brought.into_iter();
@@ -48,6 +54,22 @@ pub(crate) fn news<P: Protocol<Small>>(
         news.extend((!logged.is_empty()).then_some(Input::Logged(logged)));
     }
     news
+}
+
+/// Whether a home has the diffs of these intervals.
+pub(crate) fn has_received<P: Protocol<Small>>(
+    state: &State<P, P::Incoming>,
+    home: usize,
+    need: &[Version],
+) -> bool {
+    let committed = state.nodes[home].protocol.committed();
+    committed.is_some_and(|there| {
+        let received = |node| {
+            let told = there.received.of(node);
+            state.memories.received(home, node, told)
+        };
+        need.iter().all(|(node, last)| received(*node) >= *last)
+    })
 }
 
 /// The sequencer enters an interval.
@@ -126,6 +148,8 @@ fn bring<P: Protocol<Small>>(
     let there = state.nodes[home].protocol.committed()?;
     let received = state.memories.received(home, me, there.received.of(me));
     let admitted = there.admits.admits(brought.more) && there.epoch == brought.epoch;
+    let offers = |(page, _): &(_, _)| state.nodes[home].memory.offered(*page);
+    let admitted = admitted && brought.diffs.iter().map(offers).all(Offer::admits_diffs);
     if !admitted || !state.nodes[number].underway.may_bring(to, received) {
         return None;
     }
@@ -138,6 +162,7 @@ fn bring<P: Protocol<Small>>(
             return Some(brought);
         }
     }
+    state.memories.begun.insert((home, me), brought.interval);
     if !brought.more {
         let last = state.memories.brought.entry((home, me)).or_default();
         *last = brought.interval;
