@@ -465,6 +465,27 @@ int main(void)
     assert_eq!(ended.succeeded().text(), "6\n");
 }
 
+/// A fault that is blocked would kill.
+#[test]
+fn signals_that_were_blocked_before_still_serve_faults() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = compile(directory.path(), "large", LARGE_STACK, &["-fopenmp"]);
+    for scheme in [None, Some("mprotect")] {
+        let mut command = on_nodes(directory.path(), 2, &program);
+        command.envs(scheme.map(|scheme| ("FATHOMP_DSM_FAULTS", scheme)));
+        let environment = command.get_envs();
+        let mut blocked = Command::new("env");
+        let signals = ["BUS", "SEGV", "TRAP"].map(|signal| format!("--block-signal={signal}"));
+        blocked
+            .args(signals)
+            .arg(command.get_program())
+            .args(command.get_args())
+            .envs(environment.filter_map(|(name, value)| Some((name, value?))));
+        let ended = finish(&mut limited("-s 32768", &blocked));
+        assert_eq!(ended.succeeded().text(), "12720\n", "{scheme:?}");
+    }
+}
+
 #[test]
 fn signal_handlers_run_on_nodes() {
     let directory = tempfile::tempdir().unwrap();

@@ -257,6 +257,8 @@ fn share(
     let stacks = unsafe { Stacks::new(forming.stacks()) };
     thread::use_signal_stack().map_err(start::StartError::Share)?;
     signal_chain::install(scheme.fault(), serve_fault).map_err(start::StartError::Share)?;
+    // Whoever has started the program may have blocked them, and all threads inherit that.
+    signal_chain::unblock_faults();
     signal_chain::witness_the_end(|interruption| {
         if let Some(node) = start::node() {
             node.say_unserved(interruption);
