@@ -210,9 +210,15 @@ fn allocate(file: &File, offset: usize, bytes: usize) -> io::Result<()> {
     let [offset, bytes] = [offset, bytes].map(i64::try_from);
     let too_far = |_| io::Error::from(io::ErrorKind::InvalidInput);
     let (offset, bytes) = (offset.map_err(too_far)?, bytes.map_err(too_far)?);
-    // SAFETY: an open descriptor; existing content stays as it is.
-    match unsafe { libc::fallocate(file.as_raw_fd(), 0, offset, bytes) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
+    loop {
+        // SAFETY: an open descriptor; existing content stays as it is.
+        if unsafe { libc::fallocate(file.as_raw_fd(), 0, offset, bytes) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        // A signal came, which has been handled or put off when this is tried again.
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
     }
 }
