@@ -100,6 +100,7 @@ impl<B: Clone + Body> Home<B> {
                 "wants to update a page that does not exist",
             ));
         }
+        self.check_nodes(updater.node, &need)?;
         if !self.has_received(&need) {
             self.parked.push(Parked::Update(updater, need));
             return Ok(());
@@ -240,11 +241,18 @@ impl<B: Clone + Body> Home<B> {
         if !self.updating.asking.remove(&thread) {
             return Err(peer(from, "answers a thread that did not ask"));
         }
-        if shows.iter().any(|(node, _)| node.0 >= self.config.nodes) {
-            return Err(peer(from, "tells of a node that does not exist"));
-        }
+        self.check_nodes(from, &shows)?;
         self.go_on(thread, can, shows, actions);
         Ok(())
+    }
+
+    /// Refuses what nobody will ever receive or know of.
+    fn check_nodes(&self, from: NodeId, versions: &[Version]) -> Result<(), Violation> {
+        let mut nodes = versions.iter().map(|(node, _)| node.0);
+        match nodes.all(|node| node < self.config.nodes) {
+            true => Ok(()),
+            false => Err(peer(from, "tells of a node that does not exist")),
+        }
     }
 
     /// A barrier is over. Nobody has a copy of a page that was updated: if that was long

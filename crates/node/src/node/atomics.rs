@@ -54,7 +54,6 @@ impl Node {
             Some((page, owes?))
         });
         let Some((page, owes)) = owes else {
-            HOLDS.set(Holds::Lock);
             let locked = LOCKED.get().wrapping_add(1);
             LOCKED.set(locked);
             if locked.is_multiple_of(FLUSHES_AFTER) {
