@@ -52,6 +52,16 @@ impl PageRange {
         (now, rest.and_then(|first| Self::new(first, end)))
     }
 
+    /// Its pages and those of a range that begins where it ends, or ends where it begins.
+    #[must_use]
+    pub fn joined(self, other: Self) -> Option<Self> {
+        let touch =
+            self.end() == u64::from(other.first.0) || other.end() == u64::from(self.first.0);
+        let first = self.first.min(other.first);
+        let pages = self.pages.checked_add(other.pages)?;
+        Self::new(first, pages).filter(|_| touch)
+    }
+
     /// Takes one more page in if it is the next one.
     #[must_use]
     pub fn extend(&mut self, page: PageId) -> bool {
@@ -156,6 +166,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn neighbours_are_joined() {
+        let range = |first, pages| PageRange::new(PageId(first), pages).unwrap();
+        assert_eq!(range(4, 2).joined(range(6, 1)), Some(range(4, 3)));
+        assert_eq!(range(6, 1).joined(range(4, 2)), Some(range(4, 3)));
+        assert_eq!(range(4, 2).joined(range(5, 2)), None);
+        assert_eq!(range(4, 2).joined(range(7, 1)), None);
+        let last = range(u32::MAX, 1);
+        assert_eq!(
+            last.joined(range(u32::MAX - 1, 1)),
+            Some(range(u32::MAX - 1, 2))
+        );
+    }
 
     fn ranges(of: &[(u32, u32)]) -> Vec<PageRange> {
         let range = |(first, n): &(u32, u32)| PageRange::new(PageId(*first), *n).unwrap();

@@ -25,7 +25,7 @@ use fathomp_dsm::{
     Access, Action, Content, Diff, DiffError, Input, Interval, Operation, PageBytes, PageRange,
     PageSet, Protection, Protocol, Underway, Violation, WireError,
 };
-use fathomp_sys::cluster::pages::Pages;
+use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::local::Awaited;
 use fathomp_transport::{SendError, Transport, Wake};
@@ -129,6 +129,8 @@ pub(crate) struct Driver<P: Protocol<Blob>> {
     /// Pages that should be forbidden to write and are not, since nobody touches them
     /// before they are given back.
     untouched: Vec<PageRange>,
+    /// What is to be permitted next, see [`protect`].
+    unsettled: Option<(PageRange, Permission)>,
     /// Pages that are to be watched once the answers are sent that come next.
     late: Vec<PageRange>,
     /// Made and not sent yet.
@@ -159,6 +161,7 @@ impl<P: Protocol<Blob>> Driver<P> {
             places: Places::default(),
             unwatched: Unwatched::default(),
             untouched: Vec::new(),
+            unsettled: None,
             late: Vec::new(),
             diffs: HashMap::new(),
             kept: HashMap::new(),
@@ -231,6 +234,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         for range in &ranges {
             self.protect_from_writes(hands, *range)?;
         }
+        self.settle(hands)?;
         let mut written = Vec::new();
         for page in ranges.iter().flat_map(|range| range.iter()) {
             let Some(twin) = self.twins.get(page) else {
@@ -255,6 +259,9 @@ impl<P: Protocol<Blob>> Driver<P> {
         for action in actions.drain(..) {
             if !matches!(action, Action::Send(..) | Action::Offer(..)) {
                 self.watch_late(hands)?;
+            }
+            if !matches!(action, Action::Protect(..)) {
+                self.settle(hands)?;
             }
             match action {
                 // Nobody touches them: whoever asked for them need not wait for that.
@@ -359,6 +366,7 @@ impl<P: Protocol<Blob>> Driver<P> {
             }
         }
         self.watch_late(hands)?;
+        self.settle(hands)?;
         self.actions = actions;
         if let Some((changes, (_, interval))) = self.changes.as_mut().zip(self.protocol.clock()) {
             changes.tell(interval, hands.transport, hands.lookout)?;
@@ -545,7 +553,7 @@ where
                 self.permit(hands, page.into(), Protection::Read)?;
             }
         }
-        Ok(())
+        self.settle(hands)
     }
 
     fn watch(&mut self) -> Option<&mut Watch> {

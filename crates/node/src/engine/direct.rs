@@ -88,6 +88,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         for range in pages.ranges() {
             self.permit(hands, *range, Protection::Read)?;
         }
+        self.settle(hands)?;
         let mut changed = Vec::new();
         for (page, taken) in kept {
             if self.twin_of_kept(hands, page, taken)? {

@@ -1,4 +1,7 @@
 //! What the program may do to pages.
+//!
+//! Neighbours that come to be permitted the same one after the other are one request to the
+//! kernel, made before anything else is done.
 
 use super::{Blob, Driver, Hands, Trouble};
 use fathomp_dsm::{PageRange, Protection, Protocol};
@@ -35,10 +38,13 @@ impl<P: Protocol<Blob>> Driver<P> {
 
     /// Watches pages that should have been watched before.
     pub(super) fn watch_late(&mut self, hands: &Hands) -> Result<(), Trouble> {
+        if self.late.is_empty() {
+            return Ok(());
+        }
         while let Some(pages) = self.late.pop() {
             self.protect(hands, pages, Protection::Watched)?;
         }
-        Ok(())
+        self.settle(hands)
     }
 
     /// Makes sure that the program does not write pages: forbids it, unless they will be
@@ -57,6 +63,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         Ok(())
     }
 
+    /// Permits so much for pages, once [`Self::settle`] is called.
     pub(super) fn permit(
         &mut self,
         hands: &Hands,
@@ -68,6 +75,23 @@ impl<P: Protocol<Blob>> Driver<P> {
             // A write is noticed because it is not permitted.
             Protection::Read | Protection::Watched => Permission::Read,
             Protection::ReadWrite => Permission::ReadWrite,
+        };
+        if let Some((before, same)) = &mut self.unsettled
+            && *same == what
+            && let Some(both) = before.joined(pages)
+        {
+            *before = both;
+            return Ok(());
+        }
+        self.settle(hands)?;
+        self.unsettled = Some((pages, what));
+        Ok(())
+    }
+
+    /// Has the kernel permit what is to be permitted.
+    pub(super) fn settle(&mut self, hands: &Hands) -> Result<(), Trouble> {
+        let Some((pages, what)) = self.unsettled.take() else {
+            return Ok(());
         };
         if let Some(watch) = &mut self.watch {
             return Ok(watch.permit(hands.pages, pages, what)?);
