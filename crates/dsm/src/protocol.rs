@@ -204,6 +204,8 @@ impl Body for Vec<u8> {
 pub enum Action<O, B> {
     /// Changes what threads may do to pages.
     Protect(PageRange, Protection),
+    /// Threads write these pages next, which they may: what makes that quicker can be done.
+    Prepare(PageRange),
     /// Keeps a copy of a page, to compare with later.
     Twin(PageId),
     /// The same for pages that will perhaps be written.

@@ -279,6 +279,10 @@ impl<P: Protocol<Blob>> Driver<P> {
                     self.twin(hands, page, false)?;
                     self.begin_copy(page);
                 }
+                Action::Prepare(pages) => {
+                    let prepared = hands.pages.prepare(pages.first(), pages.len());
+                    prepared.map_err(Trouble::Permit)?;
+                }
                 Action::Foresee(pages) => {
                     for page in pages.iter() {
                         self.twin(hands, page, true)?;

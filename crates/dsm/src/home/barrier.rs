@@ -188,13 +188,17 @@ impl<B: Clone + Body> Home<B> {
             faults.extend(waiters.map(|(thread, access)| (thread, page, access)));
         }
         let first = actions.len();
+        let were_written = std::mem::take(&mut self.written_next);
         for stretch in written(&notices) {
             self.balance(stretch, actions);
         }
+        self.watch_again(were_written, actions);
         self.give_all_back(actions);
         self.stop_updates(actions);
         self.probe(actions);
         self.tell_offers(first, actions);
+        let next = PageSet::from_sorted(&self.written_next);
+        actions.extend(next.ranges().iter().map(|pages| Action::Prepare(*pages)));
         let thread = self.order.leave_barrier(&notices);
         self.start = self.order.seen.clone();
         self.need.clear();
@@ -256,7 +260,7 @@ impl<B: Clone + Body> Home<B> {
                     alike.min(left)
                 }
                 _ => {
-                    self.balance_page(page, writers, first, actions);
+                    self.balance_page(page, writers, (first, foreseen), actions);
                     self.judge(page, foreseen);
                     1
                 }
@@ -283,7 +287,7 @@ impl<B: Clone + Body> Home<B> {
         &mut self,
         page: PageId,
         writers: Writers,
-        first: bool,
+        (first, foreseen): (bool, bool),
         actions: &mut Actions<B>,
     ) {
         let (me, migrate) = (self.me, self.config.migrate);
@@ -303,7 +307,7 @@ impl<B: Clone + Body> Home<B> {
             if exclusive && !entry.pinned && entry.state != State::Untouched {
                 // Nobody else has a copy: its writes need not be noticed.
                 self.stop_expecting(page, actions);
-                self.settle_page(page, actions);
+                self.settle_page(page, foreseen, actions);
             }
         } else if Some(me) != keeper && (entry.state != State::Untouched || me == home) {
             if me == home {

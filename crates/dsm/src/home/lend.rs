@@ -8,7 +8,7 @@
 use super::page::State;
 use super::{Actions, Home};
 use crate::order::Request;
-use crate::prefetch::Direction;
+use crate::prefetch::{Direction, Reach};
 use crate::{Body, PageRange};
 use fathomp_base::PageId;
 
@@ -34,10 +34,13 @@ pub(super) struct Loan {
     pub(super) here: bool,
     /// It came borrowed the last time, although it was asked for to be kept: it is updated.
     pub(super) updated: bool,
-    /// How many were asked for together with it.
-    pub(super) batch: u8,
+    /// How many were asked for together with it the last time, when a thread missed which one
+    /// of them, and in which epoch.
+    batch: u8,
+    from: PageId,
+    asked_in: u32,
     /// How many to ask for next time, because these were not enough.
-    start: u8,
+    start: Reach,
     /// How often so many were asked for without being sure.
     begun: u8,
     /// When a borrowed copy was written last.
@@ -59,15 +62,28 @@ impl Loan {
         !mine && epoch >= self.asked_until
     }
 
-    /// How many to ask for where nothing goes before.
-    fn begin(&mut self) -> u8 {
-        if self.start > 0 {
+    /// How many to ask for where nothing goes before, and which way.
+    fn begin(&mut self) -> Reach {
+        if self.start.pages > 0 {
             self.begun += 1;
             if self.begun == TIMES {
-                (self.start, self.begun) = (0, 0);
+                (self.start.pages, self.begun) = (0, 0);
             }
         }
         self.start
+    }
+
+    /// It is asked for together with so many pages altogether, as `from` is missing.
+    pub(super) fn asked(&mut self, from: PageId, pages: u32, epoch: u32) {
+        self.here = false;
+        self.batch = u8::try_from(pages).unwrap_or(u8::MAX);
+        self.from = from;
+        self.asked_in = epoch + 1;
+    }
+
+    /// How many pages came together with it in an epoch, if it has come then, and for which.
+    fn came(self, epoch: u32) -> Option<(u8, PageId)> {
+        (self.asked_in == epoch + 1).then_some((self.batch, self.from))
     }
 
     /// It is given back before a barrier, perhaps not for the first time.
@@ -101,25 +117,41 @@ impl<B: Clone + Body> Home<B> {
     /// fault, and its home has no part in it, but whoever reads here and there has no use
     /// for it.
     pub(super) fn worth_borrowing(&mut self, page: PageId) -> (Direction, u32) {
-        let (way, before) = Direction::of(|way| {
+        let epoch = self.order.epoch;
+        // They may have been kept, too, if their home notices its writes.
+        let came = |page| {
+            let entry = self.table.get(page);
+            let here = entry.home != self.me && entry.state != State::Untouched;
+            entry.loan.came(epoch).filter(|_| here)
+        };
+        let before = |way: Direction| {
             let before = way.before(page).filter(|before| self.exists(*before));
-            let loan = before.map(|before| self.table.get(before).loan);
-            loan.filter(|loan| loan.here).map_or(0, |loan| loan.batch)
-        });
-        if before > 0 {
-            let first = match way {
-                Direction::Up => page.0.saturating_sub(before.into()),
-                Direction::Down => page.0.saturating_add(before.into()),
-            };
-            if self.exists(PageId(first)) {
-                self.table.entry(PageId(first)).loan.start = before.saturating_mul(2);
+            before.and_then(came)
+        };
+        let (mut way, _) = Direction::of(|way| before(way).map_or(0, |(pages, _)| pages));
+        let number = match before(way) {
+            Some((pages, from)) => self.borrow_more(way, from, pages),
+            None => {
+                let start = self.table.entry(page).loan.begin();
+                way = start.way;
+                start.pages
             }
-        }
-        let number = match before {
-            0 => self.table.entry(page).loan.begin(),
-            _ => before.saturating_mul(GROWTH),
         };
         (way, number.clamp(BORROWED_MIN, BORROWED_MAX).into())
+    }
+
+    /// How many pages to borrow behind a run of so many that began at `from`. Somebody may begin
+    /// there again: then it is to be a bit longer from the beginning. If it was made as long as
+    /// that before, not much is missing now.
+    fn borrow_more(&mut self, way: Direction, from: PageId, before: u8) -> u8 {
+        let start = &mut self.table.entry(from).loan.start;
+        let learned = start.pages == before && before < BORROWED_MAX;
+        let pages = before.saturating_add(BORROWED_MIN).min(BORROWED_MAX);
+        *start = Reach { way, pages };
+        match learned {
+            true => BORROWED_MIN,
+            false => before.saturating_mul(GROWTH),
+        }
     }
 
     /// The content of pages that comes next is borrowed.
@@ -180,16 +212,63 @@ impl<B: Clone + Body> Home<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::home::Config;
+    use crate::{Area, Placement};
+    use fathomp_base::NodeId;
 
     #[test]
     fn long_runs_are_tried_short_now_and_then() {
+        let (way, pages) = (Direction::Down, 32);
         let mut loan = Loan {
-            start: 32,
+            start: Reach { way, pages },
             ..Loan::default()
         };
-        let runs: Vec<u8> = (0..TIMES).map(|_| loan.begin()).collect();
+        let runs: Vec<u8> = (0..TIMES).map(|_| loan.begin().pages).collect();
         assert_eq!(runs, [[32; 15].as_slice(), &[0]].concat());
-        assert_eq!(loan.begin(), 0);
+        assert_eq!(loan.begin().pages, 0);
+    }
+
+    #[test]
+    fn runs_grow_until_they_are_as_long_as_somebody_reads_whether_pages_are_kept_or_not() {
+        let area = Area {
+            pages: 64,
+            home: Placement::At(NodeId(0)),
+        };
+        for (first, way) in [(3, Direction::Up), (60, Direction::Down)] {
+            let mut config = Config::usual(2, vec![area], false, false);
+            config.direct = true;
+            let mut home = Home::<u32>::new(NodeId(1), config).unwrap();
+            let mut faults = |epoch| {
+                home.order.epoch = epoch;
+                let mut here = Vec::new();
+                let mut page = PageId(first);
+                let mut faults = 0;
+                for _ in 0..20 {
+                    if !here.contains(&page) {
+                        faults += 1;
+                        let from = page;
+                        let (way, number) = home.worth_borrowing(page);
+                        for page in way.run(page, number, |_| true).iter() {
+                            here.push(page);
+                            let entry = home.table.entry(page);
+                            entry.state = State::Clean;
+                            entry.loan.asked(from, number, epoch);
+                        }
+                    }
+                    page = way.behind(page).unwrap();
+                }
+                here.iter()
+                    .for_each(|page| home.table.entry(*page).state = State::Untouched);
+                faults
+            };
+            let faults: Vec<u32> = (0..6).map(&mut faults).collect();
+            let seen = match way {
+                Direction::Up => [2, 3, 3, 2, 1, 1],
+                // The way is not known at first.
+                Direction::Down => [3, 3, 3, 2, 1, 1],
+            };
+            assert_eq!(faults, seen, "{way:?}");
+        }
     }
 
     #[test]

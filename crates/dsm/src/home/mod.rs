@@ -133,12 +133,14 @@ pub struct Home<B> {
     has_twins: bool,
     /// Number of pages that are [`State::Expected`].
     expected: usize,
-    /// Pages that are [`State::Foreseen`].
-    foreseen: Vec<PageId>,
+    /// What became writable together in the open interval.
+    runs: Vec<run::Run>,
     /// Pages at home here that others have fetched and that may be taken back.
     served: Vec<PageId>,
     /// Pages at home here that are to be watched after the next barrier.
     probed: Vec<PageId>,
+    /// The same, of those that others will want to keep then.
+    written_next: Vec<PageId>,
     /// Pages that others have yet to be told that they may take, borrow, or must not.
     opened: Vec<PageId>,
     lent: Vec<PageId>,
@@ -191,9 +193,10 @@ impl<B: Clone + Body> Home<B> {
             dirty: Vec::new(),
             has_twins: false,
             expected: 0,
-            foreseen: Vec::new(),
+            runs: Vec::new(),
             served: Vec::new(),
             probed: Vec::new(),
+            written_next: Vec::new(),
             opened: Vec::new(),
             lent: Vec::new(),
             closed: Vec::new(),
@@ -413,7 +416,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         // What is learned may end the open interval, as may answers that the
         // sequencer gives to its own node, and it may make copies invalid.
         let serves = self.config.silent_writes && !self.parked.is_empty();
-        let foresees = self.expected > 0 || !self.foreseen.is_empty();
+        let foresees = self.expected > 0 || !self.runs.is_empty();
         let touched = !self.dirty.is_empty() || foresees || serves;
         match input {
             Input::Operation { .. } => self.config.silent_writes || foresees,

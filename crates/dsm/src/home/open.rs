@@ -66,10 +66,12 @@ impl Rhythm {
 
     /// Its home writes it although others may have copies.
     fn rewritten(&mut self, epoch: u32) {
-        self.trust = TRUST;
         self.rewrites = self.rewrites.saturating_add(1);
         if !self.fresh {
-            self.returns_after = self.since_fetch(epoch);
+            let after = self.since_fetch(epoch);
+            // What comes now after so many epochs and now after others is not foreseen.
+            let again = after == std::mem::replace(&mut self.returns_after, after);
+            self.trust = if again { TRUST } else { 0 };
         }
         self.fresh = true;
     }
@@ -214,8 +216,8 @@ impl<B: Clone + Body> Home<B> {
     }
 
     /// An epoch is over, and nobody else has a copy of a page at home here: it was
-    /// written in it, or will be in the next.
-    pub(super) fn settle_page(&mut self, page: PageId, actions: &mut Actions<B>) {
+    /// written in it, or, if that is foreseen, will be in the next.
+    pub(super) fn settle_page(&mut self, page: PageId, foreseen: bool, actions: &mut Actions<B>) {
         let entry = self.table.entry(page);
         if entry.state == State::Dirty {
             actions.push(Action::DropTwin(page));
@@ -227,8 +229,25 @@ impl<B: Clone + Body> Home<B> {
                 self.lend_around(page);
                 Action::protect(actions, page, self.alone());
             }
+            Some(_) if foreseen => {
+                self.written_next.push(page);
+                self.lend(page);
+                Action::protect(actions, page, self.alone());
+            }
             Some(kept) => {
                 entry.rhythm.kept = kept;
+                self.watch(page, actions);
+            }
+        }
+    }
+
+    /// Pages were to be written in the epoch that is over, unnoticed, and somebody wants to
+    /// keep them afterwards.
+    pub(super) fn watch_again(&mut self, pages: Vec<PageId>, actions: &mut Actions<B>) {
+        for page in pages {
+            let entry = self.table.entry(page);
+            if entry.home == self.me && entry.state == State::Untouched {
+                entry.rhythm.kept = entry.rhythm.kept.saturating_sub(1);
                 self.watch(page, actions);
             }
         }
@@ -242,6 +261,7 @@ impl<B: Clone + Body> Home<B> {
         for page in probed {
             let entry = self.table.entry(page);
             if entry.home == self.me && entry.state == State::Untouched {
+                entry.rhythm.trust = 0;
                 self.watch(page, actions);
             }
         }
@@ -250,7 +270,6 @@ impl<B: Clone + Body> Home<B> {
     fn watch(&mut self, page: PageId, actions: &mut Actions<B>) {
         let entry = self.table.entry(page);
         entry.state = State::Shared;
-        entry.rhythm.trust = 0;
         Action::protect(actions, page, Protection::Watched);
         self.open(page);
     }
@@ -300,10 +319,15 @@ mod tests {
         rhythm.fetched(10);
         rhythm.fetched(12);
         rhythm.rewritten(13);
-        assert_eq!((rhythm.returns_after, rhythm.trust), (3, TRUST));
+        assert_eq!((rhythm.returns_after, rhythm.trust), (3, 0));
         // Fetched again in the same epoch: the same round.
         rhythm.fetched(13);
         assert_eq!(rhythm.fetched_in, 14);
+        for (written, trust) in [(16, TRUST), (18, 0), (20, TRUST)] {
+            rhythm.rewritten(written);
+            assert_eq!(rhythm.trust, trust);
+            rhythm.fetched(written);
+        }
     }
 
     #[test]

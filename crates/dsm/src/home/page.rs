@@ -5,6 +5,7 @@ use super::open::Rhythm;
 use crate::Offer;
 use crate::area::Place;
 use crate::order::Version;
+use crate::prefetch::Reach;
 use fathomp_base::NodeId;
 
 /// A page as its node sees it.
@@ -53,6 +54,10 @@ pub(super) struct Entry {
     pub(super) writes: u8,
     /// How many pages became writable together with it, when it was written last.
     pub(super) run: u8,
+    /// How many to make writable together with it when somebody begins there to write.
+    pub(super) start: Reach,
+    /// These were too few the last time.
+    pub(super) short: bool,
     /// How often it became writable together with others and was not written.
     pub(super) vain: u8,
     /// The epoch in which the copy here was fetched in advance, plus one; 0 if it
@@ -97,6 +102,8 @@ impl From<Place> for Entry {
             missed: false,
             writes: 0,
             run: 0,
+            start: Reach::default(),
+            short: false,
             vain: 0,
             ahead: 0,
             unwanted: false,

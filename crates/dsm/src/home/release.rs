@@ -38,6 +38,7 @@ impl<B: Clone + Body> Home<B> {
         for page in pages.iter() {
             match self.table.get(page).state {
                 State::Shared | State::Foreseen => {
+                    self.note_rewrite(page);
                     let entry = self.table.entry(page);
                     entry.state = State::Written;
                     entry.vain = 0;
@@ -47,14 +48,7 @@ impl<B: Clone + Body> Home<B> {
                 _ => {}
             }
         }
-        for page in std::mem::take(&mut self.foreseen) {
-            let entry = self.table.entry(page);
-            if entry.state == State::Foreseen {
-                entry.state = State::Shared;
-                entry.vain = entry.vain.saturating_add(1);
-            }
-            actions.push(Action::DropTwin(page));
-        }
+        self.end_runs(actions);
         Ok(())
     }
 
@@ -350,7 +344,6 @@ impl<B: Clone + Body> Home<B> {
         let entry = self.table.entry(page);
         if entry.state == State::Expected {
             entry.state = State::Clean;
-            entry.vain = entry.vain.saturating_add(1);
             self.expected -= 1;
             actions.push(Action::DropTwin(page));
         }

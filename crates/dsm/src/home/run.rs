@@ -2,8 +2,8 @@
 
 use super::page::State;
 use super::{Actions, Home};
-use crate::prefetch::Direction;
-use crate::{Action, Body, Protection};
+use crate::prefetch::{Direction, Reach};
+use crate::{Action, Body, PageRange};
 use fathomp_base::PageId;
 
 /// Most pages that become writable at one fault.
@@ -12,21 +12,35 @@ const RUN: u8 = 32;
 /// A page that so often became writable in vain does so by a fault of its own.
 const VAIN: u8 = 2;
 
+/// Pages that became writable with one at which a thread faulted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Run {
+    /// Where it faulted.
+    from: PageId,
+    way: Direction,
+    /// Those behind it, in this direction.
+    pages: PageRange,
+}
+
 impl<B: Clone + Body> Home<B> {
     /// A thread begins to write a page: those behind it that are like it, and that it is
-    /// likely to write next, become writable as well, twice as many as with the page before.
-    /// They get twins, which tell if they were written.
-    pub(super) fn foresee(&mut self, page: PageId, before: State, actions: &mut Actions<B>) {
+    /// likely to write next, are to become writable as well, twice as many as with the page
+    /// before. They get twins, which tell if they were written.
+    pub(super) fn foresee(
+        &mut self,
+        page: PageId,
+        before: State,
+        actions: &mut Actions<B>,
+    ) -> Option<PageRange> {
         let foresees = self.config.expect_writes && !self.watches_all;
         if !foresees || self.order.is_at_barrier() {
-            return;
+            return None;
         }
         let (way, number) = self.run_to(page);
         self.table.entry(page).run = number;
         let is_like = |next: &PageId| self.is_like(*next, page, before);
-        let Some(next) = way.behind(page).filter(is_like).filter(|_| number > 1) else {
-            return;
-        };
+        let behind = way.behind(page).filter(|_| number > 1);
+        let next = behind.filter(is_like)?;
         let pages = way.run(next, u32::from(number) - 1, |next| is_like(&next));
         for page in pages.iter() {
             let entry = self.table.entry(page);
@@ -36,18 +50,54 @@ impl<B: Clone + Body> Home<B> {
                     entry.state = State::Expected;
                     self.expected += 1;
                 }
-                _ => {
-                    entry.state = State::Foreseen;
-                    self.foreseen.push(page);
-                }
+                _ => entry.state = State::Foreseen,
             }
         }
+        let from = page;
+        self.runs.push(Run { from, way, pages });
         actions.push(Action::Foresee(pages));
-        actions.push(Action::Protect(pages, Protection::Watched));
+        Some(pages)
     }
 
-    /// How many pages become writable with one, and which way.
-    fn run_to(&self, page: PageId) -> (Direction, u8) {
+    /// It is known which of the pages that were foreseen were written. The next time there
+    /// are as many of them.
+    pub(super) fn end_runs(&mut self, actions: &mut Actions<B>) {
+        for Run { from, way, pages } in std::mem::take(&mut self.runs) {
+            let mut ahead: Vec<_> = pages.iter().collect();
+            if way == Direction::Down {
+                ahead.reverse();
+            }
+            let is_written = |page: &PageId| {
+                matches!(self.table.get(*page).state, State::Written | State::Dirty)
+            };
+            let reached = ahead
+                .iter()
+                .rposition(is_written)
+                .map_or(0, |last| last + 1);
+            for (number, &page) in ahead.iter().enumerate() {
+                let entry = self.table.entry(page);
+                let unwritten = matches!(entry.state, State::Foreseen | State::Expected);
+                entry.vain = entry
+                    .vain
+                    .saturating_add(u8::from(unwritten && number < reached));
+                if entry.home == self.me {
+                    if unwritten {
+                        entry.state = State::Shared;
+                    }
+                    actions.push(Action::DropTwin(page));
+                }
+            }
+            if reached < ahead.len() {
+                let pages = u8::try_from(reached + 1).unwrap_or(RUN);
+                let entry = self.table.entry(from);
+                (entry.start, entry.short) = (Reach { way, pages }, false);
+            }
+        }
+    }
+
+    /// How many pages become writable with one, and which way. Where somebody goes on, those
+    /// from which he came are opened together with more the next time.
+    fn run_to(&mut self, page: PageId) -> (Direction, u8) {
         let (way, run) = Direction::of(|way| {
             let before = way.before(page).filter(|before| self.exists(*before));
             let entry = before.map(|before| self.table.get(before));
@@ -57,7 +107,22 @@ impl<B: Clone + Body> Home<B> {
             });
             begun.map_or(0, |entry| entry.run)
         });
-        (way, run.saturating_mul(2).clamp(1, RUN))
+        if run == 0 {
+            let start = self.table.get(page).start;
+            return (start.way, start.pages.clamp(1, RUN));
+        }
+        let pages = run.saturating_mul(2).min(RUN);
+        let first = way.back(page, run).filter(|first| self.exists(*first));
+        let first = first.map(|first| self.table.entry(first));
+        if let Some(first) = first.filter(|first| first.run == run) {
+            // Not if it is too short every other time only.
+            let again = first.start.pages == 0 || first.short;
+            first.short = !again;
+            if again {
+                first.start = Reach { way, pages };
+            }
+        }
+        (way, pages)
     }
 
     /// Whether a page has the same home as another one and the state that that had.
@@ -75,14 +140,18 @@ impl<B: Clone + Body> Home<B> {
 mod tests {
     use super::*;
     use crate::home::Config;
-    use crate::{Access, Area, Input, PageSet, Placement, Protocol};
+    use crate::{Access, Area, Input, Placement, Protocol};
     use fathomp_base::{NodeId, ThreadId};
 
     /// Writes pages that others have copies of, and ends the interval. What was foreseen.
-    fn write(home: &mut Home<u32>, pages: &[u32]) -> Vec<PageId> {
+    fn write(home: &mut Home<u32>, pages: &[u32]) -> Vec<u32> {
         let mut actions = Vec::new();
-        for page in pages {
-            let (thread, page, access) = (ThreadId(0), PageId(*page), Access::Write);
+        let pages: Vec<_> = pages.iter().copied().map(PageId).collect();
+        for &page in &pages {
+            if home.table.get(page).state == State::Foreseen {
+                continue;
+            }
+            let (thread, access) = (ThreadId(0), Access::Write);
             let fault = Input::Fault {
                 thread,
                 page,
@@ -90,29 +159,61 @@ mod tests {
             };
             home.step(fault, &mut actions).unwrap();
         }
-        let foreseen = home.foreseen.clone();
-        home.step(Input::Wrote(PageSet::default()), &mut actions)
+        let foreseen = home.runs.iter().flat_map(|run| run.pages.iter());
+        let foreseen: Vec<_> = foreseen.collect();
+        let wrote = foreseen.iter().filter(|page| pages.contains(page));
+        home.step(Input::Wrote(wrote.copied().collect()), &mut actions)
             .unwrap();
         home.end_interval(&mut actions);
-        foreseen
+        foreseen.into_iter().map(|page| page.0).collect()
     }
 
-    #[test]
-    fn what_is_foreseen_in_vain_is_not_any_more_until_it_is_written() {
+    fn shared(pages: u32) -> Home<u32> {
         let area = Area {
-            pages: 8,
+            pages,
             home: Placement::At(NodeId(0)),
         };
         let config = Config::usual(2, vec![area], false, false);
         let mut home = Home::new(NodeId(0), config).unwrap();
-        for page in 0..8 {
+        for page in 0..pages {
             home.table.entry(PageId(page)).state = State::Shared;
         }
-        for _ in 0..VAIN {
-            assert_eq!(write(&mut home, &[0, 1]), [PageId(2)]);
+        home
+    }
+
+    #[test]
+    fn runs_are_as_long_from_the_beginning_as_they_were_the_last_time() {
+        let mut home = shared(40);
+        let up: Vec<u32> = (3..13).collect();
+        let down: Vec<u32> = (20..30).rev().collect();
+        // Every page faults that is not among those foreseen.
+        let faults = |pages: &[u32], foreseen: &[u32]| {
+            let faults = pages.iter().filter(|page| !foreseen.contains(page));
+            faults.count()
+        };
+        for pages in [&up, &down] {
+            let rounds: Vec<_> = (0..8)
+                .map(|_| faults(pages, &write(&mut home, pages)))
+                .collect();
+            assert_eq!(rounds, [4, 3, 3, 2, 2, 2, 2, 1]);
+            let few = &pages[..4];
+            assert_eq!(write(&mut home, few).len(), 9);
+            assert_eq!(write(&mut home, few).len(), 3);
+            assert_eq!(faults(pages, &write(&mut home, pages)), 2);
         }
-        assert_eq!(write(&mut home, &[0, 1]), []);
-        assert_eq!(write(&mut home, &[2]), []);
-        assert_eq!(write(&mut home, &[0, 1]), [PageId(2)]);
+    }
+
+    #[test]
+    fn what_is_foreseen_in_vain_is_not_any_more_until_it_is_written() {
+        let mut home = shared(4);
+        for foreseen in [vec![2], vec![1, 3], vec![1, 3], vec![1, 2, 3]] {
+            assert_eq!(write(&mut home, &[0, 1, 2, 3]), foreseen);
+        }
+        for _ in 0..VAIN {
+            assert_eq!(write(&mut home, &[0, 1, 3]), [1, 2, 3]);
+        }
+        assert_eq!(write(&mut home, &[0]), [1]);
+        assert_eq!(write(&mut home, &[2]), [0; 0]);
+        assert_eq!(write(&mut home, &[0, 1, 2]), [2]);
     }
 }

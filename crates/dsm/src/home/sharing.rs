@@ -66,7 +66,7 @@ impl<B: Clone + Body> Home<B> {
         match (entry.state, access) {
             (State::Untouched, _) if entry.home != me => {
                 let pages = self.worth_fetching(page, access);
-                self.fetch(pages, actions);
+                self.fetch(page, pages, actions);
                 self.wait_for(page, thread, access);
                 return Ok(());
             }
@@ -77,16 +77,18 @@ impl<B: Clone + Body> Home<B> {
             (State::Shared, Access::Write) => {
                 self.note_rewrite(page);
                 self.forbid_updates(page, actions);
+                let ahead = self.foresee(page, State::Shared, actions);
                 self.write_at_home(page, at_barrier, actions);
-                self.foresee(page, State::Shared, actions);
+                actions.extend(ahead.map(watched));
             }
             (State::Untouched, Access::Write) if self.watches_all && !entry.pinned => {
                 self.write_at_home(page, at_barrier, actions);
             }
             (State::Clean, Access::Write) => {
+                let ahead = self.foresee(page, State::Clean, actions);
                 actions.push(Action::Twin(page));
                 self.make_writable(page, actions);
-                self.foresee(page, State::Clean, actions);
+                actions.extend(ahead.map(watched));
             }
             (State::Expected, Access::Write) => self.make_writable(page, actions),
             // It was told of before, as written without a fault, or another
@@ -172,15 +174,15 @@ impl<B: Clone + Body> Home<B> {
         }
     }
 
-    /// Asks the home of `pages` for them; it is the same for all.
-    fn fetch(&mut self, pages: PageRange, actions: &mut Actions<B>) {
+    /// Asks the home of `pages` for them, which is the same for all, as `from` is missing.
+    fn fetch(&mut self, from: PageId, pages: PageRange, actions: &mut Actions<B>) {
         let home = self.table.get(pages.first()).home;
         let need = self.needed_at(home);
+        let epoch = self.order.epoch;
         for page in pages.iter() {
             let entry = self.table.entry(page);
             entry.state = State::Pending;
-            entry.loan.here = false;
-            entry.loan.batch = u8::try_from(pages.len()).unwrap_or(u8::MAX);
+            entry.loan.asked(from, pages.len(), epoch);
             let pending = self.pending.entry(page).or_insert_with(|| Pending {
                 waiters: Vec::new(),
                 wanted: Vec::new(),
@@ -191,7 +193,6 @@ impl<B: Clone + Body> Home<B> {
             pending.held = None;
             pending.returned = false;
         }
-        let epoch = self.order.epoch;
         actions.push(Action::Send(home, Message::Fetch { epoch, pages, need }));
     }
 
@@ -234,7 +235,7 @@ impl<B: Clone + Body> Home<B> {
             self.pending.remove(&page);
             self.table.entry(page).state = State::Untouched;
         } else {
-            self.fetch(page.into(), actions);
+            self.fetch(page, page.into(), actions);
         }
     }
 
@@ -496,6 +497,11 @@ impl<B: Clone + Body> Home<B> {
             Some(_) => {}
         }
     }
+}
+
+/// From now on it is noticed if pages are written.
+fn watched<M, B>(pages: PageRange) -> Action<M, B> {
+    Action::Protect(pages, Protection::Watched)
 }
 
 /// True if one of `versions` is of `version`'s node and at least as new.

@@ -267,7 +267,7 @@ impl<B: Clone + Body> Home<B> {
             if epoch < since + EPOCHS {
                 self.updating.offered.push((page, since));
             } else {
-                self.settle_page(page, actions);
+                self.settle_page(page, false, actions);
             }
         }
     }

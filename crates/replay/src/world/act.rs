@@ -98,6 +98,8 @@ impl<P: Protocol<Size>> World<'_, P> {
                 takes(costs.twin_ns, 1);
                 memory.twin(page);
             }
+            // Costs where it is done what it saves later.
+            Action::Prepare(_) => {}
             Action::Foresee(pages) => {
                 takes(costs.twin_ns, pages.len());
                 pages.iter().for_each(|page| memory.twin(page));

@@ -327,6 +327,21 @@ impl Pages {
         Ok(())
     }
 
+    /// Prepares pages that are written next, as [`Self::permit_to_write`] does. It permits
+    /// nothing.
+    ///
+    /// # Errors
+    /// If there are no such pages.
+    pub fn prepare(&self, first: PageId, count: u32) -> io::Result<()> {
+        let last = PageId(first.0.saturating_add(count.saturating_sub(1)));
+        let ends = self.place_of(first).zip(self.place_of(last));
+        let ((area, index), (same, end)) = ends.ok_or(io::ErrorKind::InvalidInput)?;
+        if let Some(watcher) = self.watcher.as_ref().filter(|_| area == same) {
+            watcher.prepare(area, index..end + 1)?;
+        }
+        Ok(())
+    }
+
     /// Makes every access to a page fail for good, whatever is permitted: the
     /// signal is SIGSEGV, as at any address where nothing is.
     ///
