@@ -146,9 +146,9 @@ const PROGRAMS: &[Program] = &[
     program(
         "all update a byte",
         [
-            &[Update(A, 1), Update(A, 1), Barrier, Read(A)],
-            &[Write(A2, 5), Update(A, 2), Barrier, Read(A)],
-            &[Update(A, 4), Barrier, Update(A, 8), Read(B)],
+            &[Update(A, 1), Update(A, 1), Barrier, Barrier, Read(A)],
+            &[Write(A2, 5), Update(A, 2), Barrier, Barrier, Read(A)],
+            &[Update(A, 4), Barrier, Update(A, 8), Barrier, Read(B)],
         ],
     ),
     program(
