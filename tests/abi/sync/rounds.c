@@ -16,7 +16,7 @@ struct page {
 static struct page pages[64][PAGES];
 static struct page progress[64];
 // The round in which each page was written last.
-static int last[64][PAGES];
+static int last[PAGES];
 
 static int value(int round, int page)
 {
@@ -30,11 +30,16 @@ static int is_written(int round, int page)
     return page < PAGES / 2 || round % 20 < 15;
 }
 
-static void write_own(int me, int round)
+// All threads do so in the same rounds, and note it alike.
+static void write_own(int me, int round, int written[PAGES])
 {
-    for (int page = 0; page < PAGES; page++)
-        for (int word = me; is_written(round, page) && word < WORDS; word += 64)
+    for (int page = 0; page < PAGES; page++) {
+        if (!is_written(round, page))
+            continue;
+        for (int word = me; word < WORDS; word += 64)
             pages[me][page].words[word] = value(round, page);
+        written[page] = round;
+    }
 }
 
 static void read_next(int me, int next, int repetition, const int written[PAGES])
@@ -58,29 +63,23 @@ int main(void)
         for (int round = 1; round <= ROUNDS; round++) {
             int late = round % 50 >= 45;
             if (!late)
-                write_own(me, round);
-            for (int page = 0; page < PAGES; page++)
-                if (!late && is_written(round, page))
-                    written[page] = round;
+                write_own(me, round, written);
 #pragma omp barrier
             for (int repetition = 0; repetition < 3; repetition++)
                 read_next(me, next, repetition, written);
 #pragma omp barrier
             if (late)
-                write_own(me, round);
+                write_own(me, round, written);
             else if (round % 30 >= 25)
                 read_next(me, next, 0, written);
-            for (int page = 0; page < PAGES; page++)
-                if (late && is_written(round, page))
-                    written[page] = round;
 #pragma omp barrier
         }
-        for (int page = 0; page < PAGES; page++)
-            last[me][page] = written[page];
+#pragma omp master
+        memcpy(last, written, sizeof last);
     }
     for (int thread = 0; thread < threads; thread++)
         for (int page = 0; page < PAGES; page++)
-            CHECK_EQ(pages[thread][page].words[thread], value(last[thread][page], page));
+            CHECK_EQ(pages[thread][page].words[thread], value(last[page], page));
     printf("ok\n");
     return check_result();
 }

@@ -247,8 +247,8 @@ impl<B: Clone + Body> Home<B> {
         let Stretch {
             pages,
             writers,
-            first,
             foreseen,
+            ..
         } = stretch;
         let mut page = pages.first();
         while u64::from(page.0) < pages.end() {
@@ -260,7 +260,7 @@ impl<B: Clone + Body> Home<B> {
                     alike.min(left)
                 }
                 _ => {
-                    self.balance_page(page, writers, (first, foreseen), actions);
+                    self.balance_page(page, stretch, actions);
                     self.judge(page, foreseen);
                     1
                 }
@@ -283,13 +283,13 @@ impl<B: Clone + Body> Home<B> {
         }
     }
 
-    fn balance_page(
-        &mut self,
-        page: PageId,
-        writers: Writers,
-        (first, foreseen): (bool, bool),
-        actions: &mut Actions<B>,
-    ) {
+    fn balance_page(&mut self, page: PageId, stretch: Stretch, actions: &mut Actions<B>) {
+        let Stretch {
+            writers,
+            first,
+            foreseen,
+            ..
+        } = stretch;
         let (me, migrate) = (self.me, self.config.migrate);
         let entry = self.table.entry(page);
         let home = entry.home;

@@ -14,6 +14,8 @@ impl<P: Protocol<Blob>> Driver<P> {
         pages: PageRange,
         what: Protection,
     ) -> Result<(), Trouble> {
+        // Nothing may become writable again by what was permitted before.
+        self.settle(hands)?;
         let Some((changes, (seen, _))) = self.changes.as_mut().zip(self.protocol.clock()) else {
             return Ok(());
         };
