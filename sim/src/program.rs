@@ -36,6 +36,9 @@ pub enum Step {
     Await(Address, u8),
     /// Reads a byte until it has this value, and does nothing else.
     Spin(Address, u8),
+    /// Reads a byte until it has this value, in a loop that tells by its branches how it goes on,
+    /// and sees what was written before.
+    Wait(Address, u8),
     /// All threads of all nodes meet.
     Barrier,
     /// See [`fathomp_dsm::Operation::Flush`].

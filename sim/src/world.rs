@@ -6,13 +6,16 @@ mod check;
 mod direct;
 mod tell;
 mod update;
+mod wait;
 
 use crate::failure::Failure;
 use crate::memory::{Blob, Memory};
 use crate::program::{Address, Program, Step};
 use crate::shared::Shared;
 use fathomp_base::{NodeId, PageId, ThreadId};
-use fathomp_dsm::{Access, Input, Interval, Offer, Operation, PageBytes, Protocol, Underway};
+use fathomp_dsm::{
+    Access, Input, Interval, Looks, Offer, Operation, PageBytes, Protocol, Underway,
+};
 use rand::{Rng, RngExt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -108,6 +111,8 @@ enum Event {
     Begin(usize, usize),
     /// A message arrives.
     Deliver(NodeId, usize, Vec<u8>),
+    /// One that is not the protocol's.
+    Frame(NodeId, usize, wait::Frame),
 }
 
 impl Event {
@@ -115,7 +120,7 @@ impl Event {
     fn node(&self) -> usize {
         match self {
             Self::Step(node, _) | Self::Begin(node, _) => *node,
-            Self::Timer(node) | Self::Deliver(_, node, _) => *node,
+            Self::Timer(node) | Self::Deliver(_, node, _) | Self::Frame(_, node, _) => *node,
         }
     }
 }
@@ -134,6 +139,8 @@ struct Thread {
     /// How far it is with an update, and what it found there.
     stage: update::Stage,
     found: u8,
+    /// How far it is with waiting.
+    wait: wait::Stage,
 }
 
 struct Node<P> {
@@ -156,6 +163,8 @@ struct Node<P> {
     /// The last intervals whose diffs they have begun to bring.
     begun: BTreeMap<NodeId, Interval>,
     underway: Underway,
+    /// What has come to pages that threads wait for.
+    looks: Looks,
     /// A flush that no thread asked for is on its way.
     flushing: bool,
     /// Barriers that all its threads have reached, and those that it has left.
@@ -225,6 +234,7 @@ impl<P: Protocol<Blob>> World<P> {
                 flushing: false,
                 stage: update::Stage::default(),
                 found: 0,
+                wait: wait::Stage::default(),
             });
             Node {
                 protocol: protocol(me),
@@ -239,6 +249,7 @@ impl<P: Protocol<Blob>> World<P> {
                 brought: BTreeMap::new(),
                 begun: BTreeMap::new(),
                 underway: Underway::default(),
+                looks: Looks::default(),
                 flushing: false,
                 reached: 0,
                 left: 0,
@@ -332,6 +343,7 @@ impl<P: Protocol<Blob>> World<P> {
             match event {
                 Event::Step(node, thread) => self.step(node, thread, random)?,
                 Event::Timer(node) => self.timer(node, random)?,
+                Event::Frame(from, to, frame) => self.framed(from, to, frame, random)?,
                 Event::Begin(node, thread) => self.begin_barrier(node, thread, random)?,
                 Event::Deliver(from, to, bytes) => {
                     let content = |range: Option<Range<usize>>| match range {
@@ -394,6 +406,7 @@ impl<P: Protocol<Blob>> World<P> {
             Step::Update(..) | Step::Poll(..) | Step::Take(_) => {
                 return self.update(node, thread, step, random);
             }
+            Step::Wait(..) => return self.wait(node, thread, step, random),
             Step::Read(a) | Step::Observe(a) | Step::Await(a, _) | Step::Spin(a, _) => {
                 return self.access(node, thread, a, Access::Read, step, random);
             }
@@ -452,6 +465,13 @@ impl<P: Protocol<Blob>> World<P> {
             }
             Step::Spin(_, value) if seen != value => done = false,
             Step::Await(..) | Step::Spin(..) => {}
+            Step::Wait(_, value) => {
+                self.nodes[node].threads[thread].wait = match seen == value {
+                    true => wait::Stage::Ends,
+                    false => wait::Stage::GoesOn,
+                };
+                done = false;
+            }
             _ => {
                 let expected = self.truth.get(&address).copied().unwrap_or(0);
                 if seen != expected {

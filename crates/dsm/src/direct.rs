@@ -72,6 +72,8 @@ pub struct Committed<'a> {
     pub received: &'a Seen,
     /// Intervals of which this was told that they have [begun](Input::Begun) to be brought.
     pub begun: &'a Seen,
+    /// Intervals that the node knows of.
+    pub known: &'a Seen,
     /// Whether others may [bring](Brought) diffs.
     pub admits: Admits,
 }

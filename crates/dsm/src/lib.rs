@@ -14,6 +14,7 @@ mod direct;
 pub mod home;
 pub mod homeless;
 mod interval;
+mod looks;
 pub mod order;
 mod pageset;
 mod prefetch;
@@ -28,6 +29,7 @@ pub use area::{Area, AreaError, Placement};
 pub use diff::{Diff, DiffError, PageBytes};
 pub use direct::{Admits, Brought, Committed, Sequenced, Taking, Told, Updates, Wanted, Wants};
 pub use interval::{Interval, Notice, Seen};
+pub use looks::{Lacks, Looks};
 pub use pageset::{PageRange, PageSet, PageSetError};
 pub use protocol::{
     Access, Action, Body, Content, Input, LockId, Offer, Operation, Protection, Protocol, Violation,

@@ -85,6 +85,10 @@ pub enum Operation {
     /// What was written here before becomes visible to whoever flushes later,
     /// and what was flushed before becomes visible here.
     Flush,
+    /// The first half of that: what was written here before becomes visible.
+    ReleaseFlush,
+    /// The second half: what was flushed before becomes visible here.
+    AcquireFlush,
     /// Waits for a lock.
     Acquire(LockId),
     /// Takes a lock if nobody has it ([`Action::Resume`]); does not wait
@@ -324,6 +328,12 @@ pub trait Protocol<B> {
 
     /// Whether pages are offered together with what is part of them.
     const TELLS_VERSIONS: bool = false;
+
+    /// Whether a page is at home here: then others' changes come into it without its being
+    /// replaced.
+    fn is_at_home(&self, _page: PageId) -> bool {
+        false
+    }
 
     /// What a message asks for, if it need not be sent.
     fn wanted<'a>(&'a self, _message: &'a Self::Outgoing) -> Option<Wanted<'a>> {

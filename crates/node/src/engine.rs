@@ -4,7 +4,9 @@ mod blob;
 mod changes;
 mod diffs;
 mod direct;
+mod looking;
 mod protect;
+mod sending;
 mod twins;
 mod unwatched;
 mod updating;
@@ -13,17 +15,16 @@ pub(crate) use blob::Blob;
 
 use crate::accesses::{Watch, WatchError};
 use crate::copies::Places;
-use crate::frame::Frame;
 use crate::profile::{Profile, Tally};
 use crate::races::{Changes, Lookout};
 use crate::slots::Slots;
 use crate::window::{Begun, Window};
-use blob::{Blank, install};
+use blob::install;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_dsm::order::{Control, ROOT};
 use fathomp_dsm::{
-    Access, Action, Content, Diff, DiffError, Input, Interval, Operation, PageBytes, PageRange,
-    PageSet, Protection, Protocol, Underway, Violation, WireError,
+    Access, Action, Diff, DiffError, Input, Interval, Lacks, Looks, Operation, PageBytes,
+    PageRange, PageSet, Protection, Protocol, Underway, Violation, WireError,
 };
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_trace::dsm::DsmCount;
@@ -31,6 +32,7 @@ use fathomp_transport::local::Awaited;
 use fathomp_transport::{SendError, Transport, Wake};
 use std::collections::{HashMap, VecDeque};
 use std::io;
+use std::ops::Range;
 use twins::Twins;
 use unwatched::Unwatched;
 
@@ -106,6 +108,20 @@ pub(crate) trait Engine: Send {
     fn owes_before_update(&self, hands: &Hands, page: PageId) -> Option<bool>;
     fn lacks_news_after_update(&self, hands: &Hands) -> bool;
 
+    /// What a thread lacks that has left a loop which waits, where it looked at these bytes of
+    /// a page, or nobody knows where; and what a [question](Self::cover) covers.
+    fn lacks_to_go_on(
+        &mut self,
+        hands: &Hands,
+        looked: Option<(PageId, Range<usize>)>,
+    ) -> (Lacks, u64);
+    /// Whether diffs of intervals may be part of pages here of which this node does not know.
+    fn shows_unknown(&self, hands: &Hands) -> bool;
+    /// Everybody has told since what was known before so many arrivals, and it was learned of.
+    fn cover(&mut self, arrivals: u64);
+    /// Whether who asks for it learns of all that this node has told.
+    fn is_told(&self, hands: &Hands) -> bool;
+
     /// See [`Protocol::lacks_what_is_shown`].
     fn lacks_what_is_shown(&self) -> bool;
 
@@ -133,6 +149,8 @@ pub(crate) struct Driver<P: Protocol<Blob>> {
     unsettled: Option<(PageRange, Permission)>,
     /// Pages that are to be watched once the answers are sent that come next.
     late: Vec<PageRange>,
+    /// What has come to pages that loops look at.
+    looks: Looks,
     /// Made and not sent yet.
     diffs: HashMap<PageId, Diff>,
     /// Made and to be sent whenever they are asked for.
@@ -163,6 +181,7 @@ impl<P: Protocol<Blob>> Driver<P> {
             untouched: Vec::new(),
             unsettled: None,
             late: Vec::new(),
+            looks: Looks::default(),
             diffs: HashMap::new(),
             kept: HashMap::new(),
             outgoing: Vec::new(),
@@ -318,18 +337,22 @@ impl<P: Protocol<Blob>> Driver<P> {
                 }
                 Action::Install(page, content) => {
                     tally.add(DsmCount::PagesFetched, 1);
+                    self.before_arrival(hands, [page])?;
                     if let Some(content) = install(hands, page, content)? {
                         self.twins.keep(content);
                     }
+                    self.arrived(hands, page)?;
                 }
                 Action::InstallTwinned(page, content) => {
                     tally.add(DsmCount::PagesFetched, 1);
+                    self.before_arrival(hands, [page])?;
                     match install(hands, page, content)? {
                         None => self.twin(hands, page, true)?,
                         Some(twin) => {
                             self.twins.insert(page, twin);
                         }
                     }
+                    self.arrived(hands, page)?;
                     self.begin_copy(page);
                 }
                 Action::Apply(page, content) => {
@@ -341,6 +364,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                         changes.apply(page, &now, &diff);
                     }
                     self.apply(hands, page, &diff)?;
+                    self.looks.arrived(page, None);
                 }
                 Action::Offer(pages, offer) => self.offer(hands, pages, offer),
                 Action::Log(notice) => self.log(hands, &notice),
@@ -376,95 +400,6 @@ impl<P: Protocol<Blob>> Driver<P> {
             changes.tell(interval, hands.transport, hands.lookout)?;
         }
         Ok(wake)
-    }
-
-    /// Leaves pages of a message in this node's memory, where its receiver finds them. Their
-    /// bytes, which count as if they were sent.
-    fn leave(&self, hands: &Hands, message: &mut P::Outgoing, tally: &mut Tally) -> usize {
-        if hands.memories.is_none() {
-            return 0;
-        }
-        let mut blank = Blank::new(self.watch.is_none());
-        let mut left = 0;
-        self.protocol.leave(message, |content| {
-            let leaves = !matches!(content, Content::Fresh(page) if blank.contains(hands, page));
-            left += usize::from(leaves);
-            leaves
-        });
-        tally.others[DsmCount::PagesServed] += left as u64;
-        left * PAGE_BYTES
-    }
-
-    fn send(
-        &mut self,
-        hands: &Hands,
-        to: NodeId,
-        mut message: P::Outgoing,
-        tally: &mut Tally,
-    ) -> Result<Wake, Trouble> {
-        let left_bytes = self.leave(hands, &mut message, tally);
-        if left_bytes == 0 {
-            // Only an answer goes first.
-            self.watch_late(hands)?;
-        }
-        let message = &message;
-        let Self {
-            diffs,
-            kept,
-            twins,
-            outgoing,
-            watch,
-            ..
-        } = self;
-        let mut missing = false;
-        let mut blank = Blank::new(watch.is_none());
-        outgoing.clear();
-        P::encode(message, outgoing, |content, bytes| match content {
-            Content::Fresh(page) if blank.contains(hands, page) => {
-                tally.others[DsmCount::PagesServed] += 1;
-            }
-            Content::Page(page) | Content::Fresh(page) => {
-                tally.others[DsmCount::PagesServed] += 1;
-                let at = bytes.len();
-                bytes.resize(at + PAGE_BYTES, 0);
-                let target = bytes.last_chunk_mut();
-                missing |= target.is_none_or(|t| hands.pages.read(page, t).is_err());
-            }
-            // Nothing of it is asked for.
-            Content::Left(_) => {}
-            Content::Twin(page) => match twins.get(page) {
-                Some(twin) => bytes.extend_from_slice(twin.as_slice()),
-                None => missing = true,
-            },
-            Content::Kept(page, interval) => match kept.get(&(page, interval)) {
-                Some(diff) => bytes.extend_from_slice(diff.as_bytes()),
-                None => missing = true,
-            },
-            Content::Diff(page) => match diffs.remove(&page) {
-                Some(diff) => {
-                    tally.add(DsmCount::DiffsSent, 1);
-                    if hands.profile.is_on() {
-                        tally.add(DsmCount::DiffRuns, diff.runs());
-                    }
-                    bytes.extend_from_slice(diff.as_bytes());
-                }
-                None => missing = true,
-            },
-        });
-        if missing {
-            return Err(Trouble::Action("sending content that is not there"));
-        }
-        if let Some(carried) = P::carries(message) {
-            self.underway.sends(to, carried);
-        }
-        let (head, body) = Frame::Protocol(outgoing).parts();
-        let bytes = head.bytes().len() + body.len() + left_bytes;
-        tally.others[DsmCount::BytesSent] += bytes as u64;
-        let parts = [head.bytes(), body];
-        Ok(match P::can_wait(message) {
-            true => hands.transport.send_unhurried(to, &parts)?,
-            false => hands.transport.send(to, &parts)?,
-        })
     }
 }
 
@@ -574,6 +509,27 @@ where
 
     fn lacks_what_is_shown(&self) -> bool {
         self.protocol.lacks_what_is_shown()
+    }
+
+    fn lacks_to_go_on(
+        &mut self,
+        hands: &Hands,
+        looked: Option<(PageId, Range<usize>)>,
+    ) -> (Lacks, u64) {
+        (self.lacking(hands, looked), self.looks.arrivals())
+    }
+
+    fn shows_unknown(&self, hands: &Hands) -> bool {
+        self.shows_what_is_unknown(hands)
+    }
+
+    fn cover(&mut self, arrivals: u64) {
+        self.looks.cover(arrivals);
+    }
+
+    fn is_told(&self, hands: &Hands) -> bool {
+        let mut window = hands.window.into_iter();
+        window.any(|window| window.is_told(&self.underway))
     }
 
     fn begin_update(&self, hands: &Hands, page: PageId, offset: usize) -> Begun {

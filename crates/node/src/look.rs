@@ -8,6 +8,8 @@ use std::cell::Cell;
 /// for nodes have these three, too: who changes one has to change both.
 const FIRST_NS: u64 = 5_000;
 const LONGEST_NS: u64 = 500_000;
+/// The same for who looks for the second time only if that takes long.
+const LATE_NS: u64 = 200_000;
 /// Gaps do not grow beyond so many times what a flush takes: it is cheap to look.
 const SHARE: u64 = 20;
 
@@ -24,6 +26,14 @@ thread_local! {
     static WAITING: Cell<Option<Waiting>> = const { Cell::new(None) };
 }
 
+/// When a thread looks for the second time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Second {
+    Soon,
+    /// Only if it waits for long.
+    Late,
+}
+
 /// Flushes if it is time for that when the calling thread says that it waits, `activity` being
 /// the number of operations of its node. The gaps double while nothing else happens, so
 /// that waiting takes at most about twice as long as it must. `pass` may let time pass until
@@ -31,12 +41,14 @@ thread_local! {
 /// first one.
 pub(crate) fn flush_when_due(
     activity: u64,
+    second: Second,
     pass: impl FnOnce(u64) -> bool,
     flush: impl FnOnce(bool),
 ) {
     let begun_ns = program_ns();
     let before = WAITING.get().filter(|waiting| waiting.activity == activity);
     let gap_ns = match before {
+        None if second == Second::Late => LATE_NS,
         None => FIRST_NS,
         Some(waiting) => {
             let due_ns = waiting.last_ns.saturating_add(waiting.gap_ns);
@@ -54,7 +66,10 @@ pub(crate) fn flush_when_due(
         // This flush is one more.
         activity: activity + 1,
         last_ns,
-        gap_ns: gap_ns.min(longest_ns.clamp(FIRST_NS, LONGEST_NS)),
+        gap_ns: match before {
+            None => gap_ns,
+            Some(_) => gap_ns.min(longest_ns.clamp(FIRST_NS, LONGEST_NS)),
+        },
     }));
 }
 
@@ -69,7 +84,7 @@ mod tests {
             flush();
             flushed = true;
         };
-        flush_when_due(activity, |_| false, flush);
+        flush_when_due(activity, Second::Soon, |_| false, flush);
         WAITING.get().map(|w| w.gap_ns).filter(|_| flushed)
     }
 
@@ -93,7 +108,7 @@ mod tests {
             due_ns = until_ns;
             true
         };
-        flush_when_due(21, pass, |is_first| flushed = !is_first);
+        flush_when_due(21, Second::Soon, pass, |is_first| flushed = !is_first);
         assert!(flushed && due_ns > u64::MAX / 2);
     }
 

@@ -523,6 +523,7 @@ mod tests {
             epoch: 5,
             received: &received,
             begun: &received,
+            known: &received,
             admits: Admits::All,
         };
         window.show(committed);

@@ -15,6 +15,7 @@ use fathomp_sys::modules::program_bias;
 use fathomp_sys::text_patch::{Hooks, Section, install};
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -23,6 +24,8 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 /// Sections by address and size in bytes.
 static SECTIONS: Mutex<BTreeMap<(usize, usize), u64>> = Mutex::new(BTreeMap::new());
 static FENCES: AtomicU64 = AtomicU64::new(0);
+/// How often something came, by address and size in bytes of what was looked at, if known.
+static LOOKED: Mutex<BTreeMap<Option<(usize, usize)>, u64>> = Mutex::new(BTreeMap::new());
 static CAME: AtomicU64 = AtomicU64::new(0);
 static WAITED: AtomicU64 = AtomicU64::new(0);
 static MOVED: AtomicU64 = AtomicU64::new(0);
@@ -116,14 +119,18 @@ fn fence() {
     disturb();
 }
 
-fn waits() {
+fn waits(_flushes: bool) {
     WAITED.fetch_add(1, Ordering::Relaxed);
     disturb();
     std::thread::yield_now();
 }
 
-fn came() {
+fn came(looked: Option<Range<usize>>) {
     CAME.fetch_add(1, Ordering::Relaxed);
+    let mut all = LOOKED.lock().unwrap_or_else(PoisonError::into_inner);
+    let looked = looked.map(|bytes| (bytes.start, bytes.len()));
+    *all.entry(looked).or_default() += 1;
+    drop(all);
     disturb();
 }
 
@@ -141,6 +148,13 @@ extern "C" fn report() {
     eprintln!("moved {}", MOVED.load(Ordering::Relaxed));
     eprintln!("came {}", CAME.load(Ordering::Relaxed));
     eprintln!("looked {}", WAITED.load(Ordering::Relaxed));
+    let all = LOOKED.lock().unwrap_or_else(PoisonError::into_inner);
+    for (looked, count) in &*all {
+        match looked {
+            Some((address, bytes)) => eprintln!("at {address:#x} {bytes} {count}"),
+            None => eprintln!("somewhere {count}"),
+        }
+    }
     let sections = SECTIONS.lock().unwrap_or_else(PoisonError::into_inner);
     for ((address, bytes), count) in &*sections {
         eprintln!("section {address:#x} {bytes} {count}");

@@ -4,8 +4,9 @@
 //! written before has to become visible, if the program does not flush there. And each branch
 //! that stays inside says that the thread waits, if nothing else in the loop does.
 
+use crate::looks::looks_at;
 use crate::waits::{Effect, Loop, Place, successors};
-use fathomp_sys::text_patch::Way;
+use fathomp_sys::text_patch::{Operand, Way};
 use iced_x86::{FlowControl, Instruction, Mnemonic};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,37 +16,63 @@ const BEFORE: usize = 4;
 /// Instructions before a test among which what it depends on is looked for.
 const DECIDES: usize = 8;
 
-/// What it means that branches are taken, and that they are not, by address.
-pub(crate) type Ways = BTreeMap<u64, [Way; 2]>;
+/// Branches by their addresses.
+pub(crate) type Ways = BTreeMap<u64, Led>;
+
+/// What a branch tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Led {
+    /// What it means that it is taken, and that it is not.
+    pub(crate) ways: [Way; 2],
+    /// What alone it depends on, if that is certain.
+    pub(crate) looks_at: Option<Operand>,
+}
 
 /// Adds branches. What one loop needs to be told counts more than what another one does not.
 pub(crate) fn join(ways: &mut Ways, more: Ways) {
-    for (address, [taken, passed]) in more {
-        let both = ways.entry(address).or_insert([Way::Free; 2]);
-        *both = [both[0].max(taken), both[1].max(passed)];
+    for (address, led) in more {
+        let both = ways.entry(address).or_insert(led);
+        for (one, other) in both.ways.iter_mut().zip(led.ways) {
+            *one = other.max(*one);
+        }
+        both.looks_at = both.looks_at.filter(|_| both.looks_at == led.looks_at);
     }
 }
 
-/// The branches of a loop that perhaps `flushes` behind itself, and of the `tests` before it. None
-/// if it can be left in a way that cannot be told.
-pub(crate) fn lead(waits: &Loop<'_>, flushes: bool, tests: &[&Instruction]) -> Option<Ways> {
+/// The branches of a loop in a function that perhaps `flushes` behind itself, and of the `tests`
+/// before it. None if it can be left in a way that cannot be told.
+pub(crate) fn lead(
+    function: &[Instruction],
+    waits: &Loop<'_>,
+    flushes: bool,
+    tests: &[&Instruction],
+    mut effect: impl FnMut(&Instruction) -> Effect,
+) -> Option<Ways> {
     let outside = if flushes { Way::Free } else { Way::Came };
-    let inside = if waits.is_heard {
-        Way::Free
-    } else {
-        Way::Waits
+    let inside = match waits.meanwhile {
+        // Who flushes before and behind expects it of others.
+        Way::Flushes if flushes => Way::Free,
+        meanwhile => meanwhile,
     };
     let mut ways = Ways::new();
+    let mut add = |branch: &Instruction, both: [Way; 2]| {
+        let mut looks_at = None;
+        if both.contains(&Way::Came) {
+            looks_at = looks_at_in(function, branch, waits, &mut effect);
+        }
+        let led = Led {
+            ways: both,
+            looks_at,
+        };
+        join(&mut ways, [(branch.ip(), led)].into());
+    };
     for instruction in &waits.body {
         if successors(instruction).all(|to| waits.contains(to)) {
             continue;
         }
         if can_be_led(instruction) {
             let way = |to| if waits.contains(to) { inside } else { outside };
-            join(
-                &mut ways,
-                [(instruction.ip(), ends(instruction).map(way))].into(),
-            );
+            add(instruction, ends(instruction).map(way));
         } else if outside == Way::Came {
             return None;
         }
@@ -64,10 +91,21 @@ pub(crate) fn lead(waits: &Loop<'_>, flushes: bool, tests: &[&Instruction]) -> O
         let [taken, passed] = ends(test).map(way);
         // The branch over the loop goes there if it is not taken.
         let passed = if taken == passed { Way::Free } else { passed };
-        join(&mut ways, [(test.ip(), [taken, passed])].into());
+        add(test, [taken, passed]);
     }
-    ways.retain(|_, both| *both != [Way::Free; 2]);
+    ways.retain(|_, led| led.ways != [Way::Free; 2]);
     Some(ways)
+}
+
+/// What alone a branch of a function depends on, in or before a loop that waits.
+fn looks_at_in(
+    function: &[Instruction],
+    branch: &Instruction,
+    waits: &Loop<'_>,
+    effect: &mut impl FnMut(&Instruction) -> Effect,
+) -> Option<Operand> {
+    let at = function.binary_search_by_key(&branch.ip(), Instruction::ip);
+    looks_at(function, at.ok()?, &waits.body, effect)
 }
 
 /// The branches before a loop by which compilers test for the first time whether it is to be

@@ -7,6 +7,7 @@
 
 mod functions;
 mod lead;
+mod looks;
 mod moved;
 mod place;
 mod sweep;

@@ -79,7 +79,8 @@ impl Sweep {
 
     /// Notes branches of a function in the section at `address`.
     fn lead(&mut self, address: u64, code: &[u8], function: &[Instruction], ways: &Ways) {
-        for (at, [taken, passed]) in ways {
+        for (at, led) in ways {
+            let [taken, passed] = led.ways;
             let found = function.binary_search_by_key(at, Instruction::ip);
             let Some(instruction) = found.ok().map(|found| &function[found]) else {
                 continue;
@@ -95,8 +96,9 @@ impl Sweep {
                     target: instruction.near_branch_target() as usize,
                     // They are numbered from 1 on, in the order of the opcodes.
                     condition: (instruction.condition_code() as u8).saturating_sub(1),
-                    taken: *taken,
-                    passed: *passed,
+                    taken,
+                    passed,
+                    looks_at: led.looks_at,
                 }),
                 relative: None,
                 entered_inside: false,
@@ -249,7 +251,7 @@ fn is_idle(instruction: &Instruction) -> bool {
 
 /// Its memory operand. `None` for what user programs of Linux do not contain:
 /// addresses of 32 bits and the segment GS.
-fn operand(instruction: &Instruction) -> Option<Operand> {
+pub(crate) fn operand(instruction: &Instruction) -> Option<Operand> {
     let thread_local = match instruction.segment_prefix() {
         Register::FS => true,
         Register::GS => return None,

@@ -8,6 +8,7 @@
 
 use crate::lead::{self, Ways};
 use crate::sweep::{is_fence, is_site};
+use fathomp_sys::text_patch::Way;
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
     Register, UsedMemory,
@@ -172,8 +173,8 @@ pub(crate) struct Loop<'a> {
     pub(crate) body: Vec<&'a Instruction>,
     /// Where it goes on when it has waited, and whether it has passed a fence since it looked.
     exits: Vec<(u64, bool)>,
-    /// Something in it tells the runtime that it waits.
-    pub(crate) is_heard: bool,
+    /// What the runtime is to be told while it waits, at least.
+    pub(crate) meanwhile: Way,
 }
 
 impl Loop<'_> {
@@ -214,7 +215,8 @@ pub(crate) fn find(function: &[Instruction], around: &Surroundings) -> (Vec<Wait
             let effect = |instruction: &Instruction| effects.of(instruction, around);
             tests = lead::tests(function, first, &waits, effect);
         }
-        let led = lead::lead(&waits, flushes, &tests);
+        let effect = |instruction: &Instruction| effects.of(instruction, around);
+        let led = lead::lead(function, &waits, flushes, &tests, effect);
         let address = function[first].ip() as usize;
         let wait = found.entry(address).or_insert(Wait {
             address,
@@ -229,7 +231,7 @@ pub(crate) fn find(function: &[Instruction], around: &Surroundings) -> (Vec<Wait
 }
 
 /// Where a direct jump goes.
-fn target(instruction: &Instruction) -> Option<u64> {
+pub(crate) fn target(instruction: &Instruction) -> Option<u64> {
     matches!(
         instruction.flow_control(),
         FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
@@ -374,12 +376,17 @@ impl Effects {
             exits.retain(|(exit, _)| !self.goes_on(function, *exit, &inside, &counters, around));
         }
         // Or after so many rounds it lets time pass, which is heard early enough.
-        let is_heard = body.iter().any(|i| is_call(i) || is_fence(i))
+        let is_heard = body.iter().any(|i| is_call(i))
             || counted.iter().any(|exit| pauses(function, *exit, around));
+        let meanwhile = match body.iter().any(|i| is_fence(i)) {
+            _ if is_heard => Way::Free,
+            true => Way::Flushes,
+            false => Way::Waits,
+        };
         (!exits.is_empty()).then_some(Loop {
             body,
             exits,
-            is_heard,
+            meanwhile,
         })
     }
 

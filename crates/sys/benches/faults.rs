@@ -293,8 +293,8 @@ mod inline {
             enter: |_| None,
             leave: |_| {},
             fence: || {},
-            waits: || {},
-            came: || {},
+            waits: |_| {},
+            came: |_| {},
         };
         let site = |entered_inside| Site {
             address: function(),

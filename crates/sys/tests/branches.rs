@@ -1,22 +1,29 @@
 //! Branches that tell the runtime which way they go do what they did before.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-use fathomp_sys::text_patch::{Branch, CODE_BYTES, Hooks, Kind, Site, Way, install};
-use std::cell::Cell;
+use fathomp_sys::text_patch::{Branch, CODE_BYTES, Hooks, Kind, Operand, Site, Way, install};
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
 
 thread_local! {
-    static TOLD: Cell<[u32; 2]> = const { Cell::new([0; 2]) };
+    /// That it waits, with flushes and without, and that something came.
+    static TOLD: Cell<[u32; 3]> = const { Cell::new([0; 3]) };
+    static LOOKED: RefCell<Option<Range<usize>>> = const { RefCell::new(None) };
 }
 
-fn waits() {
-    let [waits, came] = TOLD.get();
-    TOLD.set([waits + 1, came]);
+fn waits(flushes: bool) {
+    let [with, without, came] = TOLD.get();
+    TOLD.set(match flushes {
+        true => [with + 1, without, came],
+        false => [with, without + 1, came],
+    });
     disturb();
 }
 
-fn came() {
-    let [waits, came] = TOLD.get();
-    TOLD.set([waits, came + 1]);
+fn came(looked: Option<Range<usize>>) {
+    let [with, without, came] = TOLD.get();
+    TOLD.set([with, without, came + 1]);
+    LOOKED.set(looked);
     disturb();
 }
 
@@ -89,7 +96,16 @@ fn branches_go_where_they_went_and_say_so() {
         (Way::Free, Way::Waits),
         (Way::Came, Way::Free),
         (Way::Came, Way::Waits),
+        (Way::Flushes, Way::Came),
     ];
+    // What lies at rdi + 2 * rsi + 5.
+    let looks_at = Operand {
+        base: Some(7),
+        index: Some((6, 2)),
+        displacement: 5,
+        bytes: 2,
+        ..Operand::default()
+    };
     let mut codes = Vec::new();
     let mut wanted = Vec::new();
     for condition in 0..16 {
@@ -119,6 +135,7 @@ fn branches_go_where_they_went_and_say_so() {
                     condition,
                     taken,
                     passed,
+                    looks_at: (length == 2).then_some(looks_at),
                 }),
                 relative: None,
                 entered_inside,
@@ -138,15 +155,19 @@ fn branches_go_where_they_went_and_say_so() {
     assert_eq!(ways.jumps + ways.tight_jumps + ways.traps, sites.len());
     assert!(ways.jumps > 0 && ways.traps > 0, "{ways:?}");
     for (number, wanted) in wanted.iter().enumerate() {
-        let (.., taken, passed, _) = *wanted;
+        let (_, _, length, _, taken, passed, _) = *wanted;
         for (a, b) in NUMBERS.iter().flat_map(|a| NUMBERS.map(|b| (*a, b))) {
             let expected = call(plain[number], a, b);
             // Flags as they are have their highest bits clear.
             let way = if expected >> 63 == 1 { taken } else { passed };
-            TOLD.set([0; 2]);
+            TOLD.set([0; 3]);
+            LOOKED.set(None);
             assert_eq!(call(patched[number], a, b), expected, "{wanted:?} {a} {b}");
-            let told = [Way::Waits, Way::Came].map(|each| u32::from(each == way));
+            let told = [Way::Flushes, Way::Waits, Way::Came].map(|each| u32::from(each == way));
             assert_eq!(TOLD.get(), told, "{wanted:?} {a} {b}");
+            let address = a as usize + 2 * b as usize + 5;
+            let looked = (way == Way::Came && length == 2).then_some(address..address + 2);
+            assert_eq!(LOOKED.take(), looked, "{wanted:?} {a} {b}");
         }
     }
 }

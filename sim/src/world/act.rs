@@ -1,5 +1,6 @@
 //! What a protocol asks for is done to a simulated node.
 
+use super::wait::PUBLISHER;
 use super::{Event, SERVICE, World, action, node_id};
 use crate::failure::Failure;
 use crate::memory::Blob;
@@ -22,7 +23,13 @@ impl<P: Protocol<Blob>> World<P> {
             {
                 let arrived = self.arrived(*page, content.clone());
                 *content = arrived.map_err(|what| action(node, what))?;
+                let remembers = self.before_arrival(node, *page);
+                remembers.map_err(|what| action(node, what))?;
             }
+            let arrives = match &next {
+                Action::Install(page, _) | Action::InstallTwinned(page, _) => Some(*page),
+                _ => None,
+            };
             self.note(node, "out", &next);
             if let Action::Send(to, message) = &next
                 && let Some(done) = self.without_message(node, *to, message, random)
@@ -43,8 +50,13 @@ impl<P: Protocol<Blob>> World<P> {
                 Action::Forget => memory.forget(),
                 Action::Install(page, content) => memory.install(page, &content),
                 Action::InstallTwinned(page, content) => memory.install_twinned(page, &content),
-                Action::Apply(page, content) => memory.apply(page, &content),
+                Action::Apply(page, content) => {
+                    let applied = memory.apply(page, &content);
+                    self.nodes[node].looks.arrived(page, None);
+                    applied
+                }
                 Action::Offer(pages, offer) => {
+                    self.end_updates(node, pages, offer);
                     let node = &mut self.nodes[node];
                     let (offers, olds) = (&mut node.offers, &mut node.olds);
                     offers.extend(pages.iter().map(|page| (page, offer)));
@@ -78,6 +90,10 @@ impl<P: Protocol<Blob>> World<P> {
                 Action::Resume(thread) => self.resume(node, thread, random)?,
                 Action::Refuse(thread) => self.refuse(node, thread, random),
             };
+            let done = done.and_then(|()| match arrives {
+                Some(page) => self.has_arrived(node, page),
+                None => Ok(()),
+            });
             done.map_err(|what| action(node, what))?;
         }
         let mut answers = answers.into_iter();
@@ -90,6 +106,9 @@ impl<P: Protocol<Blob>> World<P> {
         thread: ThreadId,
         random: &mut impl Rng,
     ) -> Result<Result<(), String>, Failure> {
+        if thread == PUBLISHER {
+            return Ok(Ok(()));
+        }
         if thread == SERVICE && std::mem::take(&mut self.nodes[node].flushing) {
             return Ok(Ok(()));
         }
@@ -159,11 +178,16 @@ impl<P: Protocol<Blob>> World<P> {
         });
         appended?;
         self.outcome.messages += 1;
-        let last = self.last.entry((from, target)).or_default();
-        let arrival = self.now + random.random_range(1..=self.network.delay_max);
-        *last = arrival.max(*last);
-        let delay = *last - self.now;
+        let delay = self.delay(from, target, random);
         self.schedule(delay, Event::Deliver(node_id(from), target, bytes));
         Ok(())
+    }
+
+    /// How long a message takes from one node to another that is sent now.
+    pub(super) fn delay(&mut self, from: usize, to: usize, random: &mut impl Rng) -> u64 {
+        let last = self.last.entry((from, to)).or_default();
+        let arrival = self.now + random.random_range(1..=self.network.delay_max);
+        *last = arrival.max(*last);
+        *last - self.now
     }
 }

@@ -145,7 +145,7 @@ impl<P: Protocol<Blob>> World<P> {
     }
 
     /// Whether a node has to flush after it.
-    fn has_news(&self, node: usize) -> bool {
+    pub(super) fn has_news(&self, node: usize) -> bool {
         let state = &self.nodes[node];
         let sequencer = self.nodes[0].protocol.sequenced();
         let room = self.network.log_max;

@@ -3,6 +3,7 @@
 use crate::memory::{Memory, Place, Small};
 use crate::shared::{self, Memories};
 use crate::update::Stage;
+use crate::wait::PUBLISHER;
 use fathomp_base::{NodeId, ThreadId};
 use fathomp_dsm::{Access, Action, Content, Input, LockId, Operation, Protocol, Underway};
 use stateright::{Model, Property};
@@ -18,6 +19,8 @@ pub(crate) enum Step {
     Read(Place),
     /// Reads; leaves out so many steps if something else is there.
     IfSeen(Place, u8, usize),
+    /// The same as in a loop that tells when it ends.
+    IfWaited(Place, u8, usize),
     Acquire(u64),
     TryAcquire(u64, usize),
     /// Adds in one atomic step.
@@ -83,7 +86,7 @@ pub(crate) struct State<P, M> {
     /// What nodes do in memory that they share.
     pub(crate) memories: Memories,
     /// Messages under way, from and to, in order.
-    channels: BTreeMap<(usize, usize), VecDeque<M>>,
+    pub(crate) channels: BTreeMap<(usize, usize), VecDeque<M>>,
     /// What every write reaches at once.
     pub(crate) truth: BTreeMap<Place, u8>,
     /// The same when the last node reached each barrier.
@@ -124,8 +127,11 @@ where
     ) -> Result<(), String> {
         let step = self.programs[node][thread][state.nodes[node].threads[thread].next];
         let operation = match step {
+            Step::IfWaited(..) if state.nodes[node].threads[thread].stage != Stage::Begun => {
+                return self.ask(state, at);
+            }
             Step::Write(place, _) => return self.access(state, at, place, Access::Write, step),
-            Step::Read(place) | Step::IfSeen(place, ..) => {
+            Step::Read(place) | Step::IfSeen(place, ..) | Step::IfWaited(place, ..) => {
                 return self.access(state, at, place, Access::Read, step);
             }
             Step::Update(..) | Step::IfUpdated(..) => return self.update(state, at, step),
@@ -194,8 +200,14 @@ where
                 node.memory.write(place, value);
                 state.truth.insert(place, value);
             }
-            Step::IfSeen(_, value, leave_out) if seen != Some(value) => {
+            Step::IfSeen(_, value, leave_out) | Step::IfWaited(_, value, leave_out)
+                if seen != Some(value) =>
+            {
                 node.threads[thread].next += leave_out;
+            }
+            Step::IfWaited(..) => {
+                node.threads[thread].next -= 1;
+                node.threads[thread].stage = Stage::Asks(0);
             }
             Step::Read(_) => {
                 let truth = state.truth.get(&place).copied().unwrap_or(0);
@@ -315,6 +327,7 @@ where
                         .or_default()
                         .push_back(message);
                 }
+                Some(Action::Resume(PUBLISHER)) => {}
                 Some(Action::Resume(ThreadId(thread)) | Action::Refuse(ThreadId(thread)))
                     if node.threads[thread as usize].waits.is_none() =>
                 {
@@ -419,7 +432,8 @@ where
         }
         for (number, node) in state.nodes.iter().enumerate() {
             for (thread, at) in node.threads.iter().enumerate() {
-                if at.waits.is_none() && at.next < self.programs[number][thread].len() {
+                let goes_on = at.waits.is_none() && self.is_answered(state, at.stage);
+                if goes_on && at.next < self.programs[number][thread].len() {
                     actions.push(Event::Step(number, thread));
                 }
             }

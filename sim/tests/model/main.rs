@@ -11,6 +11,7 @@ mod cluster;
 mod memory;
 mod shared;
 mod update;
+mod wait;
 
 use cluster::{Cluster, Step};
 use fathomp_base::NodeId;
@@ -34,7 +35,9 @@ const A: Place = Place { page: 0, byte: 0 };
 const A2: Place = Place { page: 0, byte: 1 };
 const B: Place = Place { page: 1, byte: 0 };
 
-use Step::{Acquire, Barrier, Flush, IfSeen, IfUpdated, Read, Release, TryAcquire, Update, Write};
+use Step::{
+    Acquire, Barrier, Flush, IfSeen, IfUpdated, IfWaited, Read, Release, TryAcquire, Update, Write,
+};
 
 /// A program: a thread on each node, and perhaps one more on node 0 that takes no
 /// part in barriers.
@@ -170,6 +173,22 @@ const PROGRAMS: &[Program] = &[
             ],
         )
     },
+    program(
+        "a message is passed by plain writes to who waits",
+        [
+            &[Write(B, 1), Write(A, 1), Barrier],
+            &[IfSeen(B, 9, 0), IfWaited(A, 1, 1), Read(B), Barrier],
+            &[IfWaited(A, 1, 1), Read(B), Write(A2, 1), Barrier],
+        ],
+    ),
+    program(
+        "a message is passed on to who waits",
+        [
+            &[Write(A, 1), Write(A2, 1)],
+            &[IfWaited(A2, 1, 1), Write(B, 1)],
+            &[IfSeen(A, 9, 0), IfWaited(B, 1, 1), Read(A)],
+        ],
+    ),
     PASSED_BY_LOADS,
     Program {
         relies_on_loads: true,

@@ -28,6 +28,12 @@ pub(crate) enum Stage {
     /// It has found that, and has the lock or not.
     Done(u8, bool),
     Learned(u8),
+    /// Of a thread that has waited: it asks the node with that number next, or waits for its
+    /// answer.
+    Asks(usize),
+    Awaits(usize),
+    /// What all have told is known.
+    Knows,
 }
 
 impl Stage {
@@ -107,6 +113,7 @@ where
                     false => return self.update(state, at, step),
                 }
             }
+            Stage::Asks(_) | Stage::Awaits(_) | Stage::Knows => return self.ask(state, at),
             Stage::Learned(found) => {
                 let thread = &mut state.nodes[node].threads[thread];
                 (thread.stage, thread.found) = (Stage::Begun, 0);

@@ -175,12 +175,12 @@ fn lead_atomics() -> Result<Waits, AtomicsError> {
             cluster::tell(false);
             with_node(Node::flush);
         },
-        waits: || {
+        waits: |flushes| {
             cluster::tell(false);
-            with_node(Node::waits);
+            with_node(|node| node.waits(flushes));
             yield_now();
         },
-        came: || with_node(Node::came),
+        came: |looked| with_node(|node| node.came(looked)),
     };
     let sites = [found.sites, found.branches].concat();
     // SAFETY: the sites are whole instructions of the program, as its file says,
@@ -234,7 +234,7 @@ fn places(program: &Path, first: usize, number: usize) -> String {
     }
 }
 
-fn with_node(action: fn(&Node)) {
+fn with_node(action: impl FnOnce(&Node)) {
     if let Some(node) = start::node() {
         action(node);
     }

@@ -9,6 +9,7 @@ mod barrier;
 mod lend;
 mod message;
 mod open;
+mod operation;
 mod page;
 mod release;
 mod run;
@@ -19,7 +20,7 @@ mod wire;
 pub use message::{Message, PageCopy};
 
 use crate::area::Layout;
-use crate::order::{Control, IfLate, LOG_MAX, News, Order, Request, Version, When, peer};
+use crate::order::{Control, IfLate, LOG_MAX, News, Order, Version, When, peer};
 use crate::prefetch::Streams;
 use crate::table::Table;
 use crate::wire::WireError;
@@ -28,7 +29,7 @@ use crate::{
     Notice, Offer, Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told, Updates,
     Violation, Wanted,
 };
-use fathomp_base::{NodeId, PageId, ThreadId};
+use fathomp_base::{NodeId, PageId};
 use page::Entry;
 use release::{Arrived, Own};
 use sharing::{Parked, Pending};
@@ -243,38 +244,6 @@ impl<B: Clone + Body> Home<B> {
         self.table.get(page).home
     }
 
-    fn operation(
-        &mut self,
-        thread: ThreadId,
-        operation: Operation,
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        if self.has_to_wait(operation) {
-            self.deferred.operations.push((thread, operation));
-            return Ok(());
-        }
-        let (request, notice) = match operation {
-            Operation::Barrier => {
-                self.order.come_to_barrier(thread)?;
-                return self.enter_barrier(actions);
-            }
-            Operation::Release(lock) => {
-                let notice = self.end_interval(actions);
-                // Nobody waits for this thread's news but who gets the lock next.
-                actions.push(Action::Resume(thread));
-                let request = Request::Release(lock);
-                self.order.exchange(request, notice, actions);
-                return Ok(());
-            }
-            Operation::Flush => (Request::Flush(thread), self.end_interval(actions)),
-            // What was written before has to be told at the next release only.
-            Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),
-            Operation::TryAcquire(lock) => (Request::TryAcquire(lock, thread), None),
-            Operation::Update(page) => return self.want_update(thread, page, actions),
-        };
-        self.order.ask(thread, request, notice, actions)
-    }
-
     fn message(
         &mut self,
         from: NodeId,
@@ -335,29 +304,6 @@ impl<B: Clone + Body> Home<B> {
                 ..
             } => self.diffs_arrived(from, interval, diffs, more, actions),
         }
-    }
-
-    /// True if all diffs for pages at home here that I know of have arrived.
-    fn is_settled(&self) -> bool {
-        self.need.get(&self.me).is_none_or(|need| {
-            let mut need = need.iter();
-            need.all(|(writer, interval)| self.received.covers(*writer, *interval))
-        })
-    }
-
-    /// Ends what waits for diffs to arrive if they all have: the barrier, pages that
-    /// came with news, operations.
-    fn settle(&mut self, actions: &mut Actions<B>) -> Result<(), Violation> {
-        if self.is_settled() {
-            self.leave_barrier_if_complete(actions)?;
-            self.release_held(actions);
-            self.order.settle(actions);
-            if !self.order.asks_for_itself() {
-                self.offer_next_update(actions);
-            }
-            self.enter_barrier(actions)?;
-        }
-        Ok(())
     }
 }
 
@@ -449,6 +395,10 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             .then_some((&self.order.seen, self.order.interval))
     }
 
+    fn is_at_home(&self, page: PageId) -> bool {
+        self.exists(page) && self.home_of(page) == self.me
+    }
+
     fn wanted<'a>(&'a self, message: &'a Message<Content>) -> Option<Wanted<'a>> {
         match message {
             Message::Fetch { epoch, pages, need } => Some(Wanted {
@@ -487,6 +437,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             epoch: self.order.epoch,
             received: &self.received,
             begun: &self.begun,
+            known: &self.order.seen,
             admits: match (self.has_twins, self.order.is_at_barrier()) {
                 (true, _) => Admits::Nothing,
                 (false, true) => Admits::Parts,

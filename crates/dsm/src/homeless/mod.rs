@@ -275,6 +275,13 @@ impl<B: Clone> Homeless<B> {
                 self.order.demanded(actions);
                 (Request::Flush(thread), self.end_interval(actions))
             }
+            Operation::ReleaseFlush => {
+                self.order.demanded(actions);
+                let notice = self.end_interval(actions);
+                self.order.publish(thread, notice, actions);
+                return Ok(());
+            }
+            Operation::AcquireFlush => (Request::Flush(thread), None),
             Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),
             Operation::TryAcquire(lock) => (Request::TryAcquire(lock, thread), None),
             // There is no home where that could be.
@@ -489,6 +496,7 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
             epoch: self.order.epoch,
             received: &self.order.seen,
             begun: &self.order.seen,
+            known: &self.order.seen,
             admits: Admits::Nothing,
         })
     }

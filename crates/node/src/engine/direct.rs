@@ -177,7 +177,7 @@ impl<P: Protocol<Blob>> Driver<P> {
         }
         let done = match P::brought(&message) {
             Some(brought) => self.bring(hands, to, brought, tally)?,
-            None => self.take(hands, to, &message, tally),
+            None => self.take(hands, to, &message, tally)?,
         };
         Ok((!done).then_some(message))
     }
@@ -223,15 +223,18 @@ impl<P: Protocol<Blob>> Driver<P> {
         from: NodeId,
         message: &P::Outgoing,
         tally: &mut Tally,
-    ) -> bool {
+    ) -> Result<bool, Trouble> {
+        if let Some(pages) = self.protocol.wanted(message).map(|wanted| wanted.pages) {
+            self.before_arrival(hands, pages.iter())?;
+        }
         let wanted = self.protocol.wanted(message);
         let Some((window, wanted)) = hands.window.zip(wanted) else {
-            return false;
+            return Ok(false);
         };
         if P::TELLS_VERSIONS {
             let room = || self.twins.room();
             let Some((taking, mut taken)) = window.copy(from, wanted, hands.pages, room) else {
-                return false;
+                return Ok(false);
             };
             self.following.extend(taking.inputs(|pages| {
                 let message = P::taken(wanted.epoch, pages, |page| match taken.remove(&page) {
@@ -241,22 +244,29 @@ impl<P: Protocol<Blob>> Driver<P> {
                 Some(Input::Message { from, message })
             }));
             tally.took = true;
-            return true;
+            return Ok(true);
         }
         let Some(taking) = window.take(from, wanted, hands.pages) else {
-            return false;
+            return Ok(false);
         };
         self.following.extend(taking.inputs(|pages| {
             let message = P::taken(wanted.epoch, pages, |_| (Vec::new(), Blob::Here))?;
             Some(Input::Message { from, message })
         }));
         tally.took = true;
-        true
+        Ok(true)
     }
 
     /// Lets other nodes take pages of this one, or forbids it.
     pub(super) fn offer(&mut self, hands: &Hands, pages: PageRange, offer: Offer) {
         let Some(window) = hands.window else { return };
+        for page in pages.iter() {
+            // Whoever updated it did so unseen, and from now on that cannot be told.
+            let ends = offer != Offer::Updated && self.looks.follows(page);
+            if ends && window.is_updated(page) {
+                self.looks.arrived(page, None);
+            }
+        }
         let committed = self.protocol.committed();
         let Some((copies, Committed { received, .. })) = window.copies().zip(committed) else {
             return window.offer(pages, offer, || goes_on(hands));

@@ -1,11 +1,11 @@
 //! What threads of a node ask of the cluster: operations of the protocol, and
 //! what goes through node 0.
 
-use super::{Node, lock};
+use super::{Node, lock, publish};
 use crate::doing::Doing;
 use crate::engine::{Engine, GRANTED, REFUSED, Trouble, answer};
 use crate::frame::Frame;
-use crate::look;
+use crate::look::{self, Second};
 use crate::meeting::Outcome;
 use crate::memory::{self, Released};
 use crate::profile::Since;
@@ -117,12 +117,18 @@ impl Node {
     /// waits.
     pub(super) fn flush_for_others(&self) {
         fathomp_omp::cluster::tell(true);
-        self.flush_unless(|_| self.in_barrier.load(Ordering::Relaxed));
+        self.operate_unless(Operation::Flush, |_| {
+            self.in_barrier.load(Ordering::Relaxed)
+        });
     }
 
-    /// Flushes in the name of others than the calling thread. [`REFUSED`] if nothing is done
-    /// because this node `stands` at a barrier.
-    pub(super) fn flush_unless(&self, stands: impl FnOnce(&mut dyn Engine) -> bool) -> u64 {
+    /// Flushes, or releases, in the name of others than the calling thread. [`REFUSED`] if
+    /// nothing is done because this node `stands` at a barrier.
+    pub(super) fn operate_unless(
+        &self,
+        operation: Operation,
+        stands: impl FnOnce(&mut dyn Engine) -> bool,
+    ) -> u64 {
         if let Some(emulation) = self.transport.emulation() {
             emulation.stand_in();
         }
@@ -134,7 +140,7 @@ impl Node {
                 self.must(answer(&self.hands(), thread, REFUSED));
                 return Wake::Polling;
             }
-            let asked = engine.operation(&self.hands(), thread, Operation::Flush);
+            let asked = engine.operation(&self.hands(), thread, operation);
             self.must(asked)
         });
         if let Some(thread) = asks {
@@ -146,6 +152,7 @@ impl Node {
     /// What this thread's node wrote becomes visible, and what others flushed
     /// becomes visible here.
     pub fn flush(&self) {
+        publish::flushes();
         self.end_interval(End::Flush);
         self.flush_with_it();
     }
@@ -171,6 +178,7 @@ impl Node {
         let activity = self.activity.load(Ordering::Relaxed);
         look::flush_when_due(
             activity,
+            Second::Soon,
             |due_ns| self.let_pass(due_ns),
             |_| self.look(|| {}),
         );

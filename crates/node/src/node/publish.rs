@@ -3,15 +3,21 @@
 
 use super::{Node, lock};
 use crate::cells::Asker;
+use crate::doing::Doing;
 use crate::engine::REFUSED;
 use crate::frame::Frame;
-use crate::look;
+use crate::look::{self, Second};
 use crate::slots::Slot;
 use fathomp_accesses::End;
-use fathomp_base::{NodeId, ThreadId};
+use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
+use fathomp_dsm::{Lacks, Operation};
 use fathomp_sys::clock::emulated::Work;
 use fathomp_sys::cluster::deferral;
+use fathomp_sys::process::yield_now;
+use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::local::{Awaited, Emulation};
+use std::cell::Cell;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,29 +32,131 @@ pub(super) struct Publishing {
     is_busy: AtomicBool,
 }
 
+/// Whether it was of use in a thread's waits to ask others.
+#[derive(Debug, Default)]
+struct Asked {
+    /// Rounds of its loop since it asked, if it did.
+    rounds: Cell<Option<u32>>,
+    helps: Cell<bool>,
+}
+
+/// In so many rounds it is seen what an answer brings.
+const ROUNDS: u32 = 2;
+
+/// How often it is looked whether others have told what they have brought.
+const TELLING: u32 = 32;
+
+thread_local! {
+    static ASKED: Asked = const { Asked { rounds: Cell::new(None), helps: Cell::new(false) } };
+    /// How often a thread has flushed because its program says so.
+    static FLUSHES: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The calling thread flushes because its program says so.
+pub(super) fn flushes() {
+    FLUSHES.set(FLUSHES.get().wrapping_add(1));
+}
+
+impl Asked {
+    /// The loop goes on. Whether it helped the last time to ask.
+    fn round(&self) -> bool {
+        self.rounds
+            .set(self.rounds.get().map(|rounds| rounds.saturating_add(1)));
+        self.helps.get()
+    }
+
+    fn asks(&self) {
+        self.rounds.set(Some(0));
+    }
+
+    /// What it waited for has come.
+    fn ends(&self) {
+        if let Some(rounds) = self.rounds.take() {
+            self.helps.set(rounds <= ROUNDS);
+        }
+    }
+}
+
 impl Node {
     /// A loop of the program finds a plain variable unchanged. As when it yields; but nobody
-    /// may flush where the variable is changed, so all are asked to, now and then.
-    pub fn waits(&self) {
-        let activity = self.activity.load(Ordering::Relaxed);
+    /// may flush where the variable is changed, so all are asked to, now and then: late if it
+    /// `flushes` in each round itself, as others then do, unless they did not the last time.
+    pub fn waits(&self, flushes: bool) {
+        let helps = ASKED.with(|asked| asked.round());
+        let second = match flushes && !helps {
+            true => Second::Late,
+            false => Second::Soon,
+        };
+        let others = self
+            .activity
+            .load(Ordering::Relaxed)
+            .wrapping_sub(FLUSHES.get());
         look::flush_when_due(
-            activity,
+            others,
+            second,
             |due_ns| self.let_pass(due_ns),
-            |is_first| {
-                self.look(|| {
-                    if !is_first {
-                        self.have_published();
-                    }
-                });
+            |is_first| match is_first {
+                true if flushes => {}
+                true => self.look(|| {}),
+                false => {
+                    self.look(|| self.have_published());
+                    ASKED.with(Asked::asks);
+                }
             },
         );
     }
 
-    /// A loop of the program finds that a plain variable has changed. What was written before
-    /// it did, by whomever, becomes visible here, although nobody may have flushed.
-    pub fn came(&self) {
+    /// A loop of the program finds that a plain variable has changed, which lies in these bytes
+    /// if that is known. What was written before it did, by whomever, becomes visible here,
+    /// although nobody may have flushed.
+    pub fn came(&self, looked: Option<Range<usize>>) {
+        ASKED.with(Asked::ends);
+        let looked = match looked {
+            None => None,
+            // No other node can have changed it.
+            Some(bytes) if !self.is_shared(bytes.start) => return,
+            Some(bytes) => self.place_of(bytes),
+        };
+        let (lacks, arrivals) = {
+            let _inside = deferral::enter();
+            lock(&self.engine).lacks_to_go_on(&self.hands(), looked)
+        };
+        if lacks == Lacks::Nothing {
+            return;
+        }
         self.end_interval(End::Flush);
-        self.flush_after(|| self.have_published());
+        let since = self.enter();
+        let before = self.begin_doing(Doing::Flush);
+        if lacks != Lacks::WhatIsTold || !self.learns_what_is_told() {
+            self.have_published();
+            self.operation(Operation::AcquireFlush);
+            let _inside = deferral::enter();
+            lock(&self.engine).cover(arrivals);
+        }
+        self.now_doing(before);
+        self.account(since, DsmCount::FlushTicks, Some(DsmCount::Flushes));
+    }
+
+    /// Learns of what others have told; false if part of what they have brought here is still
+    /// to be told. Whoever brings diffs tells of them right behind.
+    fn learns_what_is_told(&self) -> bool {
+        (0..TELLING).any(|_| {
+            self.operation(Operation::AcquireFlush);
+            let _inside = deferral::enter();
+            let is_told = !lock(&self.engine).shows_unknown(&self.hands());
+            if !is_told {
+                yield_now();
+            }
+            is_told
+        })
+    }
+
+    /// Where in which page bytes lie, if they lie in one.
+    fn place_of(&self, bytes: Range<usize>) -> Option<(PageId, Range<usize>)> {
+        let page = self.pages().page_of(bytes.start)?;
+        let start = bytes.start % PAGE_BYTES;
+        let end = start + bytes.len();
+        (end <= PAGE_BYTES).then_some((page, start..end))
     }
 
     /// Has all other nodes flush.
@@ -84,11 +192,18 @@ impl Node {
         }
     }
 
-    /// Flushes for another node's thread. True if this node is at a barrier instead, and has told
-    /// node 0 what it had not told yet: that hears of it before anything that it is sent next.
+    /// Tells what was written here for another node's thread. True if node 0 has been sent it,
+    /// also because this node is at a barrier: that hears of it before anything that it is sent
+    /// next.
     fn publish(&self) -> bool {
-        let answer = self.flush_unless(|engine| self.must(engine.tell_at_barrier(&self.hands())));
-        answer == REFUSED && self.me() != NodeId(0)
+        let answer = self.operate_unless(Operation::ReleaseFlush, |engine| {
+            self.must(engine.tell_at_barrier(&self.hands()))
+        });
+        let is_told = answer != REFUSED && {
+            let _inside = deferral::enter();
+            lock(&self.engine).is_told(&self.hands())
+        };
+        !is_told && self.me() != NodeId(0)
     }
 
     /// A node's thread may go on that has asked another node, which tells through this one.

@@ -71,6 +71,12 @@ impl Window {
         }
     }
 
+    /// Whether others may update a page of this node, or soon may.
+    pub(crate) fn is_updated(&self, page: PageId) -> bool {
+        let view = self.view(self.me);
+        view.is_some_and(|view| !view.offer(page).admits_diffs())
+    }
+
     /// Whether everybody who reads the log, or asks the sequencer, learns of all that this node
     /// has told it.
     pub(crate) fn is_told(&self, underway: &Underway) -> bool {

@@ -82,6 +82,7 @@ int main(void)
     long all = (long)run(0);
     pthread_join(other, &wrong);
     all += (long)wrong;
-    printf("wrong %ld\nwaited %d\n", all, 2 * ROUNDS);
+    printf("wrong %ld\nwaited %d\nturn %p\nlooked %p\n", all, 2 * ROUNDS, (void *)&turn,
+           (void *)&looked);
     return all != 0;
 }

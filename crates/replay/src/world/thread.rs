@@ -240,6 +240,8 @@ impl<P: Protocol<Size>> World<'_, P> {
             Operation::Flush => tally.add(DsmCount::Flushes, 1),
             // A barrier counts when it is left.
             Operation::Barrier | Operation::TryAcquire(_) | Operation::Release(_) => {}
+            // Of loops that wait, which are recorded as flushes.
+            Operation::ReleaseFlush | Operation::AcquireFlush => {}
             // Recordings of accesses know no such.
             Operation::Update(_) => {}
         }

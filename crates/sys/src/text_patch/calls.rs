@@ -2,7 +2,7 @@
 
 use super::operand::Registers;
 use super::trampoline::{self, RED_ZONE};
-use super::{Hooks, Kind, Section, Site, Way};
+use super::{Branch, Hooks, Kind, Section, Site, Way};
 use crate::errno;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::arch::{asm, naked_asm};
@@ -77,7 +77,7 @@ extern "C" fn before(frame: &Frame) {
     let record = frame.record;
     match record.kind {
         Kind::Fence => (record.hooks.fence)(),
-        Kind::Branch(branch) => tell(branch.passed, record.hooks),
+        Kind::Branch(branch) => tell(branch.passed, &branch, frame),
         // Its trampoline calls `enter`.
         Kind::Atomic(_) => {}
     }
@@ -95,9 +95,7 @@ extern "C" fn enter(frame: &mut AtomicFrame) {
     const JUMP_BY_SLOT: u64 = 3;
     frame.slot = frame.back + JUMP_BY_SLOT;
     if let Kind::Atomic(operand) = record.kind {
-        let mut registers = frame.registers;
-        let end = ptr::from_ref(frame) as usize + size_of::<AtomicFrame>();
-        registers[4] = (end + RED_ZONE) as u64;
+        let registers = with_stack(frame.registers, frame);
         let section = Section {
             instruction: record.address,
             address: operand.address(&registers, thread_pointer()),
@@ -119,7 +117,7 @@ extern "C" fn enter(frame: &mut AtomicFrame) {
 extern "C" fn after(frame: &Frame) {
     let errno = errno::Saved::new();
     if let Kind::Branch(branch) = frame.record.kind {
-        tell(branch.taken, frame.record.hooks);
+        tell(branch.taken, &branch, frame);
         return drop(errno);
     }
     let open = OPEN.get();
@@ -129,12 +127,28 @@ extern "C" fn after(frame: &Frame) {
 }
 
 /// Tells on which way of a branch a thread is.
-fn tell(way: Way, hooks: Hooks) {
+fn tell(way: Way, branch: &Branch, frame: &Frame) {
+    let hooks = frame.record.hooks;
     match way {
         Way::Free => {}
-        Way::Waits => (hooks.waits)(),
-        Way::Came => (hooks.came)(),
+        Way::Flushes | Way::Waits => (hooks.waits)(way == Way::Flushes),
+        Way::Came => {
+            let looks_at = branch.looks_at.map(|operand| {
+                let registers = with_stack(frame.registers, frame);
+                let address = operand.address(&registers, thread_pointer());
+                address..address.saturating_add(operand.bytes.into())
+            });
+            (hooks.came)(looks_at);
+        }
     }
+}
+
+/// Registers with the stack pointer that the program had before its trampoline, which left
+/// the red zone and a frame below it.
+fn with_stack<F>(mut registers: Registers, frame: &F) -> Registers {
+    let end = ptr::from_ref(frame) as usize + size_of::<F>();
+    registers[4] = (end + RED_ZONE) as u64;
+    registers
 }
 
 /// Where this thread's own storage begins: the word there holds its own

@@ -66,6 +66,9 @@ pub struct Branch {
     pub taken: Way,
     /// What it means that it does not.
     pub passed: Way,
+    /// What alone it depends on, if that is known, in terms of the registers' values at the
+    /// branch.
+    pub looks_at: Option<Operand>,
 }
 
 /// What one way out of a branch means.
@@ -73,7 +76,9 @@ pub struct Branch {
 pub enum Way {
     /// Nothing to be told.
     Free,
-    /// What the thread waits for has not come yet.
+    /// What the thread waits for has not come yet, and it flushes in each round.
+    Flushes,
+    /// The same, and it does not.
     Waits,
     /// It has come.
     Came,
@@ -150,10 +155,11 @@ pub struct Hooks {
     pub leave: fn(&Section),
     /// Before a fence.
     pub fence: fn(),
-    /// On a branch's way that [`Waits`](Way::Waits).
-    pub waits: fn(),
-    /// On a branch's way on which something [`Came`](Way::Came).
-    pub came: fn(),
+    /// On a branch's way that [`Waits`](Way::Waits), or also [`Flushes`](Way::Flushes).
+    pub waits: fn(flushes: bool),
+    /// On a branch's way on which something [`Came`](Way::Came): into these bytes, if the branch
+    /// says what it [looks at](Branch::looks_at).
+    pub came: fn(Option<Range<usize>>),
 }
 
 /// How many sites got which way into their trampoline.
@@ -409,8 +415,8 @@ mod tests {
             enter: |_| None,
             leave: |_| {},
             fence: || {},
-            waits: || {},
-            came: || {},
+            waits: |_| {},
+            came: |_| {},
         };
         let code: &[u8] = &[0x0f, 0xae, 0xf0, 0xc3, 0x90];
         let site = Site {

@@ -163,7 +163,7 @@ const BRANCH: usize = 6;
 fn way(way: Way) -> usize {
     match way {
         Way::Free => JUMP,
-        Way::Waits | Way::Came => CALL + JUMP,
+        Way::Flushes | Way::Waits | Way::Came => CALL + JUMP,
     }
 }
 
