@@ -111,7 +111,9 @@ enum Event {
     Begin(usize, usize),
     /// A message arrives.
     Deliver(NodeId, usize, Vec<u8>),
-    /// One that is not the protocol's.
+    /// A node has told what was written there, for others.
+    Published(usize),
+    /// A message that is not the protocol's.
     Frame(NodeId, usize, wait::Frame),
 }
 
@@ -120,7 +122,8 @@ impl Event {
     fn node(&self) -> usize {
         match self {
             Self::Step(node, _) | Self::Begin(node, _) => *node,
-            Self::Timer(node) | Self::Deliver(_, node, _) | Self::Frame(_, node, _) => *node,
+            Self::Timer(node) | Self::Published(node) => *node,
+            Self::Deliver(_, node, _) | Self::Frame(_, node, _) => *node,
         }
     }
 }
@@ -165,6 +168,10 @@ struct Node<P> {
     underway: Underway,
     /// What has come to pages that threads wait for.
     looks: Looks,
+    /// Threads of other nodes that want to see what was written here, and those for whom it is
+    /// being told.
+    askers: Vec<(NodeId, ThreadId)>,
+    published_for: Vec<(NodeId, ThreadId)>,
     /// A flush that no thread asked for is on its way.
     flushing: bool,
     /// Barriers that all its threads have reached, and those that it has left.
@@ -250,6 +257,8 @@ impl<P: Protocol<Blob>> World<P> {
                 begun: BTreeMap::new(),
                 underway: Underway::default(),
                 looks: Looks::default(),
+                askers: Vec::new(),
+                published_for: Vec::new(),
                 flushing: false,
                 reached: 0,
                 left: 0,
@@ -343,6 +352,7 @@ impl<P: Protocol<Blob>> World<P> {
             match event {
                 Event::Step(node, thread) => self.step(node, thread, random)?,
                 Event::Timer(node) => self.timer(node, random)?,
+                Event::Published(node) => self.go_on_publishing(node, random)?,
                 Event::Frame(from, to, frame) => self.framed(from, to, frame, random)?,
                 Event::Begin(node, thread) => self.begin_barrier(node, thread, random)?,
                 Event::Deliver(from, to, bytes) => {

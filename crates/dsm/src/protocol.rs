@@ -85,7 +85,8 @@ pub enum Operation {
     /// What was written here before becomes visible to whoever flushes later,
     /// and what was flushed before becomes visible here.
     Flush,
-    /// The first half of that: what was written here before becomes visible.
+    /// The first half of that: what was written here before becomes visible. The homeless
+    /// protocol does both.
     ReleaseFlush,
     /// The second half: what was flushed before becomes visible here.
     AcquireFlush,

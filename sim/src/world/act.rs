@@ -107,6 +107,7 @@ impl<P: Protocol<Blob>> World<P> {
         random: &mut impl Rng,
     ) -> Result<Result<(), String>, Failure> {
         if thread == PUBLISHER {
+            self.schedule(0, Event::Published(node));
             return Ok(Ok(()));
         }
         if thread == SERVICE && std::mem::take(&mut self.nodes[node].flushing) {

@@ -215,14 +215,8 @@ impl<P: Protocol<Blob>> World<P> {
         self.note(node, "in", &(from, frame));
         match frame {
             Frame::Publish(thread) => {
-                let is_told = self.publish(node, random)?;
-                match is_told || node == usize::from(ROOT.0) {
-                    true => self.post(node, usize::from(from.0), Frame::Done(thread), random),
-                    false => {
-                        let through = Frame::Published(from, thread);
-                        self.post(node, usize::from(ROOT.0), through, random);
-                    }
-                }
+                self.nodes[node].askers.push((from, thread));
+                self.publish(node, random)?;
             }
             Frame::Published(asker, thread) if usize::from(asker.0) == node => {
                 self.answered(node, thread, random);
@@ -235,18 +229,45 @@ impl<P: Protocol<Blob>> World<P> {
         Ok(())
     }
 
-    /// Tells what was written at a node. True if all who ask learn of it from now on.
-    fn publish(&mut self, node: usize, random: &mut impl Rng) -> Result<bool, Failure> {
-        if let Some(epoch) = self.nodes[node].protocol.stands() {
+    /// Tells what was written at a node, if somebody has asked for it and that is not done yet.
+    fn publish(&mut self, node: usize, random: &mut impl Rng) -> Result<(), Failure> {
+        let state = &mut self.nodes[node];
+        if state.askers.is_empty() || !state.published_for.is_empty() {
+            return Ok(());
+        }
+        state.published_for = std::mem::take(&mut state.askers);
+        if let Some(epoch) = state.protocol.stands() {
             let (from, message) = (ROOT, Control::Demand { epoch }.into());
             self.input(node, Input::Message { from, message }, random)?;
-            return Ok(false);
+            self.has_published(node, false, random);
+            return self.publish(node, random);
         }
         let (thread, operation) = (PUBLISHER, Operation::ReleaseFlush);
-        self.input(node, Input::Operation { thread, operation }, random)?;
+        self.input(node, Input::Operation { thread, operation }, random)
+    }
+
+    /// It is told: whoever asked hears of it, behind what was sent to the sequencer.
+    pub(super) fn go_on_publishing(
+        &mut self,
+        node: usize,
+        random: &mut impl Rng,
+    ) -> Result<(), Failure> {
         let sequencer = self.nodes[0].protocol.sequenced();
         let underway = &self.nodes[node].underway;
-        Ok(sequencer.is_some_and(|there| underway.may_tell(there.contains.of(node_id(node)))))
+        let is_told =
+            sequencer.is_some_and(|there| underway.may_tell(there.contains.of(node_id(node))));
+        self.has_published(node, is_told, random);
+        self.publish(node, random)
+    }
+
+    fn has_published(&mut self, node: usize, is_told: bool, random: &mut impl Rng) {
+        for (asker, thread) in std::mem::take(&mut self.nodes[node].published_for) {
+            let (to, frame) = match is_told || node == usize::from(ROOT.0) {
+                true => (asker, Frame::Done(thread)),
+                false => (ROOT, Frame::Published(asker, thread)),
+            };
+            self.post(node, usize::from(to.0), frame, random);
+        }
     }
 
     fn answered(&mut self, node: usize, thread: ThreadId, random: &mut impl Rng) {

@@ -75,6 +75,8 @@ pub(crate) struct Node<P> {
     pub(crate) threads: Vec<Thread>,
     /// Barriers left.
     left: usize,
+    /// It is telling what was written for another node.
+    pub(crate) publishes: bool,
     /// What it has sent.
     pub(crate) underway: Underway,
 }
@@ -327,7 +329,7 @@ where
                         .or_default()
                         .push_back(message);
                 }
-                Some(Action::Resume(PUBLISHER)) => {}
+                Some(Action::Resume(PUBLISHER)) => node.publishes = false,
                 Some(Action::Resume(ThreadId(thread)) | Action::Refuse(ThreadId(thread)))
                     if node.threads[thread as usize].waits.is_none() =>
                 {
@@ -406,6 +408,7 @@ where
             memory: Memory::new(self.pages),
             threads: vec![Thread::default(); programs.len()],
             left: 0,
+            publishes: false,
             underway: Underway::default(),
         };
         let nodes = self.start.iter().zip(&self.programs);

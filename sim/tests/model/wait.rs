@@ -56,8 +56,12 @@ where
     /// Whether a thread may go on that has asked another node: its answer goes through the
     /// sequencer's, behind what it has sent there.
     pub(crate) fn is_answered(&self, state: &State<P, P::Incoming>, stage: Stage) -> bool {
+        let has_told = |other: usize| state.nodes.get(other).is_none_or(|node| !node.publishes);
         match stage {
-            Stage::Awaits(other) => !state.channels.contains_key(&(other, usize::from(ROOT.0))),
+            Stage::Asks(other) => has_told(other),
+            Stage::Awaits(other) => {
+                has_told(other) && !state.channels.contains_key(&(other, usize::from(ROOT.0)))
+            }
             _ => true,
         }
     }
@@ -68,10 +72,13 @@ where
                 from: ROOT,
                 message: Control::Demand { epoch }.into(),
             },
-            None => Input::Operation {
-                thread: PUBLISHER,
-                operation: Operation::ReleaseFlush,
-            },
+            None => {
+                state.nodes[node].publishes = true;
+                Input::Operation {
+                    thread: PUBLISHER,
+                    operation: Operation::ReleaseFlush,
+                }
+            }
         };
         self.input(state, node, input)
     }

@@ -31,7 +31,10 @@ impl<B: Clone + Body> Home<B> {
             }
             Operation::ReleaseFlush => {
                 let notice = self.end_interval(actions);
-                self.order.publish(thread, notice, actions);
+                if notice.is_some() {
+                    self.order.exchange(Request::Publish, notice, actions);
+                }
+                actions.push(Action::Resume(thread));
                 return Ok(());
             }
             Operation::Flush => (Request::Flush(thread), self.end_interval(actions)),

@@ -271,15 +271,10 @@ impl<B: Clone> Homeless<B> {
                 self.order.exchange(request, notice, actions);
                 return Ok(());
             }
-            Operation::Flush => {
+            // Learns as well: so that nobody, however often asked, leaves the log unread.
+            Operation::Flush | Operation::ReleaseFlush => {
                 self.order.demanded(actions);
                 (Request::Flush(thread), self.end_interval(actions))
-            }
-            Operation::ReleaseFlush => {
-                self.order.demanded(actions);
-                let notice = self.end_interval(actions);
-                self.order.publish(thread, notice, actions);
-                return Ok(());
             }
             Operation::AcquireFlush => (Request::Flush(thread), None),
             Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),

@@ -159,19 +159,6 @@ impl Order {
         }
     }
 
-    /// Tells what was written; then the thread that asked for it goes on.
-    pub(crate) fn publish<O: From<Control>, B>(
-        &mut self,
-        thread: ThreadId,
-        notice: Option<Notice>,
-        actions: &mut Vec<Action<O, B>>,
-    ) {
-        if notice.is_some() {
-            self.exchange(Request::Publish, notice, actions);
-        }
-        actions.push(Action::Resume(thread));
-    }
-
     /// Makes sure that this node learns of intervals that others know of.
     pub(crate) fn learn_soon<O: From<Control>, B>(
         &mut self,
