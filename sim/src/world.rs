@@ -168,10 +168,7 @@ struct Node<P> {
     underway: Underway,
     /// What has come to pages that threads wait for.
     looks: Looks,
-    /// Threads of other nodes that want to see what was written here, and those for whom it is
-    /// being told.
-    askers: Vec<(NodeId, ThreadId)>,
-    published_for: Vec<(NodeId, ThreadId)>,
+    publishing: wait::Publishing,
     /// A flush that no thread asked for is on its way.
     flushing: bool,
     /// Barriers that all its threads have reached, and those that it has left.
@@ -257,8 +254,7 @@ impl<P: Protocol<Blob>> World<P> {
                 begun: BTreeMap::new(),
                 underway: Underway::default(),
                 looks: Looks::default(),
-                askers: Vec::new(),
-                published_for: Vec::new(),
+                publishing: wait::Publishing::default(),
                 flushing: false,
                 reached: 0,
                 left: 0,
@@ -270,7 +266,7 @@ impl<P: Protocol<Blob>> World<P> {
             nodes: nodes.collect(),
             shared: Shared::default(),
             truth: BTreeMap::new(),
-            unsettled: unsettled(program),
+            unsettled: check::unsettled(program),
             at_barrier: Vec::new(),
             since: BTreeMap::new(),
             events: BTreeMap::new(),
@@ -584,17 +580,6 @@ impl<P: Protocol<Blob>> World<P> {
             self.outcome.trace.push(line);
         }
     }
-}
-
-/// What may change while others look at it after a barrier.
-fn unsettled(program: &Program) -> BTreeSet<Address> {
-    let threads = program.threads.iter().flatten();
-    let others = threads.filter(|steps| !steps.contains(&Step::Barrier));
-    let written = others.flatten().filter_map(|step| match step {
-        Step::Write(address, _) | Step::Update(address, _) | Step::Take(address) => Some(*address),
-        _ => None,
-    });
-    written.collect()
 }
 
 fn action(node: usize, what: String) -> Failure {

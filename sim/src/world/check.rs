@@ -3,7 +3,7 @@
 use super::{World, action, node_id};
 use crate::failure::Failure;
 use crate::memory::Blob;
-use crate::program::Address;
+use crate::program::{Address, Program, Step};
 use fathomp_base::{PAGE_BYTES, PageId};
 use fathomp_dsm::{PageBytes, Protocol};
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,4 +80,15 @@ fn as_of_barrier(
         }
     }
     then
+}
+
+/// What may change while others look at it after a barrier.
+pub(super) fn unsettled(program: &Program) -> BTreeSet<Address> {
+    let threads = program.threads.iter().flatten();
+    let others = threads.filter(|steps| !steps.contains(&Step::Barrier));
+    let written = others.flatten().filter_map(|step| match step {
+        Step::Write(address, _) | Step::Update(address, _) | Step::Take(address) => Some(*address),
+        _ => None,
+    });
+    written.collect()
 }

@@ -52,6 +52,14 @@ pub(super) enum Frame {
     Done(ThreadId),
 }
 
+/// Threads of other nodes that want to see what was written at a node.
+#[derive(Debug, Default)]
+pub(super) struct Publishing {
+    askers: Vec<(NodeId, ThreadId)>,
+    /// Those for whom it is being told.
+    now: Vec<(NodeId, ThreadId)>,
+}
+
 impl<P: Protocol<Blob>> World<P> {
     /// A thread goes on with waiting.
     pub(super) fn wait(
@@ -215,7 +223,7 @@ impl<P: Protocol<Blob>> World<P> {
         self.note(node, "in", &(from, frame));
         match frame {
             Frame::Publish(thread) => {
-                self.nodes[node].askers.push((from, thread));
+                self.nodes[node].publishing.askers.push((from, thread));
                 self.publish(node, random)?;
             }
             Frame::Published(asker, thread) if usize::from(asker.0) == node => {
@@ -232,10 +240,11 @@ impl<P: Protocol<Blob>> World<P> {
     /// Tells what was written at a node, if somebody has asked for it and that is not done yet.
     fn publish(&mut self, node: usize, random: &mut impl Rng) -> Result<(), Failure> {
         let state = &mut self.nodes[node];
-        if state.askers.is_empty() || !state.published_for.is_empty() {
+        let Publishing { askers, now } = &mut state.publishing;
+        if askers.is_empty() || !now.is_empty() {
             return Ok(());
         }
-        state.published_for = std::mem::take(&mut state.askers);
+        *now = std::mem::take(askers);
         if let Some(epoch) = state.protocol.stands() {
             let (from, message) = (ROOT, Control::Demand { epoch }.into());
             self.input(node, Input::Message { from, message }, random)?;
@@ -261,7 +270,7 @@ impl<P: Protocol<Blob>> World<P> {
     }
 
     fn has_published(&mut self, node: usize, is_told: bool, random: &mut impl Rng) {
-        for (asker, thread) in std::mem::take(&mut self.nodes[node].published_for) {
+        for (asker, thread) in std::mem::take(&mut self.nodes[node].publishing.now) {
             let (to, frame) = match is_told || node == usize::from(ROOT.0) {
                 true => (asker, Frame::Done(thread)),
                 false => (ROOT, Frame::Published(asker, thread)),
