@@ -9,7 +9,7 @@ use std::cell::Cell;
 const FIRST_NS: u64 = 5_000;
 const LONGEST_NS: u64 = 500_000;
 /// The same for who looks for the second time only if that takes long.
-const LATE_NS: u64 = 200_000;
+const LATE_NS: u64 = 100_000;
 /// Gaps do not grow beyond so many times what a flush takes: it is cheap to look.
 const SHARE: u64 = 20;
 
@@ -38,12 +38,12 @@ pub(crate) enum Second {
 /// the number of operations of its node. The gaps double while nothing else happens, so
 /// that waiting takes at most about twice as long as it must. `pass` may let time pass until
 /// it is due; if it does not, the thread has to say so again. `flush` is told whether it is the
-/// first one.
+/// first one, and says whether it was an operation of the node.
 pub(crate) fn flush_when_due(
     activity: u64,
     second: Second,
     pass: impl FnOnce(u64) -> bool,
-    flush: impl FnOnce(bool),
+    flush: impl FnOnce(bool) -> bool,
 ) {
     let begun_ns = program_ns();
     let before = WAITING.get().filter(|waiting| waiting.activity == activity);
@@ -59,12 +59,11 @@ pub(crate) fn flush_when_due(
         }
     };
     let begun_ns = program_ns();
-    flush(before.is_none());
+    let operations = u64::from(flush(before.is_none()));
     let last_ns = program_ns();
     let longest_ns = last_ns.saturating_sub(begun_ns).saturating_mul(SHARE);
     WAITING.set(Some(Waiting {
-        // This flush is one more.
-        activity: activity + 1,
+        activity: activity + operations,
         last_ns,
         gap_ns: match before {
             None => gap_ns,
@@ -83,6 +82,7 @@ mod tests {
         let flush = |_| {
             flush();
             flushed = true;
+            true
         };
         flush_when_due(activity, Second::Soon, |_| false, flush);
         WAITING.get().map(|w| w.gap_ns).filter(|_| flushed)
@@ -108,7 +108,10 @@ mod tests {
             due_ns = until_ns;
             true
         };
-        flush_when_due(21, Second::Soon, pass, |is_first| flushed = !is_first);
+        flush_when_due(21, Second::Soon, pass, |is_first| {
+            flushed = !is_first;
+            true
+        });
         assert!(flushed && due_ns > u64::MAX / 2);
     }
 

@@ -180,7 +180,10 @@ impl Node {
             activity,
             Second::Soon,
             |due_ns| self.let_pass(due_ns),
-            |_| self.look(|| {}),
+            |_| {
+                self.look(|| {});
+                true
+            },
         );
     }
 

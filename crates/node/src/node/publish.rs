@@ -32,22 +32,10 @@ pub(super) struct Publishing {
     is_busy: AtomicBool,
 }
 
-/// Whether it was of use in a thread's waits to ask others.
-#[derive(Debug, Default)]
-struct Asked {
-    /// Rounds of its loop since it asked, if it did.
-    rounds: Cell<Option<u32>>,
-    helps: Cell<bool>,
-}
-
-/// In so many rounds it is seen what an answer brings.
-const ROUNDS: u32 = 2;
-
 /// How often it is looked whether others have told what they have brought.
 const TELLING: u32 = 32;
 
 thread_local! {
-    static ASKED: Asked = const { Asked { rounds: Cell::new(None), helps: Cell::new(false) } };
     /// How often a thread has flushed because its program says so.
     static FLUSHES: Cell<u64> = const { Cell::new(0) };
 }
@@ -57,33 +45,12 @@ pub(super) fn flushes() {
     FLUSHES.set(FLUSHES.get().wrapping_add(1));
 }
 
-impl Asked {
-    /// The loop goes on. Whether it helped the last time to ask.
-    fn round(&self) -> bool {
-        self.rounds
-            .set(self.rounds.get().map(|rounds| rounds.saturating_add(1)));
-        self.helps.get()
-    }
-
-    fn asks(&self) {
-        self.rounds.set(Some(0));
-    }
-
-    /// What it waited for has come.
-    fn ends(&self) {
-        if let Some(rounds) = self.rounds.take() {
-            self.helps.set(rounds <= ROUNDS);
-        }
-    }
-}
-
 impl Node {
     /// A loop of the program finds a plain variable unchanged. As when it yields; but nobody
     /// may flush where the variable is changed, so all are asked to, now and then: late if it
-    /// `flushes` in each round itself, as others then do, unless they did not the last time.
+    /// `flushes` in each round itself, as others then do, too, as a rule.
     pub fn waits(&self, flushes: bool) {
-        let helps = ASKED.with(|asked| asked.round());
-        let second = match flushes && !helps {
+        let second = match flushes {
             true => Second::Late,
             false => Second::Soon,
         };
@@ -95,13 +62,17 @@ impl Node {
             others,
             second,
             |due_ns| self.let_pass(due_ns),
-            |is_first| match is_first {
-                true if flushes => {}
-                true => self.look(|| {}),
-                false => {
-                    self.look(|| self.have_published());
-                    ASKED.with(Asked::asks);
+            |is_first| {
+                // It has just flushed.
+                if is_first && flushes {
+                    return false;
                 }
+                self.look(|| {
+                    if !is_first {
+                        self.have_published();
+                    }
+                });
+                true
             },
         );
     }
@@ -110,7 +81,6 @@ impl Node {
     /// if that is known. What was written before it did, by whomever, becomes visible here,
     /// although nobody may have flushed.
     pub fn came(&self, looked: Option<Range<usize>>) {
-        ASKED.with(Asked::ends);
         let looked = match looked {
             None => None,
             // No other node can have changed it.
