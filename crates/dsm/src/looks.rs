@@ -6,7 +6,7 @@
 //! byte that no other node has changed since sees nothing new, even if other bytes of its page
 //! are: only a variable that changed elsewhere costs a question.
 
-use crate::PageBytes;
+use crate::{PageBytes, PageRange};
 use fathomp_base::{PAGE_BYTES, PageId};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -65,6 +65,15 @@ impl Looks {
     pub fn before(&mut self, page: PageId, content: Box<PageBytes>) {
         if let Some(look) = self.pages.get_mut(&page) {
             look.before.get_or_insert(content);
+        }
+    }
+
+    /// Threads may touch these pages, whether content has come or not: what they were before will
+    /// be something else.
+    pub fn opened(&mut self, pages: PageRange) {
+        let behind = self.pages.range_mut(pages.first()..);
+        for (_, look) in behind.take_while(|(page, _)| u64::from(page.0) < pages.end()) {
+            look.before = None;
         }
     }
 
@@ -204,6 +213,10 @@ mod tests {
         looks.cover(looks.arrivals());
         arrives(&mut looks, &page(1, 2), page(1, 2));
         assert!(looks.is_covered(at(0)));
+        // It was not to come after all, and threads have written the page since.
+        looks.before(PAGE, page(1, 2));
+        looks.opened(PAGE.into());
+        assert!(looks.wants(PAGE));
         looks.arrived(PAGE, None);
         assert!(!looks.is_covered(at(0)));
         // What lies beyond the page is not known.

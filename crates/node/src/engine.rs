@@ -284,8 +284,14 @@ impl<P: Protocol<Blob>> Driver<P> {
             }
             match action {
                 // Nobody touches them: whoever asked for them need not wait for that.
-                Action::Protect(pages, Protection::Watched) if hands.still => self.late.push(pages),
+                Action::Protect(pages, Protection::Watched) if hands.still => {
+                    self.looks.opened(pages);
+                    self.late.push(pages);
+                }
                 Action::Protect(pages, what) => {
+                    if what != Protection::None {
+                        self.looks.opened(pages);
+                    }
                     tally.writable |= what == Protection::ReadWrite;
                     if what == Protection::None {
                         tally.add(DsmCount::Invalidations, pages.len() as usize);

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::memory::Blob;
 use crate::program::Step;
 use fathomp_base::{NodeId, ThreadId};
-use fathomp_dsm::{Action, Committed, Input, Offer, Protocol};
+use fathomp_dsm::{Action, Committed, Input, Offer, Protection, Protocol};
 use rand::{Rng, RngExt};
 
 impl<P: Protocol<Blob>> World<P> {
@@ -39,7 +39,13 @@ impl<P: Protocol<Blob>> World<P> {
             }
             let memory = &mut self.nodes[node].memory;
             let done = match next {
-                Action::Protect(pages, protection) => memory.protect(pages, protection),
+                Action::Protect(pages, protection) => {
+                    let protected = memory.protect(pages, protection);
+                    if protection != Protection::None {
+                        self.nodes[node].looks.opened(pages);
+                    }
+                    protected
+                }
                 Action::DropTwin(page) => memory.drop_twin(page),
                 Action::Twin(page) => memory.twin(page),
                 Action::Prepare(_) => Ok(()),
