@@ -18,6 +18,11 @@ pub(crate) fn looks_at(
     body: &[&Instruction],
     mut effect: impl FnMut(&Instruction) -> Effect,
 ) -> Option<Operand> {
+    // Who waits for two variables leaves by a branch that depends on one of them.
+    let loads = body.iter().filter(|instruction| effect(instruction).loads);
+    if loads.count() != 1 {
+        return None;
+    }
     let mut decides = BTreeSet::from([Place::Flags]);
     let mut written: BTreeSet<Place> = BTreeSet::new();
     let mut found = None;

@@ -335,6 +335,34 @@ fn who_yields_after_many_rounds_does_not_tell_by_branches_too() {
     }
 }
 
+/// Who has waited for two variables may have seen either change last: where the loop ends, what
+/// was looked at is not known, but where the first of them is seen to have changed it may be.
+#[test]
+fn what_a_branch_looks_at_is_all_that_its_loop_waits_for() {
+    let directory = tempfile::tempdir().unwrap();
+    for program in builds("waits.c", directory.path(), &["-fno-inline"]) {
+        let functions = functions(&program.path);
+        let analysis = fathomp_patch::analyse(&program.path, 0).unwrap();
+        let mut looks: BTreeMap<&str, Vec<bool>> = BTreeMap::new();
+        for site in &analysis.branches {
+            let name = functions.range(..=site.address).next_back();
+            if let (Some((_, name)), Kind::Branch(branch)) = (name, site.kind)
+                && [branch.taken, branch.passed].contains(&Way::Came)
+            {
+                let known = looks.entry(name).or_default();
+                known.push(branch.looks_at.is_some());
+            }
+        }
+        if let Some(known) = looks.get("waits_for_both") {
+            assert!(known.contains(&false), "{}: {known:?}", program.name);
+        }
+        if let Some(known) = looks.get("waits_until_set") {
+            let is_plain = program.name.contains("-O0");
+            assert!(is_plain || !known.contains(&false), "{}", program.name);
+        }
+    }
+}
+
 #[test]
 fn whoever_waits_without_a_fence_tells_when_it_has_waited() {
     let directory = tempfile::tempdir().unwrap();

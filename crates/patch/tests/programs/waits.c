@@ -159,6 +159,14 @@ int waits_in_turns(void)
     }
 }
 
+/* Either may be what has come last. */
+int waits_for_both(void)
+{
+    while (!atomic_load_explicit(&flag, memory_order_relaxed) || !shown)
+        ;
+    return plain;
+}
+
 int external(int x)
 {
     return x & 1;
