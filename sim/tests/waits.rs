@@ -173,9 +173,9 @@ fn a_pipeline_whose_rows_wait_for_each_other_is_in_order() {
         for _ in 0..random.random_range(1..=4) {
             for (row, thread) in (0_u32..).zip(&rows) {
                 let is_last = row as usize == rows.len() - 1;
-                let before = datum(row.wrapping_sub(1), all.pages);
                 let steps = &mut all.threads[*thread];
                 if row > 0 {
+                    let before = datum(row - 1, all.pages);
                     steps.extend([Step::Wait(flag(row - 1), 1), Step::Read(before)]);
                 }
                 if !is_last {
