@@ -2,14 +2,17 @@
 //! branches, and never flush: whoever has waited sees what was written before.
 //! `FATHOMP_SIM_SEEDS=FIRST..END` tries other seeds than the everyday ones.
 
+use fathomp_base::NodeId;
+use fathomp_dsm::Protocol;
 use fathomp_dsm::home::Home;
 use fathomp_dsm::homeless::Homeless;
 use fathomp_sim::{
-    Address, Network, Program, Step, random_home, random_homeless, random_network, run,
+    Address, Blob, Network, Program, Step, random_home, random_homeless, random_network, run,
 };
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
+use std::fmt::Debug;
 
 /// Seeds that fail if a rule is left out that the others do not need.
 const FAILED: [u64; 2] = [4239, 10_798];
@@ -29,25 +32,25 @@ fn all_seeds(program: impl Fn(&mut StdRng) -> Program) {
         let program = program(&mut random);
         let mut network = random_network(&mut random);
         network.trace = std::env::var_os("FATHOMP_SIM_TRACE").is_some();
-        run_home(seed, &program, network, &mut random);
-        run_homeless(seed, &program, network, &mut random);
+        let mut home = random_home(&program, network, &mut random);
+        home.loads_acquire &= random.random_ratio(1, 8);
+        let protocol = |me| Home::new(me, home.clone()).unwrap();
+        check(seed, &program, network, &home, protocol, &mut random);
+        let mut homeless = random_homeless(&program, network, &mut random);
+        homeless.loads_acquire &= random.random_ratio(1, 8);
+        let protocol = |me| Homeless::new(me, homeless.clone()).unwrap();
+        check(seed, &program, network, &homeless, protocol, &mut random);
     }
 }
 
-fn run_home(seed: u64, program: &Program, network: Network, random: &mut StdRng) {
-    let mut config = random_home(program, network, random);
-    config.loads_acquire &= random.random_ratio(1, 8);
-    let protocol = |me| Home::new(me, config.clone()).unwrap();
-    if let Err((failure, trace)) = run(program, protocol, network, random) {
-        let trace = trace.join("\n");
-        panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}\n{trace}");
-    }
-}
-
-fn run_homeless(seed: u64, program: &Program, network: Network, random: &mut StdRng) {
-    let mut config = random_homeless(program, network, random);
-    config.loads_acquire &= random.random_ratio(1, 8);
-    let protocol = |me| Homeless::new(me, config.clone()).unwrap();
+fn check<P: Protocol<Blob>>(
+    seed: u64,
+    program: &Program,
+    network: Network,
+    config: &impl Debug,
+    protocol: impl Fn(NodeId) -> P,
+    random: &mut StdRng,
+) {
     if let Err((failure, trace)) = run(program, protocol, network, random) {
         let trace = trace.join("\n");
         panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}\n{trace}");

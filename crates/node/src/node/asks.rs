@@ -1,7 +1,7 @@
 //! What threads of a node ask of the cluster: operations of the protocol, and
 //! what goes through node 0.
 
-use super::{Node, lock, publish};
+use super::{Node, lock};
 use crate::doing::Doing;
 use crate::engine::{Engine, GRANTED, REFUSED, Trouble, answer};
 use crate::frame::Frame;
@@ -152,22 +152,23 @@ impl Node {
     /// What this thread's node wrote becomes visible, and what others flushed
     /// becomes visible here.
     pub fn flush(&self) {
-        publish::flushes();
+        self.publishing.flushes.fetch_add(1, Ordering::Relaxed);
         self.end_interval(End::Flush);
         self.flush_with_it();
     }
 
     /// Flushes as part of something else.
     fn flush_with_it(&self) {
-        self.flush_after(|| {});
+        self.flushing(|| {
+            self.operation(Operation::Flush);
+        });
     }
 
-    /// The same, and does something before.
-    pub(super) fn flush_after(&self, first: impl FnOnce()) {
+    /// Does what counts as a flush of the calling thread.
+    pub(super) fn flushing(&self, flush: impl FnOnce()) {
         let since = self.enter();
         let before = self.begin_doing(Doing::Flush);
-        first();
-        self.operation(Operation::Flush);
+        flush();
         self.now_doing(before);
         self.account(since, DsmCount::FlushTicks, Some(DsmCount::Flushes));
     }

@@ -3,7 +3,6 @@
 
 use super::{Node, lock};
 use crate::cells::Asker;
-use crate::doing::Doing;
 use crate::engine::REFUSED;
 use crate::frame::Frame;
 use crate::look::{self, Second};
@@ -14,12 +13,10 @@ use fathomp_dsm::{Lacks, Operation};
 use fathomp_sys::clock::emulated::Work;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::process::yield_now;
-use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::local::{Awaited, Emulation};
-use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Who wants to see what was written here.
 #[derive(Debug, Default)]
@@ -30,41 +27,31 @@ pub(super) struct Publishing {
     is_asked: AtomicBool,
     /// A thread flushes for them.
     is_busy: AtomicBool,
+    /// How often threads of this node have flushed because the program says so.
+    pub(super) flushes: AtomicU64,
 }
 
 /// How often it is looked whether others have told what they have brought.
 const TELLING: u32 = 32;
 
-thread_local! {
-    /// How often a thread has flushed because its program says so.
-    static FLUSHES: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The calling thread flushes because its program says so.
-pub(super) fn flushes() {
-    FLUSHES.set(FLUSHES.get().wrapping_add(1));
-}
-
 impl Node {
     /// A loop of the program finds a plain variable unchanged. As when it yields; but nobody
     /// may flush where the variable is changed, so all are asked to, now and then: late if it
-    /// `flushes` in each round itself, as others then do, too, as a rule.
-    pub fn waits(&self, flushes: bool) {
-        let second = match flushes {
+    /// `has_flushed` in this round itself, as others then do, too, as a rule.
+    pub fn waits(&self, has_flushed: bool) {
+        let second = match has_flushed {
             true => Second::Late,
             false => Second::Soon,
         };
-        let others = self
-            .activity
-            .load(Ordering::Relaxed)
-            .wrapping_sub(FLUSHES.get());
+        // Rounds of loops that flush are nothing that happens.
+        let flushes = self.publishing.flushes.load(Ordering::Relaxed);
+        let others = self.activity.load(Ordering::Relaxed).wrapping_sub(flushes);
         look::flush_when_due(
             others,
             second,
             |due_ns| self.let_pass(due_ns),
             |is_first| {
-                // It has just flushed.
-                if is_first && flushes {
+                if is_first && has_flushed {
                     return false;
                 }
                 self.look(|| {
@@ -95,16 +82,14 @@ impl Node {
             return;
         }
         self.end_interval(End::Flush);
-        let since = self.enter();
-        let before = self.begin_doing(Doing::Flush);
-        if lacks != Lacks::WhatIsTold || !self.learns_what_is_told() {
-            self.have_published();
-            self.operation(Operation::AcquireFlush);
-            let _inside = deferral::enter();
-            lock(&self.engine).cover(arrivals);
-        }
-        self.now_doing(before);
-        self.account(since, DsmCount::FlushTicks, Some(DsmCount::Flushes));
+        self.flushing(|| {
+            if lacks != Lacks::WhatIsTold || !self.learns_what_is_told() {
+                self.have_published();
+                self.operation(Operation::AcquireFlush);
+                let _inside = deferral::enter();
+                lock(&self.engine).cover(arrivals);
+            }
+        });
     }
 
     /// Learns of what others have told; false if part of what they have brought here is still
@@ -190,6 +175,7 @@ impl Node {
             askers,
             is_asked,
             is_busy,
+            ..
         } = &self.publishing;
         while is_asked.load(Ordering::SeqCst) && !is_busy.swap(true, Ordering::SeqCst) {
             is_asked.store(false, Ordering::SeqCst);
