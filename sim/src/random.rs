@@ -25,6 +25,8 @@ pub struct Shape {
     pub steps_max: u32,
     /// Locks.
     pub locks_max: u32,
+    /// Whether most of a page is often one thread's from one barrier to the next.
+    pub alone: bool,
 }
 
 /// What may be done with a byte until the next barrier.
@@ -115,13 +117,20 @@ pub fn random_program(shape: Shape, random: &mut impl Rng) -> Program {
         let mut bytes = bytes.clone();
         bytes.sort_unstable();
         bytes.dedup();
+        let alone: Vec<_> = (0..if shape.alone { pages } else { 0 })
+            .map(|_| (random.random_ratio(3, 4)).then(|| random.random_range(0..threads)))
+            .collect();
         let mut fates: Vec<_> = bytes
             .into_iter()
             .map(|byte| {
-                let fate = match random.random_range(0..8) {
-                    0 => Fate::ReadOnly,
-                    1 | 2 => Fate::Under(LockId(u64::from(random.random_range(0..locks)))),
-                    _ => Fate::OwnedBy(random.random_range(0..threads)),
+                let alone = alone.get(byte.page().0 as usize).copied().flatten();
+                let fate = match alone.filter(|_| random.random_ratio(3, 4)) {
+                    Some(thread) => Fate::OwnedBy(thread),
+                    None => match random.random_range(0..8) {
+                        0 => Fate::ReadOnly,
+                        1 | 2 => Fate::Under(LockId(u64::from(random.random_range(0..locks)))),
+                        _ => Fate::OwnedBy(random.random_range(0..threads)),
+                    },
                 };
                 (byte, fate)
             })

@@ -22,6 +22,7 @@ const SHAPE: Shape = Shape {
     phases_max: 4,
     steps_max: 10,
     locks_max: 2,
+    alone: false,
 };
 
 fn seeds() -> Range<u64> {

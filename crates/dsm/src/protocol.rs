@@ -85,8 +85,7 @@ pub enum Operation {
     /// What was written here before becomes visible to whoever flushes later,
     /// and what was flushed before becomes visible here.
     Flush,
-    /// The first half of that: what was written here before becomes visible. The homeless
-    /// protocol does both.
+    /// The first half of that: what was written here before becomes visible.
     ReleaseFlush,
     /// The second half: what was flushed before becomes visible here.
     AcquireFlush,

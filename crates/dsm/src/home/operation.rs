@@ -31,10 +31,7 @@ impl<B: Clone + Body> Home<B> {
             }
             Operation::ReleaseFlush => {
                 let notice = self.end_interval(actions);
-                if notice.is_some() {
-                    self.order.exchange(Request::Publish, notice, actions);
-                }
-                actions.push(Action::Resume(thread));
+                self.order.publish(thread, notice, actions);
                 return Ok(());
             }
             Operation::Flush => (Request::Flush(thread), self.end_interval(actions)),

@@ -11,8 +11,10 @@ impl<B: Clone> Homeless<B> {
     /// Whether a page that has come may be written without a fault, if the last copy here
     /// was `rewritten`.
     pub(super) fn expects_writes(&self, rewritten: bool) -> bool {
-        // Whoever is at a barrier will not write before it is over.
-        rewritten && self.is_direct() && self.is_between_barriers()
+        // Whoever is at a barrier will not write before it is over. And what the sequencer tells
+        // its own node in the same step may be that the page was written elsewhere.
+        let comes_last = self.is_between_barriers() && !self.order.has_own();
+        rewritten && self.is_direct() && comes_last
     }
 
     /// A page with a twin will probably be written.
@@ -75,12 +77,27 @@ mod tests {
     type Told = Input<Message<Content>>;
 
     struct Cluster {
-        nodes: [Homeless<Content>; 2],
+        nodes: Vec<Homeless<Content>>,
         /// Messages, and the nodes that they go to.
         waiting: VecDeque<(usize, Told)>,
     }
 
     impl Cluster {
+        /// So many nodes that share some pages, at first node 1's.
+        fn new(nodes: u16) -> Self {
+            let area = Area {
+                pages: 16,
+                home: Placement::At(NodeId(1)),
+            };
+            let mut config = Config::usual(nodes, vec![area], 1, false, false);
+            config.direct = true;
+            let nodes = (0..nodes).map(|me| Homeless::new(NodeId(me), config.clone()));
+            Self {
+                nodes: nodes.collect::<Result<_, _>>().unwrap(),
+                waiting: VecDeque::new(),
+            }
+        }
+
         /// What is done at a node.
         fn step(&mut self, at: usize, input: Told) -> Vec<String> {
             let (node, mut actions) = (&mut self.nodes[at], Vec::new());
@@ -106,6 +123,13 @@ mod tests {
         /// The same with all messages that follow.
         fn run(&mut self, at: usize, input: Told) -> Vec<String> {
             let mut done = self.step(at, input);
+            done.extend(self.deliver(at));
+            done
+        }
+
+        /// All messages; what is done at a node.
+        fn deliver(&mut self, at: usize) -> Vec<String> {
+            let mut done = Vec::new();
             while let Some((to, message)) = self.waiting.pop_front() {
                 let more = self.step(to, message);
                 done.extend(more.into_iter().filter(|_| to == at));
@@ -123,13 +147,17 @@ mod tests {
         }
     }
 
-    fn flush() -> Told {
-        let (thread, operation) = (ThreadId(0), Operation::Flush);
+    fn operation(operation: Operation) -> Told {
+        let thread = ThreadId(0);
         Input::Operation { thread, operation }
     }
 
-    fn is_protected(done: &[String], what: Protection) -> bool {
-        let page = PageRange::from(PageId(0));
+    fn flush() -> Told {
+        operation(Operation::Flush)
+    }
+
+    fn is_protected(done: &[String], page: u32, what: Protection) -> bool {
+        let page = PageRange::from(PageId(page));
         done.contains(&format!("{:?}", Action::<(), ()>::Protect(page, what)))
     }
 
@@ -137,15 +165,7 @@ mod tests {
     /// page that contains it: the node learns of it at once, and so what else was written in it.
     #[test]
     fn the_sequencers_node_looks_what_it_has_written_before_a_page_comes() {
-        let area = Area {
-            pages: 2,
-            home: Placement::At(NodeId(1)),
-        };
-        let mut config = Config::usual(2, vec![area], 1, false, false);
-        config.direct = true;
-        let nodes = [0, 1].map(|me| Homeless::new(NodeId(me), config.clone()).unwrap());
-        let waiting = VecDeque::new();
-        let mut cluster = Cluster { nodes, waiting };
+        let mut cluster = Cluster::new(2);
         // Both write page 0, node 1 last.
         cluster.run(0, fault(0, Access::Write));
         cluster.run(0, flush());
@@ -163,8 +183,38 @@ mod tests {
         cluster.run(1, Input::Kept(kept.clone(), kept));
         cluster.run(1, flush());
         let read = cluster.step(to, answer);
-        assert!(is_protected(&read, Protection::Watched), "{read:?}");
+        assert!(is_protected(&read, 0, Protection::Watched), "{read:?}");
         let came = cluster.run(0, fault(1, Access::Read));
-        assert!(is_protected(&came, Protection::None), "{came:?}");
+        assert!(is_protected(&came, 0, Protection::None), "{came:?}");
+    }
+
+    /// Two pages come together. What is part of the first one tells the sequencer's node of
+    /// intervals, one of which has written the second one.
+    #[test]
+    fn no_writes_are_expected_of_a_page_that_is_old_when_it_comes() {
+        let mut cluster = Cluster::new(3);
+        let barrier = |cluster: &mut Cluster| {
+            (0..3).for_each(|at| drop(cluster.step(at, operation(Operation::Barrier))));
+            cluster.deliver(0);
+        };
+        // Node 0 has written page 1, and looked elsewhere since, and then node 1 alone wrote it.
+        cluster.run(0, fault(1, Access::Write));
+        for page in [4, 7, 10, 13] {
+            cluster.run(0, fault(page, Access::Read));
+        }
+        barrier(&mut cluster);
+        cluster.run(1, fault(1, Access::Write));
+        barrier(&mut cluster);
+        // Node 2 reads page 0, which node 1 writes again, and writes page 1.
+        cluster.run(2, fault(0, Access::Read));
+        cluster.run(1, fault(0, Access::Write));
+        cluster.run(1, flush());
+        cluster.run(2, fault(1, Access::Write));
+        cluster.run(2, flush());
+        let first = cluster.run(0, fault(0, Access::Read));
+        assert!(is_protected(&first, 1, Protection::None), "{first:?}");
+        let second = cluster.run(0, fault(1, Access::Read));
+        let applied = |done: &String| done.starts_with("Apply(PageId(1)");
+        assert!(second.iter().any(applied), "{second:?}");
     }
 }

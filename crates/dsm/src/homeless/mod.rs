@@ -271,10 +271,15 @@ impl<B: Clone> Homeless<B> {
                 self.order.exchange(request, notice, actions);
                 return Ok(());
             }
-            // Learns as well: so that nobody, however often asked, leaves the log unread.
-            Operation::Flush | Operation::ReleaseFlush => {
+            Operation::Flush => {
                 self.order.demanded(actions);
                 (Request::Flush(thread), self.end_interval(actions))
+            }
+            Operation::ReleaseFlush => {
+                self.order.demanded(actions);
+                let notice = self.end_interval(actions);
+                self.order.publish(thread, notice, actions);
+                return Ok(());
             }
             Operation::AcquireFlush => (Request::Flush(thread), None),
             Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),
@@ -340,7 +345,7 @@ impl<B: Clone> Homeless<B> {
                 News::None => self.enter_barrier(actions),
                 News::Learned(notices) => {
                     self.give_back(actions);
-                    self.learn(&notices, actions);
+                    self.learn(&notices, actions)?;
                     self.settle(actions)?;
                 }
                 News::Everybody { notices, full, cut } => {

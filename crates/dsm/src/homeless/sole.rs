@@ -7,7 +7,7 @@
 use super::{Actions, Homeless, State};
 use crate::order::Version;
 use crate::stretches::Stretches;
-use crate::{Action, Notice, Offer, PageRange, Protection};
+use crate::{Action, Notice, Offer, PageRange, Protection, Violation};
 use fathomp_base::{NodeId, PageId};
 
 /// Who wrote a page between two barriers.
@@ -33,7 +33,11 @@ impl Writers {
 impl<B: Clone> Homeless<B> {
     /// A barrier has told `news`, which none before has told, and which everybody knows
     /// now. The same happens at all nodes.
-    pub(super) fn settle_pages(&mut self, news: &[Notice], actions: &mut Actions<B>) {
+    pub(super) fn settle_pages(
+        &mut self,
+        news: &[Notice],
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
         let mut written = Stretches::default();
         for notice in news {
             for range in notice.pages.ranges() {
@@ -44,12 +48,18 @@ impl<B: Clone> Homeless<B> {
         }
         for (pages, writers) in written.iter() {
             if let Writers::One(writer) = writers {
-                self.settle_range(pages, *writer, actions);
+                self.settle_range(pages, *writer, actions)?;
             }
         }
+        Ok(())
     }
 
-    fn settle_range(&mut self, pages: PageRange, writer: NodeId, actions: &mut Actions<B>) {
+    fn settle_range(
+        &mut self,
+        pages: PageRange,
+        writer: NodeId,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
         let mut left = Some(pages);
         while let Some(pages) = left {
             let (place, alike) = self.table.layout().stretch(pages.first());
@@ -57,10 +67,11 @@ impl<B: Clone> Homeless<B> {
             if !place.pinned {
                 self.forget_history(now);
                 self.table.settle(now, writer);
-                self.settle_known(now, writer, actions);
+                self.settle_known(now, writer, actions)?;
             }
             left = rest;
         }
+        Ok(())
     }
 
     /// What everybody knows of is part of the writer's copy, and so of every later one.
@@ -74,17 +85,28 @@ impl<B: Clone> Homeless<B> {
         self.noted -= before - self.history.weight(pages, Vec::len);
     }
 
-    fn settle_known(&mut self, pages: PageRange, writer: NodeId, actions: &mut Actions<B>) {
+    fn settle_known(
+        &mut self,
+        pages: PageRange,
+        writer: NodeId,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
         let mut left = Some(pages);
         while let Some(pages) = left
             && let Some(page) = self.table.known(pages, |_| false)
         {
-            self.settle_page(page, writer, actions);
+            self.settle_page(page, writer, actions)?;
             (_, left) = pages.split(page.0 - pages.first().0 + 1);
         }
+        Ok(())
     }
 
-    fn settle_page(&mut self, page: PageId, writer: NodeId, actions: &mut Actions<B>) {
+    fn settle_page(
+        &mut self,
+        page: PageId,
+        writer: NodeId,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
         let entry = self.table.entry(page);
         let before = std::mem::replace(&mut entry.state, State::Untouched);
         entry.owner = writer;
@@ -98,10 +120,14 @@ impl<B: Clone> Homeless<B> {
         }
         self.missing.remove(&page);
         if writer == self.me {
-            debug_assert_eq!(before, State::Valid, "{page:?}");
+            if before != State::Valid {
+                return Err(Violation::Runtime(
+                    "a page of one writer that it does not have",
+                ));
+            }
             Action::protect(actions, page, Protection::ReadWrite);
             self.offer(page, Offer::Lent);
-            return;
+            return Ok(());
         }
         self.offer(page, Offer::Closed);
         if before != State::Untouched {
@@ -110,6 +136,7 @@ impl<B: Clone> Homeless<B> {
         if before == State::Valid {
             Action::protect(actions, page, Protection::None);
         }
+        Ok(())
     }
 
     /// A copy is dropped because another node has written the page since the last barrier.

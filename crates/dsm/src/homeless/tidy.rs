@@ -53,9 +53,9 @@ impl<B: Clone> Homeless<B> {
         self.deferred.extend(faults);
         self.publish_late(actions);
         self.give_back(actions);
-        self.take_in(&news, actions);
+        self.take_in(&news, actions)?;
         if self.config.sole_writers && !full && !tidied && self.tidying == Tidying::No {
-            self.settle_pages(&untold, actions);
+            self.settle_pages(&untold, actions)?;
         }
         for page in mine {
             self.fetch(page, actions);

@@ -3,7 +3,7 @@
 use super::{Actions, Homeless, State};
 use crate::area::Place;
 use crate::order::{Request, Version};
-use crate::{Action, Notice, Offer, PageRange, PageSet, Protection};
+use crate::{Action, Notice, Offer, PageRange, PageSet, Protection, Violation};
 use fathomp_base::PageId;
 
 impl<B: Clone> Homeless<B> {
@@ -106,15 +106,23 @@ impl<B: Clone> Homeless<B> {
     }
 
     /// Learns of others' intervals: pages that lack them become invalid.
-    pub(super) fn learn(&mut self, notices: &[Notice], actions: &mut Actions<B>) {
+    pub(super) fn learn(
+        &mut self,
+        notices: &[Notice],
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
         let seen = &mut self.order.seen;
         let news = notices.iter().filter(|n| seen.learn(n.writer, n.interval));
         let news: Vec<_> = news.cloned().collect();
-        self.take_in(&news, actions);
+        self.take_in(&news, actions)
     }
 
     /// Invalidates what was written in intervals that were not known before.
-    pub(super) fn take_in(&mut self, news: &[Notice], actions: &mut Actions<B>) {
+    pub(super) fn take_in(
+        &mut self,
+        news: &[Notice],
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
         let mut pinned = Vec::new();
         for notice in news {
             let version = (notice.writer, notice.interval);
@@ -125,13 +133,14 @@ impl<B: Clone> Homeless<B> {
             }
             self.note(&notice.pages, version);
             for range in notice.pages.ranges() {
-                self.invalidate(*range, version, &mut pinned, actions);
+                self.invalidate(*range, version, &mut pinned, actions)?;
             }
         }
         // Threads do not fault at them.
         for page in pinned {
             self.fetch(page, actions);
         }
+        Ok(())
     }
 
     fn note(&mut self, pages: &PageSet, version: Version) {
@@ -155,7 +164,7 @@ impl<B: Clone> Homeless<B> {
         version: Version,
         pinned: &mut Vec<PageId>,
         actions: &mut Actions<B>,
-    ) {
+    ) -> Result<(), Violation> {
         let me = self.me;
         let is_mine = |place: Place| place.pinned && place.home == me;
         let mut left = Some(pages);
@@ -167,20 +176,24 @@ impl<B: Clone> Homeless<B> {
                 self.offer(page, Offer::Closed);
                 pinned.push(page);
             } else {
-                self.invalidate_page(page, version, actions);
+                self.invalidate_page(page, version, actions)?;
             }
             (_, left) = pages.split(page.0 - pages.first().0 + 1);
         }
+        Ok(())
     }
 
-    fn invalidate_page(&mut self, page: PageId, version: Version, actions: &mut Actions<B>) {
+    fn invalidate_page(
+        &mut self,
+        page: PageId,
+        version: Version,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
         let entry = *self.table.entry(page);
         match entry.state {
+            // Its owner's writes have no diffs.
+            State::Valid if entry.pinned => self.drop_pinned(page, actions),
             State::Valid => {
-                if entry.pinned {
-                    // Its owner's writes have no diffs.
-                    return self.drop_pinned(page, actions);
-                }
                 self.table.entry(page).state = State::Invalid;
                 self.missing.entry(page).or_default().push(version);
                 self.offer_old(page);
@@ -191,8 +204,12 @@ impl<B: Clone> Homeless<B> {
             State::Untouched if entry.owner == self.me => self.lose(page, version, actions),
             // What is missing is found out when it has been fetched.
             State::Untouched | State::Dirty => {}
-            // Told before, see `asks_for_writes`.
-            State::Expected => debug_assert!(false, "{page:?} is expected to be written"),
+            // Told before, see `asks_for_writes` and `expects_writes`.
+            State::Expected => {
+                let what = "news of a page that may have been written unnoticed";
+                return Err(Violation::Runtime(what));
+            }
         }
+        Ok(())
     }
 }

@@ -159,6 +159,19 @@ impl Order {
         }
     }
 
+    /// A thread that stands still has others told of an interval, and wants nothing itself.
+    pub(crate) fn publish<O: From<Control>, B>(
+        &mut self,
+        thread: ThreadId,
+        notice: Option<Notice>,
+        actions: &mut Vec<Action<O, B>>,
+    ) {
+        if notice.is_some() {
+            self.exchange(Request::Publish, notice, actions);
+        }
+        actions.push(Action::Resume(thread));
+    }
+
     /// Makes sure that this node learns of intervals that others know of.
     pub(crate) fn learn_soon<O: From<Control>, B>(
         &mut self,
@@ -193,6 +206,11 @@ impl Order {
     /// The next message to myself.
     pub(crate) fn next_own(&mut self) -> Option<Control> {
         self.loopback.pop_front()
+    }
+
+    /// Whether there is one.
+    pub(crate) fn has_own(&self) -> bool {
+        !self.loopback.is_empty()
     }
 
     /// Whether a message of `epoch` from `from` is to be taken now.
