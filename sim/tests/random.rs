@@ -221,25 +221,43 @@ fn homeless() {
     }
 }
 
-/// Most pages have one writer, and another one after the next barrier: nodes take each other's
-/// pages, several at once, and expect some of them to be written again. Who waits for what another
-/// thread writes does so in loops that tell by their branches.
+/// Most pages have one writer, and another one after the next barrier.
+const ONE_WRITER: Shape = Shape {
+    phases_max: 9,
+    alone: true,
+    ..SHAPE
+};
+
+/// Who waits for what another thread writes does so in loops that tell by their branches.
+fn in_loops(program: &Program) -> Program {
+    each_thread(program, |_, steps| {
+        let steps = steps.iter().map(|step| match *step {
+            Step::Await(byte, value) | Step::Spin(byte, value) => Step::Wait(byte, value),
+            step => step,
+        });
+        steps.collect()
+    })
+}
+
+/// Pages move, several are taken at once, and some are expected to be written again.
+#[test]
+fn home_based_where_pages_have_one_writer() {
+    let config = |program: &Program, network, random: &mut StdRng| home::Config {
+        loads_acquire: false,
+        migrate: true,
+        expect_writes: true,
+        prefetch: random.random_range(2..=6),
+        ..random_home(program, network, random)
+    };
+    for own_threads in ALL {
+        all_seeds_of((ONE_WRITER, in_loops), own_threads, config, |me, config| {
+            Home::new(me, config.clone()).unwrap()
+        });
+    }
+}
+
 #[test]
 fn homeless_where_pages_have_one_writer() {
-    let shape = Shape {
-        phases_max: 9,
-        alone: true,
-        ..SHAPE
-    };
-    let in_loops = |program: &Program| {
-        each_thread(program, |_, steps| {
-            let steps = steps.iter().map(|step| match *step {
-                Step::Await(byte, value) | Step::Spin(byte, value) => Step::Wait(byte, value),
-                step => step,
-            });
-            steps.collect()
-        })
-    };
     let config = |program: &Program, network, random: &mut StdRng| homeless::Config {
         loads_acquire: false,
         sole_writers: true,
@@ -247,7 +265,7 @@ fn homeless_where_pages_have_one_writer() {
         ..random_homeless(program, network, random)
     };
     for own_threads in ALL {
-        all_seeds_of((shape, in_loops), own_threads, config, |me, config| {
+        all_seeds_of((ONE_WRITER, in_loops), own_threads, config, |me, config| {
             Homeless::new(me, config.clone()).unwrap()
         });
     }
