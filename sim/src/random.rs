@@ -118,7 +118,11 @@ pub fn random_program(shape: Shape, random: &mut impl Rng) -> Program {
         bytes.sort_unstable();
         bytes.dedup();
         let alone: Vec<_> = (0..if shape.alone { pages } else { 0 })
-            .map(|_| (random.random_ratio(3, 4)).then(|| random.random_range(0..threads)))
+            .map(|_| {
+                random
+                    .random_ratio(3, 4)
+                    .then(|| random.random_range(0..threads))
+            })
             .collect();
         let mut fates: Vec<_> = bytes
             .into_iter()

@@ -176,6 +176,8 @@ int main(int argc, char **argv)
 {
     uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
     uint64_t seeds = argc > 2 ? strtoull(argv[2], NULL, 0) : 3;
+    if (omp_get_max_threads() > THREADS_MAX)
+        omp_set_num_threads(THREADS_MAX);
     for (int i = 0; i < LOCKS; i++)
         omp_init_lock(&locks[i]);
     for (seed = first; seed < first + seeds && check_result() == 0; seed++) {
