@@ -64,6 +64,7 @@ pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -
         expect_writes: random.random(),
         loads_acquire: program.relies_on_loads() || random.random(),
         direct: network.direct,
+        lease_after: random.random_range(0..3),
         fan_in: random.random_range(1..=3),
         log_max: log_max(program),
     }

@@ -256,6 +256,32 @@ fn home_based_where_pages_have_one_writer() {
     }
 }
 
+/// The same for longer, with more synchronisation in between than barriers.
+const WRITTEN_AGAIN: Shape = Shape {
+    phases_max: 3,
+    steps_max: 50,
+    alone: true,
+    ..SHAPE
+};
+
+/// Who writes a page again and again leases it, and has to give it back.
+#[test]
+fn home_based_where_pages_are_leased() {
+    let config = |program: &Program, network, random: &mut StdRng| home::Config {
+        loads_acquire: false,
+        lease_after: 1,
+        ..random_home(program, network, random)
+    };
+    for own_threads in ALL {
+        all_seeds_of(
+            (WRITTEN_AGAIN, in_loops),
+            own_threads,
+            config,
+            |me, config| Home::new(me, config.clone()).unwrap(),
+        );
+    }
+}
+
 #[test]
 fn homeless_where_pages_have_one_writer() {
     let config = |program: &Program, network, random: &mut StdRng| homeless::Config {

@@ -39,6 +39,7 @@ pub enum WireError {
 pub(crate) trait Write {
     fn number(&mut self, number: impl Into<u64>);
     fn notices(&mut self, notices: &[Notice]);
+    fn pages(&mut self, pages: &PageSet);
     fn versions(&mut self, versions: &[(NodeId, Interval)]);
     fn thread(&mut self, thread: Option<ThreadId>);
     /// Content of unknown length: the length comes first, as 4 bytes.
@@ -63,13 +64,17 @@ impl Write for Vec<u8> {
             let flags = [notice.foreseen, notice.late, notice.first];
             let flags = flags.into_iter().rev();
             self.number(flags.fold(0, |flags, flag| flags << 1 | u64::from(flag)));
-            self.number(notice.pages.ranges().len() as u64);
-            let mut end = 0;
-            for range in notice.pages.ranges() {
-                self.number(u64::from(range.first().0) - end);
-                self.number(range.len());
-                end = range.end();
-            }
+            self.pages(&notice.pages);
+        }
+    }
+
+    fn pages(&mut self, pages: &PageSet) {
+        self.number(pages.ranges().len() as u64);
+        let mut end = 0;
+        for range in pages.ranges() {
+            self.number(u64::from(range.first().0) - end);
+            self.number(range.len());
+            end = range.end();
         }
     }
 
@@ -190,7 +195,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn pages(&mut self) -> Result<PageSet, WireError> {
+    pub(crate) fn pages(&mut self) -> Result<PageSet, WireError> {
         let start = self.at;
         let mut end = 0_u64;
         let ranges = self.list(|reader| {

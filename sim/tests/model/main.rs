@@ -392,6 +392,7 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
                 expect_writes: richly,
                 loads_acquire: program.relies_on_loads || !richly,
                 direct: richly,
+                lease_after: u8::from(richly),
                 fan_in: if number == 0 { 1 } else { 2 },
                 log_max: if richly { 1 } else { 1024 },
             });

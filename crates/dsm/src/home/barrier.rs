@@ -39,7 +39,8 @@ impl<B: Clone + Body> Home<B> {
             return Ok(());
         };
         let taken_back = self.take_back();
-        let closed = self.close_interval(actions);
+        self.end_leases(actions);
+        let closed = self.close_interval(false, actions);
         let (last, kept) = closed.map_or((None, None), |(notice, mut pages)| {
             let interval = notice.interval;
             pages.retain(|home, pages| self.send_borrowed(*home, interval, pages, actions));
@@ -187,12 +188,15 @@ impl<B: Clone + Body> Home<B> {
             let waiters = pending.waiters.into_iter();
             faults.extend(waiters.map(|(thread, access)| (thread, page, access)));
         }
+        let (returned, waiting) = self.come_home();
+        faults.extend(waiting);
         let first = actions.len();
         let were_written = std::mem::take(&mut self.written_next);
         for stretch in written(&notices) {
             self.balance(stretch, actions);
         }
         self.watch_again(were_written, actions);
+        self.watch_returned(returned, actions);
         self.give_all_back(actions);
         self.stop_updates(actions);
         self.probe(actions);

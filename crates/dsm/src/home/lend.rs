@@ -185,7 +185,8 @@ impl<B: Clone + Body> Home<B> {
                 }
                 State::Clean | State::Expected => self.drop_copy(page, actions),
                 State::Pending => self.give_back_unseen(page, actions),
-                State::Untouched | State::Shared | State::Written | State::Foreseen => {}
+                State::Untouched | State::Shared | State::Written => {}
+                State::Foreseen | State::Leased => {}
             }
             self.table.entry(page).loan.returned(epoch);
         }

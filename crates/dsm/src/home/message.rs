@@ -1,7 +1,8 @@
 //! What nodes of the home-based protocol tell each other.
 
+use super::lease::Term;
 use crate::order::{Control, IfLate, Order, Version};
-use crate::{Content, Interval, PageRange};
+use crate::{Content, Interval, PageRange, PageSet};
 use fathomp_base::{PageId, ThreadId};
 
 /// A message; `C` is what stands for the content of pages and diffs.
@@ -63,6 +64,15 @@ pub enum Message<C> {
         /// If not, intervals that may be part of the page.
         shows: Vec<Version>,
     },
+    /// About pages that one node writes again and again.
+    Lease {
+        /// The sender's epoch.
+        epoch: u32,
+        /// What about them.
+        term: Term,
+        /// The pages.
+        pages: PageSet,
+    },
 }
 
 /// A page as it is at its home.
@@ -93,7 +103,8 @@ impl<C> Message<C> {
             | Self::Pages { epoch, .. }
             | Self::Diffs { epoch, .. }
             | Self::Update { epoch, .. }
-            | Self::Updatable { epoch, .. } => *epoch,
+            | Self::Updatable { epoch, .. }
+            | Self::Lease { epoch, .. } => *epoch,
         }
     }
 
@@ -105,6 +116,8 @@ impl<C> Message<C> {
             Self::Fetch { .. } | Self::Pages { .. } => IfLate::Drop,
             Self::Diffs { .. } => IfLate::Refuse,
             Self::Update { .. } | Self::Updatable { .. } => IfLate::Take,
+            // They have all ended.
+            Self::Lease { .. } => IfLate::Drop,
         }
     }
 }
@@ -159,6 +172,7 @@ impl Message<Content> {
                 can,
                 shows,
             },
+            Self::Lease { epoch, term, pages } => Message::Lease { epoch, term, pages },
             Self::Pages {
                 epoch,
                 first,

@@ -6,6 +6,8 @@
 //! Ishikawa, 1999). States, messages and reasons: `docs/protocols/home.md`.
 
 mod barrier;
+mod habit;
+mod lease;
 mod lend;
 mod message;
 mod open;
@@ -17,6 +19,7 @@ mod sharing;
 mod update;
 mod wire;
 
+pub use lease::Term;
 pub use message::{Message, PageCopy};
 
 use crate::area::Layout;
@@ -70,6 +73,9 @@ pub struct Config {
     /// reach a log of intervals. If `loads_acquire` is set they must not: what is taken
     /// does not say what came before it.
     pub direct: bool,
+    /// For so many intervals a page has to be written now and then, and wanted by nobody
+    /// else, before its writer [need not tell](Message::Lease) any more; 0: it always has to.
+    pub lease_after: u8,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
     /// Intervals that the sequencer's log has room for, at least 1. When it is full,
@@ -81,6 +87,8 @@ pub struct Config {
 const PREFETCH: u32 = 16;
 /// Diffs in a message: 1 MiB at most.
 const BATCH: usize = 256;
+/// Intervals in which writes are told that nobody wants to know of.
+const LEASE_AFTER: u8 = 8;
 /// Nodes below a node in the tree of a barrier.
 const FAN_IN: u16 = 4;
 
@@ -100,6 +108,7 @@ impl Config {
             expect_writes: !plain && !loads_acquire,
             loads_acquire,
             direct: false,
+            lease_after: if plain { 0 } else { LEASE_AFTER },
             fan_in: FAN_IN,
             log_max: LOG_MAX,
         }
@@ -155,6 +164,7 @@ pub struct Home<B> {
     pending: BTreeMap<PageId, Pending<B>>,
     parked: Vec<Parked>,
     updating: update::Updating,
+    leasing: lease::Leasing,
     streams: Streams,
     /// What everybody wrote in this epoch, once everybody is at the barrier.
     written: Option<Vec<Notice>>,
@@ -207,6 +217,7 @@ impl<B: Clone + Body> Home<B> {
             pending: BTreeMap::new(),
             parked: Vec::new(),
             updating: update::Updating::default(),
+            leasing: lease::Leasing::default(),
             streams: Streams::default(),
             written: None,
             kept: None,
@@ -296,6 +307,7 @@ impl<B: Clone + Body> Home<B> {
             Message::Updatable {
                 thread, can, shows, ..
             } => self.updatable(from, thread, can, shows, actions),
+            Message::Lease { term, pages, .. } => self.lease(from, term, &pages, actions),
             Message::Pages { first, copies, .. } => self.fetched(from, first, copies, actions),
             Message::Diffs {
                 interval,
@@ -385,6 +397,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
                 Message::Diffs { .. } => self.config.loads_acquire && touched,
                 // It may be over with the open interval.
                 Message::Update { .. } => touched,
+                Message::Lease { .. } => touched || self.config.silent_writes,
                 Message::Updatable { .. } | Message::Control(_) => false,
             },
         }
@@ -451,7 +464,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             Message::Control(control) => control.carries(),
             Message::Diffs { interval, .. } => Some(Carried::Diffs(*interval)),
             Message::Fetch { .. } | Message::Pages { .. } => None,
-            Message::Update { .. } | Message::Updatable { .. } => None,
+            Message::Update { .. } | Message::Updatable { .. } | Message::Lease { .. } => None,
         }
     }
 
@@ -463,6 +476,9 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             Message::Diffs { .. } => true,
             Message::Fetch { .. } | Message::Pages { .. } => false,
             Message::Update { .. } | Message::Updatable { .. } => false,
+            Message::Lease { term, .. } => {
+                !matches!(term, Term::Recall | Term::Return | Term::Away)
+            }
         }
     }
 

@@ -104,6 +104,7 @@ impl<B: Clone + Body> Home<B> {
         if entry.rhythm.trust > 0 {
             self.served.push(page);
         }
+        self.note_wanted(page);
     }
 
     /// Whether nobody has fetched a page from here, of those that may move.
@@ -143,7 +144,7 @@ impl<B: Clone + Body> Home<B> {
     }
 
     /// Others must not keep a page any more when its writes are not noticed.
-    fn lend(&mut self, page: PageId) {
+    pub(super) fn lend(&mut self, page: PageId) {
         if self.offer(page, Offer::Lent) {
             self.lent.push(page);
         }
@@ -267,7 +268,7 @@ impl<B: Clone + Body> Home<B> {
         }
     }
 
-    fn watch(&mut self, page: PageId, actions: &mut Actions<B>) {
+    pub(super) fn watch(&mut self, page: PageId, actions: &mut Actions<B>) {
         let entry = self.table.entry(page);
         entry.state = State::Shared;
         Action::protect(actions, page, Protection::Watched);

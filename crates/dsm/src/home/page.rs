@@ -1,5 +1,6 @@
 //! What a node of the home-based protocol knows of a page.
 
+use super::habit::Habit;
 use super::lend::Loan;
 use super::open::Rhythm;
 use crate::Offer;
@@ -21,6 +22,8 @@ pub(super) enum State {
     Written,
     /// The same, but for what threads have perhaps written without a fault: it has a twin.
     Foreseen,
+    /// At home here, and [leased](super::lease) to another node.
+    Leased,
     /// At home elsewhere; asked for.
     Pending,
     /// A valid copy of a page that is at home elsewhere.
@@ -69,6 +72,8 @@ pub(super) struct Entry {
     pub(super) offer: Offer,
     /// At home elsewhere.
     pub(super) loan: Loan,
+    /// In which intervals this node writes it.
+    pub(super) habit: Habit,
     /// At home here: when it is written and fetched.
     pub(super) rhythm: Rhythm,
     /// An interval that is part of the content at home here. Others, if there
@@ -109,6 +114,7 @@ impl From<Place> for Entry {
             unwanted: false,
             offer: Offer::Closed,
             loan: Loan::default(),
+            habit: Habit::default(),
             rhythm: Rhythm::default(),
             version: Version::default(),
         }

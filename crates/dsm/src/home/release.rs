@@ -59,7 +59,7 @@ impl<B: Clone + Body> Home<B> {
         let first = actions.len();
         self.order.demanded(actions);
         self.send_kept_if_told(first, actions);
-        let (notice, away) = self.close_interval(actions)?;
+        let (notice, away) = self.close_interval(!self.order.is_at_barrier(), actions)?;
         for (home, pages) in away {
             self.send_diffs(home, notice.interval, &pages, false, actions);
         }
@@ -67,26 +67,32 @@ impl<B: Clone + Body> Home<B> {
             let own = self.take_own();
             self.order.wrote_more(own);
         }
+        self.ask_for_leases(actions);
         Some(notice)
     }
 
     /// The same, but nothing is sent: returns the pages that are at home
-    /// elsewhere, by their homes.
+    /// elsewhere, by their homes. `counts`: no barrier ends it.
     pub(super) fn close_interval(
         &mut self,
+        counts: bool,
         actions: &mut Actions<B>,
     ) -> Option<(Notice, BTreeMap<NodeId, Vec<PageId>>)> {
-        if self.dirty.is_empty() {
+        let mut pages = std::mem::take(&mut self.dirty);
+        self.keep_leased(&mut pages);
+        if pages.is_empty() {
             return None;
         }
         let interval = self.order.end_interval();
         self.has_twins = false;
-        let mut pages = std::mem::take(&mut self.dirty);
         pages.sort_unstable();
         // A pinned page is entered again when it is fetched again.
         pages.dedup();
         let mut away: BTreeMap<NodeId, Vec<PageId>> = BTreeMap::new();
         for &page in &pages {
+            if counts {
+                self.note_told(page, interval);
+            }
             let entry = self.table.entry(page);
             let own = self.own.entry(entry.home).or_default();
             own.interval = interval;
@@ -292,6 +298,7 @@ impl<B: Clone + Body> Home<B> {
             }
             // What is written at a barrier may not be told there (see `has_to_wait`).
             let tells = self.order.is_root() || !self.order.is_at_barrier();
+            let leased = state != State::Untouched && self.written_elsewhere(page);
             match state {
                 State::Dirty if home == self.me || !tells => {}
                 State::Dirty => {
@@ -308,7 +315,11 @@ impl<B: Clone + Body> Home<B> {
                 }
                 State::Clean | State::Expected => self.drop_copy(page, actions),
                 State::Pending => self.outdate(page, version, actions),
-                State::Untouched | State::Shared | State::Written | State::Foreseen => {}
+                State::Untouched | State::Shared | State::Written => {}
+                State::Foreseen | State::Leased => {}
+            }
+            if leased {
+                self.say_returned(page, actions);
             }
             match page.0.checked_add(alike) {
                 Some(next) => page = PageId(next),

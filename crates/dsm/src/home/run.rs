@@ -104,6 +104,7 @@ impl<B: Clone + Body> Home<B> {
             let begun = entry.filter(|entry| match entry.state {
                 State::Written | State::Foreseen | State::Dirty | State::Expected => true,
                 State::Untouched | State::Shared | State::Pending | State::Clean => false,
+                State::Leased => false,
             });
             begun.map_or(0, |entry| entry.run)
         });

@@ -35,6 +35,19 @@ pub(super) enum Parked {
 }
 
 impl Parked {
+    /// Whether a page is among them.
+    pub(super) fn is_about(&self, page: PageId) -> bool {
+        self.pages().any(|other| other == page)
+    }
+
+    fn pages(&self) -> impl Iterator<Item = PageId> {
+        match self {
+            Self::Fetch(_, pages, _) => *pages,
+            Self::Update(updater, _) => updater.page.into(),
+        }
+        .iter()
+    }
+
     fn need(&self) -> &[Version] {
         let (Self::Fetch(_, _, need) | Self::Update(_, need)) = self;
         need
@@ -72,6 +85,10 @@ impl<B: Clone + Body> Home<B> {
             }
             (State::Pending, _) => {
                 self.wait_for(page, thread, access);
+                return Ok(());
+            }
+            (State::Leased, _) => {
+                self.want_back(thread, page, access, actions);
                 return Ok(());
             }
             (State::Shared, Access::Write) => {
@@ -251,13 +268,16 @@ impl<B: Clone + Body> Home<B> {
         if !exist || from == self.me || !pages.iter().all(here) {
             return Err(peer(from, "fetches a page that is not at home here"));
         }
-        if self.has_received(&need) {
-            self.serve(from, pages, actions);
-        } else {
-            if self.config.loads_acquire {
-                self.order.learn_soon(need.clone(), actions);
+        for pages in self.without_away(from, pages, actions) {
+            if self.has_received(&need) && !pages.iter().any(|page| self.is_away(page)) {
+                self.serve(from, pages, actions);
+            } else {
+                if self.config.loads_acquire {
+                    self.order.learn_soon(need.clone(), actions);
+                }
+                let fetch = Parked::Fetch(from, pages, need.clone());
+                self.parked.push(fetch);
             }
-            self.parked.push(Parked::Fetch(from, pages, need));
         }
         Ok(())
     }
@@ -266,7 +286,10 @@ impl<B: Clone + Body> Home<B> {
     pub(super) fn serve_parked(&mut self, actions: &mut Actions<B>) -> Result<(), Violation> {
         let (ready, parked) = std::mem::take(&mut self.parked)
             .into_iter()
-            .partition(|parked| self.has_received(parked.need()));
+            .partition(|parked| {
+                let away = parked.pages().any(|page| self.is_away(page));
+                !away && self.has_received(parked.need())
+            });
         self.parked = parked;
         ready.into_iter().try_for_each(|parked| match parked {
             Parked::Fetch(from, pages, _) => {

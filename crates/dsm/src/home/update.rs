@@ -70,6 +70,7 @@ impl<B: Clone + Body> Home<B> {
             actions.push(Action::Refuse(thread));
             return Ok(());
         };
+        self.return_leased(vec![page], actions);
         if home == self.me {
             let node = self.me;
             return self.prepare_update(Updater { node, thread, page }, need, actions);
@@ -101,7 +102,8 @@ impl<B: Clone + Body> Home<B> {
             ));
         }
         self.check_nodes(updater.node, &need)?;
-        if !self.has_received(&need) {
+        self.recall(std::iter::once(updater.page), actions);
+        if self.is_away(updater.page) || !self.has_received(&need) {
             self.parked.push(Parked::Update(updater, need));
             return Ok(());
         }

@@ -1,10 +1,11 @@
 //! The messages of the home-based protocol as bytes.
 
+use super::lease::Term;
 use super::message::{Message, PageCopy};
 use crate::order::{control, kind};
 use crate::wire::{Reader, WireError, Write};
 use crate::{Content, Interval, PageRange};
-use fathomp_base::{PageId, ThreadId};
+use fathomp_base::{NodeId, PageId, ThreadId};
 use std::ops::Range;
 
 const FETCH: u8 = kind::OWN;
@@ -12,6 +13,7 @@ const PAGES: u8 = kind::OWN + 1;
 const DIFFS: u8 = kind::OWN + 2;
 const UPDATE: u8 = kind::OWN + 3;
 const UPDATABLE: u8 = kind::OWN + 4;
+const LEASE: u8 = kind::OWN + 5;
 
 /// What a page comes as: nothing of it, as it is zero; its bytes; nothing, as it stays at its
 /// home until it is installed.
@@ -93,6 +95,23 @@ impl Message<Content> {
                 bytes.number(u8::from(*can));
                 bytes.versions(shows);
             }
+            Self::Lease { epoch, term, pages } => {
+                begin(bytes, LEASE, *epoch);
+                let (term, node) = match *term {
+                    Term::Ask => (0, None),
+                    Term::Grant => (1, None),
+                    Term::Recall => (2, None),
+                    Term::Return => (3, None),
+                    Term::Away => (6, None),
+                    Term::Drop(node) => (4, Some(node)),
+                    Term::Dropped(node) => (5, Some(node)),
+                };
+                bytes.push(term);
+                if let Some(node) = node {
+                    bytes.number(node.0);
+                }
+                bytes.pages(pages);
+            }
         }
     }
 }
@@ -151,6 +170,19 @@ pub(super) fn decode<B>(
             thread: ThreadId(reader.number()?),
             can: reader.flag()?,
             shows: reader.versions()?,
+        },
+        LEASE => Message::Lease {
+            epoch,
+            term: match reader.one_of([0, 1, 2, 3, 4, 5, 6])? {
+                0 => Term::Ask,
+                1 => Term::Grant,
+                2 => Term::Recall,
+                3 => Term::Return,
+                6 => Term::Away,
+                4 => Term::Drop(NodeId(reader.number()?)),
+                _ => Term::Dropped(NodeId(reader.number()?)),
+            },
+            pages: reader.pages()?,
         },
         _ => Message::Control(control(kind, epoch, &mut reader)?),
     };
