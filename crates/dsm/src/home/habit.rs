@@ -14,8 +14,6 @@ const WORTH: u32 = 8;
 /// How a node writes a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Habit {
-    /// The copy here is leased.
-    pub(super) leased: bool,
     /// The first interval in which it was written and told since somebody else wanted it.
     first: Option<Interval>,
     /// In how many it was.

@@ -281,8 +281,7 @@ impl<B: Clone + Body> Home<B> {
     }
 
     /// Others may have pages at home here as before, which were in a round.
-    fn open_again(&mut self, pages: Vec<PageId>, actions: &mut Actions<B>) {
-        let mut pages = pages;
+    fn open_again(&mut self, mut pages: Vec<PageId>, actions: &mut Actions<B>) {
         pages.retain(|page| {
             let entry = self.table.get(*page);
             let shared = matches!(entry.state, State::Shared | State::Written);
@@ -294,8 +293,7 @@ impl<B: Clone + Body> Home<B> {
     /// A page at home here is fetched.
     pub(super) fn note_wanted(&mut self, page: PageId) {
         let now = self.order.interval;
-        let habit = &mut self.table.entry(page).habit;
-        habit.shared(now);
+        self.table.entry(page).habit.shared(now);
         for round in self.leasing.rounds.values_mut() {
             round.pages.remove(&page);
         }
@@ -405,7 +403,6 @@ impl<B: Clone + Body> Home<B> {
             let entry = self.table.entry(page);
             if matches!(entry.state, State::Clean | State::Expected | State::Dirty) {
                 entry.habit.alone(now);
-                entry.habit.leased = true;
                 self.leasing.leased.insert(page);
             } else {
                 gone.push(page);
@@ -431,9 +428,7 @@ impl<B: Clone + Body> Home<B> {
             return false;
         }
         let now = self.order.interval;
-        let habit = &mut self.table.entry(page).habit;
-        habit.leased = false;
-        habit.shared(now);
+        self.table.entry(page).habit.shared(now);
         let open = &mut self.leasing.open;
         if let Some(at) = open.iter().position(|open| *open == page) {
             open.swap_remove(at);
@@ -514,9 +509,7 @@ impl<B: Clone + Body> Home<B> {
         self.leasing.due.clear();
         let leased = std::mem::take(&mut self.leasing.leased);
         for page in &leased {
-            let habit = &mut self.table.entry(*page).habit;
-            habit.leased = false;
-            habit.ended(now);
+            self.table.entry(*page).habit.ended(now);
         }
         self.leasing.lapsed = leased;
         self.dirty.append(&mut self.leasing.open);
