@@ -34,7 +34,7 @@ pub(crate) enum Step {
 
 /// A protocol, what it is told at the start, and a program for each thread of each
 /// node. The first thread of each takes part in barriers, others do not.
-pub(crate) struct Cluster<P> {
+pub(crate) struct Cluster<P: Protocol<Small>> {
     pub(crate) start: Vec<P>,
     pub(crate) pages: usize,
     pub(crate) programs: Vec<Vec<Vec<Step>>>,
@@ -44,6 +44,8 @@ pub(crate) struct Cluster<P> {
     /// end: without a bound there would be no end of states. Every run in which no thread
     /// faults more often at a step is gone through as it is.
     pub(crate) faults_max: u8,
+    /// A message that is to be sent in some run.
+    pub(crate) looks_for: Option<fn(&P::Incoming) -> bool>,
 }
 
 /// Where a thread stands still.
@@ -108,6 +110,8 @@ pub(crate) enum Event {
 
 /// What has to hold at any time.
 pub(crate) const WRITTEN: &str = "memory is what was written";
+/// What has to happen at some time.
+pub(crate) const REACHED: &str = "what is looked for is sent";
 
 impl<P> Cluster<P>
 where
@@ -473,14 +477,26 @@ where
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        vec![
+        let mut properties = vec![
             Property::always(WRITTEN, |_, state: &Self::State| state.wrong.is_none()),
             Property::always("nobody waits for ever", |model: &Self, state| {
                 let mut next = Vec::new();
                 model.actions(state, &mut next);
                 !next.is_empty() || state.wrong.is_some() || model.ended(state)
             }),
-        ]
+        ];
+        if self.looks_for.is_some() {
+            properties.push(Property::sometimes(
+                REACHED,
+                |model: &Self, state: &Self::State| {
+                    let mut messages = state.channels.values().flatten();
+                    model
+                        .looks_for
+                        .is_some_and(|looked_for| messages.any(looked_for))
+                },
+            ));
+        }
+        properties
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! Everyday some configurations of the protocols are tried, and of each program the
 //! first 50,000 states; with `FATHOMP_MODEL=full` more programs, all
-//! configurations, and all states.
+//! configurations, and all states; with a part of programs' names there, of these.
 
 mod cluster;
 mod memory;
@@ -50,6 +50,8 @@ struct Program {
     /// Whether who updates relies on plain writes of others: without homes, loads have to
     /// acquire for that.
     relies_on_writes: bool,
+    /// Pages are leased in some of the runs over the home-based protocol, if they can be.
+    leases: bool,
     /// Takes long.
     large: bool,
 }
@@ -61,6 +63,7 @@ const fn program(name: &'static str, threads: [&'static [Step]; 3]) -> Program {
         own_thread: &[],
         relies_on_loads: false,
         relies_on_writes: false,
+        leases: false,
         large: false,
     }
 }
@@ -189,6 +192,55 @@ const PROGRAMS: &[Program] = &[
             &[IfSeen(A, 9, 0), IfWaited(B, 1, 1), Read(A)],
         ],
     ),
+    Program {
+        leases: true,
+        ..program(
+            "who writes a page again and again leases it",
+            [
+                &[Write(A2, 1), Barrier, Read(A)],
+                &[
+                    Write(A, 1),
+                    Flush,
+                    Write(A, 2),
+                    Flush,
+                    Write(A, 3),
+                    Barrier,
+                    Read(A2),
+                ],
+                &[Barrier, Read(A), Read(A2)],
+            ],
+        )
+    },
+    Program {
+        leases: true,
+        large: true,
+        ..program(
+            "a page that is leased is wanted back",
+            [
+                &[
+                    IfSeen(A2, 9, 0),
+                    Flush,
+                    IfSeen(B, 1, 2),
+                    Flush,
+                    Read(A),
+                    Barrier,
+                    Read(A),
+                ],
+                &[
+                    Write(A, 1),
+                    Flush,
+                    Write(A, 2),
+                    Flush,
+                    Write(A, 3),
+                    Flush,
+                    Write(B, 1),
+                    Barrier,
+                    Read(A2),
+                ],
+                &[Write(A2, 1), Barrier],
+            ],
+        )
+    },
     PASSED_BY_LOADS,
     Program {
         relies_on_loads: true,
@@ -301,16 +353,29 @@ const PROGRAMS: &[Program] = &[
     },
 ];
 
+/// What is asked for.
+fn asked() -> Option<String> {
+    std::env::var("FATHOMP_MODEL").ok()
+}
+
 /// Whether to try everything.
 fn full() -> bool {
-    std::env::var_os("FATHOMP_MODEL").is_some_and(|how| how == "full")
+    asked().is_some()
 }
 
 fn programs() -> impl Iterator<Item = &'static Program> {
-    PROGRAMS.iter().filter(|program| full() || !program.large)
+    PROGRAMS.iter().filter(|program| match asked().as_deref() {
+        None => !program.large,
+        Some("full") => true,
+        Some(part) => program.name.contains(part),
+    })
 }
 
-fn cluster<P>(program: &Program, faults_max: u8, protocol: impl Fn(NodeId) -> P) -> Cluster<P> {
+fn cluster<P: Protocol<Small>>(
+    program: &Program,
+    faults_max: u8,
+    protocol: impl Fn(NodeId) -> P,
+) -> Cluster<P> {
     let mut programs = program.threads.map(|steps| vec![steps.to_vec()]);
     if !program.own_thread.is_empty() {
         programs[0].push(program.own_thread.to_vec());
@@ -320,28 +385,30 @@ fn cluster<P>(program: &Program, faults_max: u8, protocol: impl Fn(NodeId) -> P)
         pages: PAGES,
         programs: programs.to_vec(),
         faults_max,
+        looks_for: None,
     }
 }
 
-/// Goes through all states of a program over a protocol, or many.
-fn check<P>(program: &Program, faults_max: u8, protocol: impl Fn(NodeId) -> P)
+/// Goes through all states of a program over a protocol, or many. True if it came to what is
+/// looked for.
+fn check<P>(program: &Program, cluster: Cluster<P>) -> bool
 where
     P: Protocol<Small> + Clone + Debug + PartialEq + Hash + Send + Sync + 'static,
     P::Incoming: Clone + PartialEq + Hash + Send + Sync + 'static,
 {
     const EVERYDAY: usize = 50_000;
-    let checker = cluster(program, faults_max, protocol).checker();
+    let checker = cluster.checker();
     if full() {
         // What has been seen and not gone through yet is kept: in depth that is little.
-        report(program, true, &checker.spawn_dfs().join());
+        report(program, true, &checker.spawn_dfs().join())
     } else {
         let checker = checker.target_state_count(EVERYDAY).threads(2);
         let checked = checker.spawn_bfs().join();
-        report(program, checked.state_count() < EVERYDAY, &checked);
+        report(program, checked.state_count() < EVERYDAY, &checked)
     }
 }
 
-fn report<P>(program: &Program, all: bool, checked: &impl Checker<Cluster<P>>)
+fn report<P>(program: &Program, all: bool, checked: &impl Checker<Cluster<P>>) -> bool
 where
     P: Protocol<Small> + Clone + Debug + PartialEq + Hash,
     P::Incoming: Clone + PartialEq + Hash,
@@ -349,13 +416,16 @@ where
     let states = checked.unique_state_count();
     let which = if all { "all" } else { "the first" };
     println!("{}: {which} {states} states", program.name);
-    if let Some((property, path)) = checked.discoveries().into_iter().next() {
+    let mut found = checked.discoveries();
+    let reached = found.remove(cluster::REACHED).is_some();
+    if let Some((property, path)) = found.into_iter().next() {
         let last = path.last_state();
         panic!(
             "{}: not so: {property}, after {path}: {last:?}",
             program.name
         );
     }
+    reached
 }
 
 /// Where the two pages are at first: each at a node that uses it or not.
@@ -427,13 +497,26 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
     configs
 }
 
+/// A home leaves pages to another node.
+fn leases(message: &home::Message<Small>) -> bool {
+    let home::Message::Lease { term, pages, .. } = message else {
+        return false;
+    };
+    *term == home::Term::Grant && !pages.is_empty()
+}
+
 #[test]
 fn home_based() {
     for program in programs() {
+        let mut leased = false;
         for config in some_of(home_configs(program)) {
             let home = |me| Home::new(me, config.clone()).unwrap();
-            check(program, FAULTS_MAX, home);
+            let mut cluster = cluster(program, FAULTS_MAX, home);
+            cluster.looks_for = Some(leases);
+            leased |= check(program, cluster);
         }
+        let name = program.name;
+        assert!(leased || !program.leases, "{name}: nothing is leased");
     }
 }
 
@@ -442,7 +525,7 @@ fn homeless() {
     for program in programs() {
         for config in some_of(homeless_configs(program)) {
             let homeless = |me| Homeless::new(me, config.clone()).unwrap();
-            check(program, ALL_FAULTS, homeless);
+            check(program, cluster(program, ALL_FAULTS, homeless));
         }
     }
 }
