@@ -37,6 +37,9 @@ pub struct Dsm {
     pub diffs_sent: u64,
     /// Runs of changed bytes in these; 0 in older recordings.
     pub diff_runs: u64,
+    /// Copies that stayed open to writes at a release, since they are leased: diffs that were
+    /// not made, at most; 0 in older recordings.
+    pub left_open: u64,
     /// Copies that became invalid because write notices named them.
     pub invalidations: u64,
     /// Locks of the cluster asked for, atomics between nodes included.
@@ -86,6 +89,7 @@ impl Dsm {
             diffs_made: counts[DsmCount::DiffsMade],
             diffs_sent: counts[DsmCount::DiffsSent],
             diff_runs: counts[DsmCount::DiffRuns],
+            left_open: counts[DsmCount::LeftOpen],
             invalidations: counts[DsmCount::Invalidations],
             locks: counts[DsmCount::Locks],
             flushes: counts[DsmCount::Flushes],
@@ -130,6 +134,7 @@ impl Dsm {
             &mut self.diffs_made,
             &mut self.diffs_sent,
             &mut self.diff_runs,
+            &mut self.left_open,
             &mut self.invalidations,
             &mut self.locks,
             &mut self.flushes,

@@ -260,6 +260,36 @@ fn each_copy_written_is_one_write_fault_and_one_diff() {
 }
 
 #[test]
+fn copies_that_are_leased_are_counted_each_time_that_they_are_not_told() {
+    const ROUNDS: u64 = 100;
+    let directory = tempfile::tempdir().unwrap();
+    let write = format!("for (int i = 1; i < {PAGES}; i++) page[i].word++;");
+    // A home that waits at a barrier leases nothing.
+    let program = format!(
+        "{}#pragma omp parallel num_threads(2)\n\
+         for (int n = 0; n < {ROUNDS};) {{\n\
+         extern int usleep(unsigned);\n\
+         if (omp_get_thread_num() == 1) {{ {write} }}\n\
+         usleep(1000);\n\
+         #pragma omp critical\n\
+         n = omp_get_thread_num() == 0 ? page[0].word : ++page[0].word;\n\
+         }}\n",
+        region(0, &format!("{{ {write} }}"))
+    );
+    let json = recorded_with(directory.path(), "--dsm home", &program);
+    let regions = parallel(&json);
+    let of = |name: &str| thread(regions[1], 1)[name].as_u64().unwrap();
+    let [made, open] = ["diffs_made", "left_open"].map(of);
+    // They are leased after some ten rounds, more if the home is slow to answer.
+    let all = PAGES * ROUNDS;
+    assert!(
+        made <= all / 2 && open >= all / 3 && made + open <= all + OTHERS * ROUNDS,
+        "{made} made, {open} left open, of {all}"
+    );
+    assert_eq!(thread(regions[0], 0)["left_open"], 0);
+}
+
+#[test]
 fn a_recording_whose_node_was_killed_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let source = "#include <omp.h>\n\

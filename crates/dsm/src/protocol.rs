@@ -226,6 +226,8 @@ pub enum Action<O, B> {
     Forget,
     /// Forgets the twin of a page: it will not be compared.
     DropTwin(PageId),
+    /// To be counted: so many written copies stay as they are though an interval ends.
+    LeaveOpen(u32),
     /// Replaces a page that no thread may touch at the moment.
     Install(PageId, B),
     /// The same, and the content is the page's twin.

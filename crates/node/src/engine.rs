@@ -335,6 +335,7 @@ impl<P: Protocol<Blob>> Driver<P> {
                     self.kept.clear();
                     self.twins.clear();
                 }
+                Action::LeaveOpen(pages) => tally.add(DsmCount::LeftOpen, pages as usize),
                 Action::DropTwin(page) => {
                     self.unwatched.remove(page.into());
                     if let Some(twin) = self.twins.remove(page) {

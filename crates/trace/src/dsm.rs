@@ -63,11 +63,14 @@ pub enum DsmCount {
     AskTicks = 23,
     /// Runs of changed bytes in the diffs sent: their homes write one after the other.
     DiffRuns = 24,
+    /// Copies that stayed open to writes when an interval ended, since they are leased: each
+    /// is a diff less, if it was written in that interval.
+    LeftOpen = 25,
 }
 
 impl DsmCount {
     /// How many there are.
-    pub const COUNT: usize = 25;
+    pub const COUNT: usize = 26;
 
     /// All, in order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
@@ -96,6 +99,7 @@ impl DsmCount {
         Self::Asks,
         Self::AskTicks,
         Self::DiffRuns,
+        Self::LeftOpen,
     ];
 }
 

@@ -48,7 +48,7 @@ impl<P: Protocol<Blob>> World<P> {
                 }
                 Action::DropTwin(page) => memory.drop_twin(page),
                 Action::Twin(page) => memory.twin(page),
-                Action::Prepare(_) => Ok(()),
+                Action::Prepare(_) | Action::LeaveOpen(_) => Ok(()),
                 Action::Foresee(pages) => pages.iter().try_for_each(|page| memory.twin(page)),
                 Action::Diff(pages) => memory.diff(pages),
                 Action::Keep(page, interval) => memory.keep(page, interval),

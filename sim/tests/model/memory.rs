@@ -299,7 +299,7 @@ impl Memory {
                 }
             }
             Action::Twin(page) => self.twin(page)?,
-            Action::Prepare(_) => {}
+            Action::Prepare(_) | Action::LeaveOpen(_) => {}
             Action::Foresee(pages) => pages.iter().try_for_each(|page| self.twin(page))?,
             Action::Diff(pages) => {
                 for page in pages.iter() {

@@ -76,11 +76,14 @@ impl<B: Clone + Body> Home<B> {
     }
 
     /// Of the pages that were written, those that need not be told. `pages` are the others.
-    pub(super) fn keep_leased(&mut self, pages: &mut Vec<PageId>) {
-        let leased = &self.leasing.leased;
+    pub(super) fn keep_leased(&mut self, pages: &mut Vec<PageId>, actions: &mut Actions<B>) {
+        let Leasing { leased, open, .. } = &mut self.leasing;
         if !leased.is_empty() {
-            let kept = pages.extract_if(.., |page| leased.contains(page));
-            self.leasing.open.extend(kept);
+            open.extend(pages.extract_if(.., |page| leased.contains(page)));
+        }
+        if !open.is_empty() {
+            let count = u32::try_from(open.len()).unwrap_or(u32::MAX);
+            actions.push(Action::LeaveOpen(count));
         }
     }
 

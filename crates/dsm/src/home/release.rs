@@ -79,7 +79,7 @@ impl<B: Clone + Body> Home<B> {
         actions: &mut Actions<B>,
     ) -> Option<(Notice, BTreeMap<NodeId, Vec<PageId>>)> {
         let mut pages = std::mem::take(&mut self.dirty);
-        self.keep_leased(&mut pages);
+        self.keep_leased(&mut pages, actions);
         if pages.is_empty() {
             return None;
         }

@@ -121,6 +121,7 @@ impl<P: Protocol<Size>> World<'_, P> {
             }
             Action::Forget => memory.forget(),
             Action::DropTwin(page) => memory.drop_twin(page),
+            Action::LeaveOpen(pages) => tally.add(DsmCount::LeftOpen, pages),
             Action::Install(..) => tally.add(DsmCount::PagesFetched, 1),
             Action::InstallTwinned(page, _) => {
                 tally.add(DsmCount::PagesFetched, 1);
