@@ -4,11 +4,13 @@
 //! nodes share hold nothing but the program's data, and freeing touches none of
 //! them. Small sizes are rounded up to one of 32 classes and come from slabs of
 //! 64 KiB, lowest address first: the fewer pages are in use, the fewer travel.
-//! Larger sizes are whole pages, best fit, joined with free neighbours when
-//! freed. Nothing here locks.
+//! Larger sizes are whole pages: those of a block of the same size that was freed, if there
+//! are any, so that what lies there lay there before; else the best fit of free pages, which are
+//! joined with their neighbours. Nothing here locks.
 #![forbid(unsafe_code)]
 
 mod class;
+mod kept;
 mod pages;
 mod slab;
 
@@ -237,17 +239,6 @@ impl Heap {
     #[must_use]
     pub fn contains(&self, address: usize) -> bool {
         address >= self.base && (address - self.base) / PAGE_BYTES < self.pages.count()
-    }
-
-    /// Ranges of addresses that were freed since the last call and are free
-    /// still, whole pages: what stands there is of no use to anybody.
-    pub fn released_pages(&mut self) -> Vec<Range<usize>> {
-        let address = |page: u32| self.base + page as usize * PAGE_BYTES;
-        let released = self.pages.released();
-        released
-            .into_iter()
-            .map(|run| address(run.start)..address(run.end))
-            .collect()
     }
 
     /// The block at `address`, and the address as a distance from the base.

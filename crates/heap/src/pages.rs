@@ -1,6 +1,7 @@
-//! Which pages of the range are free: runs of them, by place and by length, and
-//! all from `top` on.
+//! Which pages of the range are free: runs of them, by place and by length, those that are
+//! kept for who asks for as many, and all from `top` on.
 
+use crate::kept::Kept;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -17,15 +18,10 @@ pub(crate) struct Pages {
     lengths: BTreeMap<u32, u32>,
     /// The same runs, by length and then by place.
     by_length: BTreeSet<(u32, u32)>,
-    /// Runs freed since they were last told. Pages may have been taken again
-    /// since, and occur repeatedly.
-    freed: Vec<Range<u32>>,
-    /// Length of `freed` at which it is worth to be tidied up.
-    freed_max: usize,
+    kept: Kept,
+    /// How many are taken.
+    in_use: u32,
 }
-
-/// Least length at which the list of freed runs is tidied up.
-const FREED_MAX: usize = 256;
 
 impl Pages {
     pub(crate) fn new(origin: usize, count: u32) -> Self {
@@ -35,8 +31,8 @@ impl Pages {
             top: 0,
             lengths: BTreeMap::new(),
             by_length: BTreeSet::new(),
-            freed: Vec::new(),
-            freed_max: FREED_MAX,
+            kept: Kept::default(),
+            in_use: 0,
         }
     }
 
@@ -45,9 +41,25 @@ impl Pages {
         self.count as usize
     }
 
-    /// Takes `count` pages, at least one, from the shortest run that has them
-    /// where the alignment asks, else from the top.
+    /// Takes `count` pages, at least one, where the alignment asks: a run of so many that
+    /// was freed, the last one first, else from the shortest run that has them, else from the
+    /// top.
     pub(crate) fn take(&mut self, count: u32, align: usize) -> Option<u32> {
+        let origin = self.origin;
+        let is_aligned = |first: u32| (origin + first as usize).is_multiple_of(align);
+        let taken = self.kept.take(count, is_aligned);
+        let taken = taken.or_else(|| self.take_free(count, align));
+        let taken = taken.or_else(|| {
+            while let Some(run) = self.kept.oldest() {
+                self.join(run);
+            }
+            self.take_free(count, align)
+        })?;
+        self.in_use += count;
+        Some(taken)
+    }
+
+    fn take_free(&mut self, count: u32, align: usize) -> Option<u32> {
         let fitting = |run: &Range<u32>| {
             let first = self.aligned(run.start, align)?;
             (first.checked_add(count)? <= run.end).then_some(first)
@@ -77,11 +89,16 @@ impl Pages {
 
     /// Gives pages back.
     pub(crate) fn give(&mut self, first: u32, count: u32) {
-        let mut run = first..first + count;
-        self.freed.push(run.clone());
-        if self.freed.len() > self.freed_max {
-            self.tidy();
-        }
+        self.in_use -= count;
+        let mut not_kept = Vec::new();
+        let run = first..first + count;
+        self.kept.keep(run, self.in_use, |run| not_kept.push(run));
+        not_kept.into_iter().for_each(|run| self.join(run));
+    }
+
+    /// A run is free, whatever is to be done with it.
+    fn join(&mut self, mut run: Range<u32>) {
+        let first = run.start;
         if let Some((&before, &length)) = self.lengths.range(..first).next_back()
             && before + length == first
         {
@@ -111,44 +128,5 @@ impl Pages {
     fn remove(&mut self, run: &Range<u32>) {
         self.lengths.remove(&run.start);
         self.by_length.remove(&(run.end - run.start, run.start));
-    }
-
-    /// Runs freed since the last call that are free still, in order.
-    pub(crate) fn released(&mut self) -> Vec<Range<u32>> {
-        self.tidy();
-        self.freed_max = FREED_MAX;
-        std::mem::take(&mut self.freed)
-    }
-
-    /// Leaves in `freed` each page at most once and only if it is free.
-    fn tidy(&mut self) {
-        let mut freed = std::mem::take(&mut self.freed);
-        freed.sort_unstable_by_key(|run| run.start);
-        let mut end = 0;
-        for run in freed {
-            let rest = run.start.max(end)..run.end;
-            end = end.max(run.end);
-            self.add_free_parts(rest);
-        }
-        self.freed_max = FREED_MAX.max(2 * self.freed.len());
-    }
-
-    /// Appends the parts of `run` that are free to `freed`.
-    fn add_free_parts(&mut self, run: Range<u32>) {
-        let before = self.lengths.range(..=run.start).next_back();
-        let inside = self.lengths.range(run.start.saturating_add(1)..);
-        let top = (&self.top, &(self.count - self.top));
-        let runs = before.into_iter().chain(inside).chain([top]);
-        for (&first, &length) in runs {
-            let part = run.start.max(first)..run.end.min(first + length);
-            if first >= run.end {
-                break;
-            }
-            match self.freed.last_mut() {
-                _ if part.is_empty() => {}
-                Some(last) if last.end == part.start => last.end = part.end,
-                _ => self.freed.push(part),
-            }
-        }
     }
 }

@@ -15,7 +15,6 @@ enum Step {
     Release(prop::sample::Index),
     /// Of any address.
     ReleaseAnything(usize),
-    Report,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -30,12 +29,10 @@ fn step() -> impl Strategy<Value = Step> {
         8 => (bytes, align_bits).prop_map(|(bytes, align_bits)| Step::Allocate { bytes, align_bits }),
         6 => any::<prop::sample::Index>().prop_map(Step::Release),
         1 => (BASE - 100..BASE + (4 << 20)).prop_map(Step::ReleaseAnything),
-        1 => Just(Step::Report),
     ]
 }
 
-/// Live allocations and their usable sizes, and which pages were freed and not
-/// yet reported.
+/// Live allocations and their usable sizes.
 #[derive(Default)]
 struct Model {
     live: BTreeMap<usize, usize>,
@@ -78,31 +75,14 @@ fn live_after(steps: &[Step], len: usize) -> Result<(), TestCaseError> {
                 prop_assert_eq!(heap.size_of(*address), expected);
                 prop_assert_eq!(heap.release(*address).ok(), expected);
             }
-            Step::Report => report(&mut heap, &model)?,
         }
     }
     for (&address, &size) in &model.live {
         prop_assert_eq!(heap.release(address), Ok(size));
     }
-    model.live.clear();
-    report(&mut heap, &model)?;
     // Everything has come together again.
     let pages = len / PAGE_BYTES;
     prop_assert_eq!(heap.allocate(pages * PAGE_BYTES, 1), Some(BASE));
-    Ok(())
-}
-
-fn report(heap: &mut Heap, model: &Model) -> Result<(), TestCaseError> {
-    let mut end = 0;
-    for range in heap.released_pages() {
-        prop_assert!(
-            range.start.is_multiple_of(PAGE_BYTES) && range.end.is_multiple_of(PAGE_BYTES)
-        );
-        prop_assert!(range.start >= end && range.start < range.end);
-        prop_assert!(model.is_free(&range));
-        end = range.end;
-    }
-    prop_assert_eq!(heap.released_pages(), []);
     Ok(())
 }
 
@@ -116,39 +96,49 @@ proptest! {
     }
 }
 
+/// Arrays of a program's step: all of one size lie where some of that size lay before, though
+/// steps of other sizes come in between.
 #[test]
-fn pages_freed_are_reported_once_and_not_when_taken_again() {
-    let mut heap = Heap::new(BASE, 1 << 20);
-    let sizes = [3, 5, 4].map(|pages| pages * PAGE_BYTES);
-    let [a, b, c] = sizes.map(|bytes| heap.allocate(bytes, 1).unwrap());
-    assert_eq!(heap.released_pages(), []);
-    heap.release(a).unwrap();
-    heap.release(b).unwrap();
-    let again = heap.allocate(PAGE_BYTES * 4, 1).unwrap();
-    assert_eq!(again, a);
-    let rest = a + 4 * PAGE_BYTES..c;
-    assert_eq!(heap.released_pages(), std::slice::from_ref(&rest));
-    heap.release(again).unwrap();
-    heap.release(c).unwrap();
-    assert_eq!(
-        heap.released_pages(),
-        [a..a + 4 * PAGE_BYTES, c..c + 4 * PAGE_BYTES]
-    );
-}
-
-#[test]
-fn the_list_of_freed_pages_stays_short() {
+fn blocks_of_a_size_come_to_lie_where_such_blocks_lay() {
     let mut heap = Heap::new(BASE, 1 << 30);
-    for _ in 0..10_000 {
-        let address = heap.allocate(100_000, 1).unwrap();
-        heap.release(address).unwrap();
+    let mut step = |pages: usize| -> Vec<usize> {
+        let bytes = pages * PAGE_BYTES;
+        let blocks: Vec<_> = (0..10).map(|_| heap.allocate(bytes, 1).unwrap()).collect();
+        for block in blocks.iter().rev() {
+            heap.release(*block).unwrap();
+        }
+        blocks
+    };
+    let first: Vec<_> = (3..20).map(&mut step).collect();
+    for _ in 0..3 {
+        let again: Vec<_> = (3..20).map(&mut step).collect();
+        assert_eq!(first, again);
     }
-    assert_eq!(heap.released_pages().len(), 1);
+}
+
+/// What is kept for others of its size is not more than 16 MiB and a fourth of what is in use.
+#[test]
+fn freed_memory_is_not_kept_without_end() {
+    let mut heap = Heap::new(BASE, 1 << 30);
+    let in_use = heap.allocate(64 << 20, 1).unwrap();
+    let mut end = 0;
+    // Each fits into none that was freed before.
+    for pages in 3..4000 {
+        let block = heap.allocate(pages * PAGE_BYTES, 1).unwrap();
+        end = end.max(block + pages * PAGE_BYTES);
+        heap.release(block).unwrap();
+    }
+    let used = end - in_use - (64 << 20);
+    let largest = 4000 * PAGE_BYTES;
+    assert!(used <= (32 << 20) + 2 * largest, "{used}");
+    // And it is there for who needs it.
+    let rest = (1 << 30) - (64 << 20);
+    assert!(heap.allocate(rest, 1).is_some());
 }
 
 #[test]
-fn the_shortest_run_that_fits_is_used() {
-    let mut heap = Heap::new(BASE, 1 << 20);
+fn where_nothing_is_left_the_shortest_run_that_fits_is_used() {
+    let mut heap = Heap::new(BASE, 28 * PAGE_BYTES);
     let runs = [9, 3, 4, 3, 6, 3].map(|pages| heap.allocate(pages * PAGE_BYTES, 1).unwrap());
     for run in [0, 2, 4] {
         heap.release(runs[run]).unwrap();

@@ -28,8 +28,11 @@ pub(super) struct Rhythm {
     trust: u8,
     /// How often it was borrowed since it was watched last.
     loans: u16,
-    /// How often it has been written while it was watched.
-    rewrites: u8,
+    /// Since this epoch it is watched, because it was borrowed often.
+    watched_in: u32,
+    /// After how many loans it is watched: after 16 of them times 4 to this power, which is -1
+    /// or more.
+    rarely: i8,
     /// In so many epochs after it was written it is watched, because somebody wants to
     /// keep it.
     kept: u8,
@@ -45,9 +48,12 @@ const AROUND: usize = 16;
 /// How many times a page that was lent is watched after somebody asked for it.
 const KEPT: u8 = 64;
 
-/// How often a page is borrowed before its home watches whether it still writes it, if
-/// it has not been seen to.
-const LOANS: u16 = 16;
+/// How often a page is borrowed at least before its home watches whether it still writes it.
+const LOANS: u16 = 4;
+
+/// It was worth it to watch a page that was then not written for so many epochs: those who
+/// read it need not have borrowed it in each.
+const WORTH: u32 = 8;
 
 impl Rhythm {
     /// Epochs from the first fetch to another epoch; 0 if they are too many.
@@ -66,7 +72,12 @@ impl Rhythm {
 
     /// Its home writes it although others may have copies.
     fn rewritten(&mut self, epoch: u32) {
-        self.rewrites = self.rewrites.saturating_add(1);
+        let watched_in = std::mem::take(&mut self.watched_in);
+        let was_worth_it = watched_in > 0 && epoch + 1 >= watched_in + WORTH;
+        self.rarely = match was_worth_it {
+            true => (self.rarely - 1).max(-1),
+            false => (self.rarely + 1).min(3),
+        };
         if !self.fresh {
             let after = self.since_fetch(epoch);
             // What comes now after so many epochs and now after others is not foreseen.
@@ -79,7 +90,7 @@ impl Rhythm {
     /// It is borrowed. True if it is time to see whether its home still writes it.
     fn borrowed(&mut self) -> bool {
         self.loans += 1;
-        let due = self.loans >= LOANS << (2 * self.rewrites.min(3));
+        let due = self.loans >= LOANS << (2 * (self.rarely + 1));
         if due {
             self.loans = 0;
         }
@@ -259,10 +270,12 @@ impl<B: Clone + Body> Home<B> {
     pub(super) fn probe(&mut self, actions: &mut Actions<B>) {
         let mut probed = std::mem::take(&mut self.probed);
         probed.sort_unstable();
+        let epoch = self.order.epoch;
         for page in probed {
             let entry = self.table.entry(page);
             if entry.home == self.me && entry.state == State::Untouched {
                 entry.rhythm.trust = 0;
+                entry.rhythm.watched_in = epoch + 1;
                 self.watch(page, actions);
             }
         }
@@ -331,15 +344,23 @@ mod tests {
         }
     }
 
+    /// After how many loans a page is watched, five times in turn, if its home writes it so
+    /// many epochs later.
+    fn loans(rhythm: &mut Rhythm, epochs: u32) -> Vec<u32> {
+        let mut loans = || {
+            let due = (1..).find(|_| rhythm.borrowed());
+            rhythm.watched_in = 100;
+            rhythm.rewritten(99 + epochs);
+            due
+        };
+        (0..5).filter_map(|_| loans()).collect()
+    }
+
     #[test]
     fn what_is_written_each_time_is_watched_ever_more_rarely() {
         let mut rhythm = Rhythm::default();
-        let mut loans = || {
-            (1..)
-                .find(|_| rhythm.borrowed())
-                .inspect(|_| rhythm.rewritten(1))
-        };
-        let counts: Vec<u32> = (0..5).filter_map(|_| loans()).collect();
-        assert_eq!(counts, [16, 64, 256, 1024, 1024]);
+        assert_eq!(loans(&mut rhythm, WORTH - 1), [16, 64, 256, 1024, 1024]);
+        assert_eq!(loans(&mut rhythm, WORTH), [1024, 256, 64, 16, 4]);
+        assert_eq!(loans(&mut rhythm, WORTH), [4; 5]);
     }
 }
