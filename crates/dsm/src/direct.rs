@@ -207,7 +207,7 @@ impl Wanted<'_> {
                     taken.push(page);
                     kept.push(page);
                 }
-                Offer::Lent | Offer::Closed | Offer::Reserved => left.push(page),
+                Offer::Lent | Offer::Closed | Offer::Reserved | Offer::Twinned => left.push(page),
             }
         }
         let [taken, borrowed, kept, left] =

@@ -60,6 +60,9 @@ pub enum Offer {
     Twin,
     /// As closed; nor may they [bring](Brought) diffs of it.
     Reserved,
+    /// The same, as long as its home tells by a twin whether it writes it: what others bring, or
+    /// have seen, may be changed back.
+    Twinned,
     /// They may borrow it, also if they would rather keep it, and [update](Updates) it in
     /// its home's memory; they must not bring diffs of it. Its home notices what its own
     /// threads write, but no updates.
@@ -70,7 +73,7 @@ impl Offer {
     /// Whether diffs of such a page may be [brought](Brought).
     #[must_use]
     pub fn admits_diffs(self) -> bool {
-        !matches!(self, Self::Reserved | Self::Updated)
+        !matches!(self, Self::Reserved | Self::Twinned | Self::Updated)
     }
 }
 

@@ -34,7 +34,7 @@ const CLAIMED: u64 = 5;
 fn word(told: u64, number: u32, offer: Offer) -> u64 {
     let offer = match offer {
         // Others are not of pages that have no home.
-        Offer::Closed | Offer::Reserved | Offer::Updated => 0,
+        Offer::Closed | Offer::Reserved | Offer::Twinned | Offer::Updated => 0,
         Offer::Open => 1,
         Offer::Lent => 2,
         Offer::Old => 3,

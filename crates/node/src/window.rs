@@ -290,7 +290,7 @@ impl Window {
                 clear(reserved);
             }
             match offer {
-                Offer::Reserved => {
+                Offer::Reserved | Offer::Twinned => {
                     clear(open);
                     clear(lent);
                     set(reserved);

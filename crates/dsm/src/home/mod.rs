@@ -384,8 +384,9 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             // The sequencer may tell its own node something, also because its log is full.
             Input::Logged(_) | Input::Claimed(..) => touched,
             Input::Message { message, .. } => match message {
+                // It may end the open interval.
                 Message::Fetch { .. } => {
-                    self.config.silent_writes || self.config.loads_acquire && self.expected > 0
+                    self.config.silent_writes || self.config.loads_acquire && foresees
                 }
                 Message::Control(Control::Granted { .. }) => touched,
                 Message::Control(Control::Exchange { .. }) => self.order.is_root() && touched,

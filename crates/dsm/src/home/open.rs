@@ -133,7 +133,7 @@ impl<B: Clone + Body> Home<B> {
                 Offer::Lent if self.table.get(page).pinned => {}
                 Offer::Lent if self.table.entry(page).rhythm.borrowed() => self.probed.push(page),
                 Offer::Lent | Offer::Old | Offer::Twin | Offer::Closed => {}
-                Offer::Reserved | Offer::Updated => {}
+                Offer::Reserved | Offer::Twinned | Offer::Updated => {}
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::page::State;
 use super::{Actions, Home};
 use crate::prefetch::{Direction, Reach};
-use crate::{Action, Body, PageRange};
+use crate::{Action, Body, Offer, PageRange};
 use fathomp_base::PageId;
 
 /// Most pages that become writable at one fault.
@@ -42,6 +42,7 @@ impl<B: Clone + Body> Home<B> {
         let behind = way.behind(page).filter(|_| number > 1);
         let next = behind.filter(is_like)?;
         let pages = way.run(next, u32::from(number) - 1, |next| is_like(&next));
+        let mut twinned = false;
         for page in pages.iter() {
             let entry = self.table.entry(page);
             entry.run = number;
@@ -50,11 +51,17 @@ impl<B: Clone + Body> Home<B> {
                     entry.state = State::Expected;
                     self.expected += 1;
                 }
-                _ => entry.state = State::Foreseen,
+                _ => {
+                    entry.state = State::Foreseen;
+                    twinned |= self.offer(page, Offer::Twinned);
+                }
             }
         }
         let from = page;
         self.runs.push(Run { from, way, pages });
+        if twinned {
+            actions.push(Action::Offer(pages, Offer::Twinned));
+        }
         actions.push(Action::Foresee(pages));
         Some(pages)
     }
@@ -62,6 +69,7 @@ impl<B: Clone + Body> Home<B> {
     /// It is known which of the pages that were foreseen were written. The next time there
     /// are as many of them.
     pub(super) fn end_runs(&mut self, actions: &mut Actions<B>) {
+        let mut opened = Vec::new();
         for Run { from, way, pages } in std::mem::take(&mut self.runs) {
             let mut ahead: Vec<_> = pages.iter().collect();
             if way == Direction::Down {
@@ -85,6 +93,9 @@ impl<B: Clone + Body> Home<B> {
                         entry.state = State::Shared;
                     }
                     actions.push(Action::DropTwin(page));
+                    if self.table.get(page).offer == Offer::Twinned {
+                        opened.push(page);
+                    }
                 }
             }
             if reached < ahead.len() {
@@ -93,6 +104,7 @@ impl<B: Clone + Body> Home<B> {
                 (entry.start, entry.short) = (Reach { way, pages }, false);
             }
         }
+        self.open_all(opened.into_iter(), actions);
     }
 
     /// How many pages become writable with one, and which way. Where somebody goes on, those
@@ -131,8 +143,10 @@ impl<B: Clone + Body> Home<B> {
         self.exists(page) && {
             let entry = self.table.get(page);
             let home = self.table.get(other).home;
-            let like = entry.home == home && entry.state == before && entry.offer.admits_diffs();
-            like && !entry.pinned && entry.vain < VAIN
+            let like = entry.home == home && entry.state == before;
+            // So that it can be offered again afterwards.
+            let offered = before == State::Clean || !self.is_direct() || entry.offer == Offer::Open;
+            like && offered && !entry.pinned && entry.vain < VAIN
         }
     }
 }

@@ -333,6 +333,12 @@ impl<B: Clone + Body> Home<B> {
                     entry.state = State::Shared;
                     Action::protect(actions, page, Protection::Watched);
                 }
+                (State::Foreseen, _) => {
+                    // What is seen of it now may be changed back, and the twin would not tell.
+                    entry.state = State::Written;
+                    self.dirty.push(page);
+                    continue;
+                }
                 _ => continue,
             }
             // Until now nobody watched in which interval it was written, and what

@@ -151,7 +151,7 @@ impl<B: Clone + Body> Home<B> {
                 Action::protect(actions, page, Protection::Watched);
                 self.note_version(page, version);
             }
-            State::Shared => {
+            State::Shared | State::Foreseen => {
                 self.table.entry(page).state = State::Written;
                 self.dirty.push(page);
             }
@@ -181,7 +181,7 @@ impl<B: Clone + Body> Home<B> {
 
     /// A page at home here is about to be written by others than who updates it.
     pub(super) fn forbid_updates(&mut self, page: PageId, actions: &mut Actions<B>) {
-        if !self.table.get(page).offer.admits_diffs() {
+        if matches!(self.table.get(page).offer, Offer::Reserved | Offer::Updated) {
             self.offer(page, Offer::Closed);
             actions.push(Action::Offer(page.into(), Offer::Closed));
         }

@@ -99,7 +99,7 @@ impl Window {
             Offer::Old => wanted.known(from, copies.shown_then(from, said).unwrap_or_default()),
             Offer::Lent | Offer::Closed => return Tried::Left,
             // The homeless protocol offers nothing so.
-            Offer::Reserved | Offer::Updated => return Tried::Left,
+            Offer::Reserved | Offer::Twinned | Offer::Updated => return Tried::Left,
         };
         if versions.is_empty() {
             return Tried::Left;
