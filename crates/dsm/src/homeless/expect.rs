@@ -205,12 +205,12 @@ mod tests {
         barrier(&mut cluster);
         cluster.run(1, fault(1, Access::Write));
         barrier(&mut cluster);
-        // Node 2 reads page 0, which node 1 writes again, and writes page 1.
+        // Node 2 reads page 0 and writes page 1, and then node 1 writes page 0 again.
         cluster.run(2, fault(0, Access::Read));
-        cluster.run(1, fault(0, Access::Write));
-        cluster.run(1, flush());
         cluster.run(2, fault(1, Access::Write));
         cluster.run(2, flush());
+        cluster.run(1, fault(0, Access::Write));
+        cluster.run(1, flush());
         let first = cluster.run(0, fault(0, Access::Read));
         assert!(is_protected(&first, 1, Protection::None), "{first:?}");
         let second = cluster.run(0, fault(1, Access::Read));

@@ -282,14 +282,33 @@ impl Sequencer {
                     .all(|(node, interval)| contains.covers(*node, *interval))
             })
             .collect();
-        for (node, _) in ready {
-            self.answer(node, None, send);
+        for (node, versions) in ready {
+            // No more than was asked for: the page for which it was may have been written since,
+            // and would have to be fetched anew, by all who want it, again and again.
+            let is_asked = |notice: &Notice| {
+                let mut of_writer = versions.iter().filter(|(of, _)| *of == notice.writer);
+                of_writer.any(|(_, interval)| notice.interval <= *interval)
+            };
+            let last = self.log.iter().rposition(is_asked);
+            self.answer_up_to(last.map_or(0, |last| last + 1), node, None, send);
         }
     }
 
     fn answer(&mut self, to: NodeId, thread: Option<ThreadId>, send: &mut impl FnMut(Does)) {
+        self.answer_up_to(self.log.len(), to, thread, send);
+    }
+
+    /// Tells a node the log up to a place, as far as it has not been told.
+    fn answer_up_to(
+        &mut self,
+        end: usize,
+        to: NodeId,
+        thread: Option<ThreadId>,
+        send: &mut impl FnMut(Does),
+    ) {
         let told = &mut self.told[usize::from(to.0)];
-        let untold = &self.log[std::mem::replace(told, self.log.len())..];
+        let end = end.max(*told);
+        let untold = &self.log[std::mem::replace(told, end)..end];
         let answer = Control::Granted {
             epoch: self.epoch,
             thread,
