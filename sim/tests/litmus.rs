@@ -468,8 +468,10 @@ fn what_is_written_before_a_barrier_is_not_kept() {
 /// somebody else write comes after that.
 #[test]
 fn pipelined_loops_hand_data_on() {
+    // A flag that was brought to its home was changed back there, unseen.
+    const FAILED: u64 = 5_532_288;
     for under in ALL {
-        for seed in seeds() {
+        for seed in seeds().chain([FAILED]) {
             let mut random = StdRng::seed_from_u64(seed);
             let program = pipeline(&mut random);
             let ran = run_under(under, &program, &mut random);
