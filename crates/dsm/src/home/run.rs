@@ -154,8 +154,8 @@ impl<B: Clone + Body> Home<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::home::Config;
-    use crate::{Access, Area, Input, Placement, Protocol};
+    use crate::home::{Config, Message};
+    use crate::{Access, Area, Input, PageSet, Placement, Protocol};
     use fathomp_base::{NodeId, ThreadId};
 
     /// Writes pages that others have copies of, and ends the interval. What was foreseen.
@@ -216,6 +216,51 @@ mod tests {
             assert_eq!(write(&mut home, few).len(), 3);
             assert_eq!(faults(pages, &write(&mut home, pages)), 2);
         }
+    }
+
+    /// What others bring or have seen meanwhile may be changed back.
+    #[test]
+    fn nobody_else_has_to_do_with_what_is_foreseen() {
+        let mut home = shared(4);
+        home.config.direct = true;
+        let all = PageRange::new(PageId(0), 4).unwrap();
+        let mut actions = Vec::new();
+        home.open_all(all.iter(), &mut actions);
+        let offered = |home: &Home<u32>| [0, 1, 2].map(|page| home.table.get(PageId(page)).offer);
+        let mut fault = |home: &mut Home<u32>, page| {
+            let (thread, access, page) = (ThreadId(0), Access::Write, PageId(page));
+            let fault = Input::Fault {
+                thread,
+                page,
+                access,
+            };
+            home.step(fault, &mut actions).unwrap();
+        };
+        fault(&mut home, 0);
+        fault(&mut home, 1);
+        let foreseen = Action::Foresee(PageRange::new(PageId(2), 1).unwrap());
+        let offer = Action::Offer(PageRange::new(PageId(2), 1).unwrap(), Offer::Twinned);
+        let place = |what| actions.iter().position(|action| *action == what).unwrap();
+        assert!(place(offer) < place(foreseen));
+        assert_eq!(offered(&home), [Offer::Open, Offer::Open, Offer::Twinned]);
+        // Somebody fetches it: then it is told.
+        let (epoch, need) = (0, Vec::new());
+        let message = Message::Fetch {
+            epoch,
+            pages: PageId(2).into(),
+            need,
+        };
+        let from = NodeId(1);
+        home.step(Input::Message { from, message }, &mut actions)
+            .unwrap();
+        home.step(Input::Wrote(PageSet::default()), &mut actions)
+            .unwrap();
+        let notice = home.end_interval(&mut actions).unwrap();
+        assert_eq!(
+            notice.pages.iter().collect::<Vec<_>>(),
+            [0, 1, 2].map(PageId)
+        );
+        assert_eq!(offered(&home), [Offer::Open; 3]);
     }
 
     #[test]

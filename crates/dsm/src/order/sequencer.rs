@@ -342,22 +342,47 @@ mod tests {
     use super::*;
     use crate::PageSet;
 
+    fn notice(interval: u32) -> Notice {
+        Notice {
+            writer: NodeId(1),
+            interval: Interval(interval),
+            pages: PageSet::default(),
+            foreseen: false,
+            late: false,
+            first: false,
+        }
+    }
+
+    #[test]
+    fn who_asks_about_an_interval_is_told_of_none_behind_it() {
+        let mut sequencer = Sequencer::new(2, 100);
+        let mut told = Vec::new();
+        let mut exchange = |from, request, notice| {
+            let done = sequencer.exchange(NodeId(from), request, notice, |does| {
+                if let Does::Send(NodeId(0), Control::Granted { notices, .. }) = does {
+                    told.push(notices.iter().map(|n| n.interval.0).collect::<Vec<_>>());
+                }
+            });
+            done.unwrap();
+        };
+        let asks = |interval| Request::Learn(vec![(NodeId(1), Interval(interval))]);
+        (1..=3).for_each(|interval| exchange(1, Request::Publish, Some(notice(interval))));
+        exchange(0, asks(2), None);
+        exchange(0, asks(1), None);
+        exchange(0, asks(4), None);
+        (4..=5).for_each(|interval| exchange(1, Request::Publish, Some(notice(interval))));
+        exchange(0, Request::Flush(ThreadId(0)), None);
+        assert_eq!(told, [vec![1, 2], vec![], vec![3, 4], vec![5]]);
+    }
+
     #[test]
     fn a_log_that_was_cut_says_so_until_the_next_epoch() {
         let mut sequencer = Sequencer::new(2, 3);
         let mut sent = 0;
         for interval in 1..=3 {
             assert!(!sequencer.is_cut());
-            let notice = Notice {
-                writer: NodeId(1),
-                interval: Interval(interval),
-                pages: PageSet::default(),
-                foreseen: false,
-                late: false,
-                first: false,
-            };
             let request = Request::Flush(ThreadId(0));
-            let told = sequencer.exchange(NodeId(1), request, Some(notice), |does| {
+            let told = sequencer.exchange(NodeId(1), request, Some(notice(interval)), |does| {
                 sent += u32::from(matches!(does, Does::Send(NodeId(0), _)));
             });
             told.unwrap();
