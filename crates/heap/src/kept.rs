@@ -30,17 +30,17 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Keeps a run. Others that are not kept any more, or this one, are given to `drop`.
-    pub(crate) fn keep(&mut self, run: Range<u32>, in_use: u32, mut drop: impl FnMut(Range<u32>)) {
+    /// Keeps a run. Others that are not kept any more, or this one, are given to `join`.
+    pub(crate) fn keep(&mut self, run: Range<u32>, in_use: u32, mut join: impl FnMut(Range<u32>)) {
         let length = run.end - run.start;
         let limit = KEPT_MAX.saturating_add(in_use / SHARE);
         if length > limit / LONGEST {
-            return drop(run);
+            return join(run);
         }
         while self.pages > limit - length
             && let Some(oldest) = self.oldest()
         {
-            drop(oldest);
+            join(oldest);
         }
         self.freed += 1;
         self.pages += length;

@@ -363,12 +363,16 @@ fn full() -> bool {
     asked().is_some()
 }
 
-fn programs() -> impl Iterator<Item = &'static Program> {
-    PROGRAMS.iter().filter(|program| match asked().as_deref() {
+fn programs() -> Vec<&'static Program> {
+    let asked = asked();
+    let programs = PROGRAMS.iter().filter(|program| match asked.as_deref() {
         None => !program.large,
         Some("full") => true,
         Some(part) => program.name.contains(part),
-    })
+    });
+    let programs: Vec<_> = programs.collect();
+    assert!(!programs.is_empty(), "no program is called like {asked:?}");
+    programs
 }
 
 fn cluster<P: Protocol<Small>>(
