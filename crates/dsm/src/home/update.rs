@@ -188,13 +188,16 @@ impl<B: Clone + Body> Home<B> {
     }
 
     fn answer_updater(&mut self, updater: Updater, can: bool, actions: &mut Actions<B>) {
-        let Updater { node, thread, .. } = updater;
-        let mut shows = Vec::new();
+        let Updater { node, thread, page } = updater;
         if !can {
             // It will be fetched, and may show what nobody knows of yet.
             let first = actions.len();
             self.order.demanded(actions);
             self.send_kept_if_told(first, actions);
+        }
+        // Who has used a copy, and asks what it showed, finds the page perhaps reserved again.
+        let mut shows = Vec::new();
+        if self.table.get(page).offer != Offer::Updated {
             let own = (self.me, self.order.interval);
             shows = self.begun.iter().chain([own]).collect();
         }
@@ -220,6 +223,8 @@ impl<B: Clone + Body> Home<B> {
         let lacks = &mut self.updating.lacks;
         lacks.extend(shows);
         lacks.retain(|version| !self.order.knows(&[*version]));
+        lacks.sort_unstable();
+        lacks.dedup();
         actions.push(match can {
             true => Action::Resume(thread),
             false => Action::Refuse(thread),
@@ -282,5 +287,70 @@ impl<B: Clone + Body> Home<B> {
                 self.answer_updater(updater, false, actions);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::home::Config;
+    use crate::{Area, Input, Interval, Placement, Protocol};
+
+    /// Who used a copy before must wait for what the copy showed, though the page may be
+    /// offered soon.
+    #[test]
+    fn a_page_that_shows_what_nobody_knows_of_stays_reserved_and_its_home_says_so() {
+        let area = Area {
+            pages: 1,
+            home: Placement::At(NodeId(0)),
+        };
+        let mut config = Config::usual(3, vec![area], false, false);
+        config.direct = true;
+        let mut home: Home<u32> = Home::new(NodeId(0), config).unwrap();
+        let (page, thread, asks) = (PageId(0), ThreadId(0), NodeId(2));
+        home.table.entry(page).state = State::Shared;
+        let begun = (NodeId(1), Interval(3));
+        let step = |home: &mut Home<u32>, input| {
+            let mut actions = Vec::new();
+            home.step(input, &mut actions).unwrap();
+            let mut sent = Vec::new();
+            while let Some(action) = actions.pop() {
+                match action {
+                    Action::Send(from, Message::Control(message)) if from == home.me => {
+                        let message = Message::Control(message);
+                        let input = Input::Message { from, message };
+                        home.step(input, &mut actions).unwrap();
+                    }
+                    Action::Send(to, message) => sent.push((to, message)),
+                    _ => {}
+                }
+            }
+            sent
+        };
+        step(&mut home, Input::Begun(vec![begun]));
+        let message = Message::Update {
+            epoch: 0,
+            page,
+            thread,
+            need: Vec::new(),
+        };
+        let message = Input::Message {
+            from: asks,
+            message,
+        };
+        let answer = step(&mut home, message);
+        let shows = vec![begun, (NodeId(0), home.order.interval)];
+        let expected = Message::Updatable {
+            epoch: 0,
+            thread,
+            can: true,
+            shows,
+        };
+        assert_eq!(answer, [(asks, expected)]);
+        assert_eq!(home.table.get(page).offer, Offer::Reserved);
+        assert!(!home.lacks_what_is_shown());
+        let operation = crate::Operation::Update(page);
+        step(&mut home, Input::Operation { thread, operation });
+        assert!(home.lacks_what_is_shown());
     }
 }
