@@ -92,10 +92,11 @@ impl Sequencer {
                 self.log.push(notice);
             }
         }
-        // Not of what nobody asked for: nodes that write one page end their intervals when
-        // they are told of each other's. If that told everybody again, and the log is short,
-        // they took the page from each other for ever, and never came to write it.
-        let is_asked = !matches!(request, Request::Publish);
+        // Not for what no thread asked for: nodes that write one page end their intervals when
+        // they are told of each other's, and ask about those when they fetch it anew. If that
+        // told everybody again, and the log is short, they took the page from each other for
+        // ever, and never came to write it.
+        let is_asked = !matches!(request, Request::Publish | Request::Learn(_));
         match request {
             Request::Publish => {}
             Request::Flush(thread) => {
@@ -373,6 +374,28 @@ mod tests {
         (4..=5).for_each(|interval| exchange(1, Request::Publish, Some(notice(interval))));
         exchange(0, Request::Flush(ThreadId(0)), None);
         assert_eq!(told, [vec![1, 2], vec![], vec![3, 4], vec![5]]);
+    }
+
+    #[test]
+    fn a_full_log_is_told_to_everybody_only_when_a_thread_synchronises() {
+        let mut sequencer = Sequencer::new(3, 1);
+        let requests = [
+            (1, Request::Publish, vec![]),
+            (2, Request::Learn(vec![(NodeId(1), Interval(1))]), vec![2]),
+            (2, Request::Flush(ThreadId(0)), vec![2, 0, 1]),
+        ];
+        for (from, request, expected) in requests {
+            let mut told = Vec::new();
+            let notice = matches!(request, Request::Publish).then(|| notice(1));
+            let done = sequencer.exchange(NodeId(from), request, notice, |does| {
+                if let Does::Send(NodeId(to), Control::Granted { .. }) = does {
+                    told.push(to);
+                }
+            });
+            done.unwrap();
+            assert_eq!(told, expected);
+        }
+        assert!(sequencer.is_cut());
     }
 
     #[test]
