@@ -125,7 +125,8 @@ pub struct Brought<'a> {
 /// An update is a synchronisation: who sees what it wrote sees what was written before it. So
 /// before it the thread has to flush if its node [owes](crate::Protocol::owes) something to others,
 /// or its last intervals are [under way](crate::Underway); and after it if there is news in
-/// the log, or something [borrowed](crate::Protocol::borrows). Who updates a copy instead,
+/// the log, something [borrowed](crate::Protocol::borrows), or something known that has yet to
+/// [arrive](crate::Protocol::awaits_diffs). Who updates a copy instead,
 /// under that lock, learns of everything before, and afterwards flushes, asks for the page once
 /// more, and flushes until it knows [what the page may have
 /// shown](crate::Protocol::lacks_what_is_shown).

@@ -386,7 +386,14 @@ pub trait Protocol<B> {
         true
     }
 
-    /// Whether a page that could not be updated may show what this node does not know of.
+    /// Whether diffs of intervals that this node knows of have yet to arrive, in pages at home
+    /// here that threads can read meanwhile. Who flushes waits for them.
+    fn awaits_diffs(&self) -> bool {
+        false
+    }
+
+    /// Whether a page that could not be updated may show what this node does not know of, or
+    /// lacks.
     fn lacks_what_is_shown(&self) -> bool {
         false
     }

@@ -115,8 +115,9 @@ pub(crate) trait Engine: Send {
         hands: &Hands,
         looked: Option<(PageId, Range<usize>)>,
     ) -> (Lacks, u64);
-    /// Whether diffs of intervals may be part of pages here of which this node does not know.
-    fn shows_unknown(&self, hands: &Hands) -> bool;
+    /// Whether diffs of intervals may be part of pages here of which this node does not know, or
+    /// are missing of which it does.
+    fn is_behind(&self, hands: &Hands) -> bool;
     /// Everybody has told since what was known before so many arrivals, and it was learned of.
     fn cover(&mut self, arrivals: u64);
     /// Whether who asks for it learns of all that this node has told.
@@ -526,8 +527,8 @@ where
         (self.lacking(hands, looked), self.looks.arrivals())
     }
 
-    fn shows_unknown(&self, hands: &Hands) -> bool {
-        self.shows_what_is_unknown(hands)
+    fn is_behind(&self, hands: &Hands) -> bool {
+        Driver::is_behind(self, hands)
     }
 
     fn cover(&mut self, arrivals: u64) {

@@ -151,6 +151,7 @@ impl<P: Protocol<Blob>> World<P> {
         let room = self.network.log_max;
         let epoch = state.protocol.committed().map(|there| there.epoch);
         state.protocol.borrows()
+            || state.protocol.awaits_diffs()
             || sequencer.zip(epoch).is_none_or(|(sequencer, epoch)| {
                 self.shared.has_news(node_id(node), epoch, sequencer, room)
             })

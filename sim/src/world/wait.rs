@@ -95,7 +95,7 @@ impl<P: Protocol<Blob>> World<P> {
                 }
                 Lacks::WhatOthersHaveToTell => return self.ask_all(node, thread, true, random),
             },
-            Stage::Learns(_) if !self.shows_what_is_unknown(node) => {
+            Stage::Learns(_) if !self.is_behind(node) => {
                 return self.has_waited(node, thread, random);
             }
             Stage::Learns(TELLING) => return self.ask_all(node, thread, true, random),
@@ -147,7 +147,7 @@ impl<P: Protocol<Blob>> World<P> {
             return Lacks::Nothing;
         }
         let is_updated = page.is_none_or(|page| self.is_updated(node, page));
-        match self.shows_what_is_unknown(node) || is_updated && self.has_news(node) {
+        match self.is_behind(node) || is_updated && self.has_news(node) {
             true => Lacks::WhatIsTold,
             false => Lacks::Nothing,
         }
@@ -167,15 +167,16 @@ impl<P: Protocol<Blob>> World<P> {
         }
     }
 
-    /// Whether diffs may be part of a node's pages of intervals that it does not know of.
-    fn shows_what_is_unknown(&self, node: usize) -> bool {
+    /// Whether diffs may be part of a node's pages of intervals that it does not know of, or are
+    /// not of some that it knows of.
+    fn is_behind(&self, node: usize) -> bool {
         let state = &self.nodes[node];
         let Some(there) = state.protocol.committed() else {
             return false;
         };
         let pending = state.begun.iter().map(|(node, last)| (*node, *last));
         let mut begun = there.begun.iter().chain(pending);
-        begun.any(|(node, last)| !there.known.covers(node, last))
+        begun.any(|(node, last)| !there.known.covers(node, last)) || state.protocol.awaits_diffs()
     }
 
     fn ask_all(

@@ -180,6 +180,7 @@ fn has_news<P: Protocol<Small>>(state: &State<P, P::Incoming>, node: usize) -> b
     let sequencer = state.nodes[0].protocol.sequenced().zip(epoch);
     let shared = &state.memories.shared;
     there.borrows()
+        || there.awaits_diffs()
         || sequencer.is_none_or(|(sequencer, epoch)| {
             shared.has_news(id(node), epoch, sequencer, usize::MAX)
         })

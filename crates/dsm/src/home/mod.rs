@@ -495,6 +495,10 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         !self.borrowed.is_empty()
     }
 
+    fn awaits_diffs(&self) -> bool {
+        !self.is_settled()
+    }
+
     fn lacks_what_is_shown(&self) -> bool {
         Home::lacks_what_is_shown(self)
     }

@@ -67,3 +67,48 @@ impl<B: Clone + Body> Home<B> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::home::Config;
+    use crate::order::Control;
+    use crate::{Area, Input, Interval, Notice, PageSet, Placement, Protocol};
+    use fathomp_base::{NodeId, PageId};
+
+    /// One thread learns of an interval, and another could read pages before its diffs are here.
+    #[test]
+    fn diffs_are_awaited_from_when_they_are_known_of_until_they_are_here() {
+        let area = Area {
+            pages: 1,
+            home: Placement::At(NodeId(0)),
+        };
+        let mut config = Config::usual(2, vec![area], false, false);
+        config.direct = true;
+        let mut home: Home<u32> = Home::new(NodeId(0), config).unwrap();
+        let mut step = |input| {
+            let mut actions = Vec::new();
+            home.step(input, &mut actions).unwrap();
+            let goes_on = actions
+                .iter()
+                .any(|action| matches!(action, Action::Resume(_)));
+            (goes_on, home.awaits_diffs())
+        };
+        let (thread, operation) = (ThreadId(0), Operation::Flush);
+        assert_eq!(step(Input::Operation { thread, operation }), (false, false));
+        let (writer, interval) = (NodeId(1), Interval(1));
+        let notice = Notice {
+            writer,
+            interval,
+            pages: PageSet::from_sorted(&[PageId(0)]),
+            foreseen: false,
+            late: false,
+            first: false,
+        };
+        let message = Control::answer(0, thread, Some(vec![notice])).into();
+        let from = NodeId(0);
+        assert_eq!(step(Input::Message { from, message }), (false, true));
+        let brought = Input::Brought(vec![(writer, interval)]);
+        assert_eq!(step(brought), (true, false));
+    }
+}

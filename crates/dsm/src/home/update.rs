@@ -231,9 +231,10 @@ impl<B: Clone + Body> Home<B> {
         });
     }
 
-    /// Whether there is something that pages here may show and this node does not know of.
+    /// Whether there is something that pages here may show and this node does not know of; or
+    /// another thread has learned of it, and the diffs that came before are under way.
     pub(super) fn lacks_what_is_shown(&self) -> bool {
-        !self.order.knows(&self.updating.lacks)
+        !self.order.knows(&self.updating.lacks) || !self.is_settled()
     }
 
     /// The home of a page has answered.

@@ -46,17 +46,18 @@ impl<P: Protocol<Blob>> Driver<P> {
         }
         let is_updated = page.zip(hands.window);
         let is_updated = is_updated.is_none_or(|(page, window)| window.is_updated(page));
-        match self.shows_what_is_unknown(hands) || is_updated && self.lacks_news(hands) {
+        match self.is_behind(hands) || is_updated && self.lacks_news(hands) {
             true => Lacks::WhatIsTold,
             false => Lacks::Nothing,
         }
     }
 
     /// Whether diffs are, or may be, part of pages here, of intervals that this node does not
-    /// know of.
-    pub(super) fn shows_what_is_unknown(&self, hands: &Hands) -> bool {
+    /// know of; or are not, of intervals that it knows of.
+    pub(super) fn is_behind(&self, hands: &Hands) -> bool {
         let there = hands.window.zip(self.protocol.committed());
-        there.is_some_and(|(window, there)| !window.begun(there.known).is_empty())
+        let shows = there.is_some_and(|(window, there)| !window.begun(there.known).is_empty());
+        shows || self.protocol.awaits_diffs()
     }
 }
 

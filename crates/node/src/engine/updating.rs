@@ -27,6 +27,7 @@ impl<P: Protocol<Blob>> Driver<P> {
     pub(super) fn lacks_news(&self, hands: &Hands) -> bool {
         let committed = hands.window.zip(self.protocol.committed());
         self.protocol.borrows()
+            || self.protocol.awaits_diffs()
             || committed.is_some_and(|(window, there)| window.has_news(there.epoch))
     }
 }

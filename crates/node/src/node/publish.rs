@@ -98,7 +98,7 @@ impl Node {
         (0..TELLING).any(|_| {
             self.operation(Operation::AcquireFlush);
             let _inside = deferral::enter();
-            let is_told = !lock(&self.engine).shows_unknown(&self.hands());
+            let is_told = !lock(&self.engine).is_behind(&self.hands());
             if !is_told {
                 yield_now();
             }
