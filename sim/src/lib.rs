@@ -9,6 +9,7 @@
 
 mod failure;
 mod memory;
+mod network;
 mod program;
 mod random;
 mod setting;
@@ -17,8 +18,9 @@ mod world;
 
 pub use failure::Failure;
 pub use memory::Blob;
+pub use network::{Death, Network};
 pub use program::{Address, Program, Step};
 pub use random::{Shape, add_own_threads, add_own_threads_anywhere, add_updates, random_program};
 pub use setting::{random_home, random_homeless, random_network};
 pub use shared::{Answer, Shared};
-pub use world::{Death, Network, Outcome, run};
+pub use world::{Outcome, run};

@@ -1,8 +1,8 @@
 //! Random clusters for a program: where pages are at home, how much is fetched in
 //! advance, how deep the barrier's tree is, how slow everything is.
 
+use crate::network::Network;
 use crate::program::Program;
-use crate::world::Network;
 use fathomp_base::NodeId;
 use fathomp_dsm::{Area, Placement, home, homeless};
 use rand::{Rng, RngExt};
@@ -14,6 +14,7 @@ pub fn random_network(random: &mut impl Rng) -> Network {
         slowness_max: [1, 20][random.random_range(0..2)],
         silent_writes: random.random(),
         direct: random.random(),
+        keeps_locks: false,
         leaves: random.random(),
         log_max: [0, 4, usize::MAX][random.random_range(0..3)],
         trace: false,

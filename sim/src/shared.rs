@@ -1,7 +1,7 @@
 //! Memory that all nodes can reach: a log of intervals for each epoch, and locks.
 
 use fathomp_base::{NodeId, ThreadId};
-use fathomp_dsm::{LockId, Notice, Sequenced, Told, Underway, Wants};
+use fathomp_dsm::{Holder, LockId, Notice, Sequenced, Told, Underway, Wants};
 use std::collections::BTreeMap;
 
 /// Logs and locks.
@@ -11,9 +11,23 @@ pub struct Shared {
     /// How far each node has read an epoch's log, and how far the sequencer.
     read: BTreeMap<NodeId, (u32, usize)>,
     sequenced: (u32, usize),
-    /// Locks that are not free: who has them, and whether the sequencer has to hear of
-    /// it when they are given back; none if the sequencer has taken them over.
-    locks: BTreeMap<LockId, Option<(NodeId, bool)>>,
+    /// Locks that are not free.
+    locks: BTreeMap<LockId, Lock>,
+}
+
+/// Who has a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Lock {
+    /// The sequencer has taken it over.
+    Sequenced,
+    /// A node.
+    Held {
+        node: NodeId,
+        /// The epoch since which it keeps it, if none of its threads has it.
+        kept: Option<u32>,
+        /// The sequencer has to hear of it when it is given back.
+        waited: bool,
+    },
 }
 
 /// What becomes of what a node tells.
@@ -23,6 +37,16 @@ pub enum Answer {
     Done,
     /// The thread has what it wanted, and has to learn this; or it does not get the lock.
     For(ThreadId, Option<Vec<Notice>>),
+}
+
+impl Lock {
+    fn held_by(node: NodeId) -> Self {
+        Self::Held {
+            node,
+            kept: None,
+            waited: false,
+        }
+    }
 }
 
 impl Shared {
@@ -48,18 +72,27 @@ impl Shared {
                 lock,
                 thread,
                 waits,
-            } => match self.locks.get(&lock) {
-                None => {
-                    self.locks.insert(lock, Some((me, false)));
-                    Some(thread)
+            } => {
+                match self.locks.get(&lock) {
+                    None => {}
+                    Some(Lock::Held { kept: None, .. }) if !waits => {
+                        return Some(Answer::For(thread, None));
+                    }
+                    // A barrier has told since what its node wrote.
+                    Some(Lock::Held {
+                        kept: Some(kept),
+                        waited: false,
+                        ..
+                    }) if *kept < told.epoch => {}
+                    Some(_) => return None,
                 }
-                Some(Some(_)) if !waits => return Some(Answer::For(thread, None)),
-                Some(_) => return None,
-            },
+                self.locks.insert(lock, Lock::held_by(me));
+                Some(thread)
+            }
             Wants::Unlock(lock) => {
                 log.extend(told.notice.cloned());
                 // If the sequencer has to hear of the lock, it hears of the interval twice.
-                let free = self.locks.get(&lock) == Some(&Some((me, false)));
+                let free = self.locks.get(&lock) == Some(&Lock::held_by(me));
                 return free.then(|| {
                     self.locks.remove(&lock);
                     Answer::Done
@@ -110,11 +143,45 @@ impl Shared {
         news
     }
 
+    /// A node keeps a lock that it has in an epoch, if nobody waits for it.
+    pub fn keep(&mut self, me: NodeId, lock: LockId, epoch: u32) -> bool {
+        let mut held = self.locks.get_mut(&lock).into_iter();
+        held.any(|held| match held {
+            Lock::Held {
+                node,
+                kept: kept @ None,
+                waited: false,
+            } if *node == me => {
+                *kept = Some(epoch);
+                true
+            }
+            _ => false,
+        })
+    }
+
+    /// A node takes a lock that it keeps.
+    pub fn take_kept(&mut self, me: NodeId, lock: LockId) -> bool {
+        let mut held = self.locks.get_mut(&lock).into_iter();
+        held.any(|held| match held {
+            Lock::Held {
+                node,
+                kept,
+                waited: false,
+            } if *node == me => kept.take().is_some(),
+            _ => false,
+        })
+    }
+
     /// The sequencer takes a lock over; who has it.
-    pub fn claim(&mut self, lock: LockId) -> Option<NodeId> {
-        let (holder, waited) = self.locks.entry(lock).or_insert(None).as_mut()?;
-        *waited = true;
-        Some(*holder)
+    pub fn claim(&mut self, lock: LockId) -> Option<Holder> {
+        match self.locks.entry(lock).or_insert(Lock::Sequenced) {
+            Lock::Sequenced => None,
+            Lock::Held { node, kept, waited } => {
+                *waited = true;
+                let (node, keeps) = (*node, kept.is_some());
+                Some(Holder { node, keeps })
+            }
+        }
     }
 
     /// Everybody may take a lock again.

@@ -10,6 +10,7 @@ mod wait;
 
 use crate::failure::Failure;
 use crate::memory::{Blob, Memory};
+use crate::network::{Death, Network};
 use crate::program::{Address, Program, Step};
 use crate::shared::Shared;
 use fathomp_base::{NodeId, PageId, ThreadId};
@@ -19,43 +20,6 @@ use fathomp_dsm::{
 use rand::{Rng, RngExt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-
-/// How the network and the nodes behave. Times have no unit: a thread's step
-/// takes 1.
-#[derive(Clone, Copy, Debug)]
-pub struct Network {
-    /// Longest time a message takes; shortest is 1. Messages between two nodes
-    /// keep their order.
-    pub delay_max: u64,
-    /// How many times slower than the others a node may be.
-    pub slowness_max: u64,
-    /// Writes to watched pages are told by [`Input::Wrote`], not by faults.
-    pub silent_writes: bool,
-    /// Whether nodes may take pages out of each other's memory, bring diffs into it, and
-    /// reach a log; each time it is up to chance whether they do.
-    pub direct: bool,
-    /// Whether what nodes answer may be left in their memory until it is installed; the same.
-    pub leaves: bool,
-    /// Intervals that a log has room for.
-    pub log_max: usize,
-    /// Whether to keep what happened.
-    pub trace: bool,
-    /// Whether to keep the pages as each barrier leaves them.
-    pub images: bool,
-    /// Events after which a program that has not ended is called hung.
-    pub events_max: u64,
-    /// A node that stops for ever, if one does.
-    pub death: Option<Death>,
-}
-
-/// The end of a node. What it has sent arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Death {
-    /// Who.
-    pub node: NodeId,
-    /// Events before.
-    pub after: u64,
-}
 
 /// What a run left.
 #[derive(Debug, Default)]
@@ -68,6 +32,8 @@ pub struct Outcome {
     pub faults: u64,
     /// Updates done in the memory of their page's home, and in copies.
     pub updates: [u64; 2],
+    /// Locks that threads took which their nodes kept.
+    pub locks_kept: u64,
     /// The pages after each barrier, if that was asked for: those of which a node
     /// had a valid copy when it left, alike at all that had one.
     pub images: Vec<BTreeMap<PageId, Box<PageBytes>>>,
@@ -288,7 +254,9 @@ impl<P: Protocol<Blob>> World<P> {
         for node in 0..self.nodes.len() {
             let mut actions = Vec::new();
             self.nodes[node].protocol.start(&mut actions);
-            self.carry_out(node, actions, random)?;
+            for follows in self.carry_out(node, actions, random)? {
+                self.input(node, follows, random)?;
+            }
         }
         if self.spins() {
             for node in 0..self.nodes.len() {
@@ -402,6 +370,11 @@ impl<P: Protocol<Blob>> World<P> {
         let Some(step) = state.steps.get(state.next).copied() else {
             return Ok(());
         };
+        if self.uses_kept_lock(node, thread, step, random) {
+            self.go_on(node, thread, random);
+            return Ok(());
+        }
+        let state = &mut self.nodes[node].threads[thread];
         let operation = match step {
             Step::Await(..) if state.flushing => Operation::Flush,
             Step::Flush => Operation::Flush,

@@ -13,6 +13,7 @@ const NETWORK: Network = Network {
     slowness_max: 1,
     silent_writes: false,
     direct: false,
+    keeps_locks: false,
     leaves: false,
     log_max: 0,
     trace: false,

@@ -176,6 +176,22 @@ pub enum Wants {
     Unlock(LockId),
 }
 
+/// A node that has a lock in shared memory.
+///
+/// Where nodes take locks there, one whose threads take a lock again and again may *keep* it: it
+/// is not given back, and what was written under it not told, while its threads take turns
+/// among themselves. A node whose threads do not all take part in barriers must not, since
+/// what it has not told at one is not known to others then: a lock that was kept before the
+/// last barrier anybody may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Holder {
+    /// The node.
+    pub node: NodeId,
+    /// No thread there has the lock: it is kept, and is not taken any more by threads there
+    /// until it has been given back.
+    pub keeps: bool,
+}
+
 /// What the sequencer knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sequenced<'a> {

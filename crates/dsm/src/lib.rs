@@ -27,7 +27,9 @@ mod wire;
 
 pub use area::{Area, AreaError, Placement};
 pub use diff::{Diff, DiffError, PageBytes};
-pub use direct::{Admits, Brought, Committed, Sequenced, Taking, Told, Updates, Wanted, Wants};
+pub use direct::{
+    Admits, Brought, Committed, Holder, Sequenced, Taking, Told, Updates, Wanted, Wants,
+};
 pub use interval::{Interval, Notice, Seen};
 pub use looks::{Lacks, Looks};
 pub use pageset::{PageRange, PageSet, PageSetError};

@@ -3,8 +3,8 @@
 use crate::order::{Control, Version};
 use crate::wire::WireError;
 use crate::{
-    Brought, Carried, Committed, Interval, Notice, PageRange, PageSet, Seen, Sequenced, Told,
-    Updates, Wanted,
+    Brought, Carried, Committed, Holder, Interval, Notice, PageRange, PageSet, Seen, Sequenced,
+    Told, Updates, Wanted,
 };
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::fmt::Debug;
@@ -135,9 +135,9 @@ pub enum Input<M> {
     /// At the sequencer: what has been entered in the [log](Told) since this was told
     /// last. To be told before any other input.
     Logged(Vec<Notice>),
-    /// At the sequencer: it has taken a lock over, which a node has taken in shared
-    /// memory, or nobody. That node gives it back by message.
-    Claimed(LockId, Option<NodeId>),
+    /// At the sequencer: it has taken a lock over, which a node has in shared memory, or
+    /// nobody. That node gives it back by message.
+    Claimed(LockId, Option<Holder>),
     /// Pages of this node that it writes unnoticed and others have taken [to keep](Wanted),
     /// and those of them that it has written since, which now have a twin: what was taken. Threads
     /// may not write them before they are told otherwise. To be told before any other input,

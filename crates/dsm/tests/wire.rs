@@ -110,6 +110,10 @@ fn control() -> impl Strategy<Value = Control> {
         (any::<u32>(), thread()).prop_map(|(epoch, thread)| Control::Refused { epoch, thread }),
         any::<u32>().prop_map(|epoch| Control::Demand { epoch }),
         any::<u32>().prop_map(|epoch| Control::Alert { epoch }),
+        (any::<u32>(), any::<u64>()).prop_map(|(epoch, lock)| Control::Recall {
+            epoch,
+            lock: LockId(lock),
+        }),
         (any::<u32>(), notices(), any::<bool>()).prop_map(|(epoch, notices, full)| {
             Control::Arrive {
                 epoch,

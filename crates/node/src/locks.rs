@@ -4,27 +4,127 @@
 //! A lock that is wanted while somebody has it is taken over by the sequencer, whose
 //! queue is fair; it gives it back here when nobody waits any more. Locks that find no
 //! place here are the sequencer's for ever.
+//!
+//! A node that has taken a lock several times, and nobody else meanwhile, *keeps* it when it
+//! gives it back: nobody is told anything, and the node takes it again by one instruction.
+//! Who else wants it takes it if a barrier has passed since, which has told everything, and
+//! otherwise asks the sequencer, which [recalls](fathomp_dsm::order::Control::Recall) it.
 
 use fathomp_base::NodeId;
-use fathomp_dsm::LockId;
+use fathomp_dsm::{Holder, LockId};
 use fathomp_sys::shared_memory::{Sections, SharedMemory};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Places, a power of two.
-const PLACES: usize = 1 << 13;
+/// Places, a power of two. Memory is used as far as there are locks.
+const PLACES: usize = 1 << 20;
 /// Places in which a lock may be.
 const TRIES: usize = 8;
 /// Looks at a lock that another node has, before the sequencer is asked: a few
 /// microseconds, in which an atomic operation ends.
 const LOOKS: u32 = 100;
 
-/// Nobody has the lock.
-const FREE: u64 = 0;
-/// The sequencer has taken it over.
-const SEQUENCED: u64 = 1;
-/// The sequencer has to hear when it is given back.
-const WAITED: u64 = 2;
+/// A node that has taken a lock so often more, in a row, keeps it; twice as often for each
+/// [level](Word::level), which rises when that was in vain.
+const KEEPS: u64 = 2;
+/// As often as is counted: then the lock is given back once, so that what is written under it
+/// becomes visible also to who never takes it.
+const STREAK_MAX: u64 = 63;
+const LEVEL_MAX: u64 = 4;
+/// So often it has to be taken while it is kept, or that was in vain.
+const WORTH: u64 = 8;
+
+/// A lock: who has it, or had it last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Word(u64);
+
+impl Word {
+    /// The sequencer has taken it over.
+    const SEQUENCED: u64 = 1;
+    /// The sequencer has to hear when it is given back.
+    const WAITED: u64 = 2;
+    /// Somebody has it.
+    const TAKEN: u64 = 4;
+    /// Its node keeps it, and no thread there has it.
+    const KEPT: u64 = 8;
+
+    fn is(self, flag: u64) -> bool {
+        self.0 & flag != 0
+    }
+
+    fn is_free(self) -> bool {
+        !self.is(Self::SEQUENCED | Self::WAITED | Self::TAKEN | Self::KEPT)
+    }
+
+    /// Who has it or had it last.
+    fn node(self) -> Option<NodeId> {
+        let node = (self.0 >> 8 & 0xffff).checked_sub(1)?;
+        u16::try_from(node).ok().map(NodeId)
+    }
+
+    /// How often that node has taken it since another one had it, but for the first time.
+    fn streak(self) -> u64 {
+        self.0 >> 24 & STREAK_MAX
+    }
+
+    /// How often it was kept in vain.
+    fn level(self) -> u64 {
+        self.0 >> 30 & 7
+    }
+
+    /// Barriers of the program that its node had passed when it kept it, of 31 bits.
+    fn kept_after(self) -> u32 {
+        (self.0 >> 33) as u32
+    }
+
+    fn with(flag: u64, node: Option<NodeId>, streak: u64, level: u64) -> Self {
+        let node = node.map_or(0, |node| u64::from(node.0) + 1);
+        Self(flag | node << 8 | streak << 24 | level << 30)
+    }
+
+    /// The same lock with a node that takes it.
+    fn taken_by(self, node: NodeId) -> Self {
+        let again = self.node() == Some(node);
+        let streak = if again { self.streak() + 1 } else { 0 };
+        let level = self.level();
+        Self::with(Self::TAKEN, Some(node), streak.min(STREAK_MAX), level)
+    }
+
+    /// Whether its node, which takes and gives it back, keeps it.
+    fn is_worth_keeping(self) -> bool {
+        (KEEPS << self.level()..STREAK_MAX).contains(&self.streak())
+    }
+
+    /// To give it back by messages costs what several locks do that nobody keeps.
+    fn level_after_recall(self) -> u64 {
+        match self.streak() < (KEEPS << self.level()) + WORTH {
+            true => LEVEL_MAX.min(self.level() + 1),
+            false => self.level().saturating_sub(1),
+        }
+    }
+
+    fn kept_since(self, passed: u32) -> Self {
+        let kept = Self::with(Self::KEPT, self.node(), self.streak(), self.level());
+        Self(kept.0 | u64::from(passed) << 33)
+    }
+
+    /// Whether a barrier has ended since it was kept, for who has `passed` so many.
+    fn is_settled(self, passed: u32) -> bool {
+        let since = (passed << 1).wrapping_sub(self.kept_after() << 1);
+        since != 0 && since < u32::MAX / 2
+    }
+
+    fn given_back(self) -> Self {
+        let (streak, level) = match self.streak() {
+            STREAK_MAX => {
+                let level = self.level().saturating_sub(1);
+                (KEEPS << level, level)
+            }
+            streak => (streak, self.level()),
+        };
+        Self::with(0, self.node(), streak, level)
+    }
+}
 
 /// Locks by their numbers; a place belongs to one lock for ever.
 #[derive(Debug)]
@@ -36,12 +136,10 @@ pub(crate) enum Attempt {
     Taken,
     /// Another node has it.
     Held,
+    /// Another node keeps it, and no thread has it.
+    Kept,
     /// The sequencer knows.
     Sequenced,
-}
-
-fn held_by(node: NodeId) -> u64 {
-    (u64::from(node.0) + 1) << 2
 }
 
 impl Locks {
@@ -81,63 +179,99 @@ impl Locks {
         })
     }
 
-    /// Takes a lock if it is free, or soon will be and `waits` says so.
-    pub(crate) fn take(&self, lock: LockId, me: NodeId, waits: bool) -> Attempt {
+    /// Changes a lock's word as long as `change` says how. What it was, and whether it was
+    /// changed.
+    fn change(&self, lock: LockId, change: impl Fn(Word) -> Option<Word>) -> (Word, bool) {
         let Some(word) = self.word(lock) else {
-            return Attempt::Sequenced;
+            return (Word(Word::SEQUENCED), false);
         };
+        let order = Ordering::SeqCst;
+        let next = |now| change(Word(now)).map(|word| word.0);
+        match word.fetch_update(order, order, next) {
+            Ok(before) => (Word(before), true),
+            Err(now) => (Word(now), false),
+        }
+    }
+
+    /// Takes a lock if it is free, or soon will be and `waits` says so: for a
+    /// node that has `passed` so many barriers.
+    pub(crate) fn take(&self, lock: LockId, me: NodeId, waits: bool, passed: u32) -> Attempt {
         let looks = if waits { LOOKS } else { 1 };
-        let mut now = FREE;
         for _ in 0..looks {
-            let (success, failure) = (Ordering::SeqCst, Ordering::SeqCst);
-            match word.compare_exchange(FREE, held_by(me), success, failure) {
-                Ok(_) => return Attempt::Taken,
-                Err(held) => now = held,
-            }
-            if now & (SEQUENCED | WAITED) != 0 || now == held_by(me) {
+            let (now, taken) = self.change(lock, |now| {
+                let settled = now.node() == Some(me) || now.is_settled(passed);
+                let kept = now.is(Word::KEPT) && !now.is(Word::WAITED) && settled;
+                (now.is_free() || kept).then(|| now.taken_by(me))
+            });
+            if taken {
+                return Attempt::Taken;
+            } else if now.is(Word::SEQUENCED) {
+                return Attempt::Sequenced;
+            } else if now.is(Word::KEPT) {
+                return Attempt::Kept;
+            } else if now.is(Word::WAITED) || now.node() == Some(me) {
                 break;
             }
             std::hint::spin_loop();
         }
-        match now {
-            SEQUENCED => Attempt::Sequenced,
-            _ => Attempt::Held,
-        }
+        Attempt::Held
+    }
+
+    /// Takes a lock that this node keeps.
+    pub(crate) fn take_kept(&self, lock: LockId, me: NodeId) -> bool {
+        let taken = self.change(lock, |now| {
+            let kept = now.is(Word::KEPT) && !now.is(Word::WAITED);
+            (kept && now.node() == Some(me)).then(|| now.taken_by(me))
+        });
+        taken.1
+    }
+
+    /// Keeps a lock that a node has taken, if that makes sense and nobody waits; it has
+    /// `passed` so many barriers, and tells what its threads write when it comes to the next.
+    pub(crate) fn keep(&self, lock: LockId, me: NodeId, passed: u32) -> bool {
+        let kept = self.change(lock, |now| {
+            let mine = now.is(Word::TAKEN) && now.node() == Some(me);
+            let keeps = mine && !now.is(Word::WAITED) && now.is_worth_keeping();
+            keeps.then(|| now.kept_since(passed))
+        });
+        kept.1
     }
 
     /// Gives back what a node has taken. False if the sequencer has to be told.
     pub(crate) fn give(&self, lock: LockId, me: NodeId) -> bool {
-        let (success, failure) = (Ordering::SeqCst, Ordering::Relaxed);
-        self.word(lock).is_some_and(|word| {
-            let given = word.compare_exchange(held_by(me), FREE, success, failure);
-            given.is_ok()
-        })
+        let given = self.change(lock, |now| {
+            let mine = now.is(Word::TAKEN) && now.node() == Some(me);
+            (mine && !now.is(Word::WAITED)).then(|| now.given_back())
+        });
+        given.1
     }
 
-    /// The sequencer takes a lock over. Who has it.
-    pub(crate) fn claim(&self, lock: LockId) -> Option<NodeId> {
-        let word = self.word(lock)?;
-        let mut now = word.load(Ordering::SeqCst);
-        loop {
-            let next = if now == FREE { SEQUENCED } else { now | WAITED };
-            if now == SEQUENCED {
+    /// The sequencer takes a lock over. Who has it, or keeps it.
+    pub(crate) fn claim(&self, lock: LockId) -> Option<Holder> {
+        let (before, claimed) = self.change(lock, |now| {
+            if now.is(Word::SEQUENCED) {
                 return None;
             }
-            let order = Ordering::SeqCst;
-            match word.compare_exchange_weak(now, next, order, order) {
-                Ok(_) => break,
-                Err(other) => now = other,
-            }
-        }
-        let holder = (now >> 2).checked_sub(1)?;
-        u16::try_from(holder).ok().map(NodeId)
+            let level = match now.is(Word::KEPT) {
+                true => now.level_after_recall(),
+                false => now.level(),
+            };
+            Some(match now.is_free() {
+                true => Word::with(Word::SEQUENCED, None, 0, level),
+                false => {
+                    let flags = now.0 & (Word::TAKEN | Word::KEPT) | Word::WAITED;
+                    Word::with(flags, now.node(), 0, level)
+                }
+            })
+        });
+        let node = before.node().filter(|_| claimed && !before.is_free())?;
+        let keeps = before.is(Word::KEPT);
+        Some(Holder { node, keeps })
     }
 
     /// Everybody may take a lock again.
     pub(crate) fn unclaim(&self, lock: LockId) {
-        if let Some(word) = self.word(lock) {
-            word.store(FREE, Ordering::SeqCst);
-        }
+        self.change(lock, |now| Some(Word::with(0, None, 0, now.level())));
     }
 }
 
@@ -148,36 +282,110 @@ mod tests {
     const A: NodeId = NodeId(0);
     const B: NodeId = NodeId(700);
 
+    fn take(locks: &Locks, lock: LockId, node: NodeId) -> Attempt {
+        locks.take(lock, node, true, 7)
+    }
+
+    fn holder(node: NodeId, keeps: bool) -> Option<Holder> {
+        Some(Holder { node, keeps })
+    }
+
     #[test]
     fn a_free_lock_needs_no_sequencer() {
         let locks = Locks::new().unwrap();
         for lock in [0, 0x7fff_ffff_1234, u64::MAX].map(LockId) {
-            assert_eq!(locks.take(lock, B, true), Attempt::Taken);
-            assert_eq!(locks.take(lock, A, true), Attempt::Held);
+            assert_eq!(take(&locks, lock, B), Attempt::Taken);
+            assert_eq!(take(&locks, lock, A), Attempt::Held);
             assert!(!locks.give(lock, A));
             assert!(locks.give(lock, B));
-            assert_eq!(locks.take(lock, A, false), Attempt::Taken);
+            assert_eq!(locks.take(lock, A, false, 7), Attempt::Taken);
         }
     }
 
     #[test]
     fn who_is_waited_for_tells_the_sequencer() {
         let (locks, lock) = (Locks::new().unwrap(), LockId(64));
-        assert_eq!(locks.take(lock, B, true), Attempt::Taken);
-        assert_eq!(locks.claim(lock), Some(B));
-        assert!(!locks.give(lock, B));
-        assert_eq!(locks.take(lock, A, true), Attempt::Held);
+        assert_eq!(take(&locks, lock, B), Attempt::Taken);
+        assert_eq!(locks.claim(lock), holder(B, false));
+        assert!(!locks.give(lock, B) && !locks.keep(lock, B, 7));
+        assert_eq!(take(&locks, lock, A), Attempt::Held);
         locks.unclaim(lock);
         assert_eq!(locks.claim(lock), None);
-        assert_eq!(locks.take(lock, A, true), Attempt::Sequenced);
+        assert_eq!(take(&locks, lock, A), Attempt::Sequenced);
         locks.unclaim(lock);
-        assert_eq!(locks.take(lock, A, true), Attempt::Taken);
+        assert_eq!(take(&locks, lock, A), Attempt::Taken);
+    }
+
+    /// Takes a lock and gives it back until it is kept; how often that was.
+    fn until_kept(locks: &Locks, lock: LockId, node: NodeId) -> u64 {
+        let mut times = 1;
+        assert_eq!(take(locks, lock, node), Attempt::Taken);
+        while !locks.keep(lock, node, 7) {
+            assert!(locks.give(lock, node));
+            assert_eq!(take(locks, lock, node), Attempt::Taken);
+            times += 1;
+        }
+        times
+    }
+
+    #[test]
+    fn who_takes_a_lock_again_and_again_keeps_it() {
+        let (locks, lock) = (Locks::new().unwrap(), LockId(64));
+        assert!(!locks.take_kept(lock, A));
+        assert_eq!(until_kept(&locks, lock, A), KEEPS + 1);
+        // Nobody else gets it, also not at once, before a barrier has passed.
+        assert!(!locks.take_kept(lock, B));
+        for waits in [true, false] {
+            for passed in [6, 7] {
+                assert_eq!(locks.take(lock, B, waits, passed), Attempt::Kept);
+            }
+        }
+        assert!(locks.take_kept(lock, A) && !locks.take_kept(lock, A));
+        assert_eq!(take(&locks, lock, B), Attempt::Held);
+        assert!(locks.keep(lock, A, 7));
+        assert_eq!(locks.take(lock, B, true, 8), Attempt::Taken);
+        assert!(!locks.take_kept(lock, A) && !locks.keep(lock, A, 8));
+        // It is given back now and then nevertheless.
+        assert!(locks.give(lock, B));
+        until_kept(&locks, lock, A);
+        let mut kept = 0;
+        while locks.take_kept(lock, A) && locks.keep(lock, A, 7) {
+            kept += 1;
+        }
+        assert_eq!(kept, STREAK_MAX - KEEPS - 1);
+        assert!(locks.give(lock, A));
+        assert_eq!(until_kept(&locks, lock, A), 1);
+    }
+
+    #[test]
+    fn a_lock_that_was_kept_in_vain_is_kept_later() {
+        let (locks, lock) = (Locks::new().unwrap(), LockId(64));
+        let mut recall = |takes: u64| {
+            let times = until_kept(&locks, lock, A);
+            for _ in 0..takes {
+                assert!(locks.take_kept(lock, A) && locks.keep(lock, A, 7));
+            }
+            assert_eq!(locks.claim(lock), holder(A, true));
+            assert!(!locks.take_kept(lock, A) && !locks.give(lock, A));
+            assert_eq!(take(&locks, lock, A), Attempt::Kept);
+            locks.unclaim(lock);
+            times
+        };
+        let recalled = [0, 0, WORTH, WORTH, 0].map(&mut recall);
+        assert_eq!(recalled.map(|times| times - 1), [2, 4, 8, 4, 2]);
+    }
+
+    #[test]
+    fn barriers_are_counted_round() {
+        let kept = Word::with(Word::TAKEN, Some(A), 2, 0).kept_since(u32::MAX);
+        let settled = [u32::MAX - 1, u32::MAX, 0, 1].map(|passed| kept.is_settled(passed));
+        assert_eq!(settled, [false, false, true, true]);
     }
 
     #[test]
     fn locks_without_a_place_are_the_sequencers() {
         let locks = Locks::new().unwrap();
-        let taken = |lock: &u64| locks.take(LockId(lock * 8), A, true) == Attempt::Taken;
+        let taken = |lock: &u64| take(&locks, LockId(lock * 8), A) == Attempt::Taken;
         let there = (0..2 * PLACES as u64).filter(taken).count();
         assert!(there > PLACES / 2 && there <= PLACES, "{there}");
         // Each of them is a lock of its own.

@@ -19,15 +19,15 @@ use crate::log::{Logs, Reader};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::order::ROOT;
 use fathomp_dsm::{
-    Admits, Committed, Interval, LockId, Notice, Offer, PageRange, PageSet, Seen, Sequenced,
-    Taking, Told, Underway, Wanted, Wants,
+    Admits, Committed, Holder, Interval, LockId, Notice, Offer, PageRange, PageSet, Seen,
+    Sequenced, Taking, Told, Underway, Wanted, Wants,
 };
 use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::pages::Pages;
 use fathomp_sys::process::yield_now;
 use fathomp_sys::shared_memory::{Sections, SharedMemory};
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// Notes that can be left for a node before it looks. More are lost: then it thinks
 /// that others have no use for these pages.
@@ -88,6 +88,7 @@ impl Windows {
             before,
             all: self,
             me,
+            passed: AtomicU32::new(0),
         };
         Some((own, window))
     }
@@ -100,6 +101,9 @@ pub(crate) struct Window {
     before: Vec<Backing>,
     all: Windows,
     me: NodeId,
+    /// Barriers of the program that this node has passed. The protocol's epochs are others: it
+    /// tidies up in some of their own.
+    passed: AtomicU32,
 }
 
 /// What becomes of what a node [tells](Told).
@@ -381,9 +385,10 @@ impl Window {
                 waits,
             } => {
                 enter(told.notice)?;
-                match locks.take(lock, self.me, waits) {
+                let passed = self.passed.load(Ordering::Relaxed);
+                match locks.take(lock, self.me, waits, passed) {
                     Attempt::Held if !waits => Answer::Refused(thread),
-                    Attempt::Held | Attempt::Sequenced => return None,
+                    Attempt::Held | Attempt::Kept | Attempt::Sequenced => return None,
                     // If the log has closed meanwhile, only the sequencer knows all.
                     Attempt::Taken => match enter(None).and_then(read) {
                         Some(notices) => Answer::Learned(thread, notices),
@@ -398,8 +403,25 @@ impl Window {
         })
     }
 
+    /// Takes a lock that this node keeps.
+    pub(crate) fn take_kept(&self, lock: LockId) -> bool {
+        self.all.locks.take_kept(lock, self.me)
+    }
+
+    /// Keeps a lock that this node has, if that makes sense, see [`Holder`]. By a thread that
+    /// takes part in barriers.
+    pub(crate) fn keep(&self, lock: LockId) -> bool {
+        let passed = self.passed.load(Ordering::Relaxed);
+        self.all.locks.keep(lock, self.me, passed)
+    }
+
+    /// This node has passed a barrier: before any of its threads goes on.
+    pub(crate) fn pass_barrier(&self) {
+        self.passed.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// The sequencer takes a lock over. Who has it.
-    pub(crate) fn claim(&self, lock: LockId) -> Option<NodeId> {
+    pub(crate) fn claim(&self, lock: LockId) -> Option<Holder> {
         self.all.locks.claim(lock)
     }
 

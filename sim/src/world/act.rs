@@ -10,12 +10,13 @@ use fathomp_dsm::{Action, Committed, Input, Offer, Protection, Protocol};
 use rand::{Rng, RngExt};
 
 impl<P: Protocol<Blob>> World<P> {
+    /// Does what a node's protocol asks for. What it has to be told then.
     pub(super) fn carry_out(
         &mut self,
         node: usize,
         actions: Vec<Action<P::Outgoing, Blob>>,
         random: &mut impl Rng,
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<Input<P::Incoming>>, Failure> {
         let mut answers = Vec::new();
         for mut next in actions {
             if let Action::Install(page, content) | Action::InstallTwinned(page, content) =
@@ -102,8 +103,7 @@ impl<P: Protocol<Blob>> World<P> {
             });
             done.map_err(|what| action(node, what))?;
         }
-        let mut answers = answers.into_iter();
-        answers.try_for_each(|answer| self.take_in(node, answer, random))
+        Ok(answers)
     }
 
     fn resume(

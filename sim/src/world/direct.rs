@@ -3,6 +3,7 @@
 
 use super::{Node, World};
 use crate::memory::Blob;
+use crate::program::Step;
 use crate::shared::Answer;
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::order::{Control, ROOT};
@@ -150,6 +151,36 @@ impl<P: Protocol<Blob>> World<P> {
         let mut bytes = Vec::new();
         there.memory.append(Content::Page(page), &mut bytes)?;
         Ok(Blob::from(bytes))
+    }
+
+    /// Takes a lock that the thread's node keeps, or keeps one that it gives back, if chance
+    /// wants that. Then there is nothing else to be done.
+    pub(super) fn uses_kept_lock(
+        &mut self,
+        node: usize,
+        thread: usize,
+        step: Step,
+        random: &mut impl Rng,
+    ) -> bool {
+        let state = &mut self.nodes[node];
+        let me = super::node_id(node);
+        let uses = match step {
+            Step::Acquire(lock) | Step::TryAcquire(lock, _) => {
+                let taken = self.shared.take_kept(me, lock);
+                self.outcome.locks_kept += u64::from(taken);
+                taken
+            }
+            Step::Release(lock) => {
+                let all_meet = state.threads.iter().all(|thread| thread.member);
+                let there = state.protocol.committed();
+                let keeps = self.network.keeps_locks && all_meet && random.random();
+                let mut epoch = there.iter().filter(|_| keeps).map(|there| there.epoch);
+                epoch.any(|epoch| self.shared.keep(me, lock, epoch))
+            }
+            _ => false,
+        };
+        state.threads[thread].next += usize::from(uses);
+        uses
     }
 
     /// Enters an interval in the log, reads what is there, and takes a lock or gives it

@@ -6,7 +6,7 @@ use crate::memory::{Blob, Memory};
 use fathomp_base::PageId;
 use fathomp_dsm::{Input, PageSet, Protocol};
 use rand::Rng;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 impl<P: Protocol<Blob>> World<P> {
     /// Tells the protocol of a node something, and does what it answers and what follows.
@@ -16,18 +16,22 @@ impl<P: Protocol<Blob>> World<P> {
         input: Input<P::Incoming>,
         random: &mut impl Rng,
     ) -> Result<(), Failure> {
-        self.take_in(node, input, random)?;
+        // One after the other, as nodes do it.
+        let mut following = VecDeque::from([input]);
+        while let Some(input) = following.pop_front() {
+            following.extend(self.take_in(node, input, random)?);
+        }
         self.show(node);
         Ok(())
     }
 
-    /// Tells it, after what others have done to the node by themselves.
-    pub(super) fn take_in(
+    /// Tells it, after what others have done to the node by themselves. What follows.
+    fn take_in(
         &mut self,
         node: usize,
         input: Input<P::Incoming>,
         random: &mut impl Rng,
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<Input<P::Incoming>>, Failure> {
         let mut actions = Vec::new();
         self.note(node, "in", &input);
         let logged = self.logged(node);

@@ -28,6 +28,8 @@ pub(crate) enum Step {
     /// Adds nothing; leaves out so many steps if something else is there.
     IfUpdated(Place, u8, usize),
     Release(u64),
+    /// The same, but the node keeps the lock if it can.
+    Keep(u64),
     Flush,
     Barrier,
 }
@@ -132,6 +134,10 @@ where
         at @ (node, thread): (usize, usize),
     ) -> Result<(), String> {
         let step = self.programs[node][thread][state.nodes[node].threads[thread].next];
+        if shared::uses_kept_lock(state, node, step) {
+            state.nodes[node].threads[thread].next += 1;
+            return Ok(());
+        }
         let operation = match step {
             Step::IfWaited(..) if state.nodes[node].threads[thread].stage != Stage::Begun => {
                 return self.ask(state, at);
@@ -143,7 +149,7 @@ where
             Step::Update(..) | Step::IfUpdated(..) => return self.update(state, at, step),
             Step::Acquire(lock) => Operation::Acquire(LockId(lock)),
             Step::TryAcquire(lock, _) => Operation::TryAcquire(LockId(lock)),
-            Step::Release(lock) => Operation::Release(LockId(lock)),
+            Step::Release(lock) | Step::Keep(lock) => Operation::Release(LockId(lock)),
             Step::Flush => Operation::Flush,
             Step::Barrier => Operation::Barrier,
         };
@@ -235,7 +241,11 @@ where
         number: usize,
         input: Input<P::Incoming>,
     ) -> Result<(), String> {
-        self.take_in(state, number, input)?;
+        // One after the other, as nodes do it.
+        let mut following = VecDeque::from([input]);
+        while let Some(input) = following.pop_front() {
+            following.extend(self.take_in(state, number, input)?);
+        }
         let Node {
             protocol, memory, ..
         } = &mut state.nodes[number];
@@ -250,7 +260,7 @@ where
         state: &mut State<P, P::Incoming>,
         number: usize,
         input: Input<P::Incoming>,
-    ) -> Result<(), String> {
+    ) -> Result<Vec<Input<P::Incoming>>, String> {
         let mut actions = Vec::new();
         let news = shared::news(state, number);
         let node = &mut state.nodes[number];
@@ -266,12 +276,13 @@ where
         self.carry_out(state, number, actions)
     }
 
+    /// Does what a node's protocol asks for. What it has to be told then.
     fn carry_out(
         &self,
         state: &mut State<P, P::Incoming>,
         number: usize,
         actions: Vec<Action<P::Outgoing, Small>>,
-    ) -> Result<(), String> {
+    ) -> Result<Vec<Input<P::Incoming>>, String> {
         let mut answers = Vec::new();
         let Node {
             protocol, memory, ..
@@ -362,8 +373,7 @@ where
                 Some(_) => return Err(format!("node {number} asks for what is not known")),
             }
         }
-        let mut answers = answers.into_iter();
-        answers.try_for_each(|answer| self.take_in(state, number, answer))
+        Ok(answers)
     }
 
     /// Whether a thread writes there that takes no part in barriers.
@@ -428,6 +438,10 @@ where
             let mut actions = Vec::new();
             self.start[node].start(&mut actions);
             let started = self.carry_out(&mut state, node, actions);
+            let started = started.and_then(|follows| {
+                let mut follows = follows.into_iter();
+                follows.try_for_each(|input| self.input(&mut state, node, input))
+            });
             state.wrong = state.wrong.or(started.err());
         }
         vec![state]
@@ -500,7 +514,7 @@ where
     }
 }
 
-fn node_id(number: usize) -> NodeId {
+pub(crate) fn node_id(number: usize) -> NodeId {
     NodeId(u16::try_from(number).unwrap_or(u16::MAX))
 }
 

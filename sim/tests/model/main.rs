@@ -36,7 +36,8 @@ const A2: Place = Place { page: 0, byte: 1 };
 const B: Place = Place { page: 1, byte: 0 };
 
 use Step::{
-    Acquire, Barrier, Flush, IfSeen, IfUpdated, IfWaited, Read, Release, TryAcquire, Update, Write,
+    Acquire, Barrier, Flush, IfSeen, IfUpdated, IfWaited, Keep, Read, Release, TryAcquire, Update,
+    Write,
 };
 
 /// A program: a thread on each node, and perhaps one more on node 0 that takes no
@@ -117,6 +118,42 @@ const PROGRAMS: &[Program] = &[
                 Read(B),
             ],
             &[TryAcquire(1, 3), Read(B), Write(B, 3), Release(1), Barrier],
+        ],
+    ),
+    program(
+        "a lock stays",
+        [
+            &[
+                Acquire(1),
+                Write(A, 1),
+                Keep(1),
+                Acquire(1),
+                Read(A),
+                Write(B, 1),
+                Keep(1),
+                Barrier,
+            ],
+            &[
+                Acquire(1),
+                Read(A),
+                Write(A, 2),
+                Keep(1),
+                Barrier,
+                Acquire(1),
+                Write(B, 2),
+                Keep(1),
+            ],
+            &[
+                TryAcquire(1, 3),
+                Read(B),
+                Write(A, 3),
+                Release(1),
+                Barrier,
+                Acquire(1),
+                Read(A),
+                Read(B),
+                Keep(1),
+            ],
         ],
     ),
     program(

@@ -1,12 +1,12 @@
 //! What nodes do by themselves in memory that they share. Whatever can be done that way
 //! is: messages tell of the rest, and where there is no such memory.
 
-use crate::cluster::State;
+use crate::cluster::{State, Step, node_id};
 use crate::memory::{Nonsense, Small};
 use fathomp_base::NodeId;
 use fathomp_dsm::order::Version;
 use fathomp_dsm::order::{Control, ROOT};
-use fathomp_dsm::{Brought, Input, Interval, Notice, Offer, Protocol, Told};
+use fathomp_dsm::{Brought, Input, Interval, LockId, Notice, Offer, Protocol, Told};
 use fathomp_sim::{Answer, Shared};
 use std::collections::BTreeMap;
 
@@ -190,4 +190,22 @@ fn tell<P: Protocol<Small>>(
     let message = Control::answer(epoch, thread, notices).into();
     let from = ROOT;
     Some(vec![Input::Message { from, message }])
+}
+
+/// Takes a lock that a node keeps, or keeps one. Then there is nothing else to be done.
+pub(crate) fn uses_kept_lock<P: Protocol<Small>>(
+    state: &mut State<P, P::Incoming>,
+    node: usize,
+    step: Step,
+) -> bool {
+    let epoch = state.nodes[node]
+        .protocol
+        .committed()
+        .map(|there| there.epoch);
+    let (me, shared) = (node_id(node), &mut state.memories.shared);
+    match step {
+        Step::Acquire(lock) | Step::TryAcquire(lock, _) => shared.take_kept(me, LockId(lock)),
+        Step::Keep(lock) => epoch.is_some_and(|epoch| shared.keep(me, LockId(lock), epoch)),
+        _ => false,
+    }
 }

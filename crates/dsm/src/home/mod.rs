@@ -293,6 +293,7 @@ impl<B: Clone + Body> Home<B> {
                         self.learn(&notices, actions)?;
                         self.settle(actions)?;
                     }
+                    News::Recalled(lock) => self.give_back_lock(lock, actions),
                     News::Everybody { notices, .. } => self.everybody_arrived(notices, actions)?,
                 }
                 Ok(())
@@ -382,13 +383,16 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             Input::Left(_) | Input::Borrowed(_) | Input::Kept(..) => false,
             Input::Brought(_) | Input::Begun(_) => false,
             // The sequencer may tell its own node something, also because its log is full.
-            Input::Logged(_) | Input::Claimed(..) => touched,
+            Input::Logged(_) => touched,
+            // A lock that is kept here may be given back.
+            Input::Claimed(..) => touched || self.config.silent_writes,
             Input::Message { message, .. } => match message {
                 // It may end the open interval.
                 Message::Fetch { .. } => {
                     self.config.silent_writes || self.config.loads_acquire && foresees
                 }
                 Message::Control(Control::Granted { .. }) => touched,
+                Message::Control(Control::Recall { .. }) => touched || self.config.silent_writes,
                 Message::Control(Control::Exchange { .. }) => self.order.is_root() && touched,
                 // What they show may have to be learned of.
                 Message::Pages { .. } => {

@@ -2,7 +2,7 @@
 
 use super::{Actions, Home};
 use crate::order::Request;
-use crate::{Action, Body, Operation, Violation};
+use crate::{Action, Body, LockId, Operation, Violation};
 use fathomp_base::ThreadId;
 
 impl<B: Clone + Body> Home<B> {
@@ -42,6 +42,23 @@ impl<B: Clone + Body> Home<B> {
             Operation::Update(page) => return self.want_update(thread, page, actions),
         };
         self.order.ask(thread, request, notice, actions)
+    }
+
+    /// A lock that is kept here is wanted elsewhere.
+    pub(super) fn give_back_lock(&mut self, lock: LockId, actions: &mut Actions<B>) {
+        let first = actions.len();
+        let notice = match self.order.is_at_barrier() || self.written.is_some() {
+            // Nobody has written since, and who gets the lock has to be told of the last
+            // interval: it may have to come to the barrier that this node is at.
+            true => {
+                self.order.demanded(actions);
+                self.send_kept_if_told(first, actions);
+                None
+            }
+            false => self.end_interval(actions),
+        };
+        let request = Request::Release(lock);
+        self.order.exchange(request, notice, actions);
     }
 
     /// True if all diffs for pages at home here that I know of have arrived.

@@ -22,8 +22,8 @@ use crate::table::Table;
 use crate::wire::WireError;
 use crate::{
     Access, Action, Admits, Area, AreaError, Carried, Committed, Content, Diff, Input, Interval,
-    Notice, Offer, Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told, Violation,
-    Wanted,
+    LockId, Notice, Offer, Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told,
+    Violation, Wanted,
 };
 use direct::Offers;
 use fathomp_base::{NodeId, PageId, ThreadId};
@@ -264,11 +264,7 @@ impl<B: Clone> Homeless<B> {
                 return Ok(());
             }
             Operation::Release(lock) => {
-                self.order.demanded(actions);
-                let notice = self.end_interval(actions);
-                actions.push(Action::Resume(thread));
-                let request = Request::Release(lock);
-                self.order.exchange(request, notice, actions);
+                self.release(lock, Some(thread), actions);
                 return Ok(());
             }
             Operation::Flush => {
@@ -291,6 +287,15 @@ impl<B: Clone> Homeless<B> {
             }
         };
         self.order.ask(thread, request, notice, actions)
+    }
+
+    /// Gives back a lock that this node has: for a thread, or because it is recalled.
+    fn release(&mut self, lock: LockId, thread: Option<ThreadId>, actions: &mut Actions<B>) {
+        self.order.demanded(actions);
+        let notice = self.end_interval(actions);
+        actions.extend(thread.map(Action::Resume));
+        let request = Request::Release(lock);
+        self.order.exchange(request, notice, actions);
     }
 
     /// Whether an operation cannot be begun before the barrier is over at which this node
@@ -348,6 +353,7 @@ impl<B: Clone> Homeless<B> {
                     self.learn(&notices, actions)?;
                     self.settle(actions)?;
                 }
+                News::Recalled(lock) => self.release(lock, None, actions),
                 News::Everybody { notices, full, cut } => {
                     self.everybody_arrived(&notices, full, cut, actions)?;
                 }

@@ -40,6 +40,13 @@ pub enum Control {
         /// The sequencer's epoch.
         epoch: u32,
     },
+    /// From the sequencer: give back a lock that you [keep](crate::Holder), somebody wants it.
+    Recall {
+        /// The sequencer's epoch.
+        epoch: u32,
+        /// The lock.
+        lock: LockId,
+    },
     /// Down the barrier's tree, before everybody has arrived: somebody flushes, so tell the
     /// sequencer your last interval as soon as you arrive.
     Alert {
@@ -102,6 +109,7 @@ impl Control {
             | Self::Granted { epoch, .. }
             | Self::Refused { epoch, .. }
             | Self::Demand { epoch }
+            | Self::Recall { epoch, .. }
             | Self::Alert { epoch }
             | Self::Arrive { epoch, .. }
             | Self::Depart { epoch, .. } => *epoch,
@@ -196,7 +204,8 @@ impl Control {
             }
             | Self::Granted {
                 thread: Some(_), ..
-            } => IfLate::Take,
+            }
+            | Self::Recall { .. } => IfLate::Take,
             Self::Exchange {
                 request: Request::Learn(_),
                 ..

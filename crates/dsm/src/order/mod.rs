@@ -12,7 +12,7 @@ pub(crate) use message::IfLate;
 pub use message::{Control, Request, Version};
 pub(crate) use wire::{control, kind};
 
-use crate::{Action, Interval, LockId, Notice, Seen, Sequenced, Violation};
+use crate::{Action, Holder, Interval, LockId, Notice, Seen, Sequenced, Violation};
 use barrier::Barrier;
 use fathomp_base::{NodeId, ThreadId};
 use sequencer::{Does, Sequencer};
@@ -66,6 +66,9 @@ pub(crate) enum News {
     None,
     /// Others' intervals.
     Learned(Vec<Notice>),
+    /// A lock that is kept here is wanted elsewhere: it is to be [released](crate::Operation)
+    /// by [`ITSELF`].
+    Recalled(LockId),
     /// Everybody is at the barrier.
     Everybody {
         /// What they wrote.
@@ -237,7 +240,10 @@ impl Order {
     ) -> Result<News, Violation> {
         let for_sequencer = matches!(
             control,
-            Control::Granted { .. } | Control::Refused { .. } | Control::Demand { .. }
+            Control::Granted { .. }
+                | Control::Refused { .. }
+                | Control::Demand { .. }
+                | Control::Recall { .. }
         );
         if for_sequencer && from != ROOT {
             return Err(peer(from, "answers for the sequencer"));
@@ -272,6 +278,7 @@ impl Order {
                 actions.push(Action::Refuse(thread));
             }
             Control::Demand { .. } => self.demanded(actions),
+            Control::Recall { lock, .. } => return Ok(News::Recalled(lock)),
             Control::Alert { .. } => self.alerted(from, actions)?,
             Control::Arrive { notices, full, .. } => {
                 self.check(from, &notices)?;
@@ -342,7 +349,7 @@ impl Order {
     pub(crate) fn claimed<O: From<Control>, B>(
         &mut self,
         lock: LockId,
-        holder: Option<NodeId>,
+        holder: Option<Holder>,
         actions: &mut Vec<Action<O, B>>,
     ) -> Result<(), Violation> {
         let Some(sequencer) = &mut self.sequencer else {

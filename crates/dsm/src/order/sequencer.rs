@@ -7,7 +7,7 @@
 //! before.
 
 use super::message::{Control, Request, Version};
-use crate::{Interval, LockId, Notice, Seen, Sequenced, Violation};
+use crate::{Holder, Interval, LockId, Notice, Seen, Sequenced, Violation};
 use fathomp_base::{NodeId, ThreadId};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -35,6 +35,10 @@ pub(super) enum Does {
     Unclaim(LockId),
 }
 
+/// So many locks are taken by messages before nodes that have come to a barrier are asked for
+/// what they keep to themselves until then.
+const LOCKED_LATE: u8 = 8;
+
 /// The sequencer's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Sequencer {
@@ -54,6 +58,8 @@ pub(crate) struct Sequencer {
     learners: Vec<(NodeId, Vec<Version>)>,
     /// Nodes at a barrier whose last interval is not in the log.
     arrived: Vec<NodeId>,
+    /// How many locks were wanted while there were some.
+    locked_late: u8,
     /// The log of this epoch has lost its beginning.
     is_cut: bool,
 }
@@ -70,6 +76,7 @@ impl Sequencer {
             shares_locks: false,
             learners: Vec::new(),
             arrived: Vec::new(),
+            locked_late: 0,
             is_cut: false,
         }
     }
@@ -103,10 +110,7 @@ impl Sequencer {
                 self.answer(from, Some(thread), &mut send);
                 // Whoever flushes may be waiting for what somebody wrote just
                 // before a barrier, and does not reach that barrier without it.
-                let epoch = self.epoch;
-                for node in std::mem::take(&mut self.arrived) {
-                    send(Does::Send(node, Control::Demand { epoch }));
-                }
+                self.ask_who_arrived(&mut send);
             }
             Request::Learn(versions) => {
                 let nodes = self.told.len();
@@ -178,6 +182,16 @@ impl Sequencer {
         // They passed the barrier: they have learned what they wanted.
         self.learners.clear();
         self.arrived.clear();
+        self.locked_late = 0;
+    }
+
+    /// Nodes at a barrier are to tell their last intervals. Then there is a log again that
+    /// others can use by themselves.
+    fn ask_who_arrived(&mut self, send: &mut impl FnMut(Does)) {
+        let epoch = self.epoch;
+        for node in std::mem::take(&mut self.arrived) {
+            send(Does::Send(node, Control::Demand { epoch }));
+        }
     }
 
     /// A node has come to a barrier; its last interval was `interval`.
@@ -208,6 +222,13 @@ impl Sequencer {
         waits: bool,
         send: &mut impl FnMut(Does),
     ) {
+        if !self.arrived.is_empty() {
+            self.locked_late += 1;
+            if self.locked_late == LOCKED_LATE {
+                self.locked_late = 0;
+                self.ask_who_arrived(send);
+            }
+        }
         let is_new = !self.locks.contains_key(&id);
         let lock = self.locks.entry(id).or_default();
         if !waits && lock.holder.is_some() {
@@ -229,19 +250,25 @@ impl Sequencer {
     pub(super) fn claimed(
         &mut self,
         id: LockId,
-        holder: Option<NodeId>,
+        holder: Option<Holder>,
         mut send: impl FnMut(Does),
     ) {
         let Some(lock) = self.locks.get_mut(&id) else {
             return;
         };
-        if holder.is_none() {
+        let Some(Holder { node, keeps }) = holder else {
             return self.pass_on(id, &mut send);
+        };
+        lock.holder = Some(node);
+        if keeps {
+            // No thread has it: who asked first gets it, and waits for no thread.
+            let (epoch, lock) = (self.epoch, id);
+            send(Does::Send(node, Control::Recall { epoch, lock }));
         }
-        lock.holder = holder;
+        let mut first = keeps;
         let (queue, refused): (Vec<Asker>, Vec<Asker>) = std::mem::take(&mut lock.queue)
             .into_iter()
-            .partition(|asker| asker.waits);
+            .partition(|asker| std::mem::take(&mut first) || asker.waits);
         lock.queue = queue.into();
         if lock.queue.is_empty() {
             // Its holder gives it back to me all the same.
@@ -396,6 +423,45 @@ mod tests {
             assert_eq!(told, expected);
         }
         assert!(sequencer.is_cut());
+    }
+
+    #[test]
+    fn a_lock_that_is_kept_is_recalled_and_whoever_asked_first_gets_it() {
+        let (lock, thread) = (LockId(5), ThreadId(0));
+        let mut sequencer = Sequencer::new(3, 100);
+        sequencer.shares_locks = true;
+        let mut told = Vec::new();
+        let mut note = |does| match does {
+            Does::Send(to, Control::Recall { .. }) => told.push((to.0, "recalled")),
+            Does::Send(to, Control::Granted { .. }) => told.push((to.0, "granted")),
+            Does::Send(to, Control::Refused { .. }) => told.push((to.0, "refused")),
+            Does::Claim(_) => told.push((9, "claimed")),
+            Does::Unclaim(_) => told.push((9, "free")),
+            Does::Send(..) => told.push((9, "something else")),
+        };
+        let exchange = |from, request| (NodeId(from), request);
+        for (from, request) in [
+            exchange(2, Request::TryAcquire(lock, thread)),
+            exchange(0, Request::TryAcquire(lock, thread)),
+        ] {
+            let done = sequencer.exchange(from, request, None, &mut note);
+            done.unwrap();
+        }
+        let (node, keeps) = (NodeId(1), true);
+        sequencer.claimed(lock, Some(Holder { node, keeps }), &mut note);
+        for from in [1, 2] {
+            let request = Request::Release(lock);
+            let done = sequencer.exchange(NodeId(from), request, None, &mut note);
+            done.unwrap();
+        }
+        let expected = [
+            (9, "claimed"),
+            (1, "recalled"),
+            (0, "refused"),
+            (2, "granted"),
+            (9, "free"),
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]

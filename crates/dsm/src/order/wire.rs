@@ -20,6 +20,7 @@ pub(crate) mod kind {
     pub(super) const ARRIVE: u8 = 9;
     pub(super) const DEPART: u8 = 10;
     pub(super) const ALERT: u8 = 11;
+    pub(super) const RECALL: u8 = 12;
     pub(crate) const OWN: u8 = 16;
 }
 
@@ -53,6 +54,10 @@ impl Control {
                 bytes.number(thread.0);
             }
             Self::Demand { epoch } => begin(bytes, kind::DEMAND, *epoch),
+            Self::Recall { epoch, lock } => {
+                begin(bytes, kind::RECALL, *epoch);
+                bytes.number(lock.0);
+            }
             Self::Alert { epoch } => begin(bytes, kind::ALERT, *epoch),
             Self::Arrive {
                 epoch,
@@ -122,6 +127,10 @@ pub(crate) fn control(kind: u8, epoch: u32, reader: &mut Reader<'_>) -> Result<C
             thread: ThreadId(reader.number()?),
         },
         kind::DEMAND => Control::Demand { epoch },
+        kind::RECALL => Control::Recall {
+            epoch,
+            lock: LockId(reader.number()?),
+        },
         kind::ALERT => Control::Alert { epoch },
         kind::ARRIVE => Control::Arrive {
             epoch,

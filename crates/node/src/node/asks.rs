@@ -203,6 +203,9 @@ impl Node {
 
     pub(crate) fn acquire(&self, lock: u64) {
         self.end_interval(End::Acquire(lock));
+        if self.take_kept(lock) {
+            return self.now_doing(Doing::HoldLock);
+        }
         let since = self.enter();
         self.now_doing(Doing::AwaitLock);
         self.operation(Operation::Acquire(LockId(lock)));
@@ -212,6 +215,10 @@ impl Node {
 
     pub(crate) fn try_acquire(&self, lock: u64) -> bool {
         self.end_interval(End::Acquire(lock));
+        if self.take_kept(lock) {
+            self.now_doing(Doing::HoldLock);
+            return true;
+        }
         let since = self.enter();
         let granted = self.operation(Operation::TryAcquire(LockId(lock))) == GRANTED;
         if granted {
@@ -226,10 +233,29 @@ impl Node {
 
     pub(crate) fn release(&self, lock: u64) {
         self.end_interval(End::Release(lock));
+        if self.keep(lock) {
+            return self.now_doing(Doing::Compute);
+        }
         let since = self.enter();
         self.operation(Operation::Release(LockId(lock)));
         self.now_doing(Doing::Compute);
         self.account(since, DsmCount::LockTicks, None);
+    }
+
+    /// Takes a lock that this node keeps, see [`fathomp_dsm::Holder`].
+    fn take_kept(&self, lock: u64) -> bool {
+        let mut window = self.window.iter().filter(|_| self.direct);
+        window.any(|window| window.take_kept(LockId(lock)))
+    }
+
+    /// Keeps a lock that a thread gives back, if that makes sense. Not where there may be
+    /// threads that write while their node is at a barrier.
+    fn keep(&self, lock: u64) -> bool {
+        if lock == super::atomics::ATOMIC || self.strangers.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut window = self.window.iter().filter(|_| self.direct);
+        window.any(|window| window.keep(LockId(lock)))
     }
 
     pub(crate) fn barrier(&self, word: u64) -> u64 {
@@ -257,6 +283,9 @@ impl Node {
             }
         };
         self.epoch.store(epoch.wrapping_add(1), Ordering::Relaxed);
+        if let Some(window) = &self.window {
+            window.pass_barrier();
+        }
         if self.me() == NodeId(0) {
             lock(&self.cells).pass_barrier();
             self.lookout.meet();

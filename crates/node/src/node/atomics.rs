@@ -13,7 +13,7 @@ use fathomp_trace::dsm::DsmCount;
 use std::cell::Cell;
 
 /// The lock that atomic instructions take: no address of a lock.
-const ATOMIC: u64 = u64::MAX;
+pub(super) const ATOMIC: u64 = u64::MAX;
 
 /// How often a page is asked for that its home does not offer any more when it has answered:
 /// threads there write it, too.

@@ -1,0 +1,133 @@
+//! Programs whose threads take locks again and again, which their nodes keep: whoever else takes
+//! one sees what was written under it. `FATHOMP_SIM_SEEDS=FIRST..END` tries other seeds than the
+//! everyday ones.
+
+use fathomp_base::NodeId;
+use fathomp_dsm::home::Home;
+use fathomp_dsm::homeless::Homeless;
+use fathomp_dsm::{LockId, Protocol};
+use fathomp_sim::{
+    Address, Blob, Network, Program, Step, random_home, random_homeless, random_network, run,
+};
+use rand::rngs::StdRng;
+use rand::{Rng, RngExt, SeedableRng};
+use std::fmt::Debug;
+
+/// Locks, each of which guards three bytes.
+const LOCKS: u32 = 3;
+
+fn seeds() -> Vec<u64> {
+    let asked = std::env::var("FATHOMP_SIM_SEEDS").unwrap_or_default();
+    match asked.split_once("..") {
+        Some((first, end)) => (first.parse().unwrap()..end.parse().unwrap()).collect(),
+        None => (0..3000).collect(),
+    }
+}
+
+/// What a thread does under a lock, once or several times.
+fn sections(pages: u32, random: &mut impl Rng) -> Vec<Step> {
+    let lock = random.random_range(0..LOCKS);
+    let byte = |at: u32| Address::at((lock + at) % pages, 10 + 3 * lock + at);
+    let mut steps = Vec::new();
+    for _ in 0..random.random_range(1..6) {
+        let inside = (0..random.random_range(1..4)).map(|_| {
+            let byte = byte(random.random_range(0..3));
+            match random.random() {
+                true => Step::Write(byte, random.random()),
+                false => Step::Read(byte),
+            }
+        });
+        let mut inside: Vec<_> = inside.collect();
+        inside.push(Step::Release(LockId(lock.into())));
+        steps.push(match random.random_ratio(1, 4) {
+            true => Step::TryAcquire(LockId(lock.into()), inside.len()),
+            false => Step::Acquire(LockId(lock.into())),
+        });
+        steps.extend(inside);
+    }
+    steps
+}
+
+/// Threads of nodes that meet at barriers, and perhaps some that do not.
+fn program(random: &mut impl Rng) -> Program {
+    let (pages, phases) = (random.random_range(1..=4), random.random_range(1..=3));
+    let nodes = random.random_range(2..=4);
+    let mut own = 0;
+    let mut thread = |meets: bool, random: &mut StdRng| {
+        own += 1;
+        let mut steps = Vec::new();
+        for _ in 0..phases {
+            for _ in 0..random.random_range(0..4) {
+                match random.random_range(0..6) {
+                    0 => steps.push(Step::Flush),
+                    1 => {
+                        let byte = Address::at(random.random_range(0..pages), 100 + own);
+                        steps.push(Step::Write(byte, random.random()));
+                        steps.push(Step::Read(byte));
+                    }
+                    2 => {
+                        let byte = Address::at(random.random_range(0..pages), 50);
+                        steps.push(Step::Observe(byte));
+                    }
+                    _ => steps.extend(sections(pages, random)),
+                }
+            }
+            if meets {
+                steps.push(Step::Barrier);
+            }
+        }
+        steps
+    };
+    let mut random = StdRng::seed_from_u64(random.random());
+    let threads = (0..nodes).map(|_| {
+        let mut threads = vec![thread(true, &mut random)];
+        if random.random_ratio(1, 3) {
+            threads.push(thread(random.random_ratio(2, 3), &mut random));
+        }
+        threads
+    });
+    let threads = threads.collect();
+    Program { pages, threads }
+}
+
+/// Runs programs over clusters of any kind whose nodes reach each other's memory.
+fn all_seeds<C: Debug, P: Protocol<Blob>>(
+    config: impl Fn(&Program, Network, &mut StdRng) -> C,
+    protocol: impl Fn(NodeId, &C) -> P,
+) {
+    let mut kept = 0;
+    for seed in seeds() {
+        let mut random = StdRng::seed_from_u64(seed);
+        let program = program(&mut random);
+        let mut network = random_network(&mut random);
+        let all = program.threads.iter().flatten();
+        let all_meet = all.clone().all(|steps| steps.contains(&Step::Barrier));
+        (network.direct, network.keeps_locks) = (true, true);
+        network.silent_writes &= all_meet;
+        network.trace = std::env::var_os("FATHOMP_SIM_TRACE").is_some();
+        let config = config(&program, network, &mut random);
+        match run(&program, |me| protocol(me, &config), network, &mut random) {
+            Ok(outcome) => kept += outcome.locks_kept,
+            Err((failure, trace)) => {
+                let trace = trace.join("\n");
+                panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}\n{trace}");
+            }
+        }
+    }
+    println!("{kept} locks were taken by who kept them");
+    assert!(kept > 0);
+}
+
+#[test]
+fn home_based() {
+    all_seeds(random_home, |me, config| {
+        Home::new(me, config.clone()).unwrap()
+    });
+}
+
+#[test]
+fn homeless() {
+    all_seeds(random_homeless, |me, config| {
+        Homeless::new(me, config.clone()).unwrap()
+    });
+}
