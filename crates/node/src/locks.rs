@@ -24,8 +24,8 @@ const TRIES: usize = 8;
 /// microseconds, in which an atomic operation ends.
 const LOOKS: u32 = 100;
 
-/// A node that has taken a lock so often more, in a row, keeps it; twice as often for each
-/// [level](Word::level), which rises when that was in vain.
+/// A node that has taken a lock so often again, and nobody else meanwhile, keeps it; twice as
+/// often for each [level](Word::level), which rises when that was in vain.
 const KEEPS: u64 = 2;
 /// As often as is counted: then the lock is given back once, so that what is written under it
 /// becomes visible also to who never takes it.
