@@ -193,6 +193,9 @@ impl<B: Clone + Body> Home<B> {
 
     /// Asks the home of `pages` for them, which is the same for all, as `from` is missing.
     fn fetch(&mut self, from: PageId, pages: PageRange, actions: &mut Actions<B>) {
+        // It waits there for what is part of the pages: also if it is asked for anew, for who has
+        // asked before this node came to a barrier, and takes no part in it.
+        self.send_all_kept(actions);
         let home = self.table.get(pages.first()).home;
         let need = self.needed_at(home);
         let epoch = self.order.epoch;

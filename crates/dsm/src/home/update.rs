@@ -78,6 +78,8 @@ impl<B: Clone + Body> Home<B> {
         if !self.updating.asking.insert(thread) {
             return Err(Violation::Runtime("a thread asks twice at once"));
         }
+        // As before a fetch.
+        self.send_all_kept(actions);
         let message = Message::Update {
             epoch,
             page,
