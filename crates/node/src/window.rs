@@ -415,9 +415,9 @@ impl Window {
         self.all.locks.keep(lock, self.me, passed)
     }
 
-    /// This node has passed a barrier: before any of its threads goes on.
-    pub(crate) fn pass_barrier(&self) {
-        self.passed.fetch_add(1, Ordering::Relaxed);
+    /// This node has passed so many barriers: before any of its threads goes on.
+    pub(crate) fn pass_barrier(&self, passed: u32) {
+        self.passed.store(passed, Ordering::Relaxed);
     }
 
     /// The sequencer takes a lock over. Who has it.

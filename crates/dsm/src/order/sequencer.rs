@@ -439,12 +439,9 @@ mod tests {
             Does::Unclaim(_) => told.push((9, "free")),
             Does::Send(..) => told.push((9, "something else")),
         };
-        let exchange = |from, request| (NodeId(from), request);
-        for (from, request) in [
-            exchange(2, Request::TryAcquire(lock, thread)),
-            exchange(0, Request::TryAcquire(lock, thread)),
-        ] {
-            let done = sequencer.exchange(from, request, None, &mut note);
+        for from in [2, 0] {
+            let request = Request::TryAcquire(lock, thread);
+            let done = sequencer.exchange(NodeId(from), request, None, &mut note);
             done.unwrap();
         }
         let (node, keeps) = (NodeId(1), true);

@@ -282,9 +282,10 @@ impl Node {
                 break outcome;
             }
         };
-        self.epoch.store(epoch.wrapping_add(1), Ordering::Relaxed);
+        let passed = epoch.wrapping_add(1);
+        self.epoch.store(passed, Ordering::Relaxed);
         if let Some(window) = &self.window {
-            window.pass_barrier();
+            window.pass_barrier(passed);
         }
         if self.me() == NodeId(0) {
             lock(&self.cells).pass_barrier();
