@@ -1,6 +1,7 @@
 //! The whole analysis, step by step.
 
 use crate::constructs;
+use crate::crowd;
 use crate::dsm::Dsm;
 use crate::efficiency::Share;
 use crate::facts::{
@@ -93,6 +94,7 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         regions: rows.regions,
         loops: constructs::loops(&ledgers, &sites),
         waits: constructs::waits(&ledgers, &sites),
+        crowds: crowd::find(&ledgers, &offsets, &recording.meta.machine, wall_ns),
         timeline,
         intrusion,
         problems: Vec::new(),
@@ -336,6 +338,7 @@ fn program(recording: &Recording) -> ProgramFacts {
         // Files may say anything.
         others_used: meta.others_used.filter(|part| (0.0..=1.0).contains(part)),
         processor_ns: meta.processor_ns.filter(|ns| *ns > 0),
+        rehearsal: meta.rehearsal,
         emulated_time: meta.emulated_time,
     }
 }

@@ -59,6 +59,9 @@ pub struct Analysis {
     /// Places where threads waited long, by decreasing time. Only waits long
     /// enough to be recorded one by one are in it.
     pub waits: Vec<WaitRow>,
+    /// More threads at work than processors for them: the whole program's first,
+    /// then those of threads bound to some of the processors.
+    pub crowds: Vec<Crowd>,
     /// Threads over time.
     pub timeline: Timeline,
     /// What the recording itself cost.
@@ -98,6 +101,9 @@ pub struct ProgramFacts {
     /// Processor time of all its processes and all their threads, those that
     /// serve other nodes included; none if that is unknown.
     pub processor_ns: Option<u64>,
+    /// More threads than processors on purpose, to see how work divides among them:
+    /// times say nothing.
+    pub rehearsal: bool,
     /// Times are emulated: those of a cluster whose nodes have processors of their
     /// own, whatever other programs and other nodes took of this machine's.
     pub emulated_time: bool,
@@ -197,6 +203,15 @@ pub struct Region {
     /// computed longer, summed over executions: longest minus mean application
     /// time. Includes serial code inside the region (`single`, `master`).
     pub imbalance_ns: u64,
+    /// Mean time its threads waited for each other at barriers and for tasks,
+    /// summed over executions, by what the thread that waited least did meanwhile
+    /// more than the others: [`State::Compute`] is imbalance of work.
+    pub waited_for: Times,
+    /// What even the thread that waited least waited so: what barriers cost by
+    /// themselves, or threads that were late in turn.
+    pub waited_together_ns: u64,
+    /// Pieces its work came in, and who found some.
+    pub work: Work,
     /// Which threads computed longest, and how the others compare.
     pub unevenness: Unevenness,
     /// Efficiencies of this region over its own executions.
@@ -211,6 +226,8 @@ pub struct Region {
     pub tasks_created: u64,
     /// Explicit tasks run.
     pub tasks_run: u64,
+    /// Critical sections entered and locks taken, whether waited for or not.
+    pub mutexes_taken: u64,
     /// Times a thread waited, per state, summed over threads.
     pub wait_counts: BTreeMap<State, u64>,
     /// Counters, attributed in proportion to time where one reading covers
@@ -310,6 +327,49 @@ pub struct Spread {
     pub max_ns: u64,
     /// Standard deviation.
     pub sd_ns: f64,
+}
+
+/// Into how many pieces the work of a region comes, and how many threads had some.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Work {
+    /// Constructs that hold the region's work and come in few pieces; empty if the
+    /// pieces are not known, or many.
+    pub pieces: Vec<Pieces>,
+    /// The largest team of an execution that was long enough to tell who had work;
+    /// 0 if there was none.
+    pub team: u32,
+    /// Most members of a team of that size that had work, if the others had none at
+    /// all; otherwise the size of the team.
+    pub working: u32,
+    /// Executions by teams of that size.
+    pub executions: u64,
+}
+
+/// Constructs that came in so many pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Pieces {
+    /// What a piece is.
+    pub kind: PieceKind,
+    /// Pieces in one execution of the construct.
+    pub pieces: u64,
+    /// Executions of it.
+    pub times: u64,
+    /// Part of the region's work in them.
+    pub share: f64,
+}
+
+/// What can be handed to a thread as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PieceKind {
+    /// Iterations of a loop.
+    Iterations,
+    /// Chunks of a loop's iterations, of the size that the program asked for.
+    Chunks,
+    /// `section`s.
+    Sections,
+    /// Explicit tasks.
+    Tasks,
 }
 
 /// How application time differs between the threads of an execution, over the
@@ -455,6 +515,25 @@ pub struct WaitRow {
     pub time_ns: u64,
     /// The longest.
     pub max_ns: u64,
+}
+
+/// Threads that had to share processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Crowd {
+    /// Processors they might run on.
+    pub processors: u32,
+    /// The first of these, if the threads were bound to them; none for the whole
+    /// program on all its processors.
+    pub first: Option<u32>,
+    /// Most threads in parallel regions at the same time, for at least 5 % of the
+    /// time in which any was.
+    pub threads: u32,
+    /// Threads that were ever in a region.
+    pub members: u32,
+    /// Time they were ready to run without a processor, whatever they waited for.
+    pub ready_ns: u64,
+    /// Time they computed in regions.
+    pub processor_ns: u64,
 }
 
 /// Threads over time, reduced to a bounded number of segments.

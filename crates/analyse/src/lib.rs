@@ -18,6 +18,7 @@
 mod analysis;
 mod constructs;
 mod counters;
+mod crowd;
 mod dsm;
 mod efficiency;
 mod facts;
@@ -32,13 +33,14 @@ pub mod symbols;
 pub mod testing;
 mod timeline;
 mod times;
+mod work;
 
 pub use analysis::{Options, analyse};
 pub use dsm::{Dsm, RegionDsm};
 pub use facts::{
-    Analysis, Confidence, Counts, Efficiency, Intrusion, LoopRow, LoopShareRow, Place, Problem,
-    ProcessRow, ProgramFacts, Region, SCHEMA, Segment, Severity, Spread, ThreadRow, ThreadShare,
-    Timeline, TimelineThread, Unevenness, VERSION, WaitRow,
+    Analysis, Confidence, Counts, Crowd, Efficiency, Intrusion, LoopRow, LoopShareRow, PieceKind,
+    Pieces, Place, Problem, ProcessRow, ProgramFacts, Region, SCHEMA, Segment, Severity, Spread,
+    ThreadRow, ThreadShare, Timeline, TimelineThread, Unevenness, VERSION, WaitRow, Work,
 };
 pub use fathomp_trace::{
     model::{Machine, Outcome, SiteKind},

@@ -4,13 +4,14 @@ use crate::counters;
 use crate::dsm::{self, Dsm, RegionDsm};
 use crate::efficiency::Share;
 use crate::facts::{
-    Confidence, Counts, Efficiency, Region, Spread, ThreadRow, ThreadShare, Unevenness,
+    Confidence, Counts, Efficiency, Region, Spread, ThreadRow, ThreadShare, Unevenness, Work,
 };
-use crate::ledger::{Ledger, Part, Team};
+use crate::ledger::{Lag, Ledger, Part, Team, member_times};
 use crate::phases;
 use crate::pieces;
 use crate::sites::Sites;
 use crate::times::Times;
+use crate::work;
 use fathomp_base::{Clock, InstanceId, Ticks};
 use fathomp_trace::dsm::DsmCounts;
 use fathomp_trace::model::Process;
@@ -34,9 +35,13 @@ struct Sum {
     inclusive: Times,
     imbalance_ns: f64,
     uneven: UnevenSum,
+    /// In nanoseconds.
+    lag: Lag,
+    work: Work,
     level: Option<u32>,
     team_size: Option<(u32, u32)>,
     waits: BTreeMap<State, u64>,
+    mutexes_taken: u64,
     merged: bool,
     incomplete: bool,
     total_ns: f64,
@@ -131,6 +136,13 @@ pub(crate) fn add_up(
         add_parts(&mut sums, ledger, process);
         add_executions(&mut sums, ledger, process);
         add_inclusive(&mut sums, ledger, clock);
+        for (region, work) in work::find(ledger) {
+            let sum = sums.entry(region).or_default();
+            // Of several processes the first that says something.
+            if sum.work == Work::default() {
+                sum.work = work;
+            }
+        }
         add_gaps(&mut sums, ledger, process);
         for (region, counts) in dsm::critical(ledger) {
             sums.entry(region).or_default().dsm += &Dsm::new(&counts, clock);
@@ -190,6 +202,7 @@ fn add_parts(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usiz
                 *sum.waits.entry(state).or_default() += count;
             }
         }
+        sum.mutexes_taken = sum.mutexes_taken.saturating_add(record.mutexes);
         let place = sum.places.entry((process, record.thread_num)).or_default();
         place.useful += clock.span(part.states[State::Compute]).0 as f64;
         place.overhead += clock.span(part.states[State::Overhead]).0 as f64;
@@ -220,6 +233,7 @@ fn add_executions(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process:
         };
         sum.imbalance_ns += team.imbalance * clock.nanos_per_tick;
         sum.uneven.add(team, clock.nanos_per_tick);
+        sum.lag.add(&team.lag, clock.nanos_per_tick);
         // Where records were merged, the rest of this team is in a sum.
         if team.encountering.is_none() && sum.merged {
             continue;
@@ -272,22 +286,28 @@ fn add_executions(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process:
 /// Of merged executions only sums per thread are known, so imbalance that
 /// moves from thread to thread is not seen.
 fn add_merged_imbalance(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>) {
-    let mut places: BTreeMap<usize, BTreeMap<u32, f64>> = BTreeMap::new();
+    let mut places: BTreeMap<usize, BTreeMap<u32, PerState<f64>>> = BTreeMap::new();
     let mut sizes: BTreeMap<usize, u32> = BTreeMap::new();
     let clock = &ledger.process.clock;
     for part in ledger.parts.iter().filter(|part| part.merged()) {
-        let work = clock.span(part.states[State::Compute] + part.nested).0 as f64;
         let region = places.entry(part.region).or_default();
-        *region.entry(part.record.thread_num).or_default() += work;
+        let place = region.entry(part.record.thread_num).or_default();
+        let more = member_times(part);
+        for state in State::ALL {
+            place[state] += more[state] * clock.nanos_per_tick;
+        }
         let size = sizes.entry(part.region).or_default();
         *size = (*size).max(part.record.team_size);
     }
     for (region, places) in places {
         let threads = f64::from(sizes[&region]).max(places.len() as f64);
-        let longest = places.values().copied().fold(0.0, f64::max);
-        let mean = places.values().sum::<f64>() / threads.max(1.0);
+        let work = || places.values().map(|times| times[State::Compute]);
+        let longest = work().fold(0.0, f64::max);
+        let mean = work().sum::<f64>() / threads.max(1.0);
         if let Some(sum) = sums.get_mut(&region) {
             sum.imbalance_ns += (longest - mean).max(0.0);
+            let members: Vec<PerState<f64>> = places.into_values().collect();
+            sum.lag.add(&Lag::of(&members, threads), 1.0);
         }
     }
 }
@@ -509,6 +529,9 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         states,
         inclusive: sum.inclusive,
         imbalance_ns: sum.imbalance_ns.round() as u64,
+        waited_for: Times(PerState(sum.lag.waited_for.0.map(|ns| ns.round() as u64))),
+        waited_together_ns: sum.lag.together.round() as u64,
+        work: sum.work,
         unevenness: sum.uneven.finish(),
         efficiency,
         loops,
@@ -516,6 +539,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         iterations,
         tasks_created,
         tasks_run,
+        mutexes_taken: sum.mutexes_taken,
         wait_counts: sum.waits,
         counts,
         dsm: shared,

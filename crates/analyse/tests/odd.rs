@@ -6,7 +6,7 @@ use fathomp_base::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
 use fathomp_trace::dsm::{DsmCount, DsmCounts};
 use fathomp_trace::model::{Recording, Site, Thread};
 use fathomp_trace::record::{
-    CounterReading, Counters, Instance, Interval, LoopKind, LoopShare, Record,
+    Allowed, CounterReading, Counters, Instance, Interval, LoopKind, LoopShare, Record,
 };
 use fathomp_trace::state::PerState;
 use proptest::prelude::*;
@@ -269,17 +269,21 @@ fn any_record() -> impl Strategy<Value = Record> {
                 begin,
                 end,
                 busy,
-                states: PerState(states.map(|ticks| Ticks(ticks >> (ticks % 64)))),
+                states: PerState(std::array::from_fn(|state| {
+                    let ticks: u64 = states.get(state).copied().unwrap_or(0);
+                    Ticks(ticks >> (ticks % 64))
+                })),
                 loops: merged,
                 chunks,
                 iterations,
                 tasks_created: chunks,
                 tasks_run: iterations,
-                waits: PerState([merged; 11]),
+                waits: PerState([merged; State::COUNT]),
+                mutexes: chunks,
                 dsm: Some(Box::new(DsmCounts([chunks; DsmCount::COUNT]))),
             })
         });
-    let interval = (tick(), tick(), 0..6_u32, 0..11_u8).prop_map(|(begin, end, site, state)| {
+    let interval = (tick(), tick(), 0..6_u32, 0..13_u8).prop_map(|(begin, end, site, state)| {
         Record::Interval(Interval {
             state: State::from_number(state).unwrap_or(State::Lock),
             begin,
@@ -291,7 +295,7 @@ fn any_record() -> impl Strategy<Value = Record> {
         Record::Loop(LoopShare {
             site: SiteId(site),
             instance: InstanceId(n % 8),
-            kind: LoopKind::Guided,
+            kind: [LoopKind::Guided, LoopKind::Dynamic, LoopKind::Sections][n as usize % 3],
             ordered: n % 2 == 0,
             chunk: n,
             iterations: n,
@@ -308,6 +312,11 @@ fn any_record() -> impl Strategy<Value = Record> {
             counts: Counters {
                 minor_faults: n,
                 cycles: Some(n),
+                voluntary_switches: n % 3,
+                processor_ns: Some(n >> (n % 64)),
+                run_delay_ns: (n % 3 > 0).then_some(n >> (n % 61)),
+                asleep_ns: Some(n >> (n % 59)),
+                allowed: (n % 2 > 0).then(|| Allowed::with(None, n as u32)),
                 ..Counters::default()
             },
         })

@@ -1,4 +1,5 @@
-//! Identifiers and units shared by every fathomp crate, and names nearly right.
+//! Identifiers and units shared by every fathomp crate, numbers and names as people
+//! read them, and names nearly right.
 //!
 //! Nothing here does I/O or knows a platform; it is the one crate that every
 //! other crate may depend on.
@@ -6,7 +7,9 @@
 
 mod ids;
 mod nearest;
+pub mod text;
 mod ticks;
+pub mod units;
 
 pub use ids::{InstanceId, NodeId, PAGE_BYTES, PageId, SiteId, ThreadId};
 pub use nearest::nearest;

@@ -39,6 +39,7 @@ pub(crate) fn analyses(paths: &[PathBuf]) -> Result<Vec<Analysis>, Failure> {
 }
 
 /// Where a program is predicted to run.
+#[derive(Clone, Debug)]
 pub(crate) struct Target {
     /// What the machine costs, if it was measured.
     pub(crate) machine: Option<Machine>,
@@ -50,13 +51,13 @@ pub(crate) struct Target {
 /// there are none, at sensible ones.
 pub(crate) fn predict(
     analyses: &[Analysis],
-    target: Target,
+    target: &Target,
     at: Vec<u32>,
 ) -> Result<Prediction, Failure> {
     let options = Options {
         at,
-        machine: target.machine,
-        cores: target.cores.map(|ThreadCount(cores)| cores),
+        machine: target.machine.clone(),
+        cores: target.cores.as_ref().map(|ThreadCount(cores)| *cores),
         ..Options::default()
     };
     let analyses: Vec<&Analysis> = analyses.iter().collect();
@@ -67,7 +68,7 @@ pub(crate) fn predict(
 /// nodes models of nodes tell, not this one, which knows threads that share memory.
 pub(crate) fn predict_or_note(
     analyses: &[Analysis],
-    target: Target,
+    target: &Target,
     notes: &mut Vec<String>,
 ) -> Option<Prediction> {
     if analyses.iter().any(|one| one.program.nodes > 1) {

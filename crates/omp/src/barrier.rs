@@ -5,9 +5,11 @@
 //! [`crate::task`]), so a member that leaves a barrier late never waits for
 //! tasks that faster members made after it.
 
+use crate::runtime::runtime;
 use crate::task;
 use crate::team::{Member, Order};
 use fathomp_base::Ticks;
+use fathomp_trace::model::SiteKind;
 use fathomp_trace::now;
 use fathomp_trace::state::State;
 use std::sync::atomic::Ordering;
@@ -37,15 +39,30 @@ pub(crate) fn wait_recorded(
     state: State,
     wait: impl FnOnce(),
 ) -> Option<Ticks> {
+    wait_recorded_at(member, None, state, wait)
+}
+
+/// As [`wait_recorded`], for a construct at `call`.
+#[inline]
+pub(crate) fn wait_recorded_at(
+    member: &'static Member,
+    call: Option<usize>,
+    state: State,
+    wait: impl FnOnce(),
+) -> Option<Ticks> {
     let Some(recorder) = member.worker().recorder() else {
         wait();
         return None;
     };
-    let begin = now();
+    let begin = recorder.wait_begins();
     let tasks = member.task.ticks();
     wait();
     let end = now();
-    recorder.wait(state, begin + (member.task.ticks() - tasks), end);
+    let site = call.filter(|call| *call != 0).and_then(|call| {
+        let recorder = runtime().recorder?;
+        Some(recorder.site(SiteKind::Mutex, call, 0))
+    });
+    recorder.wait_at(site, state, begin + (member.task.ticks() - tasks), end);
     Some(end)
 }
 

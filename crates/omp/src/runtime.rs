@@ -9,7 +9,7 @@ use crate::pool::Pool;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_sys::{affinity, clock};
 use fathomp_trace::recorder::Recorder;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Once, OnceLock};
 
 /// Name and version under which recordings mention this runtime.
@@ -38,6 +38,8 @@ static RUNTIME: AtomicRef<Runtime> = AtomicRef::new(None);
 static START: Once = Once::new();
 static ENVIRONMENT: OnceLock<(Settings, Vec<Warning>)> = OnceLock::new();
 static LOADED: OnceLock<clock::Pair> = OnceLock::new();
+/// The process has a recorder: what costs one load to find out that it has none.
+static RECORDED: AtomicBool = AtomicBool::new(false);
 
 /// Takes note of the environment. Called when the library is loaded: what the
 /// program changes later has no effect (OpenMP 5.1, chapter 6). Nothing is
@@ -53,6 +55,12 @@ pub fn finish() {
     if let Some(recorder) = RUNTIME.load(Ordering::Acquire).and_then(|r| r.recorder) {
         recorder.finish();
     }
+}
+
+/// Whether anything is recorded in this process.
+#[inline]
+pub(crate) fn is_recorded() -> bool {
+    RECORDED.load(Ordering::Relaxed)
 }
 
 /// The runtime of this process, started at the first call.
@@ -123,6 +131,7 @@ impl Runtime {
         [processors, threads]: [u32; 2],
         recorder: Option<&'static Recorder>,
     ) -> &'static Self {
+        RECORDED.store(recorder.is_some(), Ordering::Relaxed);
         Box::leak(Box::new(Self {
             device,
             processors,

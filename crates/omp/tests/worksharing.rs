@@ -350,7 +350,7 @@ fn locks_exclude() {
     let (lock, count) = (Lock::new(), AtomicI64::new(0));
     region(8, &|_| {
         for _ in 0..2000 {
-            lock.acquire(State::Lock);
+            lock.acquire(State::Lock, 0);
             // Not an atomic addition: only the lock protects it.
             count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             lock.release();

@@ -40,15 +40,22 @@ mod terms;
 pub mod validate;
 mod words;
 
+pub use model::Leaning;
 pub use outcome::{
     Baseline, Dominating, Measured, Point, Prediction, RegionPrediction, SCHEMA, TermTime, VERSION,
     Validation,
 };
-pub use predict::{MOST_THREADS, predict};
+pub use predict::{MOST_THREADS, horizon, predict};
 pub use runs::PredictError;
 pub use terms::{Term, Terms};
 
 use machine::Machine;
+
+/// Which explanation of waits at barriers the threads of a region support.
+#[must_use]
+pub fn leaning(unevenness: &fathomp_analyse::Unevenness) -> Leaning {
+    Leaning::of(unevenness)
+}
 
 /// What to predict, and how.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@
 //! a change of meaning raises [`VERSION`].
 
 use crate::terms::{Term, Terms};
+use fathomp_analyse::Crowd;
 use serde::Serialize;
 
 /// Name of the schema in JSON.
@@ -28,6 +29,9 @@ pub struct Prediction {
     pub cores: u32,
     /// Processors of the machine measured; more of them are an assumption.
     pub cores_present: u32,
+    /// The program's own threads share processors already with as many threads as were
+    /// measured; then no more is predicted than that more of them change nothing.
+    pub crowd: Option<Crowd>,
     /// Measured runs, by thread count.
     pub measured: Vec<Measured>,
     /// The program's time at each thread count asked for, ascending.
@@ -53,6 +57,19 @@ pub struct Prediction {
     pub sentences: Vec<String>,
     /// What makes the prediction doubtful, in words.
     pub warnings: Vec<String>,
+}
+
+impl Prediction {
+    /// The regions worth a sentence: those with 2 % of the time at the largest thread
+    /// count, at most five.
+    pub fn worst_regions(&self) -> impl Iterator<Item = &RegionPrediction> {
+        let total_ns = self.points.last().map_or(0.0, |point| point.time_ns);
+        let worth = move |region: &&RegionPrediction| {
+            let time = region.points.last().map_or(0.0, |point| point.time_ns);
+            time > 0.02 * total_ns
+        };
+        self.regions.iter().filter(worth).take(5)
+    }
 }
 
 /// All runs measured with one thread count.
@@ -139,7 +156,7 @@ pub struct RegionPrediction {
     pub stops: bool,
     /// The term that costs most where it stops (or at the largest count).
     pub dominating: Option<Dominating>,
-    /// "region solver.c:120 stops at 6 threads: load imbalance 31 %".
+    /// "region solver.c:120 stops at 6 threads"; why is said by the diagnosis.
     pub sentence: String,
 }
 

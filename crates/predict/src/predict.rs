@@ -11,7 +11,7 @@ use crate::program::{ProgramModel, Terms1};
 use crate::runs::{Group, PredictError, Runs};
 use crate::terms::{Term, Terms};
 use crate::words;
-use fathomp_analyse::Analysis;
+use fathomp_analyse::{Analysis, Crowd};
 use std::collections::BTreeMap;
 
 /// Largest thread count that is taken seriously.
@@ -30,10 +30,14 @@ const INTERVAL: f64 = 0.9;
 pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, PredictError> {
     let runs = Runs::new(analyses)?;
     let present = present(&runs, options);
-    let cores = options
-        .cores
-        .unwrap_or(horizon(present))
-        .clamp(1, MOST_THREADS);
+    let crowd = crowd(&runs, present);
+    let cores = match crowd {
+        // What binds threads to few processors, or makes many of them, does so on a
+        // larger machine too; what it would do there nobody has seen.
+        Some(crowd) => crowd.processors.min(present),
+        None => options.cores.unwrap_or(horizon(present)),
+    };
+    let cores = cores.clamp(1, MOST_THREADS);
     let at = thread_counts(&options.at, &runs, cores)?;
     let setting = Setting {
         machine: options.machine.as_ref(),
@@ -45,7 +49,10 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
         processors => processors.min(cores),
     };
     let (groups, left_out) = fitting(&runs.groups, recorded);
-    let forecast = Forecast::new(&runs, groups, setting, options);
+    let forecast = Forecast {
+        crowded: crowd.is_some(),
+        ..Forecast::new(&runs, groups, setting, options)
+    };
 
     let mut warnings = runs.warnings.clone();
     let fit = Fit {
@@ -73,11 +80,10 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
         if let Some(most) = groups.last() {
             sentences.push(words::measured(&runs.groups[0], most));
         }
-        sentences.push(words::program(last, program_dominating));
+        sentences.push(words::program(last));
         sentences.extend(words::assumption(&at, present, cores));
-        sentences.push(words::stop(best, limit, options.worthwhile));
-        let worst = words::worst(&regions, last.time_ns);
-        sentences.extend(worst.into_iter().map(str::to_owned));
+        sentences.extend(crowd.map(|crowd| words::crowded(&crowd)));
+        sentences.push(words::stop(best, limit, last, options.worthwhile));
     }
     let validation = validate(&runs, groups, setting, options);
     if let Some(validation) = &validation {
@@ -91,6 +97,7 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
         interval: INTERVAL,
         cores,
         cores_present: present,
+        crowd,
         measured: measured(&runs, &forecast),
         points,
         dominating: program_dominating,
@@ -114,9 +121,16 @@ fn present(runs: &Runs<'_>, options: &Options) -> u32 {
     }
 }
 
+/// The crowd in the runs with the most threads that the processors have room for.
+fn crowd(runs: &Runs<'_>, present: u32) -> Option<Crowd> {
+    let (groups, _) = fitting(&runs.groups, present);
+    groups.last()?.typical_run().crowd
+}
+
 /// Processors to predict for where none are asked for: what can be measured
 /// on a machine says most about the next larger ones.
-fn horizon(present: u32) -> u32 {
+#[must_use]
+pub fn horizon(present: u32) -> u32 {
     present.saturating_mul(2).max(8)
 }
 
@@ -168,20 +182,24 @@ struct Forecast<'a> {
     terms: Terms,
     cores: u32,
     largest: u32,
+    /// More threads than were measured change nothing: there are too many already.
+    crowded: bool,
 }
 
 impl<'a> Forecast<'a> {
     fn new(runs: &Runs<'_>, groups: &[Group<'_>], setting: Setting<'a>, options: &Options) -> Self {
         let mut random = Random(options.seed);
+        let central = ProgramModel::central(runs, groups, &setting);
         Self {
-            central: ProgramModel::central(runs, groups, &setting),
             replicates: (0..options.replicates.max(1))
-                .map(|_| ProgramModel::replicate(runs, groups, &setting, &mut random))
+                .map(|_| ProgramModel::replicate(runs, groups, &setting, &central, &mut random))
                 .collect(),
+            central,
             setting,
             terms: options.terms,
             cores: setting.cores as u32,
             largest: groups.last().map_or(1, |group| group.threads),
+            crowded: false,
         }
     }
 
@@ -192,7 +210,15 @@ impl<'a> Forecast<'a> {
     }
 
     fn central_at(&self, threads: u32) -> Terms1 {
-        self.central.at(threads, &self.setting, self.terms)
+        self.at(&self.central, threads)
+    }
+
+    fn at(&self, model: &ProgramModel, threads: u32) -> Terms1 {
+        let threads = match self.crowded {
+            true => threads.min(self.largest),
+            false => threads,
+        };
+        model.at(threads, &self.setting, self.terms)
     }
 
     /// Predictions of what `part` takes from the terms of the program.
@@ -203,7 +229,7 @@ impl<'a> Forecast<'a> {
         part: &dyn Fn(&Terms1) -> [f64; Term::COUNT],
     ) -> Vec<Point> {
         let sum = |model: &ProgramModel, threads: u32| {
-            let terms = part(&model.at(threads, &self.setting, self.terms));
+            let terms = part(&self.at(model, threads));
             terms.iter().sum::<f64>()
         };
         let one = sum(&self.central, 1);
@@ -293,12 +319,18 @@ fn serial_prediction(
         if options.terms.contains(Term::Serial) {
             all[Term::Serial as usize] = terms.serial;
         }
+        if options.terms.contains(Term::Blocked) {
+            all[Term::Blocked as usize] = terms.serial_blocked;
+        }
         all
     };
     let measured: Vec<(u32, f64)> = runs
         .groups
         .iter()
-        .map(|group| (group.threads, group.typical_run().serial))
+        .map(|group| {
+            let run = group.typical_run();
+            (group.threads, run.serial + run.serial_blocked)
+        })
         .collect();
     let mut points = forecast.points(at, runs, &part);
     for point in &mut points {
@@ -383,7 +415,7 @@ fn region_predictions(
             let seen = measured.iter().any(|(threads, _)| *threads > 1);
             let name = runs.names.get(key).cloned().unwrap_or_else(|| key.clone());
             RegionPrediction {
-                sentence: words::region(&name, best, stops, speedup, dominating, seen),
+                sentence: words::region(&name, best, stops, speedup, seen),
                 key: key.clone(),
                 name,
                 measured,

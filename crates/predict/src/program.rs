@@ -1,7 +1,7 @@
 //! The model of a whole program: its serial part and its regions.
 
 use crate::model::{Choice, Observed, RegionModel, Setting};
-use crate::numeric::{Equation, Prior, Random, dot, explain};
+use crate::numeric::{Equation, Prior, Random, dot, explain, quantile};
 use crate::runs::{Group, Runs};
 use crate::terms::{Term, Terms};
 use std::collections::BTreeMap;
@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub(crate) struct ProgramModel {
     /// Coefficients of [`serial_shapes`].
     serial: Vec<f64>,
+    /// Time blocked outside regions.
+    serial_blocked: f64,
     pub(crate) regions: BTreeMap<String, RegionModel>,
     /// Relative error of extrapolation that was drawn, per doubling of the
     /// thread count beyond the largest measured.
@@ -31,6 +33,7 @@ const DRIFT: f64 = 0.03;
 #[derive(Clone, Debug)]
 pub(crate) struct Terms1 {
     pub(crate) serial: f64,
+    pub(crate) serial_blocked: f64,
     pub(crate) regions: BTreeMap<String, [f64; Term::COUNT]>,
 }
 
@@ -40,6 +43,9 @@ impl Terms1 {
         let mut sum = [0.0; Term::COUNT];
         if on.contains(Term::Serial) {
             sum[Term::Serial as usize] = self.serial;
+        }
+        if on.contains(Term::Blocked) {
+            sum[Term::Blocked as usize] = self.serial_blocked;
         }
         for terms in self.regions.values() {
             for (sum, term) in sum.iter_mut().zip(terms) {
@@ -58,11 +64,14 @@ impl ProgramModel {
     }
 
     /// An account of measurements that might have been: runs drawn again,
-    /// disturbed by their noise, and one of the explanations drawn.
+    /// disturbed by their noise, and one of the explanations drawn. What the best
+    /// account, `central`, leaves unexplained stays so, and makes it less certain
+    /// beyond what was measured.
     pub(crate) fn replicate(
         runs: &Runs<'_>,
         groups: &[Group<'_>],
         setting: &Setting<'_>,
+        central: &Self,
         random: &mut Random,
     ) -> Self {
         let picked: Vec<Sample> = groups
@@ -70,8 +79,20 @@ impl ProgramModel {
             .map(|group| Sample::drawn(group, random))
             .collect();
         let mut model = Self::fit(runs, &picked, setting, &mut Choice::Draw(random));
-        model.drift = DRIFT * random.normal();
+        for (key, region) in &mut model.regions {
+            if let Some(best) = central.regions.get(key) {
+                region.unexplained.clone_from(&best.unexplained);
+            }
+        }
+        model.drift = (DRIFT + 0.5 * central.unexplained()) * random.normal();
         model
+    }
+
+    /// By how much the model misses the measurements of any region, as a logarithm, at
+    /// most 1.
+    fn unexplained(&self) -> f64 {
+        let all = self.regions.values().map(RegionModel::most_unexplained);
+        all.fold(0.0, f64::max).min(1.0)
     }
 
     fn fit(
@@ -103,8 +124,10 @@ impl ProgramModel {
                 regions.insert(key.to_owned(), RegionModel::fit(&points, setting, choice));
             }
         }
+        let mut blocked: Vec<f64> = samples.iter().map(|one| one.serial_blocked).collect();
         Self {
             serial,
+            serial_blocked: quantile(&mut blocked, 0.5),
             regions,
             drift: 0.0,
             largest: samples.last().map_or(1.0, |sample| sample.threads),
@@ -129,6 +152,7 @@ impl ProgramModel {
             .collect();
         Terms1 {
             serial: dot(&self.serial, &serial_shapes(p)),
+            serial_blocked: self.serial_blocked,
             regions,
         }
     }
@@ -139,6 +163,7 @@ struct Sample {
     threads: f64,
     wall: f64,
     serial: f64,
+    serial_blocked: f64,
     regions: BTreeMap<String, Observed>,
 }
 
@@ -149,6 +174,7 @@ impl Sample {
             threads: f64::from(group.threads),
             wall: run.wall,
             serial: run.serial,
+            serial_blocked: run.serial_blocked,
             regions: run.regions.clone(),
         }
     }
@@ -160,6 +186,7 @@ impl Sample {
             let run = &group.runs[random.below(group.runs.len())];
             sample.wall = run.wall;
             sample.serial = run.serial;
+            sample.serial_blocked = run.serial_blocked;
             sample.regions.clone_from(&run.regions);
         }
         // Runs drawn again bring their own noise; the rest is the scatter of

@@ -1,8 +1,8 @@
 //! Recordings of one program, sorted by thread count and reduced to what the
 //! model needs.
 
-use crate::model::{Leaning, Observed};
-use fathomp_analyse::{Analysis, Region, State, Times};
+use crate::model::{Granules, Leaning, Observed};
+use fathomp_analyse::{Analysis, Crowd, Region, State, Times};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
@@ -57,8 +57,13 @@ pub(crate) struct Run<'a> {
     pub(crate) analysis: &'a Analysis,
     /// Wall time.
     pub(crate) wall: f64,
-    /// Time outside all regions.
+    /// Time outside all regions in which the program computed, or all of it if it is not
+    /// known what it did.
     pub(crate) serial: f64,
+    /// Time outside all regions in which it was blocked.
+    pub(crate) serial_blocked: f64,
+    /// Its own threads shared processors.
+    pub(crate) crowd: Option<Crowd>,
     /// Outermost regions by key.
     pub(crate) regions: BTreeMap<String, Observed>,
 }
@@ -114,6 +119,13 @@ pub(crate) struct Runs<'a> {
 impl<'a> Runs<'a> {
     /// Sorts and checks recordings.
     pub(crate) fn new(analyses: &[&'a Analysis]) -> Result<Self, PredictError> {
+        let (rehearsals, measured): (Vec<&'a Analysis>, Vec<&'a Analysis>) =
+            analyses.iter().partition(|one| one.program.rehearsal);
+        let analyses = if measured.is_empty() {
+            &rehearsals
+        } else {
+            &measured
+        };
         let Some(first) = analyses.first() else {
             return Err(PredictError::Nothing);
         };
@@ -146,8 +158,16 @@ impl<'a> Runs<'a> {
             });
         }
         let mut groups: BTreeMap<u32, Vec<Run<'a>>> = BTreeMap::new();
+        let shapes = shapes(&rehearsals, &program);
         for analysis in analyses {
-            let run = Run::new(analysis, &mut warnings);
+            let mut run = Run::new(analysis, &mut warnings);
+            for (key, observed) in &mut run.regions {
+                if observed.granules.is_unknown()
+                    && let Some(granules) = shapes.get(key)
+                {
+                    observed.granules = *granules;
+                }
+            }
             groups.entry(threads_of(analysis)).or_default().push(run);
         }
         let mut groups: Vec<Group<'a>> = groups
@@ -261,6 +281,7 @@ fn noise(runs: &[Run<'_>]) -> f64 {
 
 impl<'a> Run<'a> {
     fn new(analysis: &'a Analysis, warnings: &mut Vec<String>) -> Self {
+        let crowd = crowd_of(analysis);
         let wall = analysis.wall_ns as f64;
         let parallel = wall * analysis.parallel_time_fraction.clamp(0.0, 1.0);
         let regions: Vec<(&Region, Observed)> = analysis
@@ -268,12 +289,17 @@ impl<'a> Run<'a> {
             .iter()
             .skip(1)
             .filter(|region| region.outermost_ns > 0)
-            .map(|region| (region, observe(region)))
+            .map(|region| (region, observe(region, crowd.is_some())))
             .collect();
-        let sum: f64 = regions.iter().map(|(_, observed)| observed.time).sum();
-        // Regions of several threads at once share the wall time.
-        let factor = match parallel / sum.max(1.0) {
-            factor if (factor - 1.0).abs() < 0.02 || sum <= 0.0 => 1.0,
+        // Regions of several threads at once share the wall time. What lack of a
+        // processor took was taken out of the regions, not of the program.
+        let whole: f64 = regions
+            .iter()
+            .map(|(region, _)| region.outermost_ns as f64)
+            .sum();
+        let factor = match parallel / whole.max(1.0) {
+            factor if (factor - 1.0).abs() < 0.02 || whole <= 0.0 => 1.0,
+            factor if !factor.is_finite() => 1.0,
             factor => {
                 if factor < 1.0 {
                     push(
@@ -288,18 +314,64 @@ impl<'a> Run<'a> {
             .into_iter()
             .map(|(region, observed)| (region.key.clone(), observed.scaled(factor)))
             .collect();
-        let inside: f64 = regions.values().map(|observed| observed.time).sum();
+        let outside = (wall - whole * factor).max(0.0);
+        let (blocked, ready) = outside_without_processor(analysis);
+        let ready = if crowd.is_some() { 0.0 } else { ready };
+        let serial_blocked = outside * blocked;
         Self {
             analysis,
             wall,
-            serial: (wall - inside).max(0.0),
+            serial: (outside * (1.0 - blocked - ready)).max(0.0),
+            serial_blocked,
+            crowd,
             regions,
         }
     }
 }
 
-/// What a region's row says, reduced to its outermost executions.
-fn observe(region: &Region) -> Observed {
+/// Pieces of work by region, as far as rehearsals show them.
+fn shapes(rehearsals: &[&Analysis], program: &str) -> BTreeMap<String, Granules> {
+    let same = rehearsals.iter().filter(|one| one.program.name == program);
+    let regions = same.flat_map(|one| &one.regions);
+    regions
+        .map(|region| (region.key.clone(), Granules::of(&region.work)))
+        .filter(|(_, granules)| !granules.is_unknown())
+        .collect()
+}
+
+/// The crowd that a program's own threads made although it was given no more of them
+/// than there are processors: application threads that encounter regions at the same
+/// time, nested teams, or threads bound to fewer processors.
+fn crowd_of(analysis: &Analysis) -> Option<Crowd> {
+    let machine = &analysis.program.machine;
+    let processors = match machine.cpus_allowed.len() as u32 {
+        0 => machine.cpus_online,
+        allowed => allowed,
+    };
+    let on_purpose = processors > 0 && threads_of(analysis) > processors;
+    let mut crowds = analysis.crowds.iter();
+    crowds
+        .find(|crowd| crowd.first.is_some() || !on_purpose)
+        .copied()
+}
+
+/// Of the time outside regions, the parts in which the threads that encounter them were
+/// blocked and without a processor.
+fn outside_without_processor(analysis: &Analysis) -> (f64, f64) {
+    let Some(serial) = analysis.serial() else {
+        return (0.0, 0.0);
+    };
+    let times = &serial.states;
+    let [computing, blocked, ready] =
+        [State::Compute, State::Blocked, State::Ready].map(|state| times[state] as f64);
+    let all = (computing + blocked + ready).max(1.0);
+    (blocked / all, ready / all)
+}
+
+/// What a region's row says, reduced to its outermost executions. Time without a
+/// processor is left out unless the program's own threads, as a `crowd`, took it from each
+/// other: what other programs take says nothing of this one.
+fn observe(region: &Region, crowd: bool) -> Observed {
     let wall = region.wall_ns as f64;
     let time = region.outermost_ns as f64;
     let outermost = time / wall.max(1.0);
@@ -321,26 +393,37 @@ fn observe(region: &Region) -> Observed {
     } else {
         0.02
     };
+    let waited = |state: State| region.waited_for[state] as f64 * outermost;
+    let (waited_ready, waited_blocked) = (waited(State::Ready), waited(State::Blocked));
+    let waiting = mean(&[
+        State::ImplicitBarrier,
+        State::ExplicitBarrier,
+        State::TaskWait,
+        State::Idle,
+    ]);
+    let ready = mean(&[State::Ready]) + waited_ready;
+    // A disturbed run says less.
+    let disturbed = if crowd { 0.0 } else { ready };
+    let scatter = scatter.hypot(0.3 * disturbed / time.max(1.0));
+    let waiting = (waiting - waited_ready - waited_blocked).max(0.0);
     Observed {
         team,
-        time,
+        time: (time - disturbed).max(1.0),
         work: mean(&[State::Compute]),
-        waiting: mean(&[
-            State::ImplicitBarrier,
-            State::ExplicitBarrier,
-            State::TaskWait,
-            State::Idle,
-        ]),
+        waiting,
         mutex: mean(&[State::Critical, State::Lock]),
         ordered: mean(&[State::Ordered]),
         overhead: mean(&[State::Overhead]),
         io: mean(&[State::Io]),
         communication: mean(&[State::Communication]),
+        blocked: mean(&[State::Blocked]) + waited_blocked,
+        ready: ready - disturbed,
         executions,
         barriers: executions + explicit / team,
         chunks: region.chunks as f64,
         noise: scatter.clamp(0.002, 0.2),
         leaning: Leaning::of(&region.unevenness),
+        granules: Granules::of(&region.work),
     }
 }
 

@@ -31,11 +31,15 @@ pub enum Term {
     Communication = 9,
     /// More threads than processors.
     Oversubscription = 10,
+    /// Fewer pieces of work than threads, or not many more.
+    Pieces = 11,
+    /// Asleep, or waiting for something other than OpenMP's constructs.
+    Blocked = 12,
 }
 
 impl Term {
     /// All terms, in the order of their numbers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Work,
         Self::Serial,
         Self::SerialInRegion,
@@ -47,6 +51,8 @@ impl Term {
         Self::Io,
         Self::Communication,
         Self::Oversubscription,
+        Self::Pieces,
+        Self::Blocked,
     ];
     /// Number of terms.
     pub const COUNT: usize = Self::ALL.len();
@@ -66,6 +72,8 @@ impl Term {
             Self::Io => "io",
             Self::Communication => "communication",
             Self::Oversubscription => "oversubscription",
+            Self::Pieces => "pieces",
+            Self::Blocked => "blocked",
         }
     }
 
@@ -80,10 +88,12 @@ impl Term {
             Self::Mutex => "waiting for critical sections and locks",
             Self::Ordered => "waiting in ordered constructs",
             Self::Overhead => "construct overhead",
-            Self::Saturation => "saturation (memory bandwidth, caches, clock)",
+            Self::Saturation => "computing that takes longer with more threads",
             Self::Io => "input and output",
             Self::Communication => "communication",
             Self::Oversubscription => "more threads than processors",
+            Self::Pieces => "fewer pieces of work than threads",
+            Self::Blocked => "being blocked (sleep, files, sockets)",
         }
     }
 }

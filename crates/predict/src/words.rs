@@ -1,8 +1,9 @@
 //! The findings in words.
 
-use crate::outcome::{Dominating, Point, RegionPrediction};
+use crate::outcome::{Dominating, Point};
 use crate::runs::Group;
 use crate::terms::Term;
+use fathomp_analyse::Crowd;
 
 /// A duration with three digits and a fitting unit.
 pub(crate) fn duration(ns: f64) -> String {
@@ -41,48 +42,30 @@ pub(crate) fn threads(count: u32) -> String {
     }
 }
 
-fn cause(dominating: Option<Dominating>) -> Option<String> {
-    dominating
-        .filter(|dominating| dominating.share >= 0.01)
-        .map(|dominating| format!("{} {}", dominating.term.words(), percent(dominating.share)))
-}
-
 /// The sentence of a region; `seen` says that it was seen on more than one
 /// thread.
-pub(crate) fn region(
-    name: &str,
-    best: u32,
-    stops: bool,
-    speedup: f64,
-    dominating: Option<Dominating>,
-    seen: bool,
-) -> String {
-    let cause = cause(dominating);
+pub(crate) fn region(name: &str, best: u32, stops: bool, speedup: f64, seen: bool) -> String {
     if !seen {
-        let first = format!("region {name} was only seen on 1 thread");
-        return match cause {
-            Some(cause) => format!("{first}, at best it gains up to {}: {cause}", threads(best)),
-            None => format!("{first}, where it stops is not known"),
-        };
+        return format!("region {name} was only seen on 1 thread");
     }
-    match (best, stops, cause) {
-        (1, true, Some(cause)) => {
-            format!("region {name} does not gain from more than 1 thread: {cause}")
-        }
-        (1, _, None) => format!("region {name} does not gain from more than 1 thread"),
-        (n, true, Some(cause)) => format!("region {name} stops at {}: {cause}", threads(n)),
-        (n, true, None) => format!("region {name} stops at {}", threads(n)),
-        (n, false, cause) => {
-            let gain = format!(
-                "region {name} still gains at {} ({} times as fast as with 1)",
-                threads(n),
-                digits(speedup)
-            );
-            match cause {
-                Some(cause) => format!("{gain}: {cause}"),
-                None => gain,
-            }
-        }
+    match (best, stops) {
+        (1, _) => format!("region {name} does not gain from more than 1 thread"),
+        (n, true) => format!("region {name} stops at {}", threads(n)),
+        (n, false) => format!(
+            "region {name} still gains at {} ({} as with 1)",
+            threads(n),
+            as_fast(speedup)
+        ),
+    }
+}
+
+/// A ratio of times in words that never round to nothing: "3.1 times as fast", or, of
+/// what is slower, "takes 40 times as long".
+pub(crate) fn as_fast(speedup: f64) -> String {
+    match speedup {
+        s if s >= 0.995 => format!("{} times as fast", digits(s)),
+        s if s > 0.0 => format!("{} times as slow", digits(1.0 / s)),
+        _ => "not comparable in speed".to_owned(),
     }
 }
 
@@ -97,10 +80,10 @@ pub(crate) fn measured(fewest: &Group<'_>, most: &Group<'_>) -> String {
         return first + ".";
     }
     format!(
-        "{first} and {} with {}, {} times as fast.",
+        "{first} and {} with {}, {}.",
         duration(most.typical()),
         most.threads,
-        digits(fewest.typical() / most.typical().max(1.0))
+        as_fast(fewest.typical() / most.typical().max(1.0))
     )
 }
 
@@ -117,20 +100,24 @@ pub(crate) fn assumption(at: &[u32], present: u32, cores: u32) -> Option<String>
 }
 
 /// What the program will do at `point`.
-pub(crate) fn program(point: &Point, dominating: Option<Dominating>) -> String {
+pub(crate) fn program(point: &Point) -> String {
+    let range = if point.speedup_low >= 0.995 {
+        format!(
+            "{} ({} to {})",
+            as_fast(point.speedup),
+            digits(point.speedup_low),
+            digits(point.speedup_high)
+        )
+    } else {
+        as_fast(point.speedup)
+    };
     let mut sentence = format!(
-        "With {} the program is predicted to take {} ({} to {}), {} times as fast as with 1 ({} to {})",
+        "With {} the program is predicted to take {} ({} to {}), {range} as with 1",
         threads(point.threads),
         duration(point.time_ns),
         duration(point.low_ns),
         duration(point.high_ns),
-        digits(point.speedup),
-        digits(point.speedup_low),
-        digits(point.speedup_high)
     );
-    if let Some(cause) = cause(dominating) {
-        sentence.push_str(&format!("; most is lost to {cause}"));
-    }
     if point.oversubscribed {
         sentence.push_str(
             "; there are more threads than processors, so this is what sharing them would cost",
@@ -140,31 +127,37 @@ pub(crate) fn program(point: &Point, dominating: Option<Dominating>) -> String {
     sentence
 }
 
-/// Where the program stops gaining.
-pub(crate) fn stop(best: u32, limit: u32, worthwhile: f64) -> String {
-    if best >= limit {
-        format!("It gains up to {}.", threads(limit))
-    } else {
-        format!(
-            "Beyond {} it gains less than {} more.",
-            threads(best),
-            percent(worthwhile)
-        )
-    }
+/// Why a program whose own threads share processors is not predicted for more.
+pub(crate) fn crowded(crowd: &Crowd) -> String {
+    format!(
+        "Its {} {} {} already, so more threads are taken to change nothing.",
+        threads(crowd.threads),
+        if crowd.first.is_some() {
+            "are bound to"
+        } else {
+            "share"
+        },
+        match crowd.processors {
+            1 => "1 processor".to_owned(),
+            n => format!("{n} processors"),
+        }
+    )
 }
 
-/// The regions worth a sentence: those with 2 % of the time at the largest
-/// count, at most five.
-pub(crate) fn worst(regions: &[RegionPrediction], total_ns: f64) -> Vec<&str> {
-    regions
-        .iter()
-        .filter(|region| {
-            let time = region.points.last().map_or(0.0, |point| point.time_ns);
-            time > 0.02 * total_ns
-        })
-        .take(5)
-        .map(|region| region.sentence.as_str())
-        .collect()
+/// Where the program stops gaining; `last` is the largest thread count predicted.
+pub(crate) fn stop(best: u32, limit: u32, last: &Point, worthwhile: f64) -> String {
+    if best >= limit && limit > 1 {
+        return format!("It gains up to {}.", threads(limit));
+    }
+    // Less than what is worthwhile may be a loss.
+    if last.threads > best && last.speedup < 1.0 - worthwhile && best <= 1 {
+        return format!("It is fastest with {}.", threads(best));
+    }
+    format!(
+        "Beyond {} it gains less than {} more, if anything.",
+        threads(best),
+        percent(worthwhile)
+    )
 }
 
 /// The largest loss among `terms`, as a fraction of their sum.

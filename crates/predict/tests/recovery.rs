@@ -294,7 +294,12 @@ fn one_recording_alone_is_answered_with_doubt() {
         let prediction = PLAIN.predict(&[only], 16);
         let many = PLAIN.predict(&[1, 2, 4], 16);
         let width = |p: &Prediction| p.points[0].high_ns / p.points[0].low_ns;
-        assert!(width(&prediction) > width(&many), "{only}");
+        assert!(
+            width(&prediction) > width(&many),
+            "{only} {} {}",
+            width(&prediction),
+            width(&many)
+        );
         assert!(prediction.warnings.iter().any(|w| w.starts_with("There")));
         assert!(prediction.validation.is_none());
     }

@@ -44,19 +44,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         (
             "whole.html",
             Input {
-                nodes: None,
                 analyses: &whole,
                 prediction: Some(&outlook),
                 notes: &[],
+                ..Input::default()
             },
         ),
         (
             "study.html",
             Input {
-                nodes: None,
                 analyses: &runs,
                 prediction: Some(&prediction),
                 notes: &[],
+                ..Input::default()
             },
         ),
         (
@@ -101,7 +101,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         println!("{}", fathomp_report::text::regions(analysis, options));
     }
-    println!("{}", fathomp_report::text::prediction(&prediction, 80));
-    println!("{}", fathomp_report::text::prediction(&outlook, 100));
+    println!(
+        "{}",
+        fathomp_report::text::prediction(&prediction, &Input::default().diagnose(), 80)
+    );
+    println!(
+        "{}",
+        fathomp_report::text::prediction(&outlook, &Input::default().diagnose(), 100)
+    );
     Ok(())
 }

@@ -16,13 +16,15 @@ mod chart;
 pub mod export;
 mod html;
 pub mod text;
-mod units;
 mod view;
 
 pub use html::{PageError, bench_page, page};
 
 use fathomp_analyse::Analysis;
+use fathomp_base::units;
+use fathomp_diagnose::{Diagnosis, SharedLines};
 use fathomp_predict::Prediction;
+use fathomp_predict::machine::Machine;
 use fathomp_predict::validate::Validated;
 use std::cmp::Reverse;
 
@@ -37,6 +39,10 @@ pub struct Input<'a> {
     pub prediction: Option<&'a Prediction>,
     /// What models of nodes say of them.
     pub nodes: Option<&'a Validated>,
+    /// What things cost on the machine.
+    pub machine: Option<&'a Machine>,
+    /// Cache lines that threads share, if that was looked for.
+    pub sharing: Option<&'a SharedLines>,
     /// Sentences to add to what makes the report doubtful, such as a run of
     /// the study that failed.
     pub notes: &'a [String],
@@ -46,9 +52,29 @@ impl<'a> Input<'a> {
     /// The recording shown in detail.
     #[must_use]
     pub fn main(&self) -> Option<&'a Analysis> {
-        self.analyses
-            .iter()
-            .max_by_key(|one| (!crowded(one), one.team_size, Reverse(one.wall_ns)))
+        self.analyses.iter().max_by_key(|one| {
+            (
+                !one.program.rehearsal,
+                !crowded(one),
+                one.team_size,
+                Reverse(one.wall_ns),
+            )
+        })
+    }
+
+    /// Why the program does not run faster: the one list of causes that all of the
+    /// report reads.
+    #[must_use]
+    pub fn diagnose(&self) -> Diagnosis {
+        self.main().map_or_else(Diagnosis::default, |main| {
+            fathomp_diagnose::diagnose(&fathomp_diagnose::Input {
+                analyses: self.analyses,
+                main,
+                prediction: self.prediction,
+                machine: self.machine,
+                sharing: self.sharing,
+            })
+        })
     }
 
     /// What to call the program.

@@ -73,7 +73,7 @@ fn a_study_is_shown_whole() -> Outcome {
         analyses: &runs,
         prediction: Some(&prediction),
         notes: &[],
-        nodes: None,
+        ..Input::default()
     };
     browser.open(&write(directory.path(), &input)?)?;
     assert_quiet(&browser);

@@ -145,8 +145,8 @@ fn json_names_its_schema_and_version() {
     let input = Input {
         analyses: &runs,
         prediction: Some(&prediction),
-        nodes: None,
         notes: &notes,
+        ..Input::default()
     };
     let mut text = Vec::new();
     export::json(&input, &mut text).expect("writing to memory works");

@@ -47,7 +47,11 @@ fn sixty_four_threads() {
 
 #[test]
 fn a_prediction() {
-    insta::assert_snapshot!(text::prediction(&synthetic::prediction(4), 100));
+    insta::assert_snapshot!(text::prediction(
+        &synthetic::prediction(4),
+        &fathomp_report::Input::default().diagnose(),
+        100
+    ));
 }
 
 #[test]

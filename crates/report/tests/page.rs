@@ -26,8 +26,8 @@ fn every_combination_of_parts_makes_a_page() {
             let page = html(&Input {
                 analyses,
                 prediction,
-                nodes: None,
                 notes: &notes,
+                ..Input::default()
             });
             assert!(page.starts_with("<!doctype html>"));
             assert!(page.trim_end().ends_with("</html>"));
@@ -274,11 +274,10 @@ fn numbers_that_cannot_be_do_not_stop_the_report() {
         let input = Input {
             analyses: &runs,
             prediction: Some(&prediction),
-            nodes: None,
-            notes: &[],
+            ..Input::default()
         };
         assert!(!html(&input).contains("NaN"));
-        assert!(!fathomp_report::text::prediction(&prediction, 80).is_empty());
+        assert!(!fathomp_report::text::prediction(&prediction, &input.diagnose(), 80).is_empty());
         let options = fathomp_report::text::RegionOptions {
             width: 0,
             threads: true,

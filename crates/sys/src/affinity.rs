@@ -104,6 +104,24 @@ pub fn of_this_thread() -> io::Result<CpuSet> {
     }
 }
 
+/// Calls `visit` with every processor the calling thread may run on, ascending, up
+/// to number 8191. Allocates nothing. False if the kernel does not say.
+pub fn visit_of_this_thread(mut visit: impl FnMut(u32)) -> bool {
+    let mut words = [0_u64; 128];
+    // SAFETY: the buffer is as long as we say and lives across the call; any bit
+    // pattern is a valid `u64`.
+    let status =
+        unsafe { libc::sched_getaffinity(0, size_of_val(&words), words.as_mut_ptr().cast()) };
+    for (index, word) in words.into_iter().enumerate() {
+        let mut left = word;
+        while left != 0 {
+            visit(index as u32 * 64 + left.trailing_zeros());
+            left &= left - 1;
+        }
+    }
+    status == 0
+}
+
 /// Moves the calling thread to the processors of `set` and keeps it there.
 ///
 /// # Errors
@@ -156,6 +174,9 @@ mod tests {
     fn a_thread_can_be_bound_and_told_so() {
         let outcome = std::thread::spawn(|| {
             let allowed = of_this_thread()?;
+            let mut visited = CpuSet::default();
+            assert!(visit_of_this_thread(|cpu| visited.insert(cpu)));
+            assert_eq!(visited, allowed);
             let first = allowed.iter().next().unwrap_or(0);
             let one: CpuSet = [first].into_iter().collect();
             bind_this_thread(&one)?;

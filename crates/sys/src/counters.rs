@@ -15,7 +15,8 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// Context switches because the thread was preempted.
     pub involuntary_switches: u64,
-    /// Time on a processor, to the microsecond.
+    /// Time on a processor; the kernel brings it up to date with every switch and
+    /// every tick of its own, some milliseconds apart.
     pub processor_ns: u64,
 }
 
@@ -36,6 +37,49 @@ pub fn thread_usage() -> Usage {
             .iter()
             .map(|time| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000)
             .sum(),
+    }
+}
+
+/// What the kernel's scheduler says about one thread: how long it was ready to
+/// run without a processor.
+#[derive(Debug)]
+pub struct RunQueue(OwnedFd);
+
+impl RunQueue {
+    /// Of the calling thread.
+    ///
+    /// # Errors
+    /// If `/proc` is not there or shows other things than it should.
+    pub fn open() -> io::Result<Self> {
+        let path = c"/proc/thread-self/schedstat";
+        // SAFETY: the path is a string with an end; no memory is written.
+        let descriptor = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just given us this descriptor.
+        let queue = Self(move_up(unsafe { OwnedFd::from_raw_fd(descriptor) }));
+        match queue.delay_ns() {
+            Some(_) => Ok(queue),
+            None => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Nanoseconds that the thread, since it began, was ready to run without a
+    /// processor. `None` if that can no longer be read. One system call.
+    #[must_use]
+    pub fn delay_ns(&self) -> Option<u64> {
+        let mut text = [0_u8; 64];
+        // SAFETY: the buffer is writable and of the length given.
+        let got =
+            unsafe { libc::pread(self.0.as_raw_fd(), text.as_mut_ptr().cast(), text.len(), 0) };
+        let got = usize::try_from(got).ok()?;
+        let text = std::str::from_utf8(text.get(..got)?).ok()?;
+        // Time on a processor, time waiting for one, number of turns.
+        let mut fields = text.split_ascii_whitespace();
+        let (_, delay, turns) = (fields.next()?, fields.next()?, fields.next()?);
+        turns.parse::<u64>().ok()?;
+        delay.parse().ok()
     }
 }
 
@@ -184,6 +228,30 @@ mod tests {
         }
         std::hint::black_box(&pages);
         assert!(thread_usage().minor_faults > before.minor_faults);
+    }
+
+    #[test]
+    fn a_thread_that_shares_its_processor_waits_for_it() {
+        let allowed = crate::affinity::of_this_thread().unwrap();
+        let one: crate::affinity::CpuSet = allowed.iter().take(1).collect();
+        let burn = || {
+            crate::affinity::bind_this_thread(&one).unwrap();
+            let queue = RunQueue::open()?;
+            let begin = crate::clock::thread_cpu_ns();
+            while crate::clock::thread_cpu_ns() - begin < 50_000_000 {
+                std::hint::black_box((0..1000_u64).fold(0, u64::wrapping_add));
+            }
+            io::Result::Ok(queue.delay_ns())
+        };
+        let delays = std::thread::scope(|scope| {
+            let threads = [scope.spawn(burn), scope.spawn(burn)];
+            threads.map(|thread| thread.join().unwrap())
+        });
+        // Of 100 ms on one processor, somebody waits for the better part of 50.
+        match delays {
+            [Ok(a), Ok(b)] => assert!(a.unwrap() + b.unwrap() > 20_000_000, "{a:?} {b:?}"),
+            [a, _] => assert!(!a.unwrap_err().to_string().is_empty()),
+        }
     }
 
     #[test]

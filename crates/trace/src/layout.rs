@@ -11,7 +11,7 @@
 /// `"FTHRING\0"`, little endian.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"FTHRING\0");
 /// Version of this layout.
-pub(crate) const VERSION: u64 = 3;
+pub(crate) const VERSION: u64 = 4;
 
 /// Header words.
 pub(crate) mod header {
@@ -114,7 +114,7 @@ pub(crate) mod slot {
     /// Accumulators: the serial part and this many levels but one.
     pub(crate) const FRAME_COUNT: usize = 9;
     /// Sums of executions that found the ring full.
-    pub(crate) const CARRIES: usize = 640;
+    pub(crate) const CARRIES: usize = 784;
     /// Regions that can be carried at a time.
     pub(crate) const CARRY_COUNT: usize = 8;
     /// Words of a slot.
@@ -156,9 +156,9 @@ pub(crate) mod frame {
     /// Ticks per state.
     pub(crate) const TICKS: usize = 12;
     /// Waits per state.
-    pub(crate) const WAITS: usize = TICKS + crate::state::State::COUNT;
+    pub(crate) const WAITS: usize = TICKS + crate::state::State::RECORDED;
     /// Of a carry: executions summed.
-    pub(crate) const MERGED: usize = WAITS + crate::state::State::COUNT;
+    pub(crate) const MERGED: usize = WAITS + crate::state::State::RECORDED;
     /// Of a carry: sum of their lengths.
     pub(crate) const BUSY: usize = MERGED + 1;
     /// Of a carry: end of the last.
@@ -168,11 +168,14 @@ pub(crate) mod frame {
     pub(crate) const DSM_MASK: usize = END + 1;
     /// [`DsmCount`](crate::dsm::DsmCount)s.
     pub(crate) const DSM: usize = DSM_MASK + 1;
+    /// Critical sections entered and locks taken.
+    pub(crate) const MUTEXES: usize = 76;
     /// Words of a frame, whole cache lines.
-    pub(crate) const WORDS: usize = 64;
+    pub(crate) const WORDS: usize = 80;
 }
 
-const _: () = assert!(frame::DSM + crate::dsm::DsmCount::COUNT <= frame::WORDS);
+const _: () = assert!(frame::DSM + crate::dsm::DsmCount::COUNT <= frame::MUTEXES);
+const _: () = assert!(frame::MUTEXES < frame::WORDS);
 const _: () = assert!(slot::FRAMES + slot::FRAME_COUNT * frame::WORDS <= slot::CARRIES);
 const _: () = assert!(slot::CARRIES + slot::CARRY_COUNT * frame::WORDS <= slot::WORDS);
 const _: () = assert!(header::EXECUTABLE + header::EXECUTABLE_WORDS <= header::WORDS);

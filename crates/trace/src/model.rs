@@ -49,6 +49,9 @@ pub struct Meta {
     /// Processor time of all the program's processes and all their threads,
     /// once it has ended.
     pub processor_ns: Option<u64>,
+    /// The run was made with more threads than processors to see how work divides
+    /// among them: its times say nothing.
+    pub rehearsal: bool,
     /// All times but `wall_ns` are emulated: those of a cluster whose nodes have
     /// processors of their own.
     pub emulated_time: bool,

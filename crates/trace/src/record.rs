@@ -101,6 +101,8 @@ pub struct Instance {
     pub tasks_run: u64,
     /// Times this thread waited, per state.
     pub waits: PerState<u32>,
+    /// Critical sections this thread entered and locks it took, waited for or not.
+    pub mutexes: u64,
     /// What sharing memory between nodes cost, if anything.
     pub dsm: Option<Box<DsmCounts>>,
 }
@@ -216,4 +218,53 @@ pub struct Counters {
     pub instructions: Option<u64>,
     /// Time on a processor.
     pub processor_ns: Option<u64>,
+    /// Time ready to run, but without a processor.
+    pub run_delay_ns: Option<u64>,
+    /// Time asleep in waits of the runtime itself, from the call until the thread
+    /// ran again.
+    pub asleep_ns: Option<u64>,
+    /// The processors it may run on, where they were looked at.
+    pub allowed: Option<Allowed>,
+}
+
+/// Which processors a thread may run on, as far as a word holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Allowed {
+    /// How many.
+    pub count: u16,
+    /// The one with the smallest number.
+    pub first: u16,
+    /// Equal for equal sets, and hardly ever for others.
+    pub hash: u32,
+}
+
+impl Allowed {
+    /// Of a set to which members are added one by one, ascending: `known` are those
+    /// before `cpu`.
+    #[must_use]
+    pub fn with(known: Option<Self>, cpu: u32) -> Self {
+        let known = known.unwrap_or(Self {
+            count: 0,
+            first: u16::try_from(cpu).unwrap_or(u16::MAX),
+            hash: 0x811c_9dc5,
+        });
+        Self {
+            count: known.count.saturating_add(1),
+            // FNV-1a, of words in place of bytes.
+            hash: (known.hash ^ cpu).wrapping_mul(0x0100_0193),
+            ..known
+        }
+    }
+
+    pub(crate) fn word(self) -> u64 {
+        u64::from(self.count) | u64::from(self.first) << 16 | u64::from(self.hash) << 32
+    }
+
+    pub(crate) fn from_word(word: u64) -> Self {
+        Self {
+            count: word as u16,
+            first: (word >> 16) as u16,
+            hash: (word >> 32) as u32,
+        }
+    }
 }

@@ -33,11 +33,18 @@ pub enum State {
     Io = 9,
     /// Waiting for another node's pages or messages.
     Communication = 10,
+    /// Not on a processor although nothing of OpenMP was waited for: asleep, or
+    /// waiting for a file, a socket, a lock of the program's own. Never recorded:
+    /// the analysis finds it in counter readings.
+    Blocked = 11,
+    /// Ready to run, but without a processor. Never recorded, as
+    /// [`State::Blocked`].
+    Ready = 12,
 }
 
 impl State {
     /// All states, in the order of their numbers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Compute,
         Self::ImplicitBarrier,
         Self::ExplicitBarrier,
@@ -49,9 +56,13 @@ impl State {
         Self::Idle,
         Self::Io,
         Self::Communication,
+        Self::Blocked,
+        Self::Ready,
     ];
     /// Number of states.
     pub const COUNT: usize = Self::ALL.len();
+    /// Number of the states that a recorder tells apart: the first ones.
+    pub const RECORDED: usize = Self::Blocked as usize;
 
     /// The state with that number in the recording format.
     #[must_use]
@@ -74,6 +85,8 @@ impl State {
             Self::Idle => "idle",
             Self::Io => "io",
             Self::Communication => "communication",
+            Self::Blocked => "blocked",
+            Self::Ready => "ready",
         }
     }
 }

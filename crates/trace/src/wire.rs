@@ -7,7 +7,7 @@
 
 use crate::dsm::{DsmCount, DsmCounts};
 use crate::record::{
-    CounterReading, Counters, Instance, Interval, LoopKind, LoopShare, Phase, Record,
+    Allowed, CounterReading, Counters, Instance, Interval, LoopKind, LoopShare, Phase, Record,
 };
 use crate::state::{PerState, State};
 use fathomp_base::{InstanceId, SiteId, ThreadId, Ticks};
@@ -25,7 +25,7 @@ pub(crate) const INTERVAL_WORDS: usize = 3;
 /// Words of a loop.
 pub(crate) const LOOP_WORDS: usize = 7;
 /// Most words of a counter reading.
-pub(crate) const COUNTERS_WORDS: usize = 3 + 7;
+pub(crate) const COUNTERS_WORDS: usize = 3 + 10;
 /// Most words of a phase.
 pub(crate) const PHASE_WORDS: usize = 5 + DsmCount::COUNT;
 /// Words of the mark that a thread begins.
@@ -107,6 +107,7 @@ pub(crate) struct InstanceHead {
     pub(crate) merged: Option<(u32, u64)>,
     /// Counts of sharing between nodes that follow, one bit each.
     pub(crate) dsm: u64,
+    pub(crate) mutexes: u64,
 }
 
 const HAS_PARENT: u64 = 1;
@@ -114,6 +115,7 @@ const HAS_WORK: u64 = 2;
 const HAS_TASKS: u64 = 4;
 const HAS_MERGED: u64 = 8;
 const HAS_DSM: u64 = 16;
+const HAS_MUTEXES: u64 = 32;
 
 impl InstanceHead {
     #[inline(always)]
@@ -124,13 +126,15 @@ impl InstanceHead {
             | flag(self.tasks_created | self.tasks_run != 0, HAS_TASKS)
             | flag(self.merged.is_some(), HAS_MERGED)
             | flag(self.dsm != 0, HAS_DSM)
+            | flag(self.mutexes != 0, HAS_MUTEXES)
     }
 
     #[inline(always)]
     fn words_with(&self, flags: u64) -> usize {
         let optional = (flags & HAS_PARENT) as usize + (flags >> 1 & 7).count_ones() as usize * 2;
         let dsm = (flags & HAS_DSM) as usize / HAS_DSM as usize + self.dsm.count_ones() as usize;
-        7 + optional + self.mask.count_ones() as usize * 2 + dsm
+        let mutexes = (flags & HAS_MUTEXES) as usize / HAS_MUTEXES as usize;
+        7 + optional + self.mask.count_ones() as usize * 2 + dsm + mutexes
     }
 
     /// Words this instance takes.
@@ -191,6 +195,9 @@ impl InstanceHead {
                 mask &= mask - 1;
             }
         }
+        if flags & HAS_MUTEXES != 0 {
+            sink.put(self.mutexes);
+        }
     }
 }
 
@@ -217,6 +224,7 @@ pub(crate) fn write_instance(sink: &mut impl Sink, instance: &Instance) {
         mask,
         merged: (instance.merged > 1).then_some((instance.merged, instance.busy.0)),
         dsm: instance.dsm_counts().mask(),
+        mutexes: instance.mutexes,
     };
     let state = |state: usize| {
         (
@@ -264,6 +272,9 @@ pub(crate) fn write_counters(sink: &mut impl Sink, reading: &CounterReading) {
         counts.cycles,
         counts.instructions,
         counts.processor_ns,
+        counts.run_delay_ns,
+        counts.asleep_ns,
+        counts.allowed.map(Allowed::word),
     ];
     let mask = (0..values.len()).fold(0_u64, |mask, i| mask | u64::from(values[i].is_some()) << i);
     let length = 3 + u64::from(mask.count_ones());
@@ -411,8 +422,11 @@ impl Body<'_> {
         }
         decoded.states = states;
         if flags & HAS_DSM != 0 {
-            let counts = dsm_counts(next()?, next)?;
+            let counts = dsm_counts(next()?, &mut next)?;
             decoded.dsm = (!counts.is_zero()).then(|| Box::new(counts));
+        }
+        if flags & HAS_MUTEXES != 0 {
+            decoded.mutexes = next()?;
         }
         Ok(decoded)
     }
@@ -456,7 +470,7 @@ impl Body<'_> {
 
     fn counters(&self) -> Result<CounterReading, Malformed> {
         let mask = self.first >> 16 & 0xffff;
-        let mut values = [None; 7];
+        let mut values = [None; 10];
         let mut words = self.rest.iter().skip(2);
         for (number, value) in values.iter_mut().enumerate() {
             if mask & 1 << number != 0 {
@@ -476,6 +490,9 @@ impl Body<'_> {
                 cycles: values[4],
                 instructions: values[5],
                 processor_ns: values[6],
+                run_delay_ns: values[7],
+                asleep_ns: values[8],
+                allowed: values[9].map(Allowed::from_word),
             },
         })
     }

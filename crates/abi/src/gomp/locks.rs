@@ -5,8 +5,10 @@
 //! C; Fortran's kind has room for a pointer only, so there it is allocated.
 //! Hints are accepted; the lock adapts by itself.
 
+use crate::entry::entry;
 use fathomp_omp::current;
 use fathomp_omp::sync::{Lock, NamedNestLock, NestLock};
+use fathomp_sys::call_site::call_site;
 use fathomp_trace::state::State;
 use std::ffi::{c_int, c_void};
 
@@ -23,6 +25,20 @@ macro_rules! routines {
     )+};
 }
 
+entry! {
+    /// Takes a lock.
+    omp_set_lock => set_lock;
+    /// Fortran: takes a lock.
+    omp_set_lock_ => set_lock;
+}
+
+extern "C" fn set_lock(lock: *const Lock) {
+    let call = call_site();
+    // SAFETY: this is the argument of `omp_set_lock`: the program's lock, aligned and
+    // initialised.
+    unsafe { &*lock }.acquire(State::Lock, call);
+}
+
 routines! {
     /// Makes a lock a free one.
     fn omp_init_lock(lock: *const Lock) {
@@ -36,11 +52,6 @@ routines! {
     }
     /// Ends a lock's life.
     fn omp_destroy_lock(_lock: *const Lock) {}
-    /// Takes a lock.
-    fn omp_set_lock(lock: *const Lock) {
-        // SAFETY: promised by our caller.
-        unsafe { &*lock }.acquire(State::Lock);
-    }
     /// Gives a lock back.
     fn omp_unset_lock(lock: *const Lock) {
         // SAFETY: promised by our caller.
@@ -63,11 +74,6 @@ routines! {
     }
     /// Fortran: ends a lock's life.
     fn omp_destroy_lock_(_lock: *const Lock) {}
-    /// Fortran: takes a lock.
-    fn omp_set_lock_(lock: *const Lock) {
-        // SAFETY: promised by our caller.
-        unsafe { &*lock }.acquire(State::Lock);
-    }
     /// Fortran: gives a lock back.
     fn omp_unset_lock_(lock: *const Lock) {
         // SAFETY: promised by our caller.

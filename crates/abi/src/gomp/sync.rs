@@ -1,8 +1,10 @@
 //! Barriers, critical sections, atomic updates, cancellation.
 
+use crate::entry::entry;
 use fathomp_omp::sync::{self, Lock};
 use fathomp_omp::worksharing::{Cancel, cancel, is_cancelled};
 use fathomp_omp::{barrier, current};
+use fathomp_sys::call_site::call_site;
 use fathomp_trace::state::State;
 use std::ffi::c_int;
 
@@ -19,10 +21,31 @@ pub extern "C" fn GOMP_barrier_cancel() -> bool {
     barrier::cancellable(current(), State::ExplicitBarrier)
 }
 
-/// `void GOMP_critical_start(void)`: a critical section without a name.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_critical_start() {
-    sync::critical().acquire(State::Critical);
+entry! {
+    /// `void GOMP_critical_start(void)`: a critical section without a name.
+    GOMP_critical_start => gomp_critical_start;
+    /// `void GOMP_critical_name_start(void **pptr)`
+    GOMP_critical_name_start => gomp_critical_name_start;
+    /// `void GOMP_atomic_start(void)`: an atomic update the processor has no
+    /// instruction for.
+    GOMP_atomic_start => gomp_atomic_start;
+}
+
+extern "C" fn gomp_critical_start() {
+    sync::critical().acquire(State::Critical, call_site());
+}
+
+/// `word` is the zero-initialised word that the compiler provides for the name, which
+/// nothing else uses.
+extern "C" fn gomp_critical_name_start(word: *const Lock) {
+    let call = call_site();
+    // SAFETY: this is the argument of `GOMP_critical_name_start`; zeroed memory is a free
+    // lock, and the word is large enough and aligned for one.
+    unsafe { &*word }.acquire(State::Critical, call);
+}
+
+extern "C" fn gomp_atomic_start() {
+    sync::atomic().acquire(State::Critical, call_site());
 }
 
 /// `void GOMP_critical_end(void)`
@@ -31,33 +54,14 @@ pub extern "C" fn GOMP_critical_end() {
     sync::critical().release();
 }
 
-/// `void GOMP_critical_name_start(void **pptr)`
-///
-/// # Safety
-/// `word` is the zero-initialised word the compiler provides for the name,
-/// which nothing else uses.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_critical_name_start(word: *const Lock) {
-    // SAFETY: promised by our caller; zeroed memory is a free lock, and the
-    // word is large enough and aligned for one.
-    unsafe { &*word }.acquire(State::Critical);
-}
-
 /// `void GOMP_critical_name_end(void **pptr)`
 ///
 /// # Safety
-/// As of [`GOMP_critical_name_start`].
+/// `word` is the one that `GOMP_critical_name_start` was given.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_critical_name_end(word: *const Lock) {
     // SAFETY: promised by our caller.
     unsafe { &*word }.release();
-}
-
-/// `void GOMP_atomic_start(void)`: an atomic update the processor has no
-/// instruction for.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_atomic_start() {
-    sync::atomic().acquire(State::Critical);
 }
 
 /// `void GOMP_atomic_end(void)`

@@ -2,16 +2,19 @@
 //!
 //! Works per process, in ticks, exactly; only the results are rounded to
 //! nanoseconds. The steps are [`parts`] (which records nest in which),
-//! [`teams`] (what one thread's record says about the others') and
-//! [`gaps`] (what is left outside regions).
+//! [`teams`] (what one thread's record says about the others'), [`gaps`] (what is
+//! left outside regions) and [`off`] (what of it was without a processor).
 
 mod gaps;
+mod lag;
+mod off;
 mod parts;
 mod teams;
 
 pub(crate) use gaps::{Gap, Life};
+pub(crate) use lag::Lag;
 pub(crate) use parts::Part;
-pub(crate) use teams::Team;
+pub(crate) use teams::{Team, times as member_times};
 
 use crate::sites::Sites;
 use fathomp_base::Ticks;
@@ -50,10 +53,9 @@ impl<'a> Ledger<'a> {
         teams::complete(&mut teams, &mut parts);
         teams::complete_merged(&mut parts);
         parts::exclude_nested(&mut parts, &by_thread);
-        teams::weigh(&mut teams, &parts);
         let (begin, end) = gaps::process_span(process, &parts);
         let (lives, gaps) = gaps::lives_and_gaps(process, &mut parts, &by_thread, begin, end);
-        Self {
+        let mut ledger = Self {
             process,
             parts,
             by_thread,
@@ -62,7 +64,10 @@ impl<'a> Ledger<'a> {
             gaps,
             begin,
             end,
-        }
+        };
+        off::charge(&mut ledger);
+        teams::weigh(&mut ledger.teams, &ledger.parts);
+        ledger
     }
 
     /// Parts of one thread.

@@ -1,9 +1,9 @@
 //! The executions of regions: what the encountering thread's record says about
 //! the others.
 
-use super::Part;
+use super::{Lag, Part};
 use fathomp_base::Ticks;
-use fathomp_trace::state::State;
+use fathomp_trace::state::{PerState, State};
 use std::collections::BTreeMap;
 
 /// One execution of a region, recorded on its own.
@@ -33,6 +33,8 @@ pub(crate) struct Team {
     pub(crate) rest: f64,
     /// Every member left a record.
     pub(crate) whole: bool,
+    /// What its members waited for, in ticks.
+    pub(crate) lag: Lag,
 }
 
 /// Groups the parts that were recorded one by one into teams.
@@ -87,6 +89,7 @@ fn team(parts: &[Part<'_>], members: &[usize]) -> Team {
         longest_num: 0,
         rest: 0.0,
         whole: encountering.is_some() && members.len() as u64 >= u64::from(size),
+        lag: Lag::default(),
     }
 }
 
@@ -158,7 +161,14 @@ pub(crate) fn complete_merged(parts: &mut [Part<'_>]) {
     }
 }
 
-/// Computes each team's imbalance. Nested regions count as work of the thread
+/// What a member did, nested regions counted as its application code.
+pub(crate) fn times(part: &Part<'_>) -> PerState<f64> {
+    let mut times = PerState(part.states.0.map(|ticks| ticks.0 as f64));
+    times[State::Compute] += part.nested.0 as f64;
+    times
+}
+
+/// Computes each team's imbalance and what its members waited for. Nested regions count as work of the thread
 /// that encountered them.
 pub(crate) fn weigh(teams: &mut [Team], parts: &[Part<'_>]) {
     for team in teams {
@@ -188,5 +198,11 @@ pub(crate) fn weigh(teams: &mut [Team], parts: &[Part<'_>]) {
             sum / team.members.len() as f64
         };
         team.imbalance = (longest - mean).max(0.0);
+        let times: Vec<PerState<f64>> = team
+            .members
+            .iter()
+            .map(|&member| times(&parts[member]))
+            .collect();
+        team.lag = Lag::of(&times, f64::from(team.size));
     }
 }

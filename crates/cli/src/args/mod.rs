@@ -158,6 +158,10 @@ pub(crate) struct Study {
     /// [default: twice as many as it has, at least 8].
     #[arg(long, value_name = "N")]
     pub(crate) cores: Option<ThreadCount>,
+    /// Leave out the rehearsal: one more run, with as many threads as are predicted for,
+    /// which shows how work divides among so many even if they share processors.
+    #[arg(long)]
+    pub(crate) no_rehearsal: bool,
     /// The report.
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,

@@ -8,7 +8,7 @@ use crate::voice::{Voice, print};
 use fathomp_predict::machine::Machine;
 use fathomp_predict::sdp::{self, Cluster, Counted, F, Model, NodesQuestion, Question};
 use fathomp_predict::{Options, validate};
-use fathomp_report::text;
+use fathomp_report::{Input, text};
 use serde::Serialize;
 use std::path::Path;
 
@@ -33,8 +33,17 @@ pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
         cores: plan.cores,
     };
     let analyses = evidence::analyses(&plan.recordings)?;
-    let prediction = evidence::predict(&analyses, target, at)?;
-    answer(&prediction, voice, text::prediction)
+    let prediction = evidence::predict(&analyses, &target, at)?;
+    let diagnosis = Input {
+        analyses: &analyses,
+        prediction: Some(&prediction),
+        machine: target.machine.as_ref(),
+        ..Input::default()
+    }
+    .diagnose();
+    answer(&prediction, voice, |prediction, width| {
+        text::prediction(prediction, &diagnosis, width)
+    })
 }
 
 /// Predictions held against what was observed.
@@ -126,7 +135,7 @@ fn question(plan: &Sdp, model: Model, at: Vec<u32>) -> Result<Question, Failure>
 }
 
 /// Answers carry their own schema and version.
-fn answer<T: Serialize>(answer: &T, voice: Voice, words: fn(&T, usize) -> String) -> Outcome {
+fn answer<T: Serialize>(answer: &T, voice: Voice, words: impl Fn(&T, usize) -> String) -> Outcome {
     if voice.json {
         print(&(serde_json::to_string_pretty(answer)? + "\n"))?;
     } else {

@@ -40,6 +40,8 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
         cluster: plan.cluster,
         accesses: plan.accesses,
         limit_bytes: plan.limit << 20,
+        limit: None,
+        rehearsal: false,
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(voice),
         stderr: Stderr::Inherit,

@@ -58,12 +58,14 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         cores: plan.cores,
     };
     let analyses = evidence::analyses(&plan.inputs)?;
-    let prediction = evidence::predict_or_note(&analyses, target, &mut notes);
+    let prediction = evidence::predict_or_note(&analyses, &target, &mut notes);
     let nodes = on_nodes(plan, machine_cluster, &analyses, &mut notes)?;
     let page = fathomp_report::page(&Input {
         analyses: &analyses,
         prediction: prediction.as_ref(),
         nodes: nodes.as_ref(),
+        machine: target.machine.as_ref(),
+        sharing: None,
         notes: &notes,
     })?;
     output::write_file(&plan.output, page.as_bytes())?;

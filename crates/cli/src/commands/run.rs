@@ -54,5 +54,5 @@ fn start_and_wait(plan: &Run, program: &program::Program, voice: Voice) -> Resul
         stdout: Stdout::for_voice(voice),
         stderr: Stderr::Inherit,
     };
-    Ok(launch.start()?.wait()?)
+    Ok(launch.start()?.wait(None)?)
 }

@@ -12,6 +12,7 @@ use crate::study::Study;
 use crate::voice::Voice;
 use crate::{calibrate, evidence, host, output};
 use fathomp_analyse::Analysis;
+use fathomp_diagnose::Cause;
 use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
 use fathomp_report::Input;
@@ -21,9 +22,16 @@ use fathomp_trace::writer::Existing;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Bytes each recording may take; several are read for one report.
 const RECORDING_BYTES_MAX: u64 = 64 << 20;
+/// More threads than this tell little more about how work divides.
+const REHEARSAL_THREADS_MAX: u32 = 64;
+/// Many threads on few processors may take longer than any measured run: so many times
+/// as long is allowed, and this much on top.
+const REHEARSAL_PATIENCE: u32 = 4;
+const REHEARSAL_LEAST: Duration = Duration::from_secs(10);
 /// Findings repeated on the terminal; the report has them all.
 const FINDINGS_SHOWN: usize = 5;
 
@@ -35,6 +43,8 @@ struct Answer<'a> {
     exit_code: u8,
     notes: &'a [String],
     prediction: Option<&'a Prediction>,
+    /// Why the program does not run faster, the most expensive first.
+    causes: &'a [Cause],
 }
 
 /// What all runs of a study share.
@@ -82,7 +92,8 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
 
     // Steps: calibrating, the runs, predicting and reporting.
     let runs = threads.0.len() * plan.repeat as usize;
-    let progress = Progress::start(voice, runs + 2);
+    let rehearsal = rehearsal_threads(plan, &threads);
+    let progress = Progress::start(voice, runs + 2 + usize::from(rehearsal.is_some()));
     progress.at(0, "measuring this machine");
     let machine = measure(&mut study, &unpacked, &threads)?;
 
@@ -95,18 +106,33 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
         progress: &progress,
         stdin: Stdin::for_several_runs(study.path("stdin")),
     };
-    let runs_made = job.record_all(&mut study)?;
+    let mut runs_made = job.record_all(&mut study)?;
+    if let Some(threads) = rehearsal {
+        progress.at(runs + 1, format!("rehearsing with {}", counted(threads)));
+        job.rehearse(&mut study, threads, &mut runs_made)?;
+    }
 
-    progress.at(runs + 1, "predicting and writing the report");
+    progress.at(
+        runs + 1 + usize::from(rehearsal.is_some()),
+        "predicting and writing the report",
+    );
     let target = Target {
         machine,
         cores: plan.cores,
     };
-    let prediction = evidence::predict_or_note(&runs_made.analyses, target, &mut study.index.notes);
+    let prediction =
+        evidence::predict_or_note(&runs_made.analyses, &target, &mut study.index.notes);
     study.save()?;
-    write(plan, &study, &runs_made.analyses, prediction.as_ref())?;
+    let input = Input {
+        analyses: &runs_made.analyses,
+        prediction: prediction.as_ref(),
+        notes: &study.index.notes,
+        machine: target.machine.as_ref(),
+        ..Input::default()
+    };
+    write(plan, &study, &input)?;
     progress.finish();
-    tell(plan, &study, &runs_made, prediction.as_ref(), voice)
+    tell(plan, &study, &runs_made, &input, voice)
 }
 
 /// What this machine costs. Without that, predictions are less certain, but
@@ -170,6 +196,52 @@ impl Job<'_> {
         Ok(runs)
     }
 
+    /// One run with more threads than were measured. Nothing is said of one that fails: it
+    /// was no run that the user asked for.
+    fn rehearse(&self, study: &mut Study, threads: u32, runs: &mut Runs) -> Result<(), Failure> {
+        let longest_ns = runs.analyses.iter().map(|one| one.wall_ns).max();
+        let sound = runs.failed.is_none() && runs.interrupted.is_none() && runs.records > 0;
+        let Some(longest_ns) = longest_ns.filter(|_| sound) else {
+            return Ok(());
+        };
+        let name = Path::new("recordings/rehearsal");
+        let directory = study.path(&name.to_string_lossy());
+        let recorded = recording::record(&Request {
+            rehearsal: true,
+            limit: Some(Duration::from_nanos(longest_ns) * REHEARSAL_PATIENCE + REHEARSAL_LEAST),
+            stdout: Stdout::Discard,
+            stderr: Stderr::File(directory.with_extension("stderr")),
+            ..self.request(&directory, threads, false)
+        })?;
+        if let Some(signal) = recorded.ended.interrupted {
+            runs.interrupted = Some(exit_code(Signalled(signal)));
+        }
+        if recorded.ended.exit_code() == 0 {
+            study.index.recordings.push(name.to_owned());
+            study.save()?;
+            runs.analyses.push(evidence::open(&directory)?.analysis);
+        }
+        Ok(())
+    }
+
+    fn request<'a>(&'a self, directory: &'a Path, threads: u32, first: bool) -> Request<'a> {
+        Request {
+            cluster: Cluster::ONE,
+            program: self.program,
+            unpacked: self.unpacked,
+            directory,
+            existing: Existing::Replace,
+            threads: Some(ThreadCount(threads)),
+            accesses: false,
+            limit_bytes: RECORDING_BYTES_MAX,
+            limit: None,
+            rehearsal: false,
+            stdin: self.stdin.for_run(first),
+            stdout: Stdout::Discard,
+            stderr: Stderr::Inherit,
+        }
+    }
+
     fn record_one(
         &self,
         study: &mut Study,
@@ -181,15 +253,6 @@ impl Job<'_> {
         let directory = study.path(&name.to_string_lossy());
         let complaints = directory.with_extension("stderr");
         let request = Request {
-            cluster: Cluster::ONE,
-            program: self.program,
-            unpacked: self.unpacked,
-            directory: &directory,
-            existing: Existing::Replace,
-            threads: Some(ThreadCount(threads)),
-            accesses: false,
-            limit_bytes: RECORDING_BYTES_MAX,
-            stdin: self.stdin.for_run(first),
             stdout: match (first, self.voice.quiet) {
                 (true, false) => Stdout::for_voice(self.voice),
                 _ => Stdout::Discard,
@@ -199,6 +262,7 @@ impl Job<'_> {
             } else {
                 Stderr::File(complaints.clone())
             },
+            ..self.request(&directory, threads, first)
         };
         let recorded = if first {
             // The program has the terminal to itself.
@@ -247,6 +311,18 @@ impl Job<'_> {
     }
 }
 
+/// How many threads to rehearse with: as many as are predicted for, if that is more than
+/// are measured.
+fn rehearsal_threads(plan: &Plan, measured: &ThreadList) -> Option<u32> {
+    let predicted = match &plan.cores {
+        Some(ThreadCount(cores)) => *cores,
+        None => fathomp_predict::horizon(host::usable_cpus()),
+    };
+    let threads = predicted.min(REHEARSAL_THREADS_MAX);
+    let most = measured.0.iter().max().copied().unwrap_or(1);
+    (!plan.no_rehearsal && threads > most).then_some(threads)
+}
+
 /// "1 thread", "2 threads".
 fn counted(threads: u32) -> String {
     match threads {
@@ -255,32 +331,16 @@ fn counted(threads: u32) -> String {
     }
 }
 
-fn write(
-    plan: &Plan,
-    study: &Study,
-    analyses: &[Analysis],
-    prediction: Option<&Prediction>,
-) -> Result<(), Failure> {
-    let input = Input {
-        analyses,
-        prediction,
-        notes: &study.index.notes,
-        nodes: None,
-    };
-    let page = fathomp_report::page(&input).map_err(|error| Failure::of(&error))?;
+fn write(plan: &Plan, study: &Study, input: &Input<'_>) -> Result<(), Failure> {
+    let page = fathomp_report::page(input).map_err(|error| Failure::of(&error))?;
     output::write_file(&plan.output, page.as_bytes())?;
     output::stream_file(&study.path("result.json"), |out| {
-        fathomp_report::export::json(&input, out).map_err(|error| Failure::of(&error))
+        fathomp_report::export::json(input, out).map_err(|error| Failure::of(&error))
     })
 }
 
-fn tell(
-    plan: &Plan,
-    study: &Study,
-    runs: &Runs,
-    prediction: Option<&Prediction>,
-    voice: Voice,
-) -> Outcome {
+fn tell(plan: &Plan, study: &Study, runs: &Runs, input: &Input<'_>, voice: Voice) -> Outcome {
+    let prediction = input.prediction;
     for sentence in study.index.notes.iter().chain(&runs.problems) {
         voice.warn(sentence);
     }
@@ -288,6 +348,10 @@ fn tell(
         for sentence in prediction.sentences.iter().take(FINDINGS_SHOWN) {
             voice.say(sentence);
         }
+    }
+    let diagnosis = input.diagnose();
+    if let Some(first) = diagnosis.of_program().next() {
+        voice.say(first.sentence("costs most"));
     }
     let report = fs::canonicalize(&plan.output).unwrap_or_else(|_| plan.output.clone());
     voice.say(format!("the report is {}", report.display()));
@@ -305,6 +369,7 @@ fn tell(
             exit_code,
             notes: &study.index.notes,
             prediction,
+            causes: &diagnosis.causes,
         };
         voice.result("fathomp.study", &answer, String::new)?;
     }

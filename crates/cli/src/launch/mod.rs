@@ -11,7 +11,7 @@ use crate::program::Program;
 use fathomp_runtime::Unpacked;
 use fathomp_sys::process::without_null;
 use fathomp_trace::model::Outcome;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use signals::{Forwarding, STOPPING};
@@ -21,6 +21,8 @@ use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 pub(crate) use streams::{Repeatable, Stderr, Stdin, Stdout};
@@ -225,12 +227,13 @@ impl Running {
         self.child.id()
     }
 
-    /// Waits until the program has ended.
-    pub(crate) fn wait(mut self) -> Result<Ended, LaunchError> {
+    /// Waits until the program has ended, which it is made to after `limit`.
+    pub(crate) fn wait(mut self, limit: Option<Duration>) -> Result<Ended, LaunchError> {
         // Look without reaping first: until the signal thread has let go, the
         // process number must not be given to anybody else.
         let pid =
             i32::try_from(self.child.id()).map_err(|e| LaunchError::Wait(io::Error::other(e)))?;
+        let timer = limit.map(|limit| Timer::start(Pid::from_raw(pid), limit));
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
         while let Err(error) = waitid(Id::Pid(Pid::from_raw(pid)), flags) {
             if error != nix::errno::Errno::EINTR {
@@ -238,14 +241,44 @@ impl Running {
             }
         }
         let wall = self.started.elapsed();
+        // Before the process is reaped: its number is nobody else's until then.
+        let out_of_time = timer.is_some_and(Timer::stop);
         let received = self.forwarding.stop();
         let status = self.child.wait().map_err(LaunchError::Wait)?;
         let outcome = outcome(status);
         Ok(Ended {
             outcome,
-            interrupted: received.or_else(|| stopped_by(outcome)),
+            interrupted: received.or_else(|| stopped_by(outcome).filter(|_| !out_of_time)),
             wall,
         })
+    }
+}
+
+/// Kills a program that takes too long.
+struct Timer {
+    done: mpsc::Sender<()>,
+    thread: JoinHandle<bool>,
+}
+
+impl Timer {
+    fn start(pid: Pid, limit: Duration) -> Self {
+        let (done, waits) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let ended = waits.recv_timeout(limit);
+            let late = ended == Err(mpsc::RecvTimeoutError::Timeout);
+            if late {
+                // It may have ended at this very moment.
+                let _ = kill(pid, Signal::SIGKILL);
+            }
+            late
+        });
+        Self { done, thread }
+    }
+
+    /// The program has ended; whether it was killed.
+    fn stop(self) -> bool {
+        let _ = self.done.send(());
+        self.thread.join().unwrap_or(false)
     }
 }
 

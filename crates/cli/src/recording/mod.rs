@@ -16,7 +16,7 @@ use fathomp_trace::writer::{self, Existing};
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Part of the processors used by others from which times are in doubt.
 const DISTURBING: f64 = 0.1;
@@ -34,6 +34,10 @@ pub(crate) struct Request<'a> {
     /// Whether to record what is accessed, too.
     pub(crate) accesses: bool,
     pub(crate) limit_bytes: u64,
+    /// Time after which the program is killed.
+    pub(crate) limit: Option<Duration>,
+    /// More threads than processors on purpose: what counts is how work divides.
+    pub(crate) rehearsal: bool,
     pub(crate) stdin: Stdin,
     pub(crate) stdout: Stdout,
     pub(crate) stderr: Stderr,
@@ -90,7 +94,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         pid: running.pid(),
         library: library.to_owned(),
     })?;
-    let ended = running.wait()?;
+    let ended = running.wait(request.limit)?;
     let (others, processor_ns) = (meter.others(), meter.processor_ns());
     let drained = drain.finish();
 
@@ -152,6 +156,7 @@ fn circumstances(request: &Request<'_>) -> Meta {
         machine: host::machine(),
         threads: request.threads.map(|ThreadCount(count)| count),
         nodes: request.cluster.nodes.into(),
+        rehearsal: request.rehearsal,
         emulated_time: request.cluster.emulated_time,
         started_unix_ns: SystemTime::now()
             .duration_since(UNIX_EPOCH)

@@ -1,10 +1,11 @@
 //! The lock under all mutual exclusion of the interface.
 
 use super::word::Word;
-use crate::barrier::wait_recorded;
+use crate::barrier::wait_recorded_at;
 use crate::cluster::{self, Nodes};
+use crate::runtime::is_recorded;
 use crate::team::Member;
-use crate::worker::current;
+use crate::worker::{current, recorder};
 use fathomp_trace::state::State;
 
 /// Pauses, some tenths of a millisecond, after which even a thread that would
@@ -52,29 +53,33 @@ impl Lock {
         }
     }
 
-    /// Takes it; a wait is recorded as time in `state`.
+    /// Takes it; a wait is recorded as time in `state`, at the construct that called from
+    /// `call` (0 if that is unknown).
     #[inline]
-    pub fn acquire(&self, state: State) {
+    pub fn acquire(&self, state: State, call: usize) {
         if let Some(nodes) = cluster::installed() {
-            self.acquire_named(nodes, state);
+            self.acquire_named(nodes, state, call);
         } else if !self.0.try_acquire() {
-            self.acquire_contended(state);
+            self.acquire_contended(state, call);
+        }
+        if is_recorded() {
+            count();
         }
     }
 
     #[cold]
-    fn acquire_named(&self, nodes: &'static Nodes, state: State) {
+    fn acquire_named(&self, nodes: &'static Nodes, state: State, call: usize) {
         let member = current();
-        wait_recorded(member, state, || {
+        wait_recorded_at(member, Some(call), state, || {
             let patience = patience(member);
             nodes.locks.acquire(nodes.cluster, self.name(), patience);
         });
     }
 
     #[cold]
-    fn acquire_contended(&self, state: State) {
+    fn acquire_contended(&self, state: State, call: usize) {
         let member = current();
-        wait_recorded(member, state, || self.0.wait(patience(member)));
+        wait_recorded_at(member, Some(call), state, || self.0.wait(patience(member)));
     }
 
     /// Gives it back. Giving back a free lock has no effect.
@@ -84,6 +89,14 @@ impl Lock {
             None => self.0.release(),
             Some(nodes) => nodes.locks.release(nodes.cluster, self.name()),
         }
+    }
+}
+
+/// A lock was taken by a thread that may be recorded.
+#[cold]
+fn count() {
+    if let Some(recorder) = recorder() {
+        recorder.mutex_taken();
     }
 }
 

@@ -47,7 +47,7 @@ impl NestLock {
             return named.acquire(member);
         }
         if !self.is_mine(member) {
-            self.lock.acquire(State::Lock);
+            self.lock.acquire(State::Lock, 0);
             self.owner.store(member.task.identity(), Ordering::Relaxed);
         }
         self.deepen();

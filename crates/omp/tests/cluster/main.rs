@@ -198,12 +198,12 @@ on_all_shapes! {
                 (&*lock, &*nest)
             };
             for _ in 0..40 {
-                sync::critical().acquire(State::Critical);
+                sync::critical().acquire(State::Critical, 0);
                 bump(&data[0]);
                 sync::critical().release();
-                lock.acquire(State::Lock);
+                lock.acquire(State::Lock, 0);
                 bump(&data[1]);
-                sync::atomic().acquire(State::Critical);
+                sync::atomic().acquire(State::Critical, 0);
                 bump(&data[2]);
                 sync::atomic().release();
                 lock.release();
@@ -237,7 +237,7 @@ on_all_shapes! {
             // SAFETY: a zeroed word that is used as a lock only.
             unsafe { &*data()[100].as_ptr().cast::<Lock>() }
         }
-        lock().acquire(State::Lock);
+        lock().acquire(State::Lock, 0);
         region(total, |_, _| assert!(!lock().try_acquire()));
         lock().release();
         region(total, |member, data| {

@@ -49,7 +49,7 @@ on_all_shapes! {
                 if child == 0 {
                     // No barrier, lock or region waits for the others.
                     rest(member);
-                    sync::critical().acquire(State::Critical);
+                    sync::critical().acquire(State::Critical, 0);
                     sync::critical().release();
                     region(1, |inner, _| assert_eq!(inner.team().size(), 1));
                     let alone = member.team().size() == 1 && single::start(member);

@@ -19,7 +19,7 @@ use fathomp_analyse::Unevenness;
 
 /// Which explanation of waits at barriers the threads of a region support.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Leaning {
+pub enum Leaning {
     /// Serial code inside the region.
     Serial,
     /// Unequal shares.

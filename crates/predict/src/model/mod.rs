@@ -12,20 +12,24 @@
 //! | imbalance | `(1 - 1/k) / k` | the same waits |
 //! | mutex, ordered | closed queues ([`queue`]) and `k - 1` (handing on takes longer) | waits for critical sections and locks; for one's turn |
 //! | overhead | prices of the machine x executions; without a machine constant, `1/k` and `log k` | the runtime's own time, barrier prices |
-//! | I/O, communication | constant and `1/k` | time in these states |
+//! | pieces | `W/k (ceil(n/k) k/n - 1)` for `n` pieces ([`granules`]) | waits at barriers |
+//! | I/O, communication, blocked | constant and `1/k` | time in these states |
 //! | oversubscription | see [`RegionModel::terms`] | processors |
 //!
 //! Several shapes often explain the same measurements. Then all of them are
 //! kept, weighed by how well they fit ([`numeric::explain`]): the prediction
 //! is their mean, and the interval draws one at a time, so it widens where
-//! they part company. What the threads of a region show about each other
+//! they part company. What no mixture of shapes explains stays as a factor, by which
+//! the model meets what was measured ([`RegionModel::fit`]). What the threads of a region show about each other
 //! ([`leaning`]) weighs serial code inside it against imbalance.
 
+mod granules;
 mod leaning;
 mod queue;
 mod region;
 
-pub(crate) use leaning::Leaning;
+pub(crate) use granules::Granules;
+pub use leaning::Leaning;
 pub(crate) use region::{Observed, RegionModel};
 
 use crate::machine::Machine;

@@ -1,6 +1,6 @@
 //! The model of one region.
 
-use super::{Choice, Leaning, Setting, queue};
+use super::{Choice, Granules, Leaning, Setting, queue};
 use crate::numeric::{Equation, Prior, dot, explain};
 use crate::terms::{Term, Terms};
 
@@ -26,6 +26,11 @@ pub(crate) struct Observed {
     pub(crate) io: f64,
     /// Waiting for other nodes.
     pub(crate) communication: f64,
+    /// Blocked, or waiting for a thread that was.
+    pub(crate) blocked: f64,
+    /// Without a processor because the program's own threads share them, or waiting
+    /// for a thread that was.
+    pub(crate) ready: f64,
     /// Executions.
     pub(crate) executions: f64,
     /// Barriers passed, the implicit ones included.
@@ -36,6 +41,8 @@ pub(crate) struct Observed {
     pub(crate) noise: f64,
     /// What its threads say about the cause of waiting.
     pub(crate) leaning: Leaning,
+    /// Pieces the work comes in.
+    pub(crate) granules: Granules,
 }
 
 impl Observed {
@@ -50,6 +57,8 @@ impl Observed {
             overhead: self.overhead * factor,
             io: self.io * factor,
             communication: self.communication * factor,
+            blocked: self.blocked * factor,
+            ready: self.ready * factor,
             ..*self
         }
     }
@@ -74,11 +83,14 @@ impl Observed {
             overhead: self.overhead + other.overhead,
             io: self.io + other.io,
             communication: self.communication + other.communication,
+            blocked: self.blocked + other.blocked,
+            ready: self.ready + other.ready,
             executions: self.executions + other.executions,
             barriers: self.barriers + other.barriers,
             chunks: self.chunks + other.chunks,
             noise: part(self.noise, other.noise),
             leaning: self.leaning.and(other.leaning),
+            granules: Granules::default(),
         }
     }
 
@@ -97,8 +109,8 @@ struct TeamSize {
 }
 
 impl TeamSize {
-    /// As many as the program has if that was so, else as measured in between
-    /// and no more than measured beyond.
+    /// As many as the program has if that was so, else as measured, in between
+    /// and beyond.
     fn at(&self, threads: f64) -> f64 {
         let follows = self
             .measured
@@ -111,13 +123,16 @@ impl TeamSize {
         for &(at, team) in &self.measured {
             if threads <= at {
                 return match previous {
+                    // A team that is larger than the program's threads, or
+                    // smaller, goes its own way.
+                    None if (team - at).abs() > 0.02 * at => team,
                     None => team.min(threads.max(1.0)),
                     Some((from, size)) => size + (team - size) * (threads - from) / (at - from),
                 };
             }
             previous = Some((at, team));
         }
-        previous.map_or(threads, |(_, team)| team.min(threads))
+        previous.map_or(threads, |(_, team)| team)
     }
 }
 
@@ -134,6 +149,14 @@ pub(crate) struct RegionModel {
     /// Of [`transfer_shapes`].
     io: Vec<f64>,
     communication: Vec<f64>,
+    blocked: Vec<f64>,
+    /// Mean time without a processor.
+    ready: f64,
+    granules: Granules,
+    /// How much of what few pieces would cost was seen.
+    granular: f64,
+    /// (threads, logarithm of measured over modelled), ascending.
+    pub(crate) unexplained: Vec<(f64, f64)>,
     mutex: Passage,
     ordered: Passage,
     executions: f64,
@@ -296,6 +319,11 @@ impl RegionModel {
             chunks: o.chunks,
         };
         let observed = || points.iter().map(|(_, o)| o);
+        let granules = observed()
+            .map(|o| o.granules)
+            .rfind(|granules| !granules.is_unknown())
+            .unwrap_or_default();
+        let granular = granular(points, &granules);
         let mut fit = |shapes: &dyn Fn(&Observed) -> Vec<f64>,
                        value: &dyn Fn(&Observed) -> f64,
                        priors: &[Prior]| {
@@ -315,7 +343,10 @@ impl RegionModel {
         );
         let waiting = fit(
             &|o| waiting_shapes(o.team),
-            &|o| (o.waiting - barrier_cost(o.barriers, o.team, setting)).max(0.0),
+            &|o| {
+                let uneven = granular * o.work * granules.excess(o.team);
+                (o.waiting - uneven - barrier_cost(o.barriers, o.team, setting)).max(0.0)
+            },
             &waiting_priors(points),
         );
         let mut overhead = fit(
@@ -333,6 +364,15 @@ impl RegionModel {
             &|o| o.communication,
             &[Prior::Possible; 2],
         );
+        let sometimes_blocked = observed().any(|o| o.blocked > 0.0);
+        let blocked = match sometimes_blocked {
+            true => fit(
+                &|o| transfer_shapes(o.team),
+                &|o| o.blocked,
+                &[Prior::Possible; 2],
+            ),
+            false => vec![0.0; 2],
+        };
         let mut mutex = Passage::new(points, |o| o.mutex);
         mutex.coefficients = fit(
             &|o| mutex.shapes(o.team, o.work),
@@ -357,6 +397,11 @@ impl RegionModel {
             overhead,
             io,
             communication,
+            blocked,
+            ready: last.ready,
+            granules,
+            granular,
+            unexplained: Vec::new(),
             mutex,
             ordered,
             executions: last.executions,
@@ -364,8 +409,51 @@ impl RegionModel {
             chunks: last.chunks,
             unknown: Unknown::default(),
         };
+        let several = points.len() > 1;
+        let anchored = if several { points } else { &[] };
+        model.unexplained = anchored
+            .iter()
+            .map(|(threads, o)| (*threads, model.misses(*threads, o, setting)))
+            .collect();
         model.leave_open(points, alone, setting, choice);
         model
+    }
+
+    /// The logarithm of what was measured over the model, but for what noise may do.
+    fn misses(&self, threads: f64, observed: &Observed, setting: &Setting<'_>) -> f64 {
+        /// A model need not be more exact than this.
+        const CLOSE: f64 = 0.05;
+        let modelled: f64 = self.terms(threads, setting, Terms::ALL).iter().sum();
+        let missed = (observed.time / modelled).ln();
+        if !missed.is_finite() {
+            return 0.0;
+        }
+        missed - missed.clamp(-CLOSE, CLOSE)
+    }
+
+    /// By how much the shapes miss the measurements at most, as a logarithm.
+    pub(crate) fn most_unexplained(&self) -> f64 {
+        let all = self.unexplained.iter().map(|(_, missed)| missed.abs());
+        all.fold(0.0, f64::max)
+    }
+
+    /// What brings the model to what was measured: between measurements in
+    /// proportion, beyond them as at the last.
+    fn correction(&self, threads: f64) -> f64 {
+        let mut previous: Option<(f64, f64)> = None;
+        for &(at, missed) in &self.unexplained {
+            if threads <= at {
+                let missed = match previous {
+                    None => missed,
+                    Some((from, before)) => {
+                        before + (missed - before) * (threads / from).ln() / (at / from).ln()
+                    }
+                };
+                return missed.exp();
+            }
+            previous = Some((at, missed));
+        }
+        previous.map_or(1.0, |(_, missed)| missed.exp())
     }
 
     /// Draws what a single team size cannot tell; the mean leaves it out.
@@ -431,6 +519,12 @@ impl RegionModel {
             Term::Imbalance,
             self.unknown.imbalance * alone * (1.0 - 1.0 / k) / k,
         );
+        set(
+            Term::Pieces,
+            self.granular * together * self.granules.excess(k),
+        );
+        set(Term::Blocked, dot(&self.blocked, &transfer_shapes(k)));
+        set(Term::Oversubscription, self.ready);
         set(Term::Mutex, self.mutex.wait(running, together));
         set(Term::Ordered, self.ordered.wait(running, together));
         let counts = Counts {
@@ -453,6 +547,10 @@ impl RegionModel {
             let switches = self.barriers * (shared.ceil() - 1.0) * 5_000.0;
             set(Term::Oversubscription, together * uneven + switches);
         }
+        let correction = self.correction(threads);
+        for term in &mut terms {
+            *term *= correction;
+        }
         terms
     }
 
@@ -468,6 +566,17 @@ impl RegionModel {
         };
         growth(k) / growth(self.unknown.measured_at)
     }
+}
+
+/// How much of what equal pieces would cost was waited, from 0 to 1.
+fn granular(points: &[(f64, Observed)], granules: &Granules) -> f64 {
+    let (mut expected, mut seen) = (0.0, 0.0);
+    for (_, observed) in points {
+        let cost = observed.work * granules.excess(observed.team);
+        expected += cost;
+        seen += cost.min(observed.waiting);
+    }
+    if expected > 0.0 { seen / expected } else { 1.0 }
 }
 
 /// The fraction of work inside a section that explains the waits best, by

@@ -2,6 +2,7 @@
 
 use crate::Input;
 use fathomp_analyse::Analysis;
+use fathomp_diagnose::Cause;
 use fathomp_predict::Prediction;
 use serde::Serialize;
 use std::io::Write;
@@ -31,6 +32,8 @@ struct Everything<'a> {
     /// In the order given.
     analyses: &'a [Analysis],
     prediction: Option<&'a Prediction>,
+    /// Why the program does not run faster, most expensive first.
+    causes: &'a [Cause],
     notes: &'a [String],
 }
 
@@ -39,11 +42,13 @@ struct Everything<'a> {
 /// # Errors
 /// If `out` fails.
 pub fn json(input: &Input<'_>, mut out: impl Write) -> Result<(), JsonError> {
+    let diagnosis = input.diagnose();
     let everything = Everything {
         schema: SCHEMA,
         version: VERSION,
         analyses: input.analyses,
         prediction: input.prediction,
+        causes: &diagnosis.causes,
         notes: input.notes,
     };
     serde_json::to_writer(&mut out, &everything).map_err(|error| {

@@ -4,16 +4,28 @@ use super::grid::Grid;
 use super::{WIDTH_MIN, printable, wrapped};
 use crate::units::{self, duration, percent, ratio};
 use crate::view::words;
+use fathomp_diagnose::Diagnosis;
 use fathomp_predict::{Point, Prediction, RegionPrediction, Term};
+
+/// Causes explained in full.
+const CAUSES_SHOWN: usize = 3;
 
 /// The findings in sentences, then times and speedups of the program and of
 /// each region, in at most `width` columns.
 #[must_use]
-pub fn prediction(prediction: &Prediction, width: usize) -> String {
+pub fn prediction(prediction: &Prediction, diagnosis: &Diagnosis, width: usize) -> String {
     let width = width.max(WIDTH_MIN);
     let mut text = String::new();
     for sentence in &prediction.sentences {
         text.push_str(&wrapped(&printable(sentence), width, "  "));
+    }
+    for region in prediction.worst_regions() {
+        let sentence = fathomp_base::text::sentence(&diagnosis.of_prediction(region));
+        text.push_str(&wrapped(&printable(&sentence), width, "  "));
+    }
+    for cause in diagnosis.of_program().take(CAUSES_SHOWN) {
+        let sentence = cause.sentence("costs time");
+        text.push_str(&wrapped(&printable(&sentence), width, "  "));
     }
     if !prediction.sentences.is_empty() {
         text.push('\n');
@@ -47,7 +59,7 @@ pub fn prediction(prediction: &Prediction, width: usize) -> String {
     text.push_str(&grid.render(width));
     if !prediction.regions.is_empty() {
         text.push('\n');
-        text.push_str(&regions(&prediction.regions).render(width));
+        text.push_str(&regions(&prediction.regions, diagnosis).render(width));
     }
     let simple: Vec<String> = prediction
         .baselines
@@ -78,7 +90,7 @@ pub fn prediction(prediction: &Prediction, width: usize) -> String {
     text
 }
 
-fn regions(regions: &[RegionPrediction]) -> Grid {
+fn regions(regions: &[RegionPrediction], diagnosis: &Diagnosis) -> Grid {
     let mut grid = Grid::new("Region")
         .column("Threads", 2)
         .column("Time", 0)
@@ -95,9 +107,9 @@ fn regions(regions: &[RegionPrediction]) -> Grid {
                     |point| duration(point.time_ns),
                 ),
                 region.best_threads.to_string(),
-                region.dominating.as_ref().map_or_else(String::new, |one| {
-                    format!("{} {}", words::term(one.term), percent(one.share))
-                }),
+                diagnosis
+                    .of_region(&region.key)
+                    .map_or_else(String::new, |cause| printable(&cause.title)),
             ],
         );
     }

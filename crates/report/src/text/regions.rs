@@ -45,6 +45,8 @@ pub fn regions(analysis: &Analysis, options: RegionOptions) -> String {
         .column("Eff", 0)
         .column("Bal", 0)
         .column("Wait", 0)
+        .column("Blk", 2)
+        .column("Cpu", 2)
         .column("Ovh", 3)
         .column("Faults", 1)
         .column("IPC", 4);
@@ -58,7 +60,7 @@ pub fn regions(analysis: &Analysis, options: RegionOptions) -> String {
     }
     text.push_str(&grid.render(width));
     text.push('\n');
-    let explanation = "Share: of the wall time. Eff: parallel efficiency. Bal: load balance. Wait, Ovh: waiting and runtime overhead, of the threads' time.";
+    let explanation = "Share: of the wall time. Eff: parallel efficiency. Bal: load balance. Wait: waiting for other threads; Blk: blocked outside OpenMP (sleep, files, sockets); Cpu: ready to run without a processor; Ovh: runtime overhead, of the threads' time.";
     text.push_str(&wrapped(explanation, width, ""));
     if let Some(shared) = super::dsm::table(analysis, width, options.threads) {
         text.push('\n');
@@ -124,6 +126,8 @@ fn row(grid: &mut Grid, region: &Region) {
             unless_serial(region.efficiency.parallel),
             unless_serial(region.efficiency.load_balance),
             unless_serial(part(&region.states, region.states.waiting_ns())),
+            percent(part(&region.states, region.states[State::Blocked])),
+            percent(part(&region.states, region.states[State::Ready])),
             unless_serial(part(&region.states, region.states[State::Overhead])),
             short_count(whole(
                 region.counts.minor_faults + region.counts.major_faults,
@@ -144,6 +148,8 @@ fn thread_row(grid: &mut Grid, name: &str, thread: &ThreadShare) {
             percent(part(states, states.useful_ns())),
             String::new(),
             percent(part(states, states.waiting_ns())),
+            percent(part(states, states[State::Blocked])),
+            percent(part(states, states[State::Ready])),
             percent(part(states, states[State::Overhead])),
             short_count(whole(
                 thread.counts.minor_faults + thread.counts.major_faults,

@@ -99,14 +99,17 @@ pub(crate) struct LegendEntry {
 pub(crate) fn build(input: &Input<'_>) -> (Page, TimelineData) {
     let main = input.main();
     let prediction = input.prediction;
-    let outlook = main.map_or_else(Vec::new, |analysis| scaling::outlook(analysis, prediction));
+    let diagnosis = input.diagnose();
+    let outlook = main.map_or_else(Vec::new, |analysis| {
+        scaling::outlook(analysis, prediction, &diagnosis)
+    });
     let (timelines, data) = timeline::build(main);
     let mut page = Page {
         title: String::new(),
         program: words::shorten(input.program(), 200),
         subtitle: main.map(subtitle).unwrap_or_default(),
         sections: Vec::new(),
-        summary: summary::findings(input),
+        summary: summary::findings(input, &diagnosis),
         cards: summary::cards(main, prediction),
         trust: trust::build(input),
         states: main
@@ -116,7 +119,7 @@ pub(crate) fn build(input: &Input<'_>) -> (Page, TimelineData) {
         regions_note: main
             .map(|analysis| regions_note(input, analysis))
             .unwrap_or_default(),
-        scaling: scaling::build(input),
+        scaling: scaling::build(input, &diagnosis),
         efficiencies: efficiencies::table(input),
         efficiencies_note: efficiencies::NOTE.to_owned(),
         timelines,

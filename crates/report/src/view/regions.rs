@@ -62,10 +62,7 @@ pub(crate) fn table(analysis: &Analysis, outlook: &[Option<Outlook>]) -> Table {
             "Best threads",
             "Threads beyond which its time stops falling, as predicted",
         ));
-        columns.push(Column::text(
-            "Limited by",
-            "The term that stops it, as predicted",
-        ));
+        columns.push(Column::text("Limited by", "The most expensive cause in it"));
     }
     let detailed = details::chosen(analysis);
     let rows = analysis

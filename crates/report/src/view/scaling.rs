@@ -6,7 +6,9 @@ use super::{LegendEntry, curves, words};
 use crate::chart::{Chart, Segment, Stack, column_chart};
 use crate::{Input, units};
 use fathomp_analyse::Analysis;
-use fathomp_predict::{Point, Prediction, RegionPrediction, Term};
+use fathomp_base::text;
+use fathomp_diagnose::Diagnosis;
+use fathomp_predict::{Point, Prediction, Term};
 use serde::Serialize;
 
 /// Regions in the table of predictions.
@@ -30,6 +32,7 @@ pub(crate) struct Scaling {
 pub(crate) fn outlook(
     analysis: &Analysis,
     prediction: Option<&Prediction>,
+    diagnosis: &Diagnosis,
 ) -> Vec<Option<Outlook>> {
     let Some(prediction) = prediction else {
         return Vec::new();
@@ -41,43 +44,29 @@ pub(crate) fn outlook(
         .map(|region| {
             of(&region.key).map(|one| Outlook {
                 best_threads: Some(one.best_threads),
-                limit: limit(one),
-                sentence: as_sentence(&one.sentence),
+                limit: limit(diagnosis, &one.key),
+                sentence: text::sentence(&diagnosis.of_prediction(one)),
             })
         })
         .collect()
 }
 
-fn limit(region: &RegionPrediction) -> String {
-    region.dominating.as_ref().map_or_else(String::new, |one| {
-        let share = units::percent(one.share);
-        words::bound(&format!("{} {share}", words::term(one.term)))
-    })
-}
-
-/// `text` with a capital and a full stop.
-pub(crate) fn as_sentence(text: &str) -> String {
-    let text = text.trim();
-    let mut letters = text.chars();
-    let Some(first) = letters.next() else {
-        return String::new();
-    };
-    let mut sentence: String = first.to_uppercase().chain(letters).collect();
-    if !sentence.ends_with(['.', '!', '?']) {
-        sentence.push('.');
-    }
-    sentence
+/// What limits a region, in the words of the diagnosis.
+fn limit(diagnosis: &Diagnosis, key: &str) -> String {
+    diagnosis
+        .of_region(key)
+        .map_or_else(String::new, |cause| cause.title.clone())
 }
 
 /// The section, if there is more than one thread count to speak of.
-pub(crate) fn build(input: &Input<'_>) -> Option<Scaling> {
+pub(crate) fn build(input: &Input<'_>, diagnosis: &Diagnosis) -> Option<Scaling> {
     match input.prediction {
-        Some(prediction) => Some(predicted(prediction)),
+        Some(prediction) => Some(predicted(prediction, diagnosis)),
         None => measured_only(input.analyses),
     }
 }
 
-fn predicted(prediction: &Prediction) -> Scaling {
+fn predicted(prediction: &Prediction, diagnosis: &Diagnosis) -> Scaling {
     let points = &prediction.points;
     let count = prediction.measured.len();
     Scaling {
@@ -91,7 +80,7 @@ fn predicted(prediction: &Prediction) -> Scaling {
         terms_legend: terms_legend(points),
         terms_caption: "Predicted time, and what it consists of.".to_owned(),
         table: Some(points_table(prediction)),
-        regions: regions_table(prediction),
+        regions: regions_table(prediction, diagnosis),
     }
 }
 
@@ -233,7 +222,7 @@ fn points_table(prediction: &Prediction) -> Table {
     }
 }
 
-fn regions_table(prediction: &Prediction) -> Option<Table> {
+fn regions_table(prediction: &Prediction, diagnosis: &Diagnosis) -> Option<Table> {
     let counts: Vec<u32> = selection(&prediction.points)
         .into_iter()
         .map(|point| point.threads)
@@ -268,7 +257,7 @@ fn regions_table(prediction: &Prediction) -> Option<Table> {
             } else {
                 let best = f64::from(region.best_threads);
                 cells.push(Cell::number(best, region.best_threads.to_string()));
-                cells.push(Cell::words(limit(region)));
+                cells.push(Cell::words(limit(diagnosis, &region.key)));
             }
             Row {
                 id: String::new(),
@@ -286,7 +275,7 @@ fn regions_table(prediction: &Prediction) -> Option<Table> {
         "Best threads",
         "Threads beyond which its time stops falling",
     ));
-    columns.push(Column::text("Limited by", "The term that costs most there"));
+    columns.push(Column::text("Limited by", "The most expensive cause in it"));
     (rows.len() > 1).then_some(Table {
         id: "region-prediction-table".to_owned(),
         caption: "Predicted time of each region by number of threads. Hovering shows the interval."
@@ -295,16 +284,4 @@ fn regions_table(prediction: &Prediction) -> Option<Table> {
         rows,
         sortable: true,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::as_sentence;
-
-    #[test]
-    fn sentences_begin_and_end_as_such() {
-        assert_eq!(as_sentence("region a stops"), "Region a stops.");
-        assert_eq!(as_sentence("Done."), "Done.");
-        assert_eq!(as_sentence(""), "");
-    }
 }

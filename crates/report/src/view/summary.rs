@@ -1,11 +1,11 @@
 //! The summary: what it costs, where the time goes, how far it will scale,
 //! what to do. Sentences first, numbers after.
 
-use super::disturbed::{Disturbed, disturbed};
-use super::scaling::as_sentence;
 use super::{advice, regions, words};
 use crate::{Input, units};
 use fathomp_analyse::{Analysis, Outcome, Region, SiteKind, State};
+use fathomp_base::text;
+use fathomp_diagnose::Diagnosis;
 use fathomp_predict::Prediction;
 use serde::Serialize;
 
@@ -26,13 +26,11 @@ pub(crate) struct Card {
 
 /// Sentences about scaling taken from the prediction.
 const SCALING_SENTENCES: usize = 5;
-/// A loss below this fraction of the time is not worth a sentence.
-pub(crate) const WORTH_SAYING: f64 = 0.03;
 /// Name of a region inside a sentence.
 pub(crate) const NAME_CHARS: usize = 60;
 
 /// The sentences, most important first.
-pub(crate) fn findings(input: &Input<'_>) -> Vec<Finding> {
+pub(crate) fn findings(input: &Input<'_>, diagnosis: &Diagnosis) -> Vec<Finding> {
     let (analysis, prediction) = (input.main(), input.prediction);
     let mut findings = Vec::new();
     let mut say = |kind, text: String| {
@@ -47,24 +45,21 @@ pub(crate) fn findings(input: &Input<'_>) -> Vec<Finding> {
         say("Outcome", ending(analysis));
         say("Cost", cost(analysis));
         say("Time", where_time_goes(analysis));
-        say("Loss", largest_loss(analysis));
+        say("Loss", largest_loss(analysis, diagnosis));
     }
     if let Some(prediction) = prediction {
-        for sentence in prediction.sentences.iter().take(SCALING_SENTENCES) {
-            say("Scaling", as_sentence(&words::shorten(sentence, 400)));
+        let regions = prediction.worst_regions();
+        let sentences = prediction.sentences.iter().cloned();
+        let sentences = sentences.chain(regions.map(|one| diagnosis.of_prediction(one)));
+        for sentence in sentences.take(SCALING_SENTENCES) {
+            say("Scaling", text::sentence(&words::shorten(&sentence, 400)));
         }
     }
-    let advice = advice::sentences(analysis, prediction);
-    if !advice.is_empty() {
-        match disturbed(input.analyses, analysis) {
-            Disturbed::Not => advice.into_iter().for_each(|text| say("Advice", text)),
-            Disturbed::Somewhat(warning) => {
-                advice.into_iter().for_each(|text| say("Advice", text));
-                say("Doubt", warning);
-            }
-            Disturbed::Much(sentence) => say("Advice", sentence),
-        }
+    let advice = advice::advice(input, diagnosis);
+    for piece in advice.pieces {
+        say("Advice", piece);
     }
+    say("Doubt", advice.doubt);
     findings
 }
 
@@ -106,11 +101,23 @@ fn cost(analysis: &Analysis) -> String {
     }
     let total = analysis.states.total_ns().max(1) as f64;
     let share = |ns: u64| units::percent(ns as f64 / total);
+    let others: Vec<String> = [
+        (State::Ready, "without a processor"),
+        (State::Blocked, "blocked"),
+        (State::Communication, "communicating with other nodes"),
+        (State::Io, "in files"),
+    ]
+    .into_iter()
+    .map(|(state, what)| (analysis.states[state], what))
+    .filter(|(ns, _)| *ns as f64 >= 0.001 * total)
+    .map(|(ns, what)| format!(", {} {what}", share(ns)))
+    .collect();
     format!(
-        "The program took {wall} with {}. Its threads spent {} of their time computing, {} waiting or idle and {} in the runtime.",
+        "The program took {wall} with {}. Its threads spent {} of their time computing, {} waiting or idle{} and {} in the runtime.",
         units::plural(analysis.team_size.into(), "thread"),
         share(analysis.states.useful_ns()),
         share(analysis.states.waiting_ns()),
+        others.concat(),
         share(analysis.states[State::Overhead])
     )
 }
@@ -153,41 +160,18 @@ fn where_time_goes(analysis: &Analysis) -> String {
     )
 }
 
-/// The state other than computing with the most time, and where it is lost.
-fn largest_loss(analysis: &Analysis) -> String {
-    let total = analysis.states.total_ns().max(1) as f64;
-    let worst = parallel(analysis)
-        .flat_map(|region| {
-            region
-                .states
-                .iter()
-                .map(move |(state, ns)| (region, state, ns))
-        })
-        .filter(|(_, state, _)| *state != State::Compute)
-        .max_by_key(|(_, _, ns)| *ns);
-    let idle_ns: u64 = analysis
-        .regions
-        .iter()
-        .filter(|region| region.kind == SiteKind::Serial)
-        .map(|region| region.states[State::Idle])
-        .fold(0, u64::saturating_add);
-    match worst {
-        Some((_, _, ns)) if idle_ns > ns && idle_ns as f64 / total >= WORTH_SAYING => format!(
-            "The largest loss is the serial part: while one thread computes there, the others are idle, {} of the threads' time.",
-            units::percent(idle_ns as f64 / total)
-        ),
-        Some((region, state, ns)) if ns as f64 / total >= WORTH_SAYING => format!(
-            "The largest loss is {} in region {}: {} of the threads' time.",
-            words::loss(state),
-            short_name(region),
-            units::percent(ns as f64 / total)
-        ),
-        Some(_) => format!(
-            "No single loss reaches {} of the threads' time.",
-            units::percent(WORTH_SAYING)
-        ),
-        None => String::new(),
+/// The most expensive cause.
+fn largest_loss(analysis: &Analysis, diagnosis: &Diagnosis) -> String {
+    if parallel(analysis).next().is_none() {
+        return String::new();
     }
+    let Some(first) = diagnosis.of_program().next() else {
+        return format!(
+            "No single cause costs {} of the time.",
+            units::percent(fathomp_diagnose::WORTH_SAYING)
+        );
+    };
+    first.sentence("costs most")
 }
 
 /// Numbers worth seeing first.

@@ -1,5 +1,7 @@
 //! What things are called on the page.
 
+pub(crate) use fathomp_base::text::{list, shorten};
+
 use fathomp_analyse::{LoopKind, Outcome, State};
 use fathomp_predict::Term;
 
@@ -7,8 +9,8 @@ use fathomp_predict::Term;
 pub(crate) const fn state(state: State) -> &'static str {
     match state {
         State::Compute => "computing",
-        State::ImplicitBarrier => "implicit barrier",
-        State::ExplicitBarrier => "explicit barrier",
+        State::ImplicitBarrier => "barrier at the end",
+        State::ExplicitBarrier => "barrier inside",
         State::Critical => "critical section",
         State::Lock => "lock",
         State::Ordered => "ordered",
@@ -17,6 +19,8 @@ pub(crate) const fn state(state: State) -> &'static str {
         State::Idle => "idle",
         State::Io => "input and output",
         State::Communication => "communication",
+        State::Blocked => "blocked",
+        State::Ready => "without a processor",
     }
 }
 
@@ -24,8 +28,8 @@ pub(crate) const fn state(state: State) -> &'static str {
 pub(crate) const fn loss(state: State) -> &'static str {
     match state {
         State::Compute => "computing",
-        State::ImplicitBarrier => "waiting in implicit barriers",
-        State::ExplicitBarrier => "waiting in explicit barriers",
+        State::ImplicitBarrier => "waiting in barriers at ends of regions and loops",
+        State::ExplicitBarrier => "waiting in barriers inside regions",
         State::Critical => "waiting for critical sections",
         State::Lock => "waiting for locks",
         State::Ordered => "waiting in ordered constructs",
@@ -34,6 +38,8 @@ pub(crate) const fn loss(state: State) -> &'static str {
         State::Idle => "idle threads",
         State::Io => "input and output",
         State::Communication => "communication",
+        State::Blocked => "being blocked (sleep, files, sockets)",
+        State::Ready => "waiting for a processor",
     }
 }
 
@@ -47,10 +53,12 @@ pub(crate) const fn term(term: Term) -> &'static str {
         Term::Mutex => "critical sections, locks",
         Term::Ordered => "ordered constructs",
         Term::Overhead => "construct overhead",
-        Term::Saturation => "saturation",
+        Term::Saturation => "slower computing",
         Term::Io => "input and output",
         Term::Communication => "communication",
         Term::Oversubscription => "too many threads",
+        Term::Pieces => "few pieces of work",
+        Term::Blocked => "blocked",
     }
 }
 
@@ -95,20 +103,6 @@ pub(crate) fn signal(number: i32) -> String {
     format!("{name} (signal {number})")
 }
 
-/// `text` with at most `limit` characters: a long one keeps its beginning and
-/// its end, where names differ.
-pub(crate) fn shorten(text: &str, limit: usize) -> String {
-    let length = text.chars().count();
-    if length <= limit {
-        return text.to_owned();
-    }
-    let head = limit.saturating_sub(1) * 2 / 3;
-    let tail = limit.saturating_sub(1) - head;
-    let start: String = text.chars().take(head).collect();
-    let end: String = text.chars().skip(length - tail).collect();
-    format!("{start}…{end}")
-}
-
 /// `text` with numbers bound to their units, so that no line breaks between.
 pub(crate) fn bound(text: &str) -> String {
     const UNITS: [&str; 8] = ["%", "ns", "µs", "ms", "s", "KiB", "MiB", "GiB"];
@@ -126,25 +120,9 @@ pub(crate) fn bound(text: &str) -> String {
     bound
 }
 
-/// `a`, `a and b`, `a, b and c`.
-pub(crate) fn list(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_names_keep_both_ends() {
-        assert_eq!(shorten("short", 10), "short");
-        assert_eq!(shorten("abcdefghijklmnop", 10), "abcdef…nop");
-        assert_eq!(shorten("äöüäöüäöüäöü", 4).chars().count(), 4);
-    }
 
     #[test]
     fn numbers_stay_with_their_units() {
@@ -152,12 +130,5 @@ mod tests {
             bound("it took 1.2 s, 30 % more. s"),
             "it took 1.2\u{a0}s, 30\u{a0}% more. s"
         );
-    }
-
-    #[test]
-    fn lists_read_as_sentences() {
-        let items = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
-        assert_eq!(list(&items), "a, b and c");
-        assert_eq!(list(&items[..1]), "a");
     }
 }

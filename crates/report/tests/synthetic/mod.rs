@@ -8,7 +8,7 @@
 use fathomp_analyse::{
     Analysis, Confidence, Counts, Efficiency, Intrusion, LoopKind, LoopRow, LoopShareRow, Machine,
     Outcome, Place, Problem, ProcessRow, ProgramFacts, Region, Segment, Severity, SiteKind, Spread,
-    State, ThreadRow, ThreadShare, Timeline, TimelineThread, Times, Unevenness, WaitRow,
+    State, ThreadRow, ThreadShare, Timeline, TimelineThread, Times, Unevenness, WaitRow, Work,
 };
 use std::collections::BTreeMap;
 
@@ -198,6 +198,14 @@ impl Model {
             states,
             inclusive: states,
             imbalance_ns: (most - mean) as u64,
+            waited_for: {
+                let mut waited = Times::default();
+                waited[State::Compute] = (most - mean) as u64;
+                waited
+            },
+            waited_together_ns: 0,
+            work: Work::default(),
+            mutexes_taken: 0,
             unevenness: Unevenness::default(),
             efficiency: efficiency(mean, most, costs.length_ns, costs.overhead_ns),
             loops: self.instances * u64::from(threads),
@@ -322,6 +330,7 @@ pub(crate) fn analysis(threads: u32) -> Analysis {
                 dropped: 0,
             })
             .collect(),
+        crowds: Vec::new(),
         loops,
         waits: vec![WaitRow {
             key: "critical".to_owned(),
@@ -432,6 +441,7 @@ fn program(threads: u32) -> ProgramFacts {
         started_unix_ns: 1_795_000_000_000_000_000,
         threads_asked: Some(threads),
         nodes: 1,
+        rehearsal: false,
         outcome: Some(Outcome::Exited(0)),
         others_used: Some(0.02),
         processor_ns: None,

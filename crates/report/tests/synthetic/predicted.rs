@@ -162,6 +162,7 @@ pub(crate) fn prediction(measured_max: u32) -> Prediction {
         interval: 0.9,
         cores: 16,
         cores_present: 16,
+        crowd: None,
         measured,
         points,
         dominating: Some(Dominating { term: Term::Imbalance, threads: 16, share: 0.21 }),

@@ -116,6 +116,7 @@ fn absorb(sum: &mut Instance, other: &Instance) {
     sum.iterations = sum.iterations.saturating_add(other.iterations);
     sum.tasks_created = sum.tasks_created.saturating_add(other.tasks_created);
     sum.tasks_run = sum.tasks_run.saturating_add(other.tasks_run);
+    sum.mutexes = sum.mutexes.saturating_add(other.mutexes);
     if let Some(more) = &other.dsm {
         *sum.dsm.get_or_insert_default().as_mut() += more;
     }
@@ -137,6 +138,9 @@ fn add_counters(a: &Counters, b: &Counters) -> Counters {
         cycles: both(a.cycles, b.cycles),
         instructions: both(a.instructions, b.instructions),
         processor_ns: both(a.processor_ns, b.processor_ns),
+        run_delay_ns: both(a.run_delay_ns, b.run_delay_ns),
+        asleep_ns: both(a.asleep_ns, b.asleep_ns),
+        allowed: b.allowed.or(a.allowed),
     }
 }
 

@@ -286,13 +286,14 @@ impl Source {
             iterations: read(frame::ITERATIONS),
             tasks_created: read(frame::TASKS_CREATED),
             tasks_run: read(frame::TASKS_RUN),
+            mutexes: read(frame::MUTEXES),
             ..Instance::default()
         };
         if instance.site == SiteId::SERIAL {
             (instance.fork, instance.team_size) = (instance.begin, 1);
         }
         let mask = read(frame::MASK);
-        for state in State::ALL.into_iter().skip(1) {
+        for state in State::ALL.into_iter().take(State::RECORDED).skip(1) {
             if mask & 1 << state as u64 != 0 {
                 instance.states[state] = Ticks(read(frame::TICKS + state as usize));
                 instance.waits[state] =
@@ -338,5 +339,5 @@ fn says_something(serial: &Instance) -> bool {
     worked
         || serial.dsm.is_some()
         || serial.loops != 0
-        || serial.chunks + serial.tasks_created + serial.tasks_run != 0
+        || serial.chunks | serial.tasks_created | serial.tasks_run | serial.mutexes != 0
 }

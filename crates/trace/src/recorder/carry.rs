@@ -42,11 +42,12 @@ pub(super) fn add(thread: &ThreadRecorder, from: &Frame, end: Ticks) -> bool {
             frame::ITERATIONS,
             frame::TASKS_CREATED,
             frame::TASKS_RUN,
+            frame::MUTEXES,
         ] {
             to[word].add(from[word].read());
         }
         let (have, new) = (to[frame::MASK].read(), from[frame::MASK].read());
-        for state in (0..State::COUNT).filter(|state| new & 1 << state != 0) {
+        for state in (0..State::RECORDED).filter(|state| new & 1 << state != 0) {
             for word in [frame::TICKS + state, frame::WAITS + state] {
                 let before = if have & 1 << state != 0 {
                     to[word].read()

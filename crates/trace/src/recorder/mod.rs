@@ -12,7 +12,7 @@ mod sampler;
 mod sites;
 mod thread;
 
-pub use thread::{Start, ThreadRecorder};
+pub use thread::{Start, ThreadRecorder, asleep};
 
 use crate::layout::{self, Geometry, header};
 use crate::live;

@@ -1,14 +1,81 @@
 //! What the kernel and the processor counted about a thread between readings.
 
 use super::Recorder;
-use crate::record::Counters;
-use fathomp_sys::counters::{self, Hardware, HardwareCounters, Usage};
+use crate::record::{Allowed, Counters};
+use fathomp_sys::affinity;
+use fathomp_sys::clock::{self, Source};
+use fathomp_sys::counters::{self, Hardware, HardwareCounters, RunQueue, Usage};
+
+/// Time between two looks at the processors a thread may run on.
+const LOOK_EVERY_NS: u64 = 10_000_000;
 
 /// The previous reading of a thread's counters.
 #[derive(Debug, Default)]
 pub(super) struct Sampler {
     usage: Usage,
     hardware: Option<(HardwareCounters, Hardware)>,
+    processor: Processor,
+    /// Time since somebody looked which processors it may run on, if somebody has.
+    looked_ns: Option<u64>,
+    allowed: Option<Allowed>,
+}
+
+/// Time with and without a processor. A thread that the kernel has not switched
+/// away since the last reading ran all the time, and nothing need be asked.
+#[derive(Debug, Default)]
+struct Processor {
+    /// Processor time when it was last asked for.
+    asked_ns: u64,
+    /// Time since then that is known to have been on a processor.
+    known_ns: u64,
+    queue: Option<RunQueue>,
+    /// Opening the queue was refused.
+    refused: bool,
+    delay_ns: u64,
+}
+
+impl Processor {
+    fn begin(&mut self, from_start: bool) {
+        *self = Self {
+            asked_ns: if from_start {
+                0
+            } else {
+                clock::thread_cpu_ns()
+            },
+            ..Self::default()
+        };
+        self.open();
+        if !from_start {
+            self.delay_ns = self.queued_ns().unwrap_or(0);
+        }
+    }
+
+    fn open(&mut self) {
+        self.queue = RunQueue::open().ok();
+        self.refused = self.queue.is_none();
+    }
+
+    fn queued_ns(&self) -> Option<u64> {
+        self.queue.as_ref()?.delay_ns()
+    }
+
+    /// Time on a processor and time ready without one, of `elapsed_ns`;
+    /// `switched`: the thread was switched away meanwhile.
+    fn read(&mut self, elapsed_ns: u64, switched: bool) -> (u64, Option<u64>) {
+        if !switched {
+            self.known_ns += elapsed_ns;
+            return (elapsed_ns, (!self.refused).then_some(0));
+        }
+        let now_ns = clock::thread_cpu_ns();
+        let since = now_ns.saturating_sub(self.asked_ns);
+        let used = since.saturating_sub(self.known_ns);
+        (self.asked_ns, self.known_ns) = (now_ns, 0);
+        let delay = self.queued_ns().map(|now_ns| {
+            let before = std::mem::replace(&mut self.delay_ns, now_ns);
+            now_ns.saturating_sub(before)
+        });
+        (used, delay)
+    }
 }
 
 impl Sampler {
@@ -28,10 +95,13 @@ impl Sampler {
         } else {
             counters::thread_usage()
         };
+        self.processor.begin(from_start);
+        (self.looked_ns, self.allowed) = (None, None);
     }
 
-    /// Counts since the previous reading. One or two system calls.
-    pub(super) fn read(&mut self) -> Counters {
+    /// Counts since the previous reading, `elapsed_ns` ago. One or two system
+    /// calls, two more if the thread was switched away meanwhile.
+    pub(super) fn read(&mut self, elapsed_ns: u64, asleep_ns: u64) -> Counters {
         let usage = counters::thread_usage();
         let before = std::mem::replace(&mut self.usage, usage);
         let hardware = self.hardware.as_mut().and_then(|(counters, before)| {
@@ -40,16 +110,42 @@ impl Sampler {
             Some((now, before))
         });
         let grown = |count: fn(&Usage) -> u64| count(&usage).saturating_sub(count(&before));
+        let voluntary_switches = grown(|usage| usage.voluntary_switches);
+        let involuntary_switches = grown(|usage| usage.involuntary_switches);
+        // Emulated time passes by other rules.
+        let emulated = clock::source() == Source::Emulated;
+        let switched = emulated || voluntary_switches + involuntary_switches > 0;
+        let (processor_ns, run_delay_ns) = self.processor.read(elapsed_ns, switched);
         Counters {
             minor_faults: grown(|usage| usage.minor_faults),
             major_faults: grown(|usage| usage.major_faults),
-            voluntary_switches: grown(|usage| usage.voluntary_switches),
-            involuntary_switches: grown(|usage| usage.involuntary_switches),
+            voluntary_switches,
+            involuntary_switches,
             cycles: hardware.map(|(now, before)| now.cycles.saturating_sub(before.cycles)),
-            processor_ns: Some(grown(|usage| usage.processor_ns)),
+            processor_ns: Some(processor_ns),
             instructions: hardware
                 .map(|(now, before)| now.instructions.saturating_sub(before.instructions)),
+            run_delay_ns: run_delay_ns.filter(|_| !emulated),
+            asleep_ns: (!emulated).then_some(asleep_ns),
+            allowed: self.look(elapsed_ns),
         }
+    }
+
+    /// The processors the thread may run on, if it is time to look and they are
+    /// others than before.
+    fn look(&mut self, elapsed_ns: u64) -> Option<Allowed> {
+        if let Some(looked_ns) = &mut self.looked_ns {
+            *looked_ns = looked_ns.saturating_add(elapsed_ns);
+            if *looked_ns < LOOK_EVERY_NS {
+                return None;
+            }
+        }
+        self.looked_ns = Some(0);
+        let mut allowed = None;
+        affinity::visit_of_this_thread(|cpu| allowed = Some(Allowed::with(allowed, cpu)));
+        let changed = allowed != self.allowed;
+        self.allowed = allowed;
+        allowed.filter(|_| changed)
     }
 
     /// Runs something of our own whose page faults are not to be counted.
@@ -64,5 +160,6 @@ impl Sampler {
     /// Stops counting.
     pub(super) fn end(&mut self) {
         self.hardware = None;
+        self.processor.queue = None;
     }
 }

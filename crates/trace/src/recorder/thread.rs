@@ -14,6 +14,7 @@ use crate::wire::{self, InstanceHead};
 use fathomp_base::{InstanceId, SiteId, ThreadId, Ticks};
 use fathomp_sys::clock::now;
 use fathomp_sys::counters;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -27,6 +28,17 @@ const SAMPLE_EVERY_US: f64 = 100.0;
 /// Words of a ring that get memory at a time: enough for a thousand executions,
 /// and no noticeable delay for a thread that begins.
 const GROWTH: usize = 16 << 10;
+
+thread_local! {
+    /// Ticks asleep in waits of the runtime since the last reading. A thread's own, not its
+    /// recorder's: a thread of the pool sleeps when nothing leads from it to one.
+    static ASLEEP: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The kernel had the calling thread asleep from `begin` to `end` in a wait of the runtime.
+pub fn asleep(begin: Ticks, end: Ticks) {
+    ASLEEP.set(ASLEEP.get().wrapping_add(end.since(begin).0));
+}
 
 /// A thread enters a parallel region.
 #[derive(Clone, Copy, Debug, Default)]
@@ -216,11 +228,25 @@ impl ThreadRecorder {
         }
     }
 
+    /// The present moment, at which a wait begins that is to be told to
+    /// [`wait`](Self::wait). Counters are read if that is due, so that no reading
+    /// covers much of both computing and waiting.
+    #[inline]
+    pub fn wait_begins(&self) -> Ticks {
+        self.sampled_now()
+    }
+
     /// The thread waited in `state` from `begin` to `end`. Outside any region
     /// this is recorded as part of the serial part, except for
     /// [`State::Idle`], which only shows in the timeline.
     #[inline]
     pub fn wait(&self, state: State, begin: Ticks, end: Ticks) {
+        self.wait_at(None, state, begin, end);
+    }
+
+    /// As [`wait`](Self::wait), for a construct at `site`; else it is put down to the region.
+    #[inline]
+    pub fn wait_at(&self, site: Option<SiteId>, state: State, begin: Ticks, end: Ticks) {
         let ticks = end.since(begin).0;
         let frame = self.innermost();
         self.accumulate(frame, state, ticks, 1);
@@ -230,12 +256,13 @@ impl ThreadRecorder {
                 state,
                 begin,
                 end,
-                site: SiteId(frame[frame::SITE].read() as u32),
+                site: site.unwrap_or(SiteId(frame[frame::SITE].read() as u32)),
             };
             self.detail(wire::INTERVAL_WORDS, |record| {
                 wire::write_interval(record, &interval);
             });
         }
+        self.sample_counters();
     }
 
     /// The runtime itself worked from `begin` to `end`; counted `weight` times
@@ -258,6 +285,12 @@ impl ThreadRecorder {
     #[inline]
     pub fn task_created(&self) {
         self.innermost()[frame::TASKS_CREATED].add(1);
+    }
+
+    /// The thread entered a critical section or took a lock.
+    #[inline]
+    pub fn mutex_taken(&self) {
+        self.innermost()[frame::MUTEXES].add(1);
     }
 
     /// The thread ran an explicit task.
@@ -423,7 +456,7 @@ impl ThreadRecorder {
     pub(super) fn put_instance(&self, head: &InstanceHead, frame: &[AtomicU64; frame::WORDS]) {
         let mut record = self.ring.append();
         let state = |state: usize| {
-            let state = state.min(State::COUNT - 1);
+            let state = state.min(State::RECORDED - 1);
             (
                 frame[frame::TICKS + state].read(),
                 frame[frame::WAITS + state].read(),
@@ -506,6 +539,7 @@ impl ThreadRecorder {
     fn begin_counting(&self, at: Ticks, from_start: bool) {
         self.sampler().begin(self.recorder, from_start);
         self.own.sampled.write(at.0);
+        ASLEEP.set(0);
     }
 
     #[cold]
@@ -521,12 +555,14 @@ impl ThreadRecorder {
     /// What was counted since the last reading.
     fn reading(&self) -> CounterReading {
         let mut sampler = self.sampler();
-        let at = now();
+        let (since, at) = (Ticks(self.own.sampled.read()), now());
+        let nanos = |ticks: u64| (ticks as f64 / self.recorder.ticks_per_microsecond * 1e3) as u64;
+        let asleep = ASLEEP.replace(0);
         CounterReading {
-            since: Ticks(self.own.sampled.read()),
+            since,
             at,
             site: SiteId(self.innermost()[frame::SITE].read() as u32),
-            counts: sampler.read(),
+            counts: sampler.read(nanos(at.since(since).0), nanos(asleep)),
         }
     }
 }
@@ -549,6 +585,7 @@ fn clear(frame: &[AtomicU64; frame::WORDS]) {
     frame[frame::ITERATIONS].write(0);
     frame[frame::TASKS_CREATED].write(0);
     frame[frame::TASKS_RUN].write(0);
+    frame[frame::MUTEXES].write(0);
 }
 
 /// Whether a serial frame holds nothing but waiting for work.
@@ -559,7 +596,8 @@ pub(crate) fn is_quiet(frame: &[AtomicU64; frame::WORDS]) -> bool {
         | frame[frame::LOOPS].read()
         | frame[frame::CHUNKS].read()
         | frame[frame::TASKS_CREATED].read()
-        | frame[frame::TASKS_RUN].read();
+        | frame[frame::TASKS_RUN].read()
+        | frame[frame::MUTEXES].read();
     work == 0
 }
 
@@ -571,7 +609,7 @@ pub(crate) fn head_of(
     merged: Option<(u32, u64)>,
 ) -> InstanceHead {
     /// Known states but the remainder.
-    const STATES: u16 = ((1 << State::COUNT) - 1) & !1;
+    const STATES: u16 = ((1 << State::RECORDED) - 1) & !1;
     const COUNTS: u64 = (1 << DsmCount::COUNT) - 1;
     InstanceHead {
         site_and_level: frame[frame::SITE].read(),
@@ -589,5 +627,6 @@ pub(crate) fn head_of(
         mask: frame[frame::MASK].read() as u16 & STATES,
         merged,
         dsm: frame[frame::DSM_MASK].read() & COUNTS,
+        mutexes: frame[frame::MUTEXES].read(),
     }
 }

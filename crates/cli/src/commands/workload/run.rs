@@ -65,7 +65,7 @@ fn start_and_wait(plan: &Run, program: &Program, voice: Voice) -> Result<Answer,
         stdout: Stdout::for_voice(voice),
         stderr: Stderr::Inherit,
     };
-    let ended = launch.start()?.wait()?;
+    let ended = launch.start()?.wait(None)?;
     Ok(Answer {
         program: program.path.clone(),
         exit_code: ended.exit_code(),

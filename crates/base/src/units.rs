@@ -3,10 +3,10 @@
 
 /// Separates digit groups and a number from its unit in the page, where lines
 /// may break anywhere else.
-pub(crate) const NARROW_SPACE: char = '\u{202f}';
+pub const NARROW_SPACE: char = '\u{202f}';
 
 /// What is printed where there is no number.
-pub(crate) const NOTHING: &str = "–";
+pub const NOTHING: &str = "–";
 
 /// A duration of `ns` nanoseconds, such as `1.24 ms`.
 #[must_use]
@@ -30,7 +30,7 @@ pub fn duration(ns: f64) -> String {
 }
 
 /// A duration on an axis: no digits that say nothing.
-pub(crate) fn tick(ns: f64) -> String {
+pub fn tick(ns: f64) -> String {
     let text = duration(ns);
     match text.split_once(' ') {
         Some(("0", _)) => "0".to_owned(),
@@ -61,14 +61,14 @@ pub fn percent(share: f64) -> String {
 }
 
 /// A relative error.
-pub(crate) fn signed(error: f64) -> String {
+pub fn signed(error: f64) -> String {
     let sign = if error < 0.0 { "-" } else { "+" };
     format!("{sign}{}", percent(error.abs()))
 }
 
 /// A plain ratio such as a speedup, with two decimals below ten and two digits of
 /// what is small.
-pub(crate) fn ratio(value: f64) -> String {
+pub fn ratio(value: f64) -> String {
     if !value.is_finite() {
         NOTHING.to_owned()
     } else if (1e-6..0.0995).contains(&value.abs()) {
@@ -84,7 +84,7 @@ pub(crate) fn ratio(value: f64) -> String {
 }
 
 /// A count with its digits in groups of three.
-pub(crate) fn count(value: u64) -> String {
+pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3 * 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -130,13 +130,13 @@ pub fn bytes(value: u64) -> String {
 }
 
 /// The noun with its number: `1 thread`, `4 threads`.
-pub(crate) fn plural(number: u64, noun: &str) -> String {
+pub fn plural(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", count(number))
 }
 
 /// The day and minute of a time in nanoseconds since the Unix epoch, in UTC.
-pub(crate) fn date(unix_ns: u64) -> String {
+pub fn date(unix_ns: u64) -> String {
     let minutes = unix_ns / 60_000_000_000;
     let (hour, minute) = (minutes / 60 % 24, minutes % 60);
     // Days to a civil date in the proleptic Gregorian calendar: shift the

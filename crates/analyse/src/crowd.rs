@@ -1,0 +1,144 @@
+//! More threads at work than processors they may run on: of the whole program, or
+//! of threads that were bound to a few of them.
+
+use crate::facts::Crowd;
+use crate::ledger::Ledger;
+use crate::regions::relative;
+use fathomp_trace::model::Machine;
+use fathomp_trace::record::{Allowed, Record};
+use fathomp_trace::state::State;
+use std::collections::BTreeMap;
+
+/// Threads that were at work together for less than this part of the time in which
+/// any was do not crowd each other.
+const AWHILE: f64 = 0.05;
+
+/// Threads that waited for processors for less than this part of the program's time, on
+/// each processor, did not need more of them.
+const SCARCE: f64 = 0.02;
+
+/// Threads that may run on the same processors.
+#[derive(Default)]
+struct Group {
+    /// Begins (+1) and ends (-1) of being in a region, in common time.
+    edges: Vec<(u64, i64)>,
+    ready_ns: u64,
+    processor_ns: u64,
+    members: u32,
+}
+
+impl Group {
+    /// The most members that were at work at once for a while.
+    fn at_once(&mut self) -> u32 {
+        self.edges.sort_unstable();
+        let mut time: BTreeMap<i64, u64> = BTreeMap::new();
+        let (mut busy, mut since) = (0, 0);
+        for &(at, edge) in &self.edges {
+            let sum = time.entry(busy).or_default();
+            *sum = sum.saturating_add(at.saturating_sub(since));
+            since = at;
+            busy += edge;
+        }
+        time.remove(&0);
+        let all: u64 = time.values().copied().fold(0, u64::saturating_add);
+        let mut at_least = 0_u64;
+        for (number, ns) in time.into_iter().rev() {
+            at_least = at_least.saturating_add(ns);
+            if at_least as f64 > AWHILE * all as f64 {
+                return u32::try_from(number).unwrap_or(0);
+            }
+        }
+        0
+    }
+
+    fn add_times(&mut self, ready_ns: u64, processor_ns: u64) {
+        self.ready_ns = self.ready_ns.saturating_add(ready_ns);
+        self.processor_ns = self.processor_ns.saturating_add(processor_ns);
+    }
+
+    fn crowd(&mut self, processors: u32, first: Option<u32>, wall_ns: u64) -> Option<Crowd> {
+        let threads = self.at_once();
+        let scarce = self.ready_ns as f64 >= SCARCE * wall_ns as f64 * f64::from(processors);
+        (processors > 0 && threads > processors && scarce).then_some(Crowd {
+            processors,
+            first,
+            threads,
+            members: self.members,
+            ready_ns: self.ready_ns,
+            processor_ns: self.processor_ns,
+        })
+    }
+}
+
+/// Crowds, the program's as a whole first.
+pub(crate) fn find(
+    ledgers: &[Ledger<'_>],
+    offsets_ns: &[u64],
+    machine: &Machine,
+    wall_ns: u64,
+) -> Vec<Crowd> {
+    let mut whole = Group::default();
+    let mut bound: BTreeMap<Allowed, Group> = BTreeMap::new();
+    for (ledger, offset) in ledgers.iter().zip(offsets_ns) {
+        for thread in 0..ledger.lives.len() {
+            add(&mut whole, ledger, *offset, thread);
+            if let Some(allowed) = allowed(ledger, thread) {
+                add(bound.entry(allowed).or_default(), ledger, *offset, thread);
+            }
+        }
+    }
+    let mut union = 0;
+    for allowed in bound.keys() {
+        union = union.max(u32::from(allowed.count));
+    }
+    let processors = match machine.cpus_allowed.len() as u32 {
+        0 => machine.cpus_online.max(union),
+        allowed => allowed,
+    };
+    let mut crowds: Vec<Crowd> = whole.crowd(processors, None, wall_ns).into_iter().collect();
+    crowds.extend(bound.into_iter().filter_map(|(allowed, mut group)| {
+        let count = u32::from(allowed.count);
+        // All processors: those threads are part of the crowd of the whole.
+        let some = count < processors;
+        group
+            .crowd(count, Some(allowed.first.into()), wall_ns)
+            .filter(|_| some)
+    }));
+    crowds
+}
+
+/// The processors that a thread might run on when that was looked at last.
+fn allowed(ledger: &Ledger<'_>, thread: usize) -> Option<Allowed> {
+    let records = &ledger.process.threads[thread].records;
+    records.iter().rev().find_map(|record| match record {
+        Record::Counters(reading) => reading.counts.allowed,
+        _ => None,
+    })
+}
+
+fn add(group: &mut Group, ledger: &Ledger<'_>, offset_ns: u64, thread: usize) {
+    let clock = &ledger.process.clock;
+    let nanos = |ticks| clock.span(ticks).0;
+    let mut at_work = false;
+    for part in ledger.of_thread(thread) {
+        group.add_times(0, nanos(part.states[State::Compute]));
+        if part.outer.is_some() {
+            continue;
+        }
+        at_work = true;
+        let moment = |at| relative(clock, ledger.begin, at).saturating_add(offset_ns);
+        let (from, to) = match part.merged() {
+            false => (moment(part.from), moment(part.to)),
+            true => (moment(part.begin()), moment(part.record.end)),
+        };
+        if to > from {
+            group.edges.extend([(from, 1), (to, -1)]);
+        }
+    }
+    for record in &ledger.process.threads[thread].records {
+        if let Record::Counters(reading) = record {
+            group.add_times(reading.counts.run_delay_ns.unwrap_or(0), 0);
+        }
+    }
+    group.members += u32::from(at_work);
+}

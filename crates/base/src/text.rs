@@ -1,0 +1,67 @@
+//! Names and lists inside sentences.
+
+/// `text` with at most `limit` characters: a long one keeps its beginning and
+/// its end, where names differ.
+#[must_use]
+pub fn shorten(text: &str, limit: usize) -> String {
+    let length = text.chars().count();
+    if length <= limit {
+        return text.to_owned();
+    }
+    let head = limit.saturating_sub(1) * 2 / 3;
+    let tail = limit.saturating_sub(1) - head;
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(length - tail).collect();
+    format!("{start}…{end}")
+}
+
+/// `a`, `a and b`, `a, b and c`.
+#[must_use]
+pub fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `text` with a capital and a full stop.
+#[must_use]
+pub fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let mut letters = text.chars();
+    let Some(first) = letters.next() else {
+        return String::new();
+    };
+    let mut sentence: String = first.to_uppercase().chain(letters).collect();
+    if !sentence.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        assert_eq!(shorten("short", 10), "short");
+        assert_eq!(shorten("abcdefghijklmnop", 10), "abcdef…nop");
+        assert_eq!(shorten("äöüäöüäöüäöü", 4).chars().count(), 4);
+    }
+
+    #[test]
+    fn lists_read_as_sentences() {
+        let items = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        assert_eq!(list(&items), "a, b and c");
+        assert_eq!(list(&items[..1]), "a");
+    }
+
+    #[test]
+    fn sentences_begin_and_end_as_such() {
+        assert_eq!(sentence("region a stops"), "Region a stops.");
+        assert_eq!(sentence("Done."), "Done.");
+        assert_eq!(sentence(""), "");
+    }
+}

@@ -1,0 +1,250 @@
+//! What a cause is.
+
+use fathomp_base::text;
+use fathomp_predict::RegionPrediction;
+use serde::Serialize;
+
+/// A reason why a program does not run faster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Time outside all regions, on one thread.
+    SerialPart,
+    /// One thread works inside a region and the others wait.
+    SerialInRegion,
+    /// Threads have unequal work.
+    UnequalWork,
+    /// Threads have unequal numbers of iterations.
+    UnequalIterations,
+    /// Some threads take the page faults.
+    UnequalFaults,
+    /// Fewer pieces of work than threads, or not many more.
+    FewPieces,
+    /// The team has a size of its own, whatever the program is given.
+    FixedTeam,
+    /// Executions of a region hold too little work for a team.
+    ShortRegions,
+    /// Loops inside a region hold too little work for their barriers.
+    ShortLoops,
+    /// Chunks hold too little work.
+    SmallChunks,
+    /// Tasks hold too little work.
+    SmallTasks,
+    /// The runtime's other work.
+    Overhead,
+    /// Critical sections.
+    Critical,
+    /// Locks.
+    Lock,
+    /// Ordered constructs.
+    Ordered,
+    /// Threads write different bytes of one cache line.
+    FalseSharing,
+    /// Threads write the same bytes, or update them atomically.
+    TrueSharing,
+    /// Computing takes longer with more threads: by shared cache lines, memory
+    /// bandwidth, or both, which the recordings do not tell apart.
+    SharedLinesOrBandwidth,
+    /// Computing takes longer than memory bandwidth could explain: cache lines are
+    /// shared.
+    SharedLines,
+    /// Memory bandwidth.
+    Bandwidth,
+    /// The program's own threads share processors.
+    Oversubscription,
+    /// Sleep, files, sockets, locks of the program's own.
+    Blocked,
+    /// Page faults.
+    PageFaults,
+    /// Reading and writing files.
+    Io,
+    /// Pages and messages between nodes.
+    Communication,
+    /// Atomic instructions that go to other nodes.
+    NodeAtomics,
+    /// The cost of recording.
+    Recording,
+    /// Other programs took processors.
+    OtherPrograms,
+}
+
+impl Kind {
+    /// Short name for a table.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::SerialPart => "serial part",
+            Self::SerialInRegion => "serial work inside",
+            Self::UnequalWork => "unequal work",
+            Self::UnequalIterations => "unequal numbers of iterations",
+            Self::UnequalFaults => "page faults of some threads",
+            Self::FewPieces => "fewer pieces of work than threads",
+            Self::FixedTeam => "team of fixed size",
+            Self::ShortRegions => "regions too short",
+            Self::ShortLoops => "loops too short for their barriers",
+            Self::SmallChunks => "chunks too small",
+            Self::SmallTasks => "tasks too small",
+            Self::Overhead => "construct overhead",
+            Self::Critical => "critical sections",
+            Self::Lock => "locks",
+            Self::Ordered => "ordered constructs",
+            Self::FalseSharing => "false sharing",
+            Self::TrueSharing => "shared cache lines",
+            Self::SharedLinesOrBandwidth => "memory bandwidth or shared cache lines",
+            Self::SharedLines => "shared cache lines",
+            Self::Bandwidth => "memory bandwidth",
+            Self::Oversubscription => "threads share processors",
+            Self::Blocked => "blocked",
+            Self::PageFaults => "page faults",
+            Self::Io => "input and output",
+            Self::Communication => "pages and messages between nodes",
+            Self::NodeAtomics => "atomics between nodes",
+            Self::Recording => "cost of recording",
+            Self::OtherPrograms => "other programs",
+        }
+    }
+
+    /// The program is not to blame.
+    #[must_use]
+    pub const fn is_circumstance(self) -> bool {
+        matches!(self, Self::Recording | Self::OtherPrograms)
+    }
+}
+
+/// What a cause rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Counts, which other programs cannot change.
+    Counts,
+    /// Times, in which other programs may have had a part.
+    Times,
+}
+
+/// What a cause costs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    /// With so many threads.
+    pub threads: u32,
+    /// Of the program's wall time.
+    pub ns: f64,
+    /// As a fraction of it, 0 to 1.
+    pub share: f64,
+}
+
+impl Cost {
+    /// A cost bounded by the whole time; nothing if either cannot be.
+    pub(crate) fn new(threads: u32, ns: f64, whole_ns: f64) -> Self {
+        let sane = |ns: f64| if ns.is_finite() { ns.max(0.0) } else { 0.0 };
+        let whole_ns = sane(whole_ns);
+        let ns = sane(ns).min(whole_ns);
+        Self {
+            threads,
+            ns,
+            share: if whole_ns > 0.0 { ns / whole_ns } else { 0.0 },
+        }
+    }
+}
+
+/// A reason why the program does not run faster, and what is known about it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cause {
+    /// What it is.
+    pub kind: Kind,
+    /// The same for a table: [`Kind::title`] or, where it is known, more exactly.
+    pub title: String,
+    /// Key of the region it is in; none for the program as a whole.
+    pub region: Option<String>,
+    /// "region solver.c:12" or "the program".
+    pub place: String,
+    /// The numbers that speak for it: a clause without capital and full stop.
+    pub evidence: String,
+    /// What it rests on.
+    pub basis: Basis,
+    /// In the recording that is explained.
+    pub measured: Cost,
+    /// At the largest thread count predicted.
+    pub predicted: Option<Cost>,
+    /// The larger of the two as a fraction of its region's own time; of the program's if
+    /// it is in no region.
+    pub region_share: f64,
+    /// One thing to do: a sentence.
+    pub action: String,
+}
+
+impl Cause {
+    /// "Unequal work in region solver.c:12 costs most: ...", with `costs` between.
+    #[must_use]
+    pub fn sentence(&self, costs: &str) -> String {
+        let place = match &self.region {
+            Some(_) => format!(" in {}", self.place),
+            None => String::new(),
+        };
+        text::sentence(&format!("{}{place} {costs}: {}", self.title, self.evidence))
+    }
+
+    /// The larger of the two costs, as a fraction of the time.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        let predicted = self.predicted.map_or(0.0, |cost| cost.share);
+        self.measured.share.max(predicted)
+    }
+}
+
+/// All causes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Diagnosis {
+    /// The most expensive first; circumstances (recording, other programs) last.
+    pub causes: Vec<Cause>,
+}
+
+impl Diagnosis {
+    /// The causes that lie in the program and are worth a word, most expensive first.
+    pub fn of_program(&self) -> impl Iterator<Item = &Cause> {
+        self.causes
+            .iter()
+            .filter(|cause| !cause.kind.is_circumstance() && cause.share() >= crate::WORTH_SAYING)
+    }
+
+    /// The most expensive cause in the region with this key, if any is worth a word
+    /// there. Of what a region costs by its own time, so that small regions have
+    /// causes, too.
+    #[must_use]
+    pub fn of_region(&self, key: &str) -> Option<&Cause> {
+        self.causes
+            .iter()
+            .filter(|cause| cause.region_share >= crate::WORTH_SAYING)
+            .find(|cause| cause.region.as_deref() == Some(key) && !cause.kind.is_circumstance())
+    }
+
+    /// "region solver.c:12 stops at 3 threads: fewer pieces of work than threads".
+    #[must_use]
+    pub fn of_prediction(&self, region: &RegionPrediction) -> String {
+        match self.of_region(&region.key) {
+            Some(cause) => format!("{}: {}", region.sentence, cause.title),
+            None => region.sentence.clone(),
+        }
+    }
+}
+
+/// A cache line that threads share, as `fathomp sharing` finds it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SharedLine {
+    /// Threads write different bytes of it; otherwise the same bytes.
+    pub falsely: bool,
+    /// The variable, member or allocation.
+    pub name: String,
+    /// Keys of regions in which it was shared; empty if that is not known.
+    pub regions: Vec<String>,
+    /// Estimated cost in nanoseconds.
+    pub cost_ns: f64,
+    /// One thing to do: a sentence.
+    pub mend: String,
+}
+
+/// All lines that were found to be shared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SharedLines {
+    /// The most expensive first.
+    pub lines: Vec<SharedLine>,
+}

@@ -1,0 +1,68 @@
+//! From facts and predictions to causes: why a program does not run faster on more
+//! threads, ranked by what each reason costs.
+//!
+//! There is one list, and every page reads it: what a report calls the largest loss,
+//! what limits a region, and what it advises come from the same [`Cause`]s, so that
+//! they cannot contradict each other. A cause states its evidence in numbers, what it
+//! costs at the measured and at the largest predicted thread count, and one thing to
+//! do. What cannot be told apart is one cause that says so.
+//!
+//! | Module | Finds |
+//! |---|---|
+//! | [`waiting`] | why threads wait for each other: unequal work, few pieces, page faults, constructs that hold too little work |
+//! | [`constructs`] | locks, critical and ordered sections, chunks, tasks, forks |
+//! | [`growth`] | computing that takes longer with more threads: memory or shared cache lines |
+//! | [`program`] | serial time, shared processors, teams of a fixed size, blocking, nodes, other programs, the recording itself |
+//! | [`ranking`] | what the scaling model says of each, and the order |
+#![forbid(unsafe_code)]
+
+mod cause;
+mod constructs;
+mod growth;
+mod program;
+mod ranking;
+mod region;
+mod waiting;
+
+pub use cause::{Basis, Cause, Cost, Diagnosis, Kind, SharedLine, SharedLines};
+
+use fathomp_analyse::{Analysis, SiteKind};
+use fathomp_predict::Prediction;
+use fathomp_predict::machine::Machine;
+use region::Seen;
+
+/// What to diagnose.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// All recordings of the program.
+    pub analyses: &'a [Analysis],
+    /// The one to explain: the most threads that had a processor each.
+    pub main: &'a Analysis,
+    /// How it is predicted to scale.
+    pub prediction: Option<&'a Prediction>,
+    /// What things cost on the machine.
+    pub machine: Option<&'a Machine>,
+    /// Cache lines that threads share, if that was looked for.
+    pub sharing: Option<&'a SharedLines>,
+}
+
+/// Causes below this part of the time are not worth a word.
+pub const WORTH_SAYING: f64 = 0.03;
+
+/// Finds the causes of lost time, the most expensive first.
+#[must_use]
+pub fn diagnose(input: &Input<'_>) -> Diagnosis {
+    let mut causes = Vec::new();
+    for region in &input.main.regions {
+        if region.kind == SiteKind::Serial {
+            continue;
+        }
+        let seen = Seen::new(input, region);
+        waiting::find(&seen, &mut causes);
+        constructs::find(&seen, &mut causes);
+        growth::find(&seen, &mut causes);
+        program::find_in_region(&seen, &mut causes);
+    }
+    program::find(input, &mut causes);
+    ranking::rank(input, causes)
+}

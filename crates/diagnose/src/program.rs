@@ -1,0 +1,348 @@
+//! What concerns the program as a whole: serial time, processors, teams of a fixed
+//! size, blocking, page faults, nodes, other programs, and the recording itself.
+
+use crate::Input;
+use crate::cause::{Basis, Cause, Cost, Kind};
+use crate::region::Seen;
+use crate::waiting::{FAULT_NS, Waited};
+use fathomp_analyse::{Crowd, Region, SiteKind, State};
+use fathomp_base::units::{count, duration, percent, plural};
+
+/// Recording that costs more than this part of the threads' time is a cause.
+const INTRUSIVE: f64 = 0.05;
+/// Other programs' part of the processors from which on they are one.
+const OTHERS: f64 = 0.1;
+
+/// What concerns a region but none of its constructs.
+pub(crate) fn find_in_region(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
+    let region = seen.region;
+    let place = seen.place();
+    let waited = Waited::of(seen);
+    let blocked = seen.mean(State::Blocked) + waited.blocked;
+    if blocked > 0.0 {
+        causes.push(seen.cause(
+            Kind::Blocked,
+            Basis::Counts,
+            blocked,
+            blocked_words(blocked, waited.blocked),
+            format!(
+                "Keep sleep, files, sockets and the program's own locks out of {place}; more threads do not make them faster."
+            ),
+        ));
+    }
+    let io = seen.mean(State::Io) + waited.io;
+    if io > 0.0 {
+        causes.push(seen.cause(
+            Kind::Io,
+            Basis::Times,
+            io,
+            format!("{} in files", duration(io)),
+            format!("Move reading and writing of files out of {place}."),
+        ));
+    }
+    let communication = seen.mean(State::Communication) + waited.communication;
+    if communication > 0.0 {
+        causes.push(seen.cause(
+            Kind::Communication,
+            Basis::Times,
+            communication,
+            format!(
+                "{} for pages and messages of other nodes",
+                duration(communication)
+            ),
+            format!("Touch fewer pages that other nodes write in {place}."),
+        ));
+    }
+    let minor = region.counts.minor_faults;
+    let major = region.counts.major_faults;
+    let faults = seen.each(minor * FAULT_NS + major * 100.0 * FAULT_NS);
+    if faults > 0.0 {
+        causes.push(seen.cause(
+            Kind::PageFaults,
+            Basis::Counts,
+            faults,
+            format!(
+                "{} and {} that read from disk, about {} a thread",
+                plural(minor.round() as u64, "page fault"),
+                count(major.round() as u64),
+                duration(faults)
+            ),
+            format!(
+                "Let {place} reuse memory that was touched before, or ask for huge pages: memory that is freed and allocated anew is paged in anew."
+            ),
+        ));
+    }
+    causes.extend(fixed_team(seen));
+}
+
+fn blocked_words(blocked: f64, waited: f64) -> String {
+    if waited > 0.5 * blocked {
+        "one thread sleeps or waits for something outside OpenMP while the others wait for it"
+            .to_owned()
+    } else {
+        format!(
+            "its threads sleep, or wait for something outside OpenMP, {} each",
+            duration(blocked)
+        )
+    }
+}
+
+/// The program as a whole.
+pub(crate) fn find(input: &Input<'_>, causes: &mut Vec<Cause>) {
+    let main = input.main;
+    if let Some(serial) = main.serial() {
+        serial_part(input, serial, causes);
+    }
+    without_processor(input, causes);
+    let intrusion = &main.intrusion;
+    if intrusion.fraction.max(intrusion.worst_region_fraction) >= INTRUSIVE {
+        let ns = intrusion.fraction * main.wall_ns as f64;
+        causes.push(program(
+            input,
+            Kind::Recording,
+            Basis::Counts,
+            ns,
+            format!(
+                "{} were recorded, estimated to take {} of the threads' time, {} in the region they disturb most",
+                plural(intrusion.events, "event"),
+                percent(intrusion.fraction),
+                percent(intrusion.worst_region_fraction)
+            ),
+            "Take times of short regions from a run without recording.".to_owned(),
+        ));
+    }
+}
+
+fn program(
+    input: &Input<'_>,
+    kind: Kind,
+    basis: Basis,
+    ns: f64,
+    evidence: String,
+    action: String,
+) -> Cause {
+    let main = input.main;
+    Cause {
+        kind,
+        title: kind.title().to_owned(),
+        region: None,
+        place: "the program".to_owned(),
+        evidence,
+        basis,
+        measured: Cost::new(main.threads, ns, main.wall_ns as f64),
+        predicted: None,
+        region_share: (ns / (main.wall_ns as f64).max(1.0)).clamp(0.0, 1.0),
+        action,
+    }
+}
+
+fn serial_part(input: &Input<'_>, serial: &Region, causes: &mut Vec<Cause>) {
+    let main = input.main;
+    let outside = main.wall_ns as f64 * (1.0 - main.parallel_time_fraction).clamp(0.0, 1.0);
+    let times = [State::Compute, State::Blocked, State::Ready, State::Io];
+    let all: f64 = times.iter().map(|state| serial.states[*state] as f64).sum();
+    let part = |state: State| outside * serial.states[state] as f64 / all.max(1.0);
+    let computing = part(State::Compute);
+    let lost = computing * (1.0 - 1.0 / f64::from(main.threads.max(1)));
+    if lost > 0.0 || (main.threads == 1 && computing > 0.0) {
+        causes.push(program(
+            input,
+            Kind::SerialPart,
+            Basis::Times,
+            lost,
+            format!(
+                "{} of {} pass outside parallel regions, where one thread computes",
+                duration(computing),
+                duration(main.wall_ns as f64)
+            ),
+            "Put more of the serial part into parallel regions: it does not get faster with more threads."
+                .to_owned(),
+        ));
+    }
+    let blocked = part(State::Blocked);
+    if blocked > 0.0 {
+        causes.push(program(
+            input,
+            Kind::Blocked,
+            Basis::Counts,
+            blocked,
+            format!(
+                "{} of {} pass outside parallel regions asleep or waiting for something outside OpenMP",
+                duration(blocked),
+                duration(main.wall_ns as f64)
+            ),
+            "Wait less between regions (sleep, files, sockets, other processes); this is no serial work that threads could share."
+                .to_owned(),
+        ));
+    }
+}
+
+/// Time without a processor: whose doing, and what it costs.
+fn without_processor(input: &Input<'_>, causes: &mut Vec<Cause>) {
+    let main = input.main;
+    let mut cost = 0.0;
+    for region in &main.regions {
+        if region.kind == SiteKind::Serial {
+            continue;
+        }
+        let seen = Seen::new(input, region);
+        let ready = seen.mean(State::Ready) + Waited::of(&seen).ready;
+        cost += ready / seen.overlap();
+    }
+    let others = main.program.others_used.unwrap_or(0.0);
+    let crowd = crowd(input);
+    if let Some(crowd) = crowd {
+        // Threads without a processor are in line; how long is known from the kernel or,
+        // where it does not say, from how many share one.
+        let in_line = 1.0 - f64::from(crowd.processors) / f64::from(crowd.threads.max(1));
+        let region_ns = main.wall_ns as f64 * main.parallel_time_fraction.clamp(0.0, 1.0);
+        causes.push(program(
+            input,
+            Kind::Oversubscription,
+            Basis::Counts,
+            cost.max(in_line * region_ns * f64::from(u8::from(crowd.ready_ns > 0))),
+            crowd_words(&crowd),
+            crowd_action(input, &crowd),
+        ));
+    } else if others >= OTHERS && cost > 0.0 {
+        causes.push(program(
+            input,
+            Kind::OtherPrograms,
+            Basis::Times,
+            cost,
+            format!(
+                "other programs used {} of the processors; threads were ready to run without one for {} of the time",
+                percent(others),
+                percent(cost / (main.wall_ns as f64).max(1.0))
+            ),
+            "Record again when the machine is quiet.".to_owned(),
+        ));
+    }
+}
+
+/// The crowd that explains waiting for processors: threads bound to few of them first,
+/// then the program's on all of them.
+pub(crate) fn crowd(input: &Input<'_>) -> Option<Crowd> {
+    let crowds = &input.main.crowds;
+    let bound = crowds.iter().filter(|crowd| crowd.first.is_some());
+    bound
+        .max_by_key(|crowd| crowd.ready_ns)
+        .or_else(|| crowds.iter().find(|crowd| crowd.first.is_none()))
+        .copied()
+}
+
+fn crowd_words(crowd: &Crowd) -> String {
+    let threads = plural(crowd.threads.into(), "thread");
+    let waited = format!(
+        "they were ready to run without one for {}, and computed {}",
+        duration(crowd.ready_ns as f64),
+        duration(crowd.processor_ns as f64)
+    );
+    match (crowd.first, crowd.processors) {
+        (Some(first), 1) => {
+            format!("{threads} are bound to processor {first} and share it; {waited}")
+        }
+        (Some(first), n) => format!(
+            "{threads} are bound to the same {}, of which {first} is the first; {waited}",
+            plural(n.into(), "processor")
+        ),
+        (None, n) => format!(
+            "{threads} are in parallel regions at the same time, on {}; {waited}",
+            plural(n.into(), "processor")
+        ),
+    }
+}
+
+fn crowd_action(input: &Input<'_>, crowd: &Crowd) -> String {
+    let main = input.main;
+    let set = |name: &str| main.program.environment.contains_key(name);
+    if crowd.first.is_some() {
+        let variables: Vec<String> = ["OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY"]
+            .into_iter()
+            .filter(|name| set(name))
+            .map(str::to_owned)
+            .collect();
+        let by = match variables.as_slice() {
+            [] => "the processors that the program was bound to".to_owned(),
+            some => fathomp_base::text::list(some),
+        };
+        return format!(
+            "Give the threads more places or processors: look at {by}; threads that a program starts by itself inherit the place of the thread that starts them."
+        );
+    }
+    let nested = main.regions.iter().any(|region| region.level > 1);
+    if nested {
+        "Let the teams of nested regions not exceed the processors together: a smaller team outside or inside (num_threads, a list in OMP_NUM_THREADS), or OMP_MAX_ACTIVE_LEVELS=1."
+            .to_owned()
+    } else if main.regions.iter().any(|region| region.concurrent) {
+        "Give each application thread a smaller team (OMP_NUM_THREADS, num_threads): their teams together have more threads than there are processors."
+            .to_owned()
+    } else {
+        "Use no more threads than there are processors.".to_owned()
+    }
+}
+
+/// A team that has a size of its own.
+fn fixed_team(seen: &Seen<'_>) -> Option<Cause> {
+    let region = seen.region;
+    let size = region.team_size_max;
+    let mut given = Vec::new();
+    for one in seen.input.analyses {
+        let Some(asked) = one.program.threads_asked else {
+            continue;
+        };
+        if let Some(there) = one.region(&region.key) {
+            // Nested regions go by other rules.
+            if there.level > 1 || there.team_size_min != size || there.team_size_max != size {
+                return None;
+            }
+            given.push(asked);
+        }
+    }
+    given.sort_unstable();
+    given.dedup();
+    let others: Vec<u32> = given
+        .iter()
+        .copied()
+        .filter(|asked| *asked != size)
+        .collect();
+    if others.is_empty() || seen.input.main.program.nodes > 1 {
+        return None;
+    }
+    let environment = &seen.input.main.program.environment;
+    let set = |name: &str| environment.get(name).map(|value| format!("{name}={value}"));
+    let why = ["OMP_THREAD_LIMIT", "OMP_DYNAMIC"]
+        .into_iter()
+        .find_map(set);
+    let smaller = others.iter().all(|asked| *asked > size);
+    let (because, action) = match (&why, smaller) {
+        (Some(why), true) => (
+            format!(", and {why} is set"),
+            format!(
+                "Remove {why} to let {} have the threads that the program is given.",
+                seen.place()
+            ),
+        ),
+        _ => (
+            String::new(),
+            format!(
+                "Drop the num_threads clause of {} (or omp_set_num_threads before it) to let it follow the threads that the program is given.",
+                seen.place()
+            ),
+        ),
+    };
+    let list: Vec<String> = given.iter().map(u32::to_string).collect();
+    let mut cause = seen.cause(
+        Kind::FixedTeam,
+        Basis::Counts,
+        0.0,
+        format!(
+            "its team is always {} when the program is given {}{because}",
+            size,
+            fathomp_base::text::list(&list)
+        ),
+        action,
+    );
+    cause.title = format!("team is always {size}");
+    Some(cause)
+}

@@ -1,0 +1,253 @@
+//! What the scaling model says that each cause will cost, and the order of all.
+
+use crate::cause::{Basis, Cause, Cost, Diagnosis, Kind};
+use crate::region::Seen;
+use crate::{Input, waiting};
+use fathomp_analyse::SiteKind;
+use fathomp_predict::{Point, Prediction, RegionPrediction, Term};
+
+/// What the model predicts but nothing measured shows must cost this much to be a cause.
+const PREDICTED: f64 = 0.05;
+
+/// Kinds that stand for a term, in the order in which they take what is left of it if
+/// none was measured.
+fn kinds(term: Term) -> &'static [Kind] {
+    match term {
+        Term::Work => &[],
+        Term::Serial => &[Kind::SerialPart],
+        Term::SerialInRegion | Term::Imbalance => &[
+            Kind::ShortRegions,
+            Kind::ShortLoops,
+            Kind::Critical,
+            Kind::Lock,
+            Kind::SmallChunks,
+            Kind::SmallTasks,
+            Kind::SerialInRegion,
+            Kind::UnequalWork,
+            Kind::UnequalIterations,
+            Kind::UnequalFaults,
+            Kind::Overhead,
+        ],
+        Term::Mutex => &[Kind::Critical, Kind::Lock],
+        Term::Ordered => &[Kind::Ordered],
+        Term::Overhead => &[
+            Kind::ShortRegions,
+            Kind::ShortLoops,
+            Kind::Critical,
+            Kind::Lock,
+            Kind::SmallChunks,
+            Kind::SmallTasks,
+            Kind::Overhead,
+        ],
+        Term::Saturation => &[
+            Kind::ShortRegions,
+            Kind::ShortLoops,
+            Kind::SmallChunks,
+            Kind::SmallTasks,
+            Kind::Critical,
+            Kind::Lock,
+            Kind::FalseSharing,
+            Kind::TrueSharing,
+            Kind::SharedLines,
+            Kind::SharedLinesOrBandwidth,
+            Kind::Bandwidth,
+        ],
+        Term::Io => &[Kind::Io],
+        Term::Communication => &[Kind::Communication, Kind::NodeAtomics],
+        Term::Oversubscription => &[Kind::Oversubscription],
+        Term::Pieces => &[Kind::FewPieces],
+        Term::Blocked => &[Kind::Blocked],
+    }
+}
+
+/// What a construct that bounds a region takes of terms before other causes do.
+fn bounds(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::ShortRegions | Kind::ShortLoops | Kind::SmallChunks | Kind::SmallTasks
+    )
+}
+
+/// Adds predicted costs, and sorts.
+pub(crate) fn rank(input: &Input<'_>, mut causes: Vec<Cause>) -> Diagnosis {
+    if let Some(prediction) = input.prediction {
+        predict(input, prediction, &mut causes);
+    }
+    causes.retain(|cause| {
+        let predicted = cause.predicted.is_some_and(|cost| cost.ns > 0.0);
+        cause.measured.ns > 0.0 || predicted || cause.kind == Kind::FixedTeam
+    });
+    let score = |cause: &Cause| {
+        cause.predicted.map_or(cause.measured.share, |cost| {
+            // What was not seen yet weighs less than what was.
+            cost.share.max(0.8 * cause.measured.share)
+        })
+    };
+    causes.sort_by(|a, b| {
+        (a.kind.is_circumstance().cmp(&b.kind.is_circumstance()))
+            .then(score(b).total_cmp(&score(a)))
+            .then(a.kind.cmp(&b.kind))
+            .then(a.region.cmp(&b.region))
+    });
+    Diagnosis { causes }
+}
+
+fn predict(input: &Input<'_>, prediction: &Prediction, causes: &mut Vec<Cause>) {
+    let Some(last) = prediction.points.last() else {
+        return;
+    };
+    for cause in causes.iter_mut() {
+        cause.predicted = Some(Cost::new(last.threads, 0.0, last.time_ns));
+    }
+    for region in &prediction.regions {
+        if let Some(point) = region.points.last() {
+            divide(input, last, point, Some(region), causes);
+        }
+    }
+    if let Some(point) = prediction.serial.points.last() {
+        divide(input, last, point, None, causes);
+    }
+    shared_by_all(prediction, last, causes);
+    fixed_teams(prediction, last, causes);
+}
+
+/// Divides each term of a region (or the serial part) among the causes it stands for.
+fn divide(
+    input: &Input<'_>,
+    last: &Point,
+    point: &Point,
+    region: Option<&RegionPrediction>,
+    causes: &mut Vec<Cause>,
+) {
+    let key = region.map(|one| one.key.as_str());
+    for term in &point.terms {
+        let stand_for = kinds(term.term);
+        if stand_for.is_empty() || term.term == Term::Oversubscription {
+            continue;
+        }
+        let mut meant: Vec<usize> = (0..causes.len())
+            .filter(|&index| {
+                causes[index].region.as_deref() == key && stand_for.contains(&causes[index].kind)
+            })
+            .collect();
+        if let Some(&first) = meant.iter().find(|&&index| bounds(causes[index].kind)) {
+            meant = vec![first];
+        }
+        let measured: f64 = meant.iter().map(|&index| causes[index].measured.ns).sum();
+        if meant.is_empty() {
+            let unseen = (term.time_ns >= PREDICTED * last.time_ns)
+                .then(|| predicted_only(input, term.term, region, last.threads))
+                .flatten();
+            if let Some(mut cause) = unseen {
+                cause.predicted = Some(Cost::new(last.threads, term.time_ns, last.time_ns));
+                cause.region_share = (term.time_ns / point.time_ns.max(1.0)).clamp(0.0, 1.0);
+                causes.push(cause);
+            }
+            continue;
+        }
+        let number = meant.len() as f64;
+        for index in meant {
+            let part = match measured > 0.0 {
+                true => causes[index].measured.ns / measured,
+                false => 1.0 / number,
+            };
+            add(&mut causes[index], last, part * term.time_ns);
+            let of_region = part * term.time_ns / point.time_ns.max(1.0);
+            let share = &mut causes[index].region_share;
+            *share = share.max(of_region.clamp(0.0, 1.0));
+        }
+    }
+}
+
+fn add(cause: &mut Cause, last: &Point, ns: f64) {
+    let before = cause.predicted.map_or(0.0, |cost| cost.ns);
+    cause.predicted = Some(Cost::new(last.threads, before + ns, last.time_ns));
+}
+
+/// Threads share processors in all regions.
+fn shared_by_all(prediction: &Prediction, last: &Point, causes: &mut [Cause]) {
+    let crowded = prediction.crowd.is_some();
+    for cause in causes {
+        if cause.kind == Kind::Oversubscription {
+            // Nothing changes with more threads, so it costs what it costs now.
+            let share = if crowded { cause.measured.share } else { 0.0 };
+            cause.predicted = Some(Cost::new(last.threads, share * last.time_ns, last.time_ns));
+        }
+    }
+}
+
+/// A team that does not grow leaves the other threads idle.
+fn fixed_teams(prediction: &Prediction, last: &Point, causes: &mut [Cause]) {
+    for cause in causes {
+        if cause.kind != Kind::FixedTeam {
+            continue;
+        }
+        let region = prediction
+            .regions
+            .iter()
+            .find(|one| cause.region.as_deref() == Some(&one.key));
+        let time = region
+            .and_then(|one| one.points.last())
+            .map_or(0.0, |point| point.time_ns);
+        let size: f64 = cause
+            .title
+            .rsplit(' ')
+            .next()
+            .and_then(|size| size.parse().ok())
+            .unwrap_or(1.0);
+        let idle = (1.0 - size / f64::from(last.threads.max(1))).max(0.0);
+        cause.predicted = Some(Cost::new(last.threads, idle * time, last.time_ns));
+        cause.region_share = idle.clamp(0.0, 1.0);
+    }
+}
+
+/// A cause that only the model knows of.
+fn predicted_only(
+    input: &Input<'_>,
+    term: Term,
+    region: Option<&RegionPrediction>,
+    threads: u32,
+) -> Option<Cause> {
+    let predicted = region?;
+    let known = input.main.region(&predicted.key)?;
+    if known.kind == SiteKind::Serial {
+        return None;
+    }
+    let seen = Seen::new(input, known);
+    let place = seen.place();
+    let (kind, evidence, action) = match term {
+        Term::Pieces => {
+            let (pieces, noun) = waiting::pieces_of(&seen)?;
+            (
+                Kind::FewPieces,
+                format!(
+                    "its work comes in {}",
+                    fathomp_base::units::plural(pieces, noun)
+                ),
+                format!("Divide the work of {place} into more pieces."),
+            )
+        }
+        Term::Overhead => (
+            Kind::Overhead,
+            format!("by the machine's prices of its constructs with {threads} threads"),
+            format!(
+                "Ask the runtime for less in {place}: larger chunks, larger tasks, fewer constructs."
+            ),
+        ),
+        Term::Saturation => (
+            Kind::SharedLinesOrBandwidth,
+            "computing took longer in all with more threads".to_owned(),
+            format!(
+                "Move less memory in {place}, and look for shared cache lines with `fathomp sharing`."
+            ),
+        ),
+        Term::Mutex => (
+            Kind::Critical,
+            "threads that wait for it little so far will stand in line".to_owned(),
+            format!("Take critical sections and locks out of the inner loops of {place}."),
+        ),
+        // The rest is not predicted unless something of it was measured.
+        _ => return None,
+    };
+    Some(seen.cause(kind, Basis::Times, 0.0, evidence, action))
+}

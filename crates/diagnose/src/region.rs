@@ -1,0 +1,138 @@
+//! A region as the searches for causes see it: means over its threads, so that costs
+//! are parts of its wall time, and prices of the machine.
+
+use crate::Input;
+use crate::cause::{Basis, Cause, Cost, Kind};
+use fathomp_analyse::{Analysis, LoopKind, Region, State};
+use fathomp_base::text;
+use fathomp_predict::machine::ConstructCosts;
+
+/// Name of a region inside a sentence.
+const NAME_CHARS: usize = 60;
+
+/// Prices where no machine was measured: what this costs on machines of the last ten
+/// years, to the power of ten.
+const USUAL: ConstructCosts = ConstructCosts {
+    threads: 2,
+    fork_join_ns: 1_000.0,
+    barrier_ns: 500.0,
+    dynamic_chunk_ns: 30.0,
+    lock_ns: 50.0,
+};
+
+/// A region of the recording that is explained.
+pub(crate) struct Seen<'a> {
+    pub(crate) input: &'a Input<'a>,
+    pub(crate) region: &'a Region,
+    /// Its largest team.
+    pub(crate) team: u32,
+    /// Mean team, weighted by time.
+    mean_team: f64,
+    /// What constructs cost with such a team.
+    pub(crate) prices: ConstructCosts,
+}
+
+impl<'a> Seen<'a> {
+    pub(crate) fn new(input: &'a Input<'a>, region: &'a Region) -> Self {
+        let team = region.team_size_max.max(1);
+        let own = region.states.total_ns() as f64;
+        let mean_team = (own / (region.wall_ns as f64).max(1.0)).clamp(1.0, f64::from(team));
+        let prices = input.machine.and_then(|machine| machine.costs_at(team));
+        Self {
+            input,
+            region,
+            team,
+            mean_team,
+            prices: prices.unwrap_or(USUAL),
+        }
+    }
+
+    /// Time in `state`, mean of its threads, over all executions.
+    pub(crate) fn mean(&self, state: State) -> f64 {
+        self.region.states[state] as f64 / self.mean_team
+    }
+
+    /// Mean over its threads of what the region's sum `ns` is.
+    pub(crate) fn each(&self, ns: f64) -> f64 {
+        ns / self.mean_team
+    }
+
+    /// Executions.
+    pub(crate) fn executions(&self) -> f64 {
+        (self.region.instances as f64).max(1.0)
+    }
+
+    /// Barriers that a thread passes in an execution, the one at the end included.
+    pub(crate) fn barriers(&self) -> f64 {
+        let inside = [State::ExplicitBarrier]
+            .iter()
+            .filter_map(|state| self.region.wait_counts.get(state))
+            .sum::<u64>();
+        1.0 + inside as f64 / f64::from(self.team) / self.executions()
+    }
+
+    /// "region solver.c:12".
+    pub(crate) fn place(&self) -> String {
+        place(self.region)
+    }
+
+    /// Whether other threads of the program take part in its costs: the region is run
+    /// by several threads at once.
+    pub(crate) fn overlap(&self) -> f64 {
+        let region = self.region;
+        if !region.concurrent {
+            return 1.0;
+        }
+        // Executions at once share the wall time.
+        f64::from(region.encountering_threads.max(1))
+    }
+
+    /// The same region with as few threads as there is a recording of, and how many.
+    pub(crate) fn fewest(&self) -> Option<(&'a Region, &'a Analysis)> {
+        let measured = self
+            .input
+            .analyses
+            .iter()
+            .filter(|one| !one.program.rehearsal);
+        let of = measured.filter_map(|one| Some((one.region(&self.region.key)?, one)));
+        of.min_by_key(|(region, one)| (region.team_size_max, one.wall_ns))
+            .filter(|(region, _)| region.team_size_max < self.team)
+    }
+
+    /// Loops that hand out chunks on request run in it.
+    pub(crate) fn on_request(&self) -> bool {
+        self.input.main.loops.iter().any(|one| {
+            matches!(one.kind, LoopKind::Dynamic | LoopKind::Guided)
+                && one.regions.contains(&self.region.key)
+        })
+    }
+
+    /// A cause in this region that costs each of its threads `ns`.
+    pub(crate) fn cause(
+        &self,
+        kind: Kind,
+        basis: Basis,
+        ns: f64,
+        evidence: String,
+        action: String,
+    ) -> Cause {
+        let main = self.input.main;
+        Cause {
+            kind,
+            title: kind.title().to_owned(),
+            region: Some(self.region.key.clone()),
+            place: self.place(),
+            evidence,
+            basis,
+            measured: Cost::new(main.threads, ns / self.overlap(), main.wall_ns as f64),
+            predicted: None,
+            region_share: (ns / (self.region.wall_ns as f64).max(1.0)).clamp(0.0, 1.0),
+            action,
+        }
+    }
+}
+
+/// "region solver.c:12".
+pub(crate) fn place(region: &Region) -> String {
+    format!("region {}", text::shorten(&region.name, NAME_CHARS))
+}

@@ -1,0 +1,367 @@
+//! Why threads wait for each other at barriers and for tasks.
+//!
+//! The analysis says what the thread that was waited for did meanwhile. Where that is
+//! computing, it had more work: because work came in few pieces, because one thread
+//! works alone, because it took page faults, or simply more of it. Where executions
+//! hold no more work than a team costs, none of that matters.
+
+use crate::cause::{Basis, Cause, Kind};
+use crate::region::Seen;
+use crate::{constructs, program};
+use fathomp_analyse::{PieceKind, State};
+use fathomp_base::units::{count, duration, plural, ratio};
+use fathomp_predict::{Leaning, leaning};
+
+/// Work worth less than so many times what the construct costs does not pay.
+const PAYS: f64 = 4.0;
+/// Executions below this are too few to be called many.
+const MANY: f64 = 50.0;
+/// Barriers inside an execution from which on it is those that count.
+const INSIDE: f64 = 4.0;
+/// What a page fault served from memory takes.
+pub(crate) const FAULT_NS: f64 = 700.0;
+
+/// Waiting, divided by what was waited for; means over threads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Waited {
+    pub(crate) computing: f64,
+    pub(crate) blocked: f64,
+    pub(crate) ready: f64,
+    pub(crate) mutex: f64,
+    pub(crate) ordered: f64,
+    pub(crate) communication: f64,
+    pub(crate) io: f64,
+    /// The runtime's work, and what all threads waited: barriers themselves.
+    pub(crate) runtime: f64,
+}
+
+impl Waited {
+    /// Of a region.
+    pub(crate) fn of(seen: &Seen<'_>) -> Self {
+        let region = seen.region;
+        let waiting = [
+            State::ImplicitBarrier,
+            State::ExplicitBarrier,
+            State::TaskWait,
+            State::Idle,
+        ];
+        let all: f64 = waiting.iter().map(|state| seen.mean(*state)).sum();
+        let known = region.waited_for.total_ns() as f64 + region.waited_together_ns as f64;
+        // Executions of which some threads left no record are taken to be like the
+        // others.
+        let scale = if known > 0.0 { all / known } else { 0.0 };
+        let waited = |state: State| region.waited_for[state] as f64 * scale;
+        let mut result = Self {
+            computing: waited(State::Compute),
+            blocked: waited(State::Blocked),
+            ready: waited(State::Ready),
+            mutex: waited(State::Critical) + waited(State::Lock),
+            ordered: waited(State::Ordered),
+            communication: waited(State::Communication),
+            io: waited(State::Io),
+            runtime: waited(State::Overhead) + region.waited_together_ns as f64 * scale,
+        };
+        if known <= 0.0 {
+            result.runtime = all;
+        }
+        result
+    }
+}
+
+/// What makes executions hold too little work, if they do.
+pub(crate) fn too_short(seen: &Seen<'_>) -> Option<Kind> {
+    let executions = seen.executions();
+    let barriers = seen.barriers();
+    let work = seen.mean(State::Compute) / executions;
+    let waited = Waited::of(seen);
+    let lost = waited.computing + waited.runtime + seen.mean(State::Overhead);
+    if seen.team < 2 || lost < 0.1 * seen.region.wall_ns as f64 {
+        return None;
+    }
+    let pays = |price: f64| PAYS * price.max(500.0);
+    if barriers >= INSIDE && barriers * executions >= MANY {
+        let between = work / barriers;
+        return (between < pays(seen.prices.barrier_ns)).then_some(Kind::ShortLoops);
+    }
+    let chunky = seen.region.chunks as f64 / executions > MANY;
+    let many_tasks = seen.region.tasks_run as f64 / executions > MANY;
+    let short = executions >= MANY && work < pays(seen.prices.fork_join_ns);
+    (short && !chunky && !many_tasks).then_some(Kind::ShortRegions)
+}
+
+pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
+    let waited = Waited::of(seen);
+    // Where threads share processors, or stand in line for a construct, they are late
+    // for that.
+    let explained = program::crowd(seen.input).is_some() || constructs::bound(seen).is_some();
+    if explained {
+        causes.extend(few_pieces(seen, &waited).map(|one| one.0));
+        return;
+    }
+    match too_short(seen) {
+        Some(Kind::ShortLoops) => causes.push(short_loops(seen, &waited)),
+        Some(_) => causes.push(short_regions(seen, &waited)),
+        None => {
+            let pieces = few_pieces(seen, &waited);
+            let left = waited.computing - pieces.as_ref().map_or(0.0, |one| one.1);
+            causes.extend(pieces.map(|one| one.0));
+            if left > 0.0 && seen.team > 1 {
+                causes.push(more_work(seen, left));
+            }
+            if waited.runtime > 0.0 {
+                causes.push(barriers(seen, waited.runtime));
+            }
+        }
+    }
+}
+
+fn short_loops(seen: &Seen<'_>, waited: &Waited) -> Cause {
+    let (executions, barriers) = (seen.executions(), seen.barriers());
+    let work = seen.mean(State::Compute);
+    let all = (executions * barriers).round() as u64;
+    let place = seen.place();
+    seen.cause(
+        Kind::ShortLoops,
+        Basis::Counts,
+        waited.computing + waited.runtime + seen.mean(State::Overhead),
+        format!(
+            "{} of loops or sections in {} of the region, with {} of work on each thread between two; a barrier takes {}",
+            plural(all, "barrier"),
+            plural(seen.region.instances, "execution"),
+            duration(work / (executions * barriers)),
+            duration(seen.prices.barrier_ns)
+        ),
+        format!(
+            "Give the loops inside {place} more work between two barriers: nowait where the next loop does not need the result, fused or blocked loops, or fewer threads."
+        ),
+    )
+}
+
+fn short_regions(seen: &Seen<'_>, waited: &Waited) -> Cause {
+    let executions = seen.executions();
+    let work = seen.mean(State::Compute) / executions;
+    let place = seen.place();
+    seen.cause(
+        Kind::ShortRegions,
+        Basis::Counts,
+        waited.computing + waited.runtime + seen.mean(State::Overhead),
+        format!(
+            "{} with {} of work on each thread; a team takes {} to fork and join",
+            plural(seen.region.instances, "execution"),
+            duration(work),
+            duration(seen.prices.fork_join_ns)
+        ),
+        format!(
+            "Let {place} do more at a time: join it with its neighbours, parallelise an outer loop, or run it on one thread (an if clause)."
+        ),
+    )
+}
+
+/// The number of pieces that holds the most work, and what it is.
+pub(crate) fn pieces_of(seen: &Seen<'_>) -> Option<(u64, &'static str)> {
+    let rehearsals = seen
+        .input
+        .analyses
+        .iter()
+        .filter(|one| one.program.rehearsal);
+    let shown = rehearsals.filter_map(|one| one.region(&seen.region.key));
+    let works: Vec<_> = std::iter::once(seen.region)
+        .chain(shown)
+        .map(|region| &region.work)
+        .collect();
+    for work in &works {
+        let most = work
+            .pieces
+            .iter()
+            .max_by(|a, b| a.share.total_cmp(&b.share));
+        if let Some(most) = most {
+            let noun = match most.kind {
+                PieceKind::Iterations => "iteration",
+                PieceKind::Chunks => "chunk",
+                PieceKind::Sections => "section",
+                PieceKind::Tasks => "task",
+            };
+            return Some((most.pieces, noun));
+        }
+    }
+    let idle = works
+        .iter()
+        .find(|work| work.working > 0 && work.working < work.team)?;
+    Some((u64::from(idle.working), "equal share"))
+}
+
+/// What `n` equal pieces cost `k` threads, as a part of the mean work.
+pub(crate) fn excess(n: u64, k: u32) -> f64 {
+    let (n, k) = (n.max(1) as f64, f64::from(k.max(1)));
+    (n / k).ceil() * k / n - 1.0
+}
+
+fn few_pieces(seen: &Seen<'_>, waited: &Waited) -> Option<(Cause, f64)> {
+    let (pieces, noun) = pieces_of(seen)?;
+    let most = seen
+        .input
+        .prediction
+        .and_then(|one| one.points.last())
+        .map_or(seen.team, |point| point.threads.max(seen.team));
+    // Many pieces divide evenly enough.
+    if excess(pieces, most) < 0.1 && excess(pieces, seen.team) < 0.1 {
+        return None;
+    }
+    let cost = (seen.mean(State::Compute) * excess(pieces, seen.team)).min(waited.computing);
+    let place = seen.place();
+    let somebody = pieces.div_ceil(u64::from(seen.team.max(1)));
+    let evidence = if u64::from(seen.team) > pieces {
+        format!(
+            "its work comes in {} for {}, so that {} had none",
+            plural(pieces, noun),
+            plural(seen.team.into(), "thread"),
+            count(u64::from(seen.team) - pieces)
+        )
+    } else {
+        format!(
+            "its work comes in {}: with {} one has {} of them, and more than {} cannot help",
+            plural(pieces, noun),
+            plural(seen.team.into(), "thread"),
+            count(somebody),
+            plural(pieces, "thread")
+        )
+    };
+    let cause = seen.cause(
+        Kind::FewPieces,
+        Basis::Counts,
+        cost,
+        evidence,
+        format!(
+            "Divide the work of {place} into more pieces (smaller chunks, more tasks or sections, a parallel inner loop, collapse), or give it no more than {}.",
+            plural(pieces, "thread")
+        ),
+    );
+    Some((cause, cost))
+}
+
+/// One thread computes longer than the others.
+fn more_work(seen: &Seen<'_>, ns: f64) -> Cause {
+    let region = seen.region;
+    let place = seen.place();
+    let uneven = &region.unevenness;
+    if leaning(uneven) == Leaning::Serial {
+        return seen.cause(
+            Kind::SerialInRegion,
+            Basis::Times,
+            ns,
+            "one thread computes alone in it while the others, which do alike, wait".to_owned(),
+            format!(
+                "Shorten what a single thread does inside {place} (single, master, one long task), or let the others go on with nowait."
+            ),
+        );
+    }
+    let mean = uneven.longest_ns - uneven.excess_ns;
+    let factor = if uneven.executions > 0 && mean > 0.0 {
+        uneven.longest_ns / mean
+    } else {
+        let [longest, mean] = longest_and_mean(seen, |share| share.states[State::Compute] as f64);
+        if mean > 0.0 { longest / mean } else { 1.0 }
+    };
+    let [most, faults] = longest_and_mean(seen, |share| share.counts.minor_faults);
+    let [longest, middle] = longest_and_mean(seen, |share| share.states[State::Compute] as f64);
+    let by_faults = (most - faults) * FAULT_NS;
+    if by_faults >= 0.5 * (longest - middle) && by_faults >= 0.3 * ns {
+        return seen.cause(
+            Kind::UnequalFaults,
+            Basis::Counts,
+            ns,
+            format!(
+                "one thread took {} of {} page faults, about {} each",
+                count(most.round() as u64),
+                count((faults * region.threads.len() as f64).round() as u64),
+                duration(FAULT_NS)
+            ),
+            format!(
+                "Let each thread of {place} touch first the memory that it works on: initialise it in parallel, with the same schedule."
+            ),
+        );
+    }
+    let [most, mean] = longest_and_mean(seen, |share| share.iterations as f64);
+    let counted = region.iterations > 0 && mean > 0.0;
+    let dealt = if counted { most / mean } else { 1.0 };
+    if counted && !seen.on_request() && dealt > 1.0 + 0.5 * (factor - 1.0) {
+        return seen.cause(
+            Kind::UnequalIterations,
+            Basis::Counts,
+            ns,
+            format!(
+                "one thread runs {} iterations, {} times the mean",
+                count(most as u64),
+                ratio(dealt)
+            ),
+            format!("Give the threads of {place} equal numbers of iterations: smaller chunks."),
+        );
+    }
+    let (known, action) = if seen.on_request() {
+        (
+            "although chunks are handed out on request",
+            format!(
+                "Divide the work of {place} into smaller pieces: threads still wait for the last."
+            ),
+        )
+    } else {
+        (
+            "and the others wait for it",
+            format!(
+                "Divide the work of {place} more evenly: schedule(dynamic) or schedule(guided), smaller chunks, or collapse of nested loops."
+            ),
+        )
+    };
+    seen.cause(
+        Kind::UnequalWork,
+        Basis::Times,
+        ns,
+        format!(
+            "the thread with most work computes {} times as long as the mean, {known}",
+            ratio(factor)
+        ),
+        action,
+    )
+}
+
+fn longest_and_mean(
+    seen: &Seen<'_>,
+    of: impl Fn(&fathomp_analyse::ThreadShare) -> f64,
+) -> [f64; 2] {
+    let values = || seen.region.threads.iter().map(&of);
+    let longest = values().fold(0.0, f64::max);
+    let mean = values().sum::<f64>() / (seen.region.threads.len() as f64).max(1.0);
+    [longest, mean]
+}
+
+fn barriers(seen: &Seen<'_>, ns: f64) -> Cause {
+    let passed = seen.executions() * seen.barriers();
+    let place = seen.place();
+    // What barriers take when nobody is late, with room for noise.
+    if ns > 3.0 * passed * seen.prices.barrier_ns.max(200.0) && seen.barriers() > 1.5 {
+        return seen.cause(
+            Kind::UnequalWork,
+            Basis::Times,
+            ns,
+            format!(
+                "at its {} threads are late in turn, {} each time",
+                plural(passed.round() as u64, "barrier"),
+                duration(ns / passed.max(1.0))
+            ),
+            format!(
+                "Divide the work between two barriers of {place} more evenly, or drop barriers that nobody needs (nowait)."
+            ),
+        );
+    }
+    seen.cause(
+        Kind::Overhead,
+        Basis::Counts,
+        ns,
+        format!(
+            "its threads pass {}, {} each",
+            plural(passed.round() as u64, "barrier"),
+            duration(ns / passed.max(1.0))
+        ),
+        format!("Drop barriers of {place} that nobody needs (nowait)."),
+    )
+}
