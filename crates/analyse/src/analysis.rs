@@ -266,12 +266,7 @@ fn parallel_time(ledgers: &[Ledger<'_>], offsets: &[u64], wall_ns: u64) -> f64 {
             }
         }
     }
-    spans.sort_unstable();
-    let (mut covered, mut reached) = (0_u64, 0_u64);
-    for (from, to) in spans {
-        covered = covered.saturating_add(to.saturating_sub(from.max(reached)));
-        reached = reached.max(to);
-    }
+    let covered = regions::covered(spans);
     ((covered as f64 + merged) / (wall_ns as f64).max(1.0)).min(1.0)
 }
 

@@ -190,8 +190,8 @@ pub struct Region {
     pub wall_ns: u64,
     /// The same over executions that were outermost (level 1).
     pub outermost_ns: u64,
-    /// `wall_ns` as a fraction of the program's wall time; over 1 if
-    /// executions overlap.
+    /// Time with at least one execution running, as a fraction of the program's wall
+    /// time.
     pub share: f64,
     /// Lengths of executions.
     pub length: Spread,

@@ -494,6 +494,11 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         shared.phases = phases;
     }
     let wall = spread.sum_ns;
+    let covered = if concurrent && !sum.merged {
+        covered(sum.spans.iter().map(|&(from, to, _)| (from, to)).collect())
+    } else {
+        wall
+    };
     let efficiency = if entry == 0 {
         Efficiency::PERFECT
     } else {
@@ -524,7 +529,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         concurrent,
         wall_ns: wall,
         outermost_ns: sum.outermost_ns,
-        share: wall as f64 / (wall_ns as f64).max(1.0),
+        share: (covered as f64 / (wall_ns as f64).max(1.0)).min(1.0),
         length: spread,
         states,
         inclusive: sum.inclusive,
@@ -566,6 +571,17 @@ fn overlapping(spans: &[(u64, u64, (usize, usize))]) -> bool {
         }
     }
     false
+}
+
+/// Time covered by at least one of these spans.
+pub(crate) fn covered(mut spans: Vec<(u64, u64)>) -> u64 {
+    spans.sort_unstable();
+    let (mut covered, mut reached) = (0_u64, 0_u64);
+    for (from, to) in spans {
+        covered = covered.saturating_add(to.saturating_sub(from.max(reached)));
+        reached = reached.max(to);
+    }
+    covered
 }
 
 /// Distribution of lengths, each the sum of a number of executions.

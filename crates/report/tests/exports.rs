@@ -163,7 +163,14 @@ fn json_names_its_schema_and_version() {
     keys.sort();
     assert_eq!(
         keys,
-        ["analyses", "notes", "prediction", "schema", "version"]
+        [
+            "analyses",
+            "causes",
+            "notes",
+            "prediction",
+            "schema",
+            "version"
+        ]
     );
 }
 

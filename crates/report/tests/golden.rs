@@ -47,11 +47,14 @@ fn sixty_four_threads() {
 
 #[test]
 fn a_prediction() {
-    insta::assert_snapshot!(text::prediction(
-        &synthetic::prediction(4),
-        &fathomp_report::Input::default().diagnose(),
-        100
-    ));
+    let prediction = synthetic::prediction(4);
+    let diagnosis = fathomp_report::Input {
+        analyses: &[1, 4].map(synthetic::analysis),
+        prediction: Some(&prediction),
+        ..fathomp_report::Input::default()
+    }
+    .diagnose();
+    insta::assert_snapshot!(text::prediction(&prediction, &diagnosis, 100));
 }
 
 #[test]

@@ -44,24 +44,36 @@ pub fn regions(analysis: &Analysis, options: RegionOptions) -> String {
         .column("Share", 0)
         .column("Eff", 0)
         .column("Bal", 0)
-        .column("Wait", 0)
-        .column("Blk", 2)
-        .column("Cpu", 2)
-        .column("Ovh", 3)
-        .column("Faults", 1)
-        .column("IPC", 4);
+        .column("Wait", 0);
+    // Most programs never lack a processor and never sleep in a region.
+    let off = [(State::Blocked, "Blk"), (State::Ready, "Cpu")].map(|(state, title)| {
+        let mut regions = analysis.regions.iter();
+        let some = regions.any(|region| part(&region.states, region.states[state]) >= 0.001);
+        (state, title, some)
+    });
+    let off: Vec<(State, &str)> = off
+        .into_iter()
+        .filter_map(|(state, title, some)| some.then_some((state, title)))
+        .collect();
+    for (_, title) in &off {
+        grid = grid.column(*title, 2);
+    }
+    let mut grid = grid.column("Ovh", 3).column("Faults", 1).column("IPC", 4);
     for region in &analysis.regions {
-        row(&mut grid, region);
+        row(&mut grid, region, &off);
         if options.threads && region.kind != SiteKind::Serial {
             for (name, thread) in chosen(analysis, region) {
-                thread_row(&mut grid, &name, thread);
+                thread_row(&mut grid, &name, thread, &off);
             }
         }
     }
     text.push_str(&grid.render(width));
     text.push('\n');
-    let explanation = "Share: of the wall time. Eff: parallel efficiency. Bal: load balance. Wait: waiting for other threads; Blk: blocked outside OpenMP (sleep, files, sockets); Cpu: ready to run without a processor; Ovh: runtime overhead, of the threads' time.";
-    text.push_str(&wrapped(explanation, width, ""));
+    let mut explanation = "Share: of the wall time. Eff: parallel efficiency. Bal: load balance. Wait, Ovh: waiting and runtime overhead, of the threads' time.".to_owned();
+    for (state, title) in &off {
+        explanation.push_str(&format!(" {title}: {}.", words::loss(*state)));
+    }
+    text.push_str(&wrapped(&explanation, width, ""));
     if let Some(shared) = super::dsm::table(analysis, width, options.threads) {
         text.push('\n');
         text.push_str(&shared);
@@ -103,7 +115,7 @@ fn headline(analysis: &Analysis) -> String {
     )
 }
 
-fn row(grid: &mut Grid, region: &Region) {
+fn row(grid: &mut Grid, region: &Region, off: &[(State, &str)]) {
     let serial = region.kind == SiteKind::Serial;
     let unless_serial = |value: f64| {
         if serial {
@@ -117,46 +129,50 @@ fn row(grid: &mut Grid, region: &Region) {
     } else {
         printable(&region.name)
     };
-    grid.row(
-        name,
-        vec![
-            short_count(region.instances),
-            duration(region.wall_ns as f64),
-            percent(region.share),
-            unless_serial(region.efficiency.parallel),
-            unless_serial(region.efficiency.load_balance),
-            unless_serial(part(&region.states, region.states.waiting_ns())),
-            percent(part(&region.states, region.states[State::Blocked])),
-            percent(part(&region.states, region.states[State::Ready])),
-            unless_serial(part(&region.states, region.states[State::Overhead])),
-            short_count(whole(
-                region.counts.minor_faults + region.counts.major_faults,
-            )),
-            ipc(region.counts.instructions, region.counts.cycles),
-        ],
+    let mut cells = vec![
+        short_count(region.instances),
+        duration(region.wall_ns as f64),
+        percent(region.share),
+        unless_serial(region.efficiency.parallel),
+        unless_serial(region.efficiency.load_balance),
+        unless_serial(part(&region.states, region.states.waiting_ns())),
+    ];
+    cells.extend(
+        off.iter()
+            .map(|(state, _)| percent(part(&region.states, region.states[*state]))),
     );
+    cells.extend([
+        unless_serial(part(&region.states, region.states[State::Overhead])),
+        short_count(whole(
+            region.counts.minor_faults + region.counts.major_faults,
+        )),
+        ipc(region.counts.instructions, region.counts.cycles),
+    ]);
+    grid.row(name, cells);
 }
 
-fn thread_row(grid: &mut Grid, name: &str, thread: &ThreadShare) {
+fn thread_row(grid: &mut Grid, name: &str, thread: &ThreadShare, off: &[(State, &str)]) {
     let states = &thread.states;
-    grid.row(
-        format!("  {name}"),
-        vec![
-            short_count(thread.instances),
-            duration(states.total_ns() as f64),
-            String::new(),
-            percent(part(states, states.useful_ns())),
-            String::new(),
-            percent(part(states, states.waiting_ns())),
-            percent(part(states, states[State::Blocked])),
-            percent(part(states, states[State::Ready])),
-            percent(part(states, states[State::Overhead])),
-            short_count(whole(
-                thread.counts.minor_faults + thread.counts.major_faults,
-            )),
-            ipc(thread.counts.instructions, thread.counts.cycles),
-        ],
+    let mut cells = vec![
+        short_count(thread.instances),
+        duration(states.total_ns() as f64),
+        String::new(),
+        percent(part(states, states.useful_ns())),
+        String::new(),
+        percent(part(states, states.waiting_ns())),
+    ];
+    cells.extend(
+        off.iter()
+            .map(|(state, _)| percent(part(states, states[*state]))),
     );
+    cells.extend([
+        percent(part(states, states[State::Overhead])),
+        short_count(whole(
+            thread.counts.minor_faults + thread.counts.major_faults,
+        )),
+        ipc(thread.counts.instructions, thread.counts.cycles),
+    ]);
+    grid.row(format!("  {name}"), cells);
 }
 
 /// The rows of a region's threads and what to call them.

@@ -28,7 +28,8 @@ pub(crate) fn advice(input: &Input<'_>, diagnosis: &Diagnosis) -> Advice {
             withheld += 1;
             continue;
         }
-        match groups.iter_mut().find(|group| group[0].kind == cause.kind) {
+        let alike = |group: &&mut Vec<&Cause>| like(group[0], cause);
+        match groups.iter_mut().find(alike) {
             Some(group) => group.push(cause),
             None => groups.push(vec![cause]),
         }
@@ -50,6 +51,12 @@ pub(crate) fn advice(input: &Input<'_>, diagnosis: &Diagnosis) -> Advice {
         doubt: if nothing { String::new() } else { doubt },
         pieces,
     }
+}
+
+/// Whether the same thing helps against both.
+fn like(a: &Cause, b: &Cause) -> bool {
+    let everywhere = |cause: &Cause| cause.action.replace(&cause.place, "");
+    a.kind == b.kind && everywhere(a) == everywhere(b)
 }
 
 /// One thing to do, where else it helps, and what the cause costs.

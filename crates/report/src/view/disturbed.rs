@@ -1,13 +1,13 @@
 //! Whether what was measured is good enough to advise on: a thread whose
 //! processor is taken by somebody else looks like one with too much work, and
-//! those that wait for it like victims of the schedule.
+//! those that wait for it like victims of the schedule. Counts stay what they are.
 
 use crate::{crowded, units};
 use fathomp_analyse::Analysis;
 
 /// Part of the processors used by others from which advice carries a warning.
 const DOUBTFUL: f64 = 0.1;
-/// And from which there is none: with two processors, a fourth of them is half of
+/// And from which there is none that rests on times: with two processors, a fourth of them is half of
 /// one thread's.
 const USELESS: f64 = 0.25;
 
@@ -18,7 +18,7 @@ pub(crate) enum Disturbed {
     Not,
     /// Advice may be about the disturbance: say this too.
     Somewhat(String),
-    /// It would be: say this instead.
+    /// It would be, where it rests on times: say this instead.
     Much(String),
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn disturbed(analyses: &[Analysis], main: Option<&Analysis>) -> Distu
     let share = units::percent(most);
     if most > USELESS {
         return Disturbed::Much(format!(
-            "None can be given: other programs used up to {share} of the processors while this was recorded, and a thread whose processor is taken looks like one with too much work. Record again when the machine is quiet."
+            "Advice that rests on times is left out: other programs used up to {share} of the processors while this was recorded, and a thread whose processor is taken looks like one with too much work. Record again when the machine is quiet."
         ));
     }
     if most > DOUBTFUL {

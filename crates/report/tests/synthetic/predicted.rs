@@ -84,12 +84,7 @@ pub(crate) fn prediction(measured_max: u32) -> Prediction {
                     threads: 16,
                     share,
                 }),
-                sentence: format!(
-                    "region {} stops at {best} threads: {} {:.0} %",
-                    model.name,
-                    term.words(),
-                    share * 100.0
-                ),
+                sentence: format!("region {} stops at {best} threads", model.name),
             }
         })
         .collect();
