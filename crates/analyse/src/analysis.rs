@@ -5,7 +5,8 @@ use crate::crowd;
 use crate::dsm::Dsm;
 use crate::efficiency::Share;
 use crate::facts::{
-    Analysis, Counts, Efficiency, ProcessRow, ProgramFacts, Region, SCHEMA, ThreadRow, VERSION,
+    Analysis, Counts, Efficiency, EventCosts, ProcessRow, ProgramFacts, Region, SCHEMA, ThreadRow,
+    VERSION,
 };
 use crate::ledger::Ledger;
 use crate::problems;
@@ -23,15 +24,15 @@ use std::collections::BTreeMap;
 pub struct Options {
     /// How much the timeline may hold.
     pub timeline: TimelineBudget,
-    /// Assumed cost of recording one event, for the estimate of intrusion.
-    pub event_cost_ns: f64,
+    /// What recording costs, for the estimate of intrusion.
+    pub event_costs: EventCosts,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             timeline: TimelineBudget::default(),
-            event_cost_ns: 50.0,
+            event_costs: EventCosts::default(),
         }
     }
 }
@@ -70,12 +71,7 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         &rows.position,
         options.timeline,
     );
-    let intrusion = problems::intrusion(
-        &ledgers,
-        &rows.regions,
-        options.event_cost_ns,
-        states.total_ns(),
-    );
+    let intrusion = problems::intrusion(&rows.regions, &options.event_costs, states.total_ns());
     let mut analysis = Analysis {
         schema: SCHEMA,
         version: VERSION,

@@ -38,9 +38,9 @@ mod work;
 pub use analysis::{Options, analyse};
 pub use dsm::{Dsm, RegionDsm};
 pub use facts::{
-    Analysis, Confidence, Counts, Crowd, Efficiency, Intrusion, LoopRow, LoopShareRow, PieceKind,
-    Pieces, Place, Problem, ProcessRow, ProgramFacts, Region, SCHEMA, Segment, Severity, Spread,
-    ThreadRow, ThreadShare, Timeline, TimelineThread, Unevenness, VERSION, WaitRow, Work,
+    Analysis, Confidence, Counts, Crowd, Efficiency, EventCosts, Intrusion, LoopRow, LoopShareRow,
+    PieceKind, Pieces, Place, Problem, ProcessRow, ProgramFacts, Region, SCHEMA, Segment, Severity,
+    Spread, ThreadRow, ThreadShare, Timeline, TimelineThread, Unevenness, VERSION, WaitRow, Work,
 };
 pub use fathomp_trace::{
     model::{Machine, Outcome, SiteKind},

@@ -1,76 +1,64 @@
 //! Doubts about a recording, in sentences.
 
-use crate::facts::{Analysis, Confidence, Intrusion, Problem, Severity};
-use crate::ledger::Ledger;
+use crate::facts::{Analysis, Confidence, EventCosts, Intrusion, Problem, Region, Severity};
+use crate::regions::saturating_sum;
 use fathomp_trace::model::{Outcome, Recording, SiteKind};
-use fathomp_trace::record::Record;
+use fathomp_trace::state::State;
 use std::path::Path;
 
 /// Recording that costs more than this fraction of a region is worth a word.
 const INTRUSIVE: f64 = 0.05;
 
-/// Events of all threads: what the runtime told the recorder, whether it
-/// became a record of its own or a sum.
-pub(crate) fn events(ledgers: &[Ledger<'_>]) -> u64 {
-    let mut events = 0_u64;
-    for ledger in ledgers {
-        for part in &ledger.parts {
-            // One event at the begin, one at the end.
-            let own = 2 * part.executions();
-            events = events
-                .saturating_add(own)
-                .saturating_add(inside(part.record));
-        }
-        for stream in &ledger.process.threads {
-            let loops = stream
-                .records
-                .iter()
-                .filter(|record| matches!(record, Record::Loop(_)))
-                .count();
-            events = events.saturating_add(loops as u64);
-        }
-    }
-    events
-}
-
-/// Events inside a part, other than its begin and end.
-pub(crate) fn inside(record: &fathomp_trace::record::Instance) -> u64 {
-    let waits: u64 = record.waits.0.iter().map(|n| u64::from(*n)).sum();
-    waits
-        .saturating_add(record.chunks)
-        .saturating_add(record.tasks_created)
-        .saturating_add(record.tasks_run)
+/// Events of a region (or the serial part), and what recording them cost.
+fn cost(region: &Region, costs: &EventCosts) -> (u64, f64) {
+    let waits = saturating_sum(region.wait_counts.values().copied());
+    let executions = match region.kind {
+        SiteKind::Serial => 0,
+        _ => saturating_sum(region.threads.iter().map(|thread| thread.instances)),
+    };
+    let tasks = region.tasks_created.saturating_add(region.tasks_run);
+    // The runtime's work on chunks is timed for one in some of them, and counted for each as
+    // a wait: those are no events of their own.
+    let dispatched = region
+        .wait_counts
+        .get(&State::Overhead)
+        .copied()
+        .unwrap_or(0);
+    let kinds = [
+        (executions, costs.execution_ns),
+        (waits.saturating_sub(dispatched), costs.wait_ns),
+        (region.chunks, costs.chunk_ns),
+        (tasks, costs.task_ns),
+        (region.mutexes_taken, costs.mutex_ns),
+    ];
+    let events = saturating_sum(kinds.iter().map(|(number, _)| *number));
+    let ns = kinds
+        .iter()
+        .map(|(number, each)| *number as f64 * each)
+        .sum();
+    (events, ns)
 }
 
 /// What recording cost.
-pub(crate) fn intrusion(
-    ledgers: &[Ledger<'_>],
-    regions: &[crate::facts::Region],
-    event_cost_ns: f64,
-    thread_time_ns: u64,
-) -> Intrusion {
-    let events = events(ledgers);
-    let cost = events as f64 * event_cost_ns;
-    let worst = regions
-        .iter()
-        .filter(|region| region.kind != SiteKind::Serial)
-        .map(|region| {
-            let parts: u64 =
-                crate::regions::saturating_sum(region.threads.iter().map(|t| t.instances));
-            let waits = crate::regions::saturating_sum(region.wait_counts.values().copied());
-            let inside = waits
-                .saturating_add(region.chunks)
-                .saturating_add(region.tasks_created)
-                .saturating_add(region.tasks_run);
-            let events = parts.saturating_mul(2).saturating_add(inside);
-            events as f64 * event_cost_ns / (region.states.total_ns() as f64).max(1.0)
-        })
-        .fold(0.0, f64::max);
+pub(crate) fn intrusion(regions: &[Region], costs: &EventCosts, thread_time_ns: u64) -> Intrusion {
+    let (mut events, mut all_ns, mut worst) = (0_u64, 0.0, 0.0_f64);
+    for region in regions {
+        let (number, ns) = cost(region, costs);
+        events = events.saturating_add(number);
+        all_ns += ns;
+        if region.kind != SiteKind::Serial {
+            worst = worst.max(ns / (region.states.total_ns() as f64).max(1.0));
+        }
+    }
     Intrusion {
         events,
-        event_cost_ns,
-        cost_ns: cost.round() as u64,
-        fraction: (cost / (thread_time_ns as f64).max(1.0)).min(1.0),
+        event_cost_ns: if events > 0 {
+            all_ns / events as f64
+        } else {
+            0.0
+        },
+        cost_ns: all_ns.round() as u64,
+        fraction: (all_ns / (thread_time_ns as f64).max(1.0)).min(1.0),
         worst_region_fraction: worst.min(1.0),
     }
 }

@@ -132,7 +132,7 @@ fn regions_of_two_threads_at_once() {
     assert!(region.concurrent);
     assert_eq!((region.instances, region.encountering_threads), (2, 2));
     assert_eq!(region.wall_ns, 12_000);
-    assert!((region.share - 1.2).abs() < 1e-9);
+    assert!((region.share - 0.8).abs() < 1e-9);
     assert!((analysis.parallel_time_fraction - 0.8).abs() < 1e-9);
     assert!(analysis.threads_seen[1].encountering);
     assert!(
@@ -382,7 +382,11 @@ fn doubts_in_words() {
     recording.processes[0].hardware_counters = false;
     recording.processes[0].threads[2].records.clear();
     let options = Options {
-        event_cost_ns: 5_000.0,
+        event_costs: fathomp_analyse::EventCosts {
+            wait_ns: 5_000.0,
+            execution_ns: 10_000.0,
+            ..Default::default()
+        },
         ..Options::default()
     };
     let said: Vec<String> = analyse(&recording, &options)

@@ -15,10 +15,15 @@ pub(crate) struct Evidence {
     pub(crate) analysis: Analysis,
 }
 
-/// Reads one recording.
-pub(crate) fn open(path: &Path) -> Result<Evidence, Failure> {
+/// Reads one recording, made on `machine` if that was measured.
+pub(crate) fn open(path: &Path, machine: Option<&Machine>) -> Result<Evidence, Failure> {
     let recording = reader::open(path)?;
-    let analysis = fathomp_analyse::analyse(&recording, &fathomp_analyse::Options::default());
+    let measured = machine.and_then(|machine| machine.event_costs);
+    let options = fathomp_analyse::Options {
+        event_costs: measured.unwrap_or_default(),
+        ..fathomp_analyse::Options::default()
+    };
+    let analysis = fathomp_analyse::analyse(&recording, &options);
     Ok(Evidence {
         recording,
         analysis,
@@ -28,11 +33,14 @@ pub(crate) fn open(path: &Path) -> Result<Evidence, Failure> {
 /// Facts of several recordings; a directory written by `fathomp study` stands
 /// for the recordings in it. The records themselves are let go one by one:
 /// together they might not fit in memory.
-pub(crate) fn analyses(paths: &[PathBuf]) -> Result<Vec<Analysis>, Failure> {
+pub(crate) fn analyses(
+    paths: &[PathBuf],
+    machine: Option<&Machine>,
+) -> Result<Vec<Analysis>, Failure> {
     let mut analyses = Vec::new();
     for path in paths {
         for recording in crate::study::recordings_in(path)? {
-            analyses.push(open(&recording)?.analysis);
+            analyses.push(open(&recording, machine)?.analysis);
         }
     }
     Ok(analyses)

@@ -1,6 +1,6 @@
 //! What a cause is.
 
-use fathomp_base::text;
+use fathomp_base::{text, units};
 use fathomp_predict::RegionPrediction;
 use serde::Serialize;
 
@@ -173,14 +173,15 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// "Unequal work in region solver.c:12 costs most: ...", with `costs` between.
+    /// "Unequal work in region solver.c:12: ... It costs ...".
     #[must_use]
-    pub fn sentence(&self, costs: &str) -> String {
+    pub fn sentence(&self) -> String {
         let place = match &self.region {
             Some(_) => format!(" in {}", self.place),
             None => String::new(),
         };
-        text::sentence(&format!("{}{place} {costs}: {}", self.title, self.evidence))
+        let what = text::sentence(&format!("{}{place}: {}", self.title, self.evidence));
+        format!("{what} {}", costs(&[self]))
     }
 
     /// The larger of the two costs, as a fraction of the time.
@@ -189,6 +190,33 @@ impl Cause {
         let predicted = self.predicted.map_or(0.0, |cost| cost.share);
         self.measured.share.max(predicted)
     }
+}
+
+/// What causes cost together, as a sentence: where it was measured, and where it is
+/// predicted. Nothing for no causes.
+#[must_use]
+pub fn costs(causes: &[&Cause]) -> String {
+    let Some(first) = causes.first() else {
+        return String::new();
+    };
+    let sum = |of: fn(&Cause) -> f64| causes.iter().map(|cause| of(cause)).sum::<f64>().min(1.0);
+    let measured = format!(
+        "{} of the time with {}",
+        units::percent(sum(|cause| cause.measured.share)),
+        units::plural(first.measured.threads.into(), "thread")
+    );
+    let predicted = first
+        .predicted
+        .filter(|cost| cost.threads > first.measured.threads)
+        .map(|cost| {
+            let share = sum(|cause| cause.predicted.map_or(0.0, |cost| cost.share));
+            format!(
+                ", as predicted {} with {}",
+                units::percent(share),
+                cost.threads
+            )
+        });
+    format!("It costs {measured}{}.", predicted.unwrap_or_default())
 }
 
 /// All causes.

@@ -24,7 +24,7 @@ mod ranking;
 mod region;
 mod waiting;
 
-pub use cause::{Basis, Cause, Cost, Diagnosis, Kind, SharedLine, SharedLines};
+pub use cause::{Basis, Cause, Cost, Diagnosis, Kind, SharedLine, SharedLines, costs};
 
 use fathomp_analyse::{Analysis, SiteKind};
 use fathomp_predict::Prediction;

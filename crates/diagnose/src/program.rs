@@ -211,9 +211,9 @@ fn without_processor(input: &Input<'_>, causes: &mut Vec<Cause>) {
             Basis::Times,
             cost,
             format!(
-                "other programs used {} of the processors; threads were ready to run without one for {} of the time",
+                "other programs used {} of the processors; threads in regions were ready to run without one for {}, or waited for one that was",
                 percent(others),
-                percent(cost / (main.wall_ns as f64).max(1.0))
+                duration(cost.min(main.wall_ns as f64))
             ),
             "Record again when the machine is quiet.".to_owned(),
         ));

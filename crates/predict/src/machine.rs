@@ -4,6 +4,7 @@
 //! [`VERSION`] are refused, because a misread price is worse than none.
 
 use crate::sdp::{Cluster, ClusterError};
+use fathomp_analyse::EventCosts;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use thiserror::Error;
@@ -43,9 +44,9 @@ pub struct Machine {
     /// Cost of reading the clock.
     #[serde(default)]
     pub timer_cost_ns: f64,
-    /// Cost of recording one event.
-    #[serde(default)]
-    pub event_cost_ns: Option<f64>,
+    /// Cost of recording, by kind of event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_costs: Option<EventCosts>,
     /// Prices of constructs by thread count, ascending and without repetition.
     #[serde(default)]
     pub constructs: Vec<ConstructCosts>,
@@ -196,7 +197,7 @@ impl Machine {
             measured_unix_ns: 0,
             timer_resolution_ns: 0.0,
             timer_cost_ns: 0.0,
-            event_cost_ns: None,
+            event_costs: None,
             constructs: Vec::new(),
             bandwidth: Vec::new(),
             caches: Vec::new(),
@@ -234,6 +235,11 @@ impl Machine {
                     row.threads
                 ));
             }
+        }
+        if let Some(costs) = &self.event_costs
+            && let Some(cost) = costs.impossible()
+        {
+            return wrong(format!("recording an event costs {cost} ns"));
         }
         before = 0;
         for row in &self.bandwidth {

@@ -466,14 +466,17 @@ fn validate(
 fn validation_sentence(validation: &Validation) -> String {
     let from: Vec<String> = validation.from.iter().map(u32::to_string).collect();
     let error = validation.relative_error;
-    let direction = if error < 0.0 { "less" } else { "more" };
+    let compared = match error {
+        error if error < 0.0 => format!("{} less than measured", words::percent(-error)),
+        error if error < 1.0 => format!("{} more than measured", words::percent(error)),
+        error => format!("{} times what was measured", words::digits(1.0 + error)),
+    };
     format!(
-        "Check: from {} thread{} alone, the model predicts {} for {}, {} {direction} than measured.",
+        "Check: from {} thread{} alone, the model predicts {} for {}, {compared}.",
         from.join(", "),
         if validation.from == [1] { "" } else { "s" },
         words::duration(validation.predicted_ns),
         words::threads(validation.threads),
-        words::percent(error.abs()),
     )
 }
 

@@ -245,7 +245,7 @@ fn leave_out_disturbed(runs: &mut Vec<Run<'_>>, warnings: &mut Vec<String>) {
         return;
     }
     let used = |run: &Run<'_>| run.analysis.program.others_used.unwrap_or(0.0);
-    let least = runs.iter().map(used).fold(1.0, f64::min);
+    let least = runs.iter().map(used).fold(f64::INFINITY, f64::min);
     let all = runs.len();
     runs.retain(|run| used(run) <= least + MORE_DISTURBED);
     if runs.len() < all {

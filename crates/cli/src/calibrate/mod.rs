@@ -6,6 +6,7 @@
 //! number of threads, and keeps the answer for the next time.
 
 mod cluster;
+mod events;
 mod probe;
 mod store;
 
@@ -69,7 +70,8 @@ pub(crate) fn machine(
         }
     }
     progress(threads.len());
-    let machine = describe(&rows);
+    let mut machine = describe(&rows);
+    machine.event_costs = rows.first().and_then(|row| events::measure(unpacked, row));
     let doubt = doubt(meter.others());
     if doubt.is_none() {
         store::save(&unpacked.cache, &key, &machine);

@@ -47,13 +47,22 @@ pub(crate) enum ProbeError {
     },
 }
 
+/// The probe's command line.
+pub(super) fn arguments(path: &Path, threads: u32, bytes: u64) -> [String; 4] {
+    [
+        path.to_string_lossy().into_owned(),
+        threads.to_string(),
+        MILLISECONDS.to_string(),
+        bytes.max(1).to_string(),
+    ]
+}
+
 /// Measures a team of `threads`, copying `bytes` per thread.
 pub(super) fn run(path: &Path, threads: u32, bytes: u64) -> Result<Measured, ProbeError> {
     let mut command = super::plain(path);
+    let [_, arguments @ ..] = arguments(path, threads, bytes);
     command
-        .arg(threads.to_string())
-        .arg(MILLISECONDS.to_string())
-        .arg(bytes.max(1).to_string())
+        .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     let start = |source| ProbeError::Start {

@@ -32,7 +32,7 @@ pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
         machine: machine(plan.machine.as_deref())?,
         cores: plan.cores,
     };
-    let analyses = evidence::analyses(&plan.recordings)?;
+    let analyses = evidence::analyses(&plan.recordings, target.machine.as_ref())?;
     let prediction = evidence::predict(&analyses, &target, at)?;
     let diagnosis = Input {
         analyses: &analyses,
@@ -65,7 +65,7 @@ fn validate(plan: &Predict, voice: Voice) -> Outcome {
         cores: plan.cores.map(|ThreadCount(cores)| cores),
         ..Options::default()
     };
-    let analyses = evidence::analyses(&plan.recordings)?;
+    let analyses = evidence::analyses(&plan.recordings, None)?;
     let analyses: Vec<_> = analyses.iter().collect();
     let validated = validate::validate(&analyses, &options, priced);
     let validated = validated.map_err(|error| Failure::of(&error))?;
@@ -100,7 +100,7 @@ fn nodes(plan: &Predict, cluster: &Cluster, at: &[u32], voice: Voice) -> Outcome
             .map(|Without(terms)| terms)
             .unwrap_or_default(),
     };
-    let analyses = evidence::analyses(&plan.recordings)?;
+    let analyses = evidence::analyses(&plan.recordings, None)?;
     let analyses: Vec<_> = analyses.iter().collect();
     let predicted = sdp::predict_nodes(&analyses, &question);
     let predicted = predicted.map_err(|error| Failure::of(&error))?;
@@ -112,7 +112,7 @@ fn counted(plan: &Predict) -> Result<Counted, Failure> {
     if let Some(file) = &plan.sdp.counts {
         return Counted::read(file).map_err(|error| Failure::of(&error));
     }
-    let analyses = evidence::analyses(&plan.recordings)?;
+    let analyses = evidence::analyses(&plan.recordings, None)?;
     let analyses: Vec<_> = analyses.iter().collect();
     let sequential_ns = plan.sdp.sequential.map(|time| time.0.as_secs_f64() * 1e9);
     Counted::from_analyses(&analyses, sequential_ns).map_err(|error| Failure::of(&error))

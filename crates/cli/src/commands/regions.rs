@@ -61,7 +61,7 @@ pub(super) fn regions(plan: &Regions, voice: Voice) -> Outcome {
     for file in plan.csv.iter().chain(&plan.perfetto) {
         output::check_file(file, plan.force)?;
     }
-    let evidence = evidence::open(&plan.recording)?;
+    let evidence = evidence::open(&plan.recording, None)?;
     if let Some(path) = &plan.csv {
         output::stream_file(path, |out| {
             export::csv(&evidence.analysis, out).map_err(|error| Failure::of(&error))

@@ -57,7 +57,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         machine,
         cores: plan.cores,
     };
-    let analyses = evidence::analyses(&plan.inputs)?;
+    let analyses = evidence::analyses(&plan.inputs, target.machine.as_ref())?;
     let prediction = evidence::predict_or_note(&analyses, &target, &mut notes);
     let nodes = on_nodes(plan, machine_cluster, &analyses, &mut notes)?;
     let page = fathomp_report::page(&Input {

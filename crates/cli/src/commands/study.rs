@@ -56,6 +56,7 @@ struct Job<'a> {
     threads: &'a ThreadList,
     progress: &'a Progress,
     stdin: Repeatable,
+    machine: Option<&'a Machine>,
 }
 
 /// How the runs went, taken together.
@@ -105,6 +106,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
         threads: &threads,
         progress: &progress,
         stdin: Stdin::for_several_runs(study.path("stdin")),
+        machine: machine.as_ref(),
     };
     let mut runs_made = job.record_all(&mut study)?;
     if let Some(threads) = rehearsal {
@@ -219,7 +221,8 @@ impl Job<'_> {
         if recorded.ended.exit_code() == 0 {
             study.index.recordings.push(name.to_owned());
             study.save()?;
-            runs.analyses.push(evidence::open(&directory)?.analysis);
+            runs.analyses
+                .push(evidence::open(&directory, self.machine)?.analysis);
         }
         Ok(())
     }
@@ -306,7 +309,8 @@ impl Job<'_> {
         }
         study.index.recordings.push(name.to_owned());
         study.save()?;
-        runs.analyses.push(evidence::open(&directory)?.analysis);
+        runs.analyses
+            .push(evidence::open(&directory, self.machine)?.analysis);
         Ok(ended)
     }
 }
@@ -351,7 +355,7 @@ fn tell(plan: &Plan, study: &Study, runs: &Runs, input: &Input<'_>, voice: Voice
     }
     let diagnosis = input.diagnose();
     if let Some(first) = diagnosis.of_program().next() {
-        voice.say(first.sentence("costs most"));
+        voice.say(first.sentence());
     }
     let report = fs::canonicalize(&plan.output).unwrap_or_else(|_| plan.output.clone());
     voice.say(format!("the report is {}", report.display()));

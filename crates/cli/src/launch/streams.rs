@@ -21,6 +21,8 @@ pub(crate) enum Stdout {
     ToStderr,
     /// Nowhere: it has been shown before.
     Discard,
+    /// Into a file.
+    File(PathBuf),
 }
 
 impl Stdout {
@@ -37,6 +39,7 @@ impl Stdout {
         Ok(match self {
             Self::Inherit => Stdio::inherit(),
             Self::Discard => Stdio::null(),
+            Self::File(path) => File::create(path)?.into(),
             Self::ToStderr => Stdio::from(io::stderr().as_fd().try_clone_to_owned()?),
         })
     }

@@ -24,7 +24,7 @@ pub fn prediction(prediction: &Prediction, diagnosis: &Diagnosis, width: usize) 
         text.push_str(&wrapped(&printable(&sentence), width, "  "));
     }
     for cause in diagnosis.of_program().take(CAUSES_SHOWN) {
-        let sentence = cause.sentence("costs time");
+        let sentence = cause.sentence();
         text.push_str(&wrapped(&printable(&sentence), width, "  "));
     }
     if !prediction.sentences.is_empty() {

@@ -2,8 +2,8 @@
 
 use super::disturbed::{Disturbed, disturbed};
 use super::words;
-use crate::{Input, units};
-use fathomp_diagnose::{Basis, Cause, Diagnosis};
+use crate::Input;
+use fathomp_diagnose::{Basis, Cause, Diagnosis, costs};
 
 /// Pieces of advice.
 const ADVICE_MAX: usize = 3;
@@ -78,29 +78,5 @@ fn piece(group: &[&Cause]) -> String {
     } else {
         format!(" Likewise {}.", words::list(&others))
     };
-    format!("{}{also} {}", first.action, cost(group))
-}
-
-/// What causes cost together: where it was measured and where it is predicted.
-fn cost(group: &[&Cause]) -> String {
-    let measured: f64 = group.iter().map(|cause| cause.measured.share).sum();
-    let threads = group[0].measured.threads;
-    let first = format!(
-        "It costs {} of the time with {}",
-        units::percent(measured.min(1.0)),
-        units::plural(threads.into(), "thread")
-    );
-    let predicted: f64 = group
-        .iter()
-        .filter_map(|cause| cause.predicted)
-        .map(|cost| cost.share)
-        .sum();
-    match group[0].predicted {
-        Some(cost) if cost.threads > threads => format!(
-            "{first}, as predicted {} with {}.",
-            units::percent(predicted.min(1.0)),
-            units::count(cost.threads.into())
-        ),
-        _ => format!("{first}."),
-    }
+    format!("{}{also} {}", first.action, costs(group))
 }

@@ -171,7 +171,7 @@ fn largest_loss(analysis: &Analysis, diagnosis: &Diagnosis) -> String {
             units::percent(fathomp_diagnose::WORTH_SAYING)
         );
     };
-    first.sentence("costs most")
+    first.sentence()
 }
 
 /// Numbers worth seeing first.

@@ -1,0 +1,70 @@
+//! What recording costs, by kind of event: the probe on one thread, with and without a
+//! recorder.
+
+use super::probe::{self, Measured};
+use crate::args::{Cluster, ThreadCount};
+use crate::failure::Failure;
+use crate::launch::{Stderr, Stdin, Stdout};
+use crate::program::Program;
+use crate::recording::{self, Request};
+use fathomp_analyse::EventCosts;
+use fathomp_runtime::Unpacked;
+use fathomp_trace::writer::Existing;
+use std::ffi::OsString;
+use std::fs;
+use std::time::Duration;
+
+/// Recordings of the probe need not be complete.
+const RECORDING_BYTES_MAX: u64 = 4 << 20;
+/// The probe takes a second or two.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Costs of events, given what constructs cost one thread without a recorder. None if the
+/// recorded run fails: then reports go by what is usual.
+pub(super) fn measure(unpacked: &Unpacked, plain: &Measured) -> Option<EventCosts> {
+    if plain.threads != 1 {
+        return None;
+    }
+    let recorded = run_recorded(unpacked).ok()??;
+    let more = |of: fn(&Measured) -> f64| (of(&recorded) - of(plain)).max(0.0);
+    let usual = EventCosts::default();
+    Some(EventCosts {
+        execution_ns: more(|row| row.fork_join_ns),
+        wait_ns: more(|row| row.barrier_ns),
+        chunk_ns: more(|row| row.dynamic_chunk_ns),
+        mutex_ns: more(|row| row.lock_ns),
+        ..usual
+    })
+}
+
+fn run_recorded(unpacked: &Unpacked) -> Result<Option<Measured>, Failure> {
+    let scratch = tempfile::tempdir().map_err(|error| Failure::new(error.to_string()))?;
+    let answer = scratch.path().join("answer.json");
+    let program = Program {
+        path: unpacked.probe.clone(),
+        command: probe::arguments(&unpacked.probe, 1, 1)
+            .map(OsString::from)
+            .to_vec(),
+        suspicion: None,
+    };
+    let recorded = recording::record(&Request {
+        cluster: Cluster::ONE,
+        program: &program,
+        unpacked,
+        directory: &scratch.path().join("recording"),
+        existing: Existing::Replace,
+        threads: Some(ThreadCount(1)),
+        accesses: false,
+        limit_bytes: RECORDING_BYTES_MAX,
+        limit: Some(PATIENCE),
+        rehearsal: false,
+        stdin: Stdin::File("/dev/null".into(), 0),
+        stdout: Stdout::File(answer.clone()),
+        stderr: Stderr::File(scratch.path().join("stderr")),
+    })?;
+    if recorded.ended.exit_code() != 0 {
+        return Ok(None);
+    }
+    let answer = fs::read_to_string(&answer).unwrap_or_default();
+    Ok(serde_json::from_str(&answer).ok())
+}

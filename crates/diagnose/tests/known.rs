@@ -1,0 +1,222 @@
+//! Programs of which the cause is known because it was put into them.
+
+use fathomp_analyse::testing::{Script, Work};
+use fathomp_analyse::{Analysis, Crowd, Options, State, analyse};
+use fathomp_diagnose::{Basis, Diagnosis, Input, Kind, SharedLine, SharedLines, diagnose};
+use fathomp_trace::record::Record;
+
+const REGION: u64 = 0x1200;
+
+fn facts(script: Script) -> Analysis {
+    analyse(&script.build(), &Options::default())
+}
+
+fn of(analyses: &[Analysis]) -> Diagnosis {
+    let main = analyses.last().expect("there is one");
+    diagnose(&Input {
+        analyses,
+        main,
+        prediction: None,
+        machine: None,
+        sharing: None,
+    })
+}
+
+/// A program of one region, executed `times`.
+fn regions(work: &[Work], times: usize) -> Analysis {
+    let mut script = Script::new(work.len() as u32);
+    script.serial(10_000);
+    for _ in 0..times {
+        script.region(REGION, work);
+    }
+    facts(script)
+}
+
+fn first(diagnosis: &Diagnosis) -> Kind {
+    diagnosis
+        .of_program()
+        .next()
+        .expect("there is a cause")
+        .kind
+}
+
+#[test]
+fn threads_with_more_work_are_waited_for() {
+    let work = [4_000_000, 1_000_000, 2_000_000, 3_000_000].map(Work::compute);
+    let diagnosis = of(&[regions(&work, 20)]);
+    assert_eq!(first(&diagnosis), Kind::UnequalWork);
+    // 4 ms where 2.5 ms each would do.
+    let share = diagnosis.causes[0].measured.share;
+    assert!((share - 0.375).abs() < 0.02, "{share}");
+}
+
+#[test]
+fn one_thread_among_idle_ones_is_serial_work() {
+    let work = [9_000_000, 1_000_000, 1_000_000, 1_000_000].map(Work::compute);
+    assert_eq!(first(&of(&[regions(&work, 20)])), Kind::SerialInRegion);
+}
+
+#[test]
+fn three_chunks_leave_the_fourth_thread_idle() {
+    let chunk = Work::compute(5_000_000).dynamic(1, 1);
+    let work = [
+        chunk.clone(),
+        chunk.clone(),
+        chunk,
+        Work::compute(1_000).dynamic(0, 0),
+    ];
+    let diagnosis = of(&[regions(&work, 3)]);
+    assert_eq!(first(&diagnosis), Kind::FewPieces);
+    assert!(
+        diagnosis.causes[0].evidence.contains("3 chunks"),
+        "{:?}",
+        diagnosis.causes[0]
+    );
+    assert_eq!(diagnosis.causes[0].basis, Basis::Counts);
+}
+
+#[test]
+fn regions_of_nanoseconds_are_too_short_whatever_their_threads_do() {
+    let work = [Work::compute(200), Work::compute(20)];
+    let diagnosis = of(&[regions(&work, 500)]);
+    assert_eq!(first(&diagnosis), Kind::ShortRegions);
+    assert!(diagnosis.causes[0].evidence.contains("500 executions"));
+}
+
+#[test]
+fn waits_for_a_critical_section_are_its() {
+    let work = [3, 4].map(|ms| Work::compute(1_000_000).and(State::Critical, ms * 1_000_000));
+    assert_eq!(first(&of(&[regions(&work, 10)])), Kind::Critical);
+}
+
+#[test]
+fn entering_a_section_all_the_time_is_its_fault_without_a_wait() {
+    let mut analysis = regions(&[Work::compute(1_000_000), Work::compute(1_200_000)], 10);
+    let region = &mut analysis.regions[1];
+    region.mutexes_taken = 1_000_000;
+    assert_eq!(first(&of(&[analysis])), Kind::Critical);
+}
+
+#[test]
+fn computing_that_grows_with_threads_is_not_told_apart_without_looking() {
+    let one = regions(&[Work::compute(10_000_000)], 5);
+    let two = regions(&[Work::compute(10_000_000), Work::compute(10_000_000)], 5);
+    let runs = [one, two];
+    assert_eq!(first(&of(&runs)), Kind::SharedLinesOrBandwidth);
+    let look = |lines: Vec<SharedLine>| {
+        let found = SharedLines { lines };
+        let diagnosis = diagnose(&Input {
+            analyses: &runs,
+            main: &runs[1],
+            prediction: None,
+            machine: None,
+            sharing: Some(&found),
+        });
+        diagnosis.causes[0].clone()
+    };
+    assert_eq!(look(Vec::new()).kind, Kind::Bandwidth);
+    let hits = SharedLine {
+        falsely: true,
+        name: "hits[]".to_owned(),
+        regions: Vec::new(),
+        cost_ns: 1e6,
+        mend: "Pad it.".to_owned(),
+    };
+    let cause = look(vec![hits]);
+    assert_eq!(
+        (cause.kind, cause.title.as_str()),
+        (Kind::FalseSharing, "false sharing of hits[]")
+    );
+}
+
+#[test]
+fn a_team_that_ignores_what_it_is_given_is_said_to() {
+    let work = [Work::compute(1_000_000), Work::compute(1_000_000)];
+    let runs = [1, 2].map(|given| {
+        let mut analysis = regions(&work, 5);
+        analysis.program.threads_asked = Some(given);
+        analysis
+    });
+    let diagnosis = of(&runs);
+    let fixed = diagnosis
+        .causes
+        .iter()
+        .find(|one| one.kind == Kind::FixedTeam);
+    assert_eq!(
+        fixed.map(|one| one.title.as_str()),
+        Some("team is always 2")
+    );
+    // One that follows is not.
+    let followed = [1, 2].map(|given| {
+        let mut analysis = regions(&work[..given], 5);
+        analysis.program.threads_asked = Some(given as u32);
+        analysis
+    });
+    assert!(
+        of(&followed)
+            .causes
+            .iter()
+            .all(|one| one.kind != Kind::FixedTeam)
+    );
+}
+
+#[test]
+fn a_crowd_explains_what_its_threads_wait_for() {
+    let mut analysis = regions(&[Work::compute(1_000_000), Work::compute(3_000_000)], 10);
+    analysis.crowds.push(Crowd {
+        processors: 1,
+        first: Some(3),
+        threads: 2,
+        members: 2,
+        ready_ns: 20_000_000,
+        processor_ns: 40_000_000,
+    });
+    let diagnosis = of(&[analysis]);
+    assert_eq!(first(&diagnosis), Kind::Oversubscription);
+    assert!(
+        diagnosis.causes[0]
+            .evidence
+            .contains("bound to processor 3")
+    );
+    let blamed = diagnosis
+        .causes
+        .iter()
+        .any(|one| one.kind == Kind::UnequalWork);
+    assert!(!blamed);
+}
+
+/// A region in which thread 0 sleeps, as its counter readings tell.
+#[test]
+fn a_sleeping_thread_is_blocked_and_not_at_work() {
+    let mut script = Script::new(2).with_counters();
+    script.serial(10_000);
+    script.region(
+        REGION,
+        &[Work::compute(50_000_000), Work::compute(1_000_000)],
+    );
+    let mut recording = script.build();
+    for thread in &mut recording.processes[0].threads {
+        for record in &mut thread.records {
+            if let Record::Counters(reading) = record {
+                let elapsed = reading.at.since(reading.since).0;
+                let slept = if elapsed > 20_000_000 {
+                    elapsed - 1_000_000
+                } else {
+                    0
+                };
+                reading.counts.processor_ns = Some(elapsed - slept);
+                reading.counts.run_delay_ns = Some(0);
+                // The other thread sleeps in the runtime.
+                reading.counts.asleep_ns = Some(if thread.id.0 == 0 { 0 } else { slept });
+            }
+        }
+    }
+    let analysis = analyse(&recording, &Options::default());
+    let region = &analysis.regions[1];
+    assert!(
+        region.states[State::Blocked] > 40_000_000,
+        "{:?}",
+        region.states
+    );
+    assert_eq!(first(&of(&[analysis])), Kind::Blocked);
+}
