@@ -8,6 +8,7 @@ use crate::dsm::{Dsm, RegionDsm};
 use crate::times::Times;
 use fathomp_trace::model::{Machine, Outcome, SiteKind};
 use fathomp_trace::record::LoopKind;
+use fathomp_trace::stack::StackOverflow;
 use fathomp_trace::state::State;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -92,6 +93,8 @@ pub struct ProgramFacts {
     pub nodes: u32,
     /// How it ended; none if that is unknown.
     pub outcome: Option<Outcome>,
+    /// A thread's stack ran out, which ended a process of it.
+    pub stack_overflow: Option<StackOverflow>,
     /// Fraction of the usable processors' time that other programs took
     /// meanwhile; none if that is unknown.
     pub others_used: Option<f64>,

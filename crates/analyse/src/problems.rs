@@ -111,6 +111,13 @@ impl List {
 }
 
 fn existence(list: &mut List, recording: &Recording, analysis: &Analysis) {
+    if let Some(overflow) = &analysis.program.stack_overflow {
+        let mut sentence = overflow.to_string();
+        if let Some(first) = sentence.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        list.add(Severity::Error, format!("{sentence}."));
+    }
     match recording.meta.outcome {
         Some(Outcome::Signalled(signal)) => list.add(
             Severity::Warning,

@@ -1,6 +1,7 @@
 //! A whole recording in memory, as the reader hands it to analysis.
 
 use crate::record::Record;
+use crate::stack::StackOverflow;
 use fathomp_base::{Clock, NodeId, SiteId, ThreadId, Ticks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -119,6 +120,8 @@ pub struct Process {
     pub threads: Vec<Thread>,
     /// Hardware counters could be read.
     pub hardware_counters: bool,
+    /// A thread's stack ran out, which ended the process.
+    pub stack_overflow: Option<StackOverflow>,
 }
 
 /// What a site is.
