@@ -333,6 +333,7 @@ fn program(recording: &Recording) -> ProgramFacts {
         threads_asked: threads_given(recording),
         nodes: meta.nodes,
         outcome: meta.outcome,
+        output: meta.output.clone(),
         stack_overflow: recording
             .processes
             .iter()

@@ -6,7 +6,7 @@
 
 use crate::dsm::{Dsm, RegionDsm};
 use crate::times::Times;
-use fathomp_trace::model::{Machine, Outcome, SiteKind};
+use fathomp_trace::model::{Machine, Outcome, Output, SiteKind};
 use fathomp_trace::record::LoopKind;
 use fathomp_trace::stack::StackOverflow;
 use fathomp_trace::state::State;
@@ -93,6 +93,8 @@ pub struct ProgramFacts {
     pub nodes: u32,
     /// How it ended; none if that is unknown.
     pub outcome: Option<Outcome>,
+    /// What it wrote to standard output; none if that is unknown.
+    pub output: Option<Output>,
     /// A thread's stack ran out, which ended a process of it.
     pub stack_overflow: Option<StackOverflow>,
     /// Fraction of the usable processors' time that other programs took

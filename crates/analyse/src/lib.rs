@@ -41,8 +41,9 @@ pub use facts::{
     Timeline, TimelineThread, Unevenness, VERSION, WaitRow,
 };
 pub use fathomp_trace::{
-    model::{Machine, Outcome, SiteKind},
+    model::{Machine, Outcome, Output, OutputDifference, SiteKind},
     record::LoopKind,
+    stack::{StackOverflow, StackOwner},
     state::State,
 };
 pub use phases::PhaseShare;

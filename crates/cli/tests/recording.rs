@@ -385,3 +385,38 @@ fn a_runtime_that_escaped_is_named() {
     assert_eq!(ended.stderr.matches("libgomp-1234").count(), 1, "{ended:?}");
     assert!(ended.stderr.contains("could not be replaced"), "{ended:?}");
 }
+
+#[test]
+fn children_may_leave_without_a_word() {
+    let directory = tempfile::tempdir().unwrap();
+    let leaving = common::TWO_REGIONS
+        .replace(
+            "#include <stdio.h>",
+            "#include <stdio.h>\n#include <unistd.h>\n#include <sys/wait.h>",
+        )
+        .replace(
+            "double sum = 0;",
+            "double sum = 0; int child = fork() == 0;",
+        )
+        .replace("return argc", "if (child) _exit(0); wait(0); return argc");
+    // The parent must be recorded when it forks.
+    let forking = leaving.replace(
+        "double sum = 0;",
+        "double sum = 0;\n#pragma omp parallel\n sum += 0;\n",
+    );
+    compile(directory.path(), "leaving", &forking, &["-fopenmp"]);
+    run(directory.path(), "record --threads 2 -- ./leaving").succeeded();
+    let json = regions(directory.path(), "recording");
+    assert_eq!(json["processes"].as_array().unwrap().len(), 2);
+    assert!(!problems(&json).contains("properly"), "{}", problems(&json));
+    // One that is killed inside a region is another matter.
+    let killed = forking.replace("threads++;", "{ threads++; if (child) raise(9); }");
+    let killed = killed.replace(
+        "#include <stdio.h>",
+        "#include <stdio.h>\n#include <signal.h>",
+    );
+    compile(directory.path(), "killed", &killed, &["-fopenmp"]);
+    run(directory.path(), "record --force --threads 2 -- ./killed").succeeded();
+    let json = regions(directory.path(), "recording");
+    assert!(problems(&json).contains("did not end properly"), "{json}");
+}

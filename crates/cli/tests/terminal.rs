@@ -70,6 +70,7 @@ fn main() -> ExitCode {
         the_program_gets_one_interrupt,
         the_program_can_read_the_terminal_and_be_interrupted,
         stopping_and_continuing_leaves_the_exit_code,
+        a_studied_program_sees_the_terminal,
     ]))
 }
 
@@ -117,4 +118,27 @@ fn stopping_and_continuing_leaves_the_exit_code() {
     let shell = ["bash", "--norc", "--noprofile", "--noediting", "-i"];
     let ended = play(&keys, &shell);
     assert!(ended.text().contains("code=3"), "{ended:?}");
+}
+
+/// Its output is kept on the way, which it must not notice.
+fn a_studied_program_sees_the_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = "#include <stdio.h>\n#include <unistd.h>\nint main(void) { int sum = 0;\n\
+        #pragma omp parallel reduction(+ : sum)\n sum++;\n\
+        printf(\"%s and %s, %d\\n\", isatty(0) ? \"in\" : \"-\", isatty(1) ? \"out\" : \"-\", sum > 0);\n\
+        return 0; }";
+    let program = common::compile(directory.path(), "tty", source, &["-fopenmp"]);
+    let at = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
+    let (study, report) = (at("study"), at("report.html"));
+    let program = program.to_string_lossy();
+    let places = ["--directory", &study, "-o", &report, "--", &program];
+    let command = [&[FATHOMP, "study", "--threads", "1,2"], &places[..]].concat();
+    let ended = play(" -> ", &command);
+    assert_eq!(ended.in_words().code, Some(0), "{ended:?}");
+    assert_eq!(
+        ended.text().matches("in and out, 1\r\n").count(),
+        1,
+        "{ended:?}"
+    );
+    assert!(!ended.text().contains("differs"), "{ended:?}");
 }

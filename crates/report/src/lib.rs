@@ -2,6 +2,7 @@
 //! other tools read.
 //!
 //! * [`page`]: one HTML page that needs nothing but a browser.
+//! * [`broken`]: whether anything can be concluded from the recordings at all.
 //! * [`bench_page`]: likewise for results of benchmarks.
 //! * [`text`]: tables for a terminal.
 //! * [`export`]: Perfetto/Chrome trace JSON, CSV and JSON.
@@ -20,6 +21,7 @@ mod units;
 mod view;
 
 pub use html::{PageError, bench_page, page};
+pub use view::broken::broken;
 
 use fathomp_analyse::Analysis;
 use fathomp_predict::Prediction;

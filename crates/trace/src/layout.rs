@@ -63,6 +63,8 @@ pub(crate) mod header {
     /// [`StackOverflow`](crate::stack::StackOverflow), if a stack ran out; the
     /// last of its words is written last.
     pub(crate) const STACK: usize = 22;
+    /// 1 if the process was forked by one that was recorded.
+    pub(crate) const FORKED: usize = 26;
     /// Name of the OpenMP runtime: length in bytes, then bytes.
     pub(crate) const RUNTIME: usize = 64;
     /// Words for the name, with its length.

@@ -90,6 +90,8 @@ pub(crate) struct ProcessNote {
     pub(crate) damaged: u64,
     /// The disk was full for a while.
     pub(crate) disk_full: bool,
+    /// Another process that was recorded forked it.
+    pub(crate) forked: bool,
     /// A thread's stack ran out.
     pub(crate) stack_overflow: Option<StackOverflow>,
 }

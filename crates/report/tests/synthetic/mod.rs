@@ -433,6 +433,7 @@ fn program(threads: u32) -> ProgramFacts {
         threads_asked: Some(threads),
         nodes: 1,
         outcome: Some(Outcome::Exited(0)),
+        output: None,
         stack_overflow: None,
         others_used: Some(0.02),
         processor_ns: None,

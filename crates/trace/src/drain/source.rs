@@ -163,6 +163,7 @@ impl Source {
             sites_lost: self.read(header::SITES_LOST),
             threads_lost: self.read(header::THREADS_LOST),
             too_deep: self.read(header::TOO_DEEP),
+            forked: self.read(header::FORKED) == 1,
             stack_overflow: StackOverflow::from_words(
                 [0, 1, 2, 3].map(|word| self.read(header::STACK + word)),
             ),

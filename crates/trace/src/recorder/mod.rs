@@ -347,7 +347,9 @@ impl Recorder {
     /// in the child any more.
     #[must_use]
     pub fn restart_in_child(&self) -> Option<&'static Self> {
-        Self::or_sentence(self.settings.clone(), &self.runtime, None)
+        let child = Self::or_sentence(self.settings.clone(), &self.runtime, None)?;
+        child.words[header::FORKED].write(1);
+        Some(child)
     }
 
     /// The process is about to end properly. Harmless if called twice.
