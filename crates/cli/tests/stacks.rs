@@ -245,6 +245,22 @@ fn handlers_of_the_program_get_what_they_got() {
 }
 
 #[test]
+fn nobody_need_listen() {
+    let directory = build(&[]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let line = "ulimit -c 0; ulimit -s 8192; exec \"$0\" run -- ./crash frame worker";
+    let status = Command::new("sh")
+        .args(["-c", line, env!("CARGO_BIN_EXE_fathomp")])
+        .current_dir(directory.path())
+        .env("XDG_CACHE_HOME", common::cache())
+        .env_remove("OMP_STACKSIZE")
+        .stderr(writer)
+        .status();
+    assert_eq!(status.unwrap().code(), Some(SIGSEGV));
+}
+
+#[test]
 fn recordings_know_it() {
     let directory = build(&[]);
     let line = "record --force --threads 2 -- ./crash frame worker";

@@ -121,6 +121,9 @@ pub fn watch(report: Report) -> io::Result<()> {
     // has run out. SA_RESTART as the program wants it: a signal that was sent
     // interrupts system calls of its own.
     ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | present.sa_flags & libc::SA_RESTART;
+    // Nobody may read what is said: that must not end the process instead.
+    // SAFETY: a valid set and a signal that exists.
+    unsafe { libc::sigaddset(&raw mut ours.sa_mask, libc::SIGPIPE) };
     // A complete action; `entry` has the signature that SA_SIGINFO asks for, and
     // stays loaded.
     match raw_sigaction(libc::SIGSEGV, &raw const ours, &mut MaybeUninit::uninit()) {
@@ -333,7 +336,25 @@ fn tell(overflow: &Overflow) {
         let report = unsafe { std::mem::transmute::<*mut (), Report>(report) };
         report(overflow);
     }
+    forget_broken_pipe();
     TELLING.store(TOLD, Ordering::Release);
+}
+
+/// Takes back a SIGPIPE that this thread has got for writing where nobody reads.
+/// It is blocked while the handler runs.
+fn forget_broken_pipe() {
+    let mut pipe = MaybeUninit::<libc::sigset_t>::uninit();
+    let at_once = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: initialises a set, adds a signal that exists, and takes that signal
+    // if it is pending; nothing else is written.
+    unsafe {
+        libc::sigemptyset(pipe.as_mut_ptr());
+        libc::sigaddset(pipe.as_mut_ptr(), libc::SIGPIPE);
+        libc::sigtimedwait(pipe.as_ptr(), ptr::null_mut(), &raw const at_once);
+    }
 }
 
 /// The stack as it may be used at this moment.
@@ -428,7 +449,7 @@ fn overflow(fault: &Fault, owner: Owner, stack: Range<usize>) -> Option<Overflow
 mod tests {
     use super::*;
 
-    const STACK: Range<usize> = 0x7000_0000..0x7080_0000;
+    const STACK: Range<usize> = 0x7f00_7000_0000..0x7f00_7080_0000;
 
     fn seen(address: usize, pointer: usize) -> Option<Overflow> {
         let fault = Fault {

@@ -126,7 +126,7 @@ impl fmt::Display for StackOverflow {
         match self.owner {
             StackOwner::Initial => {
                 let verb = if self.at_least { "try" } else { "run" };
-                write!(f, "{verb} `ulimit -s {kib}` before it")?;
+                write!(f, "{verb} `ulimit -s {kib}` first")?;
                 if self.team_size > 1 {
                     write!(f, ", with OMP_STACKSIZE={mib}M for the other threads")?;
                 }
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(
             initial.to_string(),
             "the initial thread ran out of stack: recursion without end, or more than 8 MiB \
-             needed; try `ulimit -s 65536` before it"
+             needed; try `ulimit -s 65536` first"
         );
     }
 
