@@ -287,7 +287,11 @@ impl Job<'_> {
         // threads; most studies have only one of each.
         if let Some(again) = self.once_more(outputs.iter().map(|run| run.threads).min()) {
             found = compare::differences(&outputs, &[&again]);
+            if found.iter().all(Option::is_none) {
+                return Ok(());
+            }
         }
+        // All of them are kept, to be looked at side by side.
         let recordings = study.index.recordings.iter();
         for (((difference, recording), analysis), (_, printed)) in found
             .into_iter()
@@ -295,11 +299,11 @@ impl Job<'_> {
             .zip(&mut runs.analyses)
             .zip(&runs.printed)
         {
+            let directory = study.path(&recording.to_string_lossy());
+            output::write_file(&directory.with_extension("stdout"), &printed.text)?;
             if difference.is_none() {
                 continue;
             }
-            let directory = study.path(&recording.to_string_lossy());
-            output::write_file(&directory.with_extension("stdout"), &printed.text)?;
             if let Some(output) = &mut analysis.program.output {
                 output.differs.clone_from(&difference);
             }
