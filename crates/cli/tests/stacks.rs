@@ -283,3 +283,37 @@ fn recordings_know_it() {
     let json = run(directory.path(), "--json regions recording").json();
     assert!(json["program"]["stack_overflow"].is_null(), "{json}");
 }
+
+#[test]
+fn stacks_of_nodes_are_told_from_other_memory() {
+    let directory = build(&[]);
+    for scheme in common::fault_schemes() {
+        let on_nodes = |arguments: &str| {
+            let line =
+                format!("run --nodes 2 --threads 1 --faults {scheme} -- ./crash {arguments}");
+            limited(directory.path(), &line)
+        };
+        for (place, words) in [
+            (
+                "initial",
+                "the initial thread, ran out of stack: recursion without end",
+            ),
+            (
+                "worker",
+                "OpenMP thread 1 ran out of stack: recursion without end",
+            ),
+        ] {
+            let ended = on_nodes(&format!("recursion {place}"));
+            assert_ne!(ended.in_words().code, Some(0), "{scheme} {ended:?}");
+            assert_eq!(ended.stderr.matches(words).count(), 1, "{scheme} {ended:?}");
+        }
+        for place in ["initial", "worker"] {
+            let ended = on_nodes(&format!("null {place}"));
+            assert_ne!(ended.in_words().code, Some(0), "{scheme} {ended:?}");
+            assert!(
+                !ended.stderr.contains("ran out of stack"),
+                "{scheme} {ended:?}"
+            );
+        }
+    }
+}

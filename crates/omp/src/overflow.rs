@@ -19,6 +19,15 @@ pub fn watch() {
     let _ = stack_overflow::watch(report);
 }
 
+/// For a signal handler of others, which ends the process: says it if an access at
+/// `address`, with the stack pointer at `pointer`, is one of a stack that has run
+/// out.
+pub fn say_if_one(address: usize, pointer: usize) {
+    if let Some(overflow) = stack_overflow::recognise(address, pointer) {
+        report(&overflow);
+    }
+}
+
 /// Runs in the handler of the signal: neither allocates nor locks.
 fn report(overflow: &Overflow) {
     let (thread, team_size) =

@@ -153,6 +153,32 @@ pub fn cover(owner: Owner) {
     }));
 }
 
+/// Notes the calling thread's stack where others look at the signal, and ask
+/// [`recognise`]. Its lowest page is there to catch overflows.
+pub fn note(owner: Owner) {
+    if let Some(bounds) = thread_bounds() {
+        KNOWN.set(Some(Known {
+            owner,
+            low: bounds.start + page(),
+            high: bounds.end,
+            alternate: 0,
+        }));
+    }
+}
+
+/// Whether an access at `address` by the calling thread, whose stack pointer was
+/// at `pointer`, is one of its stack's that has run out. For signal handlers.
+#[must_use]
+pub fn recognise(address: usize, pointer: usize) -> Option<Overflow> {
+    let known = KNOWN.get()?;
+    let fault = Fault {
+        address,
+        pointer,
+        target: None,
+    };
+    overflow(&fault, known.owner, stack_now(&known)?)
+}
+
 /// The calling thread ends: takes back what [`cover`] gave.
 pub fn uncover() {
     let Some(known) = KNOWN.take() else { return };
@@ -186,6 +212,11 @@ fn bounds(owner: Owner) -> Option<Range<usize>> {
         let name = unsafe { libc::getauxval(libc::AT_EXECFN) } as usize;
         return (name != 0).then(|| 0..name.next_multiple_of(page()));
     }
+    thread_bounds()
+}
+
+/// The stack that the C library has started the calling thread on.
+fn thread_bounds() -> Option<Range<usize>> {
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let (mut low, mut bytes) = (ptr::null_mut(), 0);
     // SAFETY: `attributes` is initialised by the first call and used and
@@ -359,7 +390,7 @@ fn forget_broken_pipe() {
 
 /// The stack as it may be used at this moment.
 fn stack_now(known: &Known) -> Option<Range<usize>> {
-    if known.owner != Owner::Initial {
+    if known.low != 0 {
         return Some(known.low..known.high);
     }
     let mut limit = MaybeUninit::<libc::rlimit>::uninit();
