@@ -131,8 +131,8 @@ pub fn run(trials: Vec<Trial>) -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// A trial per test function, under its own name: `tests![needs: a, b]` with
-/// [`with_tools`], `tests![a, b]` with [`plain`].
+/// An array of a trial for each test function, under its own name:
+/// `tests![&[GXX] => a, b]` by [`with_tools`], `tests![a, b]` by [`plain`].
 #[macro_export]
 macro_rules! tests {
     ($tools:expr => $($check:ident),+ $(,)?) => {
