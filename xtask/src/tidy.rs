@@ -1,21 +1,35 @@
 //! Rules for the tree that no compiler checks. They run as a test.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Longer files hold more than one idea.
 const LINES_MAX: usize = 600;
 /// Never looked into.
 const SKIPPED: [&str; 3] = [".git", "target", "snapshots"];
 
+/// The files to look at.
+struct Tree {
+    files: Vec<PathBuf>,
+    /// Why these are not those that git tracks, if they are not.
+    untracked: Option<String>,
+}
+
 /// Everything wrong with the tree, one sentence each.
 pub(crate) fn complaints(root: &Path) -> io::Result<Vec<String>> {
-    let mut files = Vec::new();
-    collect(root, &mut files)?;
-    files.sort();
+    let tree = tree(root)?;
+    if let Some(why) = tree.untracked {
+        eprintln!(
+            "git does not say which files it tracks ({why}), so all files are looked at, \
+             the results of programs that were run here as well"
+        );
+    }
     let mut complaints = Vec::new();
-    for file in files {
+    for file in tree.files {
         let kind = file.extension().and_then(|e| e.to_str()).unwrap_or("");
         if !matches!(
             kind,
@@ -42,6 +56,48 @@ pub(crate) fn complaints(root: &Path) -> io::Result<Vec<String>> {
         }
     }
     Ok(complaints)
+}
+
+/// The files that git tracks, else all there are.
+fn tree(root: &Path) -> io::Result<Tree> {
+    let (mut files, untracked) = match tracked(root) {
+        Ok(files) => (files, None),
+        Err(why) => {
+            let mut files = Vec::new();
+            collect(root, &mut files)?;
+            (files, Some(why))
+        }
+    };
+    files.sort();
+    Ok(Tree { files, untracked })
+}
+
+/// The files that git tracks and that are there; or why it does not say. What
+/// programs left in the tree when they were run there is not ours to judge.
+fn tracked(root: &Path) -> Result<Vec<PathBuf>, String> {
+    let listed = Command::new("git")
+        .current_dir(root)
+        .args(["ls-files", "-z", "--cached"])
+        .output()
+        .map_err(|error| error.to_string())?;
+    if !listed.status.success() {
+        let said = String::from_utf8_lossy(&listed.stderr);
+        return Err(said.lines().next().unwrap_or("no reason given").to_owned());
+    }
+    let files: Vec<PathBuf> = listed
+        .stdout
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+        .map(|name| Path::new(OsStr::from_bytes(name)))
+        .filter(|name| !name.iter().any(|part| SKIPPED.iter().any(|s| part == *s)))
+        .map(|name| root.join(name))
+        .filter(|file| file.is_file())
+        .collect();
+    // A repository around an unpacked archive tracks none of its files.
+    if files.is_empty() {
+        return Err("it tracks none of them".to_owned());
+    }
+    Ok(files)
 }
 
 fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
@@ -120,6 +176,49 @@ mod tests {
     fn the_tree_is_tidy() {
         let complaints = complaints(crate::workspace()).unwrap();
         assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
+    }
+
+    #[test]
+    fn what_git_does_not_track_is_not_looked_at() {
+        let tree = TempTree::new("untracked");
+        let git = |arguments: &[&str]| {
+            let status = Command::new("git")
+                .current_dir(&tree.0)
+                .args(arguments)
+                .status();
+            status.is_ok_and(|status| status.success())
+        };
+        let long = "x\n".repeat(LINES_MAX + 1);
+        fs::write(tree.0.join("kept.md"), &long).unwrap();
+        fs::write(tree.0.join("report.html"), &long).unwrap();
+        // Without a repository of its own (or without git) everything counts.
+        if git(&["init", "--quiet"]) && git(&["add", "kept.md"]) {
+            let found = complaints(&tree.0).unwrap();
+            assert!(
+                matches!(&found[..], [one] if one.starts_with("kept.md")),
+                "{found:?}"
+            );
+        }
+        fs::remove_dir_all(tree.0.join(".git")).unwrap_or_default();
+        assert_eq!(complaints(&tree.0).unwrap().len(), 2);
+    }
+
+    /// A directory, removed at the end of a test.
+    struct TempTree(PathBuf);
+
+    impl TempTree {
+        fn new(name: &str) -> Self {
+            let name = format!("fathomp-tidy-{name}-{}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for TempTree {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
     }
 
     #[test]

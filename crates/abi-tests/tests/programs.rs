@@ -6,7 +6,8 @@
 #![forbid(unsafe_code)]
 
 use fathomp_abi_tests::{build, compare, program};
-use libtest_mimic::{Arguments, Failed, Trial};
+use fathomp_needs::left_out;
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -48,20 +49,11 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let require_all = std::env::var_os("FATHOMP_REQUIRE_ALL").is_some_and(|v| v == "1");
     let mut available = BTreeMap::new();
     for language in programs.iter().map(|p| p.language) {
-        available.entry(language).or_insert_with(|| {
-            let there = build::available(language.compiler());
-            if !there && !arguments.list {
-                eprintln!(
-                    "WARNING: {0} is missing, so its programs are {1}; install {0} to run them",
-                    language.compiler(),
-                    if require_all { "FAILED" } else { "SKIPPED" }
-                );
-            }
-            there
-        });
+        available
+            .entry(language)
+            .or_insert_with(|| build::available(language.compiler()));
     }
     let shared = Arc::new(Shared {
         runtime: runtime(),
@@ -73,13 +65,14 @@ fn main() -> ExitCode {
             let missing = !available.get(&program.language).copied().unwrap_or(false);
             let shared = Arc::clone(&shared);
             let compiler = program.language.compiler();
-            Trial::test(program.name.clone(), move || {
+            Trial::ignorable_test(program.name.clone(), move || {
                 if missing {
-                    return Err(format!("{compiler} is missing").into());
+                    // Packages of compilers have the compilers' names.
+                    return left_out(format!("needs {compiler}: apt-get install {compiler}"));
                 }
-                check(&program, &shared)
+                check(&program, &shared)?;
+                Ok(Completion::Completed)
             })
-            .with_ignored_flag(missing && !require_all)
         })
         .collect();
     libtest_mimic::run(&arguments, trials).exit_code()

@@ -8,6 +8,7 @@
 //! * [`api`]: the `omp_*` routines; [`allocator`]: those about memory.
 //! * [`cluster`]: what stands in front of the C library on several nodes.
 //! * [`device`]: `target` constructs and routines, on the host.
+//! * [`unloading`]: `dlclose`, for the sake of recordings.
 //! * [`entry`]: entry points that remember where they were called from.
 
 #![allow(non_snake_case, reason = "C's names are not ours to choose")]
@@ -21,3 +22,4 @@ pub mod error_directive;
 mod fatal;
 pub mod gomp;
 mod load;
+pub mod unloading;

@@ -1,7 +1,9 @@
 //! What happens when the library is loaded and when the process ends.
 
+use fathomp_node::start::NODES_VARIABLE;
 use fathomp_omp::env::DisplayEnv;
-use fathomp_omp::runtime;
+use fathomp_omp::{overflow, runtime};
+use fathomp_sys::stack_overflow;
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -13,6 +15,11 @@ static FINISH: extern "C" fn() = runtime_finish;
 
 extern "C" fn load() {
     fathomp_node::start::emulate_time();
+    // Nodes have a handler of their own for that signal, and stacks of their own.
+    if std::env::var_os(NODES_VARIABLE).is_some_and(|nodes| nodes != "1") {
+        stack_overflow::leave_alone();
+    }
+    overflow::watch();
     let (settings, _) = runtime::read_environment();
     // Whoever asks for it wants to see it of every program that loads us.
     match settings.display_env {

@@ -326,6 +326,11 @@ fn program(recording: &Recording) -> ProgramFacts {
         threads_asked: threads_given(recording),
         nodes: meta.nodes,
         outcome: meta.outcome,
+        output: meta.output.clone(),
+        stack_overflow: recording
+            .processes
+            .iter()
+            .find_map(|process| process.stack_overflow),
         // Files may say anything.
         others_used: meta.others_used.filter(|part| (0.0..=1.0).contains(part)),
         processor_ns: meta.processor_ns.filter(|ns| *ns > 0),

@@ -6,8 +6,9 @@
 
 use crate::dsm::{Dsm, RegionDsm};
 use crate::times::Times;
-use fathomp_trace::model::{Machine, Outcome, SiteKind};
+use fathomp_trace::model::{Machine, Outcome, Output, SiteKind};
 use fathomp_trace::record::LoopKind;
+use fathomp_trace::stack::StackOverflow;
 use fathomp_trace::state::State;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -95,6 +96,10 @@ pub struct ProgramFacts {
     pub nodes: u32,
     /// How it ended; none if that is unknown.
     pub outcome: Option<Outcome>,
+    /// What it wrote to standard output; none if that is unknown.
+    pub output: Option<Output>,
+    /// A thread's stack ran out, which ended a process of it.
+    pub stack_overflow: Option<StackOverflow>,
     /// Fraction of the usable processors' time that other programs took
     /// meanwhile; none if that is unknown.
     pub others_used: Option<f64>,

@@ -43,8 +43,9 @@ pub use facts::{
     Spread, ThreadRow, ThreadShare, Timeline, TimelineThread, Unevenness, VERSION, WaitRow, Work,
 };
 pub use fathomp_trace::{
-    model::{Machine, Outcome, SiteKind},
+    model::{Machine, Outcome, Output, OutputDifference, SiteKind},
     record::LoopKind,
+    stack::{StackOverflow, StackOwner},
     state::State,
 };
 pub use phases::PhaseShare;

@@ -99,7 +99,18 @@ impl List {
 }
 
 fn existence(list: &mut List, recording: &Recording, analysis: &Analysis) {
+    if let Some(overflow) = &analysis.program.stack_overflow {
+        let mut sentence = overflow.to_string();
+        if let Some(first) = sentence.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        list.add(
+            Severity::Error,
+            format!("{sentence}. What was done until then is shown."),
+        );
+    }
     match recording.meta.outcome {
+        Some(Outcome::Signalled(_)) if analysis.program.stack_overflow.is_some() => {}
         Some(Outcome::Signalled(signal)) => list.add(
             Severity::Warning,
             format!("The program was ended by signal {signal}; what it did until then is shown."),

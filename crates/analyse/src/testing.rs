@@ -289,6 +289,7 @@ pub fn recording(
             sites,
             threads,
             hardware_counters,
+            stack_overflow: None,
         }],
         problems: Vec::new(),
     }

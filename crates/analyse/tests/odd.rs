@@ -384,7 +384,7 @@ fn doubts_in_words() {
     let options = Options {
         event_costs: fathomp_analyse::EventCosts {
             wait_ns: 5_000.0,
-            execution_ns: 10_000.0,
+            execution_ns: 100_000.0,
             ..Default::default()
         },
         ..Options::default()

@@ -1,13 +1,28 @@
 //! Places in real compiled programs, and in ruins of them.
 //!
-//! Needs gcc and binutils; without them the tests say so and pass, unless
-//! `FATHOMP_REQUIRE_ALL=1` asks for everything.
+//! Needs binutils, and g++ for one test; without them the tests are ignored.
 
 use fathomp_analyse::symbols::Symbols;
+use fathomp_needs::{GXX, OBJDUMP, tests};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use tempfile::TempDir;
+
+fn main() -> ExitCode {
+    let mut all = Vec::from(tests![files_that_are_not_programs]);
+    all.extend(tests![&[OBJDUMP] =>
+        lines_and_functions_of_c,
+        lines_of_directives_survive_optimisation,
+        shared_libraries,
+        without_debug_information_there_are_symbols,
+        stripped_programs_have_addresses,
+        debug_information_in_a_file_of_its_own,
+        ruins_of_programs_never_panic,
+    ]);
+    all.extend(tests![&[OBJDUMP, GXX] => names_of_cpp_are_readable]);
+    fathomp_needs::run(all)
+}
 
 const C: &str = "\
 void work(int);
@@ -53,34 +68,34 @@ int main(int argc, char **)
 }
 ";
 
-fn run(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(arguments).output().ok()?;
+fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .unwrap_or_else(|error| panic!("{program}: {error}"));
     assert!(
         output.status.success(),
         "{program} {arguments:?}: {}",
         String::from_utf8_lossy(&output.stderr)
     );
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Compiles `source`; none if there is no compiler.
-fn compile(directory: &Path, compiler: &str, source: &str, flags: &[&str]) -> Option<PathBuf> {
+/// Compiles `source`.
+fn compile(directory: &Path, compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
     let extension = if compiler == "g++" { "cpp" } else { "c" };
     let file = directory.join(format!("solver.{extension}"));
     std::fs::write(&file, source).unwrap();
     let program = directory.join("solver");
-    let mut arguments = vec!["-fopenmp", file.to_str()?, "-o", program.to_str()?];
+    let mut arguments = vec![
+        "-fopenmp",
+        file.to_str().unwrap(),
+        "-o",
+        program.to_str().unwrap(),
+    ];
     arguments.extend(flags);
-    let there = Command::new(compiler).arg("--version").output().is_ok()
-        && Command::new("objdump").arg("--version").output().is_ok();
-    if !there {
-        let required = std::env::var_os("FATHOMP_REQUIRE_ALL").is_some();
-        assert!(!required, "{compiler} or objdump is missing");
-        println!("SKIPPED: {compiler} or objdump is missing");
-        return None;
-    }
-    run(compiler, &arguments)?;
-    Some(program)
+    run(compiler, &arguments);
+    program
 }
 
 /// Return addresses of the calls of `GOMP_parallel`, less 1, in order.
@@ -89,7 +104,6 @@ fn calls(program: &Path) -> Vec<u64> {
         "objdump",
         &["-d", "--no-show-raw-insn", program.to_str().unwrap()],
     );
-    let listing = listing.unwrap_or_default();
     let mut calls = Vec::new();
     let mut after_call = false;
     for line in listing.lines() {
@@ -117,7 +131,6 @@ fn labels(program: &Path, calls: &[u64]) -> Vec<String> {
     labels
 }
 
-#[test]
 fn lines_and_functions_of_c() {
     for flags in [
         &["-g", "-O0"][..],
@@ -128,9 +141,7 @@ fn lines_and_functions_of_c() {
         &["-g", "-gsplit-dwarf"],
     ] {
         let directory = TempDir::new().unwrap();
-        let Some(program) = compile(directory.path(), "gcc", C, flags) else {
-            return;
-        };
+        let program = compile(directory.path(), "gcc", C, flags);
         let labels = labels(&program, &calls(&program));
         // Inlined into step and further, the loop is still inner's.
         assert!(
@@ -146,7 +157,7 @@ fn lines_and_functions_of_c() {
 
 /// Addresses of outlined functions, by number.
 fn outlined(program: &Path) -> Vec<u64> {
-    let listing = run("nm", &[program.to_str().unwrap()]).unwrap_or_default();
+    let listing = run("nm", &[program.to_str().unwrap()]);
     let mut found: Vec<(String, u64)> = listing
         .lines()
         .filter_map(|line| {
@@ -162,7 +173,6 @@ fn outlined(program: &Path) -> Vec<u64> {
 
 /// With optimisation the call of a region often carries the line of the one
 /// before; the outlined function does not.
-#[test]
 fn lines_of_directives_survive_optimisation() {
     let source = "\
 double *a, *b;
@@ -186,9 +196,7 @@ int main(int argc, char **argv)
 ";
     for level in ["-O0", "-O1", "-O2", "-O3"] {
         let directory = TempDir::new().unwrap();
-        let Some(program) = compile(directory.path(), "gcc", source, &["-g", level]) else {
-            return;
-        };
+        let program = compile(directory.path(), "gcc", source, &["-g", level]);
         let mut symbols = Symbols::new();
         let labels: Vec<String> = outlined(&program)
             .into_iter()
@@ -203,23 +211,17 @@ int main(int argc, char **argv)
     }
 }
 
-#[test]
 fn names_of_cpp_are_readable() {
     let directory = TempDir::new().unwrap();
-    let Some(program) = compile(directory.path(), "g++", CPP, &["-g"]) else {
-        return;
-    };
+    let program = compile(directory.path(), "g++", CPP, &["-g"]);
     let labels = labels(&program, &calls(&program));
     assert_eq!(labels, ["solver.cpp:7 (mesh::Domain<double>::sweep)"]);
 }
 
-#[test]
 fn shared_libraries() {
     let directory = TempDir::new().unwrap();
     let flags = ["-g", "-shared", "-fPIC"];
-    let Some(program) = compile(directory.path(), "gcc", C, &flags) else {
-        return;
-    };
+    let program = compile(directory.path(), "gcc", C, &flags);
     let labels = labels(&program, &calls(&program));
     assert!(
         labels.contains(&"solver.c:4 (inner)".to_owned()),
@@ -227,12 +229,9 @@ fn shared_libraries() {
     );
 }
 
-#[test]
 fn without_debug_information_there_are_symbols() {
     let directory = TempDir::new().unwrap();
-    let Some(program) = compile(directory.path(), "gcc", C, &["-O0"]) else {
-        return;
-    };
+    let program = compile(directory.path(), "gcc", C, &["-O0"]);
     let calls = calls(&program);
     let label = Symbols::new().place(&program, calls[0], 0).label;
     assert!(
@@ -241,23 +240,17 @@ fn without_debug_information_there_are_symbols() {
     );
 }
 
-#[test]
 fn stripped_programs_have_addresses() {
     let directory = TempDir::new().unwrap();
-    let Some(program) = compile(directory.path(), "gcc", C, &["-g", "-s"]) else {
-        return;
-    };
+    let program = compile(directory.path(), "gcc", C, &["-g", "-s"]);
     let place = Symbols::new().place(&program, 0x1234, 0);
     assert_eq!(place.label, "0x1234 (solver)");
     assert_eq!(place.short, "solver+0x1234");
 }
 
-#[test]
 fn debug_information_in_a_file_of_its_own() {
     let directory = TempDir::new().unwrap();
-    let Some(program) = compile(directory.path(), "gcc", C, &["-g"]) else {
-        return;
-    };
+    let program = compile(directory.path(), "gcc", C, &["-g"]);
     let calls = calls(&program);
     let name = program.to_str().unwrap();
     let debug = format!("{name}.debug");
@@ -271,7 +264,6 @@ fn debug_information_in_a_file_of_its_own() {
     );
 }
 
-#[test]
 fn files_that_are_not_programs() {
     let directory = TempDir::new().unwrap();
     let text = directory.path().join("text");
@@ -290,12 +282,9 @@ fn files_that_are_not_programs() {
     assert_eq!(nowhere.label, "unknown place");
 }
 
-#[test]
 fn ruins_of_programs_never_panic() {
     let directory = TempDir::new().unwrap();
-    let Some(program) = compile(directory.path(), "gcc", C, &["-g"]) else {
-        return;
-    };
+    let program = compile(directory.path(), "gcc", C, &["-g"]);
     let addresses = [calls(&program), outlined(&program)].concat();
     let whole = std::fs::read(&program).unwrap();
     let ruin = directory.path().join("ruin");

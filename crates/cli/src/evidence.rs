@@ -72,14 +72,16 @@ pub(crate) fn predict(
     fathomp_predict::predict(&analyses, &options).map_err(|error| Failure::of(&error))
 }
 
-/// The same for a report, which says so if nothing can be predicted. Of programs on
+/// The same for a report, which says so if nothing can be predicted; it says by itself
+/// if the runs are broken. Of programs on
 /// nodes models of nodes tell, not this one, which knows threads that share memory.
 pub(crate) fn predict_or_note(
     analyses: &[Analysis],
     target: &Target,
     notes: &mut Vec<String>,
 ) -> Option<Prediction> {
-    if analyses.iter().any(|one| one.program.nodes > 1) {
+    let broken = fathomp_report::broken(analyses).is_some();
+    if broken || analyses.iter().any(|one| one.program.nodes > 1) {
         return None;
     }
     predict(analyses, target, Vec::new())

@@ -250,30 +250,6 @@ fn the_first_thread_has_the_stack_that_the_system_lets_it_have() {
 }
 
 #[test]
-fn a_system_without_a_null_device_is_named() {
-    let directory = tempfile::tempdir().unwrap();
-    let program = compile(directory.path(), "stopped", STOPPED, &["-fopenmp"]);
-    // A mount of our own, which nobody else sees and which goes with us.
-    let script = "mount -t tmpfs tmpfs /dev || exit 77; exec \"$0\" \"$@\"";
-    let nodes = on_nodes(directory.path(), 2, &program);
-    let mut command = Command::new("unshare");
-    command
-        .args(["--mount", "--map-root-user", "sh", "-c", script])
-        .arg(nodes.get_program())
-        .args(nodes.get_args())
-        .env("XDG_CACHE_HOME", common::cache())
-        .current_dir(directory.path())
-        .stdin(Stdio::null());
-    let ended = finish(&mut command);
-    if ended.code == Some(77) || !ended.stderr.contains("fathomp:") {
-        return common::left_out("a system without /dev/null: nothing may be mounted here");
-    }
-    let said = &ended.in_words().stderr;
-    assert_eq!(ended.code, Some(70), "{said}");
-    assert!(said.contains("there is no /dev/null (mknod"), "{said}");
-}
-
-#[test]
 fn what_runs_on_one_node_alone_is_said() {
     let directory = tempfile::tempdir().unwrap();
     let source = "int main(void) { return 3; }";

@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{collect, compile, fathomp, finish, left_out, run, send, two_regions, until_ready};
+use common::{
+    collect, compile, fathomp, finish, instances, problems, run, send, two_regions, until_ready,
+};
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -16,23 +18,6 @@ fn regions(directory: &Path, recording: &str) -> serde_json::Value {
     assert_eq!(json["schema"], "fathomp.regions");
     assert_eq!(json["version"], 1);
     json
-}
-
-/// Times each parallel region was executed, by descending number.
-fn instances(json: &serde_json::Value) -> Vec<u64> {
-    let mut found: Vec<_> = json["regions"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|region| region["kind"] == "parallel")
-        .map(|region| region["instances"].as_u64().unwrap())
-        .collect();
-    found.sort_unstable_by(|a, b| b.cmp(a));
-    found
-}
-
-fn problems(json: &serde_json::Value) -> String {
-    json["problems"].to_string()
 }
 
 #[test]
@@ -143,20 +128,40 @@ fn an_unwritable_place_is_named() {
     run(directory.path(), &line).refused(125, "/proc/recording");
 }
 
+/// Whether a run of which nothing is recorded is said to be one, for this reason.
+fn silent(directory: &Path, command: &str, code: i32, words: &str) {
+    let ended = run(directory, &format!("record --force -- {command}"));
+    assert_eq!(ended.in_words().code, Some(code), "{ended:?}");
+    assert!(ended.stderr.contains("Nothing was recorded"), "{ended:?}");
+    assert!(ended.stderr.contains(words), "{words}: {ended:?}");
+    assert!(!ended.stderr.contains("recorded 0 events"), "{ended:?}");
+    let json = regions(directory, "recording");
+    assert!(problems(&json).contains("Nothing was recorded"), "{json}");
+}
+
 #[test]
-fn a_program_without_openmp_is_told_so() {
+fn why_nothing_was_recorded_is_said_and_is_no_success() {
     let directory = tempfile::tempdir().unwrap();
-    let ended = run(directory.path(), "record -- ls -d /");
-    assert_eq!(ended.succeeded().text(), "/\n");
-    assert!(
-        ended.stderr.contains("No OpenMP construct was seen"),
-        "{ended:?}"
-    );
-    let json = regions(directory.path(), "recording");
-    assert!(
-        problems(&json).contains("No OpenMP construct was seen"),
-        "{json}"
-    );
+    let at = directory.path();
+    let program = |name: &str, body: &str| {
+        let source = format!(
+            "#include <omp.h>\n#include <stdlib.h>\nint main(int argc, char **argv) {{\n {body}\n if (argc > 1) {{\n#pragma omp parallel\n  argv[omp_get_thread_num()] = 0;\n }}\n return 0; }}"
+        );
+        compile(at, name, &source, &["-fopenmp"]);
+    };
+    program("unused", "");
+    program("asks", "if (omp_get_max_threads() < 1) return 9;");
+    program("leaves", "exit(7);");
+    program("aborts", "if (omp_get_max_threads() > 0) abort();");
+    program("crashes", "*(volatile int *)8 = 1;");
+    silent(at, "ls -d /", 125, "was it built with -fopenmp?");
+    silent(at, "./unused", 125, "ended without using it");
+    silent(at, "./asks", 125, "executed no parallel region");
+    silent(at, "./leaves", 7, "left with exit code 7");
+    silent(at, "./aborts", 134, "SIGABRT");
+    silent(at, "./crashes", 139, "SIGSEGV");
+    fs::write(at.join("script"), "#!/bin/sh\n./unused\n").unwrap();
+    silent(at, "sh script", 125, "was it built with -fopenmp?");
 }
 
 #[test]
@@ -332,47 +337,6 @@ fn without_symbols_regions_are_named_by_address() {
     );
 }
 
-#[test]
-fn a_full_disk_loses_no_more_than_it_must() {
-    let directory = tempfile::tempdir().unwrap();
-    let disk = directory.path().join("disk");
-    fs::create_dir(&disk).unwrap();
-    let source = common::TWO_REGIONS
-        .replace("round < 20", "round < 10000")
-        .replace("i < 10000", "i < 10");
-    compile(directory.path(), "busy", &source, &["-fopenmp", "-g"]);
-    // A mount of our own, which nobody else sees and which goes with us.
-    let script = r#"
-mount -t tmpfs -o size=1m tmpfs "$1" || exit 77
-"$2" record -o "$1/recording" --threads 2 -- ./busy
-echo "code $?"
-"$2" --json regions "$1/recording" > regions.json
-echo "code $?"
-"#;
-    let mut command = Command::new("unshare");
-    command
-        .args(["--mount", "--map-root-user", "sh", "-c", script, "sh"])
-        .arg(&disk)
-        .arg(env!("CARGO_BIN_EXE_fathomp"))
-        .env("XDG_CACHE_HOME", common::cache())
-        .current_dir(directory.path());
-    let ended = finish(&mut command);
-    if ended.code == Some(77) || !ended.text().contains("code ") {
-        return left_out("a full disk: nothing may be mounted here");
-    }
-    ended.in_words();
-    assert!(ended.text().contains("sum "), "{ended:?}");
-    assert!(ended.stderr.contains("No space left"), "{ended:?}");
-    let json: serde_json::Value =
-        serde_json::from_slice(&fs::read(directory.path().join("regions.json")).unwrap()).unwrap();
-    assert_eq!(instances(&json), [10_000, 10_000], "{ended:?}");
-    assert!(
-        problems(&json).contains("No space left"),
-        "{}",
-        problems(&json)
-    );
-}
-
 /// Loads a runtime of its own behind our back and calls it.
 const PRIVATE: &str = r#"
 #define _GNU_SOURCE
@@ -416,10 +380,43 @@ fn a_runtime_that_escaped_is_named() {
     std::thread::sleep(std::time::Duration::from_millis(1000));
     drop(child.stdin.take());
     let ended = collect(child);
-    assert_eq!(
-        ended.succeeded().stderr.matches("libgomp-1234").count(),
-        1,
-        "{ended:?}"
-    );
+    // Nothing of it was recorded.
+    assert_eq!(ended.in_words().code, Some(125), "{ended:?}");
+    assert_eq!(ended.stderr.matches("libgomp-1234").count(), 1, "{ended:?}");
     assert!(ended.stderr.contains("could not be replaced"), "{ended:?}");
+}
+
+#[test]
+fn children_may_leave_without_a_word() {
+    let directory = tempfile::tempdir().unwrap();
+    let leaving = common::TWO_REGIONS
+        .replace(
+            "#include <stdio.h>",
+            "#include <stdio.h>\n#include <unistd.h>\n#include <sys/wait.h>",
+        )
+        .replace(
+            "double sum = 0;",
+            "double sum = 0; int child = fork() == 0;",
+        )
+        .replace("return argc", "if (child) _exit(0); wait(0); return argc");
+    // The parent must be recorded when it forks.
+    let forking = leaving.replace(
+        "double sum = 0;",
+        "double sum = 0;\n#pragma omp parallel\n sum += 0;\n",
+    );
+    compile(directory.path(), "leaving", &forking, &["-fopenmp"]);
+    run(directory.path(), "record --threads 2 -- ./leaving").succeeded();
+    let json = regions(directory.path(), "recording");
+    assert_eq!(json["processes"].as_array().unwrap().len(), 2);
+    assert!(!problems(&json).contains("properly"), "{}", problems(&json));
+    // One that is killed inside a region is another matter.
+    let killed = forking.replace("threads++;", "{ threads++; if (child) raise(9); }");
+    let killed = killed.replace(
+        "#include <stdio.h>",
+        "#include <stdio.h>\n#include <signal.h>",
+    );
+    compile(directory.path(), "killed", &killed, &["-fopenmp"]);
+    run(directory.path(), "record --force --threads 2 -- ./killed").succeeded();
+    let json = regions(directory.path(), "recording");
+    assert!(problems(&json).contains("did not end properly"), "{json}");
 }

@@ -3,25 +3,14 @@
 
 mod common;
 
-use common::{compile, compile_with, fathomp, finish, has, left_out, run, skip};
+use common::{CANNOT_START, compile, fathomp, finish, refused, run};
 use fathomp_toolchain::testing::write_executable;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 const EMPTY: &str = "int main(void) { return 0; }";
-const CANNOT_START: i32 = 126;
 const NOT_FOUND: i32 = 127;
-
-/// All three commands that launch say the same.
-fn refused(directory: &Path, program: &str, code: i32, words: &str) {
-    for command in ["run --", "record -o recording --", "study --"] {
-        run(directory, &format!("{command} {program}")).refused(code, words);
-        assert!(!directory.join("recording").exists(), "{command}");
-        assert!(!directory.join("study").exists(), "{command}");
-        assert!(!directory.join("report.html").exists(), "{command}");
-    }
-}
 
 fn executable(path: &Path, content: &[u8]) {
     write_executable(path, content).unwrap();
@@ -174,33 +163,6 @@ fn objects_and_libraries() {
         CANNOT_START,
         "shared library",
     );
-}
-
-#[test]
-fn programs_of_another_user() {
-    let directory = tempfile::tempdir().unwrap();
-    let program = compile(directory.path(), "privileged", EMPTY, &[]);
-    if chown(&program, Some(12345), None).is_err() {
-        return left_out("programs of another user: only root can give a file away");
-    }
-    fs::set_permissions(program, Permissions::from_mode(0o4755)).unwrap();
-    refused(directory.path(), "./privileged", CANNOT_START, "set-uid");
-}
-
-#[test]
-fn the_interface_of_llvm() {
-    if !has("clang") {
-        return skip("clang is not installed");
-    }
-    let directory = tempfile::tempdir().unwrap();
-    compile_with(
-        "clang",
-        directory.path(),
-        "llvm",
-        common::TWO_REGIONS,
-        &["-fopenmp"],
-    );
-    refused(directory.path(), "./llvm", CANNOT_START, "gcc -fopenmp");
 }
 
 #[test]

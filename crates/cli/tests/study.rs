@@ -2,10 +2,11 @@
 
 mod common;
 
-use common::{collect, compile, fathomp, finish, run, send, two_regions, until_ready};
+use common::{Ended, collect, compile, fathomp, finish, run, send, two_regions, until_ready};
 use std::fs;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Stdio;
 
 #[test]
@@ -148,10 +149,7 @@ fn a_program_without_openmp_is_no_study() {
     let directory = tempfile::tempdir().unwrap();
     let ended = run(directory.path(), "study --threads 1,2 -- true");
     assert_eq!(ended.in_words().code, Some(1), "{ended:?}");
-    assert!(
-        ended.stderr.contains("No OpenMP construct was seen"),
-        "{ended:?}"
-    );
+    assert!(ended.stderr.contains("Nothing was recorded"), "{ended:?}");
 }
 
 #[test]
@@ -230,4 +228,130 @@ fn an_interrupted_study_reports_what_there_is() {
             .unwrap()
             .contains("interrupted")
     );
+}
+
+/// A program that prints what `statement` says about `int threads`, a number of
+/// threads, and leaves by it.
+fn printing(directory: &Path, statement: &str) {
+    let source = common::TWO_REGIONS
+        .replace(
+            "#include <stdio.h>",
+            "#include <stdio.h>\n#include <omp.h>\n#include <signal.h>\n#include <unistd.h>",
+        )
+        .replace(
+            "printf(\"sum %g\\n\", sum);",
+            &format!("threads = omp_get_max_threads(); printf(\"sum %g\\n\", sum); {statement}"),
+        );
+    compile(directory, "printing", &source, &["-fopenmp"]);
+}
+
+/// The first sentence of the summary.
+fn first_sentence(page: &str) -> &str {
+    let summary = page.find("id=\"summary\"").unwrap();
+    let end = page[summary..]
+        .find("</li>")
+        .map_or(page.len(), |at| summary + at);
+    &page[summary..end]
+}
+
+/// That nothing is concluded from a study, which says `words` first.
+fn concludes_nothing(directory: &Path, ended: &Ended, words: &str) {
+    ended.in_words();
+    assert!(ended.stderr.contains(words), "{words}: {ended:?}");
+    run(directory, "report --force study -o again.html").succeeded();
+    for page in ["report.html", "again.html"] {
+        let page = fs::read_to_string(directory.join(page)).unwrap();
+        let first = first_sentence(&page);
+        let words = words.replace('\'', "&#x27;");
+        assert!(first.contains(&words), "{words}: {first}");
+        for conclusion in ["speedup", "Predicted", "Threads worth using", ">Advice<"] {
+            let body = page.split("<body").nth(1).unwrap();
+            let body = body.split("<script").next().unwrap();
+            assert!(!body.contains(conclusion), "{conclusion}");
+        }
+    }
+    run(directory, "predict study").refused(1, "nothing is predicted");
+    let result = fs::read(directory.join("study/result.json")).unwrap();
+    let result: serde_json::Value = serde_json::from_slice(&result).unwrap();
+    assert!(result["prediction"].is_null());
+}
+
+#[test]
+fn nothing_is_concluded_from_runs_that_died() {
+    let directory = tempfile::tempdir().unwrap();
+    for (statement, words) in [
+        (
+            "if (threads == 2) return 3;",
+            "The run with 2 threads left with exit code 3",
+        ),
+        (
+            "if (threads == 2) abort();",
+            "The run with 2 threads was ended by SIGABRT",
+        ),
+        (
+            "if (threads == 2) raise(15);",
+            "The run with 2 threads was stopped by SIGTERM",
+        ),
+        (
+            "return 124;",
+            "`timeout` has stopped (and there is another such run)",
+        ),
+    ] {
+        printing(directory.path(), statement);
+        let line = "study --force --threads 1,2 -- ./printing";
+        let ended = run(directory.path(), line);
+        assert_ne!(ended.code, Some(0), "{statement} {ended:?}");
+        concludes_nothing(directory.path(), &ended, words);
+    }
+}
+
+#[test]
+fn nothing_is_concluded_from_runs_that_wrote_something_else() {
+    let directory = tempfile::tempdir().unwrap();
+    printing(
+        directory.path(),
+        "printf(\"result %d\\ndone\\n\", 1000000 + threads);",
+    );
+    let line = "study --force --threads 1,2 -- ./printing";
+    let ended = run(directory.path(), line);
+    let words =
+        "differs from that with 1 thread in line 2: 'result 1000002' against 'result 1000001'";
+    concludes_nothing(directory.path(), ended.succeeded(), words);
+    assert!(
+        ended
+            .stderr
+            .contains("first sign of a data race, or of sums in another order")
+    );
+    // The program's own output is the first run's, and only that.
+    assert_eq!(ended.text().lines().count(), 3, "{ended:?}");
+    for threads in [1, 2] {
+        let name = format!("study/recordings/{threads}-threads.stdout");
+        let kept = fs::read_to_string(directory.path().join(name)).unwrap();
+        assert!(kept.contains(&format!("result {}", 1_000_000 + threads)));
+    }
+}
+
+#[test]
+fn what_differs_by_itself_is_no_difference() {
+    let directory = tempfile::tempdir().unwrap();
+    for statement in [
+        // Times, threads, and what no two runs have in common.
+        "printf(\"time %f\\n\", omp_get_wtime());",
+        "printf(\"%d threads\\n\", threads);",
+        "printf(\"drawn %d\\n\", getpid());",
+        "printf(\"norm %.12f\\n\", 1 + 1e-9 * threads);",
+        "",
+    ] {
+        printing(directory.path(), statement);
+        let ended = run(
+            directory.path(),
+            "study --force --threads 1,2 -- ./printing",
+        );
+        assert!(
+            !ended.succeeded().stderr.contains("differs"),
+            "{statement} {ended:?}"
+        );
+        let page = fs::read_to_string(directory.path().join("report.html")).unwrap();
+        assert!(page.contains("Measured speedup"), "{statement}");
+    }
 }

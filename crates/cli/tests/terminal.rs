@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{Ended, finish, has, skip};
+use common::{Ended, finish};
+use fathomp_needs::{PYTHON, tests};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 /// Plays keys to a command on a terminal of its own: `argv[1]` is a list of
 /// `wait for this text` and `type that` lines, the rest the command. Prints
@@ -52,12 +53,8 @@ sys.stdout.buffer.write(shown)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 "#;
 
-fn play(keys: &str, command: &[&str]) -> Option<Ended> {
-    if !has("python3") {
-        skip("python3 is not installed");
-        return None;
-    }
-    Some(finish(
+fn play(keys: &str, command: &[&str]) -> Ended {
+    finish(
         // Whoever runs the tests in the background may ignore signals.
         Command::new("/usr/bin/env")
             .args(["--default-signal", "python3", "-c", PLAYER, keys])
@@ -65,36 +62,38 @@ fn play(keys: &str, command: &[&str]) -> Option<Ended> {
             .env("XDG_CACHE_HOME", common::cache())
             .current_dir(Path::new(env!("CARGO_TARGET_TMPDIR")))
             .stdin(Stdio::null()),
-    ))
+    )
+}
+
+fn main() -> ExitCode {
+    fathomp_needs::run(Vec::from(tests![&[PYTHON] =>
+        the_program_gets_one_interrupt,
+        the_program_can_read_the_terminal_and_be_interrupted,
+        stopping_and_continuing_leaves_the_exit_code,
+        a_studied_program_sees_the_terminal,
+    ]))
 }
 
 const FATHOMP: &str = env!("CARGO_BIN_EXE_fathomp");
 
-#[test]
 fn the_program_gets_one_interrupt() {
     let script =
         "trap 'echo caught' INT; echo ready; for i in 1 2 3 4 5 6; do sleep 0.1; done; exit 4";
-    let Some(ended) = play(
+    let ended = play(
         "ready -> \\x03",
         &[FATHOMP, "run", "--", "sh", "-c", script],
-    ) else {
-        return;
-    };
+    );
     assert_eq!(ended.code, Some(4), "{ended:?}");
     assert_eq!(ended.text().matches("caught").count(), 1, "{ended:?}");
 }
 
-#[test]
 fn the_program_can_read_the_terminal_and_be_interrupted() {
     let script = "read name; echo hello $name; exec sleep 100";
     let keys = " -> you\\n\nhello you -> \\x03";
-    let Some(ended) = play(keys, &[FATHOMP, "run", "--", "sh", "-c", script]) else {
-        return;
-    };
+    let ended = play(keys, &[FATHOMP, "run", "--", "sh", "-c", script]);
     assert_eq!(ended.code, Some(130), "{ended:?}");
 }
 
-#[test]
 fn stopping_and_continuing_leaves_the_exit_code() {
     // Quotes keep what is typed from looking like what is printed.
     let line =
@@ -117,8 +116,29 @@ fn stopping_and_continuing_leaves_the_exit_code() {
     .join("\n");
     // A shell that edits lines changes the terminal after its prompt, too.
     let shell = ["bash", "--norc", "--noprofile", "--noediting", "-i"];
-    let Some(ended) = play(&keys, &shell) else {
-        return;
-    };
+    let ended = play(&keys, &shell);
     assert!(ended.text().contains("code=3"), "{ended:?}");
+}
+
+/// Its output is kept on the way, which it must not notice.
+fn a_studied_program_sees_the_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = "#include <stdio.h>\n#include <unistd.h>\nint main(void) { int sum = 0;\n\
+        #pragma omp parallel reduction(+ : sum)\n sum++;\n\
+        printf(\"%s and %s, %d\\n\", isatty(0) ? \"in\" : \"-\", isatty(1) ? \"out\" : \"-\", sum > 0);\n\
+        return 0; }";
+    let program = common::compile(directory.path(), "tty", source, &["-fopenmp"]);
+    let at = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
+    let (study, report) = (at("study"), at("report.html"));
+    let program = program.to_string_lossy();
+    let places = ["--directory", &study, "-o", &report, "--", &program];
+    let command = [&[FATHOMP, "study", "--threads", "1,2"], &places[..]].concat();
+    let ended = play(" -> ", &command);
+    assert_eq!(ended.in_words().code, Some(0), "{ended:?}");
+    assert_eq!(
+        ended.text().matches("in and out, 1\r\n").count(),
+        1,
+        "{ended:?}"
+    );
+    assert!(!ended.text().contains("differs"), "{ended:?}");
 }

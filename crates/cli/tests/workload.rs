@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Ended, fathomp, finish, has, run, skip};
+use common::{Ended, fathomp, finish, last_line, run};
 use fathomp_toolchain::testing::write_executable;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -251,32 +251,6 @@ fn a_compiler_without_openmp() {
     .refused(LAUNCHER, "not enabled by -fopenmp");
 }
 
-#[test]
-fn programs_for_llvms_runtime_run_on_it() {
-    if !has("clang") {
-        return skip("clang is missing");
-    }
-    let directory = here();
-    run(directory.path(), "workload run is --cc clang").refused(126, "LLVM");
-    run(directory.path(), "workload verify is --cc clang --nodes 2").refused(126, "LLVM");
-    let ended = run(
-        directory.path(),
-        "workload run is --cc clang --runtime system",
-    );
-    assert_eq!(last_line(ended.succeeded())["verified"], true);
-    let ended = run(
-        directory.path(),
-        "workload verify is --cc clang --threads 2",
-    );
-    assert!(
-        ended
-            .succeeded()
-            .text()
-            .ends_with("1 workload is right, in 1 run.\n")
-    );
-    assert!(ended.stderr.contains("left out"), "{ended:?}");
-}
-
 /// What `verify` says about a compiler that builds this instead of CG.
 fn verify_instead(statements: &str, how: &str) -> Ended {
     let directory = here();
@@ -337,12 +311,6 @@ fn programs_that_misbehave() {
 }
 
 /// The last line that a workload prints.
-fn last_line(ended: &Ended) -> serde_json::Value {
-    let text = ended.text();
-    let line = text.lines().next_back().unwrap_or_default();
-    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
-}
-
 fn script(directory: &Path, text: &str) -> PathBuf {
     let path = directory.join("cc");
     write_executable(&path, format!("#!/bin/sh\n{text}\n").as_bytes()).unwrap();

@@ -6,7 +6,7 @@
 //! * [`runtime`]: what the process shares; [`worker`]: an OS thread;
 //!   [`team`]: a team and its members (implicit tasks).
 //! * [`parallel`]: fork and join; [`barrier`]; both wait through `bell`
-//!   and count arrivals through `rendezvous`.
+//!   and count arrivals through `rendezvous`; [`overflow`]: stacks that run out.
 //! * [`worksharing`], [`sync`], [`task`]: what members do inside a region.
 //! * [`cluster`]: regions spread over processes that share no memory by
 //!   themselves.
@@ -20,6 +20,7 @@ pub mod env;
 pub mod icv;
 pub mod initial;
 mod message;
+pub mod overflow;
 mod own;
 pub mod parallel;
 pub mod places;

@@ -8,6 +8,7 @@ use crate::runtime::runtime;
 use crate::team::{Member, Order, Team};
 use crate::worker::Worker;
 use fathomp_sys::process;
+use fathomp_sys::stack_overflow::{self, Owner};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -103,6 +104,10 @@ impl Pool {
             .stack_size
             .unwrap_or_else(process::default_thread_stack_bytes);
         let live = move || {
+            match cluster::installed() {
+                Some(_) => stack_overflow::note(Owner::Runtime),
+                None => stack_overflow::cover(Owner::Runtime),
+            }
             let worker = Worker::leak();
             worker.start_recording(runtime());
             let bench: &'static Bench = Box::leak(Box::new(Bench {

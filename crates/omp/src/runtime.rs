@@ -50,9 +50,14 @@ pub fn read_environment() -> &'static (Settings, Vec<Warning>) {
     ENVIRONMENT.get_or_init(|| Settings::from_env(process_variable))
 }
 
+/// The recorder of this process, if it is recorded and has begun. Starts nothing.
+pub(crate) fn recorder() -> Option<&'static Recorder> {
+    RUNTIME.load(Ordering::Acquire)?.recorder
+}
+
 /// Called when the process ends properly.
 pub fn finish() {
-    if let Some(recorder) = RUNTIME.load(Ordering::Acquire).and_then(|r| r.recorder) {
+    if let Some(recorder) = recorder() {
         recorder.finish();
     }
 }
@@ -75,6 +80,9 @@ pub fn runtime() -> &'static Runtime {
 #[cold]
 fn start() -> &'static Runtime {
     START.call_once(|| {
+        // Again: the program's `main`, or its language's, may have set a handler
+        // since the library was loaded.
+        crate::overflow::watch();
         let (settings, warnings) = read_environment();
         for warning in warnings {
             message::warn(format_args!("{warning}"));

@@ -5,6 +5,7 @@ use crate::own::Own;
 use crate::runtime::{Runtime, runtime};
 use crate::team::{Group, Member, Team};
 use fathomp_sys::own_cell::OwnCell;
+use fathomp_sys::stack_overflow::{self, Owner};
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_sys::thread_slot::ThreadSlot;
 use fathomp_trace::recorder::ThreadRecorder;
@@ -49,7 +50,12 @@ pub fn current() -> &'static Member {
 /// known to the runtime, so it may be called wherever the thread stands.
 #[must_use]
 pub fn recorder() -> Option<&'static ThreadRecorder> {
-    CURRENT.get()?.worker().recorder()
+    known()?.worker().recorder()
+}
+
+/// The calling thread's place in its innermost team, if the thread is known.
+pub(crate) fn known() -> Option<&'static Member> {
+    CURRENT.get()
 }
 
 /// The calling thread plays `member` from now on.
@@ -71,6 +77,7 @@ fn adopt() -> &'static Member {
     // The initial thread ends with the process; nobody needs its workers then.
     if !fathomp_sys::process::is_initial_thread() {
         let _ = GUEST.try_with(|guest| guest.0.set(Some(worker)));
+        stack_overflow::cover(Owner::Program);
     }
     home
 }
@@ -85,6 +92,7 @@ thread_local! {
 impl Drop for Guest {
     fn drop(&mut self) {
         let Some(worker) = self.0.take() else { return };
+        stack_overflow::uncover();
         // A thread that ends inside a region it forked leaves its team behind;
         // the others may still use it.
         if worker.depth.get() != 0 {

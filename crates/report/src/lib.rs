@@ -2,6 +2,7 @@
 //! other tools read.
 //!
 //! * [`page`]: one HTML page that needs nothing but a browser.
+//! * [`broken`]: whether anything can be concluded from the recordings at all.
 //! * [`bench_page`]: likewise for results of benchmarks.
 //! * [`text`]: tables for a terminal.
 //! * [`export`]: Perfetto/Chrome trace JSON, CSV and JSON.
@@ -19,6 +20,7 @@ pub mod text;
 mod view;
 
 pub use html::{PageError, bench_page, page};
+pub use view::broken::broken;
 
 use fathomp_analyse::Analysis;
 use fathomp_base::units;
@@ -63,18 +65,21 @@ impl<'a> Input<'a> {
     }
 
     /// Why the program does not run faster: the one list of causes that all of the
-    /// report reads.
+    /// report reads. None if nothing can be concluded from the recordings ([`broken`]).
     #[must_use]
     pub fn diagnose(&self) -> Diagnosis {
-        self.main().map_or_else(Diagnosis::default, |main| {
-            fathomp_diagnose::diagnose(&fathomp_diagnose::Input {
-                analyses: self.analyses,
-                main,
-                prediction: self.prediction,
-                machine: self.machine,
-                sharing: self.sharing,
+        let sound = broken(self.analyses).is_none();
+        self.main()
+            .filter(|_| sound)
+            .map_or_else(Diagnosis::default, |main| {
+                fathomp_diagnose::diagnose(&fathomp_diagnose::Input {
+                    analyses: self.analyses,
+                    main,
+                    prediction: self.prediction,
+                    machine: self.machine,
+                    sharing: self.sharing,
+                })
             })
-        })
     }
 
     /// What to call the program.

@@ -1,37 +1,71 @@
 //! The page in a real browser: no complaint on its console, no request to
 //! anywhere, and everything that should move does.
 //!
-//! Without a browser these tests say that they did nothing, or fail if
-//! `FATHOMP_REQUIRE_ALL=1`.
+//! Without a browser these tests are ignored.
 
 mod devtools;
 mod synthetic;
 
 use devtools::Browser;
 use fathomp_bench::synthetic as bench;
+use fathomp_needs::{Tool, left_out};
 use fathomp_report::Input;
+use libtest_mimic::{Completion, Trial};
 use std::error::Error;
-use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 type Outcome = Result<(), Box<dyn Error>>;
+type Check = fn() -> Outcome;
 
-/// A browser, or none and a loud word about it.
-fn browser(width: u32) -> Result<Option<Browser>, Box<dyn Error>> {
-    match devtools::installed() {
-        Some(program) => Ok(Some(Browser::start(program, width, 1000)?)),
-        None if std::env::var("FATHOMP_REQUIRE_ALL").as_deref() == Ok("1") => {
-            Err("no Chromium is installed; `apt-get install chromium` mends it".into())
-        }
-        None => {
-            // Past the test harness, which would keep it to itself.
-            writeln!(
-                std::io::stderr(),
-                "SKIPPED: no Chromium is installed; `apt-get install chromium` mends it"
-            )?;
-            Ok(None)
-        }
-    }
+fn main() -> ExitCode {
+    let chromium = Tool {
+        commands: &devtools::NAMES,
+        package: "chromium",
+    };
+    let tests: [(&str, Check); 7] = [
+        ("a_study_is_shown_whole", a_study_is_shown_whole),
+        (
+            "tables_sort_by_mouse_and_by_key",
+            tables_sort_by_mouse_and_by_key,
+        ),
+        (
+            "the_timeline_zooms_and_explains_itself",
+            the_timeline_zooms_and_explains_itself,
+        ),
+        (
+            "every_kind_of_page_is_quiet_in_every_window",
+            every_kind_of_page_is_quiet_in_every_window,
+        ),
+        (
+            "names_out_of_hostile_binaries_stay_names",
+            names_out_of_hostile_binaries_stay_names,
+        ),
+        (
+            "benchmark_results_are_shown_whole",
+            benchmark_results_are_shown_whole,
+        ),
+        (
+            "a_page_with_an_error_is_caught",
+            a_page_with_an_error_is_caught,
+        ),
+    ];
+    let trial = |(name, check): (&str, Check)| {
+        Trial::ignorable_test(name, move || {
+            if devtools::installed().is_none() {
+                return left_out(chromium.reason());
+            }
+            check().map_err(|error| error.to_string())?;
+            Ok(Completion::Completed)
+        })
+    };
+    fathomp_needs::run(tests.map(trial).into())
+}
+
+/// The browser, with a page of that width.
+fn browser(width: u32) -> Result<Browser, Box<dyn Error>> {
+    let program = devtools::installed().ok_or("no Chromium is installed")?;
+    Browser::start(program, width, 1000)
 }
 
 fn write(directory: &Path, input: &Input<'_>) -> Result<PathBuf, Box<dyn Error>> {
@@ -61,11 +95,8 @@ fn assert_quiet(browser: &Browser) {
     );
 }
 
-#[test]
 fn a_study_is_shown_whole() -> Outcome {
-    let Some(mut browser) = browser(1400)? else {
-        return Ok(());
-    };
+    let mut browser = browser(1400)?;
     let directory = tempfile::tempdir()?;
     let runs = [1, 2, 4, 8].map(synthetic::analysis);
     let prediction = synthetic::prediction(8);
@@ -105,11 +136,8 @@ fn a_study_is_shown_whole() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn tables_sort_by_mouse_and_by_key() -> Outcome {
-    let Some(mut browser) = browser(1400)? else {
-        return Ok(());
-    };
+    let mut browser = browser(1400)?;
     let directory = tempfile::tempdir()?;
     let runs = [synthetic::analysis(4)];
     let input = Input {
@@ -140,11 +168,8 @@ fn tables_sort_by_mouse_and_by_key() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn the_timeline_zooms_and_explains_itself() -> Outcome {
-    let Some(mut browser) = browser(1400)? else {
-        return Ok(());
-    };
+    let mut browser = browser(1400)?;
     let directory = tempfile::tempdir()?;
     let runs = [synthetic::analysis(8)];
     let input = Input {
@@ -176,11 +201,8 @@ fn the_timeline_zooms_and_explains_itself() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn every_kind_of_page_is_quiet_in_every_window() -> Outcome {
-    let Some(mut browser) = browser(1400)? else {
-        return Ok(());
-    };
+    let mut browser = browser(1400)?;
     let directory = tempfile::tempdir()?;
     let one = [synthetic::analysis(1)];
     let many = [synthetic::analysis(2), synthetic::analysis(128)];
@@ -225,11 +247,8 @@ fn every_kind_of_page_is_quiet_in_every_window() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn names_out_of_hostile_binaries_stay_names() -> Outcome {
-    let Some(mut browser) = browser(1000)? else {
-        return Ok(());
-    };
+    let mut browser = browser(1000)?;
     let directory = tempfile::tempdir()?;
     let runs = [synthetic::hostile()];
     let input = Input {
@@ -255,11 +274,8 @@ fn names_out_of_hostile_binaries_stay_names() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn benchmark_results_are_shown_whole() -> Outcome {
-    let Some(mut browser) = browser(1400)? else {
-        return Ok(());
-    };
+    let mut browser = browser(1400)?;
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("bench.html");
     let documents = [bench::epcc(), bench::mcbench(), bench::access()];
@@ -308,11 +324,8 @@ fn benchmark_results_are_shown_whole() -> Outcome {
 }
 
 /// The tests above are worth nothing if complaints are not heard.
-#[test]
 fn a_page_with_an_error_is_caught() -> Outcome {
-    let Some(mut browser) = browser(800)? else {
-        return Ok(());
-    };
+    let mut browser = browser(800)?;
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("broken.html");
     for script in [

@@ -4,7 +4,8 @@ mod synthetic;
 
 use fathomp_analyse::testing::{Script, Work};
 use fathomp_analyse::{Options, Outcome, Problem, Severity, SiteKind, State};
-use fathomp_report::{Input, page};
+use fathomp_analyse::{Output, OutputDifference, StackOverflow, StackOwner};
+use fathomp_report::{Input, broken, page};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -120,6 +121,87 @@ fn a_program_that_died_is_said_to_have_died_first() {
     let summary = page.find("The program was ended by SIGSEGV (signal 11)");
     let cost = page.find("The program took");
     assert!(summary.is_some() && summary < cost);
+}
+
+#[test]
+fn nothing_is_concluded_from_broken_runs() {
+    type Breaks = fn(&mut fathomp_analyse::Analysis);
+    let ways: [(Breaks, &str); 6] = [
+        (
+            |one| one.program.outcome = Some(Outcome::Signalled(11)),
+            "The run with 8 threads was ended by SIGSEGV (signal 11); until that is mended",
+        ),
+        (
+            |one| one.program.outcome = Some(Outcome::Exited(3)),
+            "The run with 8 threads left with exit code 3; until",
+        ),
+        (
+            |one| {
+                one.program.outcome = Some(Outcome::Signalled(11));
+                one.program.stack_overflow = Some(StackOverflow {
+                    thread: 3,
+                    team_size: 8,
+                    owner: StackOwner::Worker,
+                    had_bytes: 8 << 20,
+                    needed_bytes: 22 << 20,
+                    at_least: false,
+                });
+            },
+            "OpenMP thread 3 ran out of stack",
+        ),
+        (
+            |one| one.program.output = Some(differing(Some("<b>1"), Some("2"))),
+            "with 8 threads differs from that with 1 thread in line 7: ",
+        ),
+        (
+            |one| one.program.output = Some(differing(Some("more"), None)),
+            "with 8 threads has a line 7 that the one with 1 thread has not",
+        ),
+        (
+            |one| one.program.output = Some(differing(None, Some("less"))),
+            "with 8 threads lacks line 7 of the one with 1 thread",
+        ),
+    ];
+    for (breaks, words) in ways {
+        let mut runs = [1, 2, 8].map(synthetic::analysis);
+        assert_eq!(broken(&runs), None);
+        breaks(&mut runs[2]);
+        assert!(
+            broken(&runs).is_some_and(|said| said.contains(words)),
+            "{words}"
+        );
+        let prediction = synthetic::prediction(8);
+        let page = html(&Input {
+            analyses: &runs,
+            prediction: Some(&prediction),
+            nodes: None,
+            notes: &[],
+            ..Input::default()
+        });
+        assert!(!page.contains("<b>1"));
+        let body = page
+            .split("<body")
+            .nth(1)
+            .and_then(|body| body.split("<script").next());
+        let body = body.expect("the page has a body").replace('\u{a0}', " ");
+        let (first, _) = body.split_once("</li>").expect("the page has sentences");
+        assert!(first.contains(words), "{words}: {first}");
+        for conclusion in ["speedup", "Predicted", ">Advice<", "id=\"scaling\""] {
+            assert!(!body.contains(conclusion), "{words}: {conclusion}");
+        }
+    }
+}
+
+fn differing(here: Option<&str>, there: Option<&str>) -> Output {
+    Output {
+        differs: Some(OutputDifference {
+            line: 7,
+            here: here.map(str::to_owned),
+            there: there.map(str::to_owned),
+            other_threads: 1,
+        }),
+        ..Output::default()
+    }
 }
 
 #[test]

@@ -106,6 +106,9 @@ const IN_FRONT: [(&str, &str); 91] = [
     ("__fread_chk", "fathomp_fread_chk"),
 ];
 
+/// What stands in front of the C library in either edition.
+const ALWAYS_IN_FRONT: [(&str, &str); 1] = [("dlclose", "fathomp_dlclose")];
+
 /// What a library is there for.
 pub(crate) enum Edition {
     /// One process.
@@ -116,10 +119,12 @@ pub(crate) enum Edition {
     Cluster { older: PathBuf },
 }
 
-/// Links the archive into a shared library that exports what `map` names.
+/// Links the archive into a shared library that exports what `map` names, and
+/// `older` under versions of older C libraries.
 pub(crate) fn library(
     archive: &Path,
     map: &Path,
+    older: &Path,
     edition: &Edition,
     output: &Path,
 ) -> Result<(), Box<dyn Error>> {
@@ -141,12 +146,16 @@ pub(crate) fn library(
         .args(["-static-libgcc", "-lgcc_eh", "-lpthread", "-ldl", "-lm"])
         .arg("-o")
         .arg(output);
+    // Names under the versions of older C libraries.
+    command.arg(older);
+    let mut in_front = ALWAYS_IN_FRONT.to_vec();
     if let Edition::Cluster { older } = edition {
         command.arg(older);
-        for (name, ours) in IN_FRONT {
-            command.arg(format!("-Wl,--undefined={ours}"));
-            command.arg(format!("-Wl,--defsym={name}={ours}"));
-        }
+        in_front.extend(IN_FRONT);
+    }
+    for (name, ours) in in_front {
+        command.arg(format!("-Wl,--undefined={ours}"));
+        command.arg(format!("-Wl,--defsym={name}={ours}"));
     }
     run(command, "the runtime library")
 }

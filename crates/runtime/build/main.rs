@@ -51,16 +51,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::copy(ready, &cluster)?;
     } else {
         let archive = cargo::build_archive(workspace, &out)?;
-        let plain = workspace.join("crates/abi/libgomp.map");
-        link::library(&archive, &plain, &Edition::Plain, &library)?;
+        let text = |name: &str| fs::read_to_string(workspace.join("crates/abi").join(name));
+        let interface = text("libgomp.map")?;
+        let unloading = workspace.join("crates/abi/unloading-older.s");
+        let map = out.join("plain.map");
+        fs::write(&map, interface.clone() + &text("unloading.map")?)?;
+        link::library(&archive, &map, &unloading, &Edition::Plain, &library)?;
         let map = out.join("cluster.map");
-        let front = workspace.join("crates/abi/cluster.map");
-        fs::write(
-            &map,
-            fs::read_to_string(&plain)? + &fs::read_to_string(front)?,
-        )?;
+        fs::write(&map, interface + &text("cluster.map")?)?;
         let older = workspace.join("crates/abi/cluster-older.s");
-        link::library(&archive, &map, &Edition::Cluster { older }, &cluster)?;
+        let edition = Edition::Cluster { older };
+        link::library(&archive, &map, &unloading, &edition, &cluster)?;
     }
     let probe = out.join("probe");
     link::probe(&manifest.join("probe"), &library, &probe)?;
@@ -84,6 +85,8 @@ fn declare_inputs(workspace: &Path) {
     for input in [
         "Cargo.toml",
         "crates/abi/libgomp.map",
+        "crates/abi/unloading.map",
+        "crates/abi/unloading-older.s",
         "crates/abi/cluster.map",
         "crates/abi/cluster-older.s",
         "crates/runtime/probe",

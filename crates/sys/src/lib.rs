@@ -16,6 +16,7 @@ pub mod shared_futex;
 pub mod shared_memory;
 pub mod shm;
 pub mod signal_chain;
+pub mod stack_overflow;
 pub mod static_ref;
 pub mod task_arguments;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

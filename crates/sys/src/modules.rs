@@ -3,6 +3,7 @@
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// An address as its module's own ELF virtual address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +39,38 @@ pub fn locate(address: usize) -> Option<Located> {
         PathBuf::from(OsStr::from_bytes(&name))
     };
     Some(Located { module, address })
+}
+
+/// Counts how often modules were unloaded, as far as [`unloading`] was told: what
+/// was known of addresses before may be wrong in a later generation.
+#[inline]
+#[must_use]
+pub fn generation() -> u32 {
+    GENERATION.load(Ordering::Acquire)
+}
+
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+/// Modules that had been unloaded when that was looked at last.
+static UNLOADED: AtomicU64 = AtomicU64::new(0);
+
+/// A module may have been unloaded: begins a new generation if one was.
+pub fn unloading() {
+    unsafe extern "C" fn first(
+        info: *mut libc::dl_phdr_info,
+        _size: libc::size_t,
+        unloaded: *mut libc::c_void,
+    ) -> libc::c_int {
+        // SAFETY: the loader passes a valid description for the time of the
+        // call, and `unloaded` is the exclusive pointer handed over below.
+        unsafe { *unloaded.cast::<u64>() = (*info).dlpi_subs };
+        1
+    }
+    let mut unloaded = 0_u64;
+    // SAFETY: `first` has the required signature and ends the walk at once.
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut unloaded).cast()) };
+    if UNLOADED.swap(unloaded, Ordering::AcqRel) != unloaded {
+        GENERATION.fetch_add(1, Ordering::AcqRel);
+    }
 }
 
 /// Whether `address` lies in executable code that was mapped from a file. As

@@ -75,3 +75,24 @@ pub fn is_initial_thread() -> bool {
     // SAFETY: both calls only return numbers.
     unsafe { libc::gettid() == libc::getpid() }
 }
+
+/// Writes bytes to standard error by system calls alone: neither allocates nor
+/// locks, so signal handlers may. Best effort.
+pub fn write_to_stderr(mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        // SAFETY: reads the bytes that the slice holds.
+        let written = unsafe {
+            libc::syscall(
+                libc::SYS_write,
+                libc::STDERR_FILENO,
+                bytes.as_ptr(),
+                bytes.len(),
+            )
+        };
+        let written = usize::try_from(written).unwrap_or(0);
+        if written == 0 {
+            return;
+        }
+        bytes = bytes.get(written..).unwrap_or_default();
+    }
+}

@@ -11,7 +11,7 @@
 /// `"FTHRING\0"`, little endian.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"FTHRING\0");
 /// Version of this layout.
-pub(crate) const VERSION: u64 = 4;
+pub(crate) const VERSION: u64 = 5;
 
 /// Header words.
 pub(crate) mod header {
@@ -60,6 +60,11 @@ pub(crate) mod header {
     pub(crate) const CLUSTER: usize = 20;
     /// 1 if ticks are emulated time, which other processes cannot tell.
     pub(crate) const EMULATED: usize = 21;
+    /// [`StackOverflow`](crate::stack::StackOverflow), if a stack ran out; the
+    /// last of its words is written last.
+    pub(crate) const STACK: usize = 22;
+    /// 1 if the process was forked by one that was recorded.
+    pub(crate) const FORKED: usize = 26;
     /// Name of the OpenMP runtime: length in bytes, then bytes.
     pub(crate) const RUNTIME: usize = 64;
     /// Words for the name, with its length.

@@ -6,6 +6,7 @@
 //! * [`drain`]: moves records from running programs to the recording.
 //! * [`writer`]: the recording's directory.
 //! * [`reader`]: reads the recording, however it ended.
+//! * [`stack`]: a stack that ran out, in the recording and in words.
 //! * [`model`]: a whole recording in memory, as the reader hands it out.
 //!
 //! Analysis depends on this crate only for [`model`] and the reader; it never
@@ -19,6 +20,7 @@ pub mod model;
 pub mod reader;
 pub mod record;
 pub mod recorder;
+pub mod stack;
 pub mod state;
 pub mod writer;
 

@@ -1,6 +1,7 @@
 //! A whole recording in memory, as the reader hands it to analysis.
 
 use crate::record::Record;
+use crate::stack::StackOverflow;
 use fathomp_base::{Clock, NodeId, SiteId, ThreadId, Ticks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,6 +44,9 @@ pub struct Meta {
     pub wall_ns: Option<u64>,
     /// How the program ended, once it has ended.
     pub outcome: Option<Outcome>,
+    /// What the program wrote to standard output, if that passed through the
+    /// recorder.
+    pub output: Option<Output>,
     /// Fraction of the usable processors' time that other programs took
     /// meanwhile, if that could be measured.
     pub others_used: Option<f64>,
@@ -74,6 +78,34 @@ pub enum Outcome {
     Exited(i32),
     /// This signal ended it.
     Signalled(i32),
+}
+
+/// What a program wrote to standard output.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Output {
+    /// Bytes.
+    pub bytes: u64,
+    /// Hash of the bytes (64-bit FNV-1a).
+    pub hash: u64,
+    /// The first place where it differs from what the program wrote with
+    /// another number of threads, by more than times and the like.
+    pub differs: Option<OutputDifference>,
+}
+
+/// Where the output of two runs differs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OutputDifference {
+    /// The line in this run's output, from 1; of a line that is missing here,
+    /// in the other's.
+    pub line: u64,
+    /// What this run wrote there; nothing if the line is missing.
+    pub here: Option<String>,
+    /// What the other run wrote.
+    pub there: Option<String>,
+    /// Threads of the other run.
+    pub other_threads: u32,
 }
 
 /// The machine a recording was made on.
@@ -122,6 +154,8 @@ pub struct Process {
     pub threads: Vec<Thread>,
     /// Hardware counters could be read.
     pub hardware_counters: bool,
+    /// A thread's stack ran out, which ended the process.
+    pub stack_overflow: Option<StackOverflow>,
 }
 
 /// What a site is.

@@ -2,6 +2,7 @@
 //! checksum, only ever appended (docs/trace-format.md, "Streams").
 
 use crate::model::SiteKind;
+use crate::stack::StackOverflow;
 use fathomp_base::{Clock, NodeId, ThreadId, Ticks};
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +90,10 @@ pub(crate) struct ProcessNote {
     pub(crate) damaged: u64,
     /// The disk was full for a while.
     pub(crate) disk_full: bool,
+    /// Another process that was recorded forked it.
+    pub(crate) forked: bool,
+    /// A thread's stack ran out.
+    pub(crate) stack_overflow: Option<StackOverflow>,
 }
 
 impl ProcessNote {

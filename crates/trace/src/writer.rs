@@ -102,6 +102,26 @@ pub fn create(directory: &Path, meta: &Meta, existing: Existing) -> Result<Write
     Ok(writer)
 }
 
+/// Changes the circumstances of a recording that is complete, for what is known
+/// only when others have been made.
+///
+/// # Errors
+/// If they cannot be read, or not be written.
+pub fn amend(directory: &Path, change: impl FnOnce(&mut Meta)) -> Result<(), FinishError> {
+    let path = directory.join(META);
+    let error = |source| FinishError {
+        path: path.clone(),
+        source,
+    };
+    let json = std::fs::read(&path).map_err(error)?;
+    let meta = serde_json::from_slice(&json).map_err(|wrong| error(wrong.into()))?;
+    let mut writer = Writer {
+        directory: directory.to_owned(),
+        meta,
+    };
+    writer.update(change)
+}
+
 /// Removes the parts of a recording, and nothing else.
 fn clear(directory: &Path) -> io::Result<()> {
     let gone = |result: io::Result<()>| match result {

@@ -8,7 +8,7 @@ use crate::fatal::{fatal, warn};
 use fathomp_node::start::{self, Forming, Plan};
 use fathomp_node::{LOADS_VARIABLE, StackBytes, Waits};
 use fathomp_node::{Node, start::NODES_VARIABLE};
-use fathomp_omp::{cluster, runtime};
+use fathomp_omp::{cluster, overflow, runtime};
 use fathomp_patch::{AnalyseError, Wait};
 use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::deferral;
@@ -18,7 +18,8 @@ use fathomp_sys::cluster::thread::{self, Stacks};
 use fathomp_sys::modules::program_bias;
 use fathomp_sys::process::{default_thread_stack_bytes, yield_now};
 use fathomp_sys::shm::stack_limit;
-use fathomp_sys::signal_chain::{self, Interruption};
+use fathomp_sys::signal_chain::{self, Fault, Interruption};
+use fathomp_sys::stack_overflow::{self, Owner};
 use fathomp_sys::text_patch::{self, Hooks, PatchError};
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
@@ -257,12 +258,17 @@ fn share(
     let stacks = unsafe { Stacks::new(forming.stacks()) };
     thread::use_signal_stack().map_err(start::StartError::Share)?;
     signal_chain::install(scheme.fault(), serve_fault).map_err(start::StartError::Share)?;
+    if scheme.fault() != Fault::Segment {
+        // Pages are none of its business then; it is looked at before it ends the process.
+        signal_chain::install(Fault::Segment, |_| false).map_err(start::StartError::Share)?;
+    }
     // Whoever has started the program may have blocked them, and all threads inherit that.
     signal_chain::unblock_faults();
     signal_chain::witness_the_end(|interruption| {
         if let Some(node) = start::node() {
             node.say_unserved(interruption);
         }
+        overflow::say_if_one(interruption.address(), interruption.stack());
     });
     forming.join(pages, stacks)
 }
@@ -293,6 +299,10 @@ unsafe extern "C" {
 fn life(node: &'static Node, main: Main, arguments: &Arguments) {
     // SAFETY: a function of this type, which stays loaded.
     unsafe { register_on_exit(on_exit, std::ptr::null_mut()) };
+    stack_overflow::note(match node.me().0 {
+        0 => Owner::Initial,
+        _ => Owner::Runtime,
+    });
     if node.me().0 == 0 {
         let Arguments(argc, argv, environment) = *arguments;
         let code = main(

@@ -174,8 +174,6 @@ mod tests {
     use super::*;
     use crate::summary::summarise;
     use crate::synthetic;
-    use std::fs;
-    use std::process::Command;
 
     fn documents() -> Vec<crate::result::Document> {
         let mut epcc = synthetic::epcc();
@@ -200,35 +198,6 @@ mod tests {
                 .filter(|line| !line.starts_with('#') && !line.is_empty());
             assert!(values.clone().count() >= 2);
             assert!(values.into_iter().all(|line| line.split(' ').count() == 5));
-        }
-    }
-
-    /// Where gnuplot is installed, it must draw all of it without a word.
-    #[test]
-    fn gnuplot_draws_every_figure() {
-        if Command::new("gnuplot").arg("--version").output().is_err() {
-            assert!(
-                std::env::var_os("FATHOMP_REQUIRE_ALL").is_none(),
-                "gnuplot is missing"
-            );
-            return;
-        }
-        let directory = tempfile::tempdir().unwrap();
-        let files = gnuplot(&summarise(&documents(), None));
-        for file in &files {
-            fs::write(directory.path().join(&file.name), &file.text).unwrap();
-        }
-        let drawn = Command::new("gnuplot")
-            .arg("plots.gp")
-            .current_dir(directory.path())
-            .output()
-            .unwrap();
-        let words = String::from_utf8_lossy(&drawn.stderr);
-        assert!(drawn.status.success() && words.is_empty(), "{words}");
-        for file in files.iter().filter(|file| file.name.ends_with(".dat")) {
-            let image = directory.path().join(file.name.replace(".dat", ".svg"));
-            let image = fs::read_to_string(image).unwrap();
-            assert!(image.contains("</svg>"), "{}", file.name);
         }
     }
 }

@@ -4,14 +4,13 @@
 use super::probe::{self, Measured};
 use crate::args::{Cluster, ThreadCount};
 use crate::failure::Failure;
-use crate::launch::{Stderr, Stdin, Stdout};
+use crate::launch::{Capture, Stderr, Stdin, Stdout};
 use crate::program::Program;
 use crate::recording::{self, Request};
 use fathomp_analyse::EventCosts;
 use fathomp_runtime::Unpacked;
 use fathomp_trace::writer::Existing;
 use std::ffi::OsString;
-use std::fs;
 use std::time::Duration;
 
 /// Recordings of the probe need not be complete.
@@ -39,7 +38,7 @@ pub(super) fn measure(unpacked: &Unpacked, plain: &Measured) -> Option<EventCost
 
 fn run_recorded(unpacked: &Unpacked) -> Result<Option<Measured>, Failure> {
     let scratch = tempfile::tempdir().map_err(|error| Failure::new(error.to_string()))?;
-    let answer = scratch.path().join("answer.json");
+    let capture = Capture::of(&Stdout::Discard);
     let program = Program {
         path: unpacked.probe.clone(),
         command: probe::arguments(&unpacked.probe, 1, 1)
@@ -59,12 +58,11 @@ fn run_recorded(unpacked: &Unpacked) -> Result<Option<Measured>, Failure> {
         limit: Some(PATIENCE),
         rehearsal: false,
         stdin: Stdin::File("/dev/null".into(), 0),
-        stdout: Stdout::File(answer.clone()),
+        stdout: Stdout::Capture(capture.clone()),
         stderr: Stderr::File(scratch.path().join("stderr")),
     })?;
     if recorded.ended.exit_code() != 0 {
         return Ok(None);
     }
-    let answer = fs::read_to_string(&answer).unwrap_or_default();
-    Ok(serde_json::from_str(&answer).ok())
+    Ok(serde_json::from_slice(&capture.take().text).ok())
 }

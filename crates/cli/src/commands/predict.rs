@@ -33,6 +33,9 @@ pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
         cores: plan.cores,
     };
     let analyses = evidence::analyses(&plan.recordings, target.machine.as_ref())?;
+    if let Some(sentence) = fathomp_report::broken(&analyses) {
+        return Err(Failure::new(sentence));
+    }
     let prediction = evidence::predict(&analyses, &target, at)?;
     let diagnosis = Input {
         analyses: &analyses,

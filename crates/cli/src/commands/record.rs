@@ -50,8 +50,18 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
     if let Some(sentence) = recorded.ended.of_nodes(plan.cluster.nodes) {
         complain("", &sentence);
     }
-    tell(plan, &recorded, voice)?;
-    Ok(recorded.ended.exit_code())
+    let code = code(&recorded);
+    tell(plan, &recorded, code, voice)?;
+    Ok(code)
+}
+
+/// The program's exit code; ours if it ended well and there is nothing to show
+/// for it.
+fn code(recorded: &Recorded) -> u8 {
+    match recorded.ended.exit_code() {
+        0 if recorded.records == 0 => exit::LAUNCHER,
+        code => code,
+    }
 }
 
 /// Threads per node; one where accesses are recorded.
@@ -72,22 +82,24 @@ fn threads(plan: &Record) -> Result<Option<ThreadCount>, Failure> {
     Ok(one)
 }
 
-fn tell(plan: &Record, recorded: &Recorded, voice: Voice) -> Result<(), Failure> {
+fn tell(plan: &Record, recorded: &Recorded, code: u8, voice: Voice) -> Result<(), Failure> {
     for problem in &recorded.problems {
         voice.warn(problem);
     }
-    voice.say(format!(
-        "recorded {} events in {}: see `fathomp regions {}`",
-        recorded.records,
-        plan.output.display(),
-        plan.output.display()
-    ));
+    if recorded.records > 0 {
+        voice.say(format!(
+            "recorded {} events in {}: see `fathomp regions {}`",
+            recorded.records,
+            plan.output.display(),
+            plan.output.display()
+        ));
+    }
     if voice.json {
         let answer = Answer {
             recording: &plan.output,
             records: recorded.records,
             problems: &recorded.problems,
-            exit_code: recorded.ended.exit_code(),
+            exit_code: code,
             wall_ns: recorded.ended.wall_ns(),
         };
         voice.result("fathomp.record", &answer, String::new)?;

@@ -4,11 +4,13 @@
 use crate::args::{Cluster, Study as Plan, ThreadCount, ThreadList};
 use crate::evidence::Target;
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch::{Ended, Repeatable, Stderr, Stdin, Stdout, exit_code};
+use crate::launch::{
+    self, Capture, Ended, Launch, Printed, Repeatable, Stderr, Stdin, Stdout, exit_code,
+};
 use crate::program::{self, Program};
 use crate::progress::Progress;
 use crate::recording::{self, Request};
-use crate::study::Study;
+use crate::study::{Study, compare};
 use crate::voice::Voice;
 use crate::{calibrate, evidence, host, output};
 use fathomp_analyse::Analysis;
@@ -18,7 +20,8 @@ use fathomp_predict::machine::Machine;
 use fathomp_report::Input;
 use fathomp_runtime::Unpacked;
 use fathomp_trace::model::Outcome::Signalled;
-use fathomp_trace::writer::Existing;
+use fathomp_trace::model::Output;
+use fathomp_trace::writer::{self, Existing};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,6 +45,8 @@ struct Answer<'a> {
     recordings: &'a [PathBuf],
     exit_code: u8,
     notes: &'a [String],
+    /// Why nothing is concluded, if so.
+    broken: Option<&'a str>,
     prediction: Option<&'a Prediction>,
     /// Why the program does not run faster, the most expensive first.
     causes: &'a [Cause],
@@ -63,6 +68,8 @@ struct Job<'a> {
 #[derive(Default)]
 struct Runs {
     analyses: Vec<Analysis>,
+    /// What the runs wrote, as many as there are analyses.
+    printed: Vec<(u32, Printed)>,
     /// Exit code of the first run that failed.
     failed: Option<u8>,
     /// Ctrl-C or the like: no more runs, and this exit code.
@@ -109,6 +116,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
         machine: machine.as_ref(),
     };
     let mut runs_made = job.record_all(&mut study)?;
+    job.compare_outputs(&study, &mut runs_made)?;
     if let Some(threads) = rehearsal {
         progress.at(runs + 1, format!("rehearsing with {}", counted(threads)));
         job.rehearse(&mut study, threads, &mut runs_made)?;
@@ -255,11 +263,13 @@ impl Job<'_> {
     ) -> Result<Ended, Failure> {
         let directory = study.path(&name.to_string_lossy());
         let complaints = directory.with_extension("stderr");
+        let shown = match (first, self.voice.quiet) {
+            (true, false) => Stdout::for_voice(self.voice),
+            _ => Stdout::Discard,
+        };
+        let capture = Capture::of(&shown);
         let request = Request {
-            stdout: match (first, self.voice.quiet) {
-                (true, false) => Stdout::for_voice(self.voice),
-                _ => Stdout::Discard,
-            },
+            stdout: Stdout::Capture(capture.clone()),
             stderr: if first {
                 Stderr::Inherit
             } else {
@@ -309,9 +319,85 @@ impl Job<'_> {
         }
         study.index.recordings.push(name.to_owned());
         study.save()?;
+        let printed = capture.take();
+        writer::amend(&directory, |meta| {
+            meta.output = Some(Output {
+                bytes: printed.bytes,
+                hash: printed.hash,
+                differs: None,
+            });
+        })?;
+        runs.printed.push((threads, printed));
         runs.analyses
             .push(evidence::open(&directory, self.machine)?.analysis);
         Ok(ended)
+    }
+
+    /// Finds out whether the program wrote the same with every number of threads.
+    /// Runs that died have said so; what they wrote is not compared.
+    fn compare_outputs(&self, study: &Study, runs: &mut Runs) -> Result<(), Failure> {
+        if runs.failed.is_some() || runs.interrupted.is_some() {
+            return Ok(());
+        }
+        let outputs: Vec<compare::Run<'_>> = runs
+            .printed
+            .iter()
+            .map(|(threads, printed)| compare::Run {
+                threads: *threads,
+                printed,
+            })
+            .collect();
+        let mut found = compare::differences(&outputs, &[]);
+        if found.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        // What differs between two runs that are alike is not for the number of
+        // threads; most studies have only one of each.
+        if let Some(again) = self.once_more(outputs.iter().map(|run| run.threads).min()) {
+            found = compare::differences(&outputs, &[&again]);
+            if found.iter().all(Option::is_none) {
+                return Ok(());
+            }
+        }
+        // All of them are kept, to be looked at side by side.
+        let recordings = study.index.recordings.iter();
+        for (((difference, recording), analysis), (_, printed)) in found
+            .into_iter()
+            .zip(recordings)
+            .zip(&mut runs.analyses)
+            .zip(&runs.printed)
+        {
+            let directory = study.path(&recording.to_string_lossy());
+            output::write_file(&directory.with_extension("stdout"), &printed.text)?;
+            if difference.is_none() {
+                continue;
+            }
+            if let Some(output) = &mut analysis.program.output {
+                output.differs.clone_from(&difference);
+            }
+            writer::amend(&directory, |meta| {
+                if let Some(output) = &mut meta.output {
+                    output.differs = difference;
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What the program writes in one more run, which is not recorded; nothing
+    /// if that does not end well.
+    fn once_more(&self, threads: Option<u32>) -> Option<Printed> {
+        let capture = Capture::of(&Stdout::Discard);
+        let launch = Launch {
+            program: self.program,
+            library: Some(launch::library(self.unpacked, Cluster::ONE)),
+            variables: launch::variables(threads.map(ThreadCount), Cluster::ONE),
+            stdin: self.stdin.for_run(false),
+            stdout: Stdout::Capture(capture.clone()),
+            stderr: Stderr::Discard,
+        };
+        let ended = launch.start().and_then(|running| running.wait(None)).ok()?;
+        (ended.exit_code() == 0).then(|| capture.take())
     }
 }
 
@@ -345,7 +431,12 @@ fn write(plan: &Plan, study: &Study, input: &Input<'_>) -> Result<(), Failure> {
 
 fn tell(plan: &Plan, study: &Study, runs: &Runs, input: &Input<'_>, voice: Voice) -> Outcome {
     let prediction = input.prediction;
-    for sentence in study.index.notes.iter().chain(&runs.problems) {
+    let broken = fathomp_report::broken(&runs.analyses);
+    for sentence in broken
+        .iter()
+        .chain(&study.index.notes)
+        .chain(&runs.problems)
+    {
         voice.warn(sentence);
     }
     if let Some(prediction) = prediction {
@@ -372,6 +463,7 @@ fn tell(plan: &Plan, study: &Study, runs: &Runs, input: &Input<'_>, voice: Voice
             recordings: &study.index.recordings,
             exit_code,
             notes: &study.index.notes,
+            broken: broken.as_deref(),
             prediction,
             causes: &diagnosis.causes,
         };

@@ -2,12 +2,14 @@
 //! being invisible while it runs: its streams are its own, signals reach it,
 //! its exit code becomes ours.
 
+mod capture;
 mod signals;
 mod streams;
 
 use crate::args::{Cluster, Dsm, Faults, ThreadCount};
 use crate::failure::exit;
 use crate::program::Program;
+use capture::Passing;
 use fathomp_runtime::Unpacked;
 use fathomp_sys::process::without_null;
 use fathomp_trace::model::Outcome;
@@ -25,6 +27,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+pub(crate) use capture::{Capture, Printed};
 pub(crate) use streams::{Repeatable, Stderr, Stdin, Stdout};
 
 /// The environment that asks the program for so many threads on each node, and
@@ -183,6 +186,7 @@ pub(crate) enum LaunchError {
 /// A program that runs.
 pub(crate) struct Running {
     child: Child,
+    output: Option<Passing>,
     forwarding: Forwarding,
     started: Instant,
 }
@@ -199,9 +203,10 @@ impl Launch<'_> {
             command.env("LD_PRELOAD", preload(library, users.as_deref()));
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        let (stdout, output) = self.stdout.open().map_err(LaunchError::Streams)?;
         command
             .stdin(self.stdin.open().map_err(LaunchError::Streams)?)
-            .stdout(self.stdout.open().map_err(LaunchError::Streams)?)
+            .stdout(stdout)
             .stderr(self.stderr.open().map_err(LaunchError::Streams)?);
 
         // Ready before the program exists, so that no signal slips through.
@@ -213,8 +218,12 @@ impl Launch<'_> {
         })?;
         forwarding.aim_at(child.id());
         self.stdin.feed(child.stdin.take());
+        let output = self.stdout.take(output);
+        // It holds the program's end of the output open.
+        drop(command);
         Ok(Running {
             child,
+            output,
             forwarding,
             started,
         })
@@ -245,6 +254,9 @@ impl Running {
         let out_of_time = timer.is_some_and(Timer::stop);
         let received = self.forwarding.stop();
         let status = self.child.wait().map_err(LaunchError::Wait)?;
+        if let Some(output) = self.output {
+            output.wait();
+        }
         let outcome = outcome(status);
         Ok(Ended {
             outcome,

@@ -1,5 +1,6 @@
 //! The program's standard streams.
 
+use super::capture::{Capture, Passing};
 use crate::voice::Voice;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,7 +14,7 @@ use std::thread;
 const OWN_STDIN: &str = "/proc/self/fd/0";
 
 /// Where the program's standard output goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Stdout {
     /// Where ours goes.
     Inherit,
@@ -21,8 +22,8 @@ pub(crate) enum Stdout {
     ToStderr,
     /// Nowhere: it has been shown before.
     Discard,
-    /// Into a file.
-    File(PathBuf),
+    /// Through us, who keep it.
+    Capture(Capture),
 }
 
 impl Stdout {
@@ -35,13 +36,28 @@ impl Stdout {
         }
     }
 
-    pub(super) fn open(&self) -> io::Result<Stdio> {
+    /// What the program is given, and our end of it if it writes through us.
+    pub(super) fn open(&self) -> io::Result<(Stdio, Option<File>)> {
         Ok(match self {
-            Self::Inherit => Stdio::inherit(),
-            Self::Discard => Stdio::null(),
-            Self::File(path) => File::create(path)?.into(),
-            Self::ToStderr => Stdio::from(io::stderr().as_fd().try_clone_to_owned()?),
+            Self::Inherit => (Stdio::inherit(), None),
+            Self::Discard => (Stdio::null(), None),
+            Self::ToStderr => {
+                let stderr = io::stderr().as_fd().try_clone_to_owned()?;
+                (Stdio::from(stderr), None)
+            }
+            Self::Capture(capture) => {
+                let (theirs, ours) = capture.open()?;
+                (theirs, Some(ours))
+            }
         })
+    }
+
+    /// Begins to take what the program writes, if it does so through us.
+    pub(super) fn take(&self, ours: Option<File>) -> Option<Passing> {
+        match (self, ours) {
+            (Self::Capture(capture), Some(ours)) => Some(capture.pass_on(ours)),
+            _ => None,
+        }
     }
 }
 
@@ -52,12 +68,15 @@ pub(crate) enum Stderr {
     Inherit,
     /// Into a file.
     File(PathBuf),
+    /// Nowhere.
+    Discard,
 }
 
 impl Stderr {
     pub(super) fn open(&self) -> io::Result<Stdio> {
         Ok(match self {
             Self::Inherit => Stdio::inherit(),
+            Self::Discard => Stdio::null(),
             Self::File(path) => File::create(path)?.into(),
         })
     }

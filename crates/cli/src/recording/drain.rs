@@ -26,6 +26,8 @@ pub(super) struct Job {
 #[derive(Debug, Default)]
 pub(super) struct Drained {
     pub(super) records: u64,
+    /// Processes that asked our runtime for anything.
+    pub(super) processes: u64,
     /// Other OpenMP runtimes that were seen in the program's processes.
     pub(super) runtimes: Runtimes,
     pub(super) problems: Vec<String>,
@@ -73,6 +75,7 @@ pub(super) fn start(job: Job) -> Result<Drain, DrainError> {
         match drainer.finish() {
             Ok(summary) => {
                 drained.records = summary.records;
+                drained.processes = summary.processes;
                 drained.problems.extend(summary.problems);
             }
             Err(error) => remember(&mut drained.problems, &error),

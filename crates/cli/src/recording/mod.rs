@@ -2,6 +2,7 @@
 
 pub(crate) mod accesses;
 mod drain;
+mod silence;
 mod watch;
 
 use crate::args::{Cluster, ThreadCount};
@@ -105,11 +106,16 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
             part * 100.0
         )
     }));
-    problems.extend(watch::remarks(
-        request.program,
-        drained.records > 0,
-        &drained.runtimes,
-    ));
+    problems.extend(watch::remarks(drained.records > 0, &drained.runtimes));
+    if drained.records == 0 {
+        let silence = silence::Silence {
+            program: request.program,
+            ended: &ended,
+            processes: drained.processes,
+            runtimes: &drained.runtimes,
+        };
+        problems.extend(silence.explain());
+    }
     if request.accesses {
         problems.extend(accesses::join(request)?);
     }

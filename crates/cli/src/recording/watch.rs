@@ -5,7 +5,6 @@
 //! `RTLD_DEEPBIND`) or speaks LLVM's interface escapes it. The address space of
 //! a process tells what is loaded, so it is looked at now and then.
 
-use crate::program::{Program, Suspicion};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -108,19 +107,19 @@ fn is_runtime(name: &str) -> bool {
     name.contains(".so") && (is_gnu(name) || is_llvm(name))
 }
 
-fn is_gnu(name: &str) -> bool {
+pub(super) fn is_gnu(name: &str) -> bool {
     name.starts_with("libgomp")
 }
 
-fn is_llvm(name: &str) -> bool {
+pub(super) fn is_llvm(name: &str) -> bool {
     // libompt*, libomptarget* and the like are not runtimes.
     ["libomp.", "libomp-", "libiomp"]
         .iter()
         .any(|prefix| name.starts_with(prefix))
 }
 
-/// What the user should know about what could not be observed.
-pub(super) fn remarks(program: &Program, recorded: bool, runtimes: &Runtimes) -> Vec<String> {
+/// What the user should know about runtimes that were loaded beside ours.
+pub(super) fn remarks(recorded: bool, runtimes: &Runtimes) -> Vec<String> {
     let name = |path: &Path| {
         path.file_name()
             .unwrap_or_default()
@@ -145,13 +144,6 @@ pub(super) fn remarks(program: &Program, recorded: bool, runtimes: &Runtimes) ->
                 "{} was loaded and could not be replaced, so its regions are not in this recording: it was loaded privately (RTLD_DEEPBIND, dlmopen), or no region was executed.",
                 path.display()
             )
-        });
-    }
-    if !recorded && remarks.is_empty() {
-        remarks.push(match program.suspicion {
-            Some(Suspicion::OwnCopy) => "No OpenMP construct was seen: the program contains an OpenMP runtime that is linked statically; link it with the shared libgomp.".to_owned(),
-            Some(Suspicion::NotLinked | Suspicion::Script) => "No OpenMP construct was seen: the program does not name an OpenMP runtime; was it built with -fopenmp?".to_owned(),
-            None => "No OpenMP construct was seen: the program ended before its first parallel region, or its constructs run serially.".to_owned(),
         });
     }
     remarks
@@ -185,21 +177,5 @@ mod tests {
     #[test]
     fn our_own_process_is_in_its_family() {
         assert!(family(std::process::id()).contains(&std::process::id()));
-    }
-
-    #[test]
-    fn silence_is_explained() {
-        let program = |suspicion| Program {
-            path: PathBuf::from("/p"),
-            command: Vec::new(),
-            suspicion,
-        };
-        for suspicion in [None, Some(Suspicion::NotLinked), Some(Suspicion::OwnCopy)] {
-            assert_eq!(
-                remarks(&program(suspicion), false, &Runtimes::new()).len(),
-                1
-            );
-            assert!(remarks(&program(suspicion), true, &Runtimes::new()).is_empty());
-        }
     }
 }

@@ -7,6 +7,9 @@
 //!       stdin                    what the program was given to read, if piped
 //!       recordings/<T>-threads[-run-<R>]/        one recording a run
 //!       recordings/<T>-threads[-run-<R>].stderr  what later runs complained
+//!       recordings/<T>-threads[-run-<R>].stdout  what runs wrote, if it differs
+
+pub(crate) mod compare;
 
 use crate::failure::Failure;
 use crate::output;

@@ -224,19 +224,10 @@ int main(int argc, char **argv)
 }
 "#;
 
-/// Says loudly that a test could not run, or fails where everything must.
-pub(crate) fn skip(reason: &str) {
-    assert!(
-        std::env::var_os("FATHOMP_REQUIRE_ALL").is_none(),
-        "cannot run this test: {reason}"
-    );
-    eprintln!("SKIPPED: {reason}");
-}
-
 /// Says loudly what the kernel, or a container's rules, keep a test from trying. No
 /// package mends that, so it is no failure even where everything must run. Written to the
 /// stream itself: what is printed by tests that pass is not shown.
-pub(crate) fn left_out(what: &str) {
+fn left_out(what: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {what}");
 }
 
@@ -248,15 +239,6 @@ pub(crate) fn fault_schemes() -> &'static [&'static str] {
         left_out("nodes by userfaultfd, which this kernel lacks or a container forbids");
         &["mprotect"]
     }
-}
-
-pub(crate) fn has(tool: &str) -> bool {
-    Command::new(tool)
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
 }
 
 /// Sends a signal by name to a process or, with a minus, to a group.
@@ -290,4 +272,41 @@ pub(crate) fn processes(program: &Path) -> Vec<String> {
 
 pub(crate) fn alive(program: &Path) -> usize {
     processes(program).len()
+}
+
+/// Exit code for a program that is there and cannot be started.
+pub(crate) const CANNOT_START: i32 = 126;
+
+/// All three commands that launch say the same.
+pub(crate) fn refused(directory: &Path, program: &str, code: i32, words: &str) {
+    for command in ["run --", "record -o recording --", "study --"] {
+        run(directory, &format!("{command} {program}")).refused(code, words);
+        assert!(!directory.join("recording").exists(), "{command}");
+        assert!(!directory.join("study").exists(), "{command}");
+        assert!(!directory.join("report.html").exists(), "{command}");
+    }
+}
+
+/// The last line of the output, as JSON.
+pub(crate) fn last_line(ended: &Ended) -> serde_json::Value {
+    let text = ended.text();
+    let line = text.lines().next_back().unwrap_or_default();
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+}
+
+/// Times each parallel region was executed, by descending number.
+pub(crate) fn instances(json: &serde_json::Value) -> Vec<u64> {
+    let mut found: Vec<_> = json["regions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|region| region["kind"] == "parallel")
+        .map(|region| region["instances"].as_u64().unwrap())
+        .collect();
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    found
+}
+
+pub(crate) fn problems(json: &serde_json::Value) -> String {
+    json["problems"].to_string()
 }

@@ -5,6 +5,7 @@
 
 mod advice;
 pub(crate) mod bench;
+pub(crate) mod broken;
 mod curves;
 mod details;
 mod disturbed;
@@ -97,6 +98,21 @@ pub(crate) struct LegendEntry {
 
 /// The page, and the data its script draws.
 pub(crate) fn build(input: &Input<'_>) -> (Page, TimelineData) {
+    let Some(sentence) = broken::broken(input.analyses) else {
+        return build_whole(input);
+    };
+    let (mut page, data) = build_whole(&broken::without_conclusions(input));
+    page.summary = broken::findings(input, sentence);
+    page.trust = trust::build(&Input {
+        prediction: None,
+        ..*input
+    });
+    page.environment = environment::facts(input);
+    (page, data)
+}
+
+/// The page of runs that ended well.
+fn build_whole(input: &Input<'_>) -> (Page, TimelineData) {
     let main = input.main();
     let prediction = input.prediction;
     let diagnosis = input.diagnose();

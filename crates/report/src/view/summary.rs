@@ -12,8 +12,8 @@ use serde::Serialize;
 /// A sentence and what it is about.
 #[derive(Debug, Serialize)]
 pub(crate) struct Finding {
-    kind: &'static str,
-    text: String,
+    pub(super) kind: &'static str,
+    pub(super) text: String,
 }
 
 /// A number worth seeing first.

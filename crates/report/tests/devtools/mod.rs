@@ -17,7 +17,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// No page takes longer unless something hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-const NAMES: [&str; 4] = [
+pub(crate) const NAMES: [&str; 4] = [
     "chromium",
     "chromium-browser",
     "google-chrome",

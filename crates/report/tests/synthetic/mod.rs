@@ -443,6 +443,8 @@ fn program(threads: u32) -> ProgramFacts {
         nodes: 1,
         rehearsal: false,
         outcome: Some(Outcome::Exited(0)),
+        output: None,
+        stack_overflow: None,
         others_used: Some(0.02),
         processor_ns: None,
         emulated_time: false,

@@ -6,6 +6,7 @@ use crate::live;
 use crate::model::SiteKind;
 use crate::record::Instance;
 use crate::ring::Ring;
+use crate::stack::StackOverflow;
 use crate::state::State;
 use crate::stream::{ProcessNote, SiteNote, ThreadNote};
 use fathomp_base::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
@@ -162,6 +163,10 @@ impl Source {
             sites_lost: self.read(header::SITES_LOST),
             threads_lost: self.read(header::THREADS_LOST),
             too_deep: self.read(header::TOO_DEEP),
+            forked: self.read(header::FORKED) == 1,
+            stack_overflow: StackOverflow::from_words(
+                [0, 1, 2, 3].map(|word| self.read(header::STACK + word)),
+            ),
             ..ProcessNote::default()
         }
     }

@@ -225,6 +225,11 @@ fn sentences_before(parsed: &Parsed) -> Vec<String> {
         // It may take a while to go after it said that it would.
     } else if note.running {
         tell("The {process} was still running when recording ended; it is recorded up to then.");
+    } else if note.stack_overflow.is_some() {
+        // Said by itself, and why.
+    } else if note.forked && *open == 0 {
+        // Children of a fork leave by `_exit`, of which nobody is told, and should:
+        // what their parent has set up for the end is not theirs to do.
     } else {
         tell(
             "The {process} did not end properly; what it was doing is counted up to its last sign \

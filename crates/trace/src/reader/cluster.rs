@@ -86,6 +86,7 @@ fn add(to: &mut Process, known: &mut HashMap<Key, u32>, node: Process) {
         (end, None) | (None, end) => end,
     };
     to.hardware_counters &= node.hardware_counters;
+    to.stack_overflow = to.stack_overflow.or(node.stack_overflow);
 }
 
 #[cfg(test)]
@@ -136,6 +137,7 @@ mod tests {
                 dropped: 0,
             }],
             hardware_counters: false,
+            stack_overflow: None,
         }
     }
 

@@ -257,6 +257,7 @@ impl Parser {
             sites: self.sites,
             threads: threads.collect(),
             hardware_counters: note.hardware_counters,
+            stack_overflow: note.stack_overflow,
         };
         Some(Parsed {
             process,

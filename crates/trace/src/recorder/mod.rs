@@ -17,6 +17,7 @@ pub use thread::{Start, ThreadRecorder, asleep};
 use crate::layout::{self, Geometry, header};
 use crate::live;
 use crate::model::SiteKind;
+use crate::stack::StackOverflow;
 use cells::{Apart, Own};
 use fathomp_base::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
 use fathomp_sys::clock::{self, Pair};
@@ -346,12 +347,23 @@ impl Recorder {
     /// in the child any more.
     #[must_use]
     pub fn restart_in_child(&self) -> Option<&'static Self> {
-        Self::or_sentence(self.settings.clone(), &self.runtime, None)
+        let child = Self::or_sentence(self.settings.clone(), &self.runtime, None)?;
+        child.words[header::FORKED].write(1);
+        Some(child)
     }
 
     /// The process is about to end properly. Harmless if called twice.
     pub fn finish(&self) {
         self.words[header::END].store(clock::now().0, Ordering::Release);
+    }
+
+    /// A thread's stack has run out, which ends the process. May be called by a
+    /// signal handler: it writes a few words and nothing else.
+    pub fn stack_overflow(&self, overflow: &StackOverflow) {
+        let words = overflow.to_words();
+        for (at, word) in words.into_iter().enumerate() {
+            self.words[header::STACK + at].store(word, Ordering::Release);
+        }
     }
 
     /// A region nested too deep to be recorded.

@@ -3,6 +3,11 @@
 //! Finding a known place takes no lock: a place is published in the lookup
 //! table by storing its number last. Numbering a new one takes a lock and asks
 //! the loader, once per place.
+//!
+//! Addresses stand for places only as long as no module is unloaded: another may
+//! come to lie at the same addresses. What the table says is therefore good for
+//! one generation of modules; in the next, a place is located anew, and keeps
+//! its number if it is still the same place of the same module.
 
 use super::cells::Own;
 use crate::layout::{Geometry, header, site};
@@ -31,10 +36,22 @@ pub(crate) struct Sites {
 struct Entry {
     call: AtomicU64,
     function: AtomicU64,
-    /// Kind (high half) and number; 0 while the entry is empty, which is no
-    /// one's number here because the serial part is never looked up.
+    /// Generation of modules, kind ([`tag`], high half) and number; 0 while the
+    /// entry is empty, which is no one's number here because the serial part is
+    /// never looked up.
     number: AtomicU64,
 }
+
+/// What an entry that is good now has in its high half.
+#[inline]
+fn tag(kind: SiteKind) -> u64 {
+    // Generations wrap after 2^24; that an entry sleeps through all of them and
+    // wakes up in its own is not to be feared.
+    (u64::from(modules::generation()) << 8 | kind as u64) & 0xffff_ffff
+}
+
+/// A place as its module knows it: kind, name of the module, addresses.
+type Place = (u8, usize, u64, u64);
 
 /// What only the numbering of new places touches.
 #[derive(Debug)]
@@ -45,6 +62,8 @@ struct Writer {
     heap_used: usize,
     /// Numbers given out, 0 for the serial part included.
     count: usize,
+    /// Numbers of places that have been located.
+    places: HashMap<Place, u64>,
 }
 
 impl Sites {
@@ -62,6 +81,7 @@ impl Sites {
                 modules: HashMap::new(),
                 heap_used: 1,
                 count: 1,
+                places: HashMap::new(),
             }),
         }
     }
@@ -69,14 +89,13 @@ impl Sites {
     /// The number of a place; a new one if it has none.
     #[inline]
     pub(crate) fn number(&self, kind: SiteKind, call: u64, function: u64) -> SiteId {
+        let tag = tag(kind);
         for entry in self.chain(call, function) {
             let number = entry.number.load(Ordering::Acquire);
             if number == 0 {
                 break;
             }
-            if number >> 32 == kind as u64
-                && entry.call.read() == call
-                && entry.function.read() == function
+            if number >> 32 == tag && entry.call.read() == call && entry.function.read() == function
             {
                 return SiteId(number as u32);
             }
@@ -97,6 +116,9 @@ impl Sites {
     #[cold]
     #[inline(never)]
     fn add(&self, kind: SiteKind, call: u64, function: u64) -> SiteId {
+        // Before the modules are looked at: if one goes meanwhile, the entry is
+        // not good for long.
+        let tag = tag(kind);
         let located = modules::locate(call as usize);
         let target = modules::locate(function as usize);
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,12 +130,31 @@ impl Sites {
                 free = Some(entry);
                 break;
             }
-            if number >> 32 == kind as u64
+            let same_address = number >> 32 & 0xff == kind as u64
                 && entry.call.read() == call
-                && entry.function.read() == function
-            {
+                && entry.function.read() == function;
+            if same_address && number >> 32 == tag {
                 return SiteId(number as u32);
             }
+            // Of an earlier generation: only its number is wrong.
+            if same_address {
+                free = Some(entry);
+                break;
+            }
+        }
+        let address = |located: &Option<modules::Located>, raw: u64| match located {
+            Some(located) => located.address,
+            None => raw,
+        };
+        let addresses = (address(&located, call), address(&target, function));
+        let module = located.as_ref().or(target.as_ref()).map(|at| &*at.module);
+        let known = module
+            .map_or(Some(0), |module| writer.modules.get(module).copied())
+            .map(|module| (kind as u8, module, addresses.0, addresses.1))
+            .and_then(|place| writer.places.get(&place).copied());
+        if let Some(number) = known {
+            publish(free, [call, function], tag << 32 | number);
+            return SiteId(number as u32);
         }
         let last = self.geometry.sites - 1;
         let base = Geometry::SITES + writer.count * site::WORDS;
@@ -124,29 +165,22 @@ impl Sites {
         // The last entry is the common one of all places that find no other;
         // it has no address.
         let common = writer.count == last;
-        let module = located.as_ref().or(target.as_ref()).map(|at| &*at.module);
         let module = module.filter(|_| !common);
         let module = module.map_or(0, |module| self.name(&mut writer, module));
-        let address = |located: Option<modules::Located>, raw: u64| match located {
-            _ if common => 0,
-            Some(located) => located.address,
-            None => raw,
-        };
+        let addresses = if common { (0, 0) } else { addresses };
         self.words[base + site::KIND].write(kind as u64);
         self.words[base + site::MODULE].write(module as u64);
-        self.words[base + site::CALL].write(address(located, call));
-        self.words[base + site::FUNCTION].write(address(target, function));
+        self.words[base + site::CALL].write(addresses.0);
+        self.words[base + site::FUNCTION].write(addresses.1);
         let number = writer.count as u64;
         writer.count += 1;
         self.words[header::SITE_COUNT].store(writer.count as u64, Ordering::Release);
         if common {
             self.words[header::SITES_LOST].fetch_add(1, Ordering::Relaxed);
-        } else if let Some(entry) = free {
-            entry.call.write(call);
-            entry.function.write(function);
-            entry
-                .number
-                .store((kind as u64) << 32 | number, Ordering::Release);
+        } else {
+            let place = (kind as u8, module, addresses.0, addresses.1);
+            writer.places.insert(place, number);
+            publish(free, [call, function], tag << 32 | number);
         }
         SiteId(number as u32)
     }
@@ -170,6 +204,16 @@ impl Sites {
         writer.heap_used += needed;
         writer.modules.insert(module.to_owned(), offset);
         offset
+    }
+}
+
+/// Lets an entry be found: its number last. An entry of an earlier generation has
+/// the same addresses already.
+fn publish(entry: Option<&Entry>, [call, function]: [u64; 2], number: u64) {
+    if let Some(entry) = entry {
+        entry.call.write(call);
+        entry.function.write(function);
+        entry.number.store(number, Ordering::Release);
     }
 }
 
