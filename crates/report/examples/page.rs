@@ -45,6 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "whole.html",
             Input {
                 nodes: None,
+                sharing: None,
                 analyses: &whole,
                 prediction: Some(&outlook),
                 notes: &[],
@@ -54,6 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "study.html",
             Input {
                 nodes: None,
+                sharing: None,
                 analyses: &runs,
                 prediction: Some(&prediction),
                 notes: &[],
@@ -63,6 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "many-threads.html",
             Input {
                 nodes: None,
+                sharing: None,
                 analyses: &many,
                 ..Input::default()
             },
@@ -71,6 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "one-recording.html",
             Input {
                 nodes: None,
+                sharing: None,
                 analyses: &one,
                 ..Input::default()
             },
@@ -79,6 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "prediction.html",
             Input {
                 nodes: None,
+                sharing: None,
                 prediction: Some(&prediction),
                 ..Input::default()
             },

@@ -24,6 +24,7 @@ pub use html::{PageError, bench_page, page};
 use fathomp_analyse::Analysis;
 use fathomp_predict::Prediction;
 use fathomp_predict::validate::Validated;
+use fathomp_sharing::Findings;
 use std::cmp::Reverse;
 
 /// What a report is made of; every part may be missing.
@@ -37,6 +38,8 @@ pub struct Input<'a> {
     pub prediction: Option<&'a Prediction>,
     /// What models of nodes say of them.
     pub nodes: Option<&'a Validated>,
+    /// Which cache lines threads share, if that was looked for.
+    pub sharing: Option<&'a Findings>,
     /// Sentences to add to what makes the report doubtful, such as a run of
     /// the study that failed.
     pub notes: &'a [String],

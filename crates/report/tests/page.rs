@@ -27,6 +27,7 @@ fn every_combination_of_parts_makes_a_page() {
                 analyses,
                 prediction,
                 nodes: None,
+                sharing: None,
                 notes: &notes,
             });
             assert!(page.starts_with("<!doctype html>"));
@@ -275,6 +276,7 @@ fn numbers_that_cannot_be_do_not_stop_the_report() {
             analyses: &runs,
             prediction: Some(&prediction),
             nodes: None,
+            sharing: None,
             notes: &[],
         };
         assert!(!html(&input).contains("NaN"));

@@ -5,6 +5,7 @@ mod bench;
 mod lists;
 mod net;
 mod predict;
+mod sharing;
 mod simulate;
 pub(crate) mod workload;
 
@@ -16,6 +17,7 @@ pub(crate) use bench::Bench;
 pub(crate) use lists::{ThreadCount, ThreadList};
 pub(crate) use net::Net;
 pub(crate) use predict::{Fractions, Predict, Sdp, SdpModel, Without};
+pub(crate) use sharing::{LIMIT_S, Sharing, nodes_for};
 pub(crate) use simulate::{FaultPrice, HomesName, Simulate};
 pub(crate) use workload::Workload;
 
@@ -52,6 +54,9 @@ pub(crate) enum Command {
     /// Run an OpenMP program and record what its regions and threads do.
     #[command(after_help = "Example:\n  fathomp record -o recording --threads 4 -- ./solver")]
     Record(Record),
+    /// Say which variables and cache lines threads share, without hardware counters.
+    #[command(after_help = "Example:\n  fathomp sharing --threads 4 -- ./solver --size 100")]
+    Sharing(Sharing),
     /// Measure what OpenMP constructs and memory cost on this machine, and what
     /// faults cost between nodes.
     #[command(
@@ -158,6 +163,10 @@ pub(crate) struct Study {
     /// [default: twice as many as it has, at least 8].
     #[arg(long, value_name = "N")]
     pub(crate) cores: Option<ThreadCount>,
+    /// Also run it on as many nodes as the largest number of threads, at least 2, and
+    /// report which cache lines threads share, as `fathomp sharing` does.
+    #[arg(long)]
+    pub(crate) sharing: bool,
     /// The report.
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,

@@ -1,14 +1,15 @@
 //! `fathomp study`: calibrate, record at several thread counts, predict,
 //! report.
 
-use crate::args::{Cluster, Study as Plan, ThreadCount, ThreadList};
+use crate::args::{Cluster, LIMIT_S, Study as Plan, ThreadCount, ThreadList, nodes_for};
 use crate::evidence::Target;
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{Ended, Repeatable, Stderr, Stdin, Stdout, exit_code};
 use crate::program::{self, Program};
 use crate::progress::Progress;
 use crate::recording::{self, Request};
-use crate::study::Study;
+use crate::sharing;
+use crate::study::{SHARING, Study};
 use crate::voice::Voice;
 use crate::{calibrate, evidence, host, output};
 use fathomp_analyse::Analysis;
@@ -16,6 +17,7 @@ use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
 use fathomp_report::Input;
 use fathomp_runtime::Unpacked;
+use fathomp_sharing::Findings;
 use fathomp_trace::model::Outcome::Signalled;
 use fathomp_trace::writer::Existing;
 use serde::Serialize;
@@ -82,7 +84,8 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
 
     // Steps: calibrating, the runs, predicting and reporting.
     let runs = threads.0.len() * plan.repeat as usize;
-    let progress = Progress::start(voice, runs + 2);
+    let looks = usize::from(plan.sharing);
+    let progress = Progress::start(voice, runs + looks + 2);
     progress.at(0, "measuring this machine");
     let machine = measure(&mut study, &unpacked, &threads)?;
 
@@ -97,14 +100,29 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     };
     let runs_made = job.record_all(&mut study)?;
 
-    progress.at(runs + 1, "predicting and writing the report");
+    let sharing = match plan.sharing && runs_made.interrupted.is_none() {
+        true => {
+            progress.at(runs + 1, "looking for cache lines that threads share");
+            job.look_for_sharing(&mut study, machine.as_ref())?
+        }
+        false => None,
+    };
+
+    progress.at(runs + looks + 1, "predicting and writing the report");
     let target = Target {
-        machine,
+        machine: machine.clone(),
         cores: plan.cores,
     };
     let prediction = evidence::predict_or_note(&runs_made.analyses, target, &mut study.index.notes);
     study.save()?;
-    write(plan, &study, &runs_made.analyses, prediction.as_ref())?;
+    let input = Input {
+        analyses: &runs_made.analyses,
+        prediction: prediction.as_ref(),
+        nodes: None,
+        sharing: sharing.as_ref(),
+        notes: &study.index.notes,
+    };
+    write(plan, &study, &input)?;
     progress.finish();
     tell(plan, &study, &runs_made, prediction.as_ref(), voice)
 }
@@ -168,6 +186,39 @@ impl Job<'_> {
             }
         }
         Ok(runs)
+    }
+
+    /// Runs the program once more, on nodes, and looks which cache lines they share. What
+    /// goes wrong is a note, and the study goes on.
+    fn look_for_sharing(
+        &self,
+        study: &mut Study,
+        machine: Option<&Machine>,
+    ) -> Result<Option<Findings>, Failure> {
+        let most = self.threads.0.iter().max().copied().unwrap_or(2);
+        let looked = sharing::look(&sharing::Request {
+            program: self.program,
+            unpacked: self.unpacked,
+            nodes: nodes_for(ThreadCount(most)),
+            limit_s: LIMIT_S,
+            machine,
+            stdin: self.stdin.for_run(false),
+            stdout: Stdout::Discard,
+            stderr: Stderr::File(study.path("sharing.stderr")),
+        });
+        let findings = match looked {
+            Ok(looked) => looked.findings,
+            Err(failure) => {
+                study.index.notes.push(format!(
+                    "Which cache lines threads share is not known: {}.",
+                    failure.sentence
+                ));
+                return Ok(None);
+            }
+        };
+        let text = serde_json::to_string_pretty(&findings)? + "\n";
+        output::write_file(&study.path(SHARING), text.as_bytes())?;
+        Ok(Some(findings))
     }
 
     fn record_one(
@@ -255,22 +306,11 @@ fn counted(threads: u32) -> String {
     }
 }
 
-fn write(
-    plan: &Plan,
-    study: &Study,
-    analyses: &[Analysis],
-    prediction: Option<&Prediction>,
-) -> Result<(), Failure> {
-    let input = Input {
-        analyses,
-        prediction,
-        notes: &study.index.notes,
-        nodes: None,
-    };
-    let page = fathomp_report::page(&input).map_err(|error| Failure::of(&error))?;
+fn write(plan: &Plan, study: &Study, input: &Input<'_>) -> Result<(), Failure> {
+    let page = fathomp_report::page(input).map_err(|error| Failure::of(&error))?;
     output::write_file(&plan.output, page.as_bytes())?;
     output::stream_file(&study.path("result.json"), |out| {
-        fathomp_report::export::json(&input, out).map_err(|error| Failure::of(&error))
+        fathomp_report::export::json(input, out).map_err(|error| Failure::of(&error))
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::Input;
 use fathomp_analyse::Analysis;
 use fathomp_predict::Prediction;
+use fathomp_sharing::Findings;
 use serde::Serialize;
 use std::io::Write;
 use thiserror::Error;
@@ -31,6 +32,8 @@ struct Everything<'a> {
     /// In the order given.
     analyses: &'a [Analysis],
     prediction: Option<&'a Prediction>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sharing: Option<&'a Findings>,
     notes: &'a [String],
 }
 
@@ -44,6 +47,7 @@ pub fn json(input: &Input<'_>, mut out: impl Write) -> Result<(), JsonError> {
         version: VERSION,
         analyses: input.analyses,
         prediction: input.prediction,
+        sharing: input.sharing,
         notes: input.notes,
     };
     serde_json::to_writer(&mut out, &everything).map_err(|error| {
