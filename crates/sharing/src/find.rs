@@ -202,7 +202,12 @@ fn kinds(facts: &LineFacts) -> Vec<(Kind, u64)> {
         let beside = facts.own_wrote & !facts.same;
         return vec![(Kind::True, facts.same), (Kind::False, beside)];
     }
-    vec![(Kind::False, own(facts) | facts.wrote)]
+    // Who only reads matters where one thread writes.
+    let bytes = match facts.writers.len() {
+        0 | 1 => own(facts) | facts.wrote,
+        _ => facts.own_wrote,
+    };
+    vec![(Kind::False, bytes)]
 }
 
 fn notes(gathered: &Gathered, lines: &[SharedLine], prices: Prices) -> Vec<String> {
@@ -223,7 +228,7 @@ fn notes(gathered: &Gathered, lines: &[SharedLine], prices: Prices) -> Vec<Strin
     let free = |ns: f64| ns < FREE_NS;
     if prices.plain_ns.is_some_and(free) && prices.atomic_ns.is_some_and(free) {
         notes.push(
-            "A line that two threads write costs hardly more on this machine than lines of their own: its processors seem to share their nearest cache. On others it costs 10 to 100 ns an access.".to_owned(),
+            "A line that two threads write costs hardly more on this machine than lines of their own: its processors share their nearest cache, or others used them while it was measured. Elsewhere it costs 10 to 100 ns an access.".to_owned(),
         );
     }
     if prices.plain_ns.is_none() && lines.iter().any(|line| line.kind != Kind::ReadMostly) {

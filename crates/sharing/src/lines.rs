@@ -56,10 +56,14 @@ impl Did {
 
     /// What it does to the bytes that others access as well is one update that cannot be
     /// divided: a thread adds what it has to what the others have, as a reduction does.
-    fn combines(&self, same: u64) -> bool {
+    /// Of `nodes` nodes each may have to try again as often as there are others.
+    fn combines(&self, same: u64, nodes: usize) -> bool {
         let plain = self.wrote & same & !self.atomic;
         let all_locked = plain == 0 || self.episodes == self.locked;
-        self.wrote & same != 0 && all_locked && self.locked <= 1 && self.atomics_most <= 1
+        self.wrote & same != 0
+            && all_locked
+            && self.locked <= 1
+            && self.atomics_most <= nodes as u64
     }
 }
 
@@ -88,7 +92,7 @@ pub(crate) fn judge(all: &[(u16, Did)]) -> Judgement {
     }
     let same = judged.same;
     let mut writers = all.iter().filter(|(_, did)| did.wrote & same != 0);
-    let combine = writers.all(|(_, did)| did.combines(same));
+    let combine = writers.all(|(_, did)| did.combines(same, all.len()));
     let reads_only = |did: &Did| did.wrote == 0 && did.read & judged.same != 0;
     judged.combining = judged.same != 0 && combine && !all.iter().any(|(_, did)| reads_only(did));
     judged
@@ -266,7 +270,8 @@ mod tests {
             ..Did::default()
         };
         assert!(judged(&[atomic(1), atomic(1)]).combining);
-        assert!(!judged(&[atomic(1), atomic(2)]).combining);
+        assert!(judged(&[atomic(1), atomic(2)]).combining, "tried again");
+        assert!(!judged(&[atomic(1), atomic(3)]).combining);
         let locked = |times| Did {
             locked: times,
             episodes: times,

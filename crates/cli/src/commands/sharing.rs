@@ -32,10 +32,11 @@ pub(super) fn sharing(plan: &Sharing, voice: Voice) -> Outcome {
         voice.warn(warning);
     }
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
+    sharing::check(&program).map_err(launcher)?;
     let unpacked = fathomp_runtime::unpack().map_err(|error| launcher(error.into()))?;
     let machine = match &plan.machine {
         Some(file) => Some(Machine::read(file).map_err(|error| Failure::of(&error))?),
-        None => measured(&unpacked),
+        None => measured(&unpacked, voice),
     };
     let looked = sharing::look(&Request {
         program: &program,
@@ -61,11 +62,14 @@ fn threads_asked() -> ThreadCount {
 }
 
 /// What this machine costs; without that, findings have no price.
-fn measured(unpacked: &Unpacked) -> Option<Machine> {
+fn measured(unpacked: &Unpacked, voice: Voice) -> Option<Machine> {
     if host::usable_cpus() < 2 {
         return None;
     }
     let calibrated = calibrate::machine(unpacked, &[2], false, |_| {}).ok()?;
+    if let Some(doubt) = calibrated.doubt {
+        voice.warn(doubt);
+    }
     Some(calibrated.machine)
 }
 

@@ -64,14 +64,20 @@ impl Drop for Room {
     }
 }
 
-/// Runs the program and looks.
-pub(crate) fn look(request: &Request<'_>) -> Result<Looked, Failure> {
-    if request.program.suspicion == Some(Suspicion::Script) {
+/// Refuses programs that could not be looked at.
+pub(crate) fn check(program: &Program) -> Result<(), Failure> {
+    if program.suspicion == Some(Suspicion::Script) {
         return Err(Failure::new(format!(
             "{}: is a script, and of several programs that it may start nobody knows which is meant: name the compiled program",
-            request.program.path.display()
+            program.path.display()
         )));
     }
+    Ok(())
+}
+
+/// Runs the program and looks.
+pub(crate) fn look(request: &Request<'_>) -> Result<Looked, Failure> {
+    check(request.program)?;
     let room = Room::new()?;
     let ended = run(request, &room.0)?;
     let findings = findings(request, &room.0)?;
