@@ -74,6 +74,7 @@ fn a_study_is_shown_whole() -> Outcome {
         prediction: Some(&prediction),
         notes: &[],
         nodes: None,
+        sharing: None,
     };
     browser.open(&write(directory.path(), &input)?)?;
     assert_quiet(&browser);

@@ -146,6 +146,7 @@ fn json_names_its_schema_and_version() {
         analyses: &runs,
         prediction: Some(&prediction),
         nodes: None,
+        sharing: None,
         notes: &notes,
     };
     let mut text = Vec::new();

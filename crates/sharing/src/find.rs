@@ -108,6 +108,7 @@ struct Group {
     locked: u64,
     regions: BTreeMap<Region, u64>,
     instructions: BTreeMap<u64, u64>,
+    both_wrote: bool,
     evidence: Evidence,
 }
 
@@ -334,6 +335,7 @@ impl Group {
             locked: 0,
             regions: BTreeMap::new(),
             instructions: BTreeMap::new(),
+            both_wrote: false,
             evidence: Evidence::Writes,
         }
     }
@@ -364,6 +366,7 @@ impl Group {
             self.atomics = self.atomics.saturating_add(facts.atomics[word]);
         }
         self.locked = self.locked.saturating_add(facts.locked);
+        self.both_wrote |= facts.both_wrote & bytes != 0;
         if facts.writers.len() < 2 {
             self.evidence = Evidence::Reads;
         }
@@ -420,6 +423,7 @@ impl Group {
             locked: self.locked,
             est_cost_ns: cost.filter(|_| self.kind != Kind::ReadMostly),
             boundary: self.kind == Kind::False && self.boundaries == self.lines,
+            handed_on: self.kind == Kind::True && !self.both_wrote,
             evidence: self.evidence,
             sentence: String::new(),
             mend: String::new(),

@@ -1,3 +1,5 @@
+//! Findings of a program that is made up.
+
 use super::*;
 use crate::gather::{Layout, gather};
 use crate::log::Record;
@@ -62,10 +64,10 @@ impl Names for Program {
     }
 }
 
-fn wrote(page: u64, ranges: &[Range<u16>]) -> Record {
+fn wrote(page: u64, ranges: &[(u16, u16)]) -> Record {
     Record::Wrote {
         page,
-        ranges: ranges.to_vec(),
+        ranges: ranges.iter().map(|(start, end)| *start..*end).collect(),
         locked: false,
     }
 }
@@ -97,8 +99,8 @@ const PRICES: Prices = Prices {
 #[test]
 fn elements_and_neighbours_are_named() {
     let parts = vec![
-        vec![wrote(PAGE, &[0..8, 64..68])],
-        vec![wrote(PAGE, &[8..16, 68..72])],
+        vec![wrote(PAGE, &[(0, 8), (64, 68)])],
+        vec![wrote(PAGE, &[(8, 16), (68, 72)])],
     ];
     let all = found(parts, PRICES);
     assert!(all.complete && all.notes.is_empty(), "{:?}", all.notes);
@@ -119,14 +121,14 @@ fn elements_and_neighbours_are_named() {
 
 #[test]
 fn blocks_are_named_by_who_allocated_them() {
-    let mut first = vec![wrote(0x2000, &[0..8])];
+    let mut first = vec![wrote(0x2000, &[(0, 8)])];
     first.push(Record::Block {
         address: 0x2000,
         bytes: 64,
         frames: vec![12],
     });
     let all = found(
-        vec![first, vec![wrote(0x2000, &[16..24])]],
+        vec![first, vec![wrote(0x2000, &[(16, 24)])]],
         Prices::default(),
     );
     let line = &all.lines[0];
@@ -140,13 +142,13 @@ fn blocks_are_named_by_who_allocated_them() {
 fn what_the_linker_writes_is_left_out() {
     let part = |range| vec![wrote(0x3000, &[range])];
     assert!(
-        found(vec![part(0..8), part(8..16)], PRICES)
+        found(vec![part((0, 8)), part((8, 16))], PRICES)
             .lines
             .is_empty()
     );
     // Without a name it is named by its address.
     let part = |range| vec![wrote(0x9000, &[range])];
-    let all = found(vec![part(0..8), part(8..16)], PRICES);
+    let all = found(vec![part((0, 8)), part((8, 16))], PRICES);
     assert_eq!(all.lines[0].name, "the line at 0x9000");
 }
 
@@ -158,7 +160,7 @@ fn a_counter_beside_what_all_write_is_falsely_shared() {
         instruction: 1,
         times: 50,
     };
-    let first = vec![atomic.clone(), wrote(PAGE, &[68..72])];
+    let first = vec![atomic.clone(), wrote(PAGE, &[(68, 72)])];
     let all = found(vec![first, vec![atomic]], PRICES);
     let kinds: Vec<_> = all
         .lines
@@ -186,4 +188,22 @@ fn what_is_only_read_comes_last_and_costs_nothing() {
     assert_eq!(all.false_sharing().count(), 0);
     let alone = found(vec![vec![read(0)], vec![]], PRICES);
     assert!(alone.lines.is_empty());
+}
+
+#[test]
+fn what_one_writes_and_another_reads_is_handed_on() {
+    let read = Record::Access {
+        write: false,
+        address: PAGE + 8,
+        instruction: 3,
+        times: 1,
+    };
+    let second = vec![wrote(PAGE, &[(16, 24)]), read];
+    let all = found(vec![vec![wrote(PAGE, &[(8, 16)])], second], PRICES);
+    let line = &all.lines[0];
+    assert_eq!((line.kind, line.handed_on), (Kind::True, true));
+    assert!(line.sentence.contains("what others of them write"));
+    let both = vec![wrote(PAGE, &[(8, 16)])];
+    let all = found(vec![both.clone(), both], PRICES);
+    assert!(!all.lines[0].handed_on && all.lines[0].mend.contains("--check-races"));
 }

@@ -86,6 +86,8 @@ pub struct SharedLine {
     pub est_cost_ns: Option<f64>,
     /// The lines are only where the blocks of two threads meet.
     pub boundary: bool,
+    /// Of true sharing: no byte is written by two threads; what one writes others read.
+    pub handed_on: bool,
     /// How surely it was seen.
     pub evidence: Evidence,
     /// What it is, as a sentence.

@@ -1,3 +1,5 @@
+//! What notes of several nodes say together.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -117,6 +117,8 @@ pub struct LineFacts {
     pub own_wrote: u64,
     /// Bytes that several nodes touched in the same phase, and one wrote.
     pub same: u64,
+    /// Of these, bytes that several nodes wrote.
+    pub both_wrote: u64,
     /// Bytes that were written.
     pub wrote: u64,
     /// Accesses to each word known of at least, in these phases.
@@ -156,9 +158,12 @@ impl LineFacts {
                 self.readers.insert(*node);
             }
             let others = all.iter().filter(|(other, _)| other != node);
-            let theirs = others.fold(0, |bytes, (_, other)| bytes | other.touched());
+            let (theirs, written) = others.fold((0, 0), |(touched, wrote), (_, other)| {
+                (touched | other.touched(), wrote | other.wrote)
+            });
             *self.own.entry(*node).or_default() |= did.touched() & !theirs;
             self.own_wrote |= did.wrote & !theirs;
+            self.both_wrote |= did.wrote & written;
             self.wrote |= did.wrote;
             self.locked = self.locked.saturating_add(did.locked);
             for word in 0..WORDS {

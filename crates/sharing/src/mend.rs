@@ -65,6 +65,9 @@ pub(crate) fn sentence(line: &SharedLine) -> String {
                 ""
             };
             match line.readers.len() {
+                0 if line.handed_on => format!(
+                    "{threads} read of {what} in {lines} what others of them write{how}: true sharing, in {phases}"
+                ),
                 0 => format!(
                     "{threads} {write} the same bytes of {what} in {lines}{how}: true sharing, in {phases}"
                 ),
@@ -86,6 +89,12 @@ pub(crate) fn sentence(line: &SharedLine) -> String {
     }
 }
 
+/// Whether each thread has many elements of a variable, not one.
+fn in_pieces(line: &SharedLine) -> bool {
+    let writers = line.writers.len();
+    line.lines > writers as u64 || line.parts.len() > 2 * writers
+}
+
 /// What mends a finding.
 pub(crate) fn mend(line: &SharedLine, variables: usize, heap: bool) -> String {
     let name = &line.name;
@@ -99,11 +108,17 @@ pub(crate) fn mend(line: &SharedLine, variables: usize, heap: bool) -> String {
         (Kind::False, false) if line.evidence == Evidence::Reads => format!(
             "Keep what is written of {name} and what is read in lines of their own: separate the two, with alignas(64)"
         ),
+        (Kind::False, false) if in_pieces(line) => format!(
+            "Let each thread's pieces of {name} begin and end at multiples of 64 bytes: align it to 64 bytes, and give threads rows or chunks that are a multiple of that long"
+        ),
         (Kind::False, false) if heap => format!(
             "Let each thread's part of {name} fill whole lines: pad its elements to a multiple of 64 bytes and allocate it by aligned_alloc(64, ...), or let each thread work on a private variable and combine them at the end (reduction)"
         ),
         (Kind::False, false) => format!(
             "Let each thread's part of {name} fill whole lines: pad its elements to a multiple of 64 bytes with alignas(64), or let each thread work on a private variable and combine them at the end (reduction)"
+        ),
+        (Kind::True, _) if line.handed_on && line.atomics == 0 => format!(
+            "Threads hand {name} on to each other: nothing need be done, unless often in small pieces; then hand on more at a time, or let the thread that reads compute it itself"
         ),
         (Kind::True, _) if line.atomics > 0 => format!(
             "Let each thread update a copy of {name} of its own and combine the copies at the end: a reduction clause does that, for arrays as well"

@@ -8,6 +8,7 @@ mod debug_file;
 mod entry;
 mod module;
 mod name;
+mod reading;
 mod types;
 mod variables;
 
