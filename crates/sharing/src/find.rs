@@ -234,7 +234,7 @@ fn notes(gathered: &Gathered, lines: &[SharedLine], prices: Prices) -> Vec<Strin
     }
     if prices.plain_ns.is_none() && lines.iter().any(|line| line.kind != Kind::ReadMostly) {
         notes.push(
-            "What a contended line costs is not known here: it takes two processors to measure it."
+            "What a contended line costs is not known: `fathomp calibrate` measures it where there are two processors."
                 .to_owned(),
         );
     }

@@ -2,9 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The version of [`Findings`] as JSON.
-pub const VERSION: u32 = 1;
-
 /// How threads share a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

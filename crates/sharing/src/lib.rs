@@ -19,7 +19,7 @@ mod mend;
 
 pub use find::{Names, Prices, Situation, Spot, find};
 pub use findings::{
-    AtomicSite, Evidence, Findings, Kind, RegionAtomics, SharedLine, Site, VERSION,
+    AtomicSite, Evidence, Findings, Kind, RegionAtomics, SharedLine, Site,
 };
 pub use gather::{Gathered, Layout, gather};
 pub use lines::{LineFacts, ReadFacts};

@@ -83,6 +83,8 @@ fn part(text: &mut String, findings: &Findings, kind: Kind, title: &'static str,
 
 fn cost(line: &SharedLine) -> String {
     match line.est_cost_ns {
+        // It was measured to be nothing: a note says why.
+        Some(ns) if ns < 0.5 => NOTHING.to_owned(),
         Some(ns) => format!("≥ {}", duration(ns)),
         None => NOTHING.to_owned(),
     }
