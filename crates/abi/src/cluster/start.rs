@@ -275,11 +275,10 @@ fn share(
 /// program had called.
 fn serve_fault(interruption: &mut Interruption<'_>) -> bool {
     let _inside = deferral::enter();
-    start::node()
-        .is_some_and(|node| {
-            let (address, write) = (interruption.address(), interruption.is_write());
-            node.serve_fault(address, write, interruption.instruction())
-        })
+    start::node().is_some_and(|node| {
+        let (address, write) = (interruption.address(), interruption.is_write());
+        node.serve_fault(address, write, interruption.instruction())
+    })
 }
 
 extern "C" fn on_exit(code: c_int, _: *mut c_void) {
