@@ -241,6 +241,25 @@ int main(void)
         shared: &[("false", "own", "own[5]")],
         ..PLAIN
     },
+    // Reductions of an array and of a number that no instruction adds to.
+    Case {
+        name: "reductions",
+        source: r#"
+int main(void)
+{
+    double sums[5] = { 0 };
+    long double all = 0;
+    for (int round = 0; round < 3; round++)
+#pragma omp parallel for reduction(+ : sums, all)
+        for (int i = 0; i < 1000; i++) {
+            sums[i % 5] += i;
+            all += i;
+        }
+    return sums[1] == 0 || all == 0;
+}
+"#,
+        ..PLAIN
+    },
     Case {
         name: "written in turn",
         source: r#"

@@ -149,9 +149,10 @@ impl Lines {
         before: &PageBytes,
         locked: bool,
     ) -> Result<(), WatchError> {
-        self.compare(pages, page, before, 0, locked)
+        self.compare(pages, page, before, 0, locked).map(drop)
     }
 
+    /// Notes what is not as it was before, and returns what it is now.
     fn compare(
         &mut self,
         pages: &Pages,
@@ -159,26 +160,27 @@ impl Lines {
         before: &PageBytes,
         from: usize,
         locked: bool,
-    ) -> Result<(), WatchError> {
-        let Some(address) = pages.address_of(page) else {
-            return Ok(());
-        };
+    ) -> Result<Box<PageBytes>, WatchError> {
         let mut now = Box::new([0; PAGE_BYTES]);
         pages.read(page, &mut now).map_err(WatchError::Permit)?;
+        let Some(address) = pages.address_of(page) else {
+            return Ok(now);
+        };
         let mut ranges = Vec::new();
         Diff::between(before, &now).visit(|range, _| {
             if range.end > from {
                 extend(&mut ranges, range.start.max(from)..range.end);
             }
         });
-        if ranges.is_empty() {
-            return Ok(());
+        if !ranges.is_empty() {
+            let page = address as u64;
+            self.put(&Record::Wrote {
+                page,
+                ranges,
+                locked,
+            })?;
         }
-        self.put(&Record::Wrote {
-            page: address as u64,
-            ranges,
-            locked,
-        })
+        Ok(now)
     }
 
     /// Another node's changes come into a page.
@@ -197,12 +199,20 @@ impl Lines {
         let gone = |shot: &Shot| shot.page >= range.first() && u64::from(shot.page.0) < range.end();
         let (gone, kept) = std::mem::take(&mut self.shots).into_iter().partition(gone);
         self.shots = kept;
-        self.compare_shots(pages, gone)
+        self.compare_shots(pages, gone, false).map(drop)
     }
 
-    fn compare_shots(&mut self, pages: &Pages, shots: Vec<Shot>) -> Result<(), WatchError> {
-        let mut shots = shots.into_iter();
-        shots.try_for_each(|shot| self.compare(pages, shot.page, &shot.before, shot.from, false))
+    /// Notes what was written of the node's own stack, and returns it as it is now.
+    fn compare_shots(
+        &mut self,
+        pages: &Pages,
+        mut shots: Vec<Shot>,
+        locked: bool,
+    ) -> Result<Vec<Shot>, WatchError> {
+        for shot in &mut shots {
+            shot.before = self.compare(pages, shot.page, &shot.before, shot.from, locked)?;
+        }
+        Ok(shots)
     }
 
     /// A phase begins: what the callers of the thread's frame at `here` have on its own
@@ -249,6 +259,13 @@ impl Lines {
                 self.put(&Record::Exit)?;
                 self.flush()
             }
+            // What is written under a lock counts as that.
+            End::Acquire(_) | End::Release(_) => {
+                let shots = std::mem::take(&mut self.shots);
+                let locked = matches!(how, End::Release(_));
+                self.shots = self.compare_shots(pages, shots, locked)?;
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -263,7 +280,7 @@ impl Lines {
 
     fn tell_phase(&mut self, pages: &Pages) -> Result<(), WatchError> {
         let shots = std::mem::take(&mut self.shots);
-        self.compare_shots(pages, shots)?;
+        self.compare_shots(pages, shots, false)?;
         for ((write, address, instruction), times) in std::mem::take(&mut self.accesses) {
             self.put(&Record::Access {
                 write,

@@ -17,6 +17,8 @@ const REGIONS_MAX: usize = 8;
 const INSTRUCTIONS_MAX: usize = 16;
 /// Blocks of the heap that are looked at to find the one that contains an address.
 const BLOCKS_LOOKED_AT: usize = 16;
+/// The longest scalar, a long double.
+const SCALAR_BYTES_MAX: u64 = 16;
 /// What is taken for an access whose size is unknown.
 const UNKNOWN_BYTES: u64 = 1;
 
@@ -373,11 +375,12 @@ impl Gathered {
         let mut judged = judge(&all);
         if judged.combining {
             // What is left, without what is only combined.
+            let same = wide(line, judged.same, layout);
             for (_, did) in &mut all {
-                did.wrote &= !judged.same;
-                did.read &= !judged.same;
-                did.atomic &= !judged.same;
-                for word in words(judged.same) {
+                did.wrote &= !same;
+                did.read &= !same;
+                did.atomic &= !same;
+                for word in words(same) {
                     (did.atomics[word], did.changes[word], did.traps[word]) = (0, 0, 0);
                 }
                 did.locked = 0;
@@ -428,6 +431,16 @@ fn add(counts: &mut Counts, bytes: u64, times: u64) {
     for word in words(bytes) {
         counts[word] = counts[word].saturating_add(times);
     }
+}
+
+/// Bytes of a line, completed to the longest scalars that there may be where nothing says
+/// how long they are.
+fn wide(line: u64, bytes: u64, layout: &impl Layout) -> u64 {
+    let unknown = |byte: &u64| layout.scalar(line + byte).is_none();
+    let bytes_set = (0..LINE_BYTES).filter(|byte| bytes >> byte & 1 == 1);
+    bytes_set.filter(unknown).fold(bytes, |all, byte| {
+        all | mask(byte / SCALAR_BYTES_MAX * SCALAR_BYTES_MAX, SCALAR_BYTES_MAX)
+    })
 }
 
 /// Bytes of a line, completed to whole scalars.

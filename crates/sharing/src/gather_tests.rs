@@ -125,6 +125,28 @@ fn atomics_count_and_one_of_each_combines() {
     assert_eq!((line.false_phases, line.true_phases), (1, 0));
 }
 
+/// Of a sum each adds to, the bytes that change are not the same ones.
+#[test]
+fn what_is_left_of_a_reduction_is_nothing() {
+    let locked = |range: Range<u16>| {
+        let wrote = Record::Wrote {
+            page: PAGE,
+            ranges: vec![range],
+            locked: true,
+        };
+        vec![wrote, phase()]
+    };
+    assert!(
+        gathered(&[locked(0..3), locked(2..10)], &Bytes)
+            .lines
+            .is_empty()
+    );
+    let line = &gathered(&[locked(0..3), locked(2..17)], &Bytes).lines;
+    assert!(line.is_empty(), "one node alone wrote what is left");
+    let parts = [locked(2..17), locked(0..3), locked(30..31)];
+    assert_eq!(gathered(&parts, &Bytes).lines[&PAGE].false_phases, 1);
+}
+
 #[test]
 fn a_reader_beside_a_writer_is_false_sharing() {
     let parts = [vec![wrote(0..8), phase()], vec![read(32), phase()]];

@@ -18,9 +18,7 @@ pub mod log;
 mod mend;
 
 pub use find::{Names, Prices, Situation, Spot, find};
-pub use findings::{
-    AtomicSite, Evidence, Findings, Kind, RegionAtomics, SharedLine, Site,
-};
+pub use findings::{AtomicSite, Evidence, Findings, Kind, RegionAtomics, SharedLine, Site};
 pub use gather::{Gathered, Layout, gather};
 pub use lines::{LineFacts, ReadFacts};
 
