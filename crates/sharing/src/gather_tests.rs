@@ -110,7 +110,8 @@ fn bytes_of_one_scalar_are_the_same() {
 
 #[test]
 fn atomics_count_and_one_of_each_combines() {
-    let often = |times| vec![atomic(0, times), phase(), Record::Exit];
+    // What they change is seen as well, and counts once.
+    let often = |times| vec![atomic(0, times), wrote(0..2), phase(), Record::Exit];
     let all = gathered(&[often(1000), often(2000)], &Longs);
     let line = &all.lines[&PAGE];
     assert_eq!(

@@ -46,8 +46,11 @@ pub(crate) struct Did {
 impl Did {
     /// How many accesses to a word are known of at least.
     fn accesses(&self, word: usize) -> u64 {
-        let plain = self.changes[word].max(self.traps[word]);
-        self.atomics[word].saturating_add(plain)
+        match self.atomics[word] {
+            0 => self.changes[word].max(self.traps[word]),
+            // They trap and change something as well.
+            atomics => atomics,
+        }
     }
 
     fn touched(&self) -> u64 {
