@@ -13,6 +13,7 @@ mod output;
 mod program;
 mod progress;
 mod recording;
+mod sharing;
 mod study;
 mod voice;
 

@@ -254,25 +254,3 @@ impl Diagnosis {
         }
     }
 }
-
-/// A cache line that threads share, as `fathomp sharing` finds it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SharedLine {
-    /// Threads write different bytes of it; otherwise the same bytes.
-    pub falsely: bool,
-    /// The variable, member or allocation.
-    pub name: String,
-    /// Keys of regions in which it was shared; empty if that is not known.
-    pub regions: Vec<String>,
-    /// Estimated cost in nanoseconds.
-    pub cost_ns: f64,
-    /// One thing to do: a sentence.
-    pub mend: String,
-}
-
-/// All lines that were found to be shared.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct SharedLines {
-    /// The most expensive first.
-    pub lines: Vec<SharedLine>,
-}

@@ -5,18 +5,21 @@
 //! machine's bandwidth curve says how much of it bandwidth could explain at most; what
 //! is beyond that is shared lines. Only looking at the lines themselves tells the rest.
 
-use crate::cause::{Basis, Cause, Kind, SharedLine};
+use crate::cause::{Basis, Cause, Kind};
 use crate::constructs;
 use crate::region::Seen;
 use crate::waiting::too_short;
-use fathomp_analyse::State;
+use fathomp_analyse::{Region, State};
 use fathomp_base::text;
 use fathomp_base::units::{duration, percent, plural, ratio};
+use fathomp_sharing::{self as sharing, SharedLine};
 
 /// Growth below this is noise, and what clock frequency does.
 const NOTABLE: f64 = 0.15;
 /// Executions with less work grow because they are short.
 const LONG_NS: f64 = 20_000.0;
+/// What an access to a line costs at least that another processor has just written.
+const CONTENDED_NS: f64 = 30.0;
 /// Lines named in one cause.
 const NAMES: usize = 3;
 
@@ -59,57 +62,80 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
     causes.push(unnamed(seen, cost, growth, &grown, bandwidth, looked));
 }
 
-/// Lines that were found to be shared in this region, falsely first.
+/// Lines that were found to be shared in this region and are worth mending, falsely
+/// shared ones first, each by what it costs.
 fn shared_lines<'a>(seen: &Seen<'a>) -> Vec<&'a SharedLine> {
-    let all = seen.input.sharing.map_or(&[][..], |found| &found.lines);
-    let single = {
-        let regions = seen.input.main.regions.iter();
-        regions.filter(|one| one.level == 1).count() == 1
+    let Some(found) = seen.input.sharing else {
+        return Vec::new();
     };
-    let mut lines: Vec<&SharedLine> = all
-        .iter()
-        .filter(|line| match line.regions.as_slice() {
-            [] => single,
-            some => some.contains(&seen.region.key),
-        })
+    let outermost = seen.input.main.regions.iter().filter(|one| one.level == 1);
+    let single = outermost.count() == 1;
+    let here = |line: &&SharedLine| match line.regions.as_slice() {
+        [] => single,
+        some => some.iter().any(|site| is_site(seen.region, site)),
+    };
+    let mut lines: Vec<&SharedLine> = found
+        .false_sharing()
+        .chain(found.of(sharing::Kind::True).filter(|line| !line.handed_on))
+        .filter(here)
         .collect();
-    lines.sort_by(|a, b| (b.falsely.cmp(&a.falsely)).then(b.cost_ns.total_cmp(&a.cost_ns)));
+    lines.sort_by(|a, b| {
+        let falsely = |line: &SharedLine| line.kind == sharing::Kind::False;
+        (falsely(b).cmp(&falsely(a))).then(cost_ns(b).total_cmp(&cost_ns(a)))
+    });
     lines
 }
 
+/// Whether a place in the program is this region.
+fn is_site(region: &Region, site: &sharing::Site) -> bool {
+    let place = &region.place;
+    match (&site.file, site.line) {
+        (Some(file), Some(line)) => place.file.as_ref() == Some(file) && place.line == Some(line),
+        _ => site.address != 0 && site.address == place.address,
+    }
+}
+
+/// What the accesses to a line that were seen cost at least.
+fn cost_ns(line: &SharedLine) -> f64 {
+    let usual = line.accesses as f64 * CONTENDED_NS;
+    line.est_cost_ns.map_or(usual, |ns| ns.max(usual))
+}
+
 fn named(seen: &Seen<'_>, lines: &[&SharedLine], grown: Option<(f64, &str)>) -> Cause {
-    let falsely = lines[0].falsely;
-    let alike = lines.iter().filter(|line| line.falsely == falsely);
-    let mut names: Vec<String> = alike.map(|line| text::shorten(&line.name, 60)).collect();
+    let falsely = lines[0].kind == sharing::Kind::False;
+    let alike = || lines.iter().filter(|line| line.kind == lines[0].kind);
+    let mut names: Vec<String> = alike().map(|line| text::shorten(&line.name, 60)).collect();
     names.dedup();
     let others = names.len().saturating_sub(NAMES);
     names.truncate(NAMES);
     if others > 0 {
-        names.push(format!("{} more", others));
+        names.push(format!("{others} more"));
     }
     let names = text::list(&names);
-    let estimated: f64 = lines.iter().map(|line| line.cost_ns).sum();
-    let kind = if falsely {
-        Kind::FalseSharing
-    } else {
-        Kind::TrueSharing
+    let estimated: f64 = alike().map(|line| cost_ns(line)).sum();
+    let (kind, what) = match falsely {
+        true => (
+            Kind::FalseSharing,
+            "threads write different bytes of the same cache lines",
+        ),
+        false => (Kind::TrueSharing, "threads write the same bytes"),
     };
-    let what = if falsely {
-        "threads write different bytes of the same cache lines"
-    } else {
-        "threads write the same bytes"
+    let parts = lines[0].parts.iter().take(2).cloned().collect::<Vec<_>>();
+    let parts = match parts.as_slice() {
+        [] => names.clone(),
+        some => text::list(some),
     };
     let (cost, evidence) = match grown {
-        Some((cost, grown)) => (cost, format!("{what}: {names}; {grown}")),
+        Some((cost, grown)) => (cost, format!("{what} ({parts}); {grown}")),
         None => (
             seen.each(estimated),
             format!(
-                "{what}: {names}; that is estimated to cost {}",
+                "{what} ({parts}); the accesses that were seen cost {} at least",
                 duration(estimated)
             ),
         ),
     };
-    let mut cause = seen.cause(kind, Basis::Times, cost, evidence, lines[0].mend.clone());
+    let mut cause = seen.cause(kind, Basis::Counts, cost, evidence, lines[0].mend.clone());
     cause.title = match falsely {
         true => format!("false sharing of {names}"),
         false => format!("threads share {names}"),

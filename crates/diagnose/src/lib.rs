@@ -24,11 +24,12 @@ mod ranking;
 mod region;
 mod waiting;
 
-pub use cause::{Basis, Cause, Cost, Diagnosis, Kind, SharedLine, SharedLines, costs};
+pub use cause::{Basis, Cause, Cost, Diagnosis, Kind, costs};
 
 use fathomp_analyse::{Analysis, SiteKind};
 use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
+use fathomp_sharing::Findings;
 use region::Seen;
 
 /// What to diagnose.
@@ -43,7 +44,7 @@ pub struct Input<'a> {
     /// What things cost on the machine.
     pub machine: Option<&'a Machine>,
     /// Cache lines that threads share, if that was looked for.
-    pub sharing: Option<&'a SharedLines>,
+    pub sharing: Option<&'a Findings>,
 }
 
 /// Causes below this part of the time are not worth a word.

@@ -2,7 +2,8 @@
 
 use fathomp_analyse::testing::{Script, Work};
 use fathomp_analyse::{Analysis, Crowd, Options, State, analyse};
-use fathomp_diagnose::{Basis, Diagnosis, Input, Kind, SharedLine, SharedLines, diagnose};
+use fathomp_diagnose::{Basis, Diagnosis, Input, Kind, diagnose};
+use fathomp_sharing::{Evidence, Findings, SharedLine};
 use fathomp_trace::record::Record;
 
 const REGION: u64 = 0x1200;
@@ -104,7 +105,15 @@ fn computing_that_grows_with_threads_is_not_told_apart_without_looking() {
     let runs = [one, two];
     assert_eq!(first(&of(&runs)), Kind::SharedLinesOrBandwidth);
     let look = |lines: Vec<SharedLine>| {
-        let found = SharedLines { lines };
+        let found = Findings {
+            threads: 2,
+            phases: 5,
+            complete: true,
+            lines,
+            atomics: Vec::new(),
+            contended_ns: None,
+            notes: Vec::new(),
+        };
         let diagnosis = diagnose(&Input {
             analyses: &runs,
             main: &runs[1],
@@ -116,17 +125,40 @@ fn computing_that_grows_with_threads_is_not_told_apart_without_looking() {
     };
     assert_eq!(look(Vec::new()).kind, Kind::Bandwidth);
     let hits = SharedLine {
-        falsely: true,
-        name: "hits[]".to_owned(),
+        kind: fathomp_sharing::Kind::False,
+        name: "hits".to_owned(),
+        parts: vec!["hits[0]".to_owned(), "hits[1]".to_owned()],
+        offset: 0,
+        lines: 1,
+        address: 0x4000,
+        declared: None,
+        allocation: Vec::new(),
         regions: Vec::new(),
-        cost_ns: 1e6,
+        accesses_at: Vec::new(),
+        phases: 5,
+        writers: vec![0, 1],
+        readers: Vec::new(),
+        accesses: 1000,
+        atomics: 1000,
+        locked: 0,
+        est_cost_ns: None,
+        boundary: false,
+        handed_on: false,
+        evidence: Evidence::Writes,
+        sentence: String::new(),
         mend: "Pad it.".to_owned(),
     };
-    let cause = look(vec![hits]);
+    let cause = look(vec![hits.clone()]);
     assert_eq!(
         (cause.kind, cause.title.as_str()),
-        (Kind::FalseSharing, "false sharing of hits[]")
+        (Kind::FalseSharing, "false sharing of hits")
     );
+    // Where blocks of two threads only meet, it is not what makes all slower.
+    let boundary = SharedLine {
+        boundary: true,
+        ..hits
+    };
+    assert_eq!(look(vec![boundary]).kind, Kind::Bandwidth);
 }
 
 #[test]

@@ -1,11 +1,14 @@
-//! What the program accesses between synchronisations, for replays
-//! ([decision 0040](../../../docs/decisions/0040-simulate-from-access-sets.md)).
+//! What the program accesses between synchronisations: for replays
+//! ([decision 0040](../../../docs/decisions/0040-simulate-from-access-sets.md)), or to
+//! find the cache lines that threads share
+//! ([decision 0061](../../../docs/decisions/0061-sharing-from-diffs.md)).
 //!
 //! At every synchronisation all pages become inaccessible; the first read and the
 //! first write of each trap, are noted, and permitted if the protocol permits them.
 //! What a node's own stacks are is left out: they cost nothing, and the kernel
 //! writes there.
 
+use crate::lines::Lines;
 use crate::sharing::Shared;
 use fathomp_accesses::{End, Permit, Permits, Run, Step, Writer};
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};
@@ -29,6 +32,9 @@ pub fn part_name(node: u16) -> String {
 
 /// Sets of runs that are remembered, to name them again.
 const SETS_MAX: usize = 1 << 16;
+
+/// Pages of which one more access is noted at a time.
+const SAMPLED_MAX: usize = 256;
 
 /// Accesses cannot be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -55,15 +61,34 @@ struct Touched {
     before: Option<Box<PageBytes>>,
 }
 
+/// What is watched for.
+#[derive(Debug)]
+pub(crate) enum Purpose {
+    /// To replay it.
+    Replay(Replay),
+    /// To find lines that threads share.
+    Lines(Box<Lines>),
+}
+
 /// Watches what the program accesses on this node.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    out: Writer<BufWriter<File>>,
+    purpose: Purpose,
     /// What the protocol permits.
     permits: Permits,
     /// Pages that are not watched.
     stacks: Option<PageRange>,
     touched: HashMap<PageId, Touched>,
+    /// The node leaves: what its thread still does, node 0 did not wait for.
+    ended: bool,
+    /// The one thread of the program here.
+    thread: Option<u32>,
+}
+
+/// Intervals, as replays want them.
+#[derive(Debug)]
+pub(crate) struct Replay {
+    out: Writer<BufWriter<File>>,
     /// In the order of first touch.
     order: Vec<(PageId, Access)>,
     sets: HashMap<Vec<Run>, u32>,
@@ -71,23 +96,14 @@ pub(crate) struct Watch {
     numbered: u32,
     /// The last interval, which may still be amended.
     last: Option<Step>,
-    /// The node leaves: what its thread still does, node 0 did not wait for.
-    ended: bool,
-    /// The one thread of the program here.
-    thread: Option<u32>,
 }
 
-impl Watch {
-    /// Begins to watch at node `me`; `stacks` are its own.
+impl Replay {
+    /// Begins to write node `me`'s part of the accesses.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn new(
-        directory: &Path,
-        me: NodeId,
-        shared: &Shared,
-        stacks: Option<PageRange>,
-    ) -> Result<Self, WatchError> {
+    pub(crate) fn new(directory: &Path, me: NodeId, shared: &Shared) -> Result<Self, WatchError> {
         let file = File::create(directory.join(part_name(me.0))).map_err(WatchError::Write)?;
         let mut out = Writer(BufWriter::new(file));
         let mut begin = || {
@@ -99,16 +115,90 @@ impl Watch {
         begin().map_err(WatchError::Write)?;
         Ok(Self {
             out,
-            permits: Permits::default(),
-            stacks,
-            touched: HashMap::new(),
             order: Vec::new(),
             sets: HashMap::new(),
             numbered: 0,
             last: None,
+        })
+    }
+
+    /// What was touched, in runs.
+    fn runs(
+        &mut self,
+        pages: &Pages,
+        touched: &HashMap<PageId, Touched>,
+    ) -> Result<Vec<Run>, WatchError> {
+        let mut runs: Vec<Run> = Vec::new();
+        let mut now = Box::new([0; PAGE_BYTES]);
+        let mut diff = Vec::new();
+        for (page, access) in std::mem::take(&mut self.order) {
+            let before = touched.get(&page).and_then(|t| t.before.as_ref());
+            diff.clear();
+            if let (Access::Write, Some(before)) = (access, before) {
+                pages.read(page, &mut now).map_err(WatchError::Permit)?;
+                Diff::append_between(before, &now, &mut diff);
+            }
+            let run = Run {
+                access,
+                pages: page.into(),
+                diff_bytes: u16::try_from(diff.len()).unwrap_or(u16::MAX),
+            };
+            let last = runs.last_mut();
+            let alike = last.filter(|l| l.access == access && l.diff_bytes == run.diff_bytes);
+            if !alike.is_some_and(|last| last.pages.extend(page)) {
+                runs.push(run);
+            }
+        }
+        Ok(runs)
+    }
+
+    fn put(&mut self, runs: Vec<Run>, step: Step) -> io::Result<()> {
+        if let Some(last) = self.last.take() {
+            self.out.step(last)?;
+        }
+        let set = match self.sets.get(&runs) {
+            Some(set) => *set,
+            None => {
+                self.out.set(&runs)?;
+                let set = self.numbered;
+                self.numbered += 1;
+                if self.sets.len() < SETS_MAX {
+                    self.sets.insert(runs, set);
+                }
+                set
+            }
+        };
+        let step = Step { set, ..step };
+        if matches!(step.end, End::Barrier | End::Exit) {
+            // So much is kept, however the program ends.
+            self.out.step(step)?;
+            return self.out.0.flush();
+        }
+        self.last = Some(step);
+        Ok(())
+    }
+}
+
+impl Watch {
+    /// Begins to watch; `stacks` are the node's own.
+    pub(crate) fn new(purpose: Purpose, stacks: Option<PageRange>) -> Self {
+        Self {
+            purpose,
+            permits: Permits::default(),
+            stacks,
+            touched: HashMap::new(),
             ended: false,
             thread: None,
-        })
+        }
+    }
+
+    /// What is noted to find shared lines, if that is what is watched for and the node
+    /// has not stopped.
+    pub(crate) fn lines(&mut self) -> Option<&mut Lines> {
+        match &mut self.purpose {
+            Purpose::Lines(lines) if !self.ended => Some(lines),
+            _ => None,
+        }
     }
 
     fn is_stack(&self, page: PageId) -> bool {
@@ -146,7 +236,8 @@ impl Watch {
     ) -> Result<(), WatchError> {
         self.permits.set(range, of(what));
         if what == Permission::None {
-            return permit(pages, range.first(), range.len(), what);
+            permit(pages, range.first(), range.len(), what)?;
+            return self.close(pages, range);
         }
         for page in range.iter() {
             if self.is_stack(page) {
@@ -156,6 +247,26 @@ impl Watch {
             }
         }
         Ok(())
+    }
+
+    /// The protocol takes pages away, and what comes there next others have written:
+    /// notes what was written here before.
+    fn close(&mut self, pages: &Pages, range: PageRange) -> Result<(), WatchError> {
+        let Some(lines) = self.lines() else {
+            return Ok(());
+        };
+        lines.close_stack(pages, range)?;
+        let inside = |page: PageId| page >= range.first() && u64::from(page.0) < range.end();
+        let gone: Vec<_> = self
+            .touched
+            .extract_if(|page, _| inside(*page))
+            .filter_map(|(page, touched)| Some((page, touched.before?)))
+            .collect();
+        let Purpose::Lines(lines) = &mut self.purpose else {
+            return Ok(());
+        };
+        let mut gone = gone.into_iter();
+        gone.try_for_each(|(page, before)| lines.wrote(pages, page, &before, false))
     }
 
     /// Permits what was noted of a page and is permitted.
@@ -202,7 +313,9 @@ impl Watch {
         });
         if touched.noted < noted {
             touched.noted = noted;
-            self.order.push((page, access));
+            if let Purpose::Replay(replay) = &mut self.purpose {
+                replay.order.push((page, access));
+            }
         }
         if self.permits.of(page).allows(access) {
             self.open(pages, page)?;
@@ -216,6 +329,9 @@ impl Watch {
         if let Some(before) = self.touched.get_mut(&page).and_then(|t| t.before.as_mut()) {
             diff.apply(before);
         }
+        if let Some(lines) = self.lines() {
+            lines.apply(page, diff);
+        }
     }
 
     /// The program synchronises: an interval ends, and another begins. What was touched
@@ -224,77 +340,79 @@ impl Watch {
         if self.ended {
             return Ok(());
         }
-        self.ended = step.end == End::Exit;
-        let runs = self.runs(pages)?;
+        let runs = match &mut self.purpose {
+            Purpose::Replay(replay) => replay.runs(pages, &self.touched)?,
+            Purpose::Lines(lines) => {
+                let locked = matches!(step.end, End::Release(_));
+                for (page, touched) in &self.touched {
+                    if let Some(before) = &touched.before {
+                        lines.wrote(pages, *page, before, locked)?;
+                    }
+                }
+                Vec::new()
+            }
+        };
         let mut noted: Vec<_> = self.touched.drain().map(|(page, _)| page).collect();
         noted.sort_unstable();
         if step.end == End::Exit {
             // What is left to be done is the runtime's.
             noted.clear();
+            self.ended = true;
         }
         for range in fathomp_dsm::PageSet::from_sorted(&noted).ranges() {
             permit(pages, range.first(), range.len(), Permission::None)?;
         }
-        self.put(runs, step).map_err(WatchError::Write)
+        match &mut self.purpose {
+            Purpose::Replay(replay) => replay.put(runs, step).map_err(WatchError::Write),
+            Purpose::Lines(lines) => lines.end(pages, step.end),
+        }
+    }
+
+    /// Makes pages inaccessible that were accessed since the last synchronisation, so that
+    /// the next access to each is noted as well. How many.
+    pub(crate) fn sample(&mut self, pages: &Pages) -> Result<usize, WatchError> {
+        if self.lines().is_none() {
+            return Ok(0);
+        }
+        let mut open = Vec::new();
+        for (page, touched) in &mut self.touched {
+            let noted = touched.noted.min(self.permits.of(*page));
+            if noted != Permit::Nothing && open.len() < SAMPLED_MAX {
+                touched.noted = Permit::Nothing;
+                open.push(*page);
+            }
+        }
+        open.sort_unstable();
+        for range in fathomp_dsm::PageSet::from_sorted(&open).ranges() {
+            permit(pages, range.first(), range.len(), Permission::None)?;
+        }
+        Ok(open.len())
+    }
+
+    /// Stops noting before the program's end because the time is over.
+    pub(crate) fn stop(&mut self, pages: &Pages) -> Result<(), WatchError> {
+        let Purpose::Lines(lines) = &mut self.purpose else {
+            return Ok(());
+        };
+        if std::mem::replace(&mut self.ended, true) {
+            return Ok(());
+        }
+        for (page, touched) in &self.touched {
+            if let Some(before) = &touched.before {
+                lines.wrote(pages, *page, before, false)?;
+            }
+        }
+        lines.stop(pages)
     }
 
     /// The last interval has ended in another way than it seemed.
     pub(crate) fn amend(&mut self, end: End) {
-        if let Some(last) = &mut self.last {
+        if let Purpose::Replay(Replay {
+            last: Some(last), ..
+        }) = &mut self.purpose
+        {
             last.end = end;
         }
-    }
-
-    /// What was touched, in runs.
-    fn runs(&mut self, pages: &Pages) -> Result<Vec<Run>, WatchError> {
-        let mut runs: Vec<Run> = Vec::new();
-        let mut now = Box::new([0; PAGE_BYTES]);
-        let mut diff = Vec::new();
-        for (page, access) in std::mem::take(&mut self.order) {
-            let before = self.touched.get(&page).and_then(|t| t.before.as_ref());
-            diff.clear();
-            if let (Access::Write, Some(before)) = (access, before) {
-                pages.read(page, &mut now).map_err(WatchError::Permit)?;
-                Diff::append_between(before, &now, &mut diff);
-            }
-            let run = Run {
-                access,
-                pages: page.into(),
-                diff_bytes: u16::try_from(diff.len()).unwrap_or(u16::MAX),
-            };
-            let last = runs.last_mut();
-            let alike = last.filter(|l| l.access == access && l.diff_bytes == run.diff_bytes);
-            if !alike.is_some_and(|last| last.pages.extend(page)) {
-                runs.push(run);
-            }
-        }
-        Ok(runs)
-    }
-
-    fn put(&mut self, runs: Vec<Run>, step: Step) -> io::Result<()> {
-        if let Some(last) = self.last.take() {
-            self.out.step(last)?;
-        }
-        let set = match self.sets.get(&runs) {
-            Some(set) => *set,
-            None => {
-                self.out.set(&runs)?;
-                let set = self.numbered;
-                self.numbered += 1;
-                if self.sets.len() < SETS_MAX {
-                    self.sets.insert(runs, set);
-                }
-                set
-            }
-        };
-        let step = Step { set, ..step };
-        if matches!(step.end, End::Barrier | End::Exit) {
-            // So much is kept, however the program ends.
-            self.out.step(step)?;
-            return self.out.0.flush();
-        }
-        self.last = Some(step);
-        Ok(())
     }
 }
 

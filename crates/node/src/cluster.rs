@@ -62,6 +62,10 @@ impl Cluster for Node {
         Self::barrier(self, word)
     }
 
+    fn names_region(&self, function: usize, call: usize) {
+        self.note_region(function, call);
+    }
+
     fn fork(&self, order: &[u8], site: SiteId) {
         self.give_order(order, site);
     }

@@ -1,6 +1,7 @@
 //! The program's heap, as `malloc` and its relatives need it. Addresses stand
 //! for pointers: what lies there is not looked at here.
 
+use crate::blocks;
 use crate::memory::{self, memory};
 use crate::start;
 use fathomp_sys::cluster::deferral::{self, Inside};
@@ -18,7 +19,10 @@ pub fn allocate(bytes: usize, align: usize, caller: usize) -> Option<Block> {
         return None;
     }
     Some(match memory.allocate(bytes.max(1), align.max(ALIGNMENT)) {
-        Some(address) => Block::At(address),
+        Some(address) => {
+            blocks::note(address, bytes, caller);
+            Block::At(address)
+        }
         None => Block::Exhausted,
     })
 }

@@ -12,10 +12,12 @@
 //!   it costs.
 //! * `window`, `log`, `locks`: pages, diffs, intervals and locks that need no message.
 //! * [`accesses`]: what the program accesses, for replays.
+//! * [`lines`]: what it writes and reads of each cache line; `blocks`: who allocated.
 //! * [`heap`]: the program's blocks, at the same address everywhere.
 #![forbid(unsafe_code)]
 
 pub mod accesses;
+mod blocks;
 mod cells;
 mod cluster;
 mod copies;
@@ -25,6 +27,7 @@ mod frame;
 pub mod heap;
 mod keeps;
 mod layout;
+pub mod lines;
 mod locks;
 mod log;
 mod look;

@@ -40,6 +40,7 @@ mod asks;
 mod atomics;
 mod ends;
 mod faults;
+mod noting;
 mod publish;
 mod time;
 mod turns;
@@ -90,6 +91,8 @@ pub(crate) struct Parts {
     pub(crate) direct: bool,
     /// When the program begins, if time is emulated.
     pub(crate) begins_ns: u64,
+    /// When the program is ended, if shared lines are looked for.
+    pub(crate) stops_ns: Option<u64>,
 }
 
 /// This process as a node.
@@ -108,6 +111,12 @@ pub struct Node {
     slots: Slots,
     profile: Profile,
     stopwatch: Option<Stopwatch>,
+    /// Shared lines are looked for.
+    lines: bool,
+    /// When accesses are sampled next; never while the kernel may be about to use the
+    /// program's memory.
+    samples_at: AtomicU64,
+    stops_ns: Option<u64>,
     engine: Mutex<Box<dyn Engine>>,
     lookout: Lookout,
     window: Option<Window>,
@@ -169,7 +178,10 @@ impl Node {
             window,
             direct,
             begins_ns,
+            stops_ns,
         } = parts;
+        let lines = engine.watch().is_some_and(|watch| watch.lines().is_some());
+        let replays = engine.watch().is_some() && !lines;
         Self {
             size,
             waits,
@@ -183,7 +195,10 @@ impl Node {
             pages,
             slots,
             profile,
-            stopwatch: engine.watch().map(|_| Stopwatch::new()),
+            stopwatch: replays.then(Stopwatch::new),
+            lines,
+            samples_at: AtomicU64::new(0),
+            stops_ns,
             engine: Mutex::new(engine),
             lookout,
             window,
@@ -419,10 +434,13 @@ impl Node {
                 let polling = Polling::new(&*self.transport);
                 while self.handle_one() {}
                 let rest = emulation.map_or(quiet::REST, |time| time.look(quiet::REST));
+                let rest = rest.min(self.until_sample());
                 polling.rest(Some(rest), || self.inbox.try_lock().is_err());
             }
             self.publish_if_asked(None);
             self.look_after_peers();
+            self.sample_when_due();
+            self.stop_when_due();
             let operations = self.activity.load(Ordering::Relaxed);
             let at_work = emulation.is_none_or(Emulation::is_at_work);
             if quiet.lasts(self.slots.at_work(), operations) && at_work {

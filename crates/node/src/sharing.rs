@@ -1,7 +1,8 @@
 //! Which protocol shares memory, and how, as the environment says.
 
-use crate::accesses::{ACCESSES_VARIABLE, Watch, WatchError};
+use crate::accesses::{ACCESSES_VARIABLE, Purpose, Replay, Watch, WatchError};
 use crate::engine::{Driver, Engine, Hands, Trouble};
+use crate::lines::{LINES_VARIABLE, Lines};
 use crate::races::RACES_VARIABLE;
 use crate::start::StartError;
 use fathomp_base::{NodeId, PageId};
@@ -87,8 +88,8 @@ impl Sharing {
 
     /// Whether nodes may reach each other's memory: not where faults are watched.
     pub(crate) fn may_reach(self) -> bool {
-        let watched = self.races || env::var_os(ACCESSES_VARIABLE).is_some();
-        !watched
+        let watched = |variable| env::var_os(variable).is_some();
+        !(self.races || watched(ACCESSES_VARIABLE) || watched(LINES_VARIABLE))
     }
 
     /// Whether they may do so unasked: not where messages and faults are counted.
@@ -148,7 +149,12 @@ impl Sharing {
 
 /// Watches what the program accesses, if the environment asks for it.
 fn watch(me: NodeId, shared: &Shared) -> Result<Option<Watch>, WatchError> {
-    let Some(directory) = env::var_os(ACCESSES_VARIABLE) else {
+    let purpose = if let Some(directory) = env::var_os(ACCESSES_VARIABLE) {
+        Purpose::Replay(Replay::new(Path::new(&directory), me, shared)?)
+    } else if let Some(directory) = env::var_os(LINES_VARIABLE) {
+        let lines = Lines::new(Path::new(&directory), me, shared.nodes)?;
+        Purpose::Lines(Box::new(lines))
+    } else {
         return Ok(None);
     };
     let pinned = |area: &Area| area.home == Placement::Pinned(me);
@@ -157,7 +163,7 @@ fn watch(me: NodeId, shared: &Shared) -> Result<Option<Watch>, WatchError> {
     let behind = shared.areas.iter().skip_while(|area| !pinned(area));
     let mine = behind.take_while(|area| pinned(area));
     let stacks = PageRange::new(first, mine.map(|area| area.pages).sum());
-    Watch::new(Path::new(&directory), me, shared, stacks).map(Some)
+    Ok(Some(Watch::new(purpose, stacks)))
 }
 
 fn protocol(name: Option<OsString>, mib: u32) -> Result<Protocol, SharingError> {

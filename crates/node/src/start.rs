@@ -5,9 +5,11 @@
 //! all nodes by construction. Each node then replaces the memory behind the
 //! shared range by its own.
 
+use crate::blocks;
 use crate::doing::Doing;
 use crate::engine::Hands;
 use crate::layout::{Layout, NODES_MAX, StackBytes};
+use crate::lines::{LINES_LIMIT_VARIABLE, LINES_VARIABLE};
 use crate::memory;
 use crate::node::{Node, Parts, Size};
 use crate::profile::Profile;
@@ -19,7 +21,7 @@ use crate::window::{Window, Windows};
 use fathomp_base::NodeId;
 use fathomp_dsm::AreaError;
 use fathomp_sys::affinity;
-use fathomp_sys::clock::emulated;
+use fathomp_sys::clock::{emulated, monotonic_ns};
 use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::image;
@@ -228,6 +230,9 @@ fn scheme(variable: Option<std::ffi::OsString>) -> Result<Scheme, StartError> {
 /// If an address range is taken.
 pub fn prepare(plan: Plan) -> Result<(), StartError> {
     memory::set_up(plan.nodes).map_err(StartError::Reserve)?;
+    if std::env::var_os(LINES_VARIABLE).is_some() {
+        blocks::note_all();
+    }
     Ok(())
 }
 
@@ -244,6 +249,8 @@ pub struct Forming {
     window: Option<Window>,
     /// When the program begins, if time is emulated.
     begins_ns: u64,
+    /// When the program is ended, if shared lines are looked for.
+    stops_ns: Option<u64>,
 }
 
 /// Makes the other nodes. Returns in each of them; only to be called while
@@ -284,6 +291,7 @@ pub fn fork(
         false => fabric,
     };
     let begins_ns = emulated::now_ns();
+    let stops_ns = time_limit().map(|limit_ns| monotonic_ns().saturating_add(limit_ns));
     let mut me = NodeId(0);
     let mut children = Vec::new();
     for node in 1..plan.nodes {
@@ -295,6 +303,8 @@ pub fn fork(
             Forked::Child => {
                 me = NodeId(node);
                 children.clear();
+                // Node 0 tells of them.
+                drop(blocks::take());
                 break;
             }
         }
@@ -318,8 +328,17 @@ pub fn fork(
         children,
         window,
         begins_ns,
+        stops_ns,
     };
     Ok((forming, backing))
+}
+
+/// How long the program may run, in nanoseconds, where shared lines are looked for.
+fn time_limit() -> Option<u64> {
+    std::env::var_os(LINES_VARIABLE)?;
+    let limit = std::env::var(LINES_LIMIT_VARIABLE).ok()?;
+    let limit_ms: u64 = limit.parse().ok()?;
+    (limit_ms > 0).then(|| limit_ms.saturating_mul(1_000_000))
 }
 
 impl Forming {
@@ -357,6 +376,7 @@ impl Forming {
             children,
             window,
             begins_ns,
+            stops_ns,
         } = self;
         let loads_acquire = waits.loads_acquire(std::env::var_os(LOADS_VARIABLE));
         let loads_acquire = loads_acquire.map_err(StartError::Loads)?;
@@ -396,6 +416,7 @@ impl Forming {
             window,
             direct,
             begins_ns,
+            stops_ns,
         });
         let node = Box::leak(Box::new(node));
         node.now_doing(Doing::Compute);

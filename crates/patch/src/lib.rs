@@ -5,6 +5,7 @@
 //! goes to [`fathomp_sys::text_patch::install`].
 #![forbid(unsafe_code)]
 
+mod access;
 mod functions;
 mod lead;
 mod looks;
@@ -13,6 +14,7 @@ mod place;
 mod sweep;
 mod waits;
 
+pub use access::{Atomic, Code};
 pub use waits::Wait;
 
 pub use place::{describe, is_linkage, variable};

@@ -50,6 +50,10 @@ pub struct Machine {
     /// Prices of constructs by thread count, ascending and without repetition.
     #[serde(default)]
     pub constructs: Vec<ConstructCosts>,
+    /// What a cache line costs that several threads write, if that was measured: it takes
+    /// two processors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contention: Option<Contention>,
     /// Copy bandwidth of main memory by thread count, ascending and without
     /// repetition.
     #[serde(default)]
@@ -75,6 +79,16 @@ pub struct ConstructCosts {
     pub dynamic_chunk_ns: f64,
     /// Locking and unlocking, with all threads asking: time between two grants.
     pub lock_ns: f64,
+}
+
+/// What an addition to a variable costs more if another thread adds to one in the same
+/// cache line than if each has a line of its own. In nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Contention {
+    /// By a load and a store.
+    pub plain_ns: f64,
+    /// By an atomic instruction.
+    pub atomic_ns: f64,
 }
 
 /// Bandwidth with a number of threads.
@@ -199,6 +213,7 @@ impl Machine {
             timer_cost_ns: 0.0,
             event_costs: None,
             constructs: Vec::new(),
+            contention: None,
             bandwidth: Vec::new(),
             caches: Vec::new(),
             cluster: None,
@@ -240,6 +255,11 @@ impl Machine {
             && let Some(cost) = costs.impossible()
         {
             return wrong(format!("recording an event costs {cost} ns"));
+        }
+        let contention = self.contention.map(|all| [all.plain_ns, all.atomic_ns]);
+        let mut costs = contention.into_iter().flatten();
+        if let Some(cost) = costs.find(|cost| !cost.is_finite() || *cost < 0.0) {
+            return wrong(format!("a contended cache line costs {cost} ns"));
         }
         before = 0;
         for row in &self.bandwidth {

@@ -63,6 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "many-threads.html",
             Input {
                 nodes: None,
+                sharing: None,
                 analyses: &many,
                 ..Input::default()
             },
@@ -71,6 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "one-recording.html",
             Input {
                 nodes: None,
+                sharing: None,
                 analyses: &one,
                 ..Input::default()
             },
@@ -79,6 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "prediction.html",
             Input {
                 nodes: None,
+                sharing: None,
                 prediction: Some(&prediction),
                 ..Input::default()
             },

@@ -24,10 +24,11 @@ pub use view::broken::broken;
 
 use fathomp_analyse::Analysis;
 use fathomp_base::units;
-use fathomp_diagnose::{Diagnosis, SharedLines};
+use fathomp_diagnose::Diagnosis;
 use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
 use fathomp_predict::validate::Validated;
+use fathomp_sharing::Findings;
 use std::cmp::Reverse;
 
 /// What a report is made of; every part may be missing.
@@ -43,8 +44,8 @@ pub struct Input<'a> {
     pub nodes: Option<&'a Validated>,
     /// What things cost on the machine.
     pub machine: Option<&'a Machine>,
-    /// Cache lines that threads share, if that was looked for.
-    pub sharing: Option<&'a SharedLines>,
+    /// Which cache lines threads share, if that was looked for.
+    pub sharing: Option<&'a Findings>,
     /// Sentences to add to what makes the report doubtful, such as a run of
     /// the study that failed.
     pub notes: &'a [String],

@@ -163,6 +163,72 @@ static double critical(long count)
     return within(criticals, count);
 }
 
+/* A cache line that several threads write costs more than lines of their own: each
+ * thread adds to a counter that no other touches, all in one line or far apart. The
+ * lines beside are left alone, since processors fetch pairs of lines. */
+enum { APART_LONGS = 32, COUNTERS_MAX = 8 };
+static volatile long counters[COUNTERS_MAX * APART_LONGS] __attribute__((aligned(4096)));
+static int stride;
+
+static volatile long *own_counter(void)
+{
+    return counters + omp_get_thread_num() % COUNTERS_MAX * stride;
+}
+
+static void add_plainly(long count)
+{
+    volatile long *own = own_counter();
+    for (long i = 0; i < count; i++)
+        *own = *own + 1;
+}
+
+static void add_atomically(long count)
+{
+    volatile long *own = own_counter();
+    for (long i = 0; i < count; i++)
+        __atomic_fetch_add(own, 1, __ATOMIC_RELAXED);
+}
+
+static double plain_adds(long count)
+{
+    return within(add_plainly, count);
+}
+
+static double atomic_adds(long count)
+{
+    return within(add_atomically, count);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* The median of several batches: the best one may be that in which a thread waited for
+ * a processor and the other had the line for itself. */
+static double typical_ns(measurement *measure)
+{
+    double seconds[BATCHES];
+    long count = 1;
+    while (measure(count) < batch_seconds && count < 1L << 40)
+        count *= 2;
+    for (int i = 0; i < BATCHES; i++)
+        seconds[i] = measure(count);
+    qsort(seconds, BATCHES, sizeof *seconds, by_value);
+    return seconds[BATCHES / 2] / (double)count * 1e9;
+}
+
+/* What an addition costs more in one line than in lines of their own. */
+static double contended_ns(measurement *adds)
+{
+    stride = APART_LONGS;
+    double apart = typical_ns(adds);
+    stride = 1;
+    double together = typical_ns(adds);
+    return together > apart ? together - apart : 0;
+}
+
 /* Bandwidth: every thread copies an array of its own that it touched first. */
 struct copy {
     size_t bytes;
@@ -265,6 +331,11 @@ int main(int argc, char **argv)
     printf(",\"dynamic_chunk_ns\":%.3f", cost_ns(dynamic_chunk));
     printf(",\"lock_ns\":%.3f", cost_ns(lock_pair));
     printf(",\"critical_ns\":%.3f", cost_ns(critical));
+    /* One line has room for so many. */
+    if (team > 1 && team <= COUNTERS_MAX) {
+        printf(",\"contended_plain_ns\":%.3f", contended_ns(plain_adds));
+        printf(",\"contended_atomic_ns\":%.3f", contended_ns(atomic_adds));
+    }
     printf(",\"copy_bytes_per_second\":%.0f}\n", copy_bytes_per_second((size_t)bytes));
     omp_destroy_lock(&lock);
     return 0;

@@ -22,5 +22,6 @@ pub mod task_arguments;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub mod text_patch;
 pub mod thread_slot;
+pub mod unwind;
 pub mod userfault;
 pub mod words;

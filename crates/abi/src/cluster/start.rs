@@ -169,6 +169,7 @@ fn lead_atomics() -> Result<Waits, AtomicsError> {
         enter: |section| {
             cluster::settle();
             let node = start::node()?;
+            node.note_atomic(section.address, section.bytes, section.instruction);
             node.begin_atomic(section.address, section.bytes, section.movable)
         },
         leave: |_| with_node(Node::end_atomic),
@@ -280,8 +281,10 @@ fn share(
 /// program had called.
 fn serve_fault(interruption: &mut Interruption<'_>) -> bool {
     let _inside = deferral::enter();
-    start::node()
-        .is_some_and(|node| node.serve_fault(interruption.address(), interruption.is_write()))
+    start::node().is_some_and(|node| {
+        let (address, write) = (interruption.address(), interruption.is_write());
+        node.serve_fault(address, write, interruption.instruction())
+    })
 }
 
 extern "C" fn on_exit(code: c_int, _: *mut c_void) {

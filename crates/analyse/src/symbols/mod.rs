@@ -8,6 +8,9 @@ mod debug_file;
 mod entry;
 mod module;
 mod name;
+mod reading;
+mod types;
+mod variables;
 
 use crate::facts::Place;
 use module::{Found, Module};
@@ -15,6 +18,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 pub use name::readable;
+pub use variables::{Variable, Variables};
 
 /// Looks up places; keeps the modules it has opened.
 #[derive(Default)]
@@ -58,6 +62,24 @@ impl Symbols {
             }
         }
         describe(called.unwrap_or_default(), module, call)
+    }
+
+    /// The places of an instruction in `module`, the innermost first: functions that are
+    /// inlined there, then the one that contains it. At least one.
+    pub fn places(&mut self, module: &Path, address: u64) -> Vec<Place> {
+        let opened = self
+            .modules
+            .entry(module.to_owned())
+            .or_insert_with(|| Module::open(module));
+        let mut all: Vec<_> = opened
+            .frames(address)
+            .into_iter()
+            .map(|found| describe(found, module, address))
+            .collect();
+        if all.is_empty() {
+            all.push(describe(opened.look_up(address), module, address));
+        }
+        all
     }
 
     /// Modules without line information among those looked up, sorted.

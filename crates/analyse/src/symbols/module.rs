@@ -116,6 +116,34 @@ impl Module {
         found
     }
 
+    /// The functions at `address` with their lines, inlined ones first; none without line
+    /// information.
+    pub(super) fn frames(&self, address: u64) -> Vec<Found> {
+        let mut all = Vec::new();
+        let lines = self.lines.as_ref().filter(|_| address < u64::MAX);
+        let Some(Ok(mut frames)) = lines.map(|lines| lines.find_frames(address)) else {
+            return all;
+        };
+        while let Ok(Some(frame)) = frames.next() {
+            let location = frame.location.as_ref();
+            let name = frame
+                .function
+                .as_ref()
+                .and_then(|name| name.raw_name().ok());
+            let found = Found {
+                file: location.and_then(|l| l.file).map(str::to_owned),
+                line: location.and_then(|l| l.line).filter(|line| *line > 0),
+                column: location.and_then(|l| l.column).filter(|column| *column > 0),
+                function: name.map(std::borrow::Cow::into_owned),
+                offset: None,
+            };
+            if found.file.is_some() && found.line.is_some() {
+                all.push(found);
+            }
+        }
+        all
+    }
+
     /// What is known about the outlined function that begins at `address`.
     pub(super) fn look_up_entry(&self, address: u64) -> Found {
         let mut found = self.look_up(address);
@@ -147,7 +175,7 @@ impl Module {
 
 /// Opens a regular file that begins like an ELF file, to be read piece by
 /// piece: of a large module only tables are wanted here.
-fn read(path: &Path) -> Option<ReadCache<File>> {
+pub(super) fn read(path: &Path) -> Option<ReadCache<File>> {
     let metadata = std::fs::metadata(path).ok()?;
     if !metadata.is_file() || metadata.len() > LARGEST_BYTES {
         return None;

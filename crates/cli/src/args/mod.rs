@@ -5,6 +5,7 @@ mod bench;
 mod lists;
 mod net;
 mod predict;
+mod sharing;
 mod simulate;
 pub(crate) mod workload;
 
@@ -16,6 +17,7 @@ pub(crate) use bench::Bench;
 pub(crate) use lists::{ThreadCount, ThreadList};
 pub(crate) use net::Net;
 pub(crate) use predict::{Fractions, Predict, Sdp, SdpModel, Without};
+pub(crate) use sharing::{LIMIT_S, Sharing, nodes_for};
 pub(crate) use simulate::{FaultPrice, HomesName, Simulate};
 pub(crate) use workload::Workload;
 
@@ -52,6 +54,9 @@ pub(crate) enum Command {
     /// Run an OpenMP program and record what its regions and threads do.
     #[command(after_help = "Example:\n  fathomp record -o recording --threads 4 -- ./solver")]
     Record(Record),
+    /// Say which variables and cache lines threads share, without hardware counters.
+    #[command(after_help = "Example:\n  fathomp sharing --threads 4 -- ./solver --size 100")]
+    Sharing(Sharing),
     /// Measure what OpenMP constructs and memory cost on this machine, and what
     /// faults cost between nodes.
     #[command(
@@ -162,6 +167,15 @@ pub(crate) struct Study {
     /// which shows how work divides among so many even if they share processors.
     #[arg(long)]
     pub(crate) no_rehearsal: bool,
+    /// Also run it on as many nodes as the largest number of threads, at least 2, and
+    /// report which cache lines threads share, as `fathomp sharing` does. Without this,
+    /// that is done for some seconds where nothing else tells why computing takes longer
+    /// with more threads.
+    #[arg(long)]
+    pub(crate) sharing: bool,
+    /// Never look for shared cache lines.
+    #[arg(long, conflicts_with = "sharing")]
+    pub(crate) no_sharing: bool,
     /// The report.
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,

@@ -11,7 +11,7 @@ mod probe;
 mod store;
 
 use crate::host;
-use fathomp_predict::machine::{Bandwidth, Cache, ConstructCosts, Machine};
+use fathomp_predict::machine::{Bandwidth, Cache, ConstructCosts, Contention, Machine};
 use fathomp_runtime::Unpacked;
 use probe::Measured;
 use std::env;
@@ -134,6 +134,14 @@ fn describe(rows: &[Measured]) -> Machine {
             lock_ns: row.lock_ns,
         })
         .collect();
+    // Of threads that take turns on a processor, a line is never contended.
+    let usable = host::usable_cpus();
+    let beside = rows.iter().find(|row| (2..=usable).contains(&row.threads));
+    let contended = beside.and_then(|row| row.contended_plain_ns.zip(row.contended_atomic_ns));
+    machine.contention = contended.map(|(plain_ns, atomic_ns)| Contention {
+        plain_ns,
+        atomic_ns,
+    });
     machine.bandwidth = rows
         .iter()
         .filter(|row| row.copy_bytes_per_second > 0.0)

@@ -24,6 +24,9 @@ pub(super) struct Measured {
     pub(super) barrier_ns: f64,
     pub(super) dynamic_chunk_ns: f64,
     pub(super) lock_ns: f64,
+    /// Of teams of 2 to 8 threads.
+    pub(super) contended_plain_ns: Option<f64>,
+    pub(super) contended_atomic_ns: Option<f64>,
     pub(super) copy_bytes_per_second: f64,
 }
 

@@ -102,6 +102,13 @@ fn table(machine: &Machine) -> Result<String, std::fmt::Error> {
             ),
         )?;
     }
+    if let Some(contended) = &machine.contention {
+        writeln!(
+            text,
+            "\ncache line that two threads write: {:.1} ns more an addition, {:.1} ns an atomic one",
+            contended.plain_ns, contended.atomic_ns
+        )?;
+    }
     if let Some(cluster) = &machine.cluster {
         text += &prices(cluster)?;
     }

@@ -10,6 +10,7 @@ mod regions;
 mod report;
 mod run;
 mod runtime_path;
+mod sharing;
 mod simulate;
 mod study;
 mod workload;
@@ -36,6 +37,7 @@ pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
         Command::Bench(plan) => bench::bench(&plan, voice),
         Command::Doctor => doctor::doctor(voice),
         Command::Run(plan) => run::run(&plan, voice),
+        Command::Sharing(plan) => sharing::sharing(&plan, voice),
         Command::Record(plan) => record::record(&plan, voice),
         Command::Calibrate(plan) => calibrate::calibrate(&plan, voice),
         Command::Workload(plan) => workload::workload(&plan, voice),

@@ -42,10 +42,14 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         ));
     }
     let mut notes = Vec::new();
+    let mut sharing = None;
     let mut machine = super::predict::machine(plan.machine.as_deref())?;
     for input in &plan.inputs {
         if let Some(index) = study::index_of(input)? {
             notes.extend(index.notes);
+            if sharing.is_none() {
+                sharing = study::sharing_of(input)?;
+            }
             if machine.is_none() {
                 machine =
                     super::predict::machine(Some(&input.join("machine.json"))).unwrap_or_default();
@@ -65,7 +69,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         prediction: prediction.as_ref(),
         nodes: nodes.as_ref(),
         machine: target.machine.as_ref(),
-        sharing: None,
+        sharing: sharing.as_ref(),
         notes: &notes,
     })?;
     output::write_file(&plan.output, page.as_bytes())?;

@@ -3,6 +3,8 @@
 //!     study/
 //!       study.json               what was run and how it went
 //!       machine.json             what this machine costs
+//!       sharing.json             which cache lines threads share, if asked for
+//!       sharing.stderr           what the program complained meanwhile
 //!       result.json              analyses and prediction, for other tools
 //!       stdin                    what the program was given to read, if piped
 //!       recordings/<T>-threads[-run-<R>]/        one recording a run
@@ -10,9 +12,11 @@
 //!       recordings/<T>-threads[-run-<R>].stdout  what runs wrote, if it differs
 
 pub(crate) mod compare;
+pub(crate) mod job;
 
 use crate::failure::Failure;
 use crate::output;
+use fathomp_sharing::Findings;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -22,8 +26,16 @@ const SCHEMA: &str = "fathomp.study";
 const VERSION: u32 = 1;
 const INDEX: &str = "study.json";
 const RECORDINGS: &str = "recordings";
+/// What threads share.
+pub(crate) const SHARING: &str = "sharing.json";
 /// What a study directory may hold beside its index.
-const FILES: [&str; 3] = ["machine.json", "result.json", "stdin"];
+const FILES: [&str; 5] = [
+    "machine.json",
+    "result.json",
+    "sharing.json",
+    "sharing.stderr",
+    "stdin",
+];
 
 /// `study.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -150,6 +162,21 @@ pub(crate) fn index_of(directory: &Path) -> Result<Option<Index>, Failure> {
         return Err(damaged());
     }
     Ok(Some(index))
+}
+
+/// What threads share, if the study in a directory says so.
+pub(crate) fn sharing_of(directory: &Path) -> Result<Option<Findings>, Failure> {
+    let path = directory.join(SHARING);
+    let Ok(text) = fs::read_to_string(&path) else {
+        return Ok(None);
+    };
+    let findings = serde_json::from_str(&text).map_err(|error| {
+        Failure::new(format!(
+            "{} is damaged or from another version ({error}): remove it, and study the program again to have it anew",
+            path.display()
+        ))
+    })?;
+    Ok(Some(findings))
 }
 
 /// The recordings a directory stands for: those of a study, or itself.

@@ -175,7 +175,9 @@ pub(crate) fn compile_with(
     source: &str,
     options: &[&str],
 ) -> PathBuf {
-    let file = directory.join(format!("{name}.c"));
+    // By its name a compiler tells Fortran.
+    let extension = if compiler == "gfortran" { "f90" } else { "c" };
+    let file = directory.join(format!("{name}.{extension}"));
     let program = directory.join(name);
     fs::write(&file, source).unwrap();
     let status = Command::new(compiler)

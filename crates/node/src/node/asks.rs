@@ -10,6 +10,7 @@ use crate::meeting::Outcome;
 use crate::memory::{self, Released};
 use crate::profile::Since;
 use crate::races::Found;
+use crate::stopwatch::Stopwatch;
 use fathomp_accesses::{End, Step};
 use fathomp_base::{NodeId, SiteId, ThreadId};
 use fathomp_dsm::{LockId, Operation};
@@ -66,11 +67,11 @@ impl Node {
 
     /// The calling thread synchronises, for the record of accesses.
     pub(super) fn end_interval(&self, end: End) {
-        let Some(stopwatch) = &self.stopwatch else {
+        if self.stopwatch.is_none() && !self.notes_end(end) {
             return;
-        };
+        }
         let _inside = deferral::enter();
-        let work_ns = stopwatch.take_ns();
+        let work_ns = self.stopwatch.as_ref().map_or(0, Stopwatch::take_ns);
         let order = match end {
             End::Barrier => lock(&self.meetings).order(),
             _ => None,
@@ -292,6 +293,7 @@ impl Node {
             self.lookout.meet();
         }
         self.return_blocks();
+        self.note_phase();
         *lock(&self.order) = outcome.order;
         self.now_doing(before);
         self.account(since, DsmCount::BarrierTicks, Some(DsmCount::Barriers));

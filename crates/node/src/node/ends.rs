@@ -106,7 +106,7 @@ impl Node {
     }
 
     /// Lets everything leave that has been sent, and goes.
-    fn depart(&self) {
+    pub(super) fn depart(&self) {
         let deadline = Instant::now() + LEAVING;
         while self.transport.has_backlog() && Instant::now() < deadline {
             self.handle_one();

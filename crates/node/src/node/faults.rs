@@ -44,9 +44,9 @@ impl fmt::Display for Wrong {
 }
 
 impl Node {
-    /// Serves an access to a page that the program was not permitted. `false`
-    /// if it never will be.
-    pub fn serve_fault(&self, address: usize, write: bool) -> bool {
+    /// Serves an access to a page that the program was not permitted, by the instruction
+    /// at that address. `false` if it never will be.
+    pub fn serve_fault(&self, address: usize, write: bool, instruction: usize) -> bool {
         let page = self.pages.page_of(address);
         let Some(page) = page.filter(|_| !self.layout.is_guard(address)) else {
             return false;
@@ -62,6 +62,7 @@ impl Node {
         if self.ended.load(Ordering::Relaxed) {
             return self.pages.permit(page, 1, Permission::ReadWrite).is_ok();
         }
+        self.note_access(write, address, instruction);
         self.fetch(page, if write { Access::Write } else { Access::Read });
         true
     }
@@ -119,6 +120,7 @@ impl Node {
     /// program.
     pub fn touch(&self, address: usize, bytes: usize, write: bool) {
         if bytes > 0 {
+            self.leave_open(address);
             self.pages
                 .touch(address..address.saturating_add(bytes), write);
         }

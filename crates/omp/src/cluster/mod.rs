@@ -67,6 +67,10 @@ pub trait Cluster: Sync {
     /// vanish.
     fn barrier(&self, word: u64) -> u64;
 
+    /// Node 0: the region with that outlined function, entered by the call at that
+    /// address, begins with the next [fork](Self::fork); zeros: it has ended.
+    fn names_region(&self, _function: usize, _call: usize) {}
+
     /// Node 0, right before a barrier: the other nodes get `order` with it, for the
     /// region at `site` if it is recorded.
     fn fork(&self, order: &[u8], site: SiteId);

@@ -140,7 +140,9 @@ impl Nodes {
         if cluster.node() != 0 {
             return;
         }
-        let order = Order::Region(Region::new(fork, team, icvs)).encode();
+        let region = Region::new(fork, team, icvs);
+        cluster.names_region(region.function.address(), region.call);
+        let order = Order::Region(region).encode();
         let site = SiteId(team.dock.site.load(Ordering::Relaxed));
         cluster.fork(&order, site);
         cluster.barrier(0);
@@ -164,6 +166,7 @@ impl Nodes {
             group.employed.store(team.size() - 1, Ordering::Relaxed);
         }
         if self.cluster.node() == 0 {
+            self.cluster.names_region(0, 0);
             self.busy.store(false, Ordering::Release);
         }
     }

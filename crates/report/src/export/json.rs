@@ -4,6 +4,7 @@ use crate::Input;
 use fathomp_analyse::Analysis;
 use fathomp_diagnose::Cause;
 use fathomp_predict::Prediction;
+use fathomp_sharing::Findings;
 use serde::Serialize;
 use std::io::Write;
 use thiserror::Error;
@@ -34,6 +35,8 @@ struct Everything<'a> {
     prediction: Option<&'a Prediction>,
     /// Why the program does not run faster, most expensive first.
     causes: &'a [Cause],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sharing: Option<&'a Findings>,
     notes: &'a [String],
 }
 
@@ -49,6 +52,7 @@ pub fn json(input: &Input<'_>, mut out: impl Write) -> Result<(), JsonError> {
         analyses: input.analyses,
         prediction: input.prediction,
         causes: &diagnosis.causes,
+        sharing: input.sharing,
         notes: input.notes,
     };
     serde_json::to_writer(&mut out, &everything).map_err(|error| {

@@ -7,6 +7,7 @@ mod nodes;
 mod prediction;
 mod regions;
 mod sdp;
+mod sharing;
 mod validation;
 
 pub use crate::units::{bytes, duration, percent, short_count};
@@ -15,6 +16,7 @@ pub use nodes::nodes;
 pub use prediction::prediction;
 pub use regions::{RegionOptions, regions};
 pub use sdp::sdp;
+pub use sharing::sharing;
 pub use validation::validation;
 
 use crate::view::words;

@@ -16,6 +16,7 @@ mod listings;
 mod nodes;
 mod regions;
 mod scaling;
+mod sharing;
 mod summary;
 mod table;
 mod timeline;
@@ -53,6 +54,7 @@ pub(crate) struct Page {
     counters: Option<table::Table>,
     dsm: Option<dsm::Sharing>,
     nodes: Option<nodes::Nodes>,
+    sharing: Option<sharing::Shared>,
     environment: Vec<Fact>,
 }
 
@@ -148,6 +150,7 @@ fn build_whole(input: &Input<'_>) -> (Page, TimelineData) {
         counters: main.and_then(listings::counters),
         dsm: main.and_then(dsm::build),
         nodes: nodes::build(input),
+        sharing: sharing::build(input.sharing),
         environment: environment::facts(input),
     };
     page.title = format!("{} – fathomp", page.program);
@@ -210,6 +213,7 @@ fn sections(page: &Page) -> Vec<Link> {
         (page.regions.is_some(), "regions", "Regions"),
         (!page.timelines.is_empty(), "timeline", "Timeline"),
         (!page.details.is_empty(), "details", "Region by region"),
+        (page.sharing.is_some(), "sharing", "Sharing"),
         (page.dsm.is_some(), "dsm", "DSM"),
         (page.loops.is_some(), "loops", "Loops"),
         (page.waits.is_some(), "waits", "Waits"),

@@ -1,0 +1,376 @@
+//! The runs of a study: those with each number of threads, a rehearsal with more of
+//! them, and one on nodes that looks for shared cache lines.
+
+use super::{SHARING, Study, compare};
+use crate::args::{Cluster, LIMIT_S, Study as Plan, ThreadCount, ThreadList, nodes_for};
+use crate::failure::Failure;
+use crate::launch::{self, Capture, Ended, Launch, Printed, Repeatable, Stderr, Stdout, exit_code};
+use crate::program::Program;
+use crate::progress::Progress;
+use crate::recording::{self, Request};
+use crate::voice::Voice;
+use crate::{evidence, host, output, sharing};
+use fathomp_analyse::Analysis;
+use fathomp_diagnose::{Diagnosis, Kind};
+use fathomp_patch::Code;
+use fathomp_predict::machine::Machine;
+use fathomp_runtime::Unpacked;
+use fathomp_sharing::Findings;
+use fathomp_trace::model::Outcome::Signalled;
+use fathomp_trace::model::Output;
+use fathomp_trace::writer::{self, Existing};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// Bytes each recording may take; several are read for one report.
+const RECORDING_BYTES_MAX: u64 = 64 << 20;
+/// More threads than this tell little more about how work divides.
+const REHEARSAL_THREADS_MAX: u32 = 64;
+/// Many threads on few processors may take longer than any measured run: so many times
+/// as long is allowed, and this much on top.
+const REHEARSAL_PATIENCE: u32 = 4;
+const REHEARSAL_LEAST: Duration = Duration::from_secs(10);
+
+/// Time that only a look at shared lines explains must be this part of the whole.
+const UNTOLD: f64 = 0.05;
+/// Other programs that used more of the processors than this kept threads from running at
+/// the same time.
+const DISTURBED: f64 = 0.25;
+/// A look that nobody asked for takes no longer than this.
+const UNASKED_S: u32 = 20;
+
+/// What all runs of a study share.
+pub(crate) struct Job<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) voice: Voice,
+    pub(crate) program: &'a Program,
+    pub(crate) unpacked: &'a Unpacked,
+    pub(crate) threads: &'a ThreadList,
+    pub(crate) progress: &'a Progress,
+    pub(crate) stdin: Repeatable,
+    pub(crate) machine: Option<&'a Machine>,
+}
+
+/// How the runs went, taken together.
+#[derive(Default)]
+pub(crate) struct Runs {
+    pub(crate) analyses: Vec<Analysis>,
+    /// What the runs wrote, as many as there are analyses.
+    pub(crate) printed: Vec<(u32, Printed)>,
+    /// Exit code of the first run that failed.
+    pub(crate) failed: Option<u8>,
+    /// Ctrl-C or the like: no more runs, and this exit code.
+    pub(crate) interrupted: Option<u8>,
+    pub(crate) records: u64,
+    /// What was noticed in any run, each once.
+    pub(crate) problems: Vec<String>,
+}
+
+impl Job<'_> {
+    /// All runs: every number of threads before the first repetition, so that
+    /// a slow drift of the machine spreads over all of them.
+    pub(crate) fn record_all(&self, study: &mut Study) -> Result<Runs, Failure> {
+        let mut runs = Runs::default();
+        let mut done = 0;
+        for repeat in 0..self.plan.repeat {
+            for threads in &self.threads.0 {
+                done += 1;
+                self.progress
+                    .at(done, format!("running on {}", counted(*threads)));
+                let name = Study::recording(*threads, repeat, self.plan.repeat);
+                let ended = self.record_one(study, &name, *threads, done == 1, &mut runs)?;
+                if let Some(signal) = ended.interrupted {
+                    study.index.notes.push(format!(
+                        "The study was interrupted by signal {signal} after {done} of {} runs.",
+                        self.threads.0.len() * self.plan.repeat as usize
+                    ));
+                    runs.interrupted = Some(exit_code(Signalled(signal)));
+                    return Ok(runs);
+                }
+            }
+        }
+        Ok(runs)
+    }
+
+    /// One run with more threads than were measured. Nothing is said of one that fails: it
+    /// was no run that the user asked for.
+    pub(crate) fn rehearse(
+        &self,
+        study: &mut Study,
+        threads: u32,
+        runs: &mut Runs,
+    ) -> Result<(), Failure> {
+        let longest_ns = runs.analyses.iter().map(|one| one.wall_ns).max();
+        let sound = runs.failed.is_none() && runs.interrupted.is_none() && runs.records > 0;
+        let Some(longest_ns) = longest_ns.filter(|_| sound) else {
+            return Ok(());
+        };
+        let name = Path::new("recordings/rehearsal");
+        let directory = study.path(&name.to_string_lossy());
+        let recorded = recording::record(&Request {
+            rehearsal: true,
+            limit: Some(Duration::from_nanos(longest_ns) * REHEARSAL_PATIENCE + REHEARSAL_LEAST),
+            stdout: Stdout::Discard,
+            stderr: Stderr::File(directory.with_extension("stderr")),
+            ..self.request(&directory, threads, false)
+        })?;
+        if let Some(signal) = recorded.ended.interrupted {
+            runs.interrupted = Some(exit_code(Signalled(signal)));
+        }
+        if recorded.ended.exit_code() == 0 {
+            study.index.recordings.push(name.to_owned());
+            study.save()?;
+            runs.analyses
+                .push(evidence::open(&directory, self.machine)?.analysis);
+        }
+        Ok(())
+    }
+
+    fn request<'a>(&'a self, directory: &'a Path, threads: u32, first: bool) -> Request<'a> {
+        Request {
+            cluster: Cluster::ONE,
+            program: self.program,
+            unpacked: self.unpacked,
+            directory,
+            existing: Existing::Replace,
+            threads: Some(ThreadCount(threads)),
+            accesses: false,
+            limit_bytes: RECORDING_BYTES_MAX,
+            limit: None,
+            rehearsal: false,
+            stdin: self.stdin.for_run(first),
+            stdout: Stdout::Discard,
+            stderr: Stderr::Inherit,
+        }
+    }
+
+    /// Seconds for which to look at shared cache lines, if that is worthwhile: because it
+    /// was asked for, or because `diagnosis` says that only this tells why computing takes
+    /// longer with more threads. Where other programs kept threads from running at the same
+    /// time, they could not hinder each other: then the program's atomic instructions are
+    /// reason enough.
+    pub(crate) fn look_seconds(&self, runs: &Runs, diagnosis: &Diagnosis) -> Option<u32> {
+        if runs.interrupted.is_some() || runs.failed.is_some() {
+            return None;
+        }
+        if self.plan.sharing {
+            return Some(LIMIT_S);
+        }
+        let open = diagnosis.of_program().any(|cause| {
+            let untold = matches!(cause.kind, Kind::SharedLines | Kind::SharedLinesOrBandwidth);
+            untold && cause.share() >= UNTOLD
+        });
+        let disturbed = runs.analyses.iter().any(|one| {
+            one.program.others_used.unwrap_or(0.0) > DISTURBED && !one.program.rehearsal
+        });
+        let worthwhile = open || (disturbed && has_atomics(&self.program.path));
+        (!self.plan.no_sharing && worthwhile && sharing::check(self.program).is_ok())
+            .then_some(UNASKED_S)
+    }
+
+    /// Runs the program once more, on nodes, and looks which cache lines they share. What
+    /// goes wrong is a note, and the study goes on.
+    pub(crate) fn look_for_sharing(
+        &self,
+        study: &mut Study,
+        limit_s: u32,
+    ) -> Result<Option<Findings>, Failure> {
+        let most = self.threads.0.iter().max().copied().unwrap_or(2);
+        let looked = sharing::look(&sharing::Request {
+            program: self.program,
+            unpacked: self.unpacked,
+            nodes: nodes_for(ThreadCount(most)),
+            limit_s,
+            machine: self.machine,
+            stdin: self.stdin.for_run(false),
+            stdout: Stdout::Discard,
+            stderr: Stderr::File(study.path("sharing.stderr")),
+        });
+        let findings = match looked {
+            Ok(looked) => looked.findings,
+            Err(failure) => {
+                study.index.notes.push(format!(
+                    "Which cache lines threads share is not known: {}.",
+                    failure.sentence
+                ));
+                return Ok(None);
+            }
+        };
+        let text = serde_json::to_string_pretty(&findings)? + "\n";
+        output::write_file(&study.path(SHARING), text.as_bytes())?;
+        Ok(Some(findings))
+    }
+
+    fn record_one(
+        &self,
+        study: &mut Study,
+        name: &Path,
+        threads: u32,
+        first: bool,
+        runs: &mut Runs,
+    ) -> Result<Ended, Failure> {
+        let directory = study.path(&name.to_string_lossy());
+        let complaints = directory.with_extension("stderr");
+        let shown = match (first, self.voice.quiet) {
+            (true, false) => Stdout::for_voice(self.voice),
+            _ => Stdout::Discard,
+        };
+        let capture = Capture::of(&shown);
+        let request = Request {
+            stdout: Stdout::Capture(capture.clone()),
+            stderr: if first {
+                Stderr::Inherit
+            } else {
+                Stderr::File(complaints.clone())
+            },
+            ..self.request(&directory, threads, first)
+        };
+        let recorded = if first {
+            // The program has the terminal to itself.
+            self.progress.aside(|| recording::record(&request))?
+        } else {
+            recording::record(&request)?
+        };
+        let ended = recorded.ended;
+        let code = ended.exit_code();
+        let silent = fs::metadata(&complaints).is_ok_and(|found| found.len() == 0);
+        if silent {
+            // Best effort: an empty file does no harm.
+            let _ = fs::remove_file(&complaints);
+        }
+        if code != 0 && ended.interrupted.is_none() {
+            let said = if first || silent {
+                String::new()
+            } else {
+                format!("; what it said is in {}", complaints.display())
+            };
+            study.index.notes.push(format!(
+                "The run with {} ended with {}{said}.",
+                counted(threads),
+                ended.describe()
+            ));
+        }
+        if code != 0 {
+            runs.failed.get_or_insert(code);
+        }
+        runs.records += recorded.records;
+        for problem in recorded.problems {
+            // Runs differ in numbers; once is enough here, the report has all.
+            let kind = |sentence: &str| sentence.replace(|c: char| c.is_ascii_digit(), "");
+            if !runs
+                .problems
+                .iter()
+                .any(|known| kind(known) == kind(&problem))
+            {
+                runs.problems.push(problem);
+            }
+        }
+        study.index.recordings.push(name.to_owned());
+        study.save()?;
+        let printed = capture.take();
+        writer::amend(&directory, |meta| {
+            meta.output = Some(Output {
+                bytes: printed.bytes,
+                hash: printed.hash,
+                differs: None,
+            });
+        })?;
+        runs.printed.push((threads, printed));
+        runs.analyses
+            .push(evidence::open(&directory, self.machine)?.analysis);
+        Ok(ended)
+    }
+
+    /// Finds out whether the program wrote the same with every number of threads.
+    /// Runs that died have said so; what they wrote is not compared.
+    pub(crate) fn compare_outputs(&self, study: &Study, runs: &mut Runs) -> Result<(), Failure> {
+        if runs.failed.is_some() || runs.interrupted.is_some() {
+            return Ok(());
+        }
+        let outputs: Vec<compare::Run<'_>> = runs
+            .printed
+            .iter()
+            .map(|(threads, printed)| compare::Run {
+                threads: *threads,
+                printed,
+            })
+            .collect();
+        let mut found = compare::differences(&outputs, &[]);
+        if found.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        // What differs between two runs that are alike is not for the number of
+        // threads; most studies have only one of each.
+        if let Some(again) = self.once_more(outputs.iter().map(|run| run.threads).min()) {
+            found = compare::differences(&outputs, &[&again]);
+            if found.iter().all(Option::is_none) {
+                return Ok(());
+            }
+        }
+        // All of them are kept, to be looked at side by side.
+        let recordings = study.index.recordings.iter();
+        for (((difference, recording), analysis), (_, printed)) in found
+            .into_iter()
+            .zip(recordings)
+            .zip(&mut runs.analyses)
+            .zip(&runs.printed)
+        {
+            let directory = study.path(&recording.to_string_lossy());
+            output::write_file(&directory.with_extension("stdout"), &printed.text)?;
+            if difference.is_none() {
+                continue;
+            }
+            if let Some(output) = &mut analysis.program.output {
+                output.differs.clone_from(&difference);
+            }
+            writer::amend(&directory, |meta| {
+                if let Some(output) = &mut meta.output {
+                    output.differs = difference;
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What the program writes in one more run, which is not recorded; nothing
+    /// if that does not end well.
+    fn once_more(&self, threads: Option<u32>) -> Option<Printed> {
+        let capture = Capture::of(&Stdout::Discard);
+        let launch = Launch {
+            program: self.program,
+            library: Some(launch::library(self.unpacked, Cluster::ONE)),
+            variables: launch::variables(threads.map(ThreadCount), Cluster::ONE),
+            stdin: self.stdin.for_run(false),
+            stdout: Stdout::Capture(capture.clone()),
+            stderr: Stderr::Discard,
+        };
+        let ended = launch.start().and_then(|running| running.wait(None)).ok()?;
+        (ended.exit_code() == 0).then(|| capture.take())
+    }
+}
+
+/// Whether a program's code has atomic instructions.
+fn has_atomics(path: &Path) -> bool {
+    Code::open(path).is_ok_and(|code| code.has_atomics())
+}
+
+/// How many threads to rehearse with: as many as are predicted for, if that is more than
+/// are measured.
+pub(crate) fn rehearsal_threads(plan: &Plan, measured: &ThreadList) -> Option<u32> {
+    let predicted = match &plan.cores {
+        Some(ThreadCount(cores)) => *cores,
+        None => fathomp_predict::horizon(host::usable_cpus()),
+    };
+    let threads = predicted.min(REHEARSAL_THREADS_MAX);
+    let most = measured.0.iter().max().copied().unwrap_or(1);
+    (!plan.no_rehearsal && threads > most).then_some(threads)
+}
+
+/// "1 thread", "2 threads".
+pub(crate) fn counted(threads: u32) -> String {
+    match threads {
+        1 => "1 thread".to_owned(),
+        many => format!("{many} threads"),
+    }
+}
