@@ -14,6 +14,7 @@ static FINISH: extern "C" fn() = runtime_finish;
 extern "C" fn load() {
     fathomp_node::start::emulate_time();
     let (settings, _) = runtime::read_environment();
+    crate::cluster::start::expect();
     // Whoever asks for it wants to see it of every program that loads us.
     match settings.display_env {
         DisplayEnv::Off => {}

@@ -32,6 +32,8 @@ pub(crate) struct Layout {
     /// Stacks of each node.
     stacks_each: usize,
     main_bytes: usize,
+    /// Thread-local variables of the program's first thread.
+    thread_locals: Range<usize>,
 }
 
 /// Sizes of stacks.
@@ -59,7 +61,15 @@ impl Layout {
             stack_bytes,
             stacks_each: room.clamp(*STACKS.start(), *STACKS.end()),
             main_bytes: whole(first),
+            thread_locals: 0..0,
         }
+    }
+
+    /// The program's first thread has its thread-local variables there, in whole pages: its
+    /// stack does not contain them.
+    pub(crate) fn with_thread_locals(mut self, pages: Range<usize>) -> Self {
+        self.thread_locals = pages;
+        self
     }
 
     /// All blocks of all nodes.
@@ -156,6 +166,11 @@ impl Layout {
             used_end: range.start,
             range,
         }));
+        areas.push(Area {
+            file_end: self.thread_locals.start,
+            used_end: self.thread_locals.end,
+            range: self.thread_locals.clone(),
+        });
         areas
     }
 
@@ -184,7 +199,9 @@ impl Layout {
         };
         let main = pinned(self.main_stack(), NodeId(0));
         let stacks = nodes().map(|node| pinned(self.other_stacks(node), node));
-        segments.chain(heap).chain([main]).chain(stacks).collect()
+        let locals = pinned(self.thread_locals.clone(), NodeId(0));
+        let areas = segments.chain(heap).chain([main]).chain(stacks);
+        areas.chain([locals]).collect()
     }
 }
 
@@ -198,7 +215,7 @@ mod tests {
             range: 0x5000..0x9000,
             file_end: 0x6000,
         };
-        let layout = Layout::new(vec![segment], 3, MIB);
+        let layout = Layout::new(vec![segment], 3, MIB).with_thread_locals(0xa000..0xc000);
         let homes: u64 = layout.homes().iter().map(|a| u64::from(a.pages)).sum();
         let areas = layout.memory(HEAP_BASE);
         let memory: usize = areas.iter().map(|a| a.range.len()).sum();

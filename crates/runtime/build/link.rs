@@ -113,7 +113,10 @@ pub(crate) enum Edition {
     /// Several nodes: it also stands in front of the C library. What programs ask
     /// for that were linked with an older one is in a file of assembly, since a
     /// name has one version in a linker's script.
-    Cluster { older: PathBuf },
+    ///
+    /// Another file of assembly makes the loader lay out thread-local variables in whole
+    /// pages.
+    Cluster { older: PathBuf, tls: PathBuf },
 }
 
 /// Links the archive into a shared library that exports what `map` names.
@@ -127,7 +130,12 @@ pub(crate) fn library(
     version_script.push(map);
     let mut command = compiler();
     command
-        .args(["-shared", "-Wl,--whole-archive"])
+        .arg("-shared");
+    if let Edition::Cluster { tls, .. } = edition {
+        command.arg(tls).arg("-Wl,--undefined=fathomp_begins_a_page");
+    }
+    command
+        .arg("-Wl,--whole-archive")
         .arg(archive)
         .arg("-Wl,--no-whole-archive")
         .arg(version_script)
@@ -141,7 +149,7 @@ pub(crate) fn library(
         .args(["-static-libgcc", "-lgcc_eh", "-lpthread", "-ldl", "-lm"])
         .arg("-o")
         .arg(output);
-    if let Edition::Cluster { older } = edition {
+    if let Edition::Cluster { older, .. } = edition {
         command.arg(older);
         for (name, ours) in IN_FRONT {
             command.arg(format!("-Wl,--undefined={ours}"));

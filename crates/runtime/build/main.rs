@@ -60,7 +60,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             fs::read_to_string(&plain)? + &fs::read_to_string(front)?,
         )?;
         let older = workspace.join("crates/abi/cluster-older.s");
-        link::library(&archive, &map, &Edition::Cluster { older }, &cluster)?;
+        let tls = workspace.join("crates/abi/cluster-tls.s");
+        link::library(&archive, &map, &Edition::Cluster { older, tls }, &cluster)?;
     }
     let probe = out.join("probe");
     link::probe(&manifest.join("probe"), &library, &probe)?;
@@ -86,6 +87,7 @@ fn declare_inputs(workspace: &Path) {
         "crates/abi/libgomp.map",
         "crates/abi/cluster.map",
         "crates/abi/cluster-older.s",
+        "crates/abi/cluster-tls.s",
         "crates/runtime/probe",
         "crates/runtime/build",
     ] {
