@@ -4,6 +4,7 @@
 use super::fork;
 use super::io;
 use super::next::Next;
+use super::{threads, world};
 use crate::fatal::{fatal, warn};
 use fathomp_node::start::{self, Forming, Plan};
 use fathomp_node::{LOADS_VARIABLE, StackBytes, Waits};
@@ -132,6 +133,7 @@ extern "C" fn clustered_main(
     };
     let waits = lead_atomics().unwrap_or_else(|error| fatal(format_args!("{error}")));
     fork::refuse();
+    world::begin();
     cluster::depart();
     let arguments = Arguments(
         argc,
@@ -185,9 +187,10 @@ fn become_nodes(
         life(node, main, &arguments);
     });
     let begun = match node.me().0 {
-        0 => node
-            .begin_first(run)
-            .map(|(stack, run)| GATE.open(stack, run)),
+        0 => node.begin_first(run).map(|(stack, run)| {
+            threads::first_runs_on(first.thread(), stack.clone());
+            GATE.open(stack, run);
+        }),
         _ => node.begin(run),
     };
     if let Err(error) = begun {
@@ -315,6 +318,7 @@ fn share(
     // SAFETY: reserved for stacks, and reached by nobody else.
     let stacks = unsafe { Stacks::new(forming.stacks()) };
     signal_chain::install(scheme.fault(), serve_fault).map_err(start::StartError::Share)?;
+    deferral::take_over(!forming.is_first());
     // Threads that this one starts inherit that.
     signal_chain::unblock_faults();
     signal_chain::witness_the_end(|interruption| {
@@ -362,6 +366,7 @@ fn life(node: &'static Node, main: Main, arguments: &Arguments) {
         process::exit(code);
     }
     cluster::serve();
+    fathomp_node::world::flush();
     process::flush_streams();
     runtime::finish();
     process::leave(0);

@@ -10,6 +10,7 @@ use crate::meeting::Outcome;
 use crate::memory::{self, Released};
 use crate::profile::Since;
 use crate::races::Found;
+use crate::world;
 use fathomp_accesses::{End, Step};
 use fathomp_base::{NodeId, SiteId, ThreadId};
 use fathomp_dsm::{LockId, Operation};
@@ -259,6 +260,7 @@ impl Node {
     }
 
     pub(crate) fn barrier(&self, word: u64) -> u64 {
+        world::flush();
         self.end_interval(End::Barrier);
         let since = self.enter();
         let _inside = deferral::enter();
@@ -425,11 +427,16 @@ impl Node {
 
     pub(crate) fn give_order(&self, order: &[u8], site: SiteId) {
         let _inside = deferral::enter();
-        lock(&self.meetings).give_order(order, site);
+        lock(&self.meetings).give_order(world::pack(order), site);
     }
 
     pub(crate) fn next_order(&self) -> Option<Vec<u8>> {
-        lock(&self.order).take()
+        let packed = lock(&self.order).take()?;
+        let Some((order, changes)) = world::unpack(packed) else {
+            self.fail(NodeId(0), "it has sent an order that nobody can read");
+        };
+        world::repeat(&changes);
+        Some(order)
     }
 
     /// Gives a block of the shared heap back, wherever it was allocated.

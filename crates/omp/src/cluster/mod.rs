@@ -273,6 +273,12 @@ pub fn is_node() -> bool {
     installed().is_some()
 }
 
+/// Whether a region of this node's is spread over nodes now.
+#[must_use]
+pub fn is_spread() -> bool {
+    installed().is_some_and(|nodes| nodes.busy.load(Ordering::Relaxed))
+}
+
 /// The cluster, if this process is a node of one.
 #[inline]
 pub(crate) fn installed() -> Option<&'static Nodes> {

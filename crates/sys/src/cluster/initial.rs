@@ -40,6 +40,12 @@ impl ThreadLocals {
         }
     }
 
+    /// Whose they are, as the C library calls a thread: by its thread pointer.
+    #[must_use]
+    pub fn thread(&self) -> usize {
+        self.end
+    }
+
     /// The pages that they fill, and nothing else. `other` are those of another thread:
     /// what every thread has at the same distance from its thread pointer is laid out by
     /// the loader, in one block; what a library got that was loaded later lies elsewhere.
@@ -55,7 +61,7 @@ impl ThreadLocals {
         let others = distances(other);
         let laid_out = distances(self).into_iter().filter(|d| others.contains(d));
         let furthest = laid_out.max().unwrap_or(0);
-        if self.end % PAGE_BYTES != 0 {
+        if !self.end.is_multiple_of(PAGE_BYTES) {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
                 "the loader has put thread-local variables beside memory of its own",
@@ -225,7 +231,9 @@ impl Mask {
     /// Makes it the calling thread's again.
     pub fn restore(&self) {
         // SAFETY: a valid set.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut())
+        };
     }
 }
 
