@@ -32,6 +32,7 @@ pub mod symbols;
 pub mod testing;
 mod timeline;
 mod times;
+mod waits;
 
 pub use analysis::{Options, analyse};
 pub use dsm::{Dsm, RegionDsm};
@@ -49,3 +50,4 @@ pub use phases::PhaseShare;
 pub use sites::site_names;
 pub use timeline::TimelineBudget;
 pub use times::Times;
+pub use waits::BarrierWaitCauses;

@@ -114,7 +114,7 @@ pub(crate) mod slot {
     /// Accumulators: the serial part and this many levels but one.
     pub(crate) const FRAME_COUNT: usize = 9;
     /// Sums of executions that found the ring full.
-    pub(crate) const CARRIES: usize = 640;
+    pub(crate) const CARRIES: usize = 712;
     /// Regions that can be carried at a time.
     pub(crate) const CARRY_COUNT: usize = 8;
     /// Words of a slot.
@@ -169,7 +169,7 @@ pub(crate) mod frame {
     /// [`DsmCount`](crate::dsm::DsmCount)s.
     pub(crate) const DSM: usize = DSM_MASK + 1;
     /// Words of a frame, whole cache lines.
-    pub(crate) const WORDS: usize = 64;
+    pub(crate) const WORDS: usize = 72;
 }
 
 const _: () = assert!(frame::DSM + crate::dsm::DsmCount::COUNT <= frame::WORDS);

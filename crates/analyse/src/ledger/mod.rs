@@ -37,6 +37,8 @@ pub(crate) struct Ledger<'a> {
     pub(crate) begin: Ticks,
     /// See `begin`.
     pub(crate) end: Ticks,
+    /// Times are emulated.
+    pub(crate) emulated: bool,
 }
 
 impl<'a> Ledger<'a> {
@@ -62,6 +64,7 @@ impl<'a> Ledger<'a> {
             gaps,
             begin,
             end,
+            emulated: false,
         }
     }
 

@@ -50,8 +50,17 @@ impl Node {
         self.go_on();
     }
 
+    /// The same of an atomic instruction, or a part of one: each counts `once`.
+    pub(super) fn account_atomic(&self, since: Since, once: bool) {
+        let _inside = deferral::enter();
+        if let Some((thread, _)) = self.slots.mine() {
+            self.profile.end_atomic(thread, since, once);
+        }
+        self.go_on();
+    }
+
     /// The calling thread goes on with the application.
-    fn go_on(&self) {
+    pub(super) fn go_on(&self) {
         if let Some(stopwatch) = &self.stopwatch {
             stopwatch.go_on();
         }
@@ -59,10 +68,15 @@ impl Node {
 
     /// The calling thread comes from the application.
     pub(super) fn enter(&self) -> Since {
+        self.stand_still();
+        self.profile.begin()
+    }
+
+    /// The calling thread comes from the application, and it is known when.
+    pub(super) fn stand_still(&self) {
         if let Some(stopwatch) = &self.stopwatch {
             stopwatch.stop();
         }
-        self.profile.begin()
     }
 
     /// The calling thread synchronises, for the record of accesses.
@@ -211,7 +225,7 @@ impl Node {
         self.now_doing(Doing::AwaitLock);
         self.operation(Operation::Acquire(LockId(lock)));
         self.now_doing(Doing::HoldLock);
-        self.account(since, DsmCount::LockTicks, Some(DsmCount::Locks));
+        self.account_lock(lock, since, true);
     }
 
     pub(crate) fn try_acquire(&self, lock: u64) -> bool {
@@ -240,7 +254,18 @@ impl Node {
         let since = self.enter();
         self.operation(Operation::Release(LockId(lock)));
         self.now_doing(Doing::Compute);
-        self.account(since, DsmCount::LockTicks, None);
+        self.account_lock(lock, since, false);
+    }
+
+    /// A lock was taken, which counts `once`, or given back.
+    fn account_lock(&self, lock: u64, since: Since, once: bool) {
+        match lock == super::atomics::ATOMIC {
+            true => self.account_atomic(since, once),
+            false => {
+                let count = once.then_some(DsmCount::Locks);
+                self.account(since, DsmCount::LockTicks, count);
+            }
+        }
     }
 
     /// Takes a lock that this node keeps, see [`fathomp_dsm::Holder`].

@@ -211,6 +211,7 @@ impl Model {
             )]),
             counts: counts(self.work_ms * 0.4),
             dsm: None,
+            barrier_wait_causes: None,
             confidence: if self.instances > 1000 {
                 Confidence::Merged
             } else {
