@@ -146,9 +146,13 @@ fn leave_signals_to_parent() {
 /// Ends the process as writing to a pipe does that nobody reads.
 pub fn end_by_broken_pipe() -> ! {
     let signal = libc::SIGPIPE;
-    // SAFETY: the default action of a valid signal, then the signal to ourselves.
+    // SAFETY: all-zero bytes are a valid sigaction: SIG_DFL, an empty set.
+    let default = unsafe { std::mem::zeroed() };
+    // Not by a function that the program uses, too: what it changes is noted for others.
+    let mut before = std::mem::MaybeUninit::uninit();
+    let _ = crate::signal_chain::raw_sigaction(signal, &raw const default, &mut before);
+    // SAFETY: a valid signal, to ourselves.
     unsafe {
-        libc::signal(signal, libc::SIG_DFL);
         let mut only: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut only);
         libc::sigaddset(&raw mut only, signal);
