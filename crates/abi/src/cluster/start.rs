@@ -11,6 +11,7 @@ use fathomp_node::{LOADS_VARIABLE, StackBytes, Waits};
 use fathomp_node::{Node, start::NODES_VARIABLE};
 use fathomp_omp::{cluster, runtime};
 use fathomp_patch::{AnalyseError, Wait};
+use fathomp_sys::clock::emulated;
 use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::initial::{self, Gate, Mask, ThreadLocals};
@@ -141,9 +142,16 @@ extern "C" fn clustered_main(
         environment.expose_provenance(),
     );
     let mine = ThreadLocals::mine();
+    let now_ns = emulated::now_ns();
     // The new thread begins with all of them blocked, and so does whom it starts.
     let signals = initial::block_signals();
-    let serve = move || become_nodes(*plan, waits, &mine, signals, *main, arguments);
+    let serve = move || {
+        // Emulated time is each thread's own: this one's goes on from here.
+        if emulated::is_emulated() {
+            let _ = emulated::set_ns(now_ns);
+        }
+        become_nodes(*plan, waits, &mine, signals, *main, arguments);
+    };
     if let Err(error) = thread::spawn_anywhere(Box::new(serve)) {
         fatal(format_args!("cannot start a node's thread: {error}"));
     }
