@@ -402,6 +402,7 @@ fn serial(threads: u32, wall: f64) -> Region {
         chunks: 0,
         iterations: 0,
         wait_counts: BTreeMap::new(),
+        barrier_wait_causes: None,
         confidence: Confidence::Complete,
         threads: shares,
         counts: counts(210.0),
