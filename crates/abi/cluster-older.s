@@ -14,6 +14,7 @@ older_\function:
         older   fathomp_start_main, __libc_start_main@GLIBC_2.2.5
         older   fathomp_pthread_sigmask, pthread_sigmask@GLIBC_2.2.5
         older   fathomp_pthread_create, pthread_create@GLIBC_2.2.5
+        older   fathomp_pthread_getattr, pthread_getattr_np@GLIBC_2.2.5
         older   fathomp_thrd_create, thrd_create@GLIBC_2.28
         older   fathomp_timer_create, timer_create@GLIBC_2.3.3
         older   fathomp_mq_notify, mq_notify@GLIBC_2.3.4

@@ -21,6 +21,7 @@ extern "C" fn load() {
     }
     overflow::watch();
     let (settings, _) = runtime::read_environment();
+    crate::cluster::start::expect();
     // Whoever asks for it wants to see it of every program that loads us.
     match settings.display_env {
         DisplayEnv::Off => {}

@@ -47,7 +47,10 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         .processes
         .iter()
         .enumerate()
-        .map(|(index, process)| Ledger::new(process, &sites, index))
+        .map(|(index, process)| Ledger {
+            emulated: recording.meta.emulated_time,
+            ..Ledger::new(process, &sites, index)
+        })
         .collect();
     let offsets = offsets_ns(&ledgers);
     let wall_ns = wall_ns(recording, &ledgers, &offsets);

@@ -72,6 +72,11 @@ pub struct Dsm {
     pub asks: u64,
     /// Time waiting for their answers.
     pub ask_ns: u64,
+    /// Of the locks, those that are atomic instructions; 0 in older recordings.
+    pub atomics: u64,
+    /// Of the time for locks, that for atomic instructions, which is communication; 0 in older
+    /// recordings.
+    pub atomic_ns: u64,
 }
 
 impl Dsm {
@@ -106,6 +111,8 @@ impl Dsm {
             look_shared_ns: ns(DsmCount::LookSharedTicks),
             asks: counts[DsmCount::Asks],
             ask_ns: ns(DsmCount::AskTicks),
+            atomics: counts[DsmCount::Atomics],
+            atomic_ns: ns(DsmCount::AtomicTicks),
         }
     }
 
@@ -151,6 +158,8 @@ impl Dsm {
             &mut self.look_shared_ns,
             &mut self.asks,
             &mut self.ask_ns,
+            &mut self.atomics,
+            &mut self.atomic_ns,
         ]
     }
 

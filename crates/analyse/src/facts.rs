@@ -6,6 +6,7 @@
 
 use crate::dsm::{Dsm, RegionDsm};
 use crate::times::Times;
+use crate::waits::BarrierWaitCauses;
 use fathomp_trace::model::{Machine, Outcome, Output, SiteKind};
 use fathomp_trace::record::LoopKind;
 use fathomp_trace::stack::StackOverflow;
@@ -240,6 +241,8 @@ pub struct Region {
     pub counts: Counts,
     /// Sharing memory between nodes; none if there was one node.
     pub dsm: Option<RegionDsm>,
+    /// Why its threads waited at barriers; none if there was one node, or they did not.
+    pub barrier_wait_causes: Option<BarrierWaitCauses>,
     /// How far times can be trusted.
     pub confidence: Confidence,
     /// Per thread, by process and number.

@@ -33,6 +33,7 @@ pub mod symbols;
 pub mod testing;
 mod timeline;
 mod times;
+mod waits;
 mod work;
 
 pub use analysis::{Options, analyse};
@@ -52,3 +53,4 @@ pub use phases::PhaseShare;
 pub use sites::site_names;
 pub use timeline::TimelineBudget;
 pub use times::Times;
+pub use waits::BarrierWaitCauses;

@@ -11,6 +11,7 @@ use crate::phases;
 use crate::pieces;
 use crate::sites::Sites;
 use crate::times::Times;
+use crate::waits;
 use crate::work;
 use fathomp_base::{Clock, InstanceId, Ticks};
 use fathomp_trace::dsm::DsmCounts;
@@ -49,6 +50,7 @@ struct Sum {
     dsm: Dsm,
     /// From barrier to barrier, by process and thread.
     phases: Vec<phases::Shares>,
+    wait_causes: waits::Known,
 }
 
 /// What [`Unevenness`] is made of.
@@ -149,6 +151,9 @@ pub(crate) fn add_up(
         }
         for (region, phases) in phases::find(ledger, process, sites) {
             sums.entry(region).or_default().phases.extend(phases);
+        }
+        for (region, causes) in waits::Known::of_executions(ledger) {
+            sums.entry(region).or_default().wait_causes.add(causes);
         }
         threads.extend(add_threads(
             &mut sums,
@@ -493,6 +498,9 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         shared.critical = sum.dsm;
         shared.phases = phases;
     }
+    let wait_causes = shared
+        .as_ref()
+        .and_then(|_| sum.wait_causes.finish(&sum.phases, &threads, ledgers));
     let wall = spread.sum_ns;
     let covered = if concurrent && !sum.merged {
         covered(sum.spans.iter().map(|&(from, to, _)| (from, to)).collect())
@@ -548,6 +556,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         wait_counts: sum.waits,
         counts,
         dsm: shared,
+        barrier_wait_causes: wait_causes,
         confidence: match (sum.merged, sum.incomplete) {
             (true, _) => Confidence::Merged,
             (false, true) => Confidence::Incomplete,

@@ -38,6 +38,12 @@ impl Times {
         crate::regions::saturating_sum(waiting.into_iter().map(|state| self[state]))
     }
 
+    /// Time waiting at barriers.
+    #[must_use]
+    pub fn barriers_ns(&self) -> u64 {
+        self[State::ImplicitBarrier].saturating_add(self[State::ExplicitBarrier])
+    }
+
     /// States and their times, in the order of [`State::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = (State, u64)> + '_ {
         State::ALL.into_iter().map(|state| (state, self[state]))

@@ -281,6 +281,42 @@ fn what_runs_on_one_node_alone_is_said() {
 }
 
 #[test]
+fn what_other_nodes_do_not_follow_is_said_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = r#"
+#include <omp.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+int main(void)
+{
+    umask(022);
+    setenv("SET_OUTSIDE", "yes", 1);
+    for (int round = 0; round < 3; round++) {
+#pragma omp parallel num_threads(2)
+        {
+            umask(022);
+            if (omp_get_thread_num() == NODE)
+                setenv("SET_INSIDE", "yes", 1);
+        }
+    }
+    return 0;
+}
+"#;
+    let said = [
+        "setenv was called inside a region: the other nodes follow when the next one begins",
+        "setenv was called inside a region on node 1: the other nodes do not follow",
+    ];
+    for (node, said) in said.iter().enumerate() {
+        let flags = ["-fopenmp", &format!("-DNODE={node}")];
+        let program = compile(directory.path(), "inside", source, &flags);
+        let ended = finish(&mut on_nodes(directory.path(), 2, &program));
+        let lines = ended.stderr.lines().count();
+        assert_eq!((ended.code, lines), (Some(0), 1), "{ended:?}");
+        assert!(ended.stderr.contains(said), "{ended:?}");
+    }
+}
+
+#[test]
 fn instructions_that_cannot_be_read_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let source = r#"

@@ -445,3 +445,60 @@ fn questions_about_single_blocks_and_dealt_loops_are_counted() {
         assert!(asks > 3 && ask_ns > 0, "{asking}");
     }
 }
+
+#[test]
+fn atomic_instructions_are_counted_and_are_communication() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = "#pragma omp parallel num_threads(2)\n\
+         for (int i = 0; i < 300; i++) {\n\
+         _Pragma(\"omp atomic\") page[0].word++;\n}\n\
+         #pragma omp parallel num_threads(2)\n\
+         if (omp_get_thread_num() == 1) for (int i = 0; i < 3000; i++) {\n\
+         _Pragma(\"omp atomic\") page[i % 2].word++;\n}\n";
+    for options in ["", "--dsm homeless", "--dsm-plain"] {
+        let json = recorded_with(directory.path(), options, program);
+        let regions = parallel(&json);
+        for number in [0, 1] {
+            let dsm = thread(regions[0], number);
+            let of = |name: &str| dsm[name].as_u64().unwrap();
+            assert_eq!(of("atomics"), 300, "{dsm}");
+            assert!(
+                of("locks") >= 300 && of("lock_ns") >= of("atomic_ns"),
+                "{dsm}"
+            );
+            assert!(of("atomic_ns") > 0, "{dsm}");
+        }
+        for region in &regions {
+            let of_thread = |share: &Value| {
+                let dsm = &share["dsm"];
+                let shared = dsm["fault_ns"].as_u64().unwrap() + dsm["atomic_ns"].as_u64().unwrap();
+                // Each time is rounded by itself.
+                (shared, share["states"]["communication"].as_u64().unwrap())
+            };
+            let threads = region["threads"].as_array().unwrap();
+            for (shared, communicated) in threads.iter().map(of_thread) {
+                assert!(shared.abs_diff(communicated) <= 2, "{region}");
+            }
+            let causes = region["barrier_wait_causes"].as_object().unwrap();
+            let all: u64 = causes.values().map(|ns| ns.as_u64().unwrap()).sum();
+            let states = &region["states"];
+            let waited = ["implicit_barrier", "explicit_barrier"];
+            let waited = waited.map(|state| states[state].as_u64().unwrap());
+            assert_eq!(all, waited.iter().sum::<u64>(), "{region}");
+        }
+        // Node 0 does nothing there but to wait for node 1's atomic instructions.
+        let causes = &regions[1]["barrier_wait_causes"];
+        assert!(causes["atomic_ns"].as_u64().unwrap() > 0, "{causes}");
+    }
+}
+
+#[test]
+fn emulated_time_goes_on_from_the_programs_begin() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = "--net gige_amd --emulated-time";
+    let json = recorded_with(directory.path(), options, &region(1, "page[0].word = 1;"));
+    let regions = parallel(&json);
+    assert_eq!(regions[0]["threads"].as_array().unwrap().len(), 2, "{json}");
+    let problems = json["problems"].to_string();
+    assert!(!problems.contains("outside its life"), "{problems}");
+}

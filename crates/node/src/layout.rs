@@ -32,6 +32,8 @@ pub(crate) struct Layout {
     /// Stacks of each node.
     stacks_each: usize,
     main_bytes: usize,
+    /// Thread-local variables of the program's first thread.
+    thread_locals: Range<usize>,
 }
 
 /// Sizes of stacks.
@@ -59,7 +61,15 @@ impl Layout {
             stack_bytes,
             stacks_each: room.clamp(*STACKS.start(), *STACKS.end()),
             main_bytes: whole(first),
+            thread_locals: 0..0,
         }
+    }
+
+    /// The program's first thread has its thread-local variables there, in whole pages: its
+    /// stack does not contain them.
+    pub(crate) fn with_thread_locals(mut self, pages: Range<usize>) -> Self {
+        self.thread_locals = pages;
+        self
     }
 
     /// All blocks of all nodes.
@@ -149,6 +159,12 @@ impl Layout {
             used_end: heap_used.clamp(range.start, range.end),
             range,
         }));
+        // What is pinned to a node is numbered without gaps.
+        areas.push(Area {
+            file_end: self.thread_locals.start,
+            used_end: self.thread_locals.end,
+            range: self.thread_locals.clone(),
+        });
         let stacks = nodes().map(|node| self.other_stacks(node));
         let stacks = std::iter::once(self.main_stack()).chain(stacks);
         areas.extend(stacks.map(|range| Area {
@@ -184,7 +200,9 @@ impl Layout {
         };
         let main = pinned(self.main_stack(), NodeId(0));
         let stacks = nodes().map(|node| pinned(self.other_stacks(node), node));
-        segments.chain(heap).chain([main]).chain(stacks).collect()
+        let locals = pinned(self.thread_locals.clone(), NodeId(0));
+        let areas = segments.chain(heap).chain([locals, main]);
+        areas.chain(stacks).collect()
     }
 }
 
@@ -198,12 +216,15 @@ mod tests {
             range: 0x5000..0x9000,
             file_end: 0x6000,
         };
-        let layout = Layout::new(vec![segment], 3, MIB);
-        let homes: u64 = layout.homes().iter().map(|a| u64::from(a.pages)).sum();
+        let layout = Layout::new(vec![segment], 3, MIB).with_thread_locals(0xa000..0xc000);
+        let homes = layout.homes();
+        let pages = homes.iter().map(|area| area.pages as usize * PAGE_BYTES);
         let areas = layout.memory(HEAP_BASE);
-        let memory: usize = areas.iter().map(|a| a.range.len()).sum();
-        assert_eq!(memory as u64, homes * PAGE_BYTES as u64);
-        assert_eq!(areas.len(), layout.homes().len());
+        assert!(pages.eq(areas.iter().map(|area| area.range.len())));
+        // What is pinned to a node is numbered without gaps.
+        let of_first = |area: &ProtocolArea| area.home == Placement::Pinned(NodeId(0));
+        let pinned: Vec<_> = homes.iter().map(of_first).collect();
+        assert_eq!(pinned.chunk_by(|a, b| a == b).count(), 3);
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //!   `doing`: what a node is at, for others; `standing`: nodes that were stopped;
 //!   `quiet`, `look`, `waits`: when to flush for threads that only look; `profile`: what
 //!   it costs.
+//! * [`world`]: what the program changes in its process beside its memory.
 //! * `window`, `log`, `locks`: pages, diffs, intervals and locks that need no message.
 //! * [`accesses`]: what the program accesses, for replays.
 //! * [`lines`]: what it writes and reads of each cache line; `blocks`: who allocated.
@@ -44,6 +45,7 @@ pub mod start;
 mod stopwatch;
 mod waits;
 mod window;
+pub mod world;
 
 pub use layout::StackBytes;
 pub use node::{Node, Size};

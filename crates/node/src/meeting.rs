@@ -24,8 +24,8 @@ pub(crate) struct Meetings {
 impl Meetings {
     /// The next barrier that node 0 comes to brings this order, for the region at
     /// `site`.
-    pub(crate) fn give_order(&mut self, order: &[u8], site: SiteId) {
-        self.order = Some(order.to_vec());
+    pub(crate) fn give_order(&mut self, order: Vec<u8>, site: SiteId) {
+        self.order = Some(order);
         self.site = site;
     }
 
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(meetings.arrive(1, 4, 2), None);
         let first = meetings.arrive(0, 2, 2);
         assert_eq!(first.map(|o| o.word), Some(3));
-        meetings.give_order(&[7], SiteId(3));
+        meetings.give_order(vec![7], SiteId(3));
         assert_eq!(meetings.order(), Some((1, SiteId(3))));
         let second = meetings.arrive(1, 0, 2);
         assert_eq!(

@@ -25,7 +25,7 @@ use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::cluster::pages::Pages;
 use fathomp_sys::cluster::process::{self, Ended};
-use fathomp_sys::cluster::thread::Stacks;
+use fathomp_sys::cluster::thread::{Body, Stacks};
 use fathomp_sys::cluster::{deferral, image};
 use fathomp_transport::local::{Awaited, Emulation};
 use fathomp_transport::{Abort, Polling, Role, SendError, Spin, Transport, Wake};
@@ -410,18 +410,31 @@ impl Node {
     ///
     /// # Errors
     /// If the system refuses, or the node has no stack left.
-    pub fn begin(&self, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+    pub fn begin(&self, run: Body) -> io::Result<()> {
+        let stack = self.take_stack()?;
+        self.stacks.spawn(stack, self.with_emulated_time(run))
+    }
+
+    /// The same for a thread that is there: the program's first one, which is to run what is
+    /// returned, on that stack.
+    ///
+    /// # Errors
+    /// As of [`Self::begin`].
+    pub fn begin_first(&self, run: Body) -> io::Result<(Range<usize>, Body)> {
+        Ok((self.take_stack()?, self.with_emulated_time(run)))
+    }
+
+    fn take_stack(&self) -> io::Result<Range<usize>> {
         let number = self.stacks_used.fetch_add(1, Ordering::Relaxed);
         let stack = self.layout.stack(self.me(), number);
         let stack = stack.ok_or_else(|| {
             let reason = format!("a node has stacks for {number} threads of the program");
             io::Error::new(io::ErrorKind::OutOfMemory, reason)
         })?;
-        let run = self.with_emulated_time(run);
         if let Some(guard) = self.pages.page_of(stack.start - 1) {
             self.pages.guard(guard)?;
         }
-        self.stacks.spawn(stack, run)
+        Ok(stack)
     }
 
     /// Life of the service thread.

@@ -140,6 +140,16 @@ impl Profile {
         });
     }
 
+    /// The calling thread has ended an atomic instruction, or a part of one: each counts `once`.
+    pub(crate) fn end_atomic(&self, thread: ThreadId, since: Since, once: bool) {
+        self.finish(thread, since, DsmCount::LockTicks, |counts, wait, span| {
+            counts[DsmCount::Locks] += u64::from(once);
+            counts[DsmCount::Atomics] += u64::from(once);
+            counts[DsmCount::AtomicTicks] += span.end.since(span.start).0;
+            wait.end();
+        });
+    }
+
     /// The calling thread has flushed to look whether a plain variable has changed.
     pub(crate) fn end_look(&self, thread: ThreadId, since: Since) {
         self.finish(thread, since, DsmCount::FlushTicks, |counts, wait, span| {
@@ -323,6 +333,18 @@ mod tests {
         assert_eq!(fetched(&wait, 220, 230), 0);
         wait.look(Ticks(1000), Ticks(1010), &mut counts);
         assert_eq!(counts[DsmCount::LookTicks], 50 + (210 - 170) + 10);
+    }
+
+    #[test]
+    fn an_atomic_instruction_is_a_lock_that_is_told_apart() {
+        let profile = on();
+        for once in [true, false] {
+            profile.end_atomic(ThreadId(0), Since(Some(Ticks(1))), once);
+        }
+        let counts = accounts(&profile).threads[0].take();
+        assert_eq!((counts[DsmCount::Locks], counts[DsmCount::Atomics]), (1, 1));
+        assert!(counts[DsmCount::AtomicTicks] > 0);
+        assert_eq!(counts[DsmCount::AtomicTicks], counts[DsmCount::LockTicks]);
     }
 
     #[test]

@@ -254,8 +254,9 @@ pub struct Forming {
 }
 
 /// Makes the other nodes. Returns in each of them; only to be called while
-/// there is one thread. `threads` per node, with such stacks; `waits` says what the
-/// program does.
+/// there is one thread that runs, beside one that waits for what becomes of this.
+/// `threads` per node, with such stacks; `waits` says what the program does, and
+/// `thread_locals` are the pages of the waiting thread's variables.
 ///
 /// # Errors
 /// If the system refuses.
@@ -264,6 +265,7 @@ pub fn fork(
     threads: u32,
     stacks: StackBytes,
     waits: Waits,
+    thread_locals: Range<usize>,
 ) -> Result<(Forming, Backing), StartError> {
     let size = Size {
         nodes: plan.nodes,
@@ -273,7 +275,8 @@ pub fn fork(
     if emulated::is_emulated() && threads != 1 {
         return Err(StartError::Threads(threads));
     }
-    let layout = Layout::new(image::program_segments(), plan.nodes, stacks);
+    let layout = Layout::new(image::program_segments(), plan.nodes, stacks)
+        .with_thread_locals(thread_locals);
     pages::reserve(&layout.stacks()).map_err(StartError::Reserve)?;
     if plan.net.is_some() {
         // Whoever waits for a message that is under way sleeps until it arrives.

@@ -137,6 +137,18 @@ impl Pool {
         started.is_ok()
     }
 
+    /// Waits until all threads rest, which are about to: they have no work. Those whom
+    /// resting threads keep for regions inside of regions are not waited for any longer.
+    pub(crate) fn await_rest(&self) {
+        const LOOKS: u32 = 1000;
+        for _ in 0..LOOKS {
+            if lock(&self.idle).len() >= self.started.load(Ordering::Relaxed) as usize {
+                return;
+            }
+            process::yield_now();
+        }
+    }
+
     /// Life of a thread of the pool. It ends with the process.
     fn work(&self, bench: &'static Bench, first: Seat) {
         let mut seat = first;

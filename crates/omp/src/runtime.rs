@@ -87,14 +87,12 @@ fn start() -> &'static Runtime {
         for warning in warnings {
             message::warn(format_args!("{warning}"));
         }
-        let (processors, threads) = cluster::installed()
-            .map(|nodes| (nodes.cluster.processors(), nodes.all_threads()))
-            .unwrap_or_else(|| (affinity::allowed_count(), affinity::allowed_count()));
         let runtime = Runtime::leak(
             settings.clone(),
             settings.device_icvs(),
-            [processors, threads],
-            Recorder::from_environment(NAME, *LOADED.get_or_init(clock::pair), cluster::identity()),
+            cluster::sizes().unwrap_or([affinity::allowed_count(); 2]),
+            // Each node has one of its own.
+            (!cluster::is_awaited()).then(new_recorder).flatten(),
         );
         RUNTIME.store(Some(runtime), Ordering::Release);
         fathomp_sys::process::on_fork_in_child(restart_in_child);
@@ -102,6 +100,35 @@ fn start() -> &'static Runtime {
     RUNTIME
         .load(Ordering::Acquire)
         .expect("call_once returns after the runtime is stored")
+}
+
+/// A recorder for this process, if the environment asks for one.
+fn new_recorder() -> Option<&'static Recorder> {
+    let loaded = *LOADED.get_or_init(clock::pair);
+    Recorder::from_environment(NAME, loaded, cluster::identity())
+}
+
+/// This process has become a node. The runtime that its constructors have used, if they
+/// did, gives way to one that is recorded as the node's, with threads of the node's.
+pub(crate) fn become_node() {
+    let Some(before) = RUNTIME.load(Ordering::Acquire) else {
+        return;
+    };
+    let node = Runtime::leak(
+        before.settings.clone(),
+        before.device.for_child(&before.settings.affinity_format),
+        cluster::sizes().unwrap_or([before.processors, before.threads]),
+        new_recorder(),
+    );
+    RUNTIME.store(Some(node), Ordering::Release);
+}
+
+/// The calling thread's teams give their workers back, which then rest for ever.
+pub(crate) fn send_workers_away() {
+    if let Some(runtime) = RUNTIME.load(Ordering::Acquire) {
+        crate::worker::retire_teams(runtime);
+        runtime.pool.await_rest();
+    }
 }
 
 /// Runs in a forked child, in its only thread.

@@ -168,6 +168,24 @@ impl Worker {
     }
 }
 
+/// The calling thread keeps no teams any more.
+pub(crate) fn retire_teams(runtime: &'static Runtime) {
+    if let Some(worker) = CURRENT.get().map(Member::worker)
+        && worker.depth.get() == 0
+    {
+        for team in worker.teams.take() {
+            runtime.pool.retire(team);
+        }
+    }
+}
+
+/// The calling thread is recorded by the present runtime, if it is known to it.
+pub(crate) fn record_anew() {
+    if let Some(worker) = CURRENT.get().map(Member::worker) {
+        worker.start_recording(runtime());
+    }
+}
+
 /// Runs in a forked child: of all threads only the calling one is left, so the
 /// teams it kept have no workers any more. If it forked inside regions, it goes
 /// through them alone.

@@ -10,9 +10,9 @@ use std::process::Command;
 /// The name programs ask for, so that a preloaded copy satisfies them all.
 const SONAME: &str = "libgomp.so.1";
 
-/// Functions of the C library that the cluster edition stands in front of, and
-/// what they are called in the archive.
-const IN_FRONT: [(&str, &str); 91] = [
+/// Functions of the C library, and of those of C++ and Fortran, that the cluster edition
+/// stands in front of, and what they are called in the archive.
+const IN_FRONT: [(&str, &str); 114] = [
     ("__libc_start_main", "fathomp_start_main"),
     ("malloc", "fathomp_malloc"),
     ("calloc", "fathomp_calloc"),
@@ -104,6 +104,32 @@ const IN_FRONT: [(&str, &str); 91] = [
     ("pwritev", "fathomp_pwritev"),
     ("pwritev64", "fathomp_pwritev"),
     ("__fread_chk", "fathomp_fread_chk"),
+    ("fchdir", "fathomp_fchdir"),
+    ("setenv", "fathomp_setenv"),
+    ("unsetenv", "fathomp_unsetenv"),
+    ("putenv", "fathomp_putenv"),
+    ("clearenv", "fathomp_clearenv"),
+    ("umask", "fathomp_umask"),
+    ("setlocale", "fathomp_setlocale"),
+    ("setrlimit", "fathomp_setrlimit"),
+    ("setrlimit64", "fathomp_setrlimit"),
+    ("srand", "fathomp_srandom"),
+    ("srandom", "fathomp_srandom"),
+    ("srand48", "fathomp_srand48"),
+    ("bsd_signal", "fathomp_signal"),
+    ("ssignal", "fathomp_signal"),
+    ("sysv_signal", "fathomp_sysv_signal"),
+    ("__sysv_signal", "fathomp_sysv_signal"),
+    ("pthread_getattr_np", "fathomp_pthread_getattr"),
+    ("_ZSt15set_new_handlerPFvvE", "fathomp_set_new_handler"),
+    ("_ZSt13set_terminatePFvvE", "fathomp_set_terminate"),
+    ("_ZSt14set_unexpectedPFvvE", "fathomp_set_unexpected"),
+    ("_ZNSt6locale6globalERKS_", "fathomp_locale_global"),
+    (
+        "_ZNSt8ios_base15sync_with_stdioEb",
+        "fathomp_sync_with_stdio",
+    ),
+    ("_gfortran_st_write_done", "fathomp_st_write_done"),
 ];
 
 /// What stands in front of the C library in either edition.
@@ -116,7 +142,10 @@ pub(crate) enum Edition {
     /// Several nodes: it also stands in front of the C library. What programs ask
     /// for that were linked with an older one is in a file of assembly, since a
     /// name has one version in a linker's script.
-    Cluster { older: PathBuf },
+    ///
+    /// Another file of assembly makes the loader lay out thread-local variables in whole
+    /// pages.
+    Cluster { older: PathBuf, tls: PathBuf },
 }
 
 /// Links the archive into a shared library that exports what `map` names, and
@@ -131,8 +160,14 @@ pub(crate) fn library(
     let mut version_script = OsString::from("-Wl,--version-script=");
     version_script.push(map);
     let mut command = compiler();
+    command.arg("-shared");
+    if let Edition::Cluster { tls, .. } = edition {
+        command
+            .arg(tls)
+            .arg("-Wl,--undefined=fathomp_begins_a_page");
+    }
     command
-        .args(["-shared", "-Wl,--whole-archive"])
+        .arg("-Wl,--whole-archive")
         .arg(archive)
         .arg("-Wl,--no-whole-archive")
         .arg(version_script)
@@ -149,7 +184,7 @@ pub(crate) fn library(
     // Names under the versions of older C libraries.
     command.arg(older);
     let mut in_front = ALWAYS_IN_FRONT.to_vec();
-    if let Edition::Cluster { older } = edition {
+    if let Edition::Cluster { older, .. } = edition {
         command.arg(older);
         in_front.extend(IN_FRONT);
     }

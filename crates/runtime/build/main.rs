@@ -60,7 +60,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let map = out.join("cluster.map");
         fs::write(&map, interface + &text("cluster.map")?)?;
         let older = workspace.join("crates/abi/cluster-older.s");
-        let edition = Edition::Cluster { older };
+        let tls = workspace.join("crates/abi/cluster-tls.s");
+        let edition = Edition::Cluster { older, tls };
         link::library(&archive, &map, &unloading, &edition, &cluster)?;
     }
     let probe = out.join("probe");
@@ -89,6 +90,7 @@ fn declare_inputs(workspace: &Path) {
         "crates/abi/unloading-older.s",
         "crates/abi/cluster.map",
         "crates/abi/cluster-older.s",
+        "crates/abi/cluster-tls.s",
         "crates/runtime/probe",
         "crates/runtime/build",
     ] {

@@ -85,6 +85,11 @@ unsafe extern "C" {
     ) -> libc::c_int;
 }
 
+/// Whether handlers for a signal are chained here.
+pub(crate) fn is_ours(signal: libc::c_int) -> bool {
+    Fault::of(signal).is_some()
+}
+
 /// The C library's own `sigaction`. `new` is null or a complete action.
 pub(crate) fn raw_sigaction(
     signal: libc::c_int,

@@ -66,11 +66,15 @@ pub enum DsmCount {
     /// Copies that stayed open to writes when an interval ended, since they are leased: each
     /// is a diff less, if it was written in that interval.
     LeftOpen = 25,
+    /// Of the locks, those that are atomic instructions of the program.
+    Atomics = 26,
+    /// Of the ticks spent getting locks, those spent in atomic instructions, faults left out.
+    AtomicTicks = 27,
 }
 
 impl DsmCount {
     /// How many there are.
-    pub const COUNT: usize = 26;
+    pub const COUNT: usize = 28;
 
     /// All, in order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
@@ -100,6 +104,8 @@ impl DsmCount {
         Self::AskTicks,
         Self::DiffRuns,
         Self::LeftOpen,
+        Self::Atomics,
+        Self::AtomicTicks,
     ];
 }
 
@@ -119,6 +125,21 @@ impl DsmCounts {
     pub fn mask(&self) -> u64 {
         let bits = self.0.iter().zip(0..);
         bits.fold(0, |mask, (count, bit)| mask | u64::from(*count != 0) << bit)
+    }
+
+    /// Time that a thread communicates in no other state: faults and atomic instructions; and
+    /// how many these were.
+    #[must_use]
+    pub fn communication(&self) -> (Ticks, u64) {
+        let number = [
+            DsmCount::WriteFaultsLocal,
+            DsmCount::WriteFaultsRemote,
+            DsmCount::FetchFaults,
+            DsmCount::Atomics,
+        ];
+        let number = number.iter().map(|count| self[*count]).sum::<u64>();
+        let ticks = self[DsmCount::FaultTicks].saturating_add(self[DsmCount::AtomicTicks]);
+        (Ticks(ticks), number)
     }
 
     /// Time spent in faults.

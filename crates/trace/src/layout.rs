@@ -11,7 +11,7 @@
 /// `"FTHRING\0"`, little endian.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"FTHRING\0");
 /// Version of this layout.
-pub(crate) const VERSION: u64 = 5;
+pub(crate) const VERSION: u64 = 6;
 
 /// Header words.
 pub(crate) mod header {

@@ -3,6 +3,7 @@
 //! gfortran passes the length of every string behind the other arguments;
 //! Fortran strings end where their length says and are padded with blanks.
 
+use crate::cluster::world::{Kind, note};
 use fathomp_omp::places::display::{capture, show};
 use fathomp_omp::runtime;
 use std::ffi::{CStr, c_char};
@@ -73,6 +74,16 @@ unsafe fn to_fortran(text: &str, buffer: *mut u8, size: usize) -> i32 {
     i32::try_from(text.len()).unwrap_or(i32::MAX)
 }
 
+fn set_format(format: String) {
+    note(
+        "omp_set_affinity_format",
+        Kind::AffinityFormat,
+        b"",
+        format.as_bytes(),
+    );
+    runtime().device.set_affinity_format(format);
+}
+
 /// Sets `affinity-format-var`.
 ///
 /// # Safety
@@ -81,7 +92,7 @@ unsafe fn to_fortran(text: &str, buffer: *mut u8, size: usize) -> i32 {
 pub unsafe extern "C" fn omp_set_affinity_format(format: *const c_char) {
     // SAFETY: promised by the caller.
     let format = unsafe { from_c(format) };
-    runtime().device.set_affinity_format(format);
+    set_format(format);
 }
 
 /// Fortran's form of [`omp_set_affinity_format`].
@@ -92,7 +103,7 @@ pub unsafe extern "C" fn omp_set_affinity_format(format: *const c_char) {
 pub unsafe extern "C" fn omp_set_affinity_format_(format: *const u8, length: usize) {
     // SAFETY: promised by the caller.
     let format = unsafe { from_fortran(format, length) };
-    runtime().device.set_affinity_format(format);
+    set_format(format);
 }
 
 /// Copies `affinity-format-var` and returns its length.

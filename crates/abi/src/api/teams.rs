@@ -1,6 +1,7 @@
 //! Leagues of teams.
 
 use super::{ask, ask_with, count};
+use crate::cluster::world::{Kind, bytes, note};
 use fathomp_omp::{query, runtime};
 
 ask! {
@@ -18,8 +19,25 @@ ask! {
 ask_with! {
     /// Sets `nteams-var`. A negative number has no effect.
     omp_set_num_teams, omp_set_num_teams_, omp_set_num_teams_8_ (teams) -> () =
-        runtime().device.set_num_teams(teams);
+        set_num_teams(teams);
     /// Sets `teams-thread-limit-var`. A negative number has no effect.
     omp_set_teams_thread_limit, omp_set_teams_thread_limit_, omp_set_teams_thread_limit_8_
-    (limit) -> () = runtime().device.set_teams_thread_limit(limit);
+    (limit) -> () = set_teams_thread_limit(limit);
+}
+
+fn set_num_teams(teams: i32) {
+    runtime().device.set_num_teams(teams);
+    let value = bytes(teams.cast_unsigned().into());
+    note("omp_set_num_teams", Kind::Teams, b"", &value);
+}
+
+fn set_teams_thread_limit(limit: i32) {
+    runtime().device.set_teams_thread_limit(limit);
+    let value = bytes(limit.cast_unsigned().into());
+    note(
+        "omp_set_teams_thread_limit",
+        Kind::TeamsThreadLimit,
+        b"",
+        &value,
+    );
 }

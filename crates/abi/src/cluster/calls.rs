@@ -42,9 +42,6 @@ before! {
     fathomp_rmdir => "rmdir"(path: *const c_char) -> c_int, -1,
         // SAFETY: promised by our caller.
         unsafe { name(path) };
-    fathomp_chdir => "chdir"(path: *const c_char) -> c_int, -1,
-        // SAFETY: promised by our caller.
-        unsafe { name(path) };
     fathomp_stat => "stat"(path: *const c_char, found: *mut libc::stat) -> c_int, -1,
         // SAFETY: promised by our caller.
         unsafe { name(path); fill_one(found) };

@@ -17,3 +17,4 @@ pub(crate) mod races;
 pub mod signals;
 pub mod start;
 pub mod threads;
+pub mod world;

@@ -3,6 +3,7 @@
 //! what we do not want. Its handlers for others do not interrupt us.
 
 use super::next::Next;
+use super::world::libc_calls;
 use fathomp_node::start;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::signal_chain;
@@ -16,6 +17,45 @@ static SIGACTION: Next = Next::new(c"sigaction");
 /// As of the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathomp_sigaction(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
+    // SAFETY: promised by our caller: null or valid structures.
+    let (wanted, earlier) = unsafe { (new.as_ref(), old.as_mut()) };
+    // SAFETY: all fields of a sigaction may be zero.
+    let mut before = unsafe { std::mem::zeroed() };
+    // SAFETY: valid structures.
+    let done = unsafe { set_action(signal, new, &raw mut before) };
+    if done == 0 {
+        if let Some(wanted) = wanted.filter(|wanted| !are_same(wanted, &before)) {
+            libc_calls::acted(signal, wanted);
+        }
+        if let Some(earlier) = earlier {
+            *earlier = before;
+        }
+    }
+    done
+}
+
+/// Whether two actions do the same.
+fn are_same(one: &libc::sigaction, other: &libc::sigaction) -> bool {
+    // The C library adds a flag of its own.
+    const RESTORER: c_int = 0x0400_0000;
+    let blocks = |action: &libc::sigaction, signal| {
+        // SAFETY: a valid set and a valid signal.
+        unsafe { libc::sigismember(&raw const action.sa_mask, signal) == 1 }
+    };
+    one.sa_sigaction == other.sa_sigaction
+        && one.sa_flags & !RESTORER == other.sa_flags & !RESTORER
+        && (1..=64).all(|signal| blocks(one, signal) == blocks(other, signal))
+}
+
+/// As `sigaction`, whoever asks for it.
+///
+/// # Safety
+/// As of the C library's function.
+unsafe fn set_action(
     signal: c_int,
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
@@ -52,12 +92,31 @@ pub unsafe extern "C" fn fathomp_sigaction(
 /// As of the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathomp_signal(signal: c_int, handler: usize) -> usize {
+    // SAFETY: promised by our caller.
+    unsafe { set_handler(signal, handler, libc::SA_RESTART) }
+}
+
+/// As `sysv_signal`.
+///
+/// # Safety
+/// As of the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathomp_sysv_signal(signal: c_int, handler: usize) -> usize {
+    // SAFETY: promised by our caller.
+    unsafe { set_handler(signal, handler, libc::SA_RESETHAND | libc::SA_NODEFER) }
+}
+
+/// As `signal`, with these flags.
+///
+/// # Safety
+/// As of the C library's function.
+unsafe fn set_handler(signal: c_int, handler: usize, flags: c_int) -> usize {
     // SAFETY: all fields of a sigaction may be zero.
     let mut new: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: as above.
     let mut old: libc::sigaction = unsafe { std::mem::zeroed() };
     new.sa_sigaction = handler;
-    new.sa_flags = libc::SA_RESTART;
+    new.sa_flags = flags;
     // SAFETY: valid structures; the handler is the program's.
     match unsafe { fathomp_sigaction(signal, &raw const new, &raw mut old) } {
         0 => old.sa_sigaction,

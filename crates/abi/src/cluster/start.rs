@@ -4,14 +4,17 @@
 use super::fork;
 use super::io;
 use super::next::Next;
+use super::{threads, world};
 use crate::fatal::{fatal, warn};
 use fathomp_node::start::{self, Forming, Plan};
 use fathomp_node::{LOADS_VARIABLE, StackBytes, Waits};
 use fathomp_node::{Node, start::NODES_VARIABLE};
 use fathomp_omp::{cluster, overflow, runtime};
 use fathomp_patch::{AnalyseError, Wait};
+use fathomp_sys::clock::emulated;
 use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::deferral;
+use fathomp_sys::cluster::initial::{self, Gate, Mask, ThreadLocals};
 use fathomp_sys::cluster::pages::{Pages, Scheme};
 use fathomp_sys::cluster::process;
 use fathomp_sys::cluster::thread::{self, Stacks};
@@ -40,6 +43,8 @@ type StartMain = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_int;
 
+/// Where the program's first thread waits until there are nodes.
+static GATE: Gate = Gate::new();
 static PROGRAM: OnceLock<(Main, Plan)> = OnceLock::new();
 static NEXT: Next = Next::new(c"__libc_start_main");
 
@@ -94,12 +99,32 @@ fn planned() -> Option<Plan> {
     plan.unwrap_or_else(|error| fatal(format_args!("{error}")))
 }
 
+/// Tells the runtime of nodes to come, before constructors of libraries use it. What is
+/// wrong with the wish is said later, when it is known that this is no mere helper.
+pub fn expect() {
+    let variable = std::env::var(NODES_VARIABLE).ok();
+    if let Ok(Some(plan)) = start::plan(variable.as_deref()) {
+        cluster::expect(cluster::Expected {
+            nodes: plan.nodes().into(),
+            threads_per_node: threads_per_node(plan),
+        });
+    }
+}
+
+/// Threads of each node. Without a wish, one: there are usually as many nodes as there are
+/// processors.
+fn threads_per_node(plan: Plan) -> u32 {
+    let (settings, _) = runtime::read_environment();
+    let total = settings.num_threads.first().copied().unwrap_or(1);
+    total.div_ceil(plan.nodes().into())
+}
+
 /// A `main` whose arguments other threads may use: the C library keeps them as
 /// long as the process lives.
 struct Arguments(c_int, usize, usize);
 
-/// Runs in the initial thread after all constructors. Becomes the service thread
-/// of each node.
+/// Runs in the initial thread after all constructors. That thread goes on to run the
+/// program on node 0; a new one makes the nodes and becomes the service thread of each.
 extern "C" fn clustered_main(
     argc: c_int,
     argv: *mut *mut c_char,
@@ -110,28 +135,73 @@ extern "C" fn clustered_main(
     };
     let waits = lead_atomics().unwrap_or_else(|error| fatal(format_args!("{error}")));
     fork::refuse();
-    let (settings, _) = runtime::read_environment();
-    // Without a wish, one for each node: they are usually as many as there are
-    // processors.
-    let total = settings.num_threads.first().copied().unwrap_or(1);
-    let threads = total.div_ceil(plan.nodes().into());
-    let others = settings.stack_size;
-    let stacks = StackBytes {
-        first: stack_limit(),
-        others: others.unwrap_or_else(default_thread_stack_bytes),
-    };
-    let forming = start::fork(*plan, threads, stacks, waits);
-    let shared = forming.and_then(|(forming, backing)| share(forming, backing, plan.scheme()));
-    let node = match shared {
-        Ok(node) => node,
-        Err(error) => fatal(format_args!("{error}")),
-    };
+    world::begin();
+    cluster::depart();
     let arguments = Arguments(
         argc,
         argv.expose_provenance(),
         environment.expose_provenance(),
     );
-    let begun = node.begin(Box::new(move || life(node, *main, &arguments)));
+    let mine = ThreadLocals::mine();
+    let now_ns = emulated::now_ns();
+    // The new thread begins with all of them blocked, and so does whom it starts.
+    let signals = initial::block_signals();
+    let serve = move || {
+        // Emulated time is each thread's own: this one's goes on from here.
+        if emulated::is_emulated() {
+            let _ = emulated::set_ns(now_ns);
+        }
+        become_nodes(*plan, waits, &mine, signals, *main, arguments);
+    };
+    if let Err(error) = thread::spawn_anywhere(Box::new(serve)) {
+        fatal(format_args!("cannot start a node's thread: {error}"));
+    }
+    match GATE.pass() {
+        Ok(()) => 1,
+        Err(error) => fatal(format_args!("cannot start the program's thread: {error}")),
+    }
+}
+
+/// Makes the nodes, starts the program on each, and is its service thread from then on. The
+/// program's first thread, which has such thread-local variables and gets such signals,
+/// stands still meanwhile.
+fn become_nodes(
+    plan: Plan,
+    waits: Waits,
+    first: &ThreadLocals,
+    signals: Mask,
+    main: Main,
+    arguments: Arguments,
+) {
+    let (settings, _) = runtime::read_environment();
+    let others = settings.stack_size;
+    let stacks = StackBytes {
+        first: stack_limit(),
+        others: others.unwrap_or_else(default_thread_stack_bytes),
+    };
+    GATE.await_standing();
+    let locals = first.pages(&ThreadLocals::mine());
+    let locals = locals.map_err(start::StartError::Share);
+    let forming =
+        locals.and_then(|locals| start::fork(plan, threads_per_node(plan), stacks, waits, locals));
+    let shared = forming.and_then(|(forming, backing)| share(forming, backing, plan.scheme()));
+    let node = match shared {
+        Ok(node) => node,
+        Err(error) => fatal(format_args!("{error}")),
+    };
+    let run = Box::new(move || {
+        signals.restore();
+        // Whoever has started the program may have blocked them.
+        signal_chain::unblock_faults();
+        life(node, main, &arguments);
+    });
+    let begun = match node.me().0 {
+        0 => node.begin_first(run).map(|(stack, run)| {
+            threads::first_runs_on(first.thread(), stack.clone());
+            GATE.open(stack, run);
+        }),
+        _ => node.begin(run),
+    };
     if let Err(error) = begun {
         fatal(format_args!("cannot start the program's thread: {error}"));
     }
@@ -257,13 +327,14 @@ fn share(
     }
     // SAFETY: reserved for stacks, and reached by nobody else.
     let stacks = unsafe { Stacks::new(forming.stacks()) };
-    thread::use_signal_stack().map_err(start::StartError::Share)?;
     signal_chain::install(scheme.fault(), serve_fault).map_err(start::StartError::Share)?;
     if scheme.fault() != Fault::Segment {
         // Pages are none of its business then; it is looked at before it ends the process.
         signal_chain::install(Fault::Segment, |_| false).map_err(start::StartError::Share)?;
     }
-    // Whoever has started the program may have blocked them, and all threads inherit that.
+    deferral::take_over(!forming.is_first());
+    // Whatever started the program may have blocked them, and threads that this one starts
+    // inherit that.
     signal_chain::unblock_faults();
     signal_chain::witness_the_end(|interruption| {
         if let Some(node) = start::node() {
@@ -307,6 +378,7 @@ fn life(node: &'static Node, main: Main, arguments: &Arguments) {
         _ => Owner::Runtime,
     });
     if node.me().0 == 0 {
+        cluster::arrive();
         let Arguments(argc, argv, environment) = *arguments;
         let code = main(
             argc,
@@ -316,6 +388,7 @@ fn life(node: &'static Node, main: Main, arguments: &Arguments) {
         process::exit(code);
     }
     cluster::serve();
+    fathomp_node::world::flush();
     process::flush_streams();
     runtime::finish();
     process::leave(0);

@@ -5,6 +5,8 @@ use super::caller::with_caller;
 use super::next::Next;
 use fathomp_node::{heap, start};
 use std::ffi::{c_int, c_void};
+use std::ops::Range;
+use std::sync::OnceLock;
 
 with_caller! {
     /// `int pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)`
@@ -64,4 +66,43 @@ extern "C" fn thrd_create(
     let next = unsafe { std::mem::transmute::<*mut c_void, ThrdCreate>(next) };
     // SAFETY: promised by our caller.
     unsafe { next(thread, run, argument) }
+}
+
+/// The program's first thread, as the C library calls it, and its stack.
+static FIRST: OnceLock<(usize, Range<usize>)> = OnceLock::new();
+
+/// The program's first thread goes on with another stack than the C library knows of.
+pub(super) fn first_runs_on(thread: usize, stack: Range<usize>) {
+    let _ = FIRST.set((thread, stack));
+}
+
+/// C's `pthread_getattr_np`.
+type GetAttributes = unsafe extern "C" fn(usize, *mut libc::pthread_attr_t) -> c_int;
+
+/// As `pthread_getattr_np`.
+///
+/// # Safety
+/// As of the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathomp_pthread_getattr(
+    thread: usize,
+    attributes: *mut libc::pthread_attr_t,
+) -> c_int {
+    static NEXT: Next = Next::new(c"pthread_getattr_np");
+    let next = NEXT.address();
+    if next.is_null() {
+        return libc::ENOSYS;
+    }
+    // SAFETY: the C library's function of this name has this type.
+    let next = unsafe { std::mem::transmute::<*mut c_void, GetAttributes>(next) };
+    // SAFETY: promised by our caller.
+    let found = unsafe { next(thread, attributes) };
+    match FIRST.get().filter(|(first, _)| *first == thread) {
+        Some((_, stack)) if found == 0 => {
+            let base = std::ptr::with_exposed_provenance_mut(stack.start);
+            // SAFETY: attributes that were just filled in, and memory of that size.
+            unsafe { libc::pthread_attr_setstack(attributes, base, stack.len()) }
+        }
+        _ => found,
+    }
 }

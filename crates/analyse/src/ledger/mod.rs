@@ -40,6 +40,8 @@ pub(crate) struct Ledger<'a> {
     pub(crate) begin: Ticks,
     /// See `begin`.
     pub(crate) end: Ticks,
+    /// Times are emulated.
+    pub(crate) emulated: bool,
 }
 
 impl<'a> Ledger<'a> {
@@ -64,6 +66,7 @@ impl<'a> Ledger<'a> {
             gaps,
             begin,
             end,
+            emulated: false,
         };
         off::charge(&mut ledger);
         teams::weigh(&mut ledger.teams, &ledger.parts);

@@ -11,6 +11,7 @@ use crate::memory::{self, Released};
 use crate::profile::Since;
 use crate::races::Found;
 use crate::stopwatch::Stopwatch;
+use crate::world;
 use fathomp_accesses::{End, Step};
 use fathomp_base::{NodeId, SiteId, ThreadId};
 use fathomp_dsm::{LockId, Operation};
@@ -50,8 +51,17 @@ impl Node {
         self.go_on();
     }
 
+    /// The same of an atomic instruction, or a part of one: each counts `once`.
+    pub(super) fn account_atomic(&self, since: Since, once: bool) {
+        let _inside = deferral::enter();
+        if let Some((thread, _)) = self.slots.mine() {
+            self.profile.end_atomic(thread, since, once);
+        }
+        self.go_on();
+    }
+
     /// The calling thread goes on with the application.
-    fn go_on(&self) {
+    pub(super) fn go_on(&self) {
         if let Some(stopwatch) = &self.stopwatch {
             stopwatch.go_on();
         }
@@ -59,10 +69,15 @@ impl Node {
 
     /// The calling thread comes from the application.
     pub(super) fn enter(&self) -> Since {
+        self.stand_still();
+        self.profile.begin()
+    }
+
+    /// The calling thread comes from the application, and it is known when.
+    pub(super) fn stand_still(&self) {
         if let Some(stopwatch) = &self.stopwatch {
             stopwatch.stop();
         }
-        self.profile.begin()
     }
 
     /// The calling thread synchronises, for the record of accesses.
@@ -211,7 +226,7 @@ impl Node {
         self.now_doing(Doing::AwaitLock);
         self.operation(Operation::Acquire(LockId(lock)));
         self.now_doing(Doing::HoldLock);
-        self.account(since, DsmCount::LockTicks, Some(DsmCount::Locks));
+        self.account_lock(lock, since, true);
     }
 
     pub(crate) fn try_acquire(&self, lock: u64) -> bool {
@@ -240,7 +255,18 @@ impl Node {
         let since = self.enter();
         self.operation(Operation::Release(LockId(lock)));
         self.now_doing(Doing::Compute);
-        self.account(since, DsmCount::LockTicks, None);
+        self.account_lock(lock, since, false);
+    }
+
+    /// A lock was taken, which counts `once`, or given back.
+    fn account_lock(&self, lock: u64, since: Since, once: bool) {
+        match lock == super::atomics::ATOMIC {
+            true => self.account_atomic(since, once),
+            false => {
+                let count = once.then_some(DsmCount::Locks);
+                self.account(since, DsmCount::LockTicks, count);
+            }
+        }
     }
 
     /// Takes a lock that this node keeps, see [`fathomp_dsm::Holder`].
@@ -260,6 +286,7 @@ impl Node {
     }
 
     pub(crate) fn barrier(&self, word: u64) -> u64 {
+        world::flush();
         self.end_interval(End::Barrier);
         let since = self.enter();
         let _inside = deferral::enter();
@@ -427,11 +454,16 @@ impl Node {
 
     pub(crate) fn give_order(&self, order: &[u8], site: SiteId) {
         let _inside = deferral::enter();
-        lock(&self.meetings).give_order(order, site);
+        lock(&self.meetings).give_order(world::pack(order), site);
     }
 
     pub(crate) fn next_order(&self) -> Option<Vec<u8>> {
-        lock(&self.order).take()
+        let packed = lock(&self.order).take()?;
+        let Some((order, changes)) = world::unpack(packed) else {
+            self.fail(NodeId(0), "it has sent an order that nobody can read");
+        };
+        world::repeat(&changes);
+        Some(order)
     }
 
     /// Gives a block of the shared heap back, wherever it was allocated.

@@ -5,11 +5,11 @@
 use super::{Node, lock};
 use crate::doing::Doing;
 use crate::engine::REFUSED;
+use crate::profile::Since;
 use crate::window::Begun;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};
 use fathomp_dsm::{LockId, Operation};
 use fathomp_sys::process::yield_now;
-use fathomp_trace::dsm::DsmCount;
 use std::cell::Cell;
 
 /// The lock that atomic instructions take: no address of a lock.
@@ -33,7 +33,11 @@ enum Holds {
     /// The same, and works on a page of which others may be updated at its home.
     Copy(PageId),
     /// A page's home waits for it, and perhaps others for the lock.
-    Page { home: NodeId, locked: bool },
+    Page {
+        home: NodeId,
+        locked: bool,
+        since: Since,
+    },
 }
 
 thread_local! {
@@ -49,6 +53,7 @@ impl Node {
         let offset = address % PAGE_BYTES;
         let inside = movable && offset + bytes <= PAGE_BYTES;
         let page = self.pages.page_of(address).filter(|_| inside);
+        let since = self.profile.begin();
         let owes = page.and_then(|page| {
             let owes = lock(&self.engine).owes_before_update(&self.hands(), page);
             Some((page, owes?))
@@ -62,21 +67,30 @@ impl Node {
             self.acquire(ATOMIC);
             return None;
         };
-        let since = self.enter();
+        self.stand_still();
         if owes {
             self.operation(Operation::Flush);
         }
-        let place = self.begin_update(page, offset);
-        self.account(since, DsmCount::LockTicks, Some(DsmCount::Locks));
+        let place = self.begin_update(page, offset, since);
+        match place {
+            // It lasts until the instruction is done.
+            Some(_) => self.go_on(),
+            // What it does to the copy here may be a fault, which is told by itself.
+            None => self.account_atomic(since, true),
+        }
         place
     }
 
     /// The atomic instruction is done.
     pub fn end_atomic(&self) {
-        let (home, locked) = match HOLDS.take() {
+        let (home, locked, since) = match HOLDS.take() {
             Holds::Lock => return self.release(ATOMIC),
             Holds::Copy(page) => return self.end_copy(page),
-            Holds::Page { home, locked } => (home, locked),
+            Holds::Page {
+                home,
+                locked,
+                since,
+            } => (home, locked, since),
         };
         if let Some(window) = &self.window {
             window.end_update(home);
@@ -85,21 +99,24 @@ impl Node {
             self.release(ATOMIC);
         }
         if lock(&self.engine).lacks_news_after_update(&self.hands()) {
-            let since = self.enter();
             self.operation(Operation::Flush);
-            self.account(since, DsmCount::LockTicks, None);
         }
+        self.account_atomic(since, true);
     }
 
     /// Begins to update a page in its home's memory, where the byte is at the address that is
     /// returned; or takes the lock, under which it is done here.
-    fn begin_update(&self, page: PageId, offset: usize) -> Option<usize> {
+    fn begin_update(&self, page: PageId, offset: usize, since: Since) -> Option<usize> {
         let (mut locked, mut tries) = (false, 0);
         loop {
             let begun = lock(&self.engine).begin_update(&self.hands(), page, offset);
             match begun {
                 Begun::At(home, place) => {
-                    HOLDS.set(Holds::Page { home, locked });
+                    HOLDS.set(Holds::Page {
+                        home,
+                        locked,
+                        since,
+                    });
                     return Some(place);
                 }
                 // A copy must not be updated while others may do so there.
@@ -132,6 +149,7 @@ impl Node {
     /// An update was done in a copy, under the lock: tells of it, and learns of all that the
     /// copy may have shown.
     fn end_copy(&self, page: PageId) {
+        let since = self.enter();
         self.operation(Operation::Flush);
         self.operation(Operation::Update(page));
         while lock(&self.engine).lacks_what_is_shown() {
@@ -139,6 +157,7 @@ impl Node {
             yield_now();
             self.operation(Operation::Flush);
         }
+        self.account_atomic(since, false);
         self.release(ATOMIC);
     }
 }

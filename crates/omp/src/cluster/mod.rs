@@ -28,12 +28,13 @@ use crate::parallel::LARGEST_TEAM;
 use crate::sync::Names;
 use blocks::Blocks;
 use fathomp_base::{NodeId, SiteId};
+use fathomp_sys::affinity;
 use fathomp_sys::outlined::Outlined;
 use fathomp_sys::static_ref::AtomicRef;
 use memory::Lent;
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::{fmt, io};
 
 /// What connects the nodes. All of it may be called by several threads at a
@@ -203,6 +204,9 @@ static INSTALLED: Apart = Apart(AtomicRef::new(None));
 
 /// Makes this process a node. To be called before the program's first OpenMP
 /// construct, once. A cluster of one node changes nothing.
+///
+/// Where the program's constructors have used OpenMP, its runtime is there already: what
+/// they have set stays, and it is recorded from now on.
 pub fn install(cluster: &'static dyn Cluster) {
     if cluster.nodes() > 1 {
         let nodes = Box::leak(Box::new(Nodes {
@@ -215,7 +219,55 @@ pub fn install(cluster: &'static dyn Cluster) {
             code: Mutex::default(),
         }));
         INSTALLED.0.store(Some(nodes), Ordering::Release);
+        crate::runtime::become_node();
     }
+}
+
+/// What is known of a cluster before this process is a node of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// Nodes.
+    pub nodes: u32,
+    /// Threads per node that the user wants.
+    pub threads_per_node: u32,
+}
+
+static EXPECTED: OnceLock<Expected> = OnceLock::new();
+
+/// This process will be a node. To be called before anything else of the runtime: what
+/// constructors ask for is answered by it.
+pub fn expect(expected: Expected) {
+    let _ = EXPECTED.set(expected);
+}
+
+/// Of a cluster that is there, or will be: processors for the threads of this process, and
+/// threads of a region that asks for none.
+pub(crate) fn sizes() -> Option<[u32; 2]> {
+    if let Some(nodes) = installed() {
+        return Some([nodes.cluster.processors(), nodes.all_threads()]);
+    }
+    let expected = EXPECTED.get()?;
+    let threads = expected.nodes.saturating_mul(expected.threads_per_node);
+    Some([
+        (affinity::allowed_count() / expected.nodes).max(1),
+        threads.min(LARGEST_TEAM),
+    ])
+}
+
+/// Whether this process will be a node and is none yet.
+pub(crate) fn is_awaited() -> bool {
+    installed().is_none() && EXPECTED.get().is_some()
+}
+
+/// The calling thread, which will run the program, gives back the threads that regions of
+/// constructors have used: their stacks are no node's.
+pub fn depart() {
+    crate::runtime::send_workers_away();
+}
+
+/// The thread that has called [`depart`] goes on as the first of node 0.
+pub fn arrive() {
+    crate::worker::record_anew();
 }
 
 /// Whether this process is a node of a cluster.
@@ -223,6 +275,12 @@ pub fn install(cluster: &'static dyn Cluster) {
 #[must_use]
 pub fn is_node() -> bool {
     installed().is_some()
+}
+
+/// Whether a region of this node's is spread over nodes now.
+#[must_use]
+pub fn is_spread() -> bool {
+    installed().is_some_and(|nodes| nodes.busy.load(Ordering::Relaxed))
 }
 
 /// The cluster, if this process is a node of one.

@@ -219,6 +219,7 @@ impl Model {
             )]),
             counts: counts(self.work_ms * 0.4),
             dsm: None,
+            barrier_wait_causes: None,
             confidence: if self.instances > 1000 {
                 Confidence::Merged
             } else {
@@ -410,6 +411,7 @@ fn serial(threads: u32, wall: f64) -> Region {
         chunks: 0,
         iterations: 0,
         wait_counts: BTreeMap::new(),
+        barrier_wait_causes: None,
         confidence: Confidence::Complete,
         threads: shares,
         counts: counts(210.0),

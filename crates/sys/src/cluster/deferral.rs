@@ -6,13 +6,14 @@
 //! the runtime is put off until the thread leaves, or allows it: the signal goes
 //! back to the kernel, blocked.
 
+use super::process::{JOB_SIGNALS, is_left_to_parent};
 use crate::signal_chain;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 /// Numbers of signals are below.
 const SIGNALS: usize = 65;
@@ -25,6 +26,9 @@ static ACTIONS: [AtomicPtr<libc::sigaction>; SIGNALS] =
 /// Handlers of the program that run, or are about to, in all of its threads. One that is
 /// left by a jump counts for ever.
 static RUNNING: AtomicU32 = AtomicU32::new(0);
+
+/// This process leaves a job's signals to its parent, but for those that it sends itself.
+static LEAVES_TO_PARENT: AtomicBool = AtomicBool::new(false);
 
 /// What is done before each of them.
 static PREPARE: OnceLock<fn()> = OnceLock::new();
@@ -132,6 +136,36 @@ pub fn block_all() {
     }
 }
 
+/// Relays the handlers that the program has already. A process that has a parent for it
+/// leaves to that a job's signals, but for those that it sends itself (`raise`).
+pub fn take_over(leaves_to_parent: bool) {
+    LEAVES_TO_PARENT.store(leaves_to_parent, Ordering::Relaxed);
+    for signal in 1..SIGNALS as c_int {
+        let mut present = MaybeUninit::uninit();
+        if signal_chain::is_ours(signal)
+            || signal_chain::raw_sigaction(signal, ptr::null(), &mut present) != 0
+        {
+            continue;
+        }
+        // SAFETY: written by the successful call.
+        let mut action = unsafe { present.assume_init() };
+        if is_left_to_parent(&action) {
+            action.sa_sigaction = libc::SIG_DFL;
+        }
+        let handled = !matches!(action.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN);
+        if handled || leaves_to_parent && JOB_SIGNALS.contains(&signal) {
+            let _ = exchange(signal, Some(&action), None);
+        }
+    }
+}
+
+/// Whether it is relayed although the program has no handler for it.
+fn is_guarded(signal: c_int, action: &libc::sigaction) -> bool {
+    LEAVES_TO_PARENT.load(Ordering::Relaxed)
+        && JOB_SIGNALS.contains(&signal)
+        && action.sa_sigaction == libc::SIG_DFL
+}
+
 /// As `sigaction`, with the program's handlers relayed. -1 and `errno` if the
 /// kernel refuses.
 #[must_use]
@@ -147,11 +181,14 @@ pub fn exchange(
     });
     let mut ours = new.copied();
     if let (Some(ours), Some(new), Some(known)) = (&mut ours, new, known)
-        && !matches!(new.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN)
+        && (!matches!(new.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN) || is_guarded(signal, new))
     {
         known.store(ptr::from_mut(Box::leak(Box::new(*new))), Ordering::Release);
         ours.sa_sigaction = relay as *const () as usize;
         ours.sa_flags = new.sa_flags & !libc::SA_RESETHAND | libc::SA_SIGINFO;
+        if new.sa_sigaction == libc::SIG_DFL {
+            ours.sa_flags |= libc::SA_RESTART;
+        }
         signal_chain::unmask_faults(&mut ours.sa_mask);
     }
     let mut before = MaybeUninit::uninit();
@@ -170,6 +207,14 @@ pub fn exchange(
 
 /// What the kernel calls for the program's handlers.
 extern "C" fn relay(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: asked for by SA_SIGINFO.
+    let sender = unsafe { &*info };
+    if LEAVES_TO_PARENT.load(Ordering::Relaxed)
+        && JOB_SIGNALS.contains(&signal)
+        && !is_from_here(sender)
+    {
+        return;
+    }
     if OWN.with(|own| own.inside.get()) != 0 {
         put_off(signal, info, context);
         return;
@@ -178,6 +223,9 @@ extern "C" fn relay(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
     // SAFETY: leaked by `exchange` before `relay` was installed.
     let action = action.and_then(|a| unsafe { a.load(Ordering::Acquire).as_ref() });
     let Some(action) = action else { return };
+    if action.sa_sigaction == libc::SIG_DFL {
+        return do_by_default(signal);
+    }
     if action.sa_flags & libc::SA_RESETHAND != 0 {
         // SAFETY: all-zero bytes are a valid sigaction: SIG_DFL, an empty set.
         let default = unsafe { std::mem::zeroed() };
@@ -192,6 +240,26 @@ extern "C" fn relay(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
     }
     signal_chain::call(action, signal, info, context);
     RUNNING.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Whether this process has sent a signal.
+fn is_from_here(sender: &libc::siginfo_t) -> bool {
+    let by_a_call = matches!(
+        sender.si_code,
+        libc::SI_USER | libc::SI_TKILL | libc::SI_QUEUE
+    );
+    // SAFETY: such signals have a sender; getpid has no effect.
+    by_a_call && unsafe { sender.si_pid() == libc::getpid() }
+}
+
+/// What happens at a signal for which the program has no handler: it ends the process, when
+/// it is no longer blocked.
+fn do_by_default(signal: c_int) {
+    // SAFETY: all-zero bytes are a valid sigaction: SIG_DFL, an empty set.
+    let default = unsafe { std::mem::zeroed() };
+    let _ = signal_chain::raw_sigaction(signal, &raw const default, &mut MaybeUninit::uninit());
+    // SAFETY: a valid signal, to this thread.
+    unsafe { libc::raise(signal) };
 }
 
 fn put_off(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {

@@ -20,6 +20,9 @@ struct Module<'a> {
     base: usize,
     name: &'a [u8],
     headers: &'a [libc::Elf64_Phdr],
+    /// Where the calling thread's instance of its thread-local variables begins, if it has
+    /// one.
+    thread_locals: Option<usize>,
 }
 
 /// Calls `visit` for every loaded module, the program itself first, until it
@@ -60,6 +63,7 @@ unsafe extern "C" fn forward(
         base: info.dlpi_addr as usize,
         name,
         headers,
+        thread_locals: Some(info.dlpi_tls_data.addr()).filter(|address| *address != 0),
     };
     i32::from(!visit(&module))
 }
@@ -132,6 +136,18 @@ pub fn program_text() -> Vec<Range<usize>> {
         false
     });
     text
+}
+
+/// Where the calling thread's variables begin, of each module that has some and has
+/// given it its instance of them.
+#[must_use]
+pub fn thread_locals() -> Vec<usize> {
+    let mut found = Vec::new();
+    each_module(|module| {
+        found.extend(module.thread_locals);
+        true
+    });
+    found
 }
 
 /// Whether the program asks for stacks that can be executed: gcc does for nested

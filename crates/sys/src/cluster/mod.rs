@@ -5,6 +5,7 @@ pub mod backing;
 pub mod copy;
 pub mod deferral;
 pub mod image;
+pub mod initial;
 mod merge;
 pub mod pages;
 mod permits;

@@ -79,7 +79,7 @@ fn fork_unnoticed(number: *mut libc::c_int) -> libc::c_long {
 }
 
 /// Signals that people and systems send to a job, often to all its processes.
-const JOB_SIGNALS: [libc::c_int; 6] = [
+pub(super) const JOB_SIGNALS: [libc::c_int; 6] = [
     libc::SIGINT,
     libc::SIGTERM,
     libc::SIGHUP,
@@ -109,10 +109,18 @@ fn restore_signals(before: &libc::sigset_t) {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
 }
 
+/// What is done at a signal that is the parent's.
+extern "C" fn nothing(_: libc::c_int) {}
+
+/// Whether that is what is done.
+pub(super) fn is_left_to_parent(action: &libc::sigaction) -> bool {
+    let nothing: extern "C" fn(libc::c_int) = nothing;
+    action.sa_sigaction == nothing as libc::sighandler_t
+}
+
 /// Leaves it to the parent what becomes of a job's signals. Programs started from here
 /// are not concerned: for them a handler turns into what it replaced by default.
 fn leave_signals_to_parent() {
-    extern "C" fn nothing(_: libc::c_int) {}
     let handler: extern "C" fn(libc::c_int) = nothing;
     for signal in JOB_SIGNALS {
         // SAFETY: all fields of a sigaction may be zero.
@@ -138,9 +146,13 @@ fn leave_signals_to_parent() {
 /// Ends the process as writing to a pipe does that nobody reads.
 pub fn end_by_broken_pipe() -> ! {
     let signal = libc::SIGPIPE;
-    // SAFETY: the default action of a valid signal, then the signal to ourselves.
+    // SAFETY: all-zero bytes are a valid sigaction: SIG_DFL, an empty set.
+    let default = unsafe { std::mem::zeroed() };
+    // Not by a function that the program uses, too: what it changes is noted for others.
+    let mut before = std::mem::MaybeUninit::uninit();
+    let _ = crate::signal_chain::raw_sigaction(signal, &raw const default, &mut before);
+    // SAFETY: a valid signal, to ourselves.
     unsafe {
-        libc::signal(signal, libc::SIG_DFL);
         let mut only: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut only);
         libc::sigaddset(&raw mut only, signal);

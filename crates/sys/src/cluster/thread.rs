@@ -94,6 +94,26 @@ unsafe fn spawn(stack: Range<usize>, body: Body) -> io::Result<()> {
     started
 }
 
+/// Starts a thread whose stack is where the C library puts it.
+///
+/// # Errors
+/// If the system refuses.
+pub fn spawn_anywhere(body: Body) -> io::Result<()> {
+    let body = Box::into_raw(Box::new(body));
+    let mut thread = std::mem::MaybeUninit::uninit();
+    // SAFETY: null means the usual attributes; `run` takes the box over.
+    let code =
+        unsafe { libc::pthread_create(thread.as_mut_ptr(), std::ptr::null(), run, body.cast()) };
+    if code != 0 {
+        // SAFETY: no thread has taken it.
+        drop(unsafe { Box::from_raw(body) });
+        return Err(io::Error::from_raw_os_error(code));
+    }
+    // SAFETY: a thread that was just started, and that nobody joins.
+    unsafe { libc::pthread_detach(thread.assume_init()) };
+    Ok(())
+}
+
 extern "C" fn run(body: *mut c_void) -> *mut c_void {
     // SAFETY: the box that `spawn` gave away to this thread.
     let body = unsafe { Box::from_raw(body.cast::<Body>()) };

@@ -299,9 +299,9 @@ impl ThreadRecorder {
         self.innermost()[frame::TASKS_RUN].add(1);
     }
 
-    /// Sharing memory between nodes has cost the thread this until `at`. Time in faults is
-    /// time it communicates; locks, flushes and barriers are part of waits that
-    /// are told by themselves.
+    /// Sharing memory between nodes has cost the thread this until `at`. Time in faults and in
+    /// atomic instructions is time it communicates; other locks and barriers are part of
+    /// waits that are told by themselves, and flushes of what the program does.
     pub fn dsm(&self, counts: &DsmCounts, at: Ticks) {
         self.slot[slot::LAST].write(at.0);
         let frame = self.innermost();
@@ -317,15 +317,9 @@ impl ThreadRecorder {
             }
             more &= more - 1;
         }
-        let faults = counts.fault_time().0;
-        if faults != 0 {
-            let number = [
-                DsmCount::WriteFaultsLocal,
-                DsmCount::WriteFaultsRemote,
-                DsmCount::FetchFaults,
-            ];
-            let number = number.iter().map(|count| counts[*count]).sum::<u64>();
-            self.accumulate(frame, State::Communication, faults, number.max(1));
+        let (ticks, number) = counts.communication();
+        if ticks != Ticks(0) {
+            self.accumulate(frame, State::Communication, ticks.0, number.max(1));
         }
         self.own.phase.add(counts);
         if counts[DsmCount::Barriers] != 0

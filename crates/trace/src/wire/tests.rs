@@ -10,7 +10,7 @@ prop_compose! {
         parent in proptest::option::of(any::<u64>()),
         merged in prop_oneof![Just(1_u32), 2..u32::MAX],
         states in proptest::array::uniform11((any::<bool>(), any::<u64>(), any::<u32>())),
-        dsm in proptest::array::uniform26(prop_oneof![Just(0), any::<u64>()]),
+        dsm in proptest::array::uniform28(prop_oneof![Just(0), any::<u64>()]),
     ) -> Instance {
         let mut instance = Instance {
             site: SiteId(numbers[0]),

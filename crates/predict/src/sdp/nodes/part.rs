@@ -43,9 +43,9 @@ impl Part {
     fn whole(share: &ThreadShare, protocol: Protocol, emulated: bool) -> Self {
         let dsm = share.dsm.unwrap_or_default();
         let ns = |state| share.states[state];
-        // Flushes, questions and atomic instructions, which are locks, count as application
-        // code; faults are states of their own.
-        let locks_ns = ns(State::Lock) + ns(State::Critical);
+        // Flushes, questions and, in older recordings, atomic instructions, which are locks,
+        // count as application code; faults and atomic instructions are states of their own.
+        let locks_ns = ns(State::Lock) + ns(State::Critical) + dsm.atomic_ns;
         let inside_ns = dsm.flush_ns + dsm.ask_ns + dsm.lock_ns.saturating_sub(locks_ns);
         let own_ns = ns(State::Compute).saturating_sub(inside_ns) as f64;
         // Where nodes share processors, having none looks like working.
