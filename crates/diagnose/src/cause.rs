@@ -173,6 +173,14 @@ pub struct Cause {
 }
 
 impl Cause {
+    /// Takes up a cause of the same kind and place.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        self.evidence = format!("{}; {}", self.evidence, other.evidence);
+        self.measured.ns += other.measured.ns;
+        self.measured.share = (self.measured.share + other.measured.share).min(1.0);
+        self.region_share = (self.region_share + other.region_share).min(1.0);
+    }
+
     /// "Unequal work in region solver.c:12: ... It costs ...".
     #[must_use]
     pub fn sentence(&self) -> String {

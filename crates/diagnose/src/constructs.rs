@@ -205,5 +205,12 @@ fn runtime_work(seen: &Seen<'_>, bound: Option<Bound>, causes: &mut Vec<Cause>) 
             format!("Ask the runtime for less in {place}: larger chunks, larger tasks, fewer constructs."),
         ),
     };
-    causes.push(cause);
+    // One cause for all that constructs cost a region.
+    let known = causes
+        .iter_mut()
+        .find(|one| one.kind == cause.kind && one.region == cause.region);
+    match known {
+        Some(known) => known.absorb(&cause),
+        None => causes.push(cause),
+    }
 }

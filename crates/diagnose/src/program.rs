@@ -40,7 +40,26 @@ pub(crate) fn find_in_region(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
             format!("Move reading and writing of files out of {place}."),
         ));
     }
-    let communication = seen.mean(State::Communication) + waited.communication;
+    let atomics = region.dsm.as_ref().map_or((0, 0.0), |dsm| {
+        (dsm.all.atomics, seen.each(dsm.all.atomic_ns as f64))
+    });
+    if atomics.0 > 0 {
+        causes.push(seen.cause(
+            Kind::NodeAtomics,
+            Basis::Counts,
+            atomics.1 + waited.atomics,
+            format!(
+                "{} that run in memory of other nodes, {} a thread, and the others wait for it",
+                plural(atomics.0, "atomic instruction"),
+                duration(atomics.1)
+            ),
+            format!(
+                "Let each thread of {place} add up on its own and combine at the end (a reduction), or let it update what no other node does."
+            ),
+        ));
+    }
+    let communication =
+        (seen.mean(State::Communication) - atomics.1).max(0.0) + waited.communication;
     if communication > 0.0 {
         causes.push(seen.cause(
             Kind::Communication,

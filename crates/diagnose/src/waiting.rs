@@ -30,6 +30,8 @@ pub(crate) struct Waited {
     pub(crate) mutex: f64,
     pub(crate) ordered: f64,
     pub(crate) communication: f64,
+    /// Atomic instructions that go to other nodes.
+    pub(crate) atomics: f64,
     pub(crate) io: f64,
     /// The runtime's work, and what all threads waited: barriers themselves.
     pub(crate) runtime: f64,
@@ -58,11 +60,22 @@ impl Waited {
             mutex: waited(State::Critical) + waited(State::Lock),
             ordered: waited(State::Ordered),
             communication: waited(State::Communication),
+            atomics: 0.0,
             io: waited(State::Io),
             runtime: waited(State::Overhead) + region.waited_together_ns as f64 * scale,
         };
         if known <= 0.0 {
             result.runtime = all;
+        }
+        if let Some(causes) = &region.barrier_wait_causes {
+            // On nodes the recording knows from barrier to barrier what the last thread did.
+            let barriers = seen.each(causes.total_ns() as f64);
+            let other_waits = (all - barriers).max(0.0);
+            result.computing = seen.each(causes.compute_ns as f64);
+            result.communication = seen.each((causes.fault_ns + causes.flush_ns) as f64);
+            result.mutex += seen.each(causes.lock_ns as f64);
+            result.atomics = seen.each(causes.atomic_ns as f64);
+            result.runtime = seen.each(causes.other_ns as f64) + other_waits;
         }
         result
     }

@@ -3,6 +3,7 @@
 use super::disturbed::{Disturbed, disturbed};
 use super::words;
 use crate::Input;
+use fathomp_base::text;
 use fathomp_diagnose::{Basis, Cause, Diagnosis, costs};
 
 /// Pieces of advice.
@@ -78,5 +79,5 @@ fn piece(group: &[&Cause]) -> String {
     } else {
         format!(" Likewise {}.", words::list(&others))
     };
-    format!("{}{also} {}", first.action, costs(group))
+    format!("{}{also} {}", text::sentence(&first.action), costs(group))
 }
