@@ -118,7 +118,11 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
             let pieces = few_pieces(seen, &waited);
             let left = waited.computing - pieces.as_ref().map_or(0.0, |one| one.1);
             causes.extend(pieces.map(|one| one.0));
-            if left > 0.0 && seen.team > 1 {
+            // On nodes a thread that faults more often also spends more time that counts as
+            // computing: uneven work is a cause of its own only if it is most of the waiting.
+            let others = waited.communication + waited.atomics + waited.mutex;
+            let of_nodes = seen.region.barrier_wait_causes.is_some() && left < others;
+            if left > 0.0 && seen.team > 1 && !of_nodes {
                 causes.push(more_work(seen, left));
             }
             if waited.runtime > 0.0 {

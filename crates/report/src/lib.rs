@@ -65,6 +65,11 @@ impl<'a> Input<'a> {
         })
     }
 
+    /// The recordings whose times say something: all but rehearsals.
+    pub(crate) fn measured(&self) -> impl Iterator<Item = &'a Analysis> {
+        self.analyses.iter().filter(|one| !one.program.rehearsal)
+    }
+
     /// Why the program does not run faster: the one list of causes that all of the
     /// report reads. None if nothing can be concluded from the recordings ([`broken`]).
     #[must_use]

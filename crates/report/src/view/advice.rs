@@ -20,7 +20,7 @@ pub(crate) struct Advice {
 /// Against the most expensive causes. Where other programs disturbed the recordings
 /// much, only what rests on counts is given.
 pub(crate) fn advice(input: &Input<'_>, diagnosis: &Diagnosis) -> Advice {
-    let disturbance = disturbed(input.analyses, input.main());
+    let disturbance = disturbed(input);
     let much = matches!(disturbance, Disturbed::Much(_));
     let mut groups: Vec<Vec<&Cause>> = Vec::new();
     let mut withheld = 0;

@@ -90,6 +90,7 @@ pub(crate) fn region(region: &RegionPrediction) -> Option<Chart> {
 pub(crate) fn measured(analyses: &[Analysis]) -> Option<(Chart, u32)> {
     let mut runs: Vec<(u32, f64)> = analyses
         .iter()
+        .filter(|one| !one.program.rehearsal)
         .map(|one| (one.team_size, one.wall_ns as f64))
         .collect();
     runs.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));

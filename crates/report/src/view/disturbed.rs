@@ -2,8 +2,7 @@
 //! processor is taken by somebody else looks like one with too much work, and
 //! those that wait for it like victims of the schedule. Counts stay what they are.
 
-use crate::{crowded, units};
-use fathomp_analyse::Analysis;
+use crate::{Input, crowded, units};
 
 /// Part of the processors used by others from which advice carries a warning.
 const DOUBTFUL: f64 = 0.1;
@@ -23,8 +22,8 @@ pub(crate) enum Disturbed {
 }
 
 /// How much others disturbed the recordings that advice would be drawn from.
-pub(crate) fn disturbed(analyses: &[Analysis], main: Option<&Analysis>) -> Disturbed {
-    let used = analyses.iter().filter_map(|one| one.program.others_used);
+pub(crate) fn disturbed(input: &Input<'_>) -> Disturbed {
+    let used = input.measured().filter_map(|one| one.program.others_used);
     let most = used.fold(0.0, f64::max);
     let share = units::percent(most);
     if most > USELESS {
@@ -37,7 +36,7 @@ pub(crate) fn disturbed(analyses: &[Analysis], main: Option<&Analysis>) -> Distu
             "Other programs used up to {share} of the processors while this was recorded: what looks like imbalance or waiting may be their doing. Record again when the machine is quiet before following this advice."
         ));
     }
-    if main.is_some_and(crowded) {
+    if input.main().is_some_and(crowded) {
         return Disturbed::Somewhat(
             "The threads shared processors: what looks like imbalance or waiting may be time without one. Record with fewer threads before following this advice.".to_owned(),
         );

@@ -33,8 +33,7 @@ pub(crate) fn table(input: &Input<'_>) -> Option<Table> {
             })
             .collect(),
         None => input
-            .analyses
-            .iter()
+            .measured()
             .map(|one| Run {
                 threads: one.team_size,
                 pop: one.efficiency,

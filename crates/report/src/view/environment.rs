@@ -79,9 +79,14 @@ fn recordings(analyses: &[Analysis]) -> String {
         .iter()
         .map(|one| {
             format!(
-                "{} in {}",
+                "{} in {}{}",
                 units::plural(one.team_size.into(), "thread"),
-                units::duration(one.wall_ns as f64)
+                units::duration(one.wall_ns as f64),
+                if one.program.rehearsal {
+                    " (a rehearsal: its times are not used)"
+                } else {
+                    ""
+                }
             )
         })
         .collect();

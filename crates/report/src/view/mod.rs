@@ -187,10 +187,11 @@ fn subtitle(analysis: &Analysis) -> Vec<String> {
 }
 
 fn regions_note(input: &Input<'_>, analysis: &Analysis) -> String {
-    let run = if input.analyses.len() > 1 {
+    let recordings = input.measured().count();
+    let run = if recordings > 1 {
         format!(
             "Of {} recordings this is the one with {}, which took {}. ",
-            units::count(input.analyses.len() as u64),
+            units::count(recordings as u64),
             units::plural(analysis.team_size.into(), "thread"),
             units::duration(analysis.wall_ns as f64)
         )

@@ -27,12 +27,12 @@ const MISS: f64 = 1.5;
 const SENTENCE_CHARS: usize = 1000;
 
 pub(crate) fn build(input: &Input<'_>) -> Trust {
-    let (notes, doubts): (Vec<Said>, Vec<Said>) = said(input.analyses)
+    let (notes, doubts): (Vec<Said>, Vec<Said>) = said(input)
         .into_iter()
         .partition(|one| one.severity == Severity::Note);
     let sentences = |list: Vec<Said>| -> Vec<String> {
         list.iter()
-            .map(|one| one.sentence(input.analyses.len()))
+            .map(|one| one.sentence(input.measured().count()))
             .collect()
     };
     let mut doubts = sentences(doubts);
@@ -50,7 +50,10 @@ pub(crate) fn build(input: &Input<'_>) -> Trust {
     for list in [&mut doubts, &mut remarks] {
         cut(list);
     }
-    let mut facts = input.main().map(recording_facts).unwrap_or_default();
+    let mut facts = input
+        .main()
+        .map(|analysis| recording_facts(input, analysis))
+        .unwrap_or_default();
     if let Some(validation) = input.prediction.and_then(|one| one.validation.as_ref()) {
         facts.push(Fact::new(
             "Prediction checked",
@@ -133,10 +136,10 @@ impl Said {
 
 /// All problems, worst first. What several recordings say, be it with other
 /// numbers, is said once, in the words of the first.
-fn said(analyses: &[Analysis]) -> Vec<Said> {
+fn said(input: &Input<'_>) -> Vec<Said> {
     let mut all: Vec<Said> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
-    for (recording, analysis) in analyses.iter().enumerate() {
+    for (recording, analysis) in input.measured().enumerate() {
         for problem in &analysis.problems {
             let like = without_numbers(&problem.sentence);
             match known.get(&like).map(|index| &mut all[*index]) {
@@ -165,11 +168,11 @@ fn without_numbers(text: &str) -> String {
         .collect()
 }
 
-fn recording_facts(analysis: &Analysis) -> Vec<Fact> {
+fn recording_facts(input: &Input<'_>, analysis: &Analysis) -> Vec<Fact> {
     let intrusion = &analysis.intrusion;
-    let dropped: u64 = analysis
-        .threads_seen
-        .iter()
+    let dropped: u64 = input
+        .measured()
+        .flat_map(|one| &one.threads_seen)
         .map(|thread| thread.dropped)
         .fold(0, u64::saturating_add);
     vec![
