@@ -1,12 +1,12 @@
 //! The whole analysis, step by step.
 
 use crate::constructs;
+use crate::costs::{self, EventCosts};
 use crate::crowd;
 use crate::dsm::Dsm;
 use crate::efficiency::Share;
 use crate::facts::{
-    Analysis, Counts, Efficiency, EventCosts, ProcessRow, ProgramFacts, Region, SCHEMA, ThreadRow,
-    VERSION,
+    Analysis, Counts, Efficiency, ProcessRow, ProgramFacts, Region, SCHEMA, ThreadRow, VERSION,
 };
 use crate::ledger::Ledger;
 use crate::problems;
@@ -74,7 +74,7 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         &rows.position,
         options.timeline,
     );
-    let intrusion = problems::intrusion(&rows.regions, &options.event_costs, states.total_ns());
+    let intrusion = costs::intrusion(&rows.regions, &options.event_costs, states.total_ns());
     let mut analysis = Analysis {
         schema: SCHEMA,
         version: VERSION,
@@ -265,7 +265,7 @@ fn parallel_time(ledgers: &[Ledger<'_>], offsets: &[u64], wall_ns: u64) -> f64 {
             }
         }
     }
-    let covered = regions::covered(spans);
+    let covered = crate::spans::covered(spans);
     ((covered as f64 + merged) / (wall_ns as f64).max(1.0)).min(1.0)
 }
 

@@ -4,14 +4,17 @@
 //! first process where it is a moment. Fractions are 0 to 1. Fields are only
 //! ever added; a change of meaning raises [`VERSION`].
 
+use crate::costs::Intrusion;
+use crate::crowd::Crowd;
 use crate::dsm::{Dsm, RegionDsm};
 use crate::times::Times;
 use crate::waits::BarrierWaitCauses;
+use crate::work::Work;
 use fathomp_trace::model::{Machine, Outcome, Output, SiteKind};
 use fathomp_trace::record::LoopKind;
 use fathomp_trace::stack::StackOverflow;
 use fathomp_trace::state::State;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Name of the schema in JSON.
@@ -337,49 +340,6 @@ pub struct Spread {
     pub sd_ns: f64,
 }
 
-/// Into how many pieces the work of a region comes, and how many threads had some.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Work {
-    /// Constructs that hold the region's work and come in few pieces; empty if the
-    /// pieces are not known, or many.
-    pub pieces: Vec<Pieces>,
-    /// The largest team of an execution that was long enough to tell who had work;
-    /// 0 if there was none.
-    pub team: u32,
-    /// Most members of a team of that size that had work, if the others had none at
-    /// all; otherwise the size of the team.
-    pub working: u32,
-    /// Executions by teams of that size.
-    pub executions: u64,
-}
-
-/// Constructs that came in so many pieces.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Pieces {
-    /// What a piece is.
-    pub kind: PieceKind,
-    /// Pieces in one execution of the construct.
-    pub pieces: u64,
-    /// Executions of it.
-    pub times: u64,
-    /// Part of the region's work in them.
-    pub share: f64,
-}
-
-/// What can be handed to a thread as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PieceKind {
-    /// Iterations of a loop.
-    Iterations,
-    /// Chunks of a loop's iterations, of the size that the program asked for.
-    Chunks,
-    /// `section`s.
-    Sections,
-    /// Explicit tasks.
-    Tasks,
-}
-
 /// How application time differs between the threads of an execution, over the
 /// executions by teams of several threads that all members recorded one by
 /// one. It tells serial code inside a region from unequal shares of a loop,
@@ -525,25 +485,6 @@ pub struct WaitRow {
     pub max_ns: u64,
 }
 
-/// Threads that had to share processors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Crowd {
-    /// Processors they might run on.
-    pub processors: u32,
-    /// The first of these, if the threads were bound to them; none for the whole
-    /// program on all its processors.
-    pub first: Option<u32>,
-    /// Most threads in parallel regions at the same time, for at least 5 % of the
-    /// time in which any was.
-    pub threads: u32,
-    /// Threads that were ever in a region.
-    pub members: u32,
-    /// Time they were ready to run without a processor, whatever they waited for.
-    pub ready_ns: u64,
-    /// Time they computed in regions.
-    pub processor_ns: u64,
-}
-
 /// Threads over time, reduced to a bounded number of segments.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Timeline {
@@ -587,66 +528,6 @@ pub struct Segment {
     pub state: State,
     /// Fractions of its time per state, largest first, without zeros.
     pub mix: Vec<(State, f32)>,
-}
-
-/// What recording costs a program, by kind of event, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct EventCosts {
-    /// A thread's part in an execution of a region, from begin to end.
-    pub execution_ns: f64,
-    /// A wait.
-    pub wait_ns: f64,
-    /// A chunk.
-    pub chunk_ns: f64,
-    /// Creating or running a task.
-    pub task_ns: f64,
-    /// Taking a lock or entering a critical section.
-    pub mutex_ns: f64,
-}
-
-impl Default for EventCosts {
-    /// Where nobody measured: as on processors of the last ten years.
-    fn default() -> Self {
-        Self {
-            execution_ns: 80.0,
-            wait_ns: 40.0,
-            chunk_ns: 5.0,
-            task_ns: 25.0,
-            mutex_ns: 3.0,
-        }
-    }
-}
-
-impl EventCosts {
-    /// The first cost that cannot be, if there is one.
-    #[must_use]
-    pub fn impossible(&self) -> Option<f64> {
-        [
-            self.execution_ns,
-            self.wait_ns,
-            self.chunk_ns,
-            self.task_ns,
-            self.mutex_ns,
-        ]
-        .into_iter()
-        .find(|cost| !cost.is_finite() || *cost < 0.0)
-    }
-}
-
-/// What recording cost the program, as an estimate: events x cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Intrusion {
-    /// Events recorded or accumulated.
-    pub events: u64,
-    /// Mean cost of an event.
-    pub event_cost_ns: f64,
-    /// Cost of all events, all threads.
-    pub cost_ns: u64,
-    /// Cost as a fraction of the time of all threads.
-    pub fraction: f64,
-    /// The largest such fraction of any region.
-    pub worst_region_fraction: f64,
 }
 
 /// How bad a problem is.

@@ -17,6 +17,7 @@
 
 mod analysis;
 mod constructs;
+mod costs;
 mod counters;
 mod crowd;
 mod dsm;
@@ -28,6 +29,7 @@ mod pieces;
 mod problems;
 mod regions;
 mod sites;
+mod spans;
 pub mod symbols;
 #[doc(hidden)]
 pub mod testing;
@@ -37,11 +39,13 @@ mod waits;
 mod work;
 
 pub use analysis::{Options, analyse};
+pub use costs::{EventCosts, Intrusion};
+pub use crowd::Crowd;
 pub use dsm::{Dsm, RegionDsm};
 pub use facts::{
-    Analysis, Confidence, Counts, Crowd, Efficiency, EventCosts, Intrusion, LoopRow, LoopShareRow,
-    PieceKind, Pieces, Place, Problem, ProcessRow, ProgramFacts, Region, SCHEMA, Segment, Severity,
-    Spread, ThreadRow, ThreadShare, Timeline, TimelineThread, Unevenness, VERSION, WaitRow, Work,
+    Analysis, Confidence, Counts, Efficiency, LoopRow, LoopShareRow, Place, Problem, ProcessRow,
+    ProgramFacts, Region, SCHEMA, Segment, Severity, Spread, ThreadRow, ThreadShare, Timeline,
+    TimelineThread, Unevenness, VERSION, WaitRow,
 };
 pub use fathomp_trace::{
     model::{Machine, Outcome, Output, OutputDifference, SiteKind},
@@ -54,3 +58,4 @@ pub use sites::site_names;
 pub use timeline::TimelineBudget;
 pub use times::Times;
 pub use waits::BarrierWaitCauses;
+pub use work::{PieceKind, Pieces, Work};

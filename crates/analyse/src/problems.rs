@@ -1,67 +1,11 @@
 //! Doubts about a recording, in sentences.
 
-use crate::facts::{Analysis, Confidence, EventCosts, Intrusion, Problem, Region, Severity};
-use crate::regions::saturating_sum;
+use crate::facts::{Analysis, Confidence, Problem, Severity};
 use fathomp_trace::model::{Outcome, Recording, SiteKind};
-use fathomp_trace::state::State;
 use std::path::Path;
 
 /// Recording that costs more than this fraction of a region is worth a word.
 const INTRUSIVE: f64 = 0.05;
-
-/// Events of a region (or the serial part), and what recording them cost.
-fn cost(region: &Region, costs: &EventCosts) -> (u64, f64) {
-    let waits = saturating_sum(region.wait_counts.values().copied());
-    let executions = match region.kind {
-        SiteKind::Serial => 0,
-        _ => saturating_sum(region.threads.iter().map(|thread| thread.instances)),
-    };
-    let tasks = region.tasks_created.saturating_add(region.tasks_run);
-    // The runtime's work on chunks is timed for one in some of them, and counted for each as
-    // a wait: those are no events of their own.
-    let dispatched = region
-        .wait_counts
-        .get(&State::Overhead)
-        .copied()
-        .unwrap_or(0);
-    let kinds = [
-        (executions, costs.execution_ns),
-        (waits.saturating_sub(dispatched), costs.wait_ns),
-        (region.chunks, costs.chunk_ns),
-        (tasks, costs.task_ns),
-        (region.mutexes_taken, costs.mutex_ns),
-    ];
-    let events = saturating_sum(kinds.iter().map(|(number, _)| *number));
-    let ns = kinds
-        .iter()
-        .map(|(number, each)| *number as f64 * each)
-        .sum();
-    (events, ns)
-}
-
-/// What recording cost.
-pub(crate) fn intrusion(regions: &[Region], costs: &EventCosts, thread_time_ns: u64) -> Intrusion {
-    let (mut events, mut all_ns, mut worst) = (0_u64, 0.0, 0.0_f64);
-    for region in regions {
-        let (number, ns) = cost(region, costs);
-        events = events.saturating_add(number);
-        all_ns += ns;
-        if region.kind != SiteKind::Serial {
-            worst = worst.max(ns / (region.states.total_ns() as f64).max(1.0));
-        }
-    }
-    Intrusion {
-        events,
-        event_cost_ns: if events > 0 {
-            all_ns / events as f64
-        } else {
-            0.0
-        },
-        cost_ns: all_ns.round() as u64,
-        fraction: (all_ns / (thread_time_ns as f64).max(1.0)).min(1.0),
-        worst_region_fraction: worst.min(1.0),
-    }
-}
 
 /// All doubts, worst first; `without_lines` are modules without line
 /// information that regions lie in.

@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod baselines;
+mod held_out;
 pub mod machine;
 mod model;
 mod numeric;

@@ -2,11 +2,10 @@
 
 use crate::Options;
 use crate::baselines;
+use crate::held_out;
 use crate::model::Setting;
 use crate::numeric::{Random, quantile};
-use crate::outcome::{
-    Measured, Point, Prediction, RegionPrediction, SCHEMA, TermTime, VERSION, Validation,
-};
+use crate::outcome::{Measured, Point, Prediction, RegionPrediction, SCHEMA, TermTime, VERSION};
 use crate::program::{ProgramModel, Terms1};
 use crate::runs::{Group, PredictError, Runs};
 use crate::terms::{Term, Terms};
@@ -85,9 +84,9 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
         sentences.extend(crowd.map(|crowd| words::crowded(&crowd)));
         sentences.push(words::stop(best, limit, last, options.worthwhile));
     }
-    let validation = validate(&runs, groups, setting, options);
+    let validation = held_out::validate(&runs, groups, setting, options);
     if let Some(validation) = &validation {
-        sentences.push(validation_sentence(validation));
+        sentences.push(held_out::sentence(validation));
     }
     Ok(Prediction {
         schema: SCHEMA,
@@ -175,7 +174,7 @@ struct Fit<'a, 'b> {
 }
 
 /// A central model, and replicates for the intervals.
-struct Forecast<'a> {
+pub(crate) struct Forecast<'a> {
     central: ProgramModel,
     replicates: Vec<ProgramModel>,
     setting: Setting<'a>,
@@ -187,7 +186,12 @@ struct Forecast<'a> {
 }
 
 impl<'a> Forecast<'a> {
-    fn new(runs: &Runs<'_>, groups: &[Group<'_>], setting: Setting<'a>, options: &Options) -> Self {
+    pub(crate) fn new(
+        runs: &Runs<'_>,
+        groups: &[Group<'_>],
+        setting: Setting<'a>,
+        options: &Options,
+    ) -> Self {
         let mut random = Random(options.seed);
         let central = ProgramModel::central(runs, groups, &setting);
         Self {
@@ -222,7 +226,7 @@ impl<'a> Forecast<'a> {
     }
 
     /// Predictions of what `part` takes from the terms of the program.
-    fn points(
+    pub(crate) fn points(
         &self,
         at: &[u32],
         runs: &Runs<'_>,
@@ -434,50 +438,6 @@ fn region_predictions(
 fn at_count(measured: &[(u32, f64)], threads: u32) -> Option<f64> {
     let found = measured.iter().find(|(count, _)| *count == threads);
     found.map(|(_, time)| *time)
-}
-
-/// Predicts the largest fitted thread count from the smaller ones.
-fn validate(
-    runs: &Runs<'_>,
-    groups: &[Group<'_>],
-    setting: Setting<'_>,
-    options: &Options,
-) -> Option<Validation> {
-    let (last, rest) = groups.split_last()?;
-    if rest.is_empty() {
-        return None;
-    }
-    let forecast = Forecast::new(runs, rest, setting, options);
-    let points = forecast.points(&[last.threads], runs, &|terms| terms.program(options.terms));
-    let point = points.first()?;
-    let measured = last.typical();
-    Some(Validation {
-        from: rest.iter().map(|group| group.threads).collect(),
-        threads: last.threads,
-        predicted_ns: point.time_ns,
-        low_ns: point.low_ns,
-        high_ns: point.high_ns,
-        measured_ns: measured,
-        relative_error: point.time_ns / measured.max(1.0) - 1.0,
-        inside: (point.low_ns..=point.high_ns).contains(&measured),
-    })
-}
-
-fn validation_sentence(validation: &Validation) -> String {
-    let from: Vec<String> = validation.from.iter().map(u32::to_string).collect();
-    let error = validation.relative_error;
-    let compared = match error {
-        error if error < 0.0 => format!("{} less than measured", words::percent(-error)),
-        error if error < 1.0 => format!("{} more than measured", words::percent(error)),
-        error => format!("{} times what was measured", words::digits(1.0 + error)),
-    };
-    format!(
-        "Check: from {} thread{} alone, the model predicts {} for {}, {compared}.",
-        from.join(", "),
-        if validation.from == [1] { "" } else { "s" },
-        words::duration(validation.predicted_ns),
-        words::threads(validation.threads),
-    )
 }
 
 fn measured(runs: &Runs<'_>, forecast: &Forecast<'_>) -> Vec<Measured> {

@@ -3,6 +3,7 @@
 //! `n` equal pieces among `k` threads give somebody `ceil(n / k)` of them, so the
 //! busiest thread works `ceil(n / k) k / n` times as long as the mean.
 
+use super::Observed;
 use fathomp_analyse::Work;
 
 /// Groups of constructs that are told apart.
@@ -50,6 +51,17 @@ impl Granules {
         known
             .map(|(n, share)| share * ((n / k).ceil() * k / n - 1.0).max(0.0))
             .sum()
+    }
+
+    /// How much of what equal pieces would cost was waited, from 0 to 1.
+    pub(crate) fn seen(&self, points: &[(f64, Observed)]) -> f64 {
+        let (mut expected, mut seen) = (0.0, 0.0);
+        for (_, observed) in points {
+            let cost = observed.work * self.excess(observed.team);
+            expected += cost;
+            seen += cost.min(observed.waiting);
+        }
+        if expected > 0.0 { seen / expected } else { 1.0 }
     }
 }
 

@@ -323,7 +323,7 @@ impl RegionModel {
             .map(|o| o.granules)
             .rfind(|granules| !granules.is_unknown())
             .unwrap_or_default();
-        let granular = granular(points, &granules);
+        let granular = granules.seen(points);
         let mut fit = |shapes: &dyn Fn(&Observed) -> Vec<f64>,
                        value: &dyn Fn(&Observed) -> f64,
                        priors: &[Prior]| {
@@ -566,17 +566,6 @@ impl RegionModel {
         };
         growth(k) / growth(self.unknown.measured_at)
     }
-}
-
-/// How much of what equal pieces would cost was waited, from 0 to 1.
-fn granular(points: &[(f64, Observed)], granules: &Granules) -> f64 {
-    let (mut expected, mut seen) = (0.0, 0.0);
-    for (_, observed) in points {
-        let cost = observed.work * granules.excess(observed.team);
-        expected += cost;
-        seen += cost.min(observed.waiting);
-    }
-    if expected > 0.0 { seen / expected } else { 1.0 }
 }
 
 /// The fraction of work inside a section that explains the waits best, by

@@ -3,7 +3,8 @@
 //! The sums live in the thread's slot, so that they survive the process.
 
 use super::cells::Own;
-use super::thread::{ThreadRecorder, head_of, words};
+use super::frames::{head_of, words};
+use super::thread::ThreadRecorder;
 use crate::dsm::DsmCount;
 use crate::layout::{frame, slot};
 use crate::state::State;

@@ -5,14 +5,17 @@
 //! An event takes no lock, no allocation and no system call, and never waits:
 //! what the drainer is too slow for is summed or counted instead.
 
+mod asleep;
 mod carry;
 mod cells;
+mod frames;
 mod phases;
 mod sampler;
 mod sites;
 mod thread;
 
-pub use thread::{Start, ThreadRecorder, asleep};
+pub use asleep::asleep;
+pub use thread::{Start, ThreadRecorder};
 
 use crate::layout::{self, Geometry, header};
 use crate::live;

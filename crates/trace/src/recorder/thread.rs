@@ -1,8 +1,10 @@
 //! What one thread says.
 
 use super::Recorder;
+use super::asleep;
 use super::carry;
 use super::cells::{Apart, Own};
+use super::frames::{clear, head_of, is_quiet, words};
 use super::phases::OpenPhase;
 use super::sampler::Sampler;
 use crate::dsm::{DsmCount, DsmCounts};
@@ -14,7 +16,6 @@ use crate::wire::{self, InstanceHead};
 use fathomp_base::{InstanceId, SiteId, ThreadId, Ticks};
 use fathomp_sys::clock::now;
 use fathomp_sys::counters;
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -28,17 +29,6 @@ const SAMPLE_EVERY_US: f64 = 100.0;
 /// Words of a ring that get memory at a time: enough for a thousand executions,
 /// and no noticeable delay for a thread that begins.
 const GROWTH: usize = 16 << 10;
-
-thread_local! {
-    /// Ticks asleep in waits of the runtime since the last reading. A thread's own, not its
-    /// recorder's: a thread of the pool sleeps when nothing leads from it to one.
-    static ASLEEP: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The kernel had the calling thread asleep from `begin` to `end` in a wait of the runtime.
-pub fn asleep(begin: Ticks, end: Ticks) {
-    ASLEEP.set(ASLEEP.get().wrapping_add(end.since(begin).0));
-}
 
 /// A thread enters a parallel region.
 #[derive(Clone, Copy, Debug, Default)]
@@ -533,7 +523,7 @@ impl ThreadRecorder {
     fn begin_counting(&self, at: Ticks, from_start: bool) {
         self.sampler().begin(self.recorder, from_start);
         self.own.sampled.write(at.0);
-        ASLEEP.set(0);
+        asleep::reset();
     }
 
     #[cold]
@@ -551,76 +541,12 @@ impl ThreadRecorder {
         let mut sampler = self.sampler();
         let (since, at) = (Ticks(self.own.sampled.read()), now());
         let nanos = |ticks: u64| (ticks as f64 / self.recorder.ticks_per_microsecond * 1e3) as u64;
-        let asleep = ASLEEP.replace(0);
+        let asleep = asleep::reset();
         CounterReading {
             since,
             at,
             site: SiteId(self.innermost()[frame::SITE].read() as u32),
             counts: sampler.read(nanos(at.since(since).0), nanos(asleep)),
         }
-    }
-}
-
-/// A frame of a slot.
-#[inline(always)]
-pub(super) fn words(slot: &[AtomicU64; slot::WORDS], at: usize) -> &[AtomicU64; frame::WORDS] {
-    slot[at..]
-        .first_chunk()
-        .expect("the layout keeps frames inside their slot")
-}
-
-/// Empties the sums of a frame.
-#[inline(always)]
-fn clear(frame: &[AtomicU64; frame::WORDS]) {
-    frame[frame::MASK].write(0);
-    frame[frame::DSM_MASK].write(0);
-    frame[frame::LOOPS].write(0);
-    frame[frame::CHUNKS].write(0);
-    frame[frame::ITERATIONS].write(0);
-    frame[frame::TASKS_CREATED].write(0);
-    frame[frame::TASKS_RUN].write(0);
-    frame[frame::MUTEXES].write(0);
-}
-
-/// Whether a serial frame holds nothing but waiting for work.
-#[inline(always)]
-pub(crate) fn is_quiet(frame: &[AtomicU64; frame::WORDS]) -> bool {
-    let work = frame[frame::MASK].read() & !(1 << State::Idle as u64)
-        | frame[frame::DSM_MASK].read()
-        | frame[frame::LOOPS].read()
-        | frame[frame::CHUNKS].read()
-        | frame[frame::TASKS_CREATED].read()
-        | frame[frame::TASKS_RUN].read()
-        | frame[frame::MUTEXES].read();
-    work == 0
-}
-
-/// The execution that a frame describes, as a record to be written.
-#[inline(always)]
-pub(crate) fn head_of(
-    frame: &[AtomicU64; frame::WORDS],
-    end: Ticks,
-    merged: Option<(u32, u64)>,
-) -> InstanceHead {
-    /// Known states but the remainder.
-    const STATES: u16 = ((1 << State::RECORDED) - 1) & !1;
-    const COUNTS: u64 = (1 << DsmCount::COUNT) - 1;
-    InstanceHead {
-        site_and_level: frame[frame::SITE].read(),
-        instance: frame[frame::INSTANCE].read(),
-        parent: frame[frame::PARENT].read(),
-        team: frame[frame::TEAM].read(),
-        fork: frame[frame::FORK].read(),
-        begin: frame[frame::BEGIN].read(),
-        end: end.0,
-        loops: frame[frame::LOOPS].read(),
-        chunks: frame[frame::CHUNKS].read(),
-        iterations: frame[frame::ITERATIONS].read(),
-        tasks_created: frame[frame::TASKS_CREATED].read(),
-        tasks_run: frame[frame::TASKS_RUN].read(),
-        mask: frame[frame::MASK].read() as u16 & STATES,
-        merged,
-        dsm: frame[frame::DSM_MASK].read() & COUNTS,
-        mutexes: frame[frame::MUTEXES].read(),
     }
 }
