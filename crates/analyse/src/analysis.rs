@@ -327,6 +327,8 @@ fn program(recording: &Recording) -> ProgramFacts {
             .find_map(|process| process.stack_overflow),
         // Files may say anything.
         others_used: meta.others_used.filter(|part| (0.0..=1.0).contains(part)),
+        quota_processors: meta.quota_processors.filter(|quota| *quota > 0.0),
+        throttled_ns: meta.throttled_ns,
         processor_ns: meta.processor_ns.filter(|ns| *ns > 0),
         rehearsal: meta.rehearsal,
         emulated_time: meta.emulated_time,

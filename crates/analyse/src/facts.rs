@@ -107,6 +107,10 @@ pub struct ProgramFacts {
     /// Fraction of the usable processors' time that other programs took
     /// meanwhile; none if that is unknown.
     pub others_used: Option<f64>,
+    /// Processors' worth of time that a control group allowed; none if there was no quota.
+    pub quota_processors: Option<f64>,
+    /// Time for which that quota held threads back, all together; none if unknown.
+    pub throttled_ns: Option<u64>,
     /// Processor time of all its processes and all their threads, those that
     /// serve other nodes included; none if that is unknown.
     pub processor_ns: Option<u64>,

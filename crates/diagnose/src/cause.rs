@@ -52,6 +52,8 @@ pub enum Kind {
     Bandwidth,
     /// The program's own threads share processors.
     Oversubscription,
+    /// A quota on processor time holds threads back.
+    Quota,
     /// Sleep, files, sockets, locks of the program's own.
     Blocked,
     /// Page faults.
@@ -94,6 +96,7 @@ impl Kind {
             Self::SharedLines => "shared cache lines",
             Self::Bandwidth => "memory bandwidth",
             Self::Oversubscription => "threads share processors",
+            Self::Quota => "quota on processor time",
             Self::Blocked => "blocked",
             Self::PageFaults => "page faults",
             Self::Io => "input and output",

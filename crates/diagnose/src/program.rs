@@ -6,7 +6,7 @@ use crate::cause::{Basis, Cause, Cost, Kind};
 use crate::region::Seen;
 use crate::waiting::{FAULT_NS, Waited};
 use fathomp_analyse::{Crowd, Region, SiteKind, State};
-use fathomp_base::units::{count, duration, percent, plural};
+use fathomp_base::units::{count, duration, percent, plural, ratio};
 
 /// Recording that costs more than this part of the threads' time is a cause.
 const INTRUSIVE: f64 = 0.05;
@@ -210,7 +210,33 @@ fn without_processor(input: &Input<'_>, causes: &mut Vec<Cause>) {
     }
     let others = main.program.others_used.unwrap_or(0.0);
     let crowd = crowd(input);
-    if let Some(crowd) = crowd {
+    if let Some((quota, throttled)) = quota(input) {
+        causes.push(program(
+            input,
+            Kind::Quota,
+            Basis::Counts,
+            cost,
+            format!(
+                "a control group allows {} processors' worth of time, and held threads back for {} in all",
+                ratio(quota),
+                duration(throttled)
+            ),
+            "Use no more threads than the quota allows processors, or ask for a larger one (a container's --cpus, a batch system's limit).".to_owned(),
+        ));
+    } else if let Some((used, processors)) = elsewhere(input).filter(|_| crowd.is_none()) {
+        causes.push(program(
+            input,
+            Kind::Oversubscription,
+            Basis::Counts,
+            cost,
+            format!(
+                "threads and processes of the program that are in no parallel region used {} of {}",
+                percent(used),
+                plural(processors.into(), "processor")
+            ),
+            "Leave processors to the program's other threads and child processes: use fewer threads, or let them take turns.".to_owned(),
+        ));
+    } else if let Some(crowd) = crowd {
         // Threads without a processor are in line; how long is known from the kernel or,
         // where it does not say, from how many share one.
         let in_line = 1.0 - f64::from(crowd.processors) / f64::from(crowd.threads.max(1));
@@ -237,6 +263,35 @@ fn without_processor(input: &Input<'_>, causes: &mut Vec<Cause>) {
             "Record again when the machine is quiet.".to_owned(),
         ));
     }
+}
+
+/// A quota that held threads back for longer than nothing, and for how long.
+pub(crate) fn quota(input: &Input<'_>) -> Option<(f64, f64)> {
+    let program = &input.main.program;
+    let throttled = program.throttled_ns? as f64;
+    let quota = program.quota_processors?;
+    (throttled >= 0.02 * input.main.wall_ns as f64).then_some((quota, throttled))
+}
+
+/// The part of the processors that threads and processes of the program used which the
+/// runtime does not know, if threads in regions waited for it, and the processors.
+fn elsewhere(input: &Input<'_>) -> Option<(f64, u32)> {
+    let main = input.main;
+    let machine = &main.program.machine;
+    let processors = match machine.cpus_allowed.len() as u32 {
+        0 => machine.cpus_online,
+        allowed => allowed,
+    };
+    let known: f64 = main
+        .threads_seen
+        .iter()
+        .map(|thread| thread.counts.processor_ns)
+        .sum::<Option<f64>>()?;
+    let all = main.program.processor_ns? as f64;
+    let whole = main.wall_ns as f64 * f64::from(processors);
+    let used = ((all - known) / whole.max(1.0)).clamp(0.0, 1.0);
+    let one_node = main.program.nodes <= 1;
+    (one_node && processors > 0 && used >= OTHERS).then_some((used, processors))
 }
 
 /// The crowd that explains waiting for processors: threads bound to few of them first,

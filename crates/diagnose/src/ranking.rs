@@ -168,9 +168,10 @@ fn add(cause: &mut Cause, last: &Point, ns: f64) {
 fn shared_by_all(prediction: &Prediction, last: &Point, causes: &mut [Cause]) {
     let crowded = prediction.crowd.is_some();
     for cause in causes {
-        if cause.kind == Kind::Oversubscription {
+        if matches!(cause.kind, Kind::Oversubscription | Kind::Quota) {
             // Nothing changes with more threads, so it costs what it costs now.
-            let share = if crowded { cause.measured.share } else { 0.0 };
+            let stays = crowded || cause.kind == Kind::Quota;
+            let share = if stays { cause.measured.share } else { 0.0 };
             cause.predicted = Some(Cost::new(last.threads, share * last.time_ns, last.time_ns));
         }
     }

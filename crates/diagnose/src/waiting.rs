@@ -106,7 +106,9 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
     let waited = Waited::of(seen);
     // Where threads share processors, or stand in line for a construct, they are late
     // for that.
-    let explained = program::crowd(seen.input).is_some() || constructs::bound(seen).is_some();
+    let explained = program::crowd(seen.input).is_some()
+        || program::quota(seen.input).is_some()
+        || constructs::bound(seen).is_some();
     if explained {
         causes.extend(few_pieces(seen, &waited).map(|one| one.0));
         return;

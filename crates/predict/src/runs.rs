@@ -341,13 +341,27 @@ fn shapes(rehearsals: &[&Analysis], program: &str) -> BTreeMap<String, Granules>
 
 /// The crowd that a program's own threads made although it was given no more of them
 /// than there are processors: application threads that encounter regions at the same
-/// time, nested teams, or threads bound to fewer processors.
+/// time, nested teams, or threads bound to fewer processors; or a quota that held them
+/// back.
 fn crowd_of(analysis: &Analysis) -> Option<Crowd> {
     let machine = &analysis.program.machine;
     let processors = match machine.cpus_allowed.len() as u32 {
         0 => machine.cpus_online,
         allowed => allowed,
     };
+    let throttled = analysis.program.throttled_ns.unwrap_or(0) as f64;
+    if let Some(quota) = analysis.program.quota_processors
+        && throttled >= 0.02 * analysis.wall_ns as f64
+    {
+        return Some(Crowd {
+            processors: quota.ceil().clamp(1.0, f64::from(u32::MAX)) as u32,
+            first: None,
+            threads: threads_of(analysis),
+            members: threads_of(analysis),
+            ready_ns: throttled as u64,
+            processor_ns: 0,
+        });
+    }
     let on_purpose = processors > 0 && threads_of(analysis) > processors;
     let mut crowds = analysis.crowds.iter();
     crowds

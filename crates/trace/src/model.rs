@@ -50,6 +50,10 @@ pub struct Meta {
     /// Fraction of the usable processors' time that other programs took
     /// meanwhile, if that could be measured.
     pub others_used: Option<f64>,
+    /// Processors' worth of time that a control group allowed, if one did.
+    pub quota_processors: Option<f64>,
+    /// Time for which that quota held threads back meanwhile, all threads together.
+    pub throttled_ns: Option<u64>,
     /// Processor time of all the program's processes and all their threads,
     /// once it has ended.
     pub processor_ns: Option<u64>,

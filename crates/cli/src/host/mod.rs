@@ -3,6 +3,7 @@
 mod busy;
 mod cache;
 mod cpus;
+mod quota;
 
 use fathomp_trace::model::Machine;
 use std::fs;
@@ -11,6 +12,7 @@ use std::path::Path;
 pub(crate) use busy::Meter;
 pub(crate) use cache::caches;
 pub(crate) use cpus::parse_list;
+pub(crate) use quota::quota;
 
 /// Facts for a recording. What the kernel does not show stays empty.
 pub(crate) fn machine() -> Machine {

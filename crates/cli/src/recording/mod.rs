@@ -86,6 +86,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         stdout: request.stdout.clone(),
         stderr: request.stderr.clone(),
     };
+    let quota = host::quota();
     let meter = host::Meter::start();
     let running = launch.start()?;
     let drain = drain::start(drain::Job {
@@ -120,6 +121,11 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         problems.extend(accesses::join(request)?);
     }
     writer.update(|meta| {
+        meta.quota_processors = quota.map(|quota| quota.processors);
+        meta.throttled_ns = quota.and_then(|before| {
+            let after = host::quota()?;
+            Some(after.throttled_ns.saturating_sub(before.throttled_ns))
+        });
         meta.others_used = others;
         meta.processor_ns = processor_ns;
     })?;

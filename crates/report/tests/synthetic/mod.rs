@@ -444,6 +444,8 @@ fn program(threads: u32) -> ProgramFacts {
         threads_asked: Some(threads),
         nodes: 1,
         rehearsal: false,
+        quota_processors: None,
+        throttled_ns: None,
         outcome: Some(Outcome::Exited(0)),
         output: None,
         stack_overflow: None,
