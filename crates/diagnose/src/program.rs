@@ -265,6 +265,11 @@ fn without_processor(input: &Input<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
+/// Whether other programs took so much that threads were kept from going on.
+pub(crate) fn disturbed(input: &Input<'_>) -> bool {
+    input.main.program.others_used.unwrap_or(0.0) >= OTHERS
+}
+
 /// A quota that held threads back for longer than nothing, and for how long.
 pub(crate) fn quota(input: &Input<'_>) -> Option<(f64, f64)> {
     let program = &input.main.program;

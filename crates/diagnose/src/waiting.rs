@@ -353,11 +353,14 @@ fn longest_and_mean(
     [longest, mean]
 }
 
+/// What barriers cost by themselves, as far as their price explains it.
 fn barriers(seen: &Seen<'_>, ns: f64) -> Cause {
     let passed = seen.executions() * seen.barriers();
     let place = seen.place();
     // What barriers take when nobody is late, with room for noise.
-    if ns > 3.0 * passed * seen.prices.barrier_ns.max(200.0) && seen.barriers() > 1.5 {
+    let fair = 3.0 * passed * seen.prices.barrier_ns.max(200.0);
+    let disturbed = program::disturbed(seen.input);
+    if ns > fair && seen.barriers() > 1.5 && !disturbed {
         return seen.cause(
             Kind::UnequalWork,
             Basis::Times,
@@ -375,9 +378,11 @@ fn barriers(seen: &Seen<'_>, ns: f64) -> Cause {
     seen.cause(
         Kind::Overhead,
         Basis::Counts,
-        ns,
+        // Other programs keep threads that were woken from going on; that is none of the
+        // program's barriers.
+        if disturbed { ns.min(fair) } else { ns },
         format!(
-            "its threads pass {}, {} each",
+            "its threads pass {}, which takes {} each time",
             plural(passed.round() as u64, "barrier"),
             duration(ns / passed.max(1.0))
         ),

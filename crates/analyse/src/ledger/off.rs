@@ -11,7 +11,8 @@
 //! runtime (from the call until the thread ran again, so part of `d` may be in
 //! `a`), the program was blocked for at least `off - d - a`, and if that is
 //! negative, so much of `d` was in `a`: the thread was woken and did not run at once.
-//! That delays the begin of regions, which else looks like the runtime's work. What of
+//! That delays the begin of regions, which else looks like the runtime's work, and the
+//! end of waits, which else look like waiting for others. What of
 //! `d` was not in `a` is spread evenly over the time that the thread was not asleep in
 //! the runtime.
 
@@ -19,7 +20,7 @@ use super::Ledger;
 use crate::pieces::{self, Piece};
 use fathomp_base::Ticks;
 use fathomp_trace::record::{CounterReading, Record};
-use fathomp_trace::state::State;
+use fathomp_trace::state::{PerState, State};
 use std::collections::HashMap;
 
 /// Time off the processor below this part of a reading is not told from the
@@ -38,24 +39,18 @@ pub(super) fn charge(ledger: &mut Ledger<'_>) {
     let blocked_known = ledger.process.cluster == 0;
     for thread in 0..ledger.lives.len() {
         let off = off_processor(ledger, thread, blocked_known);
-        for (
-            place,
-            Taken {
-                blocked,
-                ready,
-                late,
-            },
-        ) in off
-        {
+        for (place, taken) in off {
             let states = match place {
                 Some(part) => &mut ledger.parts[part].states,
                 None => &mut ledger.gaps[thread].states,
             };
-            for (from, to, ticks) in [
-                (State::Compute, State::Ready, ready),
-                (State::Compute, State::Blocked, blocked),
-                (State::Overhead, State::Ready, late),
-            ] {
+            let woken = State::ALL.map(|state| (state, State::Ready, taken.woken[state]));
+            let moves = [
+                (State::Compute, State::Ready, taken.ready),
+                (State::Compute, State::Blocked, taken.blocked),
+                (State::Overhead, State::Ready, taken.late),
+            ];
+            for (from, to, ticks) in moves.into_iter().chain(woken) {
                 let taken = Ticks(ticks.round().max(0.0) as u64).min(states[from]);
                 states[from] = states[from] - taken;
                 states[to] += taken;
@@ -82,6 +77,8 @@ struct Taken {
     ready: f64,
     /// Without a processor instead of beginning a region.
     late: f64,
+    /// Without a processor instead of going on after a wait.
+    woken: PerState<f64>,
 }
 
 /// What is taken, by place.
@@ -162,6 +159,8 @@ fn off(reading: &CounterReading, nanos_per_tick: f64) -> Option<Off> {
 struct Divided {
     computing: Vec<(Place, f64)>,
     overhead: Vec<(Place, f64)>,
+    waits: Vec<(Place, State, f64)>,
+    /// All waiting, that outside regions and in sums of executions included.
     waiting: f64,
 }
 
@@ -178,6 +177,10 @@ impl Divided {
         match piece.state {
             None if !idle => self.computing.push((piece.part, length)),
             Some(State::Overhead) => self.overhead.push((piece.part, length)),
+            Some(state) if state != State::Idle => {
+                self.waits.push((piece.part, state, length));
+                self.waiting += length;
+            }
             _ => self.waiting += length,
         }
     }
@@ -205,6 +208,11 @@ impl Divided {
         let share = |of: f64| off.ready * of / awake.max(1.0);
         let ready = share(computing).min(computing - blocked);
         let late = (share(overhead) + off.woken).min(overhead);
+        let waits: f64 = self.waits.iter().map(|(_, _, ticks)| ticks).sum();
+        let woken = (share(overhead) + off.woken - late).clamp(0.0, waits);
+        for (place, state, ticks) in &self.waits {
+            result.entry(*place).or_default().woken[*state] += woken * ticks / waits.max(1.0);
+        }
         for (place, ticks) in &self.computing {
             let part = ticks / computing.max(1.0);
             let taken = result.entry(*place).or_default();
