@@ -4,6 +4,7 @@ use crate::constructs;
 use crate::crowd;
 use crate::dsm::Dsm;
 use crate::efficiency::Share;
+use crate::enclosing;
 use crate::facts::{
     Analysis, Counts, Efficiency, EventCosts, ProcessRow, ProgramFacts, Region, SCHEMA, ThreadRow,
     VERSION,
@@ -20,21 +21,12 @@ use fathomp_trace::state::State;
 use std::collections::BTreeMap;
 
 /// How to analyse.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// How much the timeline may hold.
     pub timeline: TimelineBudget,
     /// What recording costs, for the estimate of intrusion.
     pub event_costs: EventCosts,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            timeline: TimelineBudget::default(),
-            event_costs: EventCosts::default(),
-        }
-    }
 }
 
 /// Turns a recording into facts. Never fails: what is missing or doubtful is
@@ -51,7 +43,8 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         .collect();
     let offsets = offsets_ns(&ledgers);
     let wall_ns = wall_ns(recording, &ledgers, &offsets);
-    let rows = regions::add_up(&ledgers, &sites, &offsets, wall_ns);
+    let mut rows = regions::add_up(&ledgers, &sites, &offsets, wall_ns);
+    enclosing::reach_over_inner(&mut rows.regions);
 
     let mut states = Times::default();
     let mut counts = Counts::default();

@@ -174,6 +174,8 @@ pub struct Region {
     pub name: String,
     /// Where it is in the source.
     pub place: Place,
+    /// From its directive to its last line; none if that could not be found out.
+    pub lines: Option<Lines>,
     /// [`SiteKind::Serial`], [`SiteKind::Parallel`] or [`SiteKind::Teams`].
     pub kind: SiteKind,
     /// Smallest nesting level seen: 1 is an outermost region, 0 the serial part.
@@ -313,6 +315,29 @@ pub struct Place {
     pub module: String,
     /// Address in it that was looked up.
     pub address: u64,
+}
+
+/// Lines of a source file that belong together, at most [`Lines::MOST`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Lines {
+    /// The file as the compiler named it, absolute if the compiler said where it ran.
+    pub file: String,
+    /// The first line; 1 is the first of the file.
+    pub first: u32,
+    /// The last line, itself included.
+    pub last: u32,
+}
+
+impl Lines {
+    /// More lines than this are cut at their end.
+    pub const MOST: u32 = 200;
+
+    /// Whether `place` is one of these lines.
+    #[must_use]
+    pub fn contain(&self, place: &Place) -> bool {
+        let line = place.line.unwrap_or(0);
+        place.file.as_ref() == Some(&self.file) && (self.first..=self.last).contains(&line)
+    }
 }
 
 /// Distribution of the lengths of a region's executions.

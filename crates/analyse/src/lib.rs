@@ -21,6 +21,7 @@ mod counters;
 mod crowd;
 mod dsm;
 mod efficiency;
+mod enclosing;
 mod facts;
 mod ledger;
 mod phases;
@@ -38,9 +39,10 @@ mod work;
 pub use analysis::{Options, analyse};
 pub use dsm::{Dsm, RegionDsm};
 pub use facts::{
-    Analysis, Confidence, Counts, Crowd, Efficiency, EventCosts, Intrusion, LoopRow, LoopShareRow,
-    PieceKind, Pieces, Place, Problem, ProcessRow, ProgramFacts, Region, SCHEMA, Segment, Severity,
-    Spread, ThreadRow, ThreadShare, Timeline, TimelineThread, Unevenness, VERSION, WaitRow, Work,
+    Analysis, Confidence, Counts, Crowd, Efficiency, EventCosts, Intrusion, Lines, LoopRow,
+    LoopShareRow, PieceKind, Pieces, Place, Problem, ProcessRow, ProgramFacts, Region, SCHEMA,
+    Segment, Severity, Spread, ThreadRow, ThreadShare, Timeline, TimelineThread, Unevenness,
+    VERSION, WaitRow, Work,
 };
 pub use fathomp_trace::{
     model::{Machine, Outcome, Output, OutputDifference, SiteKind},
