@@ -13,6 +13,7 @@ mod output;
 mod program;
 mod progress;
 mod recording;
+mod sources;
 mod study;
 mod voice;
 

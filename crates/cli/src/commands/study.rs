@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::recording::{self, Request};
 use crate::study::{Study, compare};
 use crate::voice::Voice;
-use crate::{calibrate, evidence, host, output};
+use crate::{calibrate, evidence, host, output, sources};
 use fathomp_analyse::Analysis;
 use fathomp_diagnose::Cause;
 use fathomp_predict::Prediction;
@@ -133,7 +133,9 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     let prediction =
         evidence::predict_or_note(&runs_made.analyses, &target, &mut study.index.notes);
     study.save()?;
+    let sources = sources::read(&runs_made.analyses);
     let input = Input {
+        sources: Some(&sources),
         analyses: &runs_made.analyses,
         prediction: prediction.as_ref(),
         notes: &study.index.notes,
