@@ -467,6 +467,18 @@ fn source_lines_say_what_constructs_on_them_cost() {
             .contains("Source lines in /home/user/heat/vector.c are not shown")
     );
 
+    // A loop that the compiler divided ends in a barrier, too: which one is unknown.
+    let mut run = runs[0].clone();
+    run.loops.clear();
+    let page = html(&Input {
+        analyses: std::slice::from_ref(&run),
+        ..input
+    });
+    let assemble = listing(&page, "Lines 188 to 196 of /home/user/heat/solver.c");
+    let told = "barriers inside, also at ends of loops: 40 × 400 ns";
+    assert!(note(&assemble, "188").contains(told));
+    assert_eq!(note(&assemble, "193"), "");
+
     // Without prices there are counts.
     let page = html(&Input {
         machine: None,

@@ -17,6 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Kinds of pieces that are told of one region.
 const PIECES_MAX: usize = 3;
 
+/// Of a line so much is searched for a directive.
+const WORDS_CHARS: usize = 1000;
+
 /// What notes are made from.
 pub(super) struct Seen<'a> {
     pub(super) analysis: &'a Analysis,
@@ -136,26 +139,32 @@ fn region(seen: &Seen<'_>, region: &Region) -> String {
     }
 }
 
-/// Barriers inside: every thread counted its own.
+/// Barriers inside, of which every thread counted its own; those at ends of loops that
+/// the compiler divided itself are among them.
 fn barriers(seen: &Seen<'_>, directive: Option<u32>, notes: &mut Notes) {
     let waits = seen.region.wait_counts.get(&State::ExplicitBarrier);
     let team = u64::from(seen.region.team_size_max.max(1));
     let number = waits.copied().unwrap_or(0).div_ceil(team);
-    let mut said = BTreeSet::new();
-    for (line, ns, waits) in waited(seen, &[State::ExplicitBarrier]) {
-        notes.at(Some(line), waiting("barrier", waits, ns));
-        said.insert(line);
+    let rows = waited(seen, &[State::ExplicitBarrier]);
+    for (line, ns, waits) in &rows {
+        notes.at(Some(*line), waiting("barrier", *waits, *ns));
     }
     if number == 0 {
         return;
     }
-    let line = only(&said).or_else(|| only_directive(seen, &["barrier"]));
+    let lines: BTreeSet<u32> = rows.iter().map(|row| row.0).collect();
+    let ends = |line: u32, words: &[String]| {
+        let divides = named(words, &["for", "do", "sections", "single", "workshare"]);
+        let recorded = loops(seen).any(|one| one.place.line == Some(line));
+        named(words, &["barrier"]) || divides && !recorded && !named(words, &["parallel", "nowait"])
+    };
+    let line = only(&lines).or_else(|| only_directive(seen, ends));
+    let price = seen.price(|costs| costs.barrier_ns);
     let what = if line.is_some() {
         "barrier"
     } else {
-        "barriers inside"
+        "barriers inside, also at ends of loops"
     };
-    let price = seen.price(|costs| costs.barrier_ns);
     notes.at(
         line.or(directive),
         match price.filter(|_| team > 1) {
@@ -170,7 +179,7 @@ fn tasks(seen: &Seen<'_>, directive: Option<u32>, notes: &mut Notes) {
     if region.tasks_created == 0 && region.tasks_run == 0 {
         return;
     }
-    let line = only_directive(seen, &["task", "taskloop"]);
+    let line = only_directive(seen, |_, words| named(words, &["task", "taskloop"]));
     notes.at(
         line.or(directive),
         format!(
@@ -220,8 +229,10 @@ fn mutexes(seen: &Seen<'_>, directive: Option<u32>, notes: &mut Notes) {
             .any(|call| line.contains(call))
     });
     let (what, line) = if at_lock.is_empty() && !calls_locks {
-        let line = only(&at_critical)
-            .or_else(|| only_directive(seen, &["critical"]).filter(|_| at_critical.is_empty()));
+        let line = only(&at_critical).or_else(|| {
+            only_directive(seen, |_, words| named(words, &["critical"]))
+                .filter(|_| at_critical.is_empty())
+        });
         ("critical", line)
     } else if at_critical.is_empty() {
         ("lock", only(&at_lock))
@@ -290,20 +301,26 @@ fn only(lines: &BTreeSet<u32>) -> Option<u32> {
     }
 }
 
-/// The only line shown with a directive that has one of these names.
-fn only_directive(seen: &Seen<'_>, names: &[&str]) -> Option<u32> {
+/// The only line shown with a directive of whose words this is true.
+fn only_directive(seen: &Seen<'_>, is: impl Fn(u32, &[String]) -> bool) -> Option<u32> {
     let found = seen
         .text
         .iter()
-        .filter(|(_, line)| is_directive(line, names))
+        .filter(|(number, line)| is(*number, &directive_words(line)))
         .map(|(number, _)| *number)
         .collect();
     only(&found)
 }
 
-/// Whether `line` begins a directive that has one of these names before its clauses.
-fn is_directive(line: &str, names: &[&str]) -> bool {
-    let line = line.trim_start().to_ascii_lowercase();
+fn named(words: &[String], names: &[&str]) -> bool {
+    words.iter().any(|word| names.contains(&word.as_str()))
+}
+
+/// Names of the directive that begins on a line and of its clauses, in small letters;
+/// none if there is no directive, or one that ends another.
+fn directive_words(line: &str) -> Vec<String> {
+    let start: String = line.trim_start().chars().take(WORDS_CHARS).collect();
+    let line = start.to_ascii_lowercase();
     let pragma = line
         .strip_prefix('#')
         .and_then(|rest| rest.trim_start().strip_prefix("pragma"))
@@ -311,13 +328,26 @@ fn is_directive(line: &str, names: &[&str]) -> bool {
     let fortran = ["!$omp", "c$omp", "*$omp"]
         .iter()
         .find_map(|sentinel| line.strip_prefix(sentinel));
-    let Some(rest) = pragma.or(fortran) else {
-        return false;
-    };
-    rest.split_whitespace()
-        .map(|word| word.split(['(', ',', '!', '/']).next().unwrap_or(word))
-        .take_while(|word| *word != "end")
-        .any(|word| names.contains(&word))
+    let mut depth = 0_u32;
+    let outside: String = pragma
+        .or(fortran)
+        .unwrap_or_default()
+        .chars()
+        .map(|letter| {
+            match letter {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            let word = depth == 0 && (letter.is_alphanumeric() || letter == '_');
+            if word { letter } else { ' ' }
+        })
+        .collect();
+    let words: Vec<String> = outside.split_whitespace().map(str::to_owned).collect();
+    match words.first().map(String::as_str) {
+        Some("end") => Vec::new(),
+        _ => words,
+    }
 }
 
 #[cfg(test)]
@@ -326,20 +356,22 @@ mod tests {
 
     #[test]
     fn directives_are_told_from_other_lines() {
-        for (line, critical) in [
-            ("#pragma omp critical", true),
-            ("  # pragma  omp critical(sum)", true),
-            ("!$omp critical", true),
-            ("      C$OMP CRITICAL (sum)", true),
-            ("!$omp end critical", false),
-            ("#pragma omp parallel", false),
-            ("// #pragma omp critical", false),
-            ("critical = 1;", false),
-            ("", false),
+        for (line, words) in [
+            ("#pragma omp critical", "critical"),
+            ("  # pragma  omp critical(sum)", "critical"),
+            ("!$omp critical", "critical"),
+            ("      C$OMP CRITICAL (sum)", "critical"),
+            ("!$omp end critical", ""),
+            ("#pragma omp parallel for if(for)", "parallel for if"),
+            (
+                "#pragma omp for nowait schedule(static, f(1, 2))",
+                "for nowait schedule",
+            ),
+            ("// #pragma omp critical", ""),
+            ("critical = 1;", ""),
+            ("", ""),
         ] {
-            assert_eq!(is_directive(line, &["critical"]), critical, "{line}");
+            assert_eq!(directive_words(line).join(" "), words, "{line}");
         }
-        assert!(is_directive("#pragma omp task shared(a)", &["task"]));
-        assert!(!is_directive("#pragma omp taskwait", &["task"]));
     }
 }
