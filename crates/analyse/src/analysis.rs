@@ -13,6 +13,7 @@ use crate::ledger::Ledger;
 use crate::problems;
 use crate::regions::{self, relative, saturating_sum};
 use crate::sites::Sites;
+use crate::spans;
 use crate::symbols::Symbols;
 use crate::timeline::{self, TimelineBudget};
 use crate::times::Times;
@@ -255,7 +256,7 @@ fn parallel_time(ledgers: &[Ledger<'_>], offsets: &[u64], wall_ns: u64) -> f64 {
             }
         }
     }
-    let covered = regions::covered(spans);
+    let covered = spans::covered(spans);
     ((covered as f64 + merged) / (wall_ns as f64).max(1.0)).min(1.0)
 }
 

@@ -4,13 +4,21 @@
 //! first process where it is a moment. Fractions are 0 to 1. Fields are only
 //! ever added; a change of meaning raises [`VERSION`].
 
+mod intrusion;
+mod places;
+mod timeline;
+
+pub use intrusion::{EventCosts, Intrusion};
+pub use places::{Lines, Place};
+pub use timeline::{Segment, Timeline, TimelineThread};
+
 use crate::dsm::{Dsm, RegionDsm};
 use crate::times::Times;
 use fathomp_trace::model::{Machine, Outcome, Output, SiteKind};
 use fathomp_trace::record::LoopKind;
 use fathomp_trace::stack::StackOverflow;
 use fathomp_trace::state::State;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Name of the schema in JSON.
@@ -293,53 +301,6 @@ pub struct ThreadShare {
     pub dsm: Option<Dsm>,
 }
 
-/// Where something is in the source, as far as that could be found out.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Place {
-    /// For people: `solver.c:120 (step)`, `step+0x12 (solver)` or
-    /// `0x1234 (solver)`.
-    pub label: String,
-    /// The same, short: `solver.c:120`, `step+0x12`, `solver+0x1234`.
-    pub short: String,
-    /// Source file as the compiler named it.
-    pub file: Option<String>,
-    /// Line in it.
-    pub line: Option<u32>,
-    /// Column in it.
-    pub column: Option<u32>,
-    /// Function that contains the construct, demangled.
-    pub function: Option<String>,
-    /// Bytes from the start of that function, where there is no line.
-    pub offset: Option<u64>,
-    /// Path of the executable or shared library.
-    pub module: String,
-    /// Address in it that was looked up.
-    pub address: u64,
-}
-
-/// Lines of a source file that belong together, at most [`Lines::MOST`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Lines {
-    /// The file as the compiler named it, absolute if the compiler said where it ran.
-    pub file: String,
-    /// The first line; 1 is the first of the file.
-    pub first: u32,
-    /// The last line, itself included.
-    pub last: u32,
-}
-
-impl Lines {
-    /// More lines than this are cut at their end.
-    pub const MOST: u32 = 200;
-
-    /// Whether `place` is one of these lines.
-    #[must_use]
-    pub fn contain(&self, place: &Place) -> bool {
-        let line = place.line.unwrap_or(0);
-        place.file.as_ref() == Some(&self.file) && (self.first..=self.last).contains(&line)
-    }
-}
-
 /// Distribution of the lengths of a region's executions.
 ///
 /// Merged executions count with their mean length.
@@ -564,111 +525,6 @@ pub struct Crowd {
     pub ready_ns: u64,
     /// Time they computed in regions.
     pub processor_ns: u64,
-}
-
-/// Threads over time, reduced to a bounded number of segments.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Timeline {
-    /// Start of the first process.
-    pub begin_ns: u64,
-    /// End of the last.
-    pub end_ns: u64,
-    /// Length of a cell: nothing shorter can be seen.
-    pub cell_ns: u64,
-    /// One row a thread, by process and number.
-    pub threads: Vec<TimelineThread>,
-    /// Threads left out because there were too many rows.
-    pub threads_omitted: u32,
-}
-
-/// A row of the timeline.
-#[derive(Clone, Debug, Serialize)]
-pub struct TimelineThread {
-    /// Index into [`Analysis::processes`].
-    pub process: usize,
-    /// Number of the thread in its process.
-    pub thread: u32,
-    /// Disjoint, in order; gaps are times the thread did not exist.
-    pub segments: Vec<Segment>,
-}
-
-/// A stretch of a thread's life: where it was and how its time divides.
-///
-/// A segment covers at least one cell unless it is exact (then `states` has
-/// one entry).
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Segment {
-    /// From here
-    pub begin_ns: u64,
-    /// to here.
-    pub end_ns: u64,
-    /// Index into [`Analysis::regions`] of the region with the most time in it
-    /// (0 is the serial part).
-    pub region: usize,
-    /// The state with the most time in it.
-    pub state: State,
-    /// Fractions of its time per state, largest first, without zeros.
-    pub mix: Vec<(State, f32)>,
-}
-
-/// What recording costs a program, by kind of event, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct EventCosts {
-    /// A thread's part in an execution of a region, from begin to end.
-    pub execution_ns: f64,
-    /// A wait.
-    pub wait_ns: f64,
-    /// A chunk.
-    pub chunk_ns: f64,
-    /// Creating or running a task.
-    pub task_ns: f64,
-    /// Taking a lock or entering a critical section.
-    pub mutex_ns: f64,
-}
-
-impl Default for EventCosts {
-    /// Where nobody measured: as on processors of the last ten years.
-    fn default() -> Self {
-        Self {
-            execution_ns: 80.0,
-            wait_ns: 40.0,
-            chunk_ns: 5.0,
-            task_ns: 25.0,
-            mutex_ns: 3.0,
-        }
-    }
-}
-
-impl EventCosts {
-    /// The first cost that cannot be, if there is one.
-    #[must_use]
-    pub fn impossible(&self) -> Option<f64> {
-        [
-            self.execution_ns,
-            self.wait_ns,
-            self.chunk_ns,
-            self.task_ns,
-            self.mutex_ns,
-        ]
-        .into_iter()
-        .find(|cost| !cost.is_finite() || *cost < 0.0)
-    }
-}
-
-/// What recording cost the program, as an estimate: events x cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Intrusion {
-    /// Events recorded or accumulated.
-    pub events: u64,
-    /// Mean cost of an event.
-    pub event_cost_ns: f64,
-    /// Cost of all events, all threads.
-    pub cost_ns: u64,
-    /// Cost as a fraction of the time of all threads.
-    pub fraction: f64,
-    /// The largest such fraction of any region.
-    pub worst_region_fraction: f64,
 }
 
 /// How bad a problem is.

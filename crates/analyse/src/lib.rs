@@ -29,6 +29,7 @@ mod pieces;
 mod problems;
 mod regions;
 mod sites;
+mod spans;
 pub mod symbols;
 #[doc(hidden)]
 pub mod testing;

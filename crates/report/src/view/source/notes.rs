@@ -17,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Kinds of pieces that are told of one region.
 const PIECES_MAX: usize = 3;
 
+/// So many lines, its own included, a loop may begin after its directive.
+const LOOP_AFTER_MAX: usize = 6;
 /// Of a line so much is searched for a directive.
 const WORDS_CHARS: usize = 1000;
 
@@ -58,7 +60,7 @@ pub(super) fn notes(seen: &Seen<'_>) -> BTreeMap<u32, Vec<String>> {
     barriers(seen, directive, &mut notes);
     tasks(seen, directive, &mut notes);
     for one in loops(seen) {
-        notes.at(one.place.line, worksharing(seen, one));
+        notes.at(dealt_at(seen, one), worksharing(seen, one));
     }
     mutexes(seen, directive, &mut notes);
     notes.by_line
@@ -155,7 +157,7 @@ fn barriers(seen: &Seen<'_>, directive: Option<u32>, notes: &mut Notes) {
     let lines: BTreeSet<u32> = rows.iter().map(|row| row.0).collect();
     let ends = |line: u32, words: &[String]| {
         let divides = named(words, &["for", "do", "sections", "single", "workshare"]);
-        let recorded = loops(seen).any(|one| one.place.line == Some(line));
+        let recorded = loops(seen).any(|one| dealt_at(seen, one) == Some(line));
         named(words, &["barrier"]) || divides && !recorded && !named(words, &["parallel", "nowait"])
     };
     let line = only(&lines).or_else(|| only_directive(seen, ends));
@@ -197,6 +199,19 @@ fn loops<'a>(seen: &Seen<'a>) -> impl Iterator<Item = &'a LoopRow> {
         let here = one.regions.is_empty() || one.regions.contains(key);
         here && lines.contain(&one.place)
     })
+}
+
+/// The directive that a loop is at, where the recorded line is one soon after it.
+fn dealt_at(seen: &Seen<'_>, one: &LoopRow) -> Option<u32> {
+    let line = one.place.line?;
+    let before = seen.text.iter().rev().filter(|(number, _)| *number <= line);
+    let (directive, words) = before
+        .take(LOOP_AFTER_MAX)
+        .map(|(number, text)| (*number, directive_words(text)))
+        .find(|(_, words)| !words.is_empty())
+        .unwrap_or_default();
+    let deals = named(&words, &["for", "do", "sections", "taskloop", "loop"]);
+    Some(if deals { directive } else { line })
 }
 
 fn worksharing(seen: &Seen<'_>, one: &LoopRow) -> String {
@@ -279,9 +294,9 @@ fn passed(seen: &Seen<'_>, what: &str, passages: u64) -> String {
 
 fn waiting(what: &str, waits: u64, ns: u64) -> String {
     format!(
-        "{what}: threads waited {} here, {} long waits",
+        "{what}: threads waited {} here, in {}",
         duration(ns as f64),
-        count(waits)
+        plural(waits, "long wait")
     )
 }
 

@@ -20,19 +20,27 @@ pub(super) fn widen(text: &str, lines: &Lines) -> Option<(u32, u32)> {
         .take(ADDED_MAX)
         .take_while(|line| goes_on(line))
         .count();
-    let mut below = text.lines().skip(lines.first as usize);
-    let length = (lines.last.max(lines.first) - lines.first) as usize;
-    let there = below.by_ref().take(length).count();
-    let later = if there == length {
+    let mut below = text.lines().skip(before);
+    let length = (lines.last.max(lines.first) - before as u32) as usize;
+    let own: Vec<&str> = below.by_ref().take(length).collect();
+    let margin = own.iter().filter_map(|line| indent(line)).min();
+    let later = if own.len() == length {
         below
             .take(ADDED_MAX)
-            .take_while(|line| closes(line))
+            .take_while(|line| closes(line, margin.unwrap_or(0)))
             .count()
     } else {
         0
     };
     let first = lines.first - earlier as u32;
-    Some((first, lines.first + (there + later) as u32))
+    Some((first, (before + own.len() + later) as u32))
+}
+
+/// White space before a line that is code: neither empty nor a directive.
+fn indent(line: &str) -> Option<usize> {
+    let code = line.trim_start();
+    let is_code = !code.is_empty() && !code.starts_with(['#', '!']);
+    is_code.then(|| line.len() - code.len())
 }
 
 /// A line of a directive that the next line continues.
@@ -42,18 +50,16 @@ fn goes_on(line: &str) -> bool {
     fortran || line.starts_with('#') && line.ends_with('\\')
 }
 
-/// A line that only ends something within a function: braces that are not indented
-/// end the function itself.
-fn closes(line: &str) -> bool {
-    let indented = line.starts_with([' ', '\t']);
+/// A line that only ends something, and not what is around code indented by `margin`.
+fn closes(line: &str, margin: usize) -> bool {
+    let inside = indent(line).is_some_and(|indent| indent >= margin);
     let line = line.trim().to_ascii_lowercase();
-    let braces =
-        indented && line.starts_with('}') && line.chars().all(|letter| "}); \t".contains(letter));
+    let braces = line.starts_with('}') && line.chars().all(|letter| "}); \t".contains(letter));
     let loops = ["end do", "enddo"].iter().any(|end| {
         line.strip_prefix(end)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '!']))
     });
-    braces || loops || line.starts_with("!$omp end")
+    inside && (braces || loops) || line.starts_with("!$omp end")
 }
 
 /// The lines shown, ascending: all if there is room, else as many around each of
@@ -101,8 +107,10 @@ mod tests {
     #[test]
     fn what_belongs_to_a_region_is_shown_with_it() {
         let c = "int x;\n#pragma omp parallel \\\n    private(x)\n{\n  x = 1;\n }\n}\nreturn;\n}\n";
-        assert_eq!(widened(c, 3, 5), Some((2, 6)));
-        assert_eq!(widened(c, 2, 5), Some((2, 6)));
+        assert_eq!(widened(c, 3, 5), Some((2, 7)));
+        assert_eq!(widened(c, 2, 5), Some((2, 7)));
+        let one = "{\n  for (;;) {\n#pragma omp parallel\n#pragma omp single\n    {\n      x;\n    }\n  }\n}\n";
+        assert_eq!(widened(one, 3, 6), Some((3, 7)));
         let fortran = "!$omp parallel do &\n!$omp private(k)\ndo i = 1, n\nend do\n!$omp end parallel do\nend\n";
         assert_eq!(widened(fortran, 2, 3), Some((1, 5)));
     }
