@@ -2,6 +2,7 @@
 
 mod synthetic;
 
+use fathomp_analyse::LoopKind;
 use fathomp_report::{Input, page};
 
 /// A page has to open on a slow machine and travel by mail.
@@ -232,4 +233,46 @@ fn listings_of_many_regions_stay_within_a_page() {
     let shown = page.matches("class=\"source\"").count();
     assert!((5..40).contains(&shown), "{shown}");
     assert!(page.len() < PAGE_BYTES_MAX, "{} bytes", page.len());
+}
+
+#[test]
+fn loops_stand_at_their_directive_and_noise_is_no_price() {
+    let mut run = synthetic::with_lines(4);
+    let mut machine = synthetic::machine();
+    for row in &mut machine.constructs {
+        row.dynamic_chunk_ns = 0.05;
+    }
+    let mut sources = synthetic::sources();
+    let mut told = |line: u32, kind: LoopKind, directive: &str| {
+        for one in &mut run.loops {
+            if one.name == "solver.c:188" {
+                (one.place.line, one.kind) = (Some(line), kind);
+            }
+        }
+        for source in sources.values_mut() {
+            let lines = source.text.lines().enumerate();
+            let changed = lines.map(|(index, text)| if index == 189 { directive } else { text });
+            source.text = changed.collect::<Vec<_>>().join("\n");
+        }
+        let page = html(&Input {
+            analyses: std::slice::from_ref(&run),
+            machine: Some(&machine),
+            sources: Some(&sources),
+            ..Input::default()
+        });
+        let rows = listing(&page, "Lines 188 to 196 of /home/user/heat/solver.c");
+        rows.into_iter()
+            .find(|row| row[2].contains("dynamic, 16"))
+            .map(|row| (row[0].clone(), row[2].clone()))
+            .unwrap_or_default()
+    };
+    let (line, note) = told(191, LoopKind::Dynamic, "#pragma omp for schedule(dynamic)");
+    assert_eq!(line, "190");
+    assert!(note.ends_with(" chunks"), "{note}");
+    // Its line is the region's, and one directive of its kind is inside.
+    let (line, _) = told(188, LoopKind::Dynamic, "!$omp do schedule(dynamic)");
+    assert_eq!(line, "190");
+    // None of its kind.
+    let (line, _) = told(191, LoopKind::Dynamic, "        run();");
+    assert_eq!(line, "191");
 }

@@ -17,6 +17,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Kinds of pieces that are told of one region.
 const PIECES_MAX: usize = 3;
 
+/// Pieces for each thread of a team beyond which their number limits nothing, for teams
+/// of at least so many threads.
+const PIECES_A_THREAD: u64 = 4;
+const PIECES_TEAM: u32 = 16;
+/// Prices below this are noise of the calibration.
+const PRICE_NS_MIN: f64 = 1.0;
 /// So many lines, its own included, a loop may begin after its directive.
 const LOOP_AFTER_MAX: usize = 6;
 /// Of a line so much is searched for a directive.
@@ -38,7 +44,7 @@ impl Seen<'_> {
     /// A price for a team like the region's, if it was measured.
     fn price(&self, of: fn(&ConstructCosts) -> f64) -> Option<f64> {
         let costs = self.machine?.costs_at(self.region.team_size_max.max(1))?;
-        Some(of(&costs)).filter(|price| price.is_finite() && *price > 0.0)
+        Some(of(&costs)).filter(|price| price.is_finite() && *price >= PRICE_NS_MIN)
     }
 }
 
@@ -54,7 +60,9 @@ pub(super) fn notes(seen: &Seen<'_>) -> BTreeMap<u32, Vec<String>> {
     for inner in inside(seen) {
         notes.at(inner.place.line, region(seen, inner));
     }
-    for one in seen.region.work.pieces.iter().take(PIECES_MAX) {
+    let many = PIECES_A_THREAD * u64::from(seen.region.team_size_max.max(PIECES_TEAM));
+    let few = seen.region.work.pieces.iter();
+    for one in few.filter(|one| one.pieces <= many).take(PIECES_MAX) {
         notes.at(directive, pieces(one));
     }
     barriers(seen, directive, &mut notes);
@@ -131,7 +139,7 @@ fn region(seen: &Seen<'_>, region: &Region) -> String {
         .machine
         .and_then(|machine| machine.costs_at(team.max(1)));
     let price = costs.map(|costs| costs.fork_join_ns);
-    match price.filter(|price| *price > 0.0 && team > 1) {
+    match price.filter(|price| *price >= PRICE_NS_MIN && team > 1) {
         Some(price) => format!(
             "{what}: {times}; to start and end a team of {team} takes {}: {} in all",
             duration(price),
@@ -201,17 +209,25 @@ fn loops<'a>(seen: &Seen<'a>) -> impl Iterator<Item = &'a LoopRow> {
     })
 }
 
-/// The directive that a loop is at, where the recorded line is one soon after it.
+/// The directive that a loop is at: the recorded line may be one soon after it, or that
+/// of the region.
 fn dealt_at(seen: &Seen<'_>, one: &LoopRow) -> Option<u32> {
     let line = one.place.line?;
+    let names: &[&str] = match one.kind {
+        LoopKind::Sections => &["sections"],
+        LoopKind::Taskloop => &["taskloop"],
+        _ => &["for", "do", "loop", "distribute"],
+    };
     let before = seen.text.iter().rev().filter(|(number, _)| *number <= line);
-    let (directive, words) = before
+    let nearest = before
         .take(LOOP_AFTER_MAX)
         .map(|(number, text)| (*number, directive_words(text)))
-        .find(|(_, words)| !words.is_empty())
-        .unwrap_or_default();
-    let deals = named(&words, &["for", "do", "sections", "taskloop", "loop"]);
-    Some(if deals { directive } else { line })
+        .find(|(_, words)| !words.is_empty());
+    nearest
+        .filter(|(_, words)| named(words, names))
+        .map(|(directive, _)| directive)
+        .or_else(|| only_directive(seen, |_, words| named(words, names)))
+        .or(Some(line))
 }
 
 fn worksharing(seen: &Seen<'_>, one: &LoopRow) -> String {
