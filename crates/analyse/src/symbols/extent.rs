@@ -60,6 +60,15 @@ impl Module {
 
     /// File and line of the directive of the outlined function at `address`.
     fn declared(&self, address: u64) -> Option<(String, u32)> {
+        let known = self.declared.borrow().get(&address).cloned();
+        known.unwrap_or_else(|| {
+            let found = self.find_declared(address);
+            self.declared.borrow_mut().insert(address, found.clone());
+            found
+        })
+    }
+
+    fn find_declared(&self, address: u64) -> Option<(String, u32)> {
         let (file, line) = self.own_line(address)?;
         let entries = self.entries.as_ref();
         let row = entries.and_then(|entries| entries.first_row(address));

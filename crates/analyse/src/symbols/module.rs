@@ -5,6 +5,8 @@ use super::entry::Entries;
 use super::name::is_outlined;
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, ReadCache, ReadRef, SymbolKind};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -50,6 +52,8 @@ pub(super) struct Module {
     pub(super) symbols: Vec<Symbol>,
     /// Indices of symbols of outlined functions.
     pub(super) outlined: Vec<usize>,
+    /// Files and lines of directives found so far, by address of their function.
+    pub(super) declared: RefCell<HashMap<u64, Option<(String, u32)>>>,
 }
 
 impl Module {
