@@ -5,6 +5,7 @@ use crate::costs::{self, EventCosts};
 use crate::crowd;
 use crate::dsm::Dsm;
 use crate::efficiency::Share;
+use crate::enclosing;
 use crate::facts::{
     Analysis, Counts, Efficiency, ProcessRow, ProgramFacts, Region, SCHEMA, ThreadRow, VERSION,
 };
@@ -12,6 +13,7 @@ use crate::ledger::Ledger;
 use crate::problems;
 use crate::regions::{self, relative, saturating_sum};
 use crate::sites::Sites;
+use crate::spans;
 use crate::symbols::Symbols;
 use crate::timeline::{self, TimelineBudget};
 use crate::times::Times;
@@ -45,7 +47,8 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         .collect();
     let offsets = offsets_ns(&ledgers);
     let wall_ns = wall_ns(recording, &ledgers, &offsets);
-    let rows = regions::add_up(&ledgers, &sites, &offsets, wall_ns);
+    let mut rows = regions::add_up(&ledgers, &sites, &offsets, wall_ns);
+    enclosing::reach_over_inner(&mut rows.regions);
 
     let mut states = Times::default();
     let mut counts = Counts::default();
@@ -256,7 +259,7 @@ fn parallel_time(ledgers: &[Ledger<'_>], offsets: &[u64], wall_ns: u64) -> f64 {
             }
         }
     }
-    let covered = crate::spans::covered(spans);
+    let covered = spans::covered(spans);
     ((covered as f64 + merged) / (wall_ns as f64).max(1.0)).min(1.0)
 }
 

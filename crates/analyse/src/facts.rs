@@ -4,6 +4,12 @@
 //! first process where it is a moment. Fractions are 0 to 1. Fields are only
 //! ever added; a change of meaning raises [`VERSION`].
 
+mod places;
+mod timeline;
+
+pub use places::{Lines, Place};
+pub use timeline::{Segment, Timeline, TimelineThread};
+
 use crate::costs::Intrusion;
 use crate::crowd::Crowd;
 use crate::dsm::{Dsm, RegionDsm};
@@ -182,6 +188,8 @@ pub struct Region {
     pub name: String,
     /// Where it is in the source.
     pub place: Place,
+    /// From its directive to its last line; none if that could not be found out.
+    pub lines: Option<Lines>,
     /// [`SiteKind::Serial`], [`SiteKind::Parallel`] or [`SiteKind::Teams`].
     pub kind: SiteKind,
     /// Smallest nesting level seen: 1 is an outermost region, 0 the serial part.
@@ -299,30 +307,6 @@ pub struct ThreadShare {
     pub node: u16,
     /// Sharing memory between nodes.
     pub dsm: Option<Dsm>,
-}
-
-/// Where something is in the source, as far as that could be found out.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Place {
-    /// For people: `solver.c:120 (step)`, `step+0x12 (solver)` or
-    /// `0x1234 (solver)`.
-    pub label: String,
-    /// The same, short: `solver.c:120`, `step+0x12`, `solver+0x1234`.
-    pub short: String,
-    /// Source file as the compiler named it.
-    pub file: Option<String>,
-    /// Line in it.
-    pub line: Option<u32>,
-    /// Column in it.
-    pub column: Option<u32>,
-    /// Function that contains the construct, demangled.
-    pub function: Option<String>,
-    /// Bytes from the start of that function, where there is no line.
-    pub offset: Option<u64>,
-    /// Path of the executable or shared library.
-    pub module: String,
-    /// Address in it that was looked up.
-    pub address: u64,
 }
 
 /// Distribution of the lengths of a region's executions.
@@ -487,51 +471,6 @@ pub struct WaitRow {
     pub time_ns: u64,
     /// The longest.
     pub max_ns: u64,
-}
-
-/// Threads over time, reduced to a bounded number of segments.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Timeline {
-    /// Start of the first process.
-    pub begin_ns: u64,
-    /// End of the last.
-    pub end_ns: u64,
-    /// Length of a cell: nothing shorter can be seen.
-    pub cell_ns: u64,
-    /// One row a thread, by process and number.
-    pub threads: Vec<TimelineThread>,
-    /// Threads left out because there were too many rows.
-    pub threads_omitted: u32,
-}
-
-/// A row of the timeline.
-#[derive(Clone, Debug, Serialize)]
-pub struct TimelineThread {
-    /// Index into [`Analysis::processes`].
-    pub process: usize,
-    /// Number of the thread in its process.
-    pub thread: u32,
-    /// Disjoint, in order; gaps are times the thread did not exist.
-    pub segments: Vec<Segment>,
-}
-
-/// A stretch of a thread's life: where it was and how its time divides.
-///
-/// A segment covers at least one cell unless it is exact (then `states` has
-/// one entry).
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Segment {
-    /// From here
-    pub begin_ns: u64,
-    /// to here.
-    pub end_ns: u64,
-    /// Index into [`Analysis::regions`] of the region with the most time in it
-    /// (0 is the serial part).
-    pub region: usize,
-    /// The state with the most time in it.
-    pub state: State,
-    /// Fractions of its time per state, largest first, without zeros.
-    pub mix: Vec<(State, f32)>,
 }
 
 /// How bad a problem is.

@@ -22,6 +22,7 @@ mod counters;
 mod crowd;
 mod dsm;
 mod efficiency;
+mod enclosing;
 mod facts;
 mod ledger;
 mod phases;
@@ -43,9 +44,9 @@ pub use costs::{EventCosts, Intrusion};
 pub use crowd::Crowd;
 pub use dsm::{Dsm, RegionDsm};
 pub use facts::{
-    Analysis, Confidence, Counts, Efficiency, LoopRow, LoopShareRow, Place, Problem, ProcessRow,
-    ProgramFacts, Region, SCHEMA, Segment, Severity, Spread, ThreadRow, ThreadShare, Timeline,
-    TimelineThread, Unevenness, VERSION, WaitRow,
+    Analysis, Confidence, Counts, Efficiency, Lines, LoopRow, LoopShareRow, Place, Problem,
+    ProcessRow, ProgramFacts, Region, SCHEMA, Segment, Severity, Spread, ThreadRow, ThreadShare,
+    Timeline, TimelineThread, Unevenness, VERSION, WaitRow,
 };
 pub use fathomp_trace::{
     model::{Machine, Outcome, Output, OutputDifference, SiteKind},

@@ -518,6 +518,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         key: site.key.clone(),
         name: site.name.clone(),
         place: site.place.clone(),
+        lines: site.lines.clone(),
         kind: site.kind,
         level: sum.level.unwrap_or(0),
         parents: sum

@@ -3,7 +3,7 @@
 //! Processes number sites in order of appearance; across processes and
 //! recordings a site is known by kind, module and address.
 
-use crate::facts::Place;
+use crate::facts::{Lines, Place};
 use crate::symbols::Symbols;
 use fathomp_base::SiteId;
 use fathomp_trace::model::{Recording, Site, SiteKind};
@@ -18,6 +18,8 @@ pub(crate) struct Entry {
     pub(crate) kind: SiteKind,
     /// Where it is.
     pub(crate) place: Place,
+    /// Lines of a region, if known.
+    pub(crate) lines: Option<Lines>,
     /// Short name, unique among entries of its class (regions, others by kind).
     pub(crate) name: String,
 }
@@ -43,6 +45,7 @@ impl Sites {
                     short: "serial part".to_owned(),
                     ..Place::default()
                 },
+                lines: None,
                 name: "serial part".to_owned(),
             }],
             index: Vec::with_capacity(recording.processes.len()),
@@ -56,6 +59,7 @@ impl Sites {
                 short: "unknown".to_owned(),
                 ..Place::default()
             },
+            lines: None,
             name: String::new(),
         });
         let mut by_key: HashMap<String, usize> = HashMap::new();
@@ -68,10 +72,15 @@ impl Sites {
                     _ if site.call == 0 && site.function == 0 => sites.unknown,
                     _ => *by_key.entry(key(site)).or_insert_with_key(|key| {
                         let place = symbols.place(&site.module, site.call, site.function);
+                        let region = matches!(site.kind, SiteKind::Parallel | SiteKind::Teams);
+                        let lines = region
+                            .then(|| symbols.lines(&site.module, site.function))
+                            .flatten();
                         sites.entries.push(Entry {
                             key: key.clone(),
                             kind: site.kind,
                             place,
+                            lines,
                             name: String::new(),
                         });
                         sites.entries.len() - 1
@@ -225,6 +234,7 @@ mod tests {
                 address,
                 ..Place::default()
             },
+            lines: None,
             name: String::new(),
         }
     }

@@ -312,6 +312,9 @@ fn ruins_of_programs_never_panic() {
         for at in addresses.iter().copied().chain([address, 0, u64::MAX]) {
             let place = symbols.place(&ruin, address, at);
             prop_assert!(!place.label.is_empty());
+            if let Some(lines) = symbols.lines(&ruin, at) {
+                prop_assert!(lines.first <= lines.last);
+            }
         }
     });
 }

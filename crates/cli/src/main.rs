@@ -14,6 +14,7 @@ mod program;
 mod progress;
 mod recording;
 mod sharing;
+mod sources;
 mod study;
 mod voice;
 

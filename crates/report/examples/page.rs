@@ -33,7 +33,8 @@ fn played(threads: u32) -> Analysis {
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()));
     std::fs::create_dir_all(&directory)?;
-    let runs = [1, 2, 4, 8].map(synthetic::analysis);
+    let runs = [1, 2, 4, 8].map(synthetic::with_lines);
+    let (sources, machine) = (synthetic::sources(), synthetic::machine());
     let prediction = synthetic::prediction(8);
     let many = [synthetic::analysis(128)];
     let one = [synthetic::analysis(2)];
@@ -55,7 +56,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             Input {
                 analyses: &runs,
                 prediction: Some(&prediction),
-                notes: &[],
+                machine: Some(&machine),
+                sources: Some(&sources),
                 ..Input::default()
             },
         ),

@@ -30,6 +30,7 @@ use fathomp_predict::machine::Machine;
 use fathomp_predict::validate::Validated;
 use fathomp_sharing::Findings;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// What a report is made of; every part may be missing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,9 +47,21 @@ pub struct Input<'a> {
     pub machine: Option<&'a Machine>,
     /// Which cache lines threads share, if that was looked for.
     pub sharing: Option<&'a Findings>,
+    /// Texts of source files that regions name, by the names that
+    /// [`fathomp_analyse::Lines`] gives them; none if nobody looked for them.
+    pub sources: Option<&'a BTreeMap<String, Source>>,
     /// Sentences to add to what makes the report doubtful, such as a run of
     /// the study that failed.
     pub notes: &'a [String],
+}
+
+/// A source file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// What is in it.
+    pub text: String,
+    /// It was written after the program was built, or after it ran.
+    pub newer: bool,
 }
 
 impl<'a> Input<'a> {

@@ -98,12 +98,14 @@ fn assert_quiet(browser: &Browser) {
 fn a_study_is_shown_whole() -> Outcome {
     let mut browser = browser(1400)?;
     let directory = tempfile::tempdir()?;
-    let runs = [1, 2, 4, 8].map(synthetic::analysis);
+    let runs = [1, 2, 4, 8].map(synthetic::with_lines);
     let prediction = synthetic::prediction(8);
+    let (sources, machine) = (synthetic::sources(), synthetic::machine());
     let input = Input {
         analyses: &runs,
         prediction: Some(&prediction),
-        notes: &[],
+        machine: Some(&machine),
+        sources: Some(&sources),
         ..Input::default()
     };
     browser.open(&write(directory.path(), &input)?)?;
@@ -119,6 +121,8 @@ fn a_study_is_shown_whole() -> Outcome {
         ("#efficiency-table tbody tr", 9),
         ("#details details", 4),
         ("#details svg.chart rect", 16),
+        ("#details table.source tr", 20),
+        ("#details table.source .notes p", 6),
         ("#loop-table tbody tr", 2),
         ("#wait-table tbody tr", 1),
         ("#counter-table tbody tr", 5),
@@ -208,8 +212,16 @@ fn every_kind_of_page_is_quiet_in_every_window() -> Outcome {
     let many = [synthetic::analysis(2), synthetic::analysis(128)];
     let hostile = [synthetic::hostile()];
     let prediction = synthetic::prediction(4);
+    let lines = [synthetic::with_lines(4)];
+    let (sources, machine) = (synthetic::sources(), synthetic::machine());
     let inputs = [
         Input::default(),
+        Input {
+            analyses: &lines,
+            machine: Some(&machine),
+            sources: Some(&sources),
+            ..Input::default()
+        },
         Input {
             analyses: &one,
             ..Input::default()

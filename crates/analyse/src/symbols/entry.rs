@@ -7,11 +7,15 @@
 //! is why the usual look-up will not do).
 
 use addr2line::Context;
-use gimli::{EndianArcSlice, RunTimeEndian};
+use gimli::{EndianArcSlice, IncompleteLineProgram, RunTimeEndian};
 use object::{Object, ObjectSection, ReadRef};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 type Reader = EndianArcSlice<RunTimeEndian>;
+/// A line and a column.
+type Row = (u32, Option<u32>);
 
 /// Larger debug information is not loaded a second time for this.
 const LARGEST_BYTES: u64 = 1 << 30;
@@ -19,6 +23,9 @@ const LARGEST_BYTES: u64 = 1 << 30;
 /// Line tables of a module.
 pub(super) struct Entries {
     context: Context<Reader>,
+    /// First rows by address, by where the unit they are from begins: a unit is
+    /// read once, however many functions are looked up in it.
+    units: RefCell<HashMap<usize, HashMap<u64, Option<Row>>>>,
 }
 
 impl Entries {
@@ -46,28 +53,44 @@ impl Entries {
         };
         let dwarf = gimli::Dwarf::load(load).ok()?;
         let context = Context::from_dwarf(dwarf).ok()?;
-        Some(Self { context })
+        Some(Self {
+            context,
+            units: RefCell::default(),
+        })
     }
 
     /// Line and column of the first row at exactly `address`.
-    pub(super) fn first_row(&self, address: u64) -> Option<(u32, Option<u32>)> {
+    pub(super) fn first_row(&self, address: u64) -> Option<Row> {
         if address == 0 || address == u64::MAX {
             return None;
         }
         let unit = self.context.find_dwarf_and_unit(address).skip_all_loads()?;
         let program = unit.line_program.clone()?;
-        let mut rows = program.rows();
-        while let Ok(Some((_, row))) = rows.next_row() {
-            if row.address() != address || row.end_sequence() {
-                continue;
-            }
+        let Some(offset) = unit.header.debug_info_offset() else {
+            return first_rows(program).get(&address).copied().flatten();
+        };
+        let mut units = self.units.borrow_mut();
+        let rows = units.entry(offset.0).or_insert_with(|| first_rows(program));
+        rows.get(&address).copied().flatten()
+    }
+}
+
+/// The first row at each address; none where it has no line.
+fn first_rows(program: IncompleteLineProgram<Reader>) -> HashMap<u64, Option<Row>> {
+    let mut found = HashMap::new();
+    let mut rows = program.rows();
+    while let Ok(Some((_, row))) = rows.next_row() {
+        if row.end_sequence() {
+            continue;
+        }
+        found.entry(row.address()).or_insert_with(|| {
             let line = u32::try_from(row.line()?.get()).ok()?;
             let column = match row.column() {
                 gimli::ColumnType::LeftEdge => None,
                 gimli::ColumnType::Column(column) => u32::try_from(column.get()).ok(),
             };
-            return Some((line, column));
-        }
-        None
+            Some((line, column))
+        });
     }
+    found
 }

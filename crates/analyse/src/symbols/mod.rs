@@ -6,13 +6,14 @@
 
 mod debug_file;
 mod entry;
+mod extent;
 mod module;
 mod name;
 mod reading;
 mod types;
 mod variables;
 
-use crate::facts::Place;
+use crate::facts::{Lines, Place};
 use module::{Found, Module};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -40,10 +41,7 @@ impl Symbols {
     /// With line information the function is asked first, because it begins at
     /// its directive; without, the call tells more (`step+0x12`).
     pub fn place(&mut self, module: &Path, call: u64, function: u64) -> Place {
-        let opened = self
-            .modules
-            .entry(module.to_owned())
-            .or_insert_with(|| Module::open(module));
+        let opened = self.opened(module);
         let called = (call != 0).then(|| opened.look_up(call));
         if function != 0 {
             let mut entered = opened.look_up_entry(function);
@@ -67,10 +65,7 @@ impl Symbols {
     /// The places of an instruction in `module`, the innermost first: functions that are
     /// inlined there, then the one that contains it. At least one.
     pub fn places(&mut self, module: &Path, address: u64) -> Vec<Place> {
-        let opened = self
-            .modules
-            .entry(module.to_owned())
-            .or_insert_with(|| Module::open(module));
+        let opened = self.opened(module);
         let mut all: Vec<_> = opened
             .frames(address)
             .into_iter()
@@ -80,6 +75,21 @@ impl Symbols {
             all.push(describe(opened.look_up(address), module, address));
         }
         all
+    }
+
+    /// The lines of the region that was outlined to the function at `function` in
+    /// `module`, from its directive on; none if that cannot be found out.
+    pub fn lines(&mut self, module: &Path, function: u64) -> Option<Lines> {
+        if function == 0 {
+            return None;
+        }
+        self.opened(module).extent(function)
+    }
+
+    fn opened(&mut self, module: &Path) -> &Module {
+        self.modules
+            .entry(module.to_owned())
+            .or_insert_with(|| Module::open(module))
     }
 
     /// Modules without line information among those looked up, sorted.

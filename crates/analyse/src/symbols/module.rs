@@ -2,14 +2,20 @@
 
 use super::debug_file;
 use super::entry::Entries;
+use super::name::is_outlined;
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, ReadCache, ReadRef, SymbolKind};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 /// Files beyond this size are not read: no program has that much code.
 const LARGEST_BYTES: u64 = 8 << 30;
+
+/// Functions inlined into each other at one address that are looked at.
+const FRAMES_MAX: usize = 1_000;
 
 /// What is known about an address.
 #[derive(Clone, Debug, Default)]
@@ -31,19 +37,23 @@ impl Found {
 }
 
 /// A function's symbol.
-struct Symbol {
-    address: u64,
-    size: u64,
-    name: String,
+pub(super) struct Symbol {
+    pub(super) address: u64,
+    pub(super) size: u64,
+    pub(super) name: String,
 }
 
 /// An opened module; an empty one if the file is of no use.
 #[derive(Default)]
 pub(super) struct Module {
-    lines: Option<Loader>,
-    entries: Option<Entries>,
+    pub(super) lines: Option<Loader>,
+    pub(super) entries: Option<Entries>,
     /// Sorted by address.
-    symbols: Vec<Symbol>,
+    pub(super) symbols: Vec<Symbol>,
+    /// Indices of symbols of outlined functions.
+    pub(super) outlined: Vec<usize>,
+    /// Files and lines of directives found so far, by address of their function.
+    pub(super) declared: RefCell<HashMap<u64, Option<(String, u32)>>>,
 }
 
 impl Module {
@@ -65,6 +75,9 @@ impl Module {
         } else {
             module.open_separate(path, &file);
         }
+        module.outlined = (0..module.symbols.len())
+            .filter(|index| is_outlined(&module.symbols[*index].name))
+            .collect();
         module
     }
 
@@ -154,6 +167,10 @@ impl Module {
         if let (Some((line, column)), Some(_)) = (first, found.line) {
             found.line = Some(line).filter(|line| *line > 0).or(found.line);
             found.column = column;
+            // What was inlined at its entry may come from another file.
+            if let Some((file, _)) = self.own_line(address) {
+                found.file = Some(file);
+            }
         }
         // Its symbol is named after the function it was cut from, whatever
         // may have been inlined at its entry.
@@ -222,6 +239,29 @@ fn line(lines: &Loader, address: u64) -> Option<Found> {
         }
     }
     (found.rank() > 0).then_some(found)
+}
+
+/// File and line at `address` in the outermost of the functions there, which is
+/// the one that is not inlined.
+pub(super) fn frame_place(lines: &Loader, address: u64) -> Option<(String, u32)> {
+    // The reader of debug information computes with the next address.
+    if address == u64::MAX {
+        return None;
+    }
+    let mut outermost = None;
+    let mut frames = lines.find_frames(address).ok()?;
+    for _ in 0..FRAMES_MAX {
+        match frames.next() {
+            Ok(Some(frame)) => outermost = frame.location,
+            _ => break,
+        }
+    }
+    let location = match outermost {
+        Some(location) => Some(location),
+        None => lines.find_location(address).ok().flatten(),
+    }?;
+    let line = location.line.filter(|line| *line > 0)?;
+    Some((location.file?.to_owned(), line))
 }
 
 /// Symbols of functions, sorted; of several at one address the longest-sized,

@@ -4,7 +4,7 @@ use crate::args::Report;
 use crate::evidence::Target;
 use crate::failure::{Failure, Outcome};
 use crate::voice::Voice;
-use crate::{evidence, output, study};
+use crate::{evidence, output, sources, study};
 use fathomp_analyse::Analysis;
 use fathomp_bench::summary::summarise;
 use fathomp_predict::Options;
@@ -64,7 +64,9 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     let analyses = evidence::analyses(&plan.inputs, target.machine.as_ref())?;
     let prediction = evidence::predict_or_note(&analyses, &target, &mut notes);
     let nodes = on_nodes(plan, machine_cluster, &analyses, &mut notes)?;
+    let sources = sources::read(&analyses);
     let page = fathomp_report::page(&Input {
+        sources: Some(&sources),
         analyses: &analyses,
         prediction: prediction.as_ref(),
         nodes: nodes.as_ref(),

@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::study::Study;
 use crate::study::job::{Job, Runs, counted, rehearsal_threads};
 use crate::voice::Voice;
-use crate::{calibrate, evidence, host, output};
+use crate::{calibrate, evidence, host, output, sources};
 use fathomp_diagnose::Cause;
 use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
@@ -89,7 +89,9 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     let mut notes = std::mem::take(&mut study.index.notes);
     let prediction = evidence::predict_or_note(&runs_made.analyses, &target, &mut notes);
     study.index.notes = notes;
+    let sources = sources::read(&runs_made.analyses);
     let seen = Input {
+        sources: Some(&sources),
         analyses: &runs_made.analyses,
         prediction: prediction.as_ref(),
         machine: machine.as_ref(),

@@ -1,11 +1,11 @@
 //! What is under each row of the table of regions.
 
 use super::regions::{self, Outlook};
+use super::source::{Listing, Listings};
 use super::{Fact, LegendEntry, curves, words};
 use crate::chart::{Chart, Segment, Stack, strips};
-use crate::units;
+use crate::{Input, units};
 use fathomp_analyse::{Analysis, Confidence, Region, SiteKind, State, ThreadShare};
-use fathomp_predict::Prediction;
 use serde::Serialize;
 
 /// A full name has at most this many: some C++ symbols are novels.
@@ -30,6 +30,7 @@ pub(crate) struct Detail {
     threads: Option<Chart>,
     threads_caption: String,
     speedup: Option<Chart>,
+    source: Option<Listing>,
     facts: Vec<Fact>,
 }
 
@@ -56,10 +57,12 @@ pub(crate) fn chosen(analysis: &Analysis) -> Vec<usize> {
 
 /// The sections.
 pub(crate) fn all(
+    input: &Input<'_>,
     analysis: &Analysis,
     outlook: &[Option<Outlook>],
-    prediction: Option<&Prediction>,
 ) -> Vec<Detail> {
+    let prediction = input.prediction;
+    let mut listings = Listings::new(input, analysis);
     chosen(analysis)
         .into_iter()
         .map(|index| {
@@ -68,6 +71,7 @@ pub(crate) fn all(
                 prediction.and_then(|one| one.regions.iter().find(|known| known.key == region.key));
             Detail {
                 speedup: predicted.and_then(curves::region),
+                source: listings.of(region),
                 ..detail(
                     analysis,
                     index,
@@ -138,6 +142,7 @@ fn detail(analysis: &Analysis, index: usize, region: &Region, outlook: Option<&O
         threads: threads(analysis, region),
         threads_caption: threads_caption(region),
         speedup: None,
+        source: None,
         facts: facts(region),
     }
 }

@@ -45,7 +45,8 @@ pub(crate) fn loops(analysis: &Analysis) -> Option<Table> {
     })
 }
 
-fn schedule(one: &LoopRow) -> String {
+/// How iterations are dealt: "dynamic, 16".
+pub(crate) fn schedule(one: &LoopRow) -> String {
     let mut text = words::loop_kind(one.kind).to_owned();
     if one.chunk_max > 0 && one.kind != LoopKind::Sections {
         if one.chunk_min == one.chunk_max {

@@ -17,6 +17,7 @@ mod nodes;
 mod regions;
 mod scaling;
 mod sharing;
+mod source;
 mod summary;
 mod table;
 mod timeline;
@@ -107,6 +108,7 @@ pub(crate) fn build(input: &Input<'_>) -> (Page, TimelineData) {
     page.summary = broken::findings(input, sentence);
     page.trust = trust::build(&Input {
         prediction: None,
+        sources: None,
         ..*input
     });
     page.environment = environment::facts(input);
@@ -142,7 +144,7 @@ fn build_whole(input: &Input<'_>) -> (Page, TimelineData) {
         efficiencies_note: efficiencies::NOTE.to_owned(),
         timelines,
         details: main
-            .map(|analysis| details::all(analysis, &outlook, prediction))
+            .map(|analysis| details::all(input, analysis, &outlook))
             .unwrap_or_default(),
         details_note: main.map(details::note).unwrap_or_default(),
         loops: main.and_then(listings::loops),

@@ -1,7 +1,7 @@
 //! How far the numbers can be trusted: what was not seen, and what looking
 //! cost.
 
-use super::{Fact, words};
+use super::{Fact, details, source, words};
 use crate::{Input, units};
 use fathomp_analyse::{Analysis, Severity};
 use fathomp_predict::Prediction;
@@ -47,6 +47,13 @@ pub(crate) fn build(input: &Input<'_>) -> Trust {
     doubts.extend(input.prediction.and_then(worst_miss));
     let notes = input.notes.iter();
     doubts.extend(notes.map(|note| words::shorten(note, SENTENCE_CHARS)));
+    if let Some(main) = input.main() {
+        let shown = details::chosen(main).into_iter();
+        remarks.extend(source::missing(
+            input,
+            shown.map(|index| &main.regions[index]),
+        ));
+    }
     for list in [&mut doubts, &mut remarks] {
         cut(list);
     }

@@ -14,8 +14,10 @@ use std::collections::BTreeMap;
 
 mod odd;
 mod predicted;
+mod sources;
 pub(crate) use odd::{HOSTILE, extreme, hostile};
 pub(crate) use predicted::prediction;
+pub(crate) use sources::{machine, sources, with_lines};
 
 const MS: u64 = 1_000_000;
 
@@ -205,6 +207,7 @@ impl Model {
             },
             waited_together_ns: 0,
             work: Work::default(),
+            lines: None,
             mutexes_taken: 0,
             unevenness: Unevenness::default(),
             efficiency: efficiency(mean, most, costs.length_ns, costs.overhead_ns),
