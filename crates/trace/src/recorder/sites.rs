@@ -119,8 +119,17 @@ impl Sites {
         // Before the modules are looked at: if one goes meanwhile, the entry is
         // not good for long.
         let tag = tag(kind);
-        let located = modules::locate(call as usize);
         let target = modules::locate(function as usize);
+        // A compiler may enter a region by a jump at the end of another; then the call
+        // came from elsewhere, such as the runtime.
+        let located = modules::locate(call as usize).filter(|located| {
+            let other = |target: &modules::Located| target.module != located.module;
+            !target.as_ref().is_some_and(other)
+        });
+        let call_of_module = match (&located, &target) {
+            (None, Some(_)) => 0,
+            _ => call,
+        };
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have numbered it meanwhile.
         let mut free = None;
@@ -146,7 +155,10 @@ impl Sites {
             Some(located) => located.address,
             None => raw,
         };
-        let addresses = (address(&located, call), address(&target, function));
+        let addresses = (
+            address(&located, call_of_module),
+            address(&target, function),
+        );
         let module = located.as_ref().or(target.as_ref()).map(|at| &*at.module);
         let known = module
             .map_or(Some(0), |module| writer.modules.get(module).copied())
