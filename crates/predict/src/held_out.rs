@@ -22,7 +22,7 @@ pub(crate) fn validate(
     let forecast = Forecast::new(runs, rest, setting, options);
     let points = forecast.points(&[last.threads], runs, &|terms| terms.program(options.terms));
     let point = points.first()?;
-    let measured = last.typical();
+    let measured = last.undisturbed();
     Some(Validation {
         from: rest.iter().map(|group| group.threads).collect(),
         threads: last.threads,

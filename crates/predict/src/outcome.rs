@@ -123,6 +123,9 @@ pub struct Point {
     pub terms: Vec<TermTime>,
     /// Measured median at this thread count, if there is one.
     pub measured_ns: Option<f64>,
+    /// The same without the time that other programs took from it: what the prediction can
+    /// be held against.
+    pub undisturbed_ns: Option<f64>,
     /// More threads than were measured.
     pub extrapolated: bool,
     /// More threads than processors.

@@ -270,6 +270,10 @@ impl<'a> Forecast<'a> {
                         .comparable(threads)
                         .then(|| runs.typical(threads))
                         .flatten(),
+                    undisturbed_ns: self
+                        .comparable(threads)
+                        .then(|| runs.undisturbed(threads))
+                        .flatten(),
                     extrapolated: threads > self.largest,
                     oversubscribed: threads > self.cores,
                 }
@@ -341,6 +345,7 @@ fn serial_prediction(
         point.measured_ns = point
             .measured_ns
             .and_then(|_| at_count(&measured, point.threads));
+        point.undisturbed_ns = point.measured_ns;
     }
     let threads = at.last().copied().unwrap_or(1);
     let dominating = words::dominating(&part(&forecast.central_at(threads)), threads);

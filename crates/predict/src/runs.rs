@@ -96,6 +96,13 @@ impl Group<'_> {
         }
     }
 
+    /// The time of the run that stands for all, without what other programs took from it.
+    pub(crate) fn undisturbed(&self) -> f64 {
+        let run = self.typical_run();
+        let regions: f64 = run.regions.values().map(|region| region.time).sum();
+        run.serial + run.serial_blocked + regions
+    }
+
     /// The wall time that stands for all: the median, of emulated time the least.
     pub(crate) fn typical(&self) -> f64 {
         let mut walls: Vec<f64> = self.runs.iter().map(|run| run.wall).collect();
@@ -221,6 +228,14 @@ impl<'a> Runs<'a> {
         groups
             .find(|one| one.threads == threads)
             .map(Group::typical)
+    }
+
+    /// The same without what other programs took.
+    pub(crate) fn undisturbed(&self, threads: u32) -> Option<f64> {
+        let mut groups = self.groups.iter();
+        groups
+            .find(|one| one.threads == threads)
+            .map(Group::undisturbed)
     }
 
     /// Keys of all regions.

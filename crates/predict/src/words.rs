@@ -84,6 +84,21 @@ pub(crate) fn measured(fewest: &Group<'_>, most: &Group<'_>) -> String {
         duration(most.typical()),
         most.threads,
         as_fast(fewest.typical() / most.typical().max(1.0))
+    ) + &undisturbed(fewest, most)
+}
+
+/// What was measured without what other programs took, where that is much.
+fn undisturbed(fewest: &Group<'_>, most: &Group<'_>) -> String {
+    let taken = |group: &Group<'_>| group.undisturbed() < 0.9 * group.typical();
+    if !taken(fewest) && !taken(most) {
+        return String::new();
+    }
+    let (few, many) = (fewest.undisturbed(), most.undisturbed());
+    format!(
+        " Without what other programs took of the processors: {} and {}, {}.",
+        duration(few),
+        duration(many),
+        as_fast(few / many.max(1.0))
     )
 }
 

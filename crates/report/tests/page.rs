@@ -285,7 +285,7 @@ fn a_model_that_misses_what_was_measured_is_not_praised() {
         })
     };
     assert!(!page(&prediction).contains("does not fit this program"));
-    prediction.points[1].measured_ns = Some(prediction.points[1].time_ns * 3.0);
+    prediction.points[1].undisturbed_ns = Some(prediction.points[1].time_ns * 3.0);
     assert!(page(&prediction).contains("does not fit this program"));
 }
 

@@ -100,7 +100,7 @@ fn worst_miss(prediction: &Prediction) -> Option<String> {
         .points
         .iter()
         .filter_map(|point| {
-            let measured_ns = point.measured_ns.filter(|ns| *ns > 0.0)?;
+            let measured_ns = point.undisturbed_ns.filter(|ns| *ns > 0.0)?;
             let factor = (point.time_ns / measured_ns).max(measured_ns / point.time_ns);
             factor.is_finite().then_some((point, measured_ns, factor))
         })

@@ -25,6 +25,7 @@ fn point(threads: u32, measured_max: u32, one_ns: f64, terms: &[(Term, f64)]) ->
                 time_ns: *time_ns,
             })
             .collect(),
+        undisturbed_ns: None,
         measured_ns: (threads <= measured_max && threads.is_power_of_two())
             .then_some(time_ns * 1.01),
         extrapolated: threads > measured_max,
