@@ -37,12 +37,21 @@ fn a_study_leaves_a_report_and_everything_behind_it() {
         "result.json",
         "recordings/1-threads",
         "recordings/2-threads",
+        "recordings/rehearsal",
     ] {
         assert!(here.join("study").join(file).exists(), "{file}");
     }
     let result: serde_json::Value =
         serde_json::from_slice(&fs::read(here.join("study/result.json")).unwrap()).unwrap();
-    assert_eq!(result["analyses"].as_array().unwrap().len(), 2);
+    let rehearsals = result["analyses"].as_array().unwrap().iter();
+    let rehearsals: Vec<bool> = rehearsals
+        .map(|one| one["program"]["rehearsal"].as_bool().unwrap())
+        .collect();
+    assert_eq!(rehearsals, [false, false, true]);
+    assert_eq!(
+        result["prediction"]["measured"].as_array().unwrap().len(),
+        2
+    );
     assert!(result["prediction"]["points"].as_array().unwrap().len() > 1);
 
     // The parts can be used again.
@@ -96,7 +105,7 @@ fn an_existing_study_or_report_is_kept_unless_forced() {
 fn with_json_the_answer_is_alone_on_stdout() {
     let directory = tempfile::tempdir().unwrap();
     let line = format!(
-        "--json study --threads 1-2 --repeat 2 -- {}",
+        "--json study --no-rehearsal --threads 1-2 --repeat 2 -- {}",
         two_regions().display()
     );
     let ended = run(directory.path(), &line);

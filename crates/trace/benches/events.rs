@@ -166,7 +166,7 @@ fn events() -> Vec<(&'static str, Event)> {
         thread.overhead(Ticks(1000), Ticks(1100), 16);
     }
     fn chunk(_: &Recorder, thread: &ThreadRecorder) {
-        thread.chunk(10);
+        thread.chunks(1, 10);
     }
     fn loop_done(_: &Recorder, thread: &ThreadRecorder) {
         let end = now();

@@ -35,7 +35,7 @@ fn beyond_the_limit_executions_are_summed_exactly() {
         let (begin, end) = (now(), now());
         waited += end.since(begin);
         thread.wait(State::ExplicitBarrier, begin, end);
-        thread.chunk(3);
+        thread.chunks(1, 3);
         thread.end();
         if number % 1000 == 0 {
             drainer.poll().unwrap();

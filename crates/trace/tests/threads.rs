@@ -46,8 +46,8 @@ fn everything_said_is_read_back() {
         begin: fork,
         end: now(),
     };
-    thread.chunk(20);
-    thread.chunk(10);
+    thread.chunks(1, 20);
+    thread.chunks(1, 10);
     thread.loop_done(&share);
     thread.task_created();
     thread.task_run();

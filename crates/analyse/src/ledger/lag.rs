@@ -1,6 +1,6 @@
 //! Why the members of a team waited for each other.
 //!
-//! All members of an execution are charged the same time, so whoever waits less
+//! All members of an execution are charged the same time, so a member that waits less
 //! does more of something else. What the member that waited least did more than
 //! the members' mean is what the others waited for: application code, being
 //! blocked, being without a processor, the runtime's work. How long even that
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn who_works_longest_is_waited_for() {
+    fn the_member_with_most_work_is_waited_for() {
         let lag = Lag::of(
             &[
                 member(&[(State::Compute, 100.0), (State::ImplicitBarrier, 2.0)]),

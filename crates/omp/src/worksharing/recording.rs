@@ -84,7 +84,6 @@ pub(super) fn next(member: &'static Member) -> Option<(u64, u64)> {
         cursor.next_chunk(member)
     };
     let (from, to) = chunk?;
-    thread.chunk(to - from);
     tally.chunks.set(tally.chunks.get() + 1);
     tally.iterations.set(tally.iterations.get() + (to - from));
     Some(cursor.iterations().bounds(from, to))
@@ -99,6 +98,8 @@ pub(super) fn end(member: &'static Member) {
         return;
     };
     let tally = &cursor.tally;
+    // Once for all: adding each chunk to the region as well would double its cost.
+    thread.chunks(tally.chunks.get(), tally.iterations.get());
     let kind = match tally.kind.get() {
         kind if kind == LoopKind::Static as u32 => LoopKind::Static,
         kind if kind == LoopKind::Guided as u32 => LoopKind::Guided,

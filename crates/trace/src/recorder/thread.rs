@@ -263,11 +263,11 @@ impl ThreadRecorder {
         self.accumulate(self.innermost(), State::Overhead, ticks, u64::from(weight));
     }
 
-    /// The thread was dealt a chunk of that many loop iterations.
+    /// The thread was dealt that many chunks, of so many loop iterations together.
     #[inline]
-    pub fn chunk(&self, iterations: u64) {
+    pub fn chunks(&self, chunks: u64, iterations: u64) {
         let frame = self.innermost();
-        frame[frame::CHUNKS].add(1);
+        frame[frame::CHUNKS].add(chunks);
         frame[frame::ITERATIONS].add(iterations);
     }
 
@@ -322,7 +322,7 @@ impl ThreadRecorder {
     }
 
     /// The thread has no more iterations of a worksharing loop. The region's
-    /// sums of chunks and iterations come from [`chunk`](Self::chunk) alone,
+    /// sums of chunks and iterations come from [`chunks`](Self::chunks) alone,
     /// the loop's own from `share`.
     #[inline]
     pub fn loop_done(&self, share: &LoopShare) {
