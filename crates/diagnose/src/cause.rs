@@ -48,7 +48,7 @@ pub enum Kind {
     /// Computing takes longer than memory bandwidth could explain: cache lines are
     /// shared.
     SharedLines,
-    /// Memory bandwidth.
+    /// Memory bandwidth, caches, or processors that share a core: no shared lines.
     Bandwidth,
     /// The program's own threads share processors.
     Oversubscription,
@@ -94,7 +94,7 @@ impl Kind {
             Self::TrueSharing => "shared cache lines",
             Self::SharedLinesOrBandwidth => "memory bandwidth or shared cache lines",
             Self::SharedLines => "shared cache lines",
-            Self::Bandwidth => "memory bandwidth",
+            Self::Bandwidth => "memory bandwidth, caches or shared cores",
             Self::Oversubscription => "threads share processors",
             Self::Quota => "quota on processor time",
             Self::Blocked => "blocked",

@@ -20,6 +20,15 @@ const NOTABLE: f64 = 0.15;
 const LONG_NS: f64 = 20_000.0;
 /// What an access to a line costs at least that another processor has just written.
 const CONTENDED_NS: f64 = 30.0;
+/// What it costs at most, between sockets.
+const DEAR_NS: f64 = 200.0;
+/// Elements of a line.
+const ELEMENTS: f64 = 8.0;
+/// A line that every thread is seen to access so often in each phase is one that it
+/// accesses all the time.
+const HOT: f64 = 5.0;
+/// Lines must be able to explain this part of the growth to be its cause.
+const EXPLAINED: f64 = 0.3;
 /// Lines named in one cause.
 const NAMES: usize = 3;
 
@@ -39,8 +48,14 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
         }
         _ => (0.0, 0.0, 0),
     };
-    let shared = shared_lines(seen);
     let notable = growth >= NOTABLE && work / seen.executions() > LONG_NS;
+    let grown_ns = if notable {
+        cost * f64::from(seen.team)
+    } else {
+        0.0
+    };
+    let mut shared = shared_lines(seen);
+    shared.retain(|line| explains(line, grown_ns));
     if !notable && shared.is_empty() {
         return;
     }
@@ -84,6 +99,18 @@ fn shared_lines<'a>(seen: &Seen<'a>) -> Vec<&'a SharedLine> {
         (falsely(b).cmp(&falsely(a))).then(cost_ns(b).total_cmp(&cost_ns(a)))
     });
     lines
+}
+
+/// Whether accesses to a line may have made computing take `grown_ns` longer in all. What a
+/// thread writes again and again is seen again and again, since pages are looked at anew
+/// every few milliseconds; what it passes once costs once.
+fn explains(line: &SharedLine, grown_ns: f64) -> bool {
+    let accessed_by = (line.writers.len() + line.readers.len()).max(1) as f64;
+    let places = line.lines.max(1) as f64 * line.phases.max(1) as f64 * accessed_by;
+    let hot = line.accesses as f64 >= HOT * places;
+    // A line has room for so many elements that are written one by one.
+    let at_most = (line.accesses as f64) * ELEMENTS * DEAR_NS;
+    hot || at_most >= EXPLAINED * grown_ns
 }
 
 /// Whether a place in the program is this region.
@@ -179,7 +206,8 @@ fn unnamed(
         ),
         _ if looked => (
             Kind::Bandwidth,
-            ", and its threads share no cache line that they write".to_owned(),
+            ", and no cache line that its threads share is written often enough to explain it"
+                .to_owned(),
             less_memory,
         ),
         _ => (

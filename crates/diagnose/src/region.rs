@@ -43,7 +43,7 @@ impl<'a> Seen<'a> {
             region,
             team,
             mean_team,
-            prices: prices.unwrap_or(USUAL),
+            prices: believable(prices.unwrap_or(USUAL), team),
         }
     }
 
@@ -129,6 +129,20 @@ impl<'a> Seen<'a> {
             region_share: (ns / (self.region.wall_ns as f64).max(1.0)).clamp(0.0, 1.0),
             action,
         }
+    }
+}
+
+/// Prices without what other programs added while they were measured: a busy machine makes
+/// constructs cost a hundred times as much, and then everything would be too short for
+/// them.
+fn believable(prices: ConstructCosts, team: u32) -> ConstructCosts {
+    let steps = (f64::from(team) + 1.0).log2();
+    ConstructCosts {
+        threads: prices.threads,
+        fork_join_ns: prices.fork_join_ns.min(5.0 * USUAL.fork_join_ns * steps),
+        barrier_ns: prices.barrier_ns.min(4.0 * USUAL.barrier_ns * steps),
+        dynamic_chunk_ns: prices.dynamic_chunk_ns.min(5.0 * USUAL.dynamic_chunk_ns),
+        lock_ns: prices.lock_ns.min(5.0 * USUAL.lock_ns),
     }
 }
 

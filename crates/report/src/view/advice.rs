@@ -21,14 +21,11 @@ pub(crate) struct Advice {
 /// much, only what rests on counts is given.
 pub(crate) fn advice(input: &Input<'_>, diagnosis: &Diagnosis) -> Advice {
     let disturbance = disturbed(input);
-    let much = matches!(disturbance, Disturbed::Much(_));
     let mut groups: Vec<Vec<&Cause>> = Vec::new();
-    let mut withheld = 0;
-    for cause in diagnosis.of_program() {
-        if much && cause.basis == Basis::Times {
-            withheld += 1;
-            continue;
-        }
+    let all = diagnosis.of_program().count();
+    let told: Vec<&Cause> = trusted(input, diagnosis).collect();
+    let withheld = all - told.len();
+    for cause in told {
         let alike = |group: &&mut Vec<&Cause>| like(group[0], cause);
         match groups.iter_mut().find(alike) {
             Some(group) => group.push(cause),
@@ -52,6 +49,18 @@ pub(crate) fn advice(input: &Input<'_>, diagnosis: &Diagnosis) -> Advice {
         doubt: if nothing { String::new() } else { doubt },
         pieces,
     }
+}
+
+/// The causes that can be believed: where other programs disturbed the recordings much,
+/// those that rest on counts.
+pub(crate) fn trusted<'a>(
+    input: &Input<'_>,
+    diagnosis: &'a Diagnosis,
+) -> impl Iterator<Item = &'a Cause> {
+    let much = matches!(disturbed(input), Disturbed::Much(_));
+    diagnosis
+        .of_program()
+        .filter(move |cause| !(much && cause.basis == Basis::Times))
 }
 
 /// Whether the same thing helps against both.

@@ -45,7 +45,7 @@ pub(crate) fn findings(input: &Input<'_>, diagnosis: &Diagnosis) -> Vec<Finding>
         say("Outcome", ending(analysis));
         say("Cost", cost(analysis));
         say("Time", where_time_goes(analysis));
-        say("Loss", largest_loss(analysis, diagnosis));
+        say("Loss", largest_loss(input, analysis, diagnosis));
     }
     if let Some(prediction) = prediction {
         let regions = prediction.worst_regions();
@@ -161,11 +161,15 @@ fn where_time_goes(analysis: &Analysis) -> String {
 }
 
 /// The most expensive cause.
-fn largest_loss(analysis: &Analysis, diagnosis: &Diagnosis) -> String {
+fn largest_loss(input: &Input<'_>, analysis: &Analysis, diagnosis: &Diagnosis) -> String {
     if parallel(analysis).next().is_none() {
         return String::new();
     }
-    let Some(first) = diagnosis.of_program().next() else {
+    let Some(first) = advice::trusted(input, diagnosis).next() else {
+        if diagnosis.of_program().next().is_some() {
+            return "The times were disturbed too much to name a cause that rests on them."
+                .to_owned();
+        }
         return format!(
             "No single cause costs {} of the time.",
             units::percent(fathomp_diagnose::WORTH_SAYING)
