@@ -19,6 +19,7 @@ mod analysis;
 mod constructs;
 mod counters;
 mod crowd;
+mod disturbance;
 mod dsm;
 mod efficiency;
 mod facts;
@@ -37,6 +38,7 @@ mod waits;
 mod work;
 
 pub use analysis::{Options, analyse};
+pub use disturbance::Disturbance;
 pub use dsm::{Dsm, RegionDsm};
 pub use facts::{
     Analysis, Confidence, Counts, Crowd, Efficiency, EventCosts, Intrusion, LoopRow, LoopShareRow,
