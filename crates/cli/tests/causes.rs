@@ -1,8 +1,8 @@
 //! `fathomp study` names the cause that was put into a program, and predicts nothing
 //! that is known to be wrong.
 //!
-//! `tests/causes/expected.csv` says what is true of the programs beside it. Rows that
-//! look for shared cache lines take long and run with `FATHOMP_ALL_CAUSES` set.
+//! `tests/causes/expected.csv` says what is true of the programs beside it, and of some
+//! of `workloads/patterns`. Slow rows run with `FATHOMP_ALL_CAUSES` set.
 
 mod common;
 
@@ -118,6 +118,18 @@ impl Row {
         format!("{} ({})", words.join(" "), self.command)
     }
 
+    fn looks(&self) -> bool {
+        self.command == "study looking"
+    }
+
+    fn is_pattern(&self) -> bool {
+        self.program.starts_with("patterns/")
+    }
+
+    fn is_plain(&self) -> bool {
+        !self.looks() && !self.is_pattern()
+    }
+
     fn compiler(&self) -> &'static str {
         match self.program.rsplit_once('.') {
             Some((_, "f90")) => "gfortran",
@@ -128,8 +140,16 @@ impl Row {
 
     /// The program, built once for all rows that run it.
     fn build(&self, at: &Path) -> PathBuf {
-        let built = at.join(self.program.replace('.', "_"));
+        let built = match self.program.strip_prefix("patterns/") {
+            Some(name) => at.join(name),
+            None => at.join(self.program.replace('.', "_")),
+        };
         if built.exists() {
+            return built;
+        }
+        if self.program.starts_with("patterns/") {
+            let line = format!("workload build -q -o . {}", self.program);
+            common::run(at, &line).succeeded();
             return built;
         }
         let ended = finish(
@@ -371,11 +391,13 @@ fn check(rows: &[Row]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Rows as one test.
-fn test(name: &'static str, rows: Vec<Row>) -> Trial {
+/// Rows as one test: those that are slow only if all are asked for.
+fn test(name: &'static str, of: fn(&Row) -> bool) -> Trial {
     Trial::ignorable_test(name, move || {
         let all = std::env::var_os("FATHOMP_ALL_CAUSES").is_some();
-        if rows.iter().all(|row| row.slow) && !all {
+        let mut rows = table();
+        rows.retain(|row| of(row) && (all || !row.slow));
+        if rows.is_empty() {
             return Ok(Completion::ignored_with(
                 "takes long; FATHOMP_ALL_CAUSES=1 runs it",
             ));
@@ -391,20 +413,17 @@ fn test(name: &'static str, rows: Vec<Row>) -> Trial {
 }
 
 fn main() -> ExitCode {
-    let rows = |of: fn(&Row) -> bool| -> Vec<Row> { table().into_iter().filter(of).collect() };
     fathomp_needs::run(vec![
-        test(
-            "causes_in_c_programs_are_named",
-            rows(|row| !row.slow && row.compiler() == "gcc"),
-        ),
-        test(
-            "causes_in_cpp_programs_are_named",
-            rows(|row| !row.slow && row.compiler() == "g++"),
-        ),
-        test(
-            "causes_in_fortran_programs_are_named",
-            rows(|row| !row.slow && row.compiler() == "gfortran"),
-        ),
-        test("shared_cache_lines_are_named", rows(|row| row.slow)),
+        test("causes_in_c_programs_are_named", |row| {
+            row.is_plain() && row.compiler() == "gcc"
+        }),
+        test("causes_in_cpp_programs_are_named", |row| {
+            row.is_plain() && row.compiler() == "g++"
+        }),
+        test("causes_in_fortran_programs_are_named", |row| {
+            row.is_plain() && row.compiler() == "gfortran"
+        }),
+        test("shared_cache_lines_are_named", Row::looks),
+        test("causes_in_patterns_are_named", Row::is_pattern),
     ])
 }

@@ -51,6 +51,7 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
     let (groups, left_out) = fitting(&runs.groups, recorded);
     let forecast = Forecast {
         crowded: crowd.is_some(),
+        fewest: crowd.map_or(1, |crowd| fewest(&crowd, groups)),
         ..Forecast::new(&runs, groups, setting, options)
     };
 
@@ -121,6 +122,22 @@ fn present(runs: &Runs<'_>, options: &Options) -> u32 {
     }
 }
 
+/// The number of threads, as the program is given them, below which nothing changes: if
+/// its application threads fill the processors even with one thread in each team, that
+/// is the fewest measured. Nested teams may shrink together.
+fn fewest(crowd: &Crowd, groups: &[Group<'_>]) -> u32 {
+    let (Some(few), Some(most)) = (groups.first(), groups.last()) else {
+        return 1;
+    };
+    let regions = &most.typical_run().analysis.regions;
+    let nested = regions.iter().any(|region| region.level > 1);
+    let alone = crowd.threads / most.threads.max(1);
+    match !nested && alone >= crowd.processors {
+        true => few.threads,
+        false => 1,
+    }
+}
+
 /// The crowd in the runs with the most threads that the processors have room for.
 fn crowd(runs: &Runs<'_>, present: u32) -> Option<Crowd> {
     let (groups, _) = fitting(&runs.groups, present);
@@ -184,6 +201,8 @@ struct Forecast<'a> {
     largest: u32,
     /// More threads than were measured change nothing: there are too many already.
     crowded: bool,
+    /// Nor do fewer than these.
+    fewest: u32,
 }
 
 impl<'a> Forecast<'a> {
@@ -200,6 +219,7 @@ impl<'a> Forecast<'a> {
             cores: setting.cores as u32,
             largest: groups.last().map_or(1, |group| group.threads),
             crowded: false,
+            fewest: 1,
         }
     }
 
@@ -215,7 +235,7 @@ impl<'a> Forecast<'a> {
 
     fn at(&self, model: &ProgramModel, threads: u32) -> Terms1 {
         let threads = match self.crowded {
-            true => threads.min(self.largest),
+            true => threads.min(self.largest).max(self.fewest),
             false => threads,
         };
         model.at(threads, &self.setting, self.terms)

@@ -202,3 +202,25 @@ fn machines_that_cannot_be_are_refused() {
     assert!(matches!(refused("{"), MachineError::Parse(_)));
     assert!(matches!(refused("[]"), MachineError::Parse(_)));
 }
+
+/// Two application threads with teams of two share a processor: with teams of one they
+/// would, too, so that a team of one is not predicted to be slower or faster.
+#[test]
+fn application_threads_that_fill_the_processors_do_so_with_smaller_teams() {
+    let mut script = Script::new(2);
+    script.region(0x100, &[5_000_000, 5_000_000].map(Work::compute));
+    let mut analysis = facts(&script.build());
+    analysis.program.machine.cpus_allowed = vec![0, 1];
+    analysis.crowds.push(fathomp_analyse::Crowd {
+        processors: 1,
+        first: Some(0),
+        threads: 4,
+        members: 2,
+        ready_ns: 10_000_000,
+        processor_ns: 10_000_000,
+    });
+    let prediction = predict(&[&analysis], &at(&[1, 2])).unwrap();
+    for point in prediction.points {
+        assert!((point.speedup - 1.0).abs() < 0.01, "{point:?}");
+    }
+}
