@@ -20,21 +20,12 @@ use fathomp_trace::state::State;
 use std::collections::BTreeMap;
 
 /// How to analyse.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// How much the timeline may hold.
     pub timeline: TimelineBudget,
     /// What recording costs, for the estimate of intrusion.
     pub event_costs: EventCosts,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            timeline: TimelineBudget::default(),
-            event_costs: EventCosts::default(),
-        }
-    }
 }
 
 /// Turns a recording into facts. Never fails: what is missing or doubtful is

@@ -276,7 +276,7 @@ fn pieces_are_known_although_the_wrong_thread_came_last() {
 fn late_starts_on_a_busy_machine_are_not_the_runtimes_work() {
     let work = [10_000_000, 10_000_000].map(|ns| Work::compute(ns).and(State::Overhead, 4_000_000));
     let quiet = regions(&work, 5);
-    assert_eq!(first(&of(&[quiet.clone()])), Kind::Overhead);
+    assert_eq!(first(&of(std::slice::from_ref(&quiet))), Kind::Overhead);
     let mut busy = quiet;
     busy.program.others_used = Some(0.6);
     let diagnosis = of(&[busy]);
