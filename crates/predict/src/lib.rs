@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod baselines;
+mod crowded;
 pub mod machine;
 mod model;
 mod numeric;

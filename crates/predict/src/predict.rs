@@ -2,6 +2,7 @@
 
 use crate::Options;
 use crate::baselines;
+use crate::crowded::{self, fitting};
 use crate::model::Setting;
 use crate::numeric::{Random, quantile};
 use crate::outcome::{
@@ -11,7 +12,7 @@ use crate::program::{ProgramModel, Terms1};
 use crate::runs::{Group, PredictError, Runs};
 use crate::terms::{Term, Terms};
 use crate::words;
-use fathomp_analyse::{Analysis, Crowd};
+use fathomp_analyse::Analysis;
 use std::collections::BTreeMap;
 
 /// Largest thread count that is taken seriously.
@@ -30,7 +31,7 @@ const INTERVAL: f64 = 0.9;
 pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, PredictError> {
     let runs = Runs::new(analyses)?;
     let present = present(&runs, options);
-    let crowd = crowd(&runs, present);
+    let crowd = crowded::crowd(&runs, present);
     let cores = match crowd {
         // What binds threads to few processors, or makes many of them, does so on a
         // larger machine too; what it would do there nobody has seen.
@@ -51,7 +52,7 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
     let (groups, left_out) = fitting(&runs.groups, recorded);
     let forecast = Forecast {
         crowded: crowd.is_some(),
-        fewest: crowd.map_or(1, |crowd| fewest(&crowd, groups)),
+        fewest: crowd.map_or(1, |crowd| crowded::fewest(&crowd, groups)),
         ..Forecast::new(&runs, groups, setting, options)
     };
 
@@ -122,28 +123,6 @@ fn present(runs: &Runs<'_>, options: &Options) -> u32 {
     }
 }
 
-/// The number of threads, as the program is given them, below which nothing changes: if
-/// its application threads fill the processors even with one thread in each team, that
-/// is the fewest measured. Nested teams may shrink together.
-fn fewest(crowd: &Crowd, groups: &[Group<'_>]) -> u32 {
-    let (Some(few), Some(most)) = (groups.first(), groups.last()) else {
-        return 1;
-    };
-    let regions = &most.typical_run().analysis.regions;
-    let nested = regions.iter().any(|region| region.level > 1);
-    let alone = crowd.threads / most.threads.max(1);
-    match !nested && alone >= crowd.processors {
-        true => few.threads,
-        false => 1,
-    }
-}
-
-/// The crowd in the runs with the most threads that the processors have room for.
-fn crowd(runs: &Runs<'_>, present: u32) -> Option<Crowd> {
-    let (groups, _) = fitting(&runs.groups, present);
-    groups.last()?.typical_run().crowd
-}
-
 /// Processors to predict for where none are asked for: what can be measured
 /// on a machine says most about the next larger ones.
 #[must_use]
@@ -169,17 +148,6 @@ fn thread_counts(asked: &[u32], runs: &Runs<'_>, cores: u32) -> Result<Vec<u32>,
     at.sort_unstable();
     at.dedup();
     Ok(at)
-}
-
-/// The groups to fit to: those without more threads than processors, if there
-/// are any; and whether others were left out.
-fn fitting<'a, 'b>(groups: &'b [Group<'a>], cores: u32) -> (&'b [Group<'a>], bool) {
-    let fair = groups.partition_point(|group| group.threads <= cores);
-    if fair == 0 {
-        (groups, false)
-    } else {
-        (&groups[..fair], fair < groups.len())
-    }
 }
 
 /// What the model is fitted to.
