@@ -8,7 +8,7 @@
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "critical";
-    const int n = 400000;
+    const int n = 3000000;
     double sum = 0;
     long table[64] = {0};
     if (std::strcmp(way, "critical") == 0) {
