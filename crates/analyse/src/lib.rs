@@ -20,6 +20,7 @@ mod constructs;
 mod costs;
 mod counters;
 mod crowd;
+mod disturbance;
 mod dsm;
 mod efficiency;
 mod enclosing;
@@ -42,6 +43,7 @@ mod work;
 pub use analysis::{Options, analyse};
 pub use costs::{EventCosts, Intrusion};
 pub use crowd::Crowd;
+pub use disturbance::Disturbance;
 pub use dsm::{Dsm, RegionDsm};
 pub use facts::{
     Analysis, Confidence, Counts, Efficiency, Lines, LoopRow, LoopShareRow, Place, Problem,

@@ -156,7 +156,7 @@ fn names(seen: &Seen<'_>, kind: Kind) -> String {
 /// Chunks, tasks, forks.
 fn runtime_work(seen: &Seen<'_>, bound: Option<Bound>, causes: &mut Vec<Cause>) {
     let region = seen.region;
-    let overhead = seen.mean(State::Overhead);
+    let overhead = seen.overhead();
     if overhead <= 0.0 {
         return;
     }

@@ -205,7 +205,7 @@ fn without_processor(input: &Input<'_>, causes: &mut Vec<Cause>) {
             continue;
         }
         let seen = Seen::new(input, region);
-        let ready = seen.mean(State::Ready) + Waited::of(&seen).ready;
+        let ready = seen.mean(State::Ready) + seen.disturbance.late_ns + Waited::of(&seen).ready;
         cost += ready / seen.overlap();
     }
     let others = main.program.others_used.unwrap_or(0.0);

@@ -3,11 +3,14 @@
 use crate::cause::{Basis, Cause, Cost, Diagnosis, Kind};
 use crate::region::Seen;
 use crate::{Input, waiting};
-use fathomp_analyse::SiteKind;
+use fathomp_analyse::{Analysis, SiteKind};
 use fathomp_predict::{Point, Prediction, RegionPrediction, Term};
 
 /// What the model predicts but nothing measured shows must cost this much to be a cause.
 const PREDICTED: f64 = 0.05;
+/// and so much if other programs took this part of the processors.
+const DISTURBED: f64 = 0.15;
+const OTHERS: f64 = 0.1;
 
 /// Kinds that stand for a term, in the order in which they take what is left of it if
 /// none was measured.
@@ -66,6 +69,16 @@ fn bounds(kind: Kind) -> bool {
         kind,
         Kind::ShortRegions | Kind::ShortLoops | Kind::SmallChunks | Kind::SmallTasks
     )
+}
+
+/// What a term that nothing measured shows must cost: more where other programs had a
+/// part in the times.
+fn least(input: &Input<'_>) -> f64 {
+    let others = |one: &Analysis| one.program.others_used.unwrap_or(0.0) >= OTHERS;
+    match input.analyses.iter().any(others) {
+        true => DISTURBED,
+        false => PREDICTED,
+    }
 }
 
 /// Adds predicted costs, and sorts.
@@ -135,7 +148,7 @@ fn divide(
         }
         let measured: f64 = meant.iter().map(|&index| causes[index].measured.ns).sum();
         if meant.is_empty() {
-            let unseen = (term.time_ns >= PREDICTED * last.time_ns)
+            let unseen = (term.time_ns >= least(input) * last.time_ns)
                 .then(|| predicted_only(input, term.term, region, last.threads))
                 .flatten();
             if let Some(mut cause) = unseen {
@@ -234,6 +247,13 @@ fn predicted_only(
             format!(
                 "Ask the runtime for less in {place}: larger chunks, larger tasks, fewer constructs."
             ),
+        ),
+        // No line was found, or it would have been a cause.
+        Term::Saturation if input.sharing.is_some() => (
+            Kind::Bandwidth,
+            "computing took longer in all with more threads, which share no cache line that they write"
+                .to_owned(),
+            format!("Move less memory in {place} (blocking, fusing loops, first touch)."),
         ),
         Term::Saturation => (
             Kind::SharedLinesOrBandwidth,

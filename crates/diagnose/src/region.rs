@@ -3,7 +3,7 @@
 
 use crate::Input;
 use crate::cause::{Basis, Cause, Cost, Kind};
-use fathomp_analyse::{Analysis, LoopKind, Region, State};
+use fathomp_analyse::{Analysis, Disturbance, LoopKind, Region, State};
 use fathomp_base::text;
 use fathomp_predict::machine::ConstructCosts;
 
@@ -30,6 +30,8 @@ pub(crate) struct Seen<'a> {
     mean_team: f64,
     /// What constructs cost with such a team.
     pub(crate) prices: ConstructCosts,
+    /// What other programs did to it.
+    pub(crate) disturbance: Disturbance,
 }
 
 impl<'a> Seen<'a> {
@@ -44,12 +46,18 @@ impl<'a> Seen<'a> {
             team,
             mean_team,
             prices: believable(prices.unwrap_or(USUAL), team),
+            disturbance: region.disturbance(input.main.program.others_used),
         }
     }
 
     /// Time in `state`, mean of its threads, over all executions.
     pub(crate) fn mean(&self, state: State) -> f64 {
         self.region.states[state] as f64 / self.mean_team
+    }
+
+    /// The runtime's work, mean of its threads, without what other programs made of it.
+    pub(crate) fn overhead(&self) -> f64 {
+        (self.mean(State::Overhead) - self.disturbance.late_ns).max(0.0)
     }
 
     /// Mean over its threads of what the region's sum `ns` is.

@@ -53,16 +53,19 @@ impl Waited {
         // others.
         let scale = if known > 0.0 { all / known } else { 0.0 };
         let waited = |state: State| region.waited_for[state] as f64 * scale;
+        let others = seen.disturbance;
         let mut result = Self {
-            computing: waited(State::Compute),
+            computing: waited(State::Compute) + others.hidden_ns,
             blocked: waited(State::Blocked),
-            ready: waited(State::Ready),
+            ready: (waited(State::Ready) - others.hidden_ns).max(0.0) + others.waited_ns,
             mutex: waited(State::Critical) + waited(State::Lock),
             ordered: waited(State::Ordered),
             communication: waited(State::Communication),
             atomics: 0.0,
             io: waited(State::Io),
-            runtime: waited(State::Overhead) + region.waited_together_ns as f64 * scale,
+            runtime: (waited(State::Overhead) + region.waited_together_ns as f64 * scale
+                - others.waited_ns)
+                .max(0.0),
         };
         if known <= 0.0 {
             result.runtime = all;
@@ -87,7 +90,7 @@ pub(crate) fn too_short(seen: &Seen<'_>) -> Option<Kind> {
     let barriers = seen.barriers();
     let work = seen.mean(State::Compute) / executions;
     let waited = Waited::of(seen);
-    let lost = waited.computing + waited.runtime + seen.mean(State::Overhead);
+    let lost = waited.computing + waited.runtime + seen.overhead();
     if seen.team < 2 || lost < 0.1 * seen.region.wall_ns as f64 {
         return None;
     }
@@ -142,7 +145,7 @@ fn short_loops(seen: &Seen<'_>, waited: &Waited) -> Cause {
     seen.cause(
         Kind::ShortLoops,
         Basis::Counts,
-        waited.computing + waited.runtime + seen.mean(State::Overhead),
+        waited.computing + waited.runtime + seen.overhead(),
         format!(
             "{} of loops or sections in {} of the region, with {} of work on each thread between two; a barrier takes {}",
             plural(all, "barrier"),
@@ -163,7 +166,7 @@ fn short_regions(seen: &Seen<'_>, waited: &Waited) -> Cause {
     seen.cause(
         Kind::ShortRegions,
         Basis::Counts,
-        waited.computing + waited.runtime + seen.mean(State::Overhead),
+        waited.computing + waited.runtime + seen.overhead(),
         format!(
             "{} with {} of work on each thread; a team takes {} to fork and join",
             plural(seen.region.instances, "execution"),
@@ -258,12 +261,33 @@ fn few_pieces(seen: &Seen<'_>, waited: &Waited) -> Option<(Cause, f64)> {
     Some((cause, cost))
 }
 
+/// What the threads say about serial work inside the region: of the largest team that
+/// leans either way, rehearsals included. Two threads often leave it open.
+///
+/// Work of one thread alone is followed by a barrier that is not the region's last.
+/// Without one, a larger team tells no more: the heavy iterations of a loop may all lie
+/// in the first share.
+fn leaning_of(seen: &Seen<'_>) -> Leaning {
+    if seen.barriers() < 1.5 {
+        return leaning(&seen.region.unevenness);
+    }
+    let regions = seen.input.analyses.iter();
+    let mut all: Vec<_> = regions
+        .filter_map(|one| one.region(&seen.region.key))
+        .chain([seen.region])
+        .map(|region| (region.team_size_max, leaning(&region.unevenness)))
+        .filter(|(_, leaning)| *leaning != Leaning::Open)
+        .collect();
+    all.sort_by_key(|(team, _)| *team);
+    all.last().map_or(Leaning::Open, |(_, leaning)| *leaning)
+}
+
 /// One thread computes longer than the others.
 fn more_work(seen: &Seen<'_>, ns: f64) -> Cause {
     let region = seen.region;
     let place = seen.place();
     let uneven = &region.unevenness;
-    if leaning(uneven) == Leaning::Serial {
+    if leaning_of(seen) == Leaning::Serial {
         return seen.cause(
             Kind::SerialInRegion,
             Basis::Times,

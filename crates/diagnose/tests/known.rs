@@ -252,3 +252,84 @@ fn a_sleeping_thread_is_blocked_and_not_at_work() {
     );
     assert_eq!(first(&of(&[analysis])), Kind::Blocked);
 }
+
+/// Two threads of which the one with two of three chunks computes longest, and the other
+/// lost its processor so long that it came last.
+#[test]
+fn pieces_are_known_although_the_wrong_thread_came_last() {
+    let chunk = Work::compute(5_000_000).dynamic(1, 1);
+    let two = Work::compute(10_000_000).dynamic(2, 2);
+    let mut analysis = regions(&[two, chunk], 3);
+    let region = &mut analysis.regions[1];
+    assert!(region.work.pieces.iter().any(|one| one.pieces == 3));
+    let lost = 3 * 8_000_000;
+    region.waited_for.0[State::Compute] = 0;
+    region.waited_for.0[State::Ready] = 3 * 1_500_000;
+    region.states.0[State::ImplicitBarrier] = 3 * 3_000_000;
+    region.states.0[State::Ready] = lost;
+    region.wall_ns += lost / 2;
+    analysis.program.others_used = Some(0.6);
+    assert_eq!(first(&of(&[analysis])), Kind::FewPieces);
+}
+
+#[test]
+fn late_starts_on_a_busy_machine_are_not_the_runtimes_work() {
+    let work = [10_000_000, 10_000_000].map(|ns| Work::compute(ns).and(State::Overhead, 4_000_000));
+    let quiet = regions(&work, 5);
+    assert_eq!(first(&of(std::slice::from_ref(&quiet))), Kind::Overhead);
+    let mut busy = quiet;
+    busy.program.others_used = Some(0.6);
+    let diagnosis = of(&[busy]);
+    assert_eq!(diagnosis.of_program().next(), None);
+    let others = |one: &&fathomp_diagnose::Cause| one.kind == Kind::OtherPrograms;
+    assert!(diagnosis.causes.iter().find(others).is_some());
+}
+
+#[test]
+fn a_larger_team_tells_serial_work_from_unequal_shares() {
+    let team = |threads: usize, barriers: u64| {
+        let shared = 8_000_000 / threads as u64;
+        let mut work = vec![Work::compute(shared); threads];
+        work[0] = Work::compute(shared + 3_000_000);
+        let mut analysis = regions(&work, 10);
+        let waits = 10 * threads as u64 * barriers;
+        let counts = &mut analysis.regions[1].wait_counts;
+        counts.insert(State::ExplicitBarrier, waits);
+        analysis
+    };
+    let rehearsed = |barriers| {
+        let mut rehearsal = team(8, barriers);
+        rehearsal.program.rehearsal = true;
+        of(&[rehearsal, team(2, barriers)])
+    };
+    assert_eq!(first(&of(&[team(2, 1)])), Kind::UnequalWork);
+    assert_eq!(first(&rehearsed(1)), Kind::SerialInRegion);
+    // All that is heavy may lie in the first share of a loop.
+    assert_eq!(first(&rehearsed(0)), Kind::UnequalWork);
+}
+
+/// Losing the processor is no sleep, whatever the kernel says of how long.
+#[test]
+fn a_thread_that_never_slept_is_not_blocked() {
+    let mut script = Script::new(2).with_counters();
+    script.serial(10_000);
+    script.region(REGION, &[50_000_000, 50_000_000].map(Work::compute));
+    let mut recording = script.build();
+    for record in recording.processes[0]
+        .threads
+        .iter_mut()
+        .flat_map(|thread| &mut thread.records)
+    {
+        if let Record::Counters(reading) = record {
+            let elapsed = reading.at.since(reading.since).0;
+            reading.counts.processor_ns = Some(elapsed / 2);
+            reading.counts.run_delay_ns = Some(0);
+            reading.counts.asleep_ns = Some(0);
+            reading.counts.voluntary_switches = 0;
+            reading.counts.involuntary_switches = 1;
+        }
+    }
+    let analysis = analyse(&recording, &Options::default());
+    assert_eq!(analysis.states[State::Blocked], 0);
+    assert!(analysis.regions[1].states[State::Ready] > 40_000_000);
+}

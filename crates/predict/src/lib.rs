@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod baselines;
+mod crowded;
 mod held_out;
 pub mod machine;
 mod model;

@@ -2,6 +2,7 @@
 
 use crate::Options;
 use crate::baselines;
+use crate::crowded::{self, fitting};
 use crate::held_out;
 use crate::model::Setting;
 use crate::numeric::{Random, quantile};
@@ -10,7 +11,7 @@ use crate::program::{ProgramModel, Terms1};
 use crate::runs::{Group, PredictError, Runs};
 use crate::terms::{Term, Terms};
 use crate::words;
-use fathomp_analyse::{Analysis, Crowd};
+use fathomp_analyse::Analysis;
 use std::collections::BTreeMap;
 
 /// Largest thread count that is taken seriously.
@@ -29,7 +30,7 @@ const INTERVAL: f64 = 0.9;
 pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, PredictError> {
     let runs = Runs::new(analyses)?;
     let present = present(&runs, options);
-    let crowd = crowd(&runs, present);
+    let crowd = crowded::crowd(&runs, present);
     let cores = match crowd {
         // What binds threads to few processors, or makes many of them, does so on a
         // larger machine too; what it would do there nobody has seen.
@@ -50,6 +51,7 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
     let (groups, left_out) = fitting(&runs.groups, recorded);
     let forecast = Forecast {
         crowded: crowd.is_some(),
+        fewest: crowd.map_or(1, |crowd| crowded::fewest(&crowd, groups)),
         ..Forecast::new(&runs, groups, setting, options)
     };
 
@@ -120,12 +122,6 @@ fn present(runs: &Runs<'_>, options: &Options) -> u32 {
     }
 }
 
-/// The crowd in the runs with the most threads that the processors have room for.
-fn crowd(runs: &Runs<'_>, present: u32) -> Option<Crowd> {
-    let (groups, _) = fitting(&runs.groups, present);
-    groups.last()?.typical_run().crowd
-}
-
 /// Processors to predict for where none are asked for: what can be measured
 /// on a machine says most about the next larger ones.
 #[must_use]
@@ -153,17 +149,6 @@ fn thread_counts(asked: &[u32], runs: &Runs<'_>, cores: u32) -> Result<Vec<u32>,
     Ok(at)
 }
 
-/// The groups to fit to: those without more threads than processors, if there
-/// are any; and whether others were left out.
-fn fitting<'a, 'b>(groups: &'b [Group<'a>], cores: u32) -> (&'b [Group<'a>], bool) {
-    let fair = groups.partition_point(|group| group.threads <= cores);
-    if fair == 0 {
-        (groups, false)
-    } else {
-        (&groups[..fair], fair < groups.len())
-    }
-}
-
 /// What the model is fitted to.
 struct Fit<'a, 'b> {
     groups: &'b [Group<'a>],
@@ -183,6 +168,8 @@ pub(crate) struct Forecast<'a> {
     largest: u32,
     /// More threads than were measured change nothing: there are too many already.
     crowded: bool,
+    /// Nor do fewer than these.
+    fewest: u32,
 }
 
 impl<'a> Forecast<'a> {
@@ -204,6 +191,7 @@ impl<'a> Forecast<'a> {
             cores: setting.cores as u32,
             largest: groups.last().map_or(1, |group| group.threads),
             crowded: false,
+            fewest: 1,
         }
     }
 
@@ -219,7 +207,7 @@ impl<'a> Forecast<'a> {
 
     fn at(&self, model: &ProgramModel, threads: u32) -> Terms1 {
         let threads = match self.crowded {
-            true => threads.min(self.largest),
+            true => threads.min(self.largest).max(self.fewest),
             false => threads,
         };
         model.at(threads, &self.setting, self.terms)

@@ -28,6 +28,8 @@ fn serial_shapes(p: f64) -> Vec<f64> {
 /// Relative standard deviation by which reality departs from any of the
 /// shapes with each doubling beyond what was measured.
 const DRIFT: f64 = 0.03;
+/// Other programs' part of the processors from which on they disturb.
+const DISTURBED: f64 = 0.1;
 
 /// Terms of the program and of its parts at one thread count, in nanoseconds.
 #[derive(Clone, Debug)]
@@ -101,15 +103,22 @@ impl ProgramModel {
         setting: &Setting<'_>,
         choice: &mut Choice<'_>,
     ) -> Self {
+        // Whoever takes processors meanwhile makes the serial part longer, too, and now
+        // more and now less: that is no growth with the threads.
+        let disturbed = samples.iter().any(|sample| sample.others >= DISTURBED);
+        let (part, growing) = match disturbed {
+            true => (0.5, Prior::Unlikely),
+            false => (0.02, Prior::Possible),
+        };
         let equations: Vec<Equation> = samples
             .iter()
             .map(|sample| Equation {
                 shapes: serial_shapes(sample.threads),
                 observed: sample.serial,
-                sigma: (0.02 * sample.serial).max(0.002 * sample.wall).max(1.0),
+                sigma: (part * sample.serial).max(0.002 * sample.wall).max(1.0),
             })
             .collect();
-        let explanations = explain(&equations, &[Prior::Certain, Prior::Possible]);
+        let explanations = explain(&equations, &[Prior::Certain, growing]);
         let serial = match choice {
             Choice::Mean => explanations.mean(2),
             Choice::Draw(random) => explanations.draw(random, 2),
@@ -164,6 +173,8 @@ struct Sample {
     wall: f64,
     serial: f64,
     serial_blocked: f64,
+    /// Part of the processors that other programs used.
+    others: f64,
     regions: BTreeMap<String, Observed>,
 }
 
@@ -175,6 +186,7 @@ impl Sample {
             wall: run.wall,
             serial: run.serial,
             serial_blocked: run.serial_blocked,
+            others: run.analysis.program.others_used.unwrap_or(0.0),
             regions: run.regions.clone(),
         }
     }
@@ -187,6 +199,7 @@ impl Sample {
             sample.wall = run.wall;
             sample.serial = run.serial;
             sample.serial_blocked = run.serial_blocked;
+            sample.others = run.analysis.program.others_used.unwrap_or(0.0);
             sample.regions.clone_from(&run.regions);
         }
         // Runs drawn again bring their own noise; the rest is the scatter of

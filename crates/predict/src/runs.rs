@@ -2,7 +2,7 @@
 //! model needs.
 
 use crate::model::{Granules, Leaning, Observed};
-use fathomp_analyse::{Analysis, Crowd, Region, State, Times};
+use fathomp_analyse::{Analysis, Crowd, Disturbance, Region, State, Times};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
@@ -304,7 +304,7 @@ impl<'a> Run<'a> {
             .iter()
             .skip(1)
             .filter(|region| region.outermost_ns > 0)
-            .map(|region| (region, observe(region, crowd.is_some())))
+            .map(|region| (region, observe(analysis, region, crowd.is_some())))
             .collect();
         // Regions of several threads at once share the wall time. What lack of a
         // processor took was taken out of the regions, not of the program.
@@ -400,7 +400,7 @@ fn outside_without_processor(analysis: &Analysis) -> (f64, f64) {
 /// What a region's row says, reduced to its outermost executions. Time without a
 /// processor is left out unless the program's own threads, as a `crowd`, took it from each
 /// other: what other programs take says nothing of this one.
-fn observe(region: &Region, crowd: bool) -> Observed {
+fn observe(analysis: &Analysis, region: &Region, crowd: bool) -> Observed {
     let wall = region.wall_ns as f64;
     let time = region.outermost_ns as f64;
     let outermost = time / wall.max(1.0);
@@ -432,21 +432,27 @@ fn observe(region: &Region, crowd: bool) -> Observed {
     ]);
     let ready = mean(&[State::Ready]) + waited_ready;
     // A disturbed run says less.
-    let disturbed = if crowd { 0.0 } else { ready };
+    let others = match crowd {
+        true => Disturbance::default(),
+        false => region.disturbance(analysis.program.others_used),
+    };
+    let [hidden, late, waited_late] =
+        [others.hidden_ns, others.late_ns, others.waited_ns].map(|ns| ns * outermost);
+    let disturbed = if crowd { 0.0 } else { ready } + late + waited_late;
     let scatter = scatter.hypot(0.3 * disturbed / time.max(1.0));
-    let waiting = (waiting - waited_ready - waited_blocked).max(0.0);
+    let waiting = (waiting - waited_ready - waited_blocked - waited_late).max(0.0) + hidden;
     Observed {
         team,
-        time: (time - disturbed).max(1.0),
+        time: (time - disturbed + hidden).max(1.0),
         work: mean(&[State::Compute]),
         waiting,
         mutex: mean(&[State::Critical, State::Lock]),
         ordered: mean(&[State::Ordered]),
-        overhead: mean(&[State::Overhead]),
+        overhead: (mean(&[State::Overhead]) - late).max(0.0),
         io: mean(&[State::Io]),
         communication: mean(&[State::Communication]),
         blocked: mean(&[State::Blocked]) + waited_blocked,
-        ready: ready - disturbed,
+        ready: if crowd { ready } else { 0.0 },
         executions,
         barriers: executions + explicit / team,
         chunks: region.chunks as f64,

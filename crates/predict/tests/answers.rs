@@ -202,3 +202,47 @@ fn machines_that_cannot_be_are_refused() {
     assert!(matches!(refused("{"), MachineError::Parse(_)));
     assert!(matches!(refused("[]"), MachineError::Parse(_)));
 }
+
+/// What other programs do to the serial part is not extrapolated.
+#[test]
+fn a_serial_part_that_varies_on_a_busy_machine_does_not_grow_with_threads() {
+    let serial_at_8 = |others: Option<f64>| {
+        let runs = [(1, 500_000), (2, 1_000_000)].map(|(p, serial): (u32, u64)| {
+            let mut script = Script::new(p);
+            script.serial(serial);
+            let work = Work::compute(u64::from(40_000_000 / p));
+            script.region(0x100, &vec![work; p as usize]);
+            let mut analysis = facts(&script.build());
+            analysis.program.others_used = others;
+            analysis
+        });
+        let inputs: Vec<&Analysis> = runs.iter().collect();
+        let prediction = predict(&inputs, &at(&[8])).unwrap();
+        prediction.serial.points.last().unwrap().time_ns
+    };
+    assert!(serial_at_8(None) > 2_500_000.0);
+    let busy = serial_at_8(Some(0.7));
+    assert!(busy < 1_500_000.0, "{busy}");
+}
+
+/// Two application threads with teams of two share a processor: with teams of one they
+/// would, too, so that a team of one is not predicted to be slower or faster.
+#[test]
+fn application_threads_that_fill_the_processors_do_so_with_smaller_teams() {
+    let mut script = Script::new(2);
+    script.region(0x100, &[5_000_000, 5_000_000].map(Work::compute));
+    let mut analysis = facts(&script.build());
+    analysis.program.machine.cpus_allowed = vec![0, 1];
+    analysis.crowds.push(fathomp_analyse::Crowd {
+        processors: 1,
+        first: Some(0),
+        threads: 4,
+        members: 2,
+        ready_ns: 10_000_000,
+        processor_ns: 10_000_000,
+    });
+    let prediction = predict(&[&analysis], &at(&[1, 2])).unwrap();
+    for point in prediction.points {
+        assert!((point.speedup - 1.0).abs() < 0.01, "{point:?}");
+    }
+}

@@ -85,18 +85,23 @@ struct Taken {
 fn off_processor(ledger: &Ledger<'_>, thread: usize, blocked_known: bool) -> HashMap<Place, Taken> {
     let mut result = HashMap::new();
     let nanos_per_tick = ledger.process.clock.nanos_per_tick;
-    let mut readings: Vec<(&CounterReading, Off)> = ledger.process.threads[thread]
+    let mut all: Vec<&CounterReading> = ledger.process.threads[thread]
         .records
         .iter()
         .filter_map(|record| match record {
-            Record::Counters(reading) => Some((reading, off(reading, nanos_per_tick)?)),
+            Record::Counters(reading) => Some(reading),
             _ => None,
         })
+        .collect();
+    all.sort_by_key(|reading| (reading.at, reading.since));
+    let mut early_ns = 0.0;
+    let readings: Vec<(&CounterReading, Off)> = all
+        .into_iter()
+        .filter_map(|reading| Some((reading, off(reading, nanos_per_tick, &mut early_ns)?)))
         .collect();
     if readings.is_empty() {
         return result;
     }
-    readings.sort_by_key(|(reading, _)| (reading.at, reading.since));
     let cut = pieces::cut(ledger, thread);
     let pieces = pieces::with_waits(ledger, thread, &cut);
     let merged: Vec<usize> = ledger.by_thread[thread]
@@ -128,20 +133,26 @@ fn off_processor(ledger: &Ledger<'_>, thread: usize, blocked_known: bool) -> Has
 }
 
 /// What `reading` says of time off the processor; none if there was none.
-fn off(reading: &CounterReading, nanos_per_tick: f64) -> Option<Off> {
+///
+/// A thread may lose its processor while it reads: then the reading knows already how
+/// long it was ready to run, in `early_ns` from then on, and the time itself is the
+/// next one's.
+fn off(reading: &CounterReading, nanos_per_tick: f64, early_ns: &mut f64) -> Option<Off> {
     let elapsed_ns = reading.at.since(reading.since).0 as f64 * nanos_per_tick;
     let counts = &reading.counts;
     let off_ns = elapsed_ns - counts.processor_ns? as f64;
     // Recordings of earlier versions do not say how long threads slept in the
     // runtime, and without that nothing can be told.
     let asleep_ns = counts.asleep_ns? as f64;
+    let told_ns = counts.run_delay_ns.map(|ns| ns as f64 + *early_ns);
+    *early_ns = (told_ns.unwrap_or(0.0) - off_ns.max(0.0)).max(0.0);
     if off_ns < LEAST_NS.max(LEAST_PART * elapsed_ns) {
         return None;
     }
-    let delay_ns = match counts.run_delay_ns {
-        Some(ns) => (ns as f64).min(off_ns),
-        // The kernel does not say: a thread that never waited was taken off.
-        None if counts.voluntary_switches == 0 => off_ns,
+    let delay_ns = match told_ns {
+        // Who sleeps gives its processor away: a thread that never did was taken off.
+        _ if counts.voluntary_switches == 0 => off_ns,
+        Some(ns) => ns.min(off_ns),
         None => 0.0,
     };
     let both = off_ns - delay_ns - asleep_ns;

@@ -1,0 +1,102 @@
+//! What other programs did to a region, as far as sums tell.
+//!
+//! Time without a processor is known and taken out of what a thread seemed to compute.
+//! Three things remain that look like the program's own:
+//!
+//! * A thread with little work that had no processor is last, and nobody waits for the
+//!   one with much work. Undisturbed, all would: by its excess, which processor time
+//!   shows whatever others do.
+//! * A thread that was woken and not run is late to begin, which looks like the runtime's
+//!   work,
+//! * and makes the others wait for the runtime.
+//!
+//! The runtime's work is counted, so that its time has a bound: more than that was
+//! somebody else's.
+
+use crate::facts::Region;
+use crate::work::Work;
+use fathomp_trace::state::State;
+
+/// What the runtime takes at most for an execution or a barrier, many threads and sleep
+/// included,
+const MEETING_NS: f64 = 30_000.0;
+/// and for each chunk, task, or passage of a lock.
+const ITEM_NS: f64 = 1_000.0;
+/// Other programs' part of the processors from which on they disturb,
+const OTHERS: f64 = 0.1;
+/// and where it is not known, the part of a region's time without a processor.
+const READY: f64 = 0.02;
+
+/// What a region lost to other programs beside [`State::Ready`]; sums over its executions
+/// of means over its threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Disturbance {
+    /// What its threads would have waited for each other's computing, and did not because
+    /// one that had no processor came later still.
+    pub hidden_ns: f64,
+    /// What looks like the runtime's work and is more than that takes.
+    pub late_ns: f64,
+    /// What was waited for such threads.
+    pub waited_ns: f64,
+}
+
+impl Region {
+    /// What other programs did to it, which used the fraction `others` of the
+    /// processors meanwhile, as far as is known.
+    #[must_use]
+    pub fn disturbance(&self, others: Option<f64>) -> Disturbance {
+        if self.wall_ns == 0 {
+            return Disturbance::default();
+        }
+        let size = f64::from(self.team_size_max.max(1));
+        let team = (self.states.total_ns() as f64 / self.wall_ns as f64).clamp(1.0, size);
+        let mean = |state: State| self.states[state] as f64 / team;
+        let ready = mean(State::Ready) + self.waited_for[State::Ready] as f64;
+        if !others.map_or(ready > READY * self.wall_ns as f64, |used| used >= OTHERS) {
+            return Disturbance::default();
+        }
+        let computing = mean(State::Compute);
+        // Who asks for chunks or tasks takes those that a thread without a processor
+        // leaves, so that only their size makes threads wait.
+        let on_request = self.chunks > 0 || self.tasks_run > 0;
+        let most = match on_request {
+            true => computing * self.work.excess(team),
+            false => f64::INFINITY,
+        };
+        let excess = self.unevenness.excess_ns.min(most);
+        let shown = self.waited_for[State::Compute] as f64;
+        let hidden_ns = (excess - shown).clamp(0.0, ready.max(0.0));
+        let explicit = self.wait_counts.get(&State::ExplicitBarrier).copied();
+        let inside = explicit.unwrap_or(0) as f64 / team;
+        let meetings = self.instances as f64 + inside;
+        let items = (self.chunks + self.tasks_run + self.mutexes_taken) as f64 / team;
+        let bound = meetings * MEETING_NS + items * ITEM_NS;
+        // With several barriers threads may be late in turn by themselves.
+        let together = match inside < 0.5 * self.instances as f64 && self.tasks_run == 0 {
+            true => self.waited_together_ns as f64,
+            false => 0.0,
+        };
+        Disturbance {
+            hidden_ns,
+            late_ns: (mean(State::Overhead) - bound).max(0.0),
+            waited_ns: (self.waited_for[State::Overhead] as f64 + together - bound).max(0.0),
+        }
+    }
+}
+
+impl Work {
+    /// What the busiest of `team` threads has more than the mean, as a fraction of it,
+    /// because work comes in few equal pieces. 0 if nothing is known of pieces.
+    #[must_use]
+    pub fn excess(&self, team: f64) -> f64 {
+        let team = team.round().max(1.0);
+        self.pieces
+            .iter()
+            .filter(|one| one.pieces > 0)
+            .map(|one| {
+                let n = one.pieces as f64;
+                one.share * ((n / team).ceil() * team / n - 1.0).max(0.0)
+            })
+            .sum()
+    }
+}
