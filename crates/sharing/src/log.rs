@@ -104,6 +104,9 @@ pub enum Stop {
 /// A file makes no sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
+    /// Whoever was to write it ended before it began.
+    #[error("nothing was noted in it")]
+    Empty,
     /// It is something else.
     #[error("it does not begin as notes about sharing do")]
     Magic,
@@ -259,6 +262,9 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If it is no file of notes that is understood.
     pub fn new(bytes: &'a [u8]) -> Result<(Header, Self), LogError> {
+        if bytes.iter().take(MAGIC.len()).all(|&byte| byte == 0) {
+            return Err(LogError::Empty);
+        }
         if !bytes.starts_with(MAGIC) {
             return Err(LogError::Magic);
         }
@@ -469,7 +475,10 @@ mod tests {
         let bytes = written(&records());
         for length in 0..bytes.len() {
             match Reader::new(&bytes[..length]) {
-                Err(error) => assert!(matches!(error, LogError::Magic | LogError::Cut)),
+                Err(error) => assert!(matches!(
+                    error,
+                    LogError::Empty | LogError::Magic | LogError::Cut
+                )),
                 Ok((_, reader)) => {
                     let read: Vec<_> = reader.collect::<Result<_, _>>().unwrap();
                     assert!(records().starts_with(&read), "{length}");
@@ -481,6 +490,8 @@ mod tests {
     #[test]
     fn other_files_are_refused() {
         assert_eq!(Reader::new(b"{}").unwrap_err(), LogError::Magic);
+        assert_eq!(Reader::new(b"").unwrap_err(), LogError::Empty);
+        assert_eq!(Reader::new(&[0; 64]).unwrap_err(), LogError::Empty);
         let mut bytes = written(&[]);
         bytes[MAGIC.len()] = 2;
         assert_eq!(Reader::new(&bytes).unwrap_err(), LogError::Version(2));

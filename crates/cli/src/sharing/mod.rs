@@ -130,9 +130,15 @@ fn findings(request: &Request<'_>, room: &Path) -> Result<Findings, Failure> {
         }
     }
     let unreadable = |error: LogError| {
-        Failure::new(format!(
-            "what a node noted cannot be understood: {error}: remove the cache directory of fathomp and try again"
-        ))
+        Failure::new(match error {
+            LogError::Empty => format!(
+                "{}: a node ended before it noted what it shares, so there is nothing to say: see above why it ended",
+                request.program.path.display()
+            ),
+            error => format!(
+                "what a node noted cannot be understood: {error}: remove the cache directory of fathomp and try again"
+            ),
+        })
     };
     let mut bias = 0;
     let mut readers = Vec::new();
