@@ -48,14 +48,8 @@ impl Counts {
     }
 }
 
-/// Counters of `thread` per region; `region_of` numbers the site of a reading
-/// that covers no known time.
-pub(crate) fn attribute(
-    ledger: &Ledger<'_>,
-    thread: usize,
-    pieces: &[Piece],
-    region_of: impl Fn(&CounterReading) -> usize,
-) -> BTreeMap<usize, Counts> {
+/// The counter readings of `thread`, in the order in which they were taken.
+pub(crate) fn readings<'a>(ledger: &Ledger<'a>, thread: usize) -> Vec<&'a CounterReading> {
     let mut readings: Vec<&CounterReading> = ledger.process.threads[thread]
         .records
         .iter()
@@ -65,6 +59,18 @@ pub(crate) fn attribute(
         })
         .collect();
     readings.sort_by_key(|reading| (reading.at, reading.since));
+    readings
+}
+
+/// Counters of `thread` per region; `region_of` numbers the site of a reading
+/// that covers no known time.
+pub(crate) fn attribute(
+    ledger: &Ledger<'_>,
+    thread: usize,
+    pieces: &[Piece],
+    region_of: impl Fn(&CounterReading) -> usize,
+) -> BTreeMap<usize, Counts> {
+    let readings = readings(ledger, thread);
     let mut hulls: Vec<Hull> = ledger
         .of_thread(thread)
         .iter()

@@ -13,7 +13,7 @@
 //! The runtime's work is counted, so that its time has a bound: more than that was
 //! somebody else's.
 
-use crate::facts::Region;
+use crate::facts::{ProgramFacts, Region};
 use crate::work::Work;
 use fathomp_trace::state::State;
 
@@ -22,7 +22,7 @@ use fathomp_trace::state::State;
 const MEETING_NS: f64 = 30_000.0;
 /// and for each chunk, task, or passage of a lock.
 const ITEM_NS: f64 = 1_000.0;
-/// Other programs' part of the processors from which on they disturb,
+/// Other programs' part of the processors from which on they disturb a run's times,
 const OTHERS: f64 = 0.1;
 /// and where it is not known, the part of a region's time without a processor.
 const READY: f64 = 0.02;
@@ -40,11 +40,19 @@ pub struct Disturbance {
     pub waited_ns: f64,
 }
 
-impl Region {
-    /// What other programs did to it, which used the fraction `others` of the
-    /// processors meanwhile, as far as is known.
+impl ProgramFacts {
+    /// Whether other programs took so much of the processors that times of its threads say
+    /// less; not if that is unknown.
     #[must_use]
-    pub fn disturbance(&self, others: Option<f64>) -> Disturbance {
+    pub fn disturbed(&self) -> bool {
+        self.others_used.is_some_and(|used| used >= OTHERS)
+    }
+}
+
+impl Region {
+    /// What other programs did to it, as a region of `program`.
+    #[must_use]
+    pub fn disturbance(&self, program: &ProgramFacts) -> Disturbance {
         if self.wall_ns == 0 {
             return Disturbance::default();
         }
@@ -52,7 +60,11 @@ impl Region {
         let team = (self.states.total_ns() as f64 / self.wall_ns as f64).clamp(1.0, size);
         let mean = |state: State| self.states[state] as f64 / team;
         let ready = mean(State::Ready) + self.waited_for[State::Ready] as f64;
-        if !others.map_or(ready > READY * self.wall_ns as f64, |used| used >= OTHERS) {
+        let disturbed = match program.others_used {
+            Some(_) => program.disturbed(),
+            None => ready > READY * self.wall_ns as f64,
+        };
+        if !disturbed {
             return Disturbance::default();
         }
         let computing = mean(State::Compute);

@@ -10,8 +10,8 @@ use fathomp_base::units::{count, duration, percent, plural, ratio};
 
 /// Recording that costs more than this part of the threads' time is a cause.
 const INTRUSIVE: f64 = 0.05;
-/// Other programs' part of the processors from which on they are one.
-const OTHERS: f64 = 0.1;
+/// So is this part of the processors that the program used outside the runtime's threads.
+const ELSEWHERE: f64 = 0.1;
 
 /// What concerns a region but none of its constructs.
 pub(crate) fn find_in_region(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
@@ -249,7 +249,7 @@ fn without_processor(input: &Input<'_>, causes: &mut Vec<Cause>) {
             crowd_words(&crowd),
             crowd_action(input, &crowd),
         ));
-    } else if others >= OTHERS && cost > 0.0 {
+    } else if main.program.disturbed() && cost > 0.0 {
         causes.push(program(
             input,
             Kind::OtherPrograms,
@@ -263,11 +263,6 @@ fn without_processor(input: &Input<'_>, causes: &mut Vec<Cause>) {
             "Record again when the machine is quiet.".to_owned(),
         ));
     }
-}
-
-/// Whether other programs took so much that threads were kept from going on.
-pub(crate) fn disturbed(input: &Input<'_>) -> bool {
-    input.main.program.others_used.unwrap_or(0.0) >= OTHERS
 }
 
 /// A quota that held threads back for longer than nothing, and for how long.
@@ -296,7 +291,7 @@ fn elsewhere(input: &Input<'_>) -> Option<(f64, u32)> {
     let whole = main.wall_ns as f64 * f64::from(processors);
     let used = ((all - known) / whole.max(1.0)).clamp(0.0, 1.0);
     let one_node = main.program.nodes <= 1;
-    (one_node && processors > 0 && used >= OTHERS).then_some((used, processors))
+    (one_node && processors > 0 && used >= ELSEWHERE).then_some((used, processors))
 }
 
 /// The crowd that explains waiting for processors: threads bound to few of them first,

@@ -3,14 +3,13 @@
 use crate::cause::{Basis, Cause, Cost, Diagnosis, Kind};
 use crate::region::Seen;
 use crate::{Input, waiting};
-use fathomp_analyse::{Analysis, SiteKind};
+use fathomp_analyse::SiteKind;
 use fathomp_predict::{Point, Prediction, RegionPrediction, Term};
 
 /// What the model predicts but nothing measured shows must cost this much to be a cause.
 const PREDICTED: f64 = 0.05;
 /// and so much if other programs took this part of the processors.
 const DISTURBED: f64 = 0.15;
-const OTHERS: f64 = 0.1;
 
 /// Kinds that stand for a term, in the order in which they take what is left of it if
 /// none was measured.
@@ -74,8 +73,7 @@ fn bounds(kind: Kind) -> bool {
 /// What a term that nothing measured shows must cost: more where other programs had a
 /// part in the times.
 fn least(input: &Input<'_>) -> f64 {
-    let others = |one: &Analysis| one.program.others_used.unwrap_or(0.0) >= OTHERS;
-    match input.analyses.iter().any(others) {
+    match input.analyses.iter().any(|one| one.program.disturbed()) {
         true => DISTURBED,
         false => PREDICTED,
     }

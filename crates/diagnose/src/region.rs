@@ -46,7 +46,7 @@ impl<'a> Seen<'a> {
             team,
             mean_team,
             prices: believable(prices.unwrap_or(USUAL), team),
-            disturbance: region.disturbance(input.main.program.others_used),
+            disturbance: region.disturbance(&input.main.program),
         }
     }
 

@@ -383,7 +383,7 @@ fn barriers(seen: &Seen<'_>, ns: f64) -> Cause {
     let place = seen.place();
     // What barriers take when nobody is late, with room for noise.
     let fair = 3.0 * passed * seen.prices.barrier_ns.max(200.0);
-    let disturbed = program::disturbed(seen.input);
+    let disturbed = seen.input.main.program.disturbed();
     if ns > fair && seen.barriers() > 1.5 && !disturbed {
         return seen.cause(
             Kind::UnequalWork,

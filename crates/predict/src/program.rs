@@ -28,8 +28,6 @@ fn serial_shapes(p: f64) -> Vec<f64> {
 /// Relative standard deviation by which reality departs from any of the
 /// shapes with each doubling beyond what was measured.
 const DRIFT: f64 = 0.03;
-/// Other programs' part of the processors from which on they disturb.
-const DISTURBED: f64 = 0.1;
 
 /// Terms of the program and of its parts at one thread count, in nanoseconds.
 #[derive(Clone, Debug)]
@@ -105,7 +103,7 @@ impl ProgramModel {
     ) -> Self {
         // Whoever takes processors meanwhile makes the serial part longer, too, and now
         // more and now less: that is no growth with the threads.
-        let disturbed = samples.iter().any(|sample| sample.others >= DISTURBED);
+        let disturbed = samples.iter().any(|sample| sample.disturbed);
         let (part, growing) = match disturbed {
             true => (0.5, Prior::Unlikely),
             false => (0.02, Prior::Possible),
@@ -173,8 +171,8 @@ struct Sample {
     wall: f64,
     serial: f64,
     serial_blocked: f64,
-    /// Part of the processors that other programs used.
-    others: f64,
+    /// Other programs had a part in its times.
+    disturbed: bool,
     regions: BTreeMap<String, Observed>,
 }
 
@@ -186,7 +184,7 @@ impl Sample {
             wall: run.wall,
             serial: run.serial,
             serial_blocked: run.serial_blocked,
-            others: run.analysis.program.others_used.unwrap_or(0.0),
+            disturbed: run.analysis.program.disturbed(),
             regions: run.regions.clone(),
         }
     }
@@ -199,7 +197,7 @@ impl Sample {
             sample.wall = run.wall;
             sample.serial = run.serial;
             sample.serial_blocked = run.serial_blocked;
-            sample.others = run.analysis.program.others_used.unwrap_or(0.0);
+            sample.disturbed = run.analysis.program.disturbed();
             sample.regions.clone_from(&run.regions);
         }
         // Runs drawn again bring their own noise; the rest is the scatter of

@@ -434,7 +434,7 @@ fn observe(analysis: &Analysis, region: &Region, crowd: bool) -> Observed {
     // A disturbed run says less.
     let others = match crowd {
         true => Disturbance::default(),
-        false => region.disturbance(analysis.program.others_used),
+        false => region.disturbance(&analysis.program),
     };
     let [hidden, late, waited_late] =
         [others.hidden_ns, others.late_ns, others.waited_ns].map(|ns| ns * outermost);

@@ -17,9 +17,10 @@
 //! the runtime.
 
 use super::Ledger;
+use crate::counters;
 use crate::pieces::{self, Piece};
 use fathomp_base::Ticks;
-use fathomp_trace::record::{CounterReading, Record};
+use fathomp_trace::record::CounterReading;
 use fathomp_trace::state::{PerState, State};
 use std::collections::HashMap;
 
@@ -85,17 +86,8 @@ struct Taken {
 fn off_processor(ledger: &Ledger<'_>, thread: usize, blocked_known: bool) -> HashMap<Place, Taken> {
     let mut result = HashMap::new();
     let nanos_per_tick = ledger.process.clock.nanos_per_tick;
-    let mut all: Vec<&CounterReading> = ledger.process.threads[thread]
-        .records
-        .iter()
-        .filter_map(|record| match record {
-            Record::Counters(reading) => Some(reading),
-            _ => None,
-        })
-        .collect();
-    all.sort_by_key(|reading| (reading.at, reading.since));
     let mut early_ns = 0.0;
-    let readings: Vec<(&CounterReading, Off)> = all
+    let readings: Vec<(&CounterReading, Off)> = counters::readings(ledger, thread)
         .into_iter()
         .filter_map(|reading| Some((reading, off(reading, nanos_per_tick, &mut early_ns)?)))
         .collect();
