@@ -11,7 +11,7 @@ int main()
 #pragma omp task firstprivate(block)
         {
             double x = block;
-            for (int k = 0; k < 500000; k++)
+            for (int k = 0; k < 2000000; k++)
                 x = x * 0.99 + 0.5;
             results[block] = x;
         }
