@@ -246,10 +246,10 @@ fn predicted_only(
                 "Ask the runtime for less in {place}: larger chunks, larger tasks, fewer constructs."
             ),
         ),
-        // No line was found, or it would have been a cause.
+        // A line that explains it would have been a cause of its own.
         Term::Saturation if input.sharing.is_some() => (
             Kind::Bandwidth,
-            "computing took longer in all with more threads, which share no cache line that they write"
+            "computing took longer in all with more threads, and no cache line that they share explains it"
                 .to_owned(),
             format!("Move less memory in {place} (blocking, fusing loops, first touch)."),
         ),
