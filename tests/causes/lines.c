@@ -36,8 +36,8 @@ int main(int argc, char **argv)
 #pragma omp parallel
         {
             int me = omp_get_thread_num();
-            int share = 20 * ROUNDS / omp_get_num_threads();
-            for (int i = 0; i < share; i++)
+            long share = 100L * ROUNDS / omp_get_num_threads();
+            for (long i = 0; i < share; i++)
                 apart[me].n += i & 1;
         }
     } else {

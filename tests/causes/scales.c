@@ -4,7 +4,7 @@
 int main(void)
 {
     double sum = 0;
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < 20; round++) {
 #pragma omp parallel for reduction(+ : sum) schedule(static)
         for (int i = 0; i < 4800; i++) {
             double x = i;
