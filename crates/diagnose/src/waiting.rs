@@ -74,7 +74,10 @@ impl Waited {
             // On nodes the recording knows from barrier to barrier what the last thread did.
             let barriers = seen.each(causes.total_ns() as f64);
             let other_waits = (all - barriers).max(0.0);
-            result.computing = seen.each(causes.compute_ns as f64);
+            // It does not know whether that had a processor; sums of its threads do.
+            let computing = seen.each(causes.compute_ns as f64);
+            result.ready = seen.mean(State::Ready).clamp(0.0, computing.max(0.0));
+            result.computing = computing - result.ready;
             result.communication = seen.each((causes.fault_ns + causes.flush_ns) as f64);
             result.mutex += seen.each(causes.lock_ns as f64);
             result.atomics = seen.each(causes.atomic_ns as f64);
@@ -124,8 +127,12 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
             let left = waited.computing - pieces.as_ref().map_or(0.0, |one| one.1);
             causes.extend(pieces.map(|one| one.0));
             // On nodes a thread that faults more often also spends more time that counts as
-            // computing: uneven work is a cause of its own only if it is most of the waiting.
-            let others = waited.communication + waited.atomics + waited.mutex;
+            // computing: uneven work is a cause of its own only if it costs more than all else
+            // between them.
+            let others = seen.mean(State::Communication)
+                + waited.communication
+                + waited.atomics
+                + waited.mutex;
             let of_nodes = seen.region.barrier_wait_causes.is_some() && left < others;
             if left > 0.0 && seen.team > 1 && !of_nodes {
                 causes.push(more_work(seen, left));
