@@ -74,9 +74,9 @@ impl Waited {
             // On nodes the recording knows from barrier to barrier what the last thread did.
             let barriers = seen.each(causes.total_ns() as f64);
             let other_waits = (all - barriers).max(0.0);
-            // It does not know whether that had a processor; sums of its threads do.
+            // Whether that one had a processor its counters know.
             let computing = seen.each(causes.compute_ns as f64);
-            result.ready = seen.mean(State::Ready).clamp(0.0, computing.max(0.0));
+            result.ready = result.ready.min(computing);
             result.computing = computing - result.ready;
             result.communication = seen.each((causes.fault_ns + causes.flush_ns) as f64);
             result.mutex += seen.each(causes.lock_ns as f64);
