@@ -149,16 +149,18 @@ fn short_loops(seen: &Seen<'_>, waited: &Waited) -> Cause {
     let work = seen.mean(State::Compute);
     let all = (executions * barriers).round() as u64;
     let place = seen.place();
+    let lost = waited.computing + waited.runtime + seen.overhead();
     seen.cause(
         Kind::ShortLoops,
         Basis::Counts,
-        waited.computing + waited.runtime + seen.overhead(),
+        lost,
         format!(
-            "{} of loops or sections in {} of the region, with {} of work on each thread between two; a barrier takes {}",
+            "{} of loops or sections in {} of the region, with {} of work on each thread between two; a barrier takes {}{}",
             plural(all, "barrier"),
             plural(seen.region.instances, "execution"),
             duration(work / (executions * barriers)),
-            duration(seen.prices.barrier_ns)
+            duration(seen.prices.barrier_ns),
+            dearer(seen.prices.barrier_ns, lost / (executions * barriers)),
         ),
         format!(
             "Give the loops inside {place} more work between two barriers: nowait where the next loop does not need the result, fused or blocked loops, or fewer threads."
@@ -170,20 +172,31 @@ fn short_regions(seen: &Seen<'_>, waited: &Waited) -> Cause {
     let executions = seen.executions();
     let work = seen.mean(State::Compute) / executions;
     let place = seen.place();
+    let lost = waited.computing + waited.runtime + seen.overhead();
     seen.cause(
         Kind::ShortRegions,
         Basis::Counts,
-        waited.computing + waited.runtime + seen.overhead(),
+        lost,
         format!(
-            "{} with {} of work on each thread; a team takes {} to fork and join",
+            "{} with {} of work on each thread; a team takes {} to fork and join{}",
             plural(seen.region.instances, "execution"),
             duration(work),
-            duration(seen.prices.fork_join_ns)
+            duration(seen.prices.fork_join_ns),
+            dearer(seen.prices.fork_join_ns, lost / executions),
         ),
         format!(
             "Let {place} do more at a time: join it with its neighbours, parallelise an outer loop, or run it on one thread (an if clause)."
         ),
     )
+}
+
+/// What each of many constructs cost here, if that was much more than its price: threads
+/// that had to be woken, or were late.
+fn dearer(price_ns: f64, each_ns: f64) -> String {
+    match each_ns >= 2.0 * price_ns {
+        true => format!(", and cost {} here", duration(each_ns)),
+        false => String::new(),
+    }
 }
 
 /// The number of pieces that holds the most work, and what it is.
