@@ -214,7 +214,7 @@ fn unnamed(
             Kind::SharedLinesOrBandwidth,
             String::new(),
             format!(
-                "Run `fathomp sharing` to tell which. If lines are shared, {padding}; if not, move less memory in {place} (blocking, fusing loops, first touch)."
+                "Tell shared cache lines from memory bandwidth in {place} with `fathomp sharing`: if lines are shared, {padding}; if not, move less memory (blocking, fusing loops, first touch)."
             ),
         ),
     };
