@@ -91,7 +91,7 @@ pub(crate) fn rank(input: &Input<'_>, mut causes: Vec<Cause>) -> Diagnosis {
     let score = |cause: &Cause| {
         cause.predicted.map_or(cause.measured.share, |cost| {
             // What was not seen yet weighs less than what was.
-            cost.share.max(0.8 * cause.measured.share)
+            cause.measured.share.max(0.8 * cost.share)
         })
     };
     causes.sort_by(|a, b| {
