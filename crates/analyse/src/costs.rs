@@ -29,7 +29,7 @@ impl Default for EventCosts {
             execution_ns: 80.0,
             wait_ns: 40.0,
             chunk_ns: 5.0,
-            task_ns: 25.0,
+            task_ns: 3.0,
             mutex_ns: 3.0,
         }
     }

@@ -32,12 +32,14 @@ pub(super) fn measure(unpacked: &Unpacked, plain: &Measured) -> Option<EventCost
             .filter(|more| *more > 0.0)
             .unwrap_or(usual)
     };
+    let counted_ns = more(|row| row.lock_ns, usual.mutex_ns);
     Some(EventCosts {
         execution_ns: more(|row| row.fork_join_ns, usual.execution_ns),
         wait_ns: more(|row| row.barrier_ns, usual.wait_ns),
         chunk_ns: more(|row| row.dynamic_chunk_ns, usual.chunk_ns),
-        mutex_ns: more(|row| row.lock_ns, usual.mutex_ns),
-        task_ns: usual.task_ns,
+        mutex_ns: counted_ns,
+        // Tasks are counted as locks are: by an addition.
+        task_ns: counted_ns,
     })
 }
 
