@@ -15,7 +15,11 @@ pub(super) struct Key {
     governor: Option<String>,
     runtime: &'static str,
     threads: Vec<u32>,
+    method: u32,
 }
+
+/// Rises when something is measured in another way by the same runtime.
+const METHOD: u32 = 2;
 
 impl Key {
     pub(super) fn here(threads: &[u32]) -> Self {
@@ -27,6 +31,7 @@ impl Key {
             governor: facts.governor,
             runtime: fathomp_runtime::SHA256,
             threads: threads.to_vec(),
+            method: METHOD,
         }
     }
 
