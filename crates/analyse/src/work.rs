@@ -23,6 +23,8 @@ const A_PIECE: f64 = 0.3;
 const LONG_NS: f64 = 500_000.0;
 /// Loops must hold this part of a region's work before their pieces bound it.
 const MOST: f64 = 0.8;
+/// Threads among which so many pieces each were handed out could all have had some.
+const PLENTY: u64 = 8;
 /// A task more or less is worth this much of the mean, in a region whose work is in its tasks.
 const ALIKE: f64 = 0.5;
 
@@ -133,9 +135,14 @@ fn add_teams(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
             let some = members.iter().filter(|(work, _)| *work >= part * longest);
             some.count() as u32
         };
+        // Where pieces are asked for one by one and are many, who has none came late.
+        let asked = team.members.iter().fold(tasks, |sum, &member| {
+            sum.saturating_add(ledger.parts[member].record.chunks)
+        });
+        let many = asked >= PLENTY * u64::from(team.size);
         let working = match at_least(A_PIECE) {
             // One that works alone is serial code.
-            some if some > 1 && some == at_least(NO_WORK) => some,
+            some if some > 1 && some == at_least(NO_WORK) && !many => some,
             _ => team.size,
         };
         let best = &mut sum.working;

@@ -333,3 +333,28 @@ fn a_thread_that_never_slept_is_not_blocked() {
     assert_eq!(analysis.states[State::Blocked], 0);
     assert!(analysis.regions[1].states[State::Ready] > 40_000_000);
 }
+
+/// Threads that found no task show how few there are, unless there were plenty: then they
+/// came late, as in a rehearsal with more threads than processors.
+#[test]
+fn a_thread_without_any_of_many_tasks_came_late() {
+    let working = |tasks: u64| {
+        let mut script = Script::new(8);
+        let busy = [5_000_000, 5_000_000, 5_000_000, 0, 0, 0, 0, 0].map(Work::compute);
+        script.region(REGION, &busy);
+        let mut recording = script.build();
+        for thread in recording.processes[0].threads.iter_mut().take(3) {
+            for record in &mut thread.records {
+                if let Record::Instance(instance) = record {
+                    instance.tasks_run = tasks;
+                }
+            }
+        }
+        analyse(&recording, &Options::default()).regions[1]
+            .work
+            .working
+    };
+    assert_eq!(working(0), 3);
+    assert_eq!(working(1), 3);
+    assert_eq!(working(50_000), 8);
+}
