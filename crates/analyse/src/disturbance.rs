@@ -68,7 +68,7 @@ impl Region {
             return Disturbance::default();
         }
         let computing = mean(State::Compute);
-        // Who asks for chunks or tasks takes those that a thread without a processor
+        // Threads that ask for chunks or tasks take those that one without a processor
         // leaves, so that only their size makes threads wait.
         let on_request = self.chunks > 0 || self.tasks_run > 0;
         let most = match on_request {

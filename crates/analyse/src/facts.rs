@@ -231,7 +231,7 @@ pub struct Region {
     /// What even the thread that waited least waited so: what barriers cost by
     /// themselves, or threads that were late in turn.
     pub waited_together_ns: u64,
-    /// Pieces its work came in, and who found some.
+    /// Pieces its work came in, and threads that found some.
     pub work: Work,
     /// Which threads computed longest, and how the others compare.
     pub unevenness: Unevenness,

@@ -34,7 +34,7 @@ pub struct Work {
     /// Constructs that hold the region's work and come in few pieces; empty if the
     /// pieces are not known, or many.
     pub pieces: Vec<Pieces>,
-    /// The largest team of an execution that was long enough to tell who had work;
+    /// The largest team of an execution that was long enough to tell which members had work;
     /// 0 if there was none.
     pub team: u32,
     /// Most members of a team of that size that had work, if the others had none at
@@ -135,7 +135,7 @@ fn add_teams(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
             let some = members.iter().filter(|(work, _)| *work >= part * longest);
             some.count() as u32
         };
-        // Where pieces are asked for one by one and are many, who has none came late.
+        // Where pieces are asked for one by one and are many, a thread with none came late.
         let asked = team.members.iter().fold(tasks, |sum, &member| {
             sum.saturating_add(ledger.parts[member].record.chunks)
         });

@@ -101,7 +101,7 @@ impl ProgramModel {
         setting: &Setting<'_>,
         choice: &mut Choice<'_>,
     ) -> Self {
-        // Whoever takes processors meanwhile makes the serial part longer, too, and now
+        // Programs that take processors meanwhile make the serial part longer, too, and now
         // more and now less: that is no growth with the threads.
         let disturbed = samples.iter().any(|sample| sample.disturbed);
         let (part, growing) = match disturbed {

@@ -70,7 +70,7 @@ pub struct Situation {
 enum Owner {
     /// A variable by its address.
     Variable(u64),
-    /// Blocks by who allocated them.
+    /// Blocks by the code that allocated them.
     Heap(Vec<u64>),
     /// A line that has no name.
     Line(u64),
@@ -203,7 +203,7 @@ fn kinds(facts: &LineFacts) -> Vec<(Kind, u64)> {
         let beside = facts.own_wrote & !facts.same;
         return vec![(Kind::True, facts.same), (Kind::False, beside)];
     }
-    // Who only reads matters where one thread writes.
+    // Threads that only read matter where another writes.
     let bytes = match facts.writers.len() {
         0 | 1 => own(facts) | facts.wrote,
         _ => facts.own_wrote,

@@ -58,7 +58,7 @@ pub struct SharedLine {
     /// Where the variable is declared, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<Site>,
-    /// For a block of the heap: who allocated it, the innermost first.
+    /// For a block of the heap: the calls that allocated it, the innermost first.
     pub allocation: Vec<Site>,
     /// The regions in which they are shared, the one with the most accesses first.
     pub regions: Vec<Site>,

@@ -104,7 +104,7 @@ pub enum Stop {
 /// A file makes no sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
-    /// Whoever was to write it ended before it began.
+    /// The node that was to write it ended before it began.
     #[error("nothing was noted in it")]
     Empty,
     /// It is something else.

@@ -51,7 +51,7 @@ fn are_same(one: &libc::sigaction, other: &libc::sigaction) -> bool {
         && (1..=64).all(|signal| blocks(one, signal) == blocks(other, signal))
 }
 
-/// As `sigaction`, whoever asks for it.
+/// As `sigaction`, for any caller.
 ///
 /// # Safety
 /// As of the C library's function.

@@ -191,7 +191,7 @@ fn become_nodes(
     };
     let run = Box::new(move || {
         signals.restore();
-        // Whoever has started the program may have blocked them.
+        // The process that started the program may have blocked them.
         signal_chain::unblock_faults();
         life(node, main, &arguments);
     });

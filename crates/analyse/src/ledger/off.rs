@@ -142,7 +142,7 @@ fn off(reading: &CounterReading, nanos_per_tick: f64, early_ns: &mut f64) -> Opt
         return None;
     }
     let delay_ns = match told_ns {
-        // Who sleeps gives its processor away: a thread that never did was taken off.
+        // A thread that sleeps gives its processor away; one that never did was taken off.
         _ if counts.voluntary_switches == 0 => off_ns,
         Some(ns) => ns.min(off_ns),
         None => 0.0,

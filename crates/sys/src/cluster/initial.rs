@@ -190,7 +190,7 @@ unsafe extern "C" {
     ) -> !;
 }
 
-// Who looks for handlers of an exception finds the end of the stack there: it has no
+// A search for handlers of an exception finds the end of the stack there: it has no
 // return address.
 std::arch::global_asm!(
     ".text",
