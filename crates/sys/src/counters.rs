@@ -1,6 +1,7 @@
 //! What the kernel and the processor count about the calling thread.
 
 use crate::descriptor::move_up;
+use crate::perf::attributes::{Attributes, Whose, flag, format, kind, open_event};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -18,25 +19,59 @@ pub struct Usage {
     /// Time on a processor; the kernel brings it up to date with every switch and
     /// every tick of its own, some milliseconds apart.
     pub processor_ns: u64,
+    /// Blocks of 512 bytes read for the thread from a disk or swap.
+    pub blocks_in: u64,
+    /// Blocks of 512 bytes that the thread made dirty.
+    pub blocks_out: u64,
+}
+
+impl From<&libc::rusage> for Usage {
+    #[inline]
+    fn from(usage: &libc::rusage) -> Self {
+        Self {
+            minor_faults: usage.ru_minflt as u64,
+            major_faults: usage.ru_majflt as u64,
+            voluntary_switches: usage.ru_nvcsw as u64,
+            involuntary_switches: usage.ru_nivcsw as u64,
+            processor_ns: [usage.ru_utime, usage.ru_stime]
+                .iter()
+                .map(|time| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000)
+                .sum(),
+            blocks_in: usage.ru_inblock as u64,
+            blocks_out: usage.ru_oublock as u64,
+        }
+    }
 }
 
 /// Events of the calling thread. One system call.
 #[must_use]
 pub fn thread_usage() -> Usage {
-    // SAFETY: all-zero bytes are a valid rusage.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is writable for the call. RUSAGE_THREAD cannot fail with
-    // a valid pointer; if it did, the zeroes stay.
-    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
-    Usage {
-        minor_faults: usage.ru_minflt as u64,
-        major_faults: usage.ru_majflt as u64,
-        voluntary_switches: usage.ru_nvcsw as u64,
-        involuntary_switches: usage.ru_nivcsw as u64,
-        processor_ns: [usage.ru_utime, usage.ru_stime]
-            .iter()
-            .map(|time| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000)
-            .sum(),
+    UsageReader::default().read()
+}
+
+/// Reads the calling thread's events again and again into memory of its own, for code whose
+/// stack may be memory that the kernel cannot write to.
+#[derive(Debug)]
+pub struct UsageReader(libc::rusage);
+
+impl Default for UsageReader {
+    fn default() -> Self {
+        // SAFETY: all-zero bytes are a valid rusage.
+        Self(unsafe { std::mem::zeroed() })
+    }
+}
+
+impl UsageReader {
+    /// Events of the calling thread. One system call, made past the C library's function of
+    /// that name, in front of which others may stand; `errno` stays as it was.
+    #[inline]
+    #[must_use]
+    pub fn read(&mut self) -> Usage {
+        let buffer = &raw mut self.0;
+        // SAFETY: the buffer is writable for the call. RUSAGE_THREAD cannot fail with a valid
+        // pointer; if it did, the last reading stays.
+        unsafe { libc::syscall(libc::SYS_getrusage, libc::RUSAGE_THREAD, buffer) };
+        Usage::from(&self.0)
     }
 }
 
@@ -106,32 +141,8 @@ pub struct HardwareCounters {
     _instructions: OwnedFd,
 }
 
-/// `struct perf_event_attr` up to its first published size (64 bytes), which
-/// every kernel accepts.
-#[repr(C)]
-#[derive(Default)]
-struct EventAttributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    config1: u64,
-}
-
-const TYPE_HARDWARE: u32 = 0;
 const CPU_CYCLES: u64 = 0;
 const INSTRUCTIONS: u64 = 1;
-const FORMAT_TIME_ENABLED: u64 = 1;
-const FORMAT_TIME_RUNNING: u64 = 2;
-const FORMAT_GROUP: u64 = 8;
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-const CLOSE_ON_EXEC: libc::c_ulong = 8;
 
 impl HardwareCounters {
     /// Begins to count for the calling thread.
@@ -140,8 +151,8 @@ impl HardwareCounters {
     /// If the kernel does not permit it or the machine has no such counters
     /// (usual in virtual machines).
     pub fn open() -> io::Result<Self> {
-        let cycles = open_event(CPU_CYCLES, None)?;
-        let instructions = open_event(INSTRUCTIONS, Some(&cycles))?;
+        let cycles = open_counter(CPU_CYCLES, None)?;
+        let instructions = open_counter(INSTRUCTIONS, Some(&cycles))?;
         let counters = Self {
             cycles,
             _instructions: instructions,
@@ -185,34 +196,16 @@ impl HardwareCounters {
     }
 }
 
-fn open_event(config: u64, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
-    let attributes = EventAttributes {
-        kind: TYPE_HARDWARE,
-        size: size_of::<EventAttributes>() as u32,
+fn open_counter(config: u64, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
+    let attributes = Attributes {
+        kind: kind::HARDWARE,
+        size: Attributes::FIRST_SIZE,
         config,
-        read_format: FORMAT_GROUP | FORMAT_TIME_ENABLED | FORMAT_TIME_RUNNING,
-        flags: EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
-        ..EventAttributes::default()
+        read_format: format::GROUP | format::TIME_ENABLED | format::TIME_RUNNING,
+        flags: flag::EXCLUDE_KERNEL | flag::EXCLUDE_HYPERVISOR,
+        ..Attributes::default()
     };
-    let group = leader.map_or(-1, AsRawFd::as_raw_fd);
-    // SAFETY: `attributes` is a valid perf_event_attr of the size it states;
-    // pid 0 and cpu -1 mean the calling thread on any processor.
-    let descriptor = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            0 as libc::pid_t,
-            -1 as libc::c_int,
-            group,
-            CLOSE_ON_EXEC,
-        )
-    };
-    let descriptor = libc::c_int::try_from(descriptor)
-        .ok()
-        .filter(|&descriptor| descriptor >= 0)
-        .ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: the kernel has just given us this descriptor.
-    Ok(move_up(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+    open_event(&attributes, Whose::MINE, leader)
 }
 
 #[cfg(test)]

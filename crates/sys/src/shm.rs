@@ -5,6 +5,7 @@
 //! shorter by somebody else: touching the missing pages raises SIGBUS. Only the
 //! owner of the file could do that, and none of our processes does.
 
+use crate::errno;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
@@ -107,7 +108,7 @@ impl SharedFile {
     }
 
     /// Makes sure that the pages of a range of words exist, so that touching
-    /// them neither faults nor fails for want of space.
+    /// them neither faults nor fails for want of space. `errno` stays as it was.
     ///
     /// # Errors
     /// If there is no room for them (or the range is outside the file).
@@ -117,6 +118,7 @@ impl SharedFile {
         if range.start > range.end || range.end > self.words {
             return Err(io::ErrorKind::InvalidInput.into());
         }
+        let _errno = errno::Saved::new();
         let page = page_size();
         let first = range.start * WORD / page * page;
         let length = range.end * WORD - first;

@@ -25,7 +25,6 @@ pub mod state;
 pub mod writer;
 
 mod layout;
-mod ring;
 mod stream;
 mod wire;
 

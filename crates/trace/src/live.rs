@@ -50,42 +50,9 @@ pub fn remove(live: &Path) -> io::Result<()> {
     }
 }
 
-/// When the kernel started a process, in clock ticks since boot. `None` if
-/// there is no such process or it has already ended but not been waited for.
-pub(crate) fn start_time(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the program's name in parentheses and may hold
-    // anything; the state follows it, and the 22nd field is the start time.
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_ascii_whitespace();
-    let state = fields.next()?;
-    // A process whose first thread has ended looks dead while others run on.
-    if matches!(state, "Z" | "X") && !has_other_threads(pid) {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
-}
-
-fn has_other_threads(pid: u32) -> bool {
-    std::fs::read_dir(format!("/proc/{pid}/task")).is_ok_and(|tasks| tasks.count() > 1)
-}
-
-/// The name space in which this process has its number; 0 if unknown.
-pub(crate) fn pid_namespace() -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn our_own_start_time_is_known_and_stable() {
-        let first = start_time(std::process::id()).unwrap();
-        assert!(first > 0);
-        assert_eq!(start_time(std::process::id()), Some(first));
-    }
 
     #[test]
     fn a_live_directory_is_private_and_can_be_removed() {

@@ -160,6 +160,19 @@ pub struct Process {
     pub hardware_counters: bool,
     /// A thread's stack ran out, which ended the process.
     pub stack_overflow: Option<StackOverflow>,
+    /// The processes of a cluster, which are one here; none of other processes.
+    pub nodes: Vec<NodeProcess>,
+}
+
+/// A process that is a node of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeProcess {
+    /// Its node.
+    pub node: NodeId,
+    /// Operating-system process number.
+    pub pid: u32,
+    /// By its own numbers of places in the code, which of [`Process::sites`] they are.
+    pub sites: Vec<SiteId>,
 }
 
 /// What a site is.

@@ -4,20 +4,13 @@
 use crate::model::SiteKind;
 use crate::stack::StackOverflow;
 use fathomp_base::{Clock, NodeId, ThreadId, Ticks};
+use fathomp_blocks::START_BYTES;
 use serde::{Deserialize, Serialize};
 
 /// First bytes of a stream.
 pub(crate) const MAGIC: [u8; 8] = *b"FTHSTRM\0";
 /// Version of streams and records.
 pub(crate) const VERSION: u32 = 1;
-/// Bytes before the first block.
-pub(crate) const START_BYTES: usize = 16;
-/// Bytes of a block before its payload.
-pub(crate) const BLOCK_BYTES: usize = 32;
-/// First bytes of a block.
-const MARK: [u8; 4] = *b"FBLK";
-/// Larger payloads are not written, so a larger length is damage.
-pub(crate) const PAYLOAD_BYTES_MAX: usize = 16 << 20;
 /// File name extension of a stream.
 pub(crate) const EXTENSION: &str = "fthr";
 
@@ -140,25 +133,17 @@ pub(crate) struct ThreadNote {
 
 /// The bytes before the first block.
 pub(crate) fn start() -> [u8; START_BYTES] {
-    let mut bytes = [0; START_BYTES];
-    bytes[..8].copy_from_slice(&MAGIC);
-    bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    bytes
+    fathomp_blocks::start(MAGIC, VERSION)
 }
 
 /// Appends a block to `out`.
 pub(crate) fn put_block(out: &mut Vec<u8>, kind: Kind, origin: Origin, payload: &[u8]) {
-    let begin = out.len();
-    out.extend(MARK);
-    out.extend([0; 4]);
-    out.extend((kind as u32).to_le_bytes());
-    out.extend((payload.len() as u32).to_le_bytes());
-    out.extend(origin.slot.to_le_bytes());
-    out.extend(origin.thread.0.to_le_bytes());
-    out.extend(origin.position.to_le_bytes());
-    out.extend(payload);
-    let checksum = crc32fast::hash(&out[begin + 8..]);
-    out[begin + 4..begin + 8].copy_from_slice(&checksum.to_le_bytes());
+    let origin = fathomp_blocks::Origin {
+        source: origin.slot,
+        owner: origin.thread.0,
+        position: origin.position,
+    };
+    fathomp_blocks::put(out, kind as u32, origin, payload);
 }
 
 /// Appends a block with a note as JSON to `out`.
@@ -183,96 +168,18 @@ pub(crate) struct Block<'a> {
     pub(crate) payload: &'a [u8],
 }
 
-/// What a walk over a stream comes across.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
-    /// A sound block.
-    Block(Block<'a>),
-    /// So many bytes that are no sound block, with more of the stream to come.
-    Damage(usize),
-    /// So many bytes at the end that are no complete block.
-    Cut(usize),
-}
-
-/// Walks over the blocks of a stream, after its start.
-#[derive(Clone, Debug)]
-pub(crate) struct Blocks<'a> {
-    rest: &'a [u8],
-    /// Bytes that may still be examined in search of a sound block after a
-    /// damaged one. Bounds the time a stream made to waste it can take.
-    search_bytes: usize,
-}
-
-impl<'a> Blocks<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+impl<'a> From<fathomp_blocks::Block<'a>> for Block<'a> {
+    fn from(block: fathomp_blocks::Block<'a>) -> Self {
         Self {
-            rest: bytes,
-            search_bytes: 1 << 30,
+            kind: Kind::from_number(block.kind),
+            origin: Origin {
+                slot: block.origin.source,
+                thread: ThreadId(block.origin.owner),
+                position: block.origin.position,
+            },
+            payload: block.payload,
         }
     }
-}
-
-impl<'a> Iterator for Blocks<'a> {
-    type Item = Piece<'a>;
-
-    fn next(&mut self) -> Option<Piece<'a>> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        if let Some((block, length)) = block(self.rest) {
-            self.rest = &self.rest[length..];
-            return Some(Piece::Block(block));
-        }
-        let next = (1..self.rest.len())
-            .filter(|&at| self.rest[at..].starts_with(&MARK))
-            .take_while(|&at| {
-                let examined = block_bytes(&self.rest[at..]).unwrap_or(0);
-                let enough = self.search_bytes >= examined;
-                self.search_bytes -= examined.min(self.search_bytes);
-                enough
-            })
-            .find(|&at| block(&self.rest[at..]).is_some());
-        let skipped = next.unwrap_or(self.rest.len());
-        self.rest = &self.rest[skipped..];
-        Some(match next {
-            Some(_) => Piece::Damage(skipped),
-            None => Piece::Cut(skipped),
-        })
-    }
-}
-
-/// Length of the block that `bytes` claim to begin with.
-fn block_bytes(bytes: &[u8]) -> Option<usize> {
-    let length = bytes.get(12..16)?.try_into().map(u32::from_le_bytes).ok()? as usize;
-    let total = BLOCK_BYTES + length;
-    (length <= PAYLOAD_BYTES_MAX && total <= bytes.len()).then_some(total)
-}
-
-/// The block at the beginning of `bytes` and its length, if it is sound.
-fn block(bytes: &[u8]) -> Option<(Block<'_>, usize)> {
-    let total = block_bytes(bytes)?;
-    let (head, payload) = bytes[..total].split_at(BLOCK_BYTES);
-    let word = |at: usize| {
-        let mut bytes = [0; 4];
-        bytes.copy_from_slice(&head[at..at + 4]);
-        u32::from_le_bytes(bytes)
-    };
-    if head[..4] != MARK {
-        return None;
-    }
-    if crc32fast::hash(&bytes[8..total]) != word(4) {
-        return None;
-    }
-    let block = Block {
-        kind: Kind::from_number(word(8)),
-        origin: Origin {
-            slot: word(16),
-            thread: ThreadId(word(20)),
-            position: u64::from(word(24)) | u64::from(word(28)) << 32,
-        },
-        payload,
-    };
-    Some((block, total))
 }
 
 /// The words of a block of records.
@@ -287,6 +194,7 @@ pub(crate) fn words(payload: &[u8]) -> impl Iterator<Item = u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathomp_blocks::{Blocks, Piece};
 
     fn sample() -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -306,39 +214,17 @@ mod tests {
         let bytes = sample();
         let blocks: Vec<_> = Blocks::new(&bytes)
             .map(|piece| match piece {
-                Piece::Block(block) => block,
+                Piece::Block(block) => Block::from(block),
                 other => panic!("{other:?}"),
             })
             .collect();
         assert_eq!(blocks.len(), 3);
         assert_eq!(blocks[1].kind, Some(Kind::Records));
         assert_eq!(blocks[1].origin.position, 1 << 40);
+        assert_eq!(
+            (blocks[1].origin.slot, blocks[1].origin.thread),
+            (3, ThreadId(7))
+        );
         assert_eq!(words(blocks[1].payload).collect::<Vec<_>>(), [1, 2, 3]);
-    }
-
-    #[test]
-    fn a_cut_costs_only_the_last_block() {
-        let bytes = sample();
-        for cut in 0..bytes.len() {
-            let pieces: Vec<_> = Blocks::new(&bytes[..cut]).collect();
-            let (cuts, blocks): (Vec<_>, Vec<_>) = pieces
-                .iter()
-                .partition(|piece| matches!(piece, Piece::Cut(_)));
-            assert!(cuts.len() <= 1);
-            assert!(blocks.iter().all(|piece| matches!(piece, Piece::Block(_))));
-        }
-    }
-
-    #[test]
-    fn a_damaged_byte_costs_only_its_block() {
-        let bytes = sample();
-        for at in 0..bytes.len() {
-            let mut damaged = bytes.clone();
-            damaged[at] ^= 0x40;
-            let sound = Blocks::new(&damaged)
-                .filter(|piece| matches!(piece, Piece::Block(_)))
-                .count();
-            assert_eq!(sound, 2, "byte {at}");
-        }
     }
 }

@@ -11,6 +11,7 @@ use crate::record::{
 };
 use crate::state::{PerState, State};
 use fathomp_base::{InstanceId, SiteId, ThreadId, Ticks};
+use fathomp_ring::Sink;
 
 const INSTANCE: u64 = 1;
 const INTERVAL: u64 = 2;
@@ -32,17 +33,6 @@ pub(crate) const PHASE_WORDS: usize = 5 + DsmCount::COUNT;
 pub(crate) const THREAD_BEGIN_WORDS: usize = 3;
 /// Words of the mark that a thread ends.
 pub(crate) const THREAD_END_WORDS: usize = 3;
-
-/// Takes words one by one.
-pub(crate) trait Sink {
-    fn put(&mut self, word: u64);
-}
-
-impl Sink for Vec<u64> {
-    fn put(&mut self, word: u64) {
-        self.push(word);
-    }
-}
 
 /// What stands in a ring or in a block of records.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,16 @@ use std::time::Duration;
 /// Name of the file with the circumstances of a recording.
 pub(crate) const META: &str = "meta.json";
 /// What a recording's directory may hold beside its [`META`].
-const PARTS: [&str; 3] = ["processes", "reserve", "accesses.jsonl"];
+const PARTS: [&str; 8] = [
+    "processes",
+    "reserve",
+    "accesses.jsonl",
+    "paging",
+    "memory",
+    "memory.json",
+    "intrusion.json",
+    "writers",
+];
 
 /// What to do with a recording that is already there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -167,7 +167,7 @@ pub fn program_executes_stacks() -> bool {
 }
 
 /// Where the modules lie whose file name begins with one of `names`, and the
-/// one that contains `inside`.
+/// one that contains `inside`; there is none at address 0.
 #[must_use]
 pub fn modules_named(names: &[&str], inside: usize) -> Vec<Range<usize>> {
     let mut found = Vec::new();

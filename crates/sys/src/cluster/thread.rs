@@ -1,8 +1,28 @@
 //! Threads on stacks that we provide, with another stack for their signals.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::io;
 use std::ops::Range;
+
+thread_local! {
+    static STARTS_OURS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `start`, in which the calling thread starts threads of our own, by whatever way that
+/// comes to the C library.
+pub fn starting_ours<R>(start: impl FnOnce() -> R) -> R {
+    let before = STARTS_OURS.replace(true);
+    let result = start();
+    STARTS_OURS.set(before);
+    result
+}
+
+/// Whether the calling thread does that at the moment.
+#[must_use]
+pub fn starts_ours() -> bool {
+    STARTS_OURS.get()
+}
 
 /// A thread's code and what it keeps.
 pub type Body = Box<dyn FnOnce() + Send>;
@@ -36,7 +56,7 @@ impl Stacks {
         }
         // SAFETY: memory for stacks, promised to `new`. A range handed out twice
         // would be an error of the one caller, who counts its stacks.
-        unsafe { spawn(stack, body) }
+        starting_ours(|| unsafe { spawn(stack, body) })
     }
 }
 
@@ -102,8 +122,9 @@ pub fn spawn_anywhere(body: Body) -> io::Result<()> {
     let body = Box::into_raw(Box::new(body));
     let mut thread = std::mem::MaybeUninit::uninit();
     // SAFETY: null means the usual attributes; `run` takes the box over.
-    let code =
-        unsafe { libc::pthread_create(thread.as_mut_ptr(), std::ptr::null(), run, body.cast()) };
+    let code = starting_ours(|| unsafe {
+        libc::pthread_create(thread.as_mut_ptr(), std::ptr::null(), run, body.cast())
+    });
     if code != 0 {
         // SAFETY: no thread has taken it.
         drop(unsafe { Box::from_raw(body) });

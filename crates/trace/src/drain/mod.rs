@@ -108,11 +108,16 @@ impl Drainer {
             source,
         })?;
         let reserve = recording.join("reserve");
+        let reserved = std::fs::write(&reserve, vec![0; RESERVE_BYTES]).is_ok();
+        if !reserved {
+            // What found room of it would only take that from the streams.
+            let _ = std::fs::remove_file(&reserve);
+        }
         let now = Instant::now();
         Ok(Self {
             live: live.to_owned(),
             processes,
-            reserved: std::fs::write(&reserve, vec![0; RESERVE_BYTES]).is_ok(),
+            reserved,
             reserve,
             budget: Budget::new(limits),
             streams: Vec::new(),

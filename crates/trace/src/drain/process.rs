@@ -5,9 +5,10 @@ use super::merge::Sums;
 use super::output::Output;
 use super::source::Source;
 use crate::record::Record;
-use crate::stream::{self, Blocks, Kind, Origin, Piece, ProcessNote, SitesNote, ThreadNote};
+use crate::stream::{self, Block, Kind, Origin, ProcessNote, SitesNote, ThreadNote};
 use crate::wire::{self, Entry};
 use fathomp_base::{Clock, ThreadId, Ticks};
+use fathomp_blocks::{Blocks, Piece};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -377,6 +378,7 @@ impl Stream {
     fn take_back(&mut self, blocks: &[u8]) {
         for piece in Blocks::new(blocks) {
             let Piece::Block(block) = piece else { continue };
+            let block = Block::from(block);
             let thread = block.origin.thread;
             match block.kind {
                 Some(Kind::Thread) => {

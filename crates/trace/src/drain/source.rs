@@ -2,15 +2,15 @@
 //! have scribbled over it.
 
 use crate::layout::{self, Geometry, frame, header, site, slot};
-use crate::live;
 use crate::model::SiteKind;
 use crate::record::Instance;
-use crate::ring::Ring;
 use crate::stack::StackOverflow;
 use crate::state::State;
 use crate::stream::{ProcessNote, SiteNote, ThreadNote};
 use fathomp_base::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
+use fathomp_ring::Ring;
 use fathomp_sys::clock::{self, Pair};
+use fathomp_sys::peer;
 use fathomp_sys::shm::{SharedFile, WORD};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,7 +83,7 @@ impl Source {
             geometry,
             pid: read(header::PROCESS) as u32,
             start_time: read(header::START_TIME),
-            same_namespace: namespace != 0 && namespace == live::pid_namespace(),
+            same_namespace: namespace != 0 && namespace == peer::pid_namespace(),
             began: Pair {
                 ticks: Ticks(read(header::BEGIN)),
                 monotonic_ns: read(header::MONOTONIC),
@@ -110,7 +110,7 @@ impl Source {
     /// Whether the process has certainly ended.
     pub(crate) fn has_ended(&self) -> bool {
         let knowable = self.same_namespace && self.start_time != 0;
-        knowable && live::start_time(self.pid) != Some(self.start_time)
+        knowable && peer::start_time(self.pid) != Some(self.start_time)
     }
 
     /// Thread slots that have ever been used.

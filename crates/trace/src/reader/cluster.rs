@@ -1,7 +1,7 @@
 //! The processes of a cluster are one program: its threads, wherever they were,
 //! worked on the same regions.
 
-use crate::model::{Process, Site};
+use crate::model::{NodeProcess, Process, Site};
 use fathomp_base::{SiteId, ThreadId};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -22,6 +22,11 @@ pub(super) fn unite(processes: Vec<Process>) -> Vec<Process> {
         nodes.sort_by_key(|process| (process.node, process.clock.zero_unix_ns));
         let mut nodes = nodes.into_iter();
         if let Some(mut first) = nodes.next() {
+            first.nodes = vec![NodeProcess {
+                node: first.node,
+                pid: first.pid,
+                sites: first.sites.iter().map(|site| site.id).collect(),
+            }];
             let mut known = (0..).zip(&first.sites).fold(
                 HashMap::new(),
                 |mut known: HashMap<Key, u32>, (number, site)| {
@@ -79,6 +84,11 @@ fn add(to: &mut Process, known: &mut HashMap<Key, u32>, node: Process) {
         }
         to.threads.push(thread);
     }
+    to.nodes.push(NodeProcess {
+        node: node.node,
+        pid: node.pid,
+        sites: numbers,
+    });
     to.begin = to.begin.min(node.begin);
     to.end = match (to.end, node.end) {
         (Some(a), Some(b)) => Some(a.max(b)),
@@ -138,6 +148,7 @@ mod tests {
             }],
             hardware_counters: false,
             stack_overflow: None,
+            nodes: Vec::new(),
         }
     }
 
@@ -164,6 +175,10 @@ mod tests {
                 .collect()
         };
         assert_eq!((of(0), of(1)), (vec![0, 1], vec![0, 2, 1]));
+        let nodes: Vec<_> = cluster.nodes.iter().map(|n| (n.node.0, n.pid)).collect();
+        assert_eq!(nodes, [(0, 7), (1, 8)]);
+        let second = &cluster.nodes[1].sites;
+        assert_eq!(second[..], [SiteId(0), SiteId(2), SiteId(1)]);
         let ids: Vec<(u32, u16)> = cluster.threads.iter().map(|t| (t.id.0, t.node.0)).collect();
         assert_eq!(ids, [(0, 0), (1, 1)]);
     }

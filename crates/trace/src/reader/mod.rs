@@ -65,7 +65,7 @@ pub fn open(directory: &Path) -> Result<Recording, OpenError> {
             source,
         })?;
         let mut parser = Parser::default();
-        match parser.start(&bytes) {
+        match fathomp_blocks::after_start(&bytes, stream::MAGIC, stream::VERSION) {
             Ok(blocks) => parser.blocks(blocks),
             Err(problem) => problems.push(format!("{} was left out: {problem}.", path.display())),
         }

@@ -3,11 +3,10 @@
 use crate::drain::Slot;
 use crate::model::{Process, Site, SiteKind, Thread};
 use crate::record::Record;
-use crate::stream::{
-    self, Block, Blocks, Kind, Piece, ProcessNote, START_BYTES, SitesNote, ThreadNote,
-};
+use crate::stream::{self, Block, Kind, ProcessNote, SitesNote, ThreadNote};
 use crate::wire::{self, Entry};
 use fathomp_base::{SiteId, ThreadId, Ticks};
+use fathomp_blocks::{Blocks, Piece};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -67,30 +66,11 @@ impl Parsed {
 }
 
 impl Parser {
-    /// Checks the start of a stream file; gives the rest.
-    pub(super) fn start<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
-        let Some((start, rest)) = bytes.split_at_checked(START_BYTES) else {
-            // Cut right at the beginning, which is the same as empty.
-            return Ok(&[]);
-        };
-        if start[..8] != stream::MAGIC {
-            return Err("it is not a stream of a recording".to_owned());
-        }
-        let version = start[8..12].try_into().map_or(u32::MAX, u32::from_le_bytes);
-        if version == 0 || version > stream::VERSION {
-            return Err(format!(
-                "its version is {version}, this fathomp reads up to {}",
-                stream::VERSION
-            ));
-        }
-        Ok(rest)
-    }
-
     /// Takes in blocks.
     pub(super) fn blocks(&mut self, bytes: &[u8]) {
         for piece in Blocks::new(bytes) {
             match piece {
-                Piece::Block(block) => self.block(&block),
+                Piece::Block(block) => self.block(&block.into()),
                 Piece::Damage(bytes) => self.trouble.damaged_bytes += bytes,
                 Piece::Cut(bytes) => self.trouble.cut_bytes += bytes,
             }
@@ -258,6 +238,7 @@ impl Parser {
             threads: threads.collect(),
             hardware_counters: note.hardware_counters,
             stack_overflow: note.stack_overflow,
+            nodes: Vec::new(),
         };
         Some(Parsed {
             process,

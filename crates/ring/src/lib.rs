@@ -1,4 +1,4 @@
-//! A ring of words between one producer and one consumer, who may live in
+//! A ring of words between one producer and one consumer, which may live in
 //! different processes and need not trust each other.
 //!
 //! `head` and `tail` count words since the beginning and never wrap; the place
@@ -12,17 +12,34 @@
 //!
 //! Each side keeps its own counter privately and only believes the other's as
 //! far as it makes sense: whatever stands in the shared memory, both sides stay
-//! inside the ring. The protocol is checked with loom in this module's tests.
+//! inside the ring. The protocol is checked with loom in this crate's tests.
+#![forbid(unsafe_code)]
 
-use crate::wire::Sink;
 use fathomp_sys::shm;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Takes words one by one.
+pub trait Sink {
+    /// Takes a word.
+    fn put(&mut self, word: u64);
+}
+
+impl Sink for Vec<u64> {
+    #[inline]
+    fn put(&mut self, word: u64) {
+        self.push(word);
+    }
+}
+
 /// The atomic operations the ring needs, so that loom can stand in.
-pub(crate) trait Word {
+pub trait Word {
+    /// The value, in no order with other words.
     fn get(&self) -> u64;
+    /// Stores a value, in no order with other words.
     fn set(&self, value: u64);
+    /// The value, before anything that follows.
     fn acquire(&self) -> u64;
+    /// Stores a value, after everything before.
     fn release(&self, value: u64);
     /// The word will be written soon.
     fn prefetch(&self) {}
@@ -53,7 +70,7 @@ impl Word for AtomicU64 {
 
 /// The shared part of a ring.
 #[derive(Debug)]
-pub(crate) struct Ring<'a, W> {
+pub struct Ring<'a, W> {
     /// Storage; its length is a power of two.
     words: &'a [W],
     /// Words written so far.
@@ -71,7 +88,7 @@ impl<W> Copy for Ring<'_, W> {}
 
 impl<'a, W: Word> Ring<'a, W> {
     /// A ring over `words`. `None` unless their number is a power of two.
-    pub(crate) fn new(words: &'a [W], head: &'a W, tail: &'a W) -> Option<Self> {
+    pub fn new(words: &'a [W], head: &'a W, tail: &'a W) -> Option<Self> {
         words
             .len()
             .is_power_of_two()
@@ -80,7 +97,7 @@ impl<'a, W: Word> Ring<'a, W> {
 
     /// Number of words the ring holds.
     #[inline]
-    pub(crate) fn capacity(&self) -> u64 {
+    pub fn capacity(&self) -> u64 {
         self.words.len() as u64
     }
 
@@ -91,7 +108,7 @@ impl<'a, W: Word> Ring<'a, W> {
 
     /// Producer: words written so far.
     #[inline]
-    pub(crate) fn head(&self) -> u64 {
+    pub fn head(&self) -> u64 {
         self.head.get()
     }
 
@@ -99,7 +116,7 @@ impl<'a, W: Word> Ring<'a, W> {
     /// consumer has read it in the round before, so that without this every
     /// record would wait for it to come back from the consumer's cache.
     #[inline(always)]
-    pub(crate) fn prefetch(&self) {
+    pub fn prefetch(&self) {
         const LINE_WORDS: u64 = 8;
         let head = self.head();
         for line in 0..3 {
@@ -110,7 +127,7 @@ impl<'a, W: Word> Ring<'a, W> {
     /// Producer: words free, given what it last saw of the consumer. Asks the
     /// consumer's counter only if that seems to leave less than `wanted`.
     #[inline]
-    pub(crate) fn free(&self, seen_tail: &mut u64, wanted: u64) -> u64 {
+    pub fn free(&self, seen_tail: &mut u64, wanted: u64) -> u64 {
         let head = self.head();
         let free = self
             .capacity()
@@ -127,7 +144,7 @@ impl<'a, W: Word> Ring<'a, W> {
     /// [`free`](Self::free)) and is seen by the consumer once it is
     /// [committed](Cursor::commit).
     #[inline(always)]
-    pub(crate) fn append(&self) -> Cursor<'a, W> {
+    pub fn append(&self) -> Cursor<'a, W> {
         Cursor {
             ring: *self,
             position: self.head(),
@@ -135,12 +152,12 @@ impl<'a, W: Word> Ring<'a, W> {
     }
 
     /// Consumer: how far the producer has come.
-    pub(crate) fn written(&self) -> u64 {
+    pub fn written(&self) -> u64 {
         self.head.acquire()
     }
 
     /// Consumer: where it left off, for a consumer that has just come.
-    pub(crate) fn consumed(&self) -> u64 {
+    pub fn consumed(&self) -> u64 {
         self.tail.acquire()
     }
 
@@ -149,7 +166,7 @@ impl<'a, W: Word> Ring<'a, W> {
     /// # Errors
     /// [`Overrun`] if that is more than the ring holds: the producer's counter
     /// is not to be believed.
-    pub(crate) fn copy(&self, from: u64, to: u64, out: &mut Vec<u64>) -> Result<(), Overrun> {
+    pub fn copy(&self, from: u64, to: u64, out: &mut Vec<u64>) -> Result<(), Overrun> {
         let count = to.wrapping_sub(from);
         if count > self.capacity() {
             return Err(Overrun);
@@ -159,7 +176,7 @@ impl<'a, W: Word> Ring<'a, W> {
     }
 
     /// Consumer: gives everything up to `position` back to the producer.
-    pub(crate) fn consume(&self, position: u64) {
+    pub fn consume(&self, position: u64) {
         self.tail.release(position);
     }
 }
@@ -167,15 +184,21 @@ impl<'a, W: Word> Ring<'a, W> {
 /// A record being written.
 #[derive(Debug)]
 #[must_use = "an uncommitted record is not seen"]
-pub(crate) struct Cursor<'a, W> {
+pub struct Cursor<'a, W> {
     ring: Ring<'a, W>,
     position: u64,
 }
 
 impl<W: Word> Cursor<'_, W> {
+    /// Words that will have been written once the record is committed.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
     /// Shows the record to the consumer.
     #[inline(always)]
-    pub(crate) fn commit(self) {
+    pub fn commit(self) {
         self.ring.head.release(self.position);
     }
 }
@@ -190,7 +213,7 @@ impl<W: Word> Sink for Cursor<'_, W> {
 
 /// The producer claims to have written more than fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Overrun;
+pub struct Overrun;
 
 #[cfg(test)]
 mod tests {
