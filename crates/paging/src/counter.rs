@@ -1,7 +1,8 @@
 //! What is counted, and how much of it.
 
-use serde::{Deserialize, Serialize};
-use std::ops::{Index, IndexMut};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::ops::{AddAssign, Index, IndexMut};
 
 /// What the kernel, the C library's callers or the shared memory count for a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -131,6 +132,10 @@ impl Counts {
     /// Nothing of any.
     pub const ZERO: Self = Self([0; Counter::COUNT]);
 
+    /// No count rises by more between two readings: what does is a counter that went
+    /// back, or wrapped.
+    pub const MOST: u64 = (1 << 62) - 1;
+
     /// Whether nothing was counted.
     #[must_use]
     pub fn is_zero(&self) -> bool {
@@ -141,6 +146,38 @@ impl Counts {
     pub fn nonzero(&self) -> impl Iterator<Item = (Counter, u64)> + '_ {
         let all = Counter::ALL.into_iter().zip(self.0);
         all.filter(|(_, count)| *count != 0)
+    }
+}
+
+/// In JSON an object of those that were counted, by name; names from later
+/// versions are left out.
+impl Serialize for Counts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(
+            self.nonzero()
+                .map(|(counter, count)| (counter.name(), count)),
+        )
+    }
+}
+
+impl<'de> Deserialize<'de> for Counts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut counts = Self::ZERO;
+        for (name, count) in BTreeMap::<String, u64>::deserialize(deserializer)? {
+            if let Some(counter) = Counter::from_name(&name) {
+                counts[counter] = count;
+            }
+        }
+        Ok(counts)
+    }
+}
+
+/// Sums that would not fit stay at the largest number.
+impl AddAssign<&Self> for Counts {
+    fn add_assign(&mut self, other: &Self) {
+        for (sum, count) in self.0.iter_mut().zip(other.0) {
+            *sum = sum.saturating_add(count);
+        }
     }
 }
 

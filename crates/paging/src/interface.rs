@@ -43,4 +43,8 @@ pub struct Interface {
     pub identity: extern "C" fn(node: u32, thread: u32),
     /// The thread serves the runtime, not the program: it is not a task.
     pub ignore: extern "C" fn(),
+    /// This process has just been forked by a system call of the runtime's own, which no
+    /// hook of `fork` sees (nodes are): the calling thread is its only one. Numbers of
+    /// names that were given before are void here. Called before anything else is told.
+    pub forked: extern "C" fn(),
 }

@@ -19,8 +19,9 @@ pub struct Interval {
     pub cause: Cause,
     /// What rose meanwhile.
     pub counts: Counts,
-    /// Intervals that were merged into this one when the recording reached its
-    /// limit; 1 usually.
+    /// Stays that were merged into this one because a thread's ring was full or
+    /// the recording had reached its limit; 1 usually. 0 for the part of a merged
+    /// stay that ends in a later interval.
     pub merged: u64,
 }
 
@@ -57,4 +58,16 @@ impl MarkKind {
         Self::RegionEnd,
         Self::Phase,
     ];
+
+    /// The kind's number.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The kind with that number.
+    #[must_use]
+    pub fn from_index(index: usize) -> Option<Self> {
+        Self::ALL.get(index).copied()
+    }
 }

@@ -76,6 +76,19 @@ impl State {
         self.activity as usize * 2 + self.suspended as usize
     }
 
+    /// The state's name, as in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match (self.activity, self.suspended) {
+            (Activity::Compute, false) => "compute",
+            (Activity::Compute, true) => "compute_suspended",
+            (Activity::Io, false) => "io",
+            (Activity::Io, true) => "io_suspended",
+            (Activity::Communication, false) => "communication",
+            (Activity::Communication, true) => "communication_suspended",
+        }
+    }
+
     /// The state with that number.
     #[must_use]
     pub fn from_index(index: usize) -> Option<Self> {
