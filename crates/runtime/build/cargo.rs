@@ -1,4 +1,4 @@
-//! The nested cargo that compiles `fathomp-abi` to a static library.
+//! The nested cargo that compiles `fathomp-abi` and `fathomp-tap` to static libraries.
 
 use std::env;
 use std::error::Error;
@@ -8,8 +8,12 @@ use std::process::Command;
 /// Profile of the workspace made for code inside other people's programs.
 const PROFILE: &str = "runtime";
 
-/// Compiles the archive and returns its path.
-pub(crate) fn build_archive(workspace: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> {
+/// Compiles the archive of one of our crates and returns its path.
+pub(crate) fn build_archive(
+    krate: &str,
+    workspace: &Path,
+    out: &Path,
+) -> Result<PathBuf, Box<dyn Error>> {
     let cargo = env::var_os("CARGO").ok_or("cargo did not set CARGO")?;
     let target = env::var("TARGET")?;
     let directory = target_directory(out);
@@ -17,7 +21,7 @@ pub(crate) fn build_archive(workspace: &Path, out: &Path) -> Result<PathBuf, Box
     let mut command = Command::new(cargo);
     command
         .current_dir(workspace)
-        .args(["build", "--package", "fathomp-abi", "--lib"])
+        .args(["build", "--package", &format!("fathomp-{krate}"), "--lib"])
         .args(["--profile", PROFILE, "--target", &target])
         .arg("--target-dir")
         .arg(&directory);
@@ -28,14 +32,15 @@ pub(crate) fn build_archive(workspace: &Path, out: &Path) -> Result<PathBuf, Box
     forget_outer_build(&mut command);
     let status = command.status()?;
     if !status.success() {
-        return Err(
-            "the runtime library (crates/abi) did not compile: see the messages above".into(),
-        );
+        return Err(format!(
+            "the library (crates/{krate}) did not compile: see the messages above"
+        )
+        .into());
     }
     Ok(directory
         .join(target)
         .join(PROFILE)
-        .join("libfathomp_abi.a"))
+        .join(format!("libfathomp_{krate}.a")))
 }
 
 /// One directory for all profiles of the outer build, so that `cargo test`,

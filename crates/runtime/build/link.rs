@@ -207,11 +207,11 @@ pub(crate) fn probe(source: &Path, library: &Path, output: &Path) -> Result<(), 
     run(command, "the calibration probe")
 }
 
-fn compiler() -> Command {
+pub(crate) fn compiler() -> Command {
     Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()))
 }
 
-fn run(mut command: Command, what: &str) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(mut command: Command, what: &str) -> Result<(), Box<dyn Error>> {
     let status = command.status().map_err(|error| {
         format!("no C compiler to link {what} ({error}): install gcc, or set CC")
     })?;

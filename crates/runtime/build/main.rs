@@ -6,6 +6,7 @@
 
 mod cargo;
 mod link;
+mod tap;
 
 use link::Edition;
 use sha2::{Digest, Sha256};
@@ -14,9 +15,13 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Crates whose code ends up in the runtime library.
-const PARTS: [&str; 10] = [
+/// Crates whose code ends up in the libraries.
+const PARTS: [&str; 14] = [
     "abi",
+    "feed",
+    "tap",
+    "paging",
+    "ring",
     "node",
     "dsm",
     "transport",
@@ -39,6 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let library = out.join("libgomp.so.1");
     let cluster = out.join("cluster.so");
+    let tap = out.join("libfathomp-tap.so");
     if let Some(ready) = env::var_os("FATHOMP_RUNTIME_LIBRARY") {
         // For packagers and cross builds: a library that is already linked.
         println!(
@@ -49,8 +55,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         let ready = env::var_os("FATHOMP_CLUSTER_LIBRARY")
             .ok_or("with FATHOMP_RUNTIME_LIBRARY, FATHOMP_CLUSTER_LIBRARY must be set too")?;
         fs::copy(ready, &cluster)?;
+        let ready = env::var_os("FATHOMP_TAP_LIBRARY")
+            .ok_or("with FATHOMP_RUNTIME_LIBRARY, FATHOMP_TAP_LIBRARY must be set too")?;
+        fs::copy(ready, &tap)?;
     } else {
-        let archive = cargo::build_archive(workspace, &out)?;
+        let archive = cargo::build_archive("tap", workspace, &out)?;
+        tap::library(
+            &archive,
+            &workspace.join("crates/tap/c/variadic.c"),
+            &out,
+            &tap,
+        )?;
+        let archive = cargo::build_archive("abi", workspace, &out)?;
         let text = |name: &str| fs::read_to_string(workspace.join("crates/abi").join(name));
         let interface = text("libgomp.map")?;
         let unloading = workspace.join("crates/abi/unloading-older.s");
@@ -68,7 +84,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     link::probe(&manifest.join("probe"), &library, &probe)?;
 
     let mut hash = Sha256::new();
-    for file in [&library, &cluster, &probe] {
+    for file in [&library, &cluster, &tap, &probe] {
         hash.update(fs::read(file)?);
     }
     let hex: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
@@ -91,13 +107,19 @@ fn declare_inputs(workspace: &Path) {
         "crates/abi/cluster.map",
         "crates/abi/cluster-older.s",
         "crates/abi/cluster-tls.s",
+        "crates/tap/c",
         "crates/runtime/probe",
         "crates/runtime/build",
     ] {
         let path = workspace.join(input);
         println!("cargo::rerun-if-changed={}", path.display());
     }
-    for variable in ["CC", "FATHOMP_RUNTIME_LIBRARY", "FATHOMP_CLUSTER_LIBRARY"] {
+    for variable in [
+        "CC",
+        "FATHOMP_RUNTIME_LIBRARY",
+        "FATHOMP_CLUSTER_LIBRARY",
+        "FATHOMP_TAP_LIBRARY",
+    ] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
 }

@@ -1,7 +1,7 @@
 //! Writing the embedded files to a directory the loader can use.
 
 use crate::place::{Candidate, candidates};
-use crate::{CLUSTER_LIBRARY, LIBRARY, PROBE, SHA256};
+use crate::{CLUSTER_LIBRARY, LIBRARY, PROBE, SHA256, TAP};
 use nix::sys::statvfs::{FsFlags, statvfs};
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -18,6 +18,8 @@ pub struct Unpacked {
     pub library: PathBuf,
     /// The runtime library for several nodes, for `LD_PRELOAD`.
     pub cluster_library: PathBuf,
+    /// The tap, for `LD_PRELOAD`: `libfathomp-tap.so`.
+    pub tap: PathBuf,
     /// The calibration probe.
     pub probe: PathBuf,
 }
@@ -68,6 +70,7 @@ fn unpack_to(candidate: &Candidate) -> io::Result<Unpacked> {
         return Err(io::Error::other("mounted noexec"));
     }
     let library = directory.join("libgomp.so.1");
+    let tap = directory.join("libfathomp-tap.so");
     let probe = directory.join("probe");
     ensure(&library, LIBRARY)?;
     // Under the name that programs ask for, hence in a directory of its own.
@@ -75,11 +78,13 @@ fn unpack_to(candidate: &Candidate) -> io::Result<Unpacked> {
     fs::create_dir_all(&cluster)?;
     let cluster_library = cluster.join("libgomp.so.1");
     ensure(&cluster_library, CLUSTER_LIBRARY)?;
+    ensure(&tap, TAP)?;
     ensure(&probe, PROBE)?;
     Ok(Unpacked {
         cache: candidate.path.clone(),
         library,
         cluster_library,
+        tap,
         probe,
     })
 }
@@ -176,7 +181,7 @@ mod tests {
             }
         });
         let leftovers = fs::read_dir(directory.path().join(SHA256)).unwrap().count();
-        assert_eq!(leftovers, 3);
+        assert_eq!(leftovers, 4);
     }
 
     #[test]

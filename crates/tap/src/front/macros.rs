@@ -1,0 +1,127 @@
+//! How the functions in front are made.
+
+use std::ffi::{c_int, c_void};
+
+/// What a function returns if there is none behind it.
+pub(crate) trait Failed {
+    /// What that is.
+    const FAILED: Self;
+}
+
+impl Failed for c_int {
+    const FAILED: Self = -1;
+}
+
+impl Failed for isize {
+    const FAILED: Self = -1;
+}
+
+impl Failed for usize {
+    const FAILED: Self = 0;
+}
+
+impl Failed for u32 {
+    // WEOF.
+    const FAILED: Self = u32::MAX;
+}
+
+impl Failed for () {
+    const FAILED: Self = ();
+}
+
+impl<T> Failed for *mut T {
+    const FAILED: Self = std::ptr::null_mut();
+}
+
+/// What a function returns if there is none behind it, with `errno` set.
+#[cold]
+pub(crate) fn missing<T: Failed>() -> T {
+    // SAFETY: the thread's own `errno`.
+    unsafe { *libc::__errno_location() = libc::ENOSYS };
+    T::FAILED
+}
+
+/// Turns the address of a function into the function.
+///
+/// # Safety
+/// The function there has the type `F`, which is one of functions.
+#[inline(always)]
+pub(crate) unsafe fn function<F>(address: *mut c_void) -> F {
+    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+    // SAFETY: promised by our caller; both are addresses.
+    unsafe { std::mem::transmute_copy(&address) }
+}
+
+/// The [`Call`](crate::engine::Call) of a name.
+macro_rules! call {
+    ($name:expr) => {
+        $crate::engine::Call::new(call!(@text $name))
+    };
+    ($name:expr, $version:literal) => {
+        $crate::engine::Call::of_version(call!(@text $name), call!(@text $version))
+    };
+    (@text $name:expr) => {
+        match std::ffi::CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()) {
+            Ok(name) => name,
+            Err(_) => c"",
+        }
+    };
+}
+
+/// Defines functions that stand in front of those of the same names.
+///
+/// `|call| before, |stay, result| after; name | name (arguments) -> result; ..` evaluates
+/// `before` before each call of the next function, and `after`, which gets its value as
+/// `stay`, with what that returned. Both may use the arguments. A version of the next
+/// function's symbol may be given: `name @ "GLIBC_2.3.2" (..)`.
+macro_rules! front {
+    (
+        |$call:ident| $before:expr, |$stay:ident, $result:ident| $after:expr;
+        $( $($name:ident $(@ $version:literal)?)|+ ($($arguments:tt)*) -> $returned:ty; )+
+    ) => {
+        $( front! {
+            @each [$call $before] [$stay $result $after]
+            [$($name [$($version)?])+] ($($arguments)*) $returned
+        } )+
+    };
+    (
+        @each $entering:tt $leaving:tt
+        [$($name:ident $version:tt)+] $arguments:tt $returned:ty
+    ) => {
+        $( front! { @one $entering $leaving $name $version $arguments $returned } )+
+    };
+    (
+        @one [$call:ident $before:expr] [$stay:ident $result:ident $after:expr]
+        $name:ident [$($version:literal)?] ($($argument:ident: $type:ty),*) $returned:ty
+    ) => {
+        #[doc = concat!("As `", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// As of the function behind.
+        #[allow(
+            non_snake_case,
+            unused_variables,
+            clippy::let_unit_value,
+            clippy::no_effect,
+            clippy::too_many_arguments,
+            reason = "the names and arguments are those of the functions behind"
+        )]
+        #[unsafe(export_name = concat!("fathomp_front_", stringify!($name)))]
+        unsafe extern "C" fn $name($($argument: $type),*) -> $returned {
+            static CALL: $crate::engine::Call = call!(stringify!($name) $(, $version)?);
+            let $call = &CALL;
+            let address = $call.next.address();
+            if address.is_null() {
+                return $crate::front::macros::missing();
+            }
+            type Next = unsafe extern "C" fn($($type),*) -> $returned;
+            // SAFETY: the next function of this name has this type.
+            let next: Next = unsafe { $crate::front::macros::function(address) };
+            let $stay = $before;
+            // SAFETY: promised by our caller.
+            let $result = unsafe { next($($argument),*) };
+            $after;
+            $result
+        }
+    };
+}

@@ -1,0 +1,151 @@
+//! What fathomp's runtime and the program itself tell the tap.
+//!
+//! The runtime looks for [`fathomp_tap_interface`]; programs include
+//! `include/fathomp_paging.h`, whose functions do nothing where the tap is not loaded.
+
+use crate::engine::turn::{Turn, frame};
+use crate::engine::{process, thread};
+use crate::sink::Identity;
+use fathomp_paging::{Activity, Cause, Ending, INTERFACE_VERSION, Interface, MarkKind};
+use std::ffi::{CStr, c_char, c_int};
+use std::ptr;
+use std::slice;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+static INTERFACE: Interface = Interface {
+    enter,
+    leave,
+    name,
+    mark,
+    counters,
+    identity,
+    ignore,
+    forked,
+};
+
+/// Gives the interface of that version; null if the process is not recorded, or if the
+/// version is another.
+#[unsafe(no_mangle)]
+pub extern "C" fn fathomp_tap_interface(version: u32) -> *const Interface {
+    if version == INTERFACE_VERSION && process::sink().is_some() {
+        &raw const INTERFACE
+    } else {
+        ptr::null()
+    }
+}
+
+fn activity_of(number: u32) -> Option<Activity> {
+    Activity::ALL.get(number as usize).copied()
+}
+
+extern "C" fn enter(activity: u32, cause: u32) {
+    if let Some(activity) = activity_of(activity)
+        && let Some(mut turn) = Turn::take(frame())
+    {
+        turn.own().enter_told(activity, Cause(cause));
+    }
+}
+
+extern "C" fn leave() {
+    if let Some(mut turn) = Turn::take(frame()) {
+        turn.own().leave_told();
+    }
+}
+
+unsafe extern "C" fn name(text: *const c_char, length: usize) -> u32 {
+    if text.is_null() {
+        return 0;
+    }
+    // SAFETY: the caller gives so many bytes.
+    let bytes = unsafe { slice::from_raw_parts(text.cast(), length) };
+    let turn = Turn::take(frame());
+    let number = match (std::str::from_utf8(bytes), process::sink()) {
+        (Ok(text), Some(sink)) => sink.name(text),
+        _ => 0,
+    };
+    drop(turn);
+    number
+}
+
+extern "C" fn mark(kind: u32, name: u32) {
+    if let Some(kind) = MarkKind::ALL.get(kind as usize)
+        && let Some(mut turn) = Turn::take(frame())
+    {
+        turn.own().mark(*kind, name);
+    }
+}
+
+unsafe extern "C" fn counters(values: *const AtomicU64, count: u32, first: u32) {
+    if let Some(mut turn) = Turn::take(frame()) {
+        let words = match values.is_null() {
+            true => &[],
+            // SAFETY: the caller gives so many words, which stay until the thread ends or
+            // calls again.
+            false => unsafe { slice::from_raw_parts(values, count as usize) },
+        };
+        turn.own().further(words, first as usize);
+    }
+}
+
+extern "C" fn identity(node: u32, thread: u32) {
+    let known = |number: u32| (number != u32::MAX).then_some(number);
+    if let Some(mut turn) = Turn::take(frame()) {
+        turn.own().identity(&Identity {
+            rank: None,
+            node: known(node),
+            openmp_thread: known(thread),
+        });
+    }
+}
+
+extern "C" fn ignore() {
+    if let Some(turn) = Turn::take(frame()) {
+        thread::end(turn, Ending::Exit);
+    }
+}
+
+extern "C" fn forked() {
+    process::forked();
+}
+
+/// The number of the name of stays that the program tells, once it was asked for.
+static PROGRAM: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// For `fathomp_enter` of the header: the thread enters an activity, a number of
+/// [`Activity::ALL`].
+#[unsafe(no_mangle)]
+pub extern "C" fn fathomp_paging_enter(activity: c_int) {
+    let Ok(activity) = u32::try_from(activity) else {
+        return;
+    };
+    let mut cause = PROGRAM.load(Ordering::Relaxed);
+    if cause == u32::MAX {
+        let text = c"fathomp_enter";
+        // SAFETY: so many bytes.
+        cause = unsafe { name(text.as_ptr(), text.count_bytes()) };
+        PROGRAM.store(cause, Ordering::Relaxed);
+    }
+    enter(activity, cause);
+}
+
+/// For `fathomp_leave` of the header: the thread leaves what it entered last.
+#[unsafe(no_mangle)]
+pub extern "C" fn fathomp_paging_leave() {
+    leave();
+}
+
+/// For `fathomp_phase` of the header: a phase of that name begins.
+///
+/// # Safety
+/// The name is null or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathomp_paging_phase(text: *const c_char) {
+    if text.is_null() {
+        return;
+    }
+    // SAFETY: promised by our caller.
+    let text = unsafe { CStr::from_ptr(text) };
+    // SAFETY: so many bytes.
+    let number = unsafe { name(text.as_ptr(), text.count_bytes()) };
+    mark(MarkKind::Phase as u32, number);
+}
