@@ -3,6 +3,7 @@
 use crate::build::{BuildError, build, build_library};
 use crate::program::{OnNodes, Program};
 use crate::run::{self, Ended, Limits};
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -210,7 +211,8 @@ fn run_one(
             .iter()
             .any(|prefix| name.starts_with(prefix))
         });
-        if steers {
+        // Where the tap under test records, if it does.
+        if steers && name != "FATHOMP_PAGING" {
             command.env_remove(name);
         }
     }
@@ -219,14 +221,15 @@ fn run_one(
         .env("BUILT_PROGRAMS", directory)
         .current_dir(directory)
         .envs(program.env.iter().map(|(k, v)| (k, v)));
+    let preloaded = behind_tap(runtime);
     match way {
         Way::Linked => {}
         Way::Preloaded => {
-            command.env("LD_PRELOAD", runtime);
+            command.env("LD_PRELOAD", preloaded);
         }
         Way::Nodes(nodes, protocol) => {
             command
-                .env("LD_PRELOAD", runtime)
+                .env("LD_PRELOAD", preloaded)
                 .env("FATHOMP_NODES", nodes.to_string())
                 .env("FATHOMP_DSM", protocol);
         }
@@ -247,6 +250,17 @@ fn run_one(
         bytes: OUTPUT_BYTES,
     };
     run::run(&mut command, limits)
+}
+
+/// The libraries to preload: the runtime, behind the tap that is under test with it, if
+/// `FATHOMP_TAP_UNDER_TEST` names one.
+fn behind_tap(runtime: &Path) -> OsString {
+    let mut libraries = std::env::var_os("FATHOMP_TAP_UNDER_TEST").unwrap_or_default();
+    if !libraries.is_empty() {
+        libraries.push(":");
+    }
+    libraries.push(runtime);
+    libraries
 }
 
 #[cfg(test)]

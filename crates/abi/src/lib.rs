@@ -9,6 +9,7 @@
 //! * [`cluster`]: what stands in front of the C library on several nodes.
 //! * [`device`]: `target` constructs and routines, on the host.
 //! * [`unloading`]: `dlclose`, for the sake of recordings.
+//! * [`tap`]: who is told what threads wait for, if paging is recorded.
 //! * [`entry`]: entry points that remember where they were called from.
 
 #![allow(non_snake_case, reason = "C's names are not ours to choose")]
@@ -22,4 +23,5 @@ pub mod error_directive;
 mod fatal;
 pub mod gomp;
 mod load;
+mod tap;
 pub mod unloading;

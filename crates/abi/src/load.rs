@@ -20,6 +20,7 @@ extern "C" fn load() {
         stack_overflow::leave_alone();
     }
     overflow::watch();
+    crate::tap::expect();
     let (settings, _) = runtime::read_environment();
     crate::cluster::start::expect();
     // Whoever asks for it wants to see it of every program that loads us.

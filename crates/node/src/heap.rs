@@ -36,10 +36,17 @@ pub fn undisturbed() -> Option<Inside> {
     memory().map(|_| deferral::enter())
 }
 
-/// Whether code at address `caller` is the C library's or ours.
+/// Whether code at address `caller` is the C library's, ours or the tap's.
 #[must_use]
 pub fn is_private(caller: usize) -> bool {
     memory().is_none_or(|memory| memory.is_private(caller))
+}
+
+/// Whether code at address `caller` is that of the tap, which passes calls of others on as well
+/// as making its own.
+#[must_use]
+pub fn is_taps(caller: usize) -> bool {
+    memory().is_some_and(|memory| memory.is_taps(caller))
 }
 
 /// What became of a wish for a shared block.

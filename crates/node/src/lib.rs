@@ -43,6 +43,7 @@ mod slots;
 mod standing;
 pub mod start;
 mod stopwatch;
+mod told;
 mod waits;
 mod window;
 pub mod world;

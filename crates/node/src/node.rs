@@ -21,6 +21,7 @@ use crate::stopwatch::Stopwatch;
 use crate::waits::Waits;
 use crate::window::Window;
 use fathomp_base::{NodeId, ThreadId};
+use fathomp_omp::tap;
 use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::cluster::pages::Pages;
@@ -437,8 +438,23 @@ impl Node {
         Ok(stack)
     }
 
+    /// A thread that has not asked for anything before is that one from now on.
+    pub(crate) fn introduce(&'static self, thread: ThreadId) {
+        self.profile.introduce(thread);
+    }
+
+    /// The calling thread is the first that runs the program here.
+    pub fn first_begins(&self) {
+        if let Some((thread, _)) = self.slots.mine() {
+            self.profile.answers_for_node(thread);
+        }
+    }
+
     /// Life of the service thread.
     pub fn serve_others(&self) -> ! {
+        // Not before it has started the program's thread: threads of those that are ignored
+        // are, too.
+        tap::ignore_this_thread();
         let _inside = deferral::enter();
         let mut quiet = Quiet::new(self.waits);
         let emulation = self.transport.emulation();
@@ -473,6 +489,7 @@ impl Node {
         };
         let emulation = match self.transport.receive(&mut message) {
             Ok(Some(from)) => {
+                self.profile.received(message.len());
                 let emulation = self.transport.emulation();
                 let _serving = emulation.map(|emulation| emulation.serve(from));
                 emulated::charge(Work::Handle(message.len()));

@@ -3,9 +3,11 @@
 //! A thread's account is written by itself and by whoever carries out a step of
 //! the protocol that lets it go on; the thread hands it to its recorder when it
 //! goes on. What is done for other nodes is on the node's account, which the
-//! next thread to go on hands over. Safe where faults are served: all is there
+//! next thread to go on hands over. What is handed over is told to the tap as well, if one is
+//! loaded. Safe where faults are served: all is there
 //! from the start, and no lock is taken. Costs a test where nothing is recorded.
 
+use crate::told::Told;
 use fathomp_base::{ThreadId, Ticks};
 use fathomp_omp::worker;
 use fathomp_trace::dsm::{DsmCount, DsmCounts};
@@ -24,6 +26,9 @@ struct Accounts {
     threads: Box<[Account]>,
     waits: Box<[Wait]>,
     node: Account,
+    /// Threads have recorders to hand this over to.
+    recorded: bool,
+    told: Option<Told>,
 }
 
 #[derive(Debug)]
@@ -100,18 +105,39 @@ impl Wait {
 pub(crate) struct Since(Option<Ticks>);
 
 impl Profile {
-    /// Accounts for so many threads, if the program is recorded.
+    /// Accounts for so many threads, if the program is recorded or its paging is.
     pub(crate) fn new(threads: usize) -> Self {
         let recorded = std::env::var_os(RECORD_VARIABLE).is_some_and(|value| !value.is_empty());
-        Self(recorded.then(|| {
+        let told = Told::new(threads);
+        Self((recorded || told.is_some()).then(|| {
             Accounts {
                 threads: std::iter::repeat_with(Account::new).take(threads).collect(),
                 waits: std::iter::repeat_with(Wait::default)
                     .take(threads)
                     .collect(),
                 node: Account::new(),
+                recorded,
+                told,
             }
         }))
+    }
+
+    /// The calling thread is the one with that number, which asks for the first time.
+    pub(crate) fn introduce(&'static self, thread: ThreadId) {
+        if let Some(told) = self.told() {
+            told.introduce(thread);
+        }
+    }
+
+    /// What is done for other nodes is that thread's from now on, as far as the tap is told.
+    pub(crate) fn answers_for_node(&self, thread: ThreadId) {
+        if let Some(told) = self.told() {
+            told.answers_for_node(thread);
+        }
+    }
+
+    fn told(&self) -> Option<&Told> {
+        self.0.as_ref()?.told.as_ref()
     }
 
     /// Whether the program is recorded.
@@ -188,13 +214,19 @@ impl Profile {
         let at = now();
         counts[time] += at.since(since).0;
         more(&mut counts, wait, since..at);
-        match worker::recorder() {
-            Some(recorder) => {
-                counts += &accounts.node.take();
-                recorder.dsm(&counts, at);
-            }
+        let recorder = worker::recorder();
+        if accounts.recorded && recorder.is_none() {
             // Not known to the runtime yet: it will hand this over later.
-            None => account.add(&counts),
+            return account.add(&counts);
+        }
+        let for_others = accounts.node.take();
+        if let Some(told) = &accounts.told {
+            told.add(thread, &counts);
+            told.add_for_node(&for_others);
+        }
+        if let Some(recorder) = recorder {
+            counts += &for_others;
+            recorder.dsm(&counts, at);
         }
     }
 
@@ -219,6 +251,13 @@ impl Profile {
             && let Some(account) = accounts.threads.get(thread.0 as usize)
         {
             accounts.node.add(&account.take());
+        }
+    }
+
+    /// Bytes came from the transport.
+    pub(crate) fn received(&self, bytes: usize) {
+        if let Some(told) = self.told() {
+            told.received(bytes);
         }
     }
 
@@ -281,6 +320,8 @@ mod tests {
             threads: Box::new([Account::new(), Account::new()]),
             waits: Box::new([Wait::default(), Wait::default()]),
             node: Account::new(),
+            recorded: true,
+            told: None,
         }))
     }
 

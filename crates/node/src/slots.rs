@@ -155,6 +155,9 @@ impl Slots {
             // A thread that is about to end, and has given its place back
             // already, loses this one.
             let _ = MINE.try_with(|mine| mine.thread.set(Some(thread)));
+            if let Some(node) = start::node() {
+                node.introduce(thread);
+            }
             thread
         });
         Some((thread, self.slots.get(thread.0 as usize)?))

@@ -20,6 +20,7 @@ use crate::waits::{LOADS_VARIABLE, Waits};
 use crate::window::{Window, Windows};
 use fathomp_base::NodeId;
 use fathomp_dsm::AreaError;
+use fathomp_omp::tap;
 use fathomp_sys::affinity;
 use fathomp_sys::clock::{emulated, monotonic_ns};
 use fathomp_sys::cluster::backing::Backing;
@@ -224,12 +225,13 @@ fn scheme(variable: Option<std::ffi::OsString>) -> Result<Scheme, StartError> {
 }
 
 /// Prepares for it: from now on the program's blocks come from the shared heap.
-/// To be called before the program's constructors run.
+/// To be called before the program's constructors run. `tap` is an address in the code of the
+/// library that records paging, 0 if there is none: its blocks are its own.
 ///
 /// # Errors
 /// If an address range is taken.
-pub fn prepare(plan: Plan) -> Result<(), StartError> {
-    memory::set_up(plan.nodes).map_err(StartError::Reserve)?;
+pub fn prepare(plan: Plan, tap: usize) -> Result<(), StartError> {
+    memory::set_up(plan.nodes, tap).map_err(StartError::Reserve)?;
     if std::env::var_os(LINES_VARIABLE).is_some() {
         blocks::note_all();
     }
@@ -304,6 +306,7 @@ pub fn fork(
                 children.push(child);
             }
             Forked::Child => {
+                tap::forked();
                 me = NodeId(node);
                 children.clear();
                 // Node 0 tells of them.

@@ -6,6 +6,7 @@
 //! tasks that faster members made after it.
 
 use crate::runtime::runtime;
+use crate::tap::{self, Called, Place};
 use crate::task;
 use crate::team::{Member, Order};
 use fathomp_base::Ticks;
@@ -21,6 +22,17 @@ pub fn barrier(member: &'static Member, state: State) {
     wait_recorded(member, state, || {
         meet(member, false);
     });
+    passed(member, state);
+}
+
+/// The member has passed a barrier, for the recording of paging.
+#[inline]
+fn passed(member: &'static Member, state: State) {
+    let called = match state {
+        State::ExplicitBarrier => Called::Barrier,
+        _ => Called::ImplicitBarrier,
+    };
+    tap::passes(member.team(), member.phase.get(), called);
 }
 
 /// A barrier that is a cancellation point: returns `true`, possibly before the
@@ -28,6 +40,9 @@ pub fn barrier(member: &'static Member, state: State) {
 pub fn cancellable(member: &'static Member, state: State) -> bool {
     let mut cancelled = false;
     wait_recorded(member, state, || cancelled = meet(member, true));
+    if !cancelled {
+        passed(member, state);
+    }
     cancelled
 }
 
@@ -50,6 +65,7 @@ pub(crate) fn wait_recorded_at(
     state: State,
     wait: impl FnOnce(),
 ) -> Option<Ticks> {
+    let wait = || tap::waiting(state, || Place::of(member, call), wait);
     let Some(recorder) = member.worker().recorder() else {
         wait();
         return None;
@@ -83,6 +99,7 @@ fn meet(member: &'static Member, cancellable: bool) -> bool {
                 task::complete_phase(member, phase);
                 nodes.meet(team);
             }
+            tap::opens(team, next);
             team.barrier.open(next);
         } else {
             team.barrier.wait(next, team.patience(), || {
@@ -105,6 +122,7 @@ pub(crate) fn join(primary: &'static Member, order: Order) {
     let team = primary.team();
     let nodes = team.nodes();
     if order.size() == 1 && !team.tasks.is_used() && nodes.is_none() {
+        tap::ends(team);
         if let Some(recorder) = primary.worker().recorder() {
             recorder.end();
         }
@@ -122,6 +140,7 @@ pub(crate) fn join(primary: &'static Member, order: Order) {
             nodes.end(team);
         }
     });
+    tap::ends(team);
     if let (Some(recorder), Some(ended)) = (primary.worker().recorder(), ended) {
         recorder.end_at(ended);
     }
@@ -137,6 +156,7 @@ pub(crate) fn leave(member: &'static Member, order: Order) {
             team.join.open(order.number());
         }
     };
+    tap::ends(team);
     match member.worker().recorder() {
         Some(recorder) if task::may_stay(member) => {
             // Tasks it runs from now on are part of the region, and so is its

@@ -7,7 +7,7 @@
 //! the single total order of `SeqCst` operations). Ringing with nobody asleep
 //! is one load.
 
-use crate::primitive::{AtomicU32, Ordering, futex, spin_loop, yield_now};
+use crate::primitive::{AtomicU32, Ordering, futex, spin_loop, waits_long, yield_now};
 
 /// How to poll before sleeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,10 @@ impl Patience {
     /// be one that other programs keep from running.
     const LONG: u32 = 512;
     const OFFER: u32 = 16;
+    /// At this poll of every so many, behind the eager ones, a wait counts as one that lasts:
+    /// again and again, since what it waits for may have let it do something else.
+    const LASTS: u32 = Self::EAGER + 4;
+    const LOOKS: u32 = 64;
 
     /// Polls `polls` times; for threads with a processor each.
     pub(crate) const fn polling(polls: u32) -> Self {
@@ -61,8 +65,12 @@ impl Patience {
     #[inline]
     fn rest(self, poll: u32) {
         if self.0 & Self::CROWDED != 0 || (poll >= Self::LONG && poll.is_multiple_of(Self::OFFER)) {
+            waits_long();
             yield_now();
         } else if poll >= Self::EAGER {
+            if poll % Self::LOOKS == Self::LASTS {
+                waits_long();
+            }
             spin_loop();
         }
     }
@@ -98,6 +106,7 @@ impl Bell {
 
     #[cold]
     fn sleep(&self, ready: &mut dyn FnMut() -> bool) {
+        waits_long();
         loop {
             self.sleepers.fetch_add(1, Ordering::SeqCst);
             let rings = self.rings.load(Ordering::SeqCst);

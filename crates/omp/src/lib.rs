@@ -10,6 +10,7 @@
 //! * [`worksharing`], [`sync`], [`task`]: what members do inside a region.
 //! * [`cluster`]: regions spread over processes that share no memory by
 //!   themselves.
+//! * [`tap`]: what the recorder of paging is told.
 //! * [`icv`], [`env`], [`places`]: what the user may set.
 #![forbid(unsafe_code)]
 
@@ -30,6 +31,7 @@ pub mod query;
 mod rendezvous;
 pub mod runtime;
 pub mod sync;
+pub mod tap;
 pub mod task;
 pub mod team;
 pub mod worker;

@@ -4,6 +4,7 @@ use crate::cluster::{self, Part};
 use crate::icv::{Icvs, ProcBind};
 use crate::pool::Seat;
 use crate::runtime::runtime;
+use crate::tap::{self, Place};
 use crate::team::{Member, Order, Team};
 use crate::worker::{Worker, current, set_current};
 use crate::{barrier, places, task, worksharing};
@@ -12,6 +13,7 @@ use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_trace::model::SiteKind;
 use fathomp_trace::now;
 use fathomp_trace::recorder::Start;
+use fathomp_trace::state::State;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -145,6 +147,7 @@ pub(crate) fn form(
         dock.instance.store(instance, Ordering::Relaxed);
         dock.fork.store(asked.0, Ordering::Relaxed);
     }
+    tap::forms(team);
     if let Some(nodes) = part.nodes {
         nodes.begin(fork, team, icvs);
     }
@@ -313,13 +316,19 @@ pub(crate) fn serve(worker: &'static Worker, seat: Seat) {
     set_current(member);
     loop {
         let mut order = seen;
-        team.dock.bell.wait(team.patience(), || {
-            order = Order(team.dock.order.load(Ordering::SeqCst));
-            order != seen || {
-                task::help_from_dock(member, seen);
-                false
-            }
-        });
+        tap::waiting(
+            State::Idle,
+            || Place::Nowhere,
+            || {
+                team.dock.bell.wait(team.patience(), || {
+                    order = Order(team.dock.order.load(Ordering::SeqCst));
+                    order != seen || {
+                        task::help_from_dock(member, seen);
+                        false
+                    }
+                });
+            },
+        );
         seen = order;
         let size = order.size();
         if size == Order::DISMISS {
@@ -364,6 +373,7 @@ impl Member {
             let asked = Ticks(dock.fork.load(Ordering::Relaxed));
             recorder.begin(&self.part(team, asked));
         }
+        tap::begins(self, team);
     }
 
     /// This member's part in the team's region, for the recording. `asked` is

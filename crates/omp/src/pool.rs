@@ -5,10 +5,12 @@ use crate::cluster;
 use crate::message;
 use crate::parallel;
 use crate::runtime::runtime;
+use crate::tap::{self, Place};
 use crate::team::{Member, Order, Team};
 use crate::worker::Worker;
 use fathomp_sys::process;
 use fathomp_sys::stack_overflow::{self, Owner};
+use fathomp_trace::state::State;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -163,8 +165,14 @@ impl Pool {
 impl Bench {
     fn wait(&self) -> Seat {
         loop {
-            self.bell
-                .wait(Patience::polling(1), || self.called.load(Ordering::SeqCst));
+            tap::waiting(
+                State::Idle,
+                || Place::Nowhere,
+                || {
+                    self.bell
+                        .wait(Patience::polling(1), || self.called.load(Ordering::SeqCst));
+                },
+            );
             self.called.store(false, Ordering::SeqCst);
             if let Some(seat) = lock(&self.seat).take() {
                 return seat;

@@ -83,6 +83,7 @@ fn start() -> &'static Runtime {
         // Again: the program's `main`, or its language's, may have set a handler
         // since the library was loaded.
         crate::overflow::watch();
+        crate::tap::find();
         let (settings, warnings) = read_environment();
         for warning in warnings {
             message::warn(format_args!("{warning}"));
@@ -145,6 +146,7 @@ extern "C" fn restart_in_child() {
         recorder,
     );
     RUNTIME.store(Some(child), Ordering::Release);
+    crate::tap::restart_in_child();
     cluster::leave();
     crate::sync::restart_in_child();
     crate::worker::restart_in_child(child);

@@ -10,6 +10,7 @@ use crate::icv::Icvs;
 use crate::own::Own;
 use crate::places::{Spot, TeamBinding};
 use crate::rendezvous::Rendezvous;
+use crate::tap::Marks;
 use crate::task;
 use crate::worker::Worker;
 use crate::worksharing;
@@ -36,6 +37,7 @@ pub struct Team {
     pub(crate) parent: AtomicRef<Member>,
     /// Threads of the contention group this team belongs to.
     pub(crate) group: AtomicRef<Group>,
+    pub(crate) marks: Marks,
     members: Box<[Member]>,
     /// Workers docked here: seat `i` is member `i + 1`.
     pub(crate) seats: Own,
@@ -165,6 +167,7 @@ impl Team {
             binding: Mutex::new(None),
             parent: AtomicRef::new(None),
             group: AtomicRef::new(group),
+            marks: Marks::new(),
             members,
             seats: Own::new(0),
         }));

@@ -3,6 +3,7 @@
 use crate::icv::Icvs;
 use crate::own::Own;
 use crate::runtime::{Runtime, runtime};
+use crate::tap;
 use crate::team::{Group, Member, Team};
 use fathomp_sys::own_cell::OwnCell;
 use fathomp_sys::stack_overflow::{self, Owner};
@@ -20,6 +21,8 @@ pub struct Worker {
     recorder: AtomicRef<ThreadRecorder>,
     /// Hash of the affinity line shown last; 0 if none.
     pub(crate) shown_affinity: Own,
+    /// Whether the tap knows which of the OpenMP threads this is.
+    pub(crate) introduced: Own,
     /// Number + 1 of the place this OS thread was bound to last; 0 if none.
     pub(crate) bound: Own,
     /// Regions this thread has forked and not yet joined.
@@ -72,10 +75,14 @@ fn adopt() -> &'static Member {
     let home = worker.home(runtime.initial_icvs());
     set_current(home);
     worker.start_recording(runtime);
+    let is_first = fathomp_sys::process::is_initial_thread();
+    if is_first {
+        tap::introduce(home, 0);
+    }
     // Its destructor runs when the thread ends. A thread that comes here from
     // another destructor has none left to run: its worker is lost, not harmed.
     // The initial thread ends with the process; nobody needs its workers then.
-    if !fathomp_sys::process::is_initial_thread() {
+    if !is_first {
         let _ = GUEST.try_with(|guest| guest.0.set(Some(worker)));
         stack_overflow::cover(Owner::Program);
     }
@@ -113,6 +120,7 @@ impl Worker {
         Box::leak(Box::new(Self {
             recorder: AtomicRef::new(None),
             shown_affinity: Own::new(0),
+            introduced: Own::new(0),
             bound: Own::new(0),
             depth: Own::new(0),
             teams: OwnCell::new(Vec::new()),
@@ -160,6 +168,7 @@ impl Worker {
     pub(crate) fn vacate(&self) {
         self.bound.set(0);
         self.shown_affinity.set(0);
+        self.introduced.set(0);
         self.teams.disown();
         self.open.disown();
         if let Some(home) = self.home.load(Ordering::Relaxed) {
@@ -200,6 +209,7 @@ pub(crate) fn restart_in_child(runtime: &'static Runtime) {
             team.forget_workers();
             inside = team.parent();
         }
+        worker.introduced.set(0);
         worker.start_recording(runtime);
     }
 }

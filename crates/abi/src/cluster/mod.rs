@@ -11,10 +11,11 @@ mod fork;
 pub mod heap;
 pub mod io;
 pub mod mappings;
-mod next;
 pub mod notified;
 pub(crate) mod races;
 pub mod signals;
 pub mod start;
 pub mod threads;
 pub mod world;
+
+use fathomp_sys::next;

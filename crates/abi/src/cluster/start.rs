@@ -6,6 +6,7 @@ use super::io;
 use super::next::Next;
 use super::{threads, world};
 use crate::fatal::{fatal, warn};
+use crate::tap;
 use fathomp_node::start::{self, Forming, Plan};
 use fathomp_node::{LOADS_VARIABLE, StackBytes, Waits};
 use fathomp_node::{Node, start::NODES_VARIABLE};
@@ -85,7 +86,7 @@ fn planned() -> Option<Plan> {
     let variable = std::env::var(NODES_VARIABLE).ok();
     let plan = start::plan(variable.as_deref()).and_then(|plan| {
         match plan {
-            Some(plan) => start::prepare(plan)?,
+            Some(plan) => start::prepare(plan, tap::address().addr())?,
             None if variable.is_some() && start::only_libraries_have_openmp() => {
                 warn(format_args!(
                     "warning: the program runs in one process: its libraries use OpenMP, \
@@ -133,6 +134,7 @@ extern "C" fn clustered_main(
     let Some((main, plan)) = PROGRAM.get() else {
         return 1;
     };
+    fathomp_omp::tap::find();
     let waits = lead_atomics().unwrap_or_else(|error| fatal(format_args!("{error}")));
     fork::refuse();
     world::begin();
@@ -377,6 +379,7 @@ fn life(node: &'static Node, main: Main, arguments: &Arguments) {
         0 => Owner::Initial,
         _ => Owner::Runtime,
     });
+    node.first_begins();
     if node.me().0 == 0 {
         cluster::arrive();
         let Arguments(argc, argv, environment) = *arguments;

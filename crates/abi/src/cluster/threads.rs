@@ -4,6 +4,7 @@
 use super::caller::with_caller;
 use super::next::Next;
 use fathomp_node::{heap, start};
+use fathomp_sys::cluster::thread::starts_ours;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -15,9 +16,14 @@ with_caller! {
     fathomp_thrd_create => thrd_create, "rcx";
 }
 
-/// A thread begins that is not ours, if the caller is not.
+/// A thread begins that is not ours, if the caller is not. What comes through the tap, which
+/// may stand in front of us, is the program's or what we have begun ourselves.
 fn tell(caller: usize) {
-    if let Some(node) = start::node().filter(|_| !heap::is_private(caller)) {
+    let is_ours = || match heap::is_taps(caller) {
+        true => starts_ours(),
+        false => heap::is_private(caller),
+    };
+    if let Some(node) = start::node().filter(|_| !is_ours()) {
         node.expect_strangers();
     }
 }

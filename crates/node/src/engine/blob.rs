@@ -52,7 +52,10 @@ pub(super) fn install(
                 .memories
                 .and_then(|there| there.collect(home, page, hands.pages));
             let copied = copied.ok_or(Trouble::Action("a page that was left out of reach"))?;
-            return copied.map(|()| None).map_err(Trouble::Permit);
+            copied.map_err(Trouble::Permit)?;
+            // Whoever left it counts it as sent.
+            hands.profile.received(PAGE_BYTES);
+            return Ok(None);
         }
         Blob::Blank => {
             let put = hands.pages.write(page, 0, &[0; PAGE_BYTES]);

@@ -16,6 +16,7 @@ use fathomp_accesses::{End, Step};
 use fathomp_base::{NodeId, SiteId, ThreadId};
 use fathomp_dsm::{LockId, Operation};
 use fathomp_omp::cluster::{Dealt, PartedLoop};
+use fathomp_omp::tap::{self, Called};
 use fathomp_sys::clock::emulated::Work;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::Pages;
@@ -182,6 +183,7 @@ impl Node {
 
     /// Does what counts as a flush of the calling thread.
     pub(super) fn flushing(&self, flush: impl FnOnce()) {
+        let _told = tap::communicate(Called::Flush);
         let since = self.enter();
         let before = self.begin_doing(Doing::Flush);
         flush();
@@ -207,6 +209,7 @@ impl Node {
     /// A flush of a thread that waits, before which something is done.
     pub(super) fn look(&self, before: impl FnOnce()) {
         self.end_interval(End::Flush);
+        let _told = tap::communicate(Called::Flush);
         let since = self.enter();
         before();
         self.operation(Operation::Flush);
@@ -222,6 +225,7 @@ impl Node {
         if self.take_kept(lock) {
             return self.now_doing(Doing::HoldLock);
         }
+        let _told = tap::communicate(Called::NodeLock);
         let since = self.enter();
         self.now_doing(Doing::AwaitLock);
         self.operation(Operation::Acquire(LockId(lock)));
@@ -235,6 +239,7 @@ impl Node {
             self.now_doing(Doing::HoldLock);
             return true;
         }
+        let _told = tap::communicate(Called::NodeLock);
         let since = self.enter();
         let granted = self.operation(Operation::TryAcquire(LockId(lock))) == GRANTED;
         if granted {
@@ -252,6 +257,7 @@ impl Node {
         if self.keep(lock) {
             return self.now_doing(Doing::Compute);
         }
+        let _told = tap::communicate(Called::NodeLock);
         let since = self.enter();
         self.operation(Operation::Release(LockId(lock)));
         self.now_doing(Doing::Compute);
@@ -288,6 +294,7 @@ impl Node {
     pub(crate) fn barrier(&self, word: u64) -> u64 {
         world::flush();
         self.end_interval(End::Barrier);
+        let _told = tap::communicate(Called::NodeBarrier);
         let since = self.enter();
         let _inside = deferral::enter();
         let _charged = self.charged(Work::Call);
@@ -374,6 +381,7 @@ impl Node {
 
     /// Asks node 0 what of some work falls to this thread.
     fn ask_for_share(&self, frame: impl FnOnce(ThreadId, u32) -> Frame<'static>) -> u64 {
+        let _told = tap::communicate(Called::Question);
         let since = self.profile.begin();
         let answer = self.ask_root(frame);
         self.account(since, DsmCount::AskTicks, Some(DsmCount::Asks));
@@ -411,6 +419,7 @@ impl Node {
 
     pub(crate) fn wait_for(&self, cell: u64, at_least: u64) -> u64 {
         self.end_interval(End::Await(cell, at_least));
+        let _told = tap::communicate(Called::Question);
         let value = self.ask_root(|thread, epoch| Frame::Await {
             thread,
             epoch,

@@ -9,6 +9,7 @@ use crate::profile::Since;
 use crate::window::Begun;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};
 use fathomp_dsm::{LockId, Operation};
+use fathomp_omp::tap::{self, Called};
 use fathomp_sys::process::yield_now;
 use std::cell::Cell;
 
@@ -53,6 +54,7 @@ impl Node {
         let offset = address % PAGE_BYTES;
         let inside = movable && offset + bytes <= PAGE_BYTES;
         let page = self.pages.page_of(address).filter(|_| inside);
+        let _told = tap::communicate(Called::Atomic);
         let since = self.profile.begin();
         let owes = page.and_then(|page| {
             let owes = lock(&self.engine).owes_before_update(&self.hands(), page);
@@ -83,6 +85,7 @@ impl Node {
 
     /// The atomic instruction is done.
     pub fn end_atomic(&self) {
+        let _told = tap::communicate(Called::Atomic);
         let (home, locked, since) = match HOLDS.take() {
             Holds::Lock => return self.release(ATOMIC),
             Holds::Copy(page) => return self.end_copy(page),

@@ -6,6 +6,7 @@ use crate::frame::Frame;
 use crate::start;
 use fathomp_accesses::End;
 use fathomp_base::NodeId;
+use fathomp_sys::cluster::thread::starting_ours;
 use fathomp_sys::cluster::{deferral, process};
 use fathomp_transport::local::Awaited;
 use std::io::{self, Write as _};
@@ -81,7 +82,7 @@ impl Node {
                 node.serve_others();
             }
         };
-        let service = std::thread::Builder::new().spawn(serve);
+        let service = starting_ours(|| std::thread::Builder::new().spawn(serve));
         if let Err(error) = service {
             let what = format!("cannot start a thread to end the program: {error}");
             self.fail(self.me(), &what);

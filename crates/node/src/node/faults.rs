@@ -5,6 +5,7 @@ use crate::doing::Doing;
 use crate::engine::Trouble;
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::Access;
+use fathomp_omp::tap::{self, Called};
 use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::Permission;
@@ -100,6 +101,10 @@ impl Node {
             return stopwatch.go_on();
         }
         emulated::charge(Work::Trap);
+        let _told = tap::communicate(match access {
+            Access::Read => Called::FetchFault,
+            Access::Write => Called::WriteFault,
+        });
         let before = self.begin_doing(Doing::Fetch);
         self.ask(|thread| {
             let asked = lock(&self.engine).fault(&self.hands(), thread, page, access);

@@ -4,12 +4,14 @@ use super::order::{Order, Region};
 use super::{Cell, Nodes, installed};
 use crate::icv::Icvs;
 use crate::parallel::{self, Fork};
+use crate::tap::{self, Place};
 use crate::task;
 use crate::team::Team;
 use crate::worker::current;
 use fathomp_base::SiteId;
 use fathomp_sys::outlined::Outlined;
 use fathomp_trace::now;
+use fathomp_trace::state::State;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -246,10 +248,10 @@ impl Nodes {
 pub fn serve() {
     let Some(nodes) = installed() else { return };
     // Its waiting is recorded from the first region on.
-    current();
+    tap::introduce(current(), 0);
     loop {
         // Between regions, and during those in which this node has no part.
-        nodes.cluster.barrier(0);
+        tap::waiting(State::Idle, || Place::Nowhere, || nodes.cluster.barrier(0));
         nodes.take_back();
         let Some(order) = nodes.cluster.next_order() else {
             continue;

@@ -11,7 +11,7 @@
 //! woken has to compete like all others, so a lock that is given back is never
 //! reserved for a thread that is not running (no convoys).
 
-use crate::primitive::{AtomicU32, Ordering, futex, spin_loop, yield_now};
+use crate::primitive::{AtomicU32, Ordering, futex, spin_loop, waits_long, yield_now};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -24,6 +24,9 @@ const FARTHEST: u32 = 64;
 /// instead: the holder may need it. Where it does not, the offer is as good a
 /// way to pass the time.
 const LONG: u32 = 256;
+
+/// Pauses after which a wait counts as one that lasts.
+const LASTS: u32 = 8;
 
 /// See the module's documentation. Zeroed memory is a free lock.
 #[repr(transparent)]
@@ -51,6 +54,9 @@ impl Word {
         let mut distance = 1;
         let mut waited = 0;
         while waited < patience {
+            if waited >= LASTS {
+                waits_long();
+            }
             if waited < LONG {
                 for _ in 0..distance {
                     spin_loop();
@@ -64,6 +70,7 @@ impl Word {
                 return;
             }
         }
+        waits_long();
         // Whoever has slept cannot know whether it was the last sleeper.
         while self.0.swap(CONTENDED, Ordering::Acquire) != FREE {
             futex::wait(&self.0, CONTENDED);

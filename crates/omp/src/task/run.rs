@@ -2,6 +2,7 @@
 
 use super::block::{Task, Traits};
 use super::group;
+use crate::tap;
 use crate::team::{Member, Team};
 use fathomp_trace::now;
 use std::sync::atomic::Ordering;
@@ -9,13 +10,14 @@ use std::sync::atomic::Ordering;
 /// Runs a queued task on a member that waits for something else.
 #[inline]
 pub(super) fn while_waiting(member: &'static Member, task: &'static Task) {
+    let run = || tap::meanwhile(|| run(member, task));
     let Some(recorder) = member.worker().recorder() else {
-        return run(member, task);
+        return run();
     };
     let before = member.task.ticks();
     let begin = now();
     recorder.task_run();
-    run(member, task);
+    run();
     // Tasks run inside this one, while it waited, are part of its time.
     member.task.set_ticks(before + now().since(begin));
 }
