@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod axis;
 mod constructs;
 mod costs;
 mod counters;
@@ -26,6 +27,7 @@ mod efficiency;
 mod enclosing;
 mod facts;
 mod ledger;
+pub mod paging_faults;
 mod phases;
 mod pieces;
 mod problems;
@@ -41,6 +43,7 @@ mod waits;
 mod work;
 
 pub use analysis::{Options, analyse};
+pub use axis::{Axis, AxisClock, AxisCounts, AxisPhase, AxisSpan, AxisThread, axis};
 pub use costs::{EventCosts, Intrusion};
 pub use crowd::Crowd;
 pub use disturbance::Disturbance;

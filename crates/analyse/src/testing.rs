@@ -290,6 +290,7 @@ pub fn recording(
             threads,
             hardware_counters,
             stack_overflow: None,
+            nodes: Vec::new(),
         }],
         problems: Vec::new(),
     }
