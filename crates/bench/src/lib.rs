@@ -6,11 +6,12 @@
 //! ([`result`]) and says what they mean ([`summary`]). The programs know no
 //! statistics and the driver knows no OpenMP. [`prices`] does the same for a
 //! program that runs on several nodes, and [`floors`] compares that with the
-//! least it could cost.
+//! least it could cost. [`intrusion`] says what recording costs the program that is recorded.
 #![forbid(unsafe_code)]
 
 pub mod compiler;
 pub mod floors;
+pub mod intrusion;
 pub mod machine;
 pub mod moments;
 pub mod noise;

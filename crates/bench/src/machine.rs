@@ -69,7 +69,8 @@ impl Machine {
     }
 }
 
-fn processors(count: usize) -> String {
+/// "1 processor", "2 processors".
+pub(crate) fn processors(count: usize) -> String {
     match count {
         1 => "1 processor".to_owned(),
         many => format!("{many} processors"),

@@ -5,10 +5,10 @@
 //! resampling instead of an assumed distribution, and fences instead of
 //! standard deviations.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A two-sided 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -131,6 +131,13 @@ impl Resampler {
             .collect()
     }
 
+    /// Puts items into a random order, each equally likely (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.index(last + 1));
+        }
+    }
+
     /// Resamples groups and then the values inside each group drawn, because
     /// samples of one process resemble each other more than samples of two.
     /// Returns the median of the groups' medians.
@@ -235,6 +242,23 @@ mod tests {
         let groups = vec![vec![10.0, 11.0, 10.0], vec![10.0; 3], vec![900.0; 3]];
         assert_eq!(grouped_median(&groups), Some(10.0));
         assert_eq!(grouped_median(&[]), None);
+    }
+
+    #[test]
+    fn every_order_is_as_likely() {
+        let mut resampler = Resampler::new(9);
+        let mut found = std::collections::BTreeMap::new();
+        for _ in 0..6000 {
+            let mut items = [1, 2, 3];
+            resampler.shuffle(&mut items);
+            *found.entry(items).or_insert(0) += 1;
+        }
+        assert_eq!(found.len(), 6);
+        assert!(
+            found.values().all(|times| (850..1150).contains(times)),
+            "{found:?}"
+        );
+        resampler.shuffle::<u8>(&mut []);
     }
 
     #[test]

@@ -158,12 +158,14 @@ fn range(figure: &Figure) -> [f64; 2] {
 }
 
 /// A gnuplot string that means what it says.
-fn quoted(text: &str) -> String {
+#[must_use]
+pub fn quoted(text: &str) -> String {
     format!("'{}'", plain(text).replace('\'', "''"))
 }
 
-/// On one line.
-fn plain(text: &str) -> String {
+/// `text` on one line, without what a terminal would act on.
+#[must_use]
+pub fn plain(text: &str) -> String {
     text.chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter })
         .collect()
