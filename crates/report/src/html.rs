@@ -8,13 +8,24 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-const TEMPLATES: [(&str, &str); 3] = [
+const TEMPLATES: [(&str, &str); 4] = [
     ("parts.html", include_str!("assets/parts.html")),
     ("page.html", include_str!("assets/page.html")),
+    ("paging.html", include_str!("assets/paging.html")),
     ("bench.html", include_str!("assets/bench.html")),
 ];
 const STYLE: &str = include_str!("assets/style.css");
-const SCRIPT: &str = include_str!("assets/page.js");
+/// Parts of one script: what comes first is known to what follows.
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("assets/page.js"),
+    include_str!("assets/plane.js"),
+    include_str!("assets/timeline.js"),
+    include_str!("assets/shades.js"),
+    include_str!("assets/paging.js"),
+    include_str!("assets/start.js"),
+    "})();\n"
+);
 
 /// Why a page could not be made.
 #[derive(Debug, Error)]

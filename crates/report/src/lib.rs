@@ -16,10 +16,12 @@
 mod chart;
 pub mod export;
 mod html;
+mod paging;
 pub mod text;
 mod view;
 
 pub use html::{PageError, bench_page, page};
+pub use paging::{Circumstances, MemoryCurve, MemoryRun, PagingFacts};
 pub use view::broken::broken;
 
 use fathomp_analyse::Analysis;
@@ -47,6 +49,8 @@ pub struct Input<'a> {
     pub machine: Option<&'a Machine>,
     /// Which cache lines threads share, if that was looked for.
     pub sharing: Option<&'a Findings>,
+    /// The paging of the program, if that was recorded.
+    pub paging: Option<&'a PagingFacts>,
     /// Texts of source files that regions name, by the names that
     /// [`fathomp_analyse::Lines`] gives them; none if nobody looked for them.
     pub sources: Option<&'a BTreeMap<String, Source>>,
@@ -106,9 +110,11 @@ impl<'a> Input<'a> {
     pub fn program(&self) -> &'a str {
         let analysed = self.main().map(|one| one.program.name.as_str());
         let predicted = self.prediction.map(|one| one.program.as_str());
+        let paged = self.paging.map(|one| one.program.as_str());
         analysed
             .into_iter()
             .chain(predicted)
+            .chain(paged)
             .find(|name| !name.is_empty())
             .unwrap_or("program")
     }

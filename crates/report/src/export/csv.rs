@@ -116,7 +116,7 @@ fn counters(counts: &Counts) -> [String; 6] {
 
 /// A field, in quotes if it needs them. A field that a spreadsheet would take
 /// for a formula is kept from being one by a space.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if formula {
         format!(" {text}")

@@ -37,6 +37,8 @@ struct Everything<'a> {
     causes: &'a [Cause],
     #[serde(skip_serializing_if = "Option::is_none")]
     sharing: Option<&'a Findings>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paging: Option<&'a fathomp_skyline::Analysis>,
     notes: &'a [String],
 }
 
@@ -53,6 +55,7 @@ pub fn json(input: &Input<'_>, mut out: impl Write) -> Result<(), JsonError> {
         prediction: input.prediction,
         causes: &diagnosis.causes,
         sharing: input.sharing,
+        paging: input.paging.map(|paging| &paging.analysis),
         notes: input.notes,
     };
     serde_json::to_writer(&mut out, &everything).map_err(|error| {

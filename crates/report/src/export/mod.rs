@@ -3,7 +3,9 @@
 mod csv;
 mod json;
 mod perfetto;
+mod skyline;
 
 pub use csv::{CsvError, HEADER, csv};
 pub use json::{JsonError, SCHEMA, VERSION, json};
 pub use perfetto::{Left, PerfettoError, PerfettoOptions, perfetto};
+pub use skyline::{SKYLINE_HEADER, skyline_csv, skyline_gnuplot};

@@ -63,6 +63,12 @@ impl Grid {
         self.rows.push((name.into(), cells));
     }
 
+    /// Whether it has no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// The table in at most `width` columns, if its first columns fit at all.
     #[must_use]
     pub fn render(&self, width: usize) -> String {
@@ -137,7 +143,7 @@ pub(super) fn columns(text: &str) -> usize {
 }
 
 /// `text` in at most `width` columns, keeping its beginning and end.
-fn fit(text: &str, width: usize) -> String {
+pub(super) fn fit(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.to_owned();
     }

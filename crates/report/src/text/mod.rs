@@ -8,6 +8,8 @@ mod prediction;
 mod regions;
 mod sdp;
 mod sharing;
+mod skyline;
+mod spark;
 mod validation;
 
 pub use crate::units::{bytes, duration, percent, short_count};
@@ -17,6 +19,8 @@ pub use prediction::prediction;
 pub use regions::{RegionOptions, regions};
 pub use sdp::sdp;
 pub use sharing::sharing;
+pub use skyline::{SkylineOptions, gang, skyline};
+pub use spark::Glyphs;
 pub use validation::validation;
 
 use crate::view::words;

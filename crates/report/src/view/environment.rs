@@ -1,6 +1,6 @@
 //! What ran where, for whoever wants to do it again.
 
-use super::{Fact, words};
+use super::{Fact, paging, words};
 use crate::{Input, units};
 use fathomp_analyse::Analysis;
 
@@ -12,15 +12,13 @@ const VARIABLES_MAX: usize = 200;
 /// The facts, in the order shown.
 pub(crate) fn facts(input: &Input<'_>) -> Vec<Fact> {
     let Some(analysis) = input.main() else {
-        return input
-            .prediction
-            .map(|prediction| {
-                vec![Fact::new(
-                    "Processors predicted for",
-                    units::count(prediction.cores.into()),
-                )]
-            })
-            .unwrap_or_default();
+        let predicted = input.prediction.map(|prediction| {
+            let cores = units::count(prediction.cores.into());
+            Fact::new("Processors predicted for", cores)
+        });
+        let mut facts: Vec<Fact> = predicted.into_iter().collect();
+        facts.extend(input.paging.map(paging::environment).unwrap_or_default());
+        return facts;
     };
     let program = &analysis.program;
     let machine = &program.machine;

@@ -14,6 +14,7 @@ mod efficiencies;
 mod environment;
 mod listings;
 mod nodes;
+pub(crate) mod paging;
 mod regions;
 mod scaling;
 mod sharing;
@@ -56,6 +57,7 @@ pub(crate) struct Page {
     dsm: Option<dsm::Sharing>,
     nodes: Option<nodes::Nodes>,
     sharing: Option<sharing::Shared>,
+    paging: Option<paging::Paging>,
     environment: Vec<Fact>,
 }
 
@@ -123,7 +125,9 @@ fn build_whole(input: &Input<'_>) -> (Page, TimelineData) {
     let outlook = main.map_or_else(Vec::new, |analysis| {
         scaling::outlook(analysis, prediction, &diagnosis)
     });
-    let (timelines, data) = timeline::build(main);
+    let (timelines, mut data) = timeline::build(main);
+    let (paging, drawn) = paging::build(input.paging);
+    data.paging = drawn;
     let mut page = Page {
         title: String::new(),
         program: words::shorten(input.program(), 200),
@@ -153,6 +157,7 @@ fn build_whole(input: &Input<'_>) -> (Page, TimelineData) {
         dsm: main.and_then(dsm::build),
         nodes: nodes::build(input),
         sharing: sharing::build(input.sharing),
+        paging,
         environment: environment::facts(input),
     };
     page.title = format!("{} – fathomp", page.program);
@@ -216,6 +221,7 @@ fn sections(page: &Page) -> Vec<Link> {
         (page.regions.is_some(), "regions", "Regions"),
         (!page.timelines.is_empty(), "timeline", "Timeline"),
         (!page.details.is_empty(), "details", "Region by region"),
+        (page.paging.is_some(), "paging", "Paging"),
         (page.sharing.is_some(), "sharing", "Sharing"),
         (page.dsm.is_some(), "dsm", "DSM"),
         (page.loops.is_some(), "loops", "Loops"),

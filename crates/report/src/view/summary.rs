@@ -1,7 +1,7 @@
 //! The summary: what it costs, where the time goes, how far it will scale,
 //! what to do. Sentences first, numbers after.
 
-use super::{advice, regions, words};
+use super::{advice, paging, regions, words};
 use crate::{Input, units};
 use fathomp_analyse::{Analysis, Outcome, Region, SiteKind, State};
 use fathomp_base::text;
@@ -60,6 +60,9 @@ pub(crate) fn findings(input: &Input<'_>, diagnosis: &Diagnosis) -> Vec<Finding>
         say("Advice", piece);
     }
     say("Doubt", advice.doubt);
+    for sentence in input.paging.map(paging::summary).unwrap_or_default() {
+        say("Paging", sentence);
+    }
     findings
 }
 

@@ -1,5 +1,6 @@
 //! The timeline: what the script draws, in as few bytes as it needs.
 
+use super::paging::data::PagingData;
 use super::{LegendEntry, regions, words};
 use crate::units;
 use fathomp_analyse::{Analysis, Segment, SiteKind, State, Times};
@@ -18,6 +19,7 @@ pub(crate) struct Heading {
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct TimelineData {
     timelines: Vec<Drawing>,
+    pub(super) paging: Option<PagingData>,
 }
 
 #[derive(Debug, Serialize)]
@@ -124,6 +126,7 @@ pub(crate) fn build(main: Option<&Analysis>) -> (Vec<Heading>, TimelineData) {
         vec![heading(analysis, legend)],
         TimelineData {
             timelines: vec![drawing],
+            paging: None,
         },
     )
 }

@@ -1,7 +1,7 @@
 //! How far the numbers can be trusted: what was not seen, and what looking
 //! cost.
 
-use super::{Fact, details, source, words};
+use super::{Fact, details, paging, source, words};
 use crate::{Input, units};
 use fathomp_analyse::{Analysis, Severity};
 use fathomp_predict::Prediction;
@@ -54,6 +54,9 @@ pub(crate) fn build(input: &Input<'_>) -> Trust {
             shown.map(|index| &main.regions[index]),
         ));
     }
+    let judged = input.paging.map(paging::judge);
+    let (of_paging, paging_facts) = judged.unwrap_or_default();
+    doubts.extend(of_paging);
     for list in [&mut doubts, &mut remarks] {
         cut(list);
     }
@@ -78,6 +81,7 @@ pub(crate) fn build(input: &Input<'_>) -> Trust {
             ),
         ));
     }
+    facts.extend(paging_facts);
     Trust {
         doubts,
         remarks,

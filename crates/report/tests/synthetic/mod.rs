@@ -13,6 +13,7 @@ use fathomp_analyse::{
 use std::collections::BTreeMap;
 
 mod odd;
+pub(crate) mod paging;
 mod predicted;
 mod sources;
 pub(crate) use odd::{HOSTILE, extreme, hostile};
