@@ -30,6 +30,11 @@ pub(crate) fn open(path: &Path, machine: Option<&Machine>) -> Result<Evidence, F
     })
 }
 
+/// Whether a recording can be read and has processes that used OpenMP.
+pub(crate) fn has_regions(recording: &Path) -> bool {
+    reader::open(recording).is_ok_and(|found| !found.processes.is_empty())
+}
+
 /// Facts of several recordings; a directory written by `fathomp study` stands
 /// for the recordings in it. The records themselves are let go one by one:
 /// together they might not fit in memory.

@@ -2,6 +2,8 @@
 //! written.
 
 use crate::failure::Failure;
+use crate::voice::Voice;
+use fathomp_bench::output::PlotFile;
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -32,6 +34,38 @@ pub(crate) fn check_file(path: &Path, force: bool) -> Result<(), Failure> {
         ))),
         Err(error) => Err(Failure::unwritable(path, &error)),
     }
+}
+
+/// Says early whether files may be written into a directory: one that is empty, or not
+/// there yet, or any by `force`.
+pub(crate) fn check_directory(directory: &Path, force: bool) -> Result<(), Failure> {
+    match fs::read_dir(directory).map(|entries| entries.count() > 0) {
+        Ok(true) if !force => Err(Failure::new(format!(
+            "{} is not empty: use --force to write into it, or choose another directory",
+            directory.display()
+        ))),
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(Failure::unwritable(directory, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes data files and the commands that draw them into a directory.
+pub(crate) fn write_plots(
+    directory: &Path,
+    files: &[PlotFile],
+    voice: Voice,
+) -> Result<(), Failure> {
+    fs::create_dir_all(directory).map_err(|error| Failure::unwritable(directory, &error))?;
+    for file in files {
+        write_file(&directory.join(&file.name), file.text.as_bytes())?;
+    }
+    voice.say(format!(
+        "wrote {0}/plots.gp: draw with (cd {0} && gnuplot plots.gp)",
+        directory.display()
+    ));
+    Ok(())
 }
 
 /// Where a file is written before it takes its name: beside it, since a file

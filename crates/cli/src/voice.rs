@@ -46,9 +46,7 @@ impl Voice {
                 version: 1,
                 result: value,
             };
-            let mut line = serde_json::to_string_pretty(&document)?;
-            line.push('\n');
-            print(&line)
+            print_json(&document)
         } else {
             print(&text())
         }
@@ -69,6 +67,13 @@ struct Document<'a, T> {
 /// nobody left to tell.
 pub(crate) fn complain(kind: &str, sentence: &str) {
     let _ = writeln!(io::stderr(), "fathomp: {kind}{sentence}");
+}
+
+/// Writes a result that names its schema and version itself to stdout.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut line = serde_json::to_string_pretty(value)?;
+    line.push('\n');
+    print(&line)
 }
 
 /// Writes to stdout. A reader that has gone away (`fathomp regions | head`)

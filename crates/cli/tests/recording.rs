@@ -100,7 +100,11 @@ fn an_existing_recording_is_kept_unless_forced() {
         fs::read(directory.path().join("recording/meta.json")).unwrap(),
         before
     );
-    run(directory.path(), &line.replace("record", "record --force")).succeeded();
+    run(
+        directory.path(),
+        &line.replacen("record", "record --force", 1),
+    )
+    .succeeded();
 }
 
 #[test]

@@ -31,6 +31,12 @@ pub const CLANG: Tool = tool(&["clang"], "clang libomp-dev");
 pub const OBJDUMP: Tool = tool(&["objdump"], "binutils");
 /// The interpreter.
 pub const PYTHON: Tool = tool(&["python3"], "python3");
+/// The database.
+pub const SQLITE: Tool = tool(&["sqlite3"], "sqlite3");
+/// One implementation of MPI: compilers and the program that starts ranks.
+pub const OPENMPI: Tool = tool(&["mpicc.openmpi"], "openmpi-bin libopenmpi-dev");
+/// The other.
+pub const MPICH: Tool = tool(&["mpicc.mpich"], "mpich libmpich-dev");
 /// The plotter.
 pub const GNUPLOT: Tool = tool(&["gnuplot"], "gnuplot-nox");
 

@@ -2,24 +2,34 @@
 //! plain plans and no work starts on nonsense.
 
 mod bench;
+mod collect;
 mod lists;
 mod net;
+mod paging;
 mod predict;
+mod quantities;
 mod sharing;
 mod simulate;
+mod skyline;
 pub(crate) mod workload;
+mod writers;
 
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(crate) use bench::Bench;
+pub(crate) use collect::Collect;
 pub(crate) use lists::{ThreadCount, ThreadList};
 pub(crate) use net::Net;
+pub(crate) use paging::Paging;
 pub(crate) use predict::{Fractions, Predict, Sdp, SdpModel, Without};
+pub(crate) use quantities::Size;
 pub(crate) use sharing::{LIMIT_S, Sharing, nodes_for};
 pub(crate) use simulate::{FaultPrice, HomesName, Simulate};
+pub(crate) use skyline::{Axis, Skyline};
 pub(crate) use workload::Workload;
+pub(crate) use writers::{Way, WriterList};
 
 /// Tells what an OpenMP program costs and how far it will scale, from the
 /// program as it is.
@@ -51,9 +61,15 @@ pub(crate) enum Command {
     /// Run an OpenMP program on fathomp's runtime.
     #[command(after_help = "Example:\n  fathomp run --threads 4 -- python3 script.py")]
     Run(Run),
-    /// Run an OpenMP program and record what its regions and threads do.
-    #[command(after_help = "Example:\n  fathomp record -o recording --threads 4 -- ./solver")]
+    /// Run an OpenMP program and record what its regions and threads do; with --paging,
+    /// any program, and what it pages.
+    #[command(
+        after_help = "Example:\n  fathomp record -o recording --threads 4 -- ./solver\n  fathomp record --paging -o recording -- sh -c 'tar c . | gzip > /tmp/all.tar.gz'"
+    )]
     Record(Record),
+    /// Take what programs on other machines record of their paging.
+    #[command(after_help = "Example:\n  fathomp collect --listen 0.0.0.0:4711 -o collected")]
+    Collect(Collect),
     /// Say which variables and cache lines threads share, without hardware counters.
     #[command(after_help = "Example:\n  fathomp sharing --threads 4 -- ./solver --size 100")]
     Sharing(Sharing),
@@ -66,6 +82,12 @@ pub(crate) enum Command {
     /// Show the time, waiting and efficiency of each region of a recording.
     #[command(after_help = "Example:\n  fathomp regions recording")]
     Regions(Regions),
+    /// Show what a recording made with --paging says: peaks, background, correlation, period,
+    /// cumulative profile.
+    #[command(
+        after_help = "Example:\n  fathomp record --paging -o recording -- ./solver\n  fathomp skyline recording --counter minor_faults --axis phases"
+    )]
+    Skyline(Skyline),
     /// Predict time and speedup at other numbers of threads, and on clusters.
     #[command(
         after_help = "Example:\n  fathomp predict recording-1 recording-4 --at 8,16\n  fathomp predict --model sdp-crit --counts faults.csv --cluster gige_amd"
@@ -121,9 +143,23 @@ impl Command {
         }
     }
 
-    /// What it asks of nodes that does not go together.
+    /// What it asks of nodes or of paging that does not go together.
     pub(crate) fn contradiction(&self) -> Option<&'static str> {
         let cluster = self.cluster()?;
+        let every_fault = cluster.faults == Some(Faults::Every);
+        match self {
+            Self::Record(record) => {
+                if let Some(sentence) = record.paging.contradiction(every_fault) {
+                    return Some(sentence);
+                }
+            }
+            _ if every_fault => {
+                return Some(
+                    "--faults alone records every page fault, which `fathomp record --paging` does: name how nodes notice accesses here, --faults userfault or --faults mprotect",
+                );
+            }
+            _ => {}
+        }
         let one_node = cluster.nodes == 1;
         let threads = self.threads().map_or(1, |ThreadCount(count)| count);
         match (one_node, &cluster.net, cluster.emulated_time) {
@@ -218,9 +254,10 @@ pub(crate) struct Cluster {
     /// may still ask for; when it is full, all tidy up at the next barrier.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(crate) dsm_memory: u32,
-    /// How accesses to pages that are not there are noticed [default:
-    /// userfault, where the kernel has it].
-    #[arg(long, value_enum, value_name = "HOW")]
+    /// How nodes notice accesses to pages that are not there [default: userfault,
+    /// where the kernel has it]. Alone, with `record --paging`: record every page
+    /// fault of the program.
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, default_missing_value = "every")]
     pub(crate) faults: Option<Faults>,
     /// Leave pages at their first home and fetch them one by one, so that
     /// faults are counted as the SDP models of such systems count them.
@@ -276,6 +313,8 @@ pub(crate) enum Faults {
     Userfault,
     /// By protections of the program's mappings.
     Mprotect,
+    /// As without this option; every page fault is recorded (with record --paging).
+    Every,
 }
 
 /// `fathomp record`.
@@ -301,6 +340,8 @@ pub(crate) struct Record {
     pub(crate) accesses: bool,
     #[command(flatten)]
     pub(crate) cluster: Cluster,
+    #[command(flatten)]
+    pub(crate) paging: Paging,
     #[command(flatten)]
     pub(crate) program: Program,
 }

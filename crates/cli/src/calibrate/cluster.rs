@@ -136,7 +136,7 @@ pub(crate) fn cluster(
     let rows = sizes.iter().zip(&runs);
     let synchronisation = rows.map(|(nodes, runs)| row(*nodes, runs));
     let synchronisation = synchronisation.collect::<Result<_, _>>()?;
-    let mut doubts: Vec<String> = doubt(meter.others()).into_iter().collect();
+    let mut doubts: Vec<String> = doubt(meter.others(None)).into_iter().collect();
     if u32::from(cluster.nodes) > host::usable_cpus() && !cluster.emulated_time {
         doubts.push(format!(
             "{} nodes shared {} processors: prices of synchronisation among more nodes than that hold their waiting for a processor too.",

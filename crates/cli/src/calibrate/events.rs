@@ -61,6 +61,8 @@ fn run_recorded(unpacked: &Unpacked) -> Result<Option<Measured>, Failure> {
         existing: Existing::Replace,
         threads: Some(ThreadCount(1)),
         accesses: false,
+        paging: None,
+        group: None,
         limit_bytes: RECORDING_BYTES_MAX,
         limit: Some(PATIENCE),
         rehearsal: false,

@@ -72,7 +72,7 @@ pub(crate) fn machine(
     progress(threads.len());
     let mut machine = describe(&rows);
     machine.event_costs = rows.first().and_then(|row| events::measure(unpacked, row));
-    let doubt = doubt(meter.others());
+    let doubt = doubt(meter.others(None));
     if doubt.is_none() {
         store::save(&unpacked.cache, &key, &machine);
     }

@@ -17,7 +17,6 @@ use fathomp_bench::suite::{self, Program, SuiteName};
 use fathomp_bench::summary::{Summary, summarise};
 use fathomp_runtime::Unpacked;
 use fathomp_toolchain::CompilerError;
-use std::fs;
 use std::path::Path;
 
 /// Compilers that are used if they are there.
@@ -205,19 +204,7 @@ fn check_outputs(plan: &Bench) -> Result<(), Failure> {
         output::check_file(path, plan.force)?;
     }
     if let Some(directory) = &plan.gnuplot {
-        let found = fs::read_dir(directory).map(|entries| entries.count() > 0);
-        match found {
-            Ok(true) if !plan.force => {
-                return Err(Failure::new(format!(
-                    "{} is not empty: use --force to write into it, or choose another directory",
-                    directory.display()
-                )));
-            }
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Failure::unwritable(directory, &error));
-            }
-            _ => {}
-        }
+        output::check_directory(directory, plan.force)?;
     }
     Ok(())
 }
@@ -249,14 +236,7 @@ fn write_outputs(
         write(path, &page)?;
     }
     if let Some(directory) = &plan.gnuplot {
-        fs::create_dir_all(directory).map_err(|error| Failure::unwritable(directory, &error))?;
-        for file in formats::gnuplot(summary) {
-            output::write_file(&directory.join(&file.name), file.text.as_bytes())?;
-        }
-        voice.say(format!(
-            "wrote {0}/plots.gp: draw with (cd {0} && gnuplot plots.gp)",
-            directory.display()
-        ));
+        output::write_plots(directory, &formats::gnuplot(summary), voice)?;
     }
     Ok(())
 }

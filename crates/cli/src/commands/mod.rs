@@ -3,6 +3,7 @@
 mod bench;
 mod bench_dsm;
 mod calibrate;
+mod collect;
 mod doctor;
 mod predict;
 mod record;
@@ -12,6 +13,7 @@ mod run;
 mod runtime_path;
 mod sharing;
 mod simulate;
+mod skyline;
 mod study;
 mod workload;
 
@@ -33,12 +35,14 @@ pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
         Command::Regions(plan) => regions::regions(&plan, voice),
         Command::Predict(plan) => predict::predict(&plan, voice),
         Command::Simulate(plan) => simulate::simulate(&plan, voice),
+        Command::Skyline(plan) => skyline::skyline(&plan, voice),
         Command::Report(plan) => report::report(&plan, voice),
         Command::Bench(plan) => bench::bench(&plan, voice),
         Command::Doctor => doctor::doctor(voice),
         Command::Run(plan) => run::run(&plan, voice),
         Command::Sharing(plan) => sharing::sharing(&plan, voice),
         Command::Record(plan) => record::record(&plan, voice),
+        Command::Collect(plan) => collect::collect(&plan, voice),
         Command::Calibrate(plan) => calibrate::calibrate(&plan, voice),
         Command::Workload(plan) => workload::workload(&plan, voice),
         Command::RuntimePath => runtime_path::runtime_path(voice),

@@ -1,14 +1,18 @@
-//! `fathomp record`: one run, one recording.
+//! `fathomp record`: one run, one recording; or several runs with less and less memory.
 
-use crate::args::{Record, ThreadCount};
+use crate::args::{Faults, Record, Size, ThreadCount};
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{Stderr, Stdin, Stdout};
-use crate::program;
+use crate::output;
+use crate::paging::{self, Curve, Group, Memory};
+use crate::program::{self, Program, Purpose};
 use crate::recording::{self, Recorded, Request};
 use crate::voice::{Voice, complain};
+use fathomp_runtime::Unpacked;
 use fathomp_trace::writer::Existing;
 use serde::Serialize;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 #[derive(Serialize)]
 struct Answer<'a> {
@@ -17,51 +21,170 @@ struct Answer<'a> {
     problems: &'a [String],
     exit_code: u8,
     wall_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paging: Option<Paging>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<&'a Curve>,
+}
+
+/// What was recorded of paging.
+#[derive(Serialize)]
+struct Paging {
+    tasks: usize,
+    processes: usize,
+    io_calls_seen: Option<u64>,
+    io_calls_made: Option<u64>,
+}
+
+/// What does not differ between runs.
+struct Job<'a> {
+    plan: &'a Record,
+    program: Program,
+    unpacked: Unpacked,
+    threads: Option<ThreadCount>,
+    paging: Option<paging::Plan>,
 }
 
 pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
     let threads = threads(plan)?;
-    let program = program::examine(&plan.program.command)?;
+    let every_fault = plan.cluster.faults == Some(Faults::Every);
+    let paging = paging::Plan::new(&plan.paging, every_fault)
+        .map_err(|error| Failure::from(error).with_code(exit::USAGE))?;
+    // On nodes it must run on our runtime, whatever else is recorded.
+    let purpose = match &paging {
+        Some(_) if plan.cluster.nodes == 1 => Purpose::AnyCalls,
+        _ => Purpose::OpenMp,
+    };
+    let program = program::examine_for(purpose, &plan.program.command)?;
     if let Some(warning) = program.on_nodes(plan.cluster.nodes)? {
         voice.warn(warning);
     }
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
     let unpacked = fathomp_runtime::unpack().map_err(|error| launcher(error.into()))?;
-    let recorded = recording::record(&Request {
-        program: &program,
-        unpacked: &unpacked,
-        directory: &plan.output,
-        existing: if plan.force {
-            Existing::Replace
-        } else {
-            Existing::Keep
-        },
+    if let (Some(rounds), Some(paging)) = (plan.paging.measure_intrusion, &paging) {
+        return paging::measure_intrusion(plan, rounds, paging, &program, &unpacked, voice)
+            .map_err(launcher);
+    }
+    let job = Job {
+        plan,
+        program,
+        unpacked,
         threads,
-        cluster: plan.cluster,
-        accesses: plan.accesses,
-        limit_bytes: plan.limit << 20,
-        limit: None,
-        rehearsal: false,
-        stdin: Stdin::Inherit,
-        stdout: Stdout::for_voice(voice),
-        stderr: Stderr::Inherit,
-    })
-    .map_err(launcher)?;
+        paging,
+    };
+    let (recorded, curve) = match &plan.paging.memory {
+        None => {
+            let one = job.run(&plan.output, None, Stdin::Inherit, Stdout::for_voice(voice));
+            (one.map_err(launcher)?, None)
+        }
+        Some(limits) => {
+            let (recorded, curve) = with_less_memory(&job, &limits.0, voice).map_err(launcher)?;
+            (recorded, Some(curve))
+        }
+    };
     if let Some(sentence) = recorded.ended.of_nodes(plan.cluster.nodes) {
         complain("", &sentence);
     }
     let code = code(&recorded);
-    tell(plan, &recorded, code, voice)?;
+    tell(plan, &recorded, curve.as_ref(), code, voice)?;
     Ok(code)
+}
+
+impl Job<'_> {
+    /// One run into a directory.
+    fn run(
+        &self,
+        directory: &Path,
+        group: Option<&Group>,
+        stdin: Stdin,
+        stdout: Stdout,
+    ) -> Result<Recorded, Failure> {
+        recording::record(&Request {
+            program: &self.program,
+            unpacked: &self.unpacked,
+            directory,
+            existing: if self.plan.force {
+                Existing::Replace
+            } else {
+                Existing::Keep
+            },
+            threads: self.threads,
+            cluster: self.plan.cluster,
+            accesses: self.plan.accesses,
+            paging: self.paging.as_ref(),
+            group,
+            limit_bytes: self.plan.limit << 20,
+            limit: None,
+            rehearsal: false,
+            stdin,
+            stdout,
+            stderr: Stderr::Inherit,
+        })
+    }
+}
+
+/// Runs without a limit, then with each of them: what the first run recorded, and the
+/// curve, which lies in `memory.json` beside it.
+fn with_less_memory(
+    job: &Job<'_>,
+    limits: &[u64],
+    voice: Voice,
+) -> Result<(Recorded, Curve), Failure> {
+    let mut memory = Memory::prepare()?;
+    if !memory.swap {
+        voice.warn("this machine has no swap, so that under a limit only pages of files can make room: a program whose own data need more is killed; `fallocate -l 4G /swapfile; chmod 600 /swapfile; mkswap /swapfile; swapon /swapfile` makes some");
+    }
+    let output = &job.plan.output;
+    // Kept outside the recording, which does not exist yet.
+    let spool = tempfile::NamedTempFile::new()
+        .map_err(|error| Failure::unwritable(&std::env::temp_dir(), &error))?;
+    let stdin = Stdin::for_several_runs(spool.path().to_owned());
+    let first = memory.run(None, |group| {
+        let stdout = Stdout::for_voice(voice);
+        job.run(output, Some(group), stdin.for_run(true), stdout)
+    })?;
+    for &limit in limits {
+        let stopped = first.ended.interrupted.is_some() || memory.is_asked_to_stop();
+        if stopped {
+            voice.warn("stopped: the remaining limits were not tried");
+            break;
+        }
+        voice.say(format!("once more, with {} of memory", Size(limit)));
+        let directory = of_limit(output, limit)?;
+        memory.run(Some(limit), |group| {
+            job.run(
+                &directory,
+                Some(group),
+                stdin.for_run(false),
+                Stdout::Discard,
+            )
+        })?;
+    }
+    let curve = memory.curve();
+    let json = serde_json::to_vec_pretty(&curve)?;
+    output::write_file(&output.join(paging::MEMORY_FILE), &json)?;
+    Ok((first, curve))
+}
+
+/// Where the recording with a limit goes: `RECORDING/memory/512M`.
+fn of_limit(output: &Path, limit: u64) -> Result<PathBuf, Failure> {
+    let parent = output.join("memory");
+    fs::create_dir_all(&parent).map_err(|error| Failure::unwritable(&parent, &error))?;
+    Ok(parent.join(Size(limit).to_string()))
 }
 
 /// The program's exit code; ours if it ended well and there is nothing to show
 /// for it.
 fn code(recorded: &Recorded) -> u8 {
     match recorded.ended.exit_code() {
-        0 if recorded.records == 0 => exit::LAUNCHER,
+        0 if recorded.records == 0 && !has_paging(recorded) => exit::LAUNCHER,
         code => code,
     }
+}
+
+fn has_paging(recorded: &Recorded) -> bool {
+    let paging = recorded.paging.as_ref();
+    paging.is_some_and(paging::Recorded::is_something)
 }
 
 /// Threads per node; one where accesses are recorded.
@@ -82,17 +205,43 @@ fn threads(plan: &Record) -> Result<Option<ThreadCount>, Failure> {
     Ok(one)
 }
 
-fn tell(plan: &Record, recorded: &Recorded, code: u8, voice: Voice) -> Result<(), Failure> {
+fn tell(
+    plan: &Record,
+    recorded: &Recorded,
+    curve: Option<&Curve>,
+    code: u8,
+    voice: Voice,
+) -> Result<(), Failure> {
     for problem in &recorded.problems {
         voice.warn(problem);
     }
+    let shown = plan.output.display();
     if recorded.records > 0 {
         voice.say(format!(
-            "recorded {} events in {}: see `fathomp regions {}`",
+            "recorded {} events in {shown}: see `fathomp regions {shown}`",
             recorded.records,
-            plan.output.display(),
-            plan.output.display()
         ));
+    }
+    if let Some(paging) = recorded.paging.as_ref().filter(|_| has_paging(recorded)) {
+        let coverage = paging.coverage().map(|said| format!(" ({said})"));
+        voice.say(match &paging.elsewhere {
+            Some(address) => format!(
+                "recorded the paging of {} at {address}: see `fathomp skyline` there",
+                some(paging.processes, "process", "processes"),
+            ),
+            None => format!(
+                "recorded the paging of {} of {} in {shown}{}: see `fathomp skyline {shown}`",
+                some(paging.tasks, "task", "tasks"),
+                some(paging.processes, "process", "processes"),
+                coverage.unwrap_or_default(),
+            ),
+        });
+    }
+    if let Some(curve) = curve {
+        for line in paging::table(curve) {
+            voice.say(line);
+        }
+        voice.say(&curve.sentence);
     }
     if voice.json {
         let answer = Answer {
@@ -101,8 +250,23 @@ fn tell(plan: &Record, recorded: &Recorded, code: u8, voice: Voice) -> Result<()
             problems: &recorded.problems,
             exit_code: code,
             wall_ns: recorded.ended.wall_ns(),
+            paging: recorded.paging.as_ref().map(|paging| Paging {
+                tasks: paging.tasks,
+                processes: paging.processes,
+                io_calls_seen: paging.io_calls.map(|(seen, _)| seen),
+                io_calls_made: paging.io_calls.map(|(_, made)| made),
+            }),
+            memory: curve,
         };
         voice.result("fathomp.record", &answer, String::new)?;
     }
     Ok(())
+}
+
+/// `1 task`, `3 tasks`.
+fn some(count: usize, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {many}"),
+    }
 }

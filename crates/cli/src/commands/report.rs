@@ -3,6 +3,7 @@
 use crate::args::Report;
 use crate::evidence::Target;
 use crate::failure::{Failure, Outcome};
+use crate::skyline::{self, Opened};
 use crate::voice::Voice;
 use crate::{evidence, output, sources, study};
 use fathomp_analyse::Analysis;
@@ -10,11 +11,12 @@ use fathomp_bench::summary::summarise;
 use fathomp_predict::Options;
 use fathomp_predict::sdp::{Cluster, NodesTerms};
 use fathomp_predict::validate::{Priced, Validated, validate};
-use fathomp_report::Input;
+use fathomp_report::{Input, PagingFacts};
+use fathomp_skyline::Settings;
 use serde::Serialize;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[derive(Serialize)]
 struct Answer<'a> {
@@ -61,7 +63,8 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         machine,
         cores: plan.cores,
     };
-    let analyses = evidence::analyses(&plan.inputs, target.machine.as_ref())?;
+    let (recordings, paging) = with_paging(plan, &mut notes)?;
+    let analyses = evidence::analyses(&recordings, target.machine.as_ref())?;
     let prediction = evidence::predict_or_note(&analyses, &target, &mut notes);
     let nodes = on_nodes(plan, machine_cluster, &analyses, &mut notes)?;
     let sources = sources::read(&analyses);
@@ -72,6 +75,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         nodes: nodes.as_ref(),
         machine: target.machine.as_ref(),
         sharing: sharing.as_ref(),
+        paging: paging.as_ref(),
         notes: &notes,
     })?;
     output::write_file(&plan.output, page.as_bytes())?;
@@ -79,12 +83,40 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     if voice.json {
         let answer = Answer {
             report: &plan.output,
-            recordings: analyses.len(),
+            recordings: recordings.len().max(usize::from(paging.is_some())),
             notes: &notes,
         };
         voice.result("fathomp.report", &answer, String::new)?;
     }
     Ok(0)
+}
+
+/// The recordings of regions among the inputs, and the paging of the first that has any.
+/// A recording of a program without OpenMP has nothing but paging.
+fn with_paging(
+    plan: &Report,
+    notes: &mut Vec<String>,
+) -> Result<(Vec<PathBuf>, Option<PagingFacts>), Failure> {
+    let mut recordings = Vec::new();
+    let mut paging = None;
+    for input in &plan.inputs {
+        for recording in study::recordings_in(input)? {
+            let is_there = skyline::is_there(&recording);
+            if is_there && paging.is_some() {
+                notes.push(format!(
+                    "Of several recordings with paging, that of {} is not shown; make a page of it alone.",
+                    recording.display()
+                ));
+            } else if is_there {
+                let opened = Opened::new(&recording)?;
+                paging = Some(opened.facts(&Settings::default())?);
+            }
+            if !is_there || evidence::has_regions(&recording) {
+                recordings.push(recording);
+            }
+        }
+    }
+    Ok((recordings, paging))
 }
 
 /// What models of nodes say of recordings on nodes, with the prices of the cluster

@@ -48,6 +48,7 @@ fn start_and_wait(plan: &Run, program: &program::Program, voice: Voice) -> Resul
     }
     let launch = Launch {
         program,
+        tap: None,
         library: Some(library(&unpacked, plan.cluster)),
         variables,
         stdin: Stdin::Inherit,

@@ -2,8 +2,9 @@
 
 use super::cpus_allowed;
 use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
+use nix::sys::time::{TimeVal, TimeValLike};
 use std::fs;
+use std::time::Duration;
 
 /// Readings of the kernel's accounts at one moment.
 ///
@@ -13,6 +14,7 @@ use std::fs;
 pub(crate) struct Meter {
     begin: Option<Accounts>,
     children_ns: Option<u64>,
+    children_blocks: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +34,7 @@ impl Meter {
         Self {
             begin: now(),
             children_ns: children_ns(),
+            children_blocks: children_blocks(),
         }
     }
 
@@ -41,9 +44,18 @@ impl Meter {
         Some(children_ns()?.saturating_sub(self.children_ns?))
     }
 
+    /// Pages of 4 KiB that were read from disks or swap for the descendants that have been
+    /// waited for since the start.
+    pub(crate) fn page_ins(&self) -> Option<u64> {
+        const BLOCKS_PER_PAGE: u64 = 8;
+        let blocks = children_blocks()?.saturating_sub(self.children_blocks?);
+        Some(blocks / BLOCKS_PER_PAGE)
+    }
+
     /// Fraction of the usable processors' time that others have used since the
-    /// start; `None` if too little time has passed to tell.
-    pub(crate) fn others(&self) -> Option<f64> {
+    /// start; `None` if too little time has passed to tell. A helper of ours that has not
+    /// been waited for is not another.
+    pub(crate) fn others(&self, helper: Option<u32>) -> Option<f64> {
         /// A tenth of a second on one processor.
         const TICKS_MIN: u64 = 10;
         let (begin, end) = (self.begin?, now()?);
@@ -52,18 +64,32 @@ impl Meter {
             .checked_sub(begin.all)
             .filter(|all| *all >= TICKS_MIN)?;
         let busy = end.busy.saturating_sub(begin.busy);
-        let own = end.own.saturating_sub(begin.own);
+        let helper = helper
+            .and_then(|pid| own_ticks(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?));
+        let own = end.own.saturating_sub(begin.own) + helper.unwrap_or(0);
         Some(busy.saturating_sub(own) as f64 / all as f64)
     }
 }
 
-fn children_ns() -> Option<u64> {
+fn children_blocks() -> Option<u64> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
-    let times = [usage.user_time(), usage.system_time()];
-    let micros = times
-        .iter()
-        .map(|time| u64::try_from(time.num_microseconds()));
-    micros.sum::<Result<u64, _>>().ok()?.checked_mul(1000)
+    u64::try_from(usage.block_reads()).ok()
+}
+
+/// Processor time of all descendants that have been waited for, in user mode and in the
+/// kernel, to the microsecond.
+pub(crate) fn children() -> Option<[Duration; 2]> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
+    let time = |time: TimeVal| {
+        let micros = u64::try_from(time.num_microseconds()).ok()?;
+        Some(Duration::from_micros(micros))
+    };
+    Some([time(usage.user_time())?, time(usage.system_time())?])
+}
+
+fn children_ns() -> Option<u64> {
+    let times: Duration = children()?.iter().sum();
+    u64::try_from(times.as_nanos()).ok()
 }
 
 fn now() -> Option<Accounts> {
@@ -124,6 +150,6 @@ mod tests {
 
     #[test]
     fn too_short_a_span_says_nothing() {
-        assert_eq!(Meter::start().others(), None);
+        assert_eq!(Meter::start().others(None), None);
     }
 }

@@ -9,7 +9,7 @@ use fathomp_trace::model::Machine;
 use std::fs;
 use std::path::Path;
 
-pub(crate) use busy::Meter;
+pub(crate) use busy::{Meter, children};
 pub(crate) use cache::caches;
 pub(crate) use cpus::parse_list;
 pub(crate) use quota::quota;

@@ -8,9 +8,11 @@ mod streams;
 
 use crate::args::{Cluster, Dsm, Faults, ThreadCount};
 use crate::failure::exit;
+use crate::host;
 use crate::program::Program;
 use capture::Passing;
 use fathomp_runtime::Unpacked;
+use fathomp_sys::held;
 use fathomp_sys::process::without_null;
 use fathomp_trace::model::Outcome;
 use nix::sys::signal::{Signal, kill};
@@ -28,6 +30,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 pub(crate) use capture::{Capture, Printed};
+pub(crate) use signals::{Hold, survive_file_limits};
 pub(crate) use streams::{Repeatable, Stderr, Stdin, Stdout};
 
 /// The environment that asks the program for so many threads on each node, and
@@ -78,12 +81,13 @@ pub(crate) fn cluster_variables(cluster: Cluster) -> Vec<(&'static str, OsString
     if dsm == Dsm::Homeless {
         variables.push(("FATHOMP_DSM_MEMORY", dsm_memory.to_string().into()));
     }
-    variables.extend(faults.map(|faults| {
+    variables.extend(faults.and_then(|faults| {
         let name = match faults {
             Faults::Userfault => "userfault",
             Faults::Mprotect => "mprotect",
+            Faults::Every => return None,
         };
-        ("FATHOMP_DSM_FAULTS", name.into())
+        Some(("FATHOMP_DSM_FAULTS", name.into()))
     }));
     if dsm_plain {
         variables.push(("FATHOMP_DSM_PLAIN", "1".into()));
@@ -104,6 +108,8 @@ pub(crate) fn library(unpacked: &Unpacked, cluster: Cluster) -> &Path {
 #[derive(Clone, Debug)]
 pub(crate) struct Launch<'a> {
     pub(crate) program: &'a Program,
+    /// The library that records paging, in front of all others.
+    pub(crate) tap: Option<&'a Path>,
     /// The runtime library to put in front; without it the program runs on
     /// what it was linked with.
     pub(crate) library: Option<&'a Path>,
@@ -121,6 +127,9 @@ pub(crate) struct Ended {
     /// A signal that asked fathomp or the program to stop, such as Ctrl-C.
     pub(crate) interrupted: Option<i32>,
     pub(crate) wall: Duration,
+    /// Processor time of the program and of those of its descendants that have been waited
+    /// for, in user mode and in the kernel.
+    pub(crate) processor: Option<[Duration; 2]>,
 }
 
 impl Ended {
@@ -194,13 +203,30 @@ pub(crate) struct Running {
 impl Launch<'_> {
     /// Starts the program.
     pub(crate) fn start(&self) -> Result<Running, LaunchError> {
+        self.start_by(Command::spawn)
+    }
+
+    /// Starts the program, but calls `prepare` with the number of its process before it
+    /// executes its first instruction, which it does not if that says no.
+    pub(crate) fn start_prepared(
+        &self,
+        prepare: impl FnOnce(u32) -> bool + Send,
+    ) -> Result<Running, LaunchError> {
+        self.start_by(|command| held::spawn(command, prepare))
+    }
+
+    fn start_by(
+        &self,
+        spawn: impl FnOnce(&mut Command) -> io::Result<Child>,
+    ) -> Result<Running, LaunchError> {
         let mut command = Command::new(&self.program.path);
         if let Some((name, arguments)) = self.program.command.split_first() {
             command.arg0(name).args(arguments);
         }
-        if let Some(library) = self.library {
+        let ours: Vec<_> = [self.tap, self.library].into_iter().flatten().collect();
+        if !ours.is_empty() {
             let users = env::var_os("LD_PRELOAD");
-            command.env("LD_PRELOAD", preload(library, users.as_deref()));
+            command.env("LD_PRELOAD", preload(&ours, users.as_deref()));
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         let (stdout, output) = self.stdout.open().map_err(LaunchError::Streams)?;
@@ -212,7 +238,7 @@ impl Launch<'_> {
         // Ready before the program exists, so that no signal slips through.
         let forwarding = Forwarding::prepare().map_err(LaunchError::Signals)?;
         let started = Instant::now();
-        let mut child = command.spawn().map_err(|source| LaunchError::Start {
+        let mut child = spawn(&mut command).map_err(|source| LaunchError::Start {
             path: self.program.path.clone(),
             source,
         })?;
@@ -253,7 +279,9 @@ impl Running {
         // Before the process is reaped: its number is nobody else's until then.
         let out_of_time = timer.is_some_and(Timer::stop);
         let received = self.forwarding.stop();
+        let before = host::children();
         let status = self.child.wait().map_err(LaunchError::Wait)?;
+        let after = host::children();
         if let Some(output) = self.output {
             output.wait();
         }
@@ -262,6 +290,10 @@ impl Running {
             outcome,
             interrupted: received.or_else(|| stopped_by(outcome).filter(|_| !out_of_time)),
             wall,
+            // No other child was waited for meanwhile.
+            processor: before.zip(after).map(|(before, after)| {
+                [0, 1].map(|mode: usize| after[mode].saturating_sub(before[mode]))
+            }),
         })
     }
 }
@@ -312,14 +344,11 @@ fn outcome(status: ExitStatus) -> Outcome {
     }
 }
 
-/// Our library first, then whatever the user preloads.
-fn preload(library: &Path, users: Option<&OsStr>) -> OsString {
-    let mut value = library.as_os_str().to_owned();
-    if let Some(users) = users.filter(|users| !users.is_empty()) {
-        value.push(":");
-        value.push(users);
-    }
-    value
+/// Our libraries first, then whatever the user preloads.
+fn preload(ours: &[&Path], users: Option<&OsStr>) -> OsString {
+    let users = users.filter(|users| !users.is_empty());
+    let all = ours.iter().map(|path| path.as_os_str()).chain(users);
+    all.collect::<Vec<_>>().join(OsStr::new(":"))
 }
 
 #[cfg(test)]
@@ -335,12 +364,14 @@ mod tests {
 
     #[test]
     fn preloads_of_the_user_are_kept() {
-        let ours = Path::new("/c/libgomp.so.1");
-        assert_eq!(preload(ours, None), "/c/libgomp.so.1");
-        assert_eq!(preload(ours, Some(OsStr::new(""))), "/c/libgomp.so.1");
+        let ours = [Path::new("/c/libgomp.so.1")];
+        assert_eq!(preload(&ours, None), "/c/libgomp.so.1");
+        assert_eq!(preload(&ours, Some(OsStr::new(""))), "/c/libgomp.so.1");
         assert_eq!(
-            preload(ours, Some(OsStr::new("/l/m.so"))),
+            preload(&ours, Some(OsStr::new("/l/m.so"))),
             "/c/libgomp.so.1:/l/m.so"
         );
+        let both = [Path::new("/c/tap.so"), ours[0]];
+        assert_eq!(preload(&both, None), "/c/tap.so:/c/libgomp.so.1");
     }
 }

@@ -11,12 +11,13 @@
 use crate::host;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use signal_hook::SigId;
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::backend::Handle;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
@@ -39,6 +40,13 @@ pub(super) const STOPPING: [Signal; 4] = [
     Signal::SIGQUIT,
 ];
 
+/// Lets a write beyond a limit of file sizes (`ulimit -f`), which is meant for the program,
+/// fail in this process instead of ending it.
+pub(crate) fn survive_file_limits() {
+    // Without the handler nothing is worse than before.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
 #[derive(Debug, Default)]
 struct Shared {
     /// The program; 0 before it exists.
@@ -60,12 +68,7 @@ pub(super) struct Forwarding {
 impl Forwarding {
     /// Takes over the signals of this process.
     pub(super) fn prepare() -> io::Result<Self> {
-        let ignored = ignored_signals();
-        let wanted = FORWARDED
-            .iter()
-            .map(|signal| *signal as i32)
-            .filter(|number| ignored & (1 << (number - 1)) == 0);
-        let wanted: Vec<_> = wanted.collect();
+        let wanted = wanted();
         let idle = default_when_idle(&wanted)?;
         let mut signals = SignalsInfo::<WithOrigin>::new(&wanted)?;
         idle.store(false, Ordering::SeqCst);
@@ -101,11 +104,60 @@ impl Forwarding {
     }
 
     fn close(&mut self) {
-        self.idle.store(true, Ordering::SeqCst);
+        self.idle
+            .store(HOLDS.load(Ordering::SeqCst) == 0, Ordering::SeqCst);
         self.handle.close();
         if let Some(thread) = self.thread.take() {
             // It only forwards; if it had panicked there would be nothing to mend.
             let _ = thread.join();
+        }
+    }
+}
+
+/// While any of these exist, signals that mean "stop" do not end this process.
+static HOLDS: AtomicUsize = AtomicUsize::new(0);
+
+/// Keeps signals that mean "stop" from ending this process between the runs of several
+/// programs, so that what has to be put away is.
+pub(crate) struct Hold {
+    idle: Arc<AtomicBool>,
+    asked: Arc<AtomicBool>,
+    registered: Vec<SigId>,
+}
+
+impl Hold {
+    /// From now on.
+    pub(crate) fn begin() -> io::Result<Self> {
+        let wanted = wanted();
+        let idle = default_when_idle(&wanted)?;
+        HOLDS.fetch_add(1, Ordering::SeqCst);
+        idle.store(false, Ordering::SeqCst);
+        let mut hold = Self {
+            idle,
+            asked: Arc::default(),
+            registered: Vec::new(),
+        };
+        let stopping = |number: &&i32| STOPPING.iter().any(|signal| *signal as i32 == **number);
+        for signal in wanted.iter().filter(stopping) {
+            let registered = signal_hook::flag::register(*signal, Arc::clone(&hold.asked))?;
+            hold.registered.push(registered);
+        }
+        Ok(hold)
+    }
+
+    /// Whether such a signal has come.
+    pub(crate) fn is_asked_to_stop(&self) -> bool {
+        self.asked.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        for registered in self.registered.drain(..) {
+            signal_hook::low_level::unregister(registered);
+        }
+        if HOLDS.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.idle.store(true, Ordering::SeqCst);
         }
     }
 }
@@ -164,6 +216,14 @@ fn default_when_idle(signals: &[i32]) -> io::Result<Arc<AtomicBool>> {
         signal_hook::flag::register_conditional_default(*signal, Arc::clone(&idle))?;
     }
     Ok(Arc::clone(IDLE.get_or_init(|| idle)))
+}
+
+/// Signals to take over: those that this process was not started to ignore.
+fn wanted() -> Vec<i32> {
+    let ignored = ignored_signals();
+    let all = FORWARDED.iter().map(|signal| *signal as i32);
+    all.filter(|number| ignored & (1 << (number - 1)) == 0)
+        .collect()
 }
 
 /// Signals this process ignores, as a bit set; bit 0 is signal 1.

@@ -30,6 +30,17 @@ pub(crate) enum Suspicion {
     Script,
     /// It contains an OpenMP runtime of its own, linked statically.
     OwnCopy,
+    /// It uses LLVM's OpenMP runtime; only where that does not matter.
+    Llvm,
+}
+
+/// What a program is examined for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To run on our OpenMP runtime.
+    OpenMp,
+    /// To have its calls of the C library seen, whatever it is.
+    AnyCalls,
 }
 
 /// The program cannot be started, or not with the runtime in front.
@@ -59,7 +70,7 @@ pub(crate) enum ProgramError {
     NotLinked(PathBuf),
     #[error("{}: is a shared library, not a program: name the program that loads it", .0.display())]
     Library(PathBuf),
-    #[error("{}: is statically linked, so no other OpenMP runtime can be put in front of it: link it without -static", .0.display())]
+    #[error("{}: is statically linked, so no library can be put in front of it: link it without -static", .0.display())]
     Static(PathBuf),
     #[error("{}: is set-uid or set-gid, so the loader ignores LD_PRELOAD: run a copy without that bit", .0.display())]
     Privileged(PathBuf),
@@ -91,11 +102,19 @@ impl ProgramError {
 /// Scripts may be interpreted by scripts; the kernel follows four.
 const SCRIPT_DEPTH: u32 = 4;
 
-/// Finds and examines the program of a command line.
+/// Finds and examines the program of a command line that is to use OpenMP.
 pub(crate) fn examine(command: &[OsString]) -> Result<Program, ProgramError> {
+    examine_for(Purpose::OpenMp, command)
+}
+
+/// Finds and examines the program of a command line.
+pub(crate) fn examine_for(purpose: Purpose, command: &[OsString]) -> Result<Program, ProgramError> {
     let name = command.first().cloned().unwrap_or_default();
     let path = find::executable(&name)?;
-    let suspicion = look_inside(&path, SCRIPT_DEPTH)?;
+    let suspicion = match look_inside(&path, SCRIPT_DEPTH) {
+        Err(ProgramError::Llvm(_)) if purpose == Purpose::AnyCalls => Some(Suspicion::Llvm),
+        looked => looked?,
+    };
     Ok(Program {
         path,
         command: command.to_vec(),
@@ -104,6 +123,21 @@ pub(crate) fn examine(command: &[OsString]) -> Result<Program, ProgramError> {
 }
 
 impl Program {
+    /// Whether OpenMP may be used by it or by a program that its command line names, as
+    /// in `mpirun -n 4 ./solver`. Of scripts that is not known, so they may.
+    pub(crate) fn may_use_openmp(&self) -> bool {
+        match self.suspicion {
+            None | Some(Suspicion::Script) => true,
+            Some(Suspicion::OwnCopy | Suspicion::Llvm) => false,
+            Some(Suspicion::NotLinked) => {
+                let words = self.command.iter().skip(1);
+                words.map(Path::new).any(|word| {
+                    find::file(word).is_ok() && matches!(look_inside(word, SCRIPT_DEPTH), Ok(None))
+                })
+            }
+        }
+    }
+
     /// Whether it can run on several nodes: what to tell the user if only
     /// programs that it starts can.
     pub(crate) fn on_nodes(&self, nodes: u16) -> Result<Option<String>, ProgramError> {

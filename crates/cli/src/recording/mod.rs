@@ -8,7 +8,8 @@ mod watch;
 use crate::args::{Cluster, ThreadCount};
 use crate::failure::Failure;
 use crate::host;
-use crate::launch::{self, Ended, Launch, Stderr, Stdin, Stdout};
+use crate::launch::{self, Ended, Launch, Running, Stderr, Stdin, Stdout};
+use crate::paging::{self, Session};
 use crate::program::Program;
 use fathomp_runtime::Unpacked;
 use fathomp_trace::live::{self, RECORD_VARIABLE};
@@ -34,6 +35,10 @@ pub(crate) struct Request<'a> {
     pub(crate) cluster: Cluster,
     /// Whether to record what is accessed, too.
     pub(crate) accesses: bool,
+    /// What to record of paging, if that is to be.
+    pub(crate) paging: Option<&'a paging::Plan>,
+    /// The control group that the program is to run in, if not in ours.
+    pub(crate) group: Option<&'a paging::Group>,
     pub(crate) limit_bytes: u64,
     /// Time after which the program is killed.
     pub(crate) limit: Option<Duration>,
@@ -50,6 +55,10 @@ pub(crate) struct Recorded {
     pub(crate) ended: Ended,
     /// Records taken, all processes together.
     pub(crate) records: u64,
+    /// What was recorded of paging.
+    pub(crate) paging: Option<paging::Recorded>,
+    /// Pages of 4 KiB that were read for the program, as far as the kernel says.
+    pub(crate) page_ins: Option<u64>,
     /// What was noticed, each as one sentence.
     pub(crate) problems: Vec<String>,
 }
@@ -66,6 +75,7 @@ impl Drop for Live {
 
 /// Runs the program and records it.
 pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
+    launch::survive_file_limits();
     let meta = circumstances(request);
     let mut writer = writer::create(request.directory, &meta, request.existing)?;
     let live = live::create(request.directory)
@@ -73,14 +83,24 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         .map_err(|error| Failure::unwritable(request.directory, &error))?;
     writer.update(|meta| meta.live = Some(live.0.clone()))?;
 
+    let mut session = match request.paging {
+        Some(plan) => Some(Session::begin(
+            plan,
+            request.directory,
+            request.limit_bytes,
+        )?),
+        None => None,
+    };
     let library = launch::library(request.unpacked, request.cluster);
     let launch = Launch {
         program: request.program,
-        library: Some(library),
+        tap: session.as_ref().map(|_| request.unpacked.tap.as_path()),
+        library: uses_openmp(request).then_some(library),
         variables: launch::variables(request.threads, request.cluster)
             .into_iter()
             .chain([(RECORD_VARIABLE, OsString::from(&live.0))])
             .chain(accesses::variables(request)?)
+            .chain(session.iter().flat_map(Session::variables))
             .collect(),
         stdin: request.stdin.clone(),
         stdout: request.stdout.clone(),
@@ -88,7 +108,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
     };
     let quota = host::quota();
     let meter = host::Meter::start();
-    let running = launch.start()?;
+    let running = start(&launch, session.as_mut(), request.group)?;
     let drain = drain::start(drain::Job {
         live: live.0.clone(),
         recording: request.directory.to_owned(),
@@ -97,7 +117,9 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         library: library.to_owned(),
     })?;
     let ended = running.wait(request.limit)?;
-    let (others, processor_ns) = (meter.others(), meter.processor_ns());
+    let helper = session.as_ref().map(Session::collector);
+    let (others, processor_ns) = (meter.others(helper), meter.processor_ns());
+    let page_ins = meter.page_ins();
     let drained = drain.finish();
 
     let mut problems = drained.problems;
@@ -108,7 +130,18 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         )
     }));
     problems.extend(watch::remarks(drained.records > 0, &drained.runtimes));
-    if drained.records == 0 {
+    let recorded_paging = match session {
+        Some(session) => Some(session.finish(ended.wall_ns())?),
+        None => None,
+    };
+    problems.extend(
+        recorded_paging
+            .iter()
+            .flat_map(|paging| paging.problems.clone()),
+    );
+    // Of a program that need not use OpenMP, its paging is enough.
+    let paging_is_enough = recorded_paging.is_some() && request.program.suspicion.is_some();
+    if drained.records == 0 && !paging_is_enough {
         let silence = silence::Silence {
             program: request.program,
             ended: &ended,
@@ -133,8 +166,48 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
     Ok(Recorded {
         ended,
         records: drained.records,
+        paging: recorded_paging,
+        page_ins,
         problems,
     })
+}
+
+/// Whether the program needs the runtime library. With paging alone to record, programs
+/// that do not use OpenMP go without.
+fn uses_openmp(request: &Request<'_>) -> bool {
+    request.paging.is_none() || needs_runtime(request.program, request.threads, request.cluster)
+}
+
+/// Whether a program that need not use OpenMP is to have the runtime library.
+pub(crate) fn needs_runtime(
+    program: &Program,
+    threads: Option<ThreadCount>,
+    cluster: Cluster,
+) -> bool {
+    cluster.nodes > 1 || threads.is_some() || program.may_use_openmp()
+}
+
+/// Starts the program, watched and in its group from its first instruction on.
+fn start(
+    launch: &Launch<'_>,
+    session: Option<&mut Session>,
+    group: Option<&paging::Group>,
+) -> Result<Running, Failure> {
+    let mut refused = None;
+    let started = match (session, group) {
+        (None, None) => launch.start(),
+        (session, group) => launch.start_prepared(|process| {
+            if let Some(session) = session {
+                session.watch(process);
+            }
+            refused = group.and_then(|group| group.add(process).err());
+            refused.is_none()
+        }),
+    };
+    match refused {
+        Some(error) => Err(error.into()),
+        None => Ok(started?),
+    }
 }
 
 /// Variables that matter to OpenMP and to us. Others may hold secrets and are

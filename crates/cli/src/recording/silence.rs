@@ -56,6 +56,7 @@ impl Silence<'_> {
             }
             (Some(Suspicion::NotLinked), None) => "Nothing was recorded: the program does not name an OpenMP runtime and loaded none; was it built with -fopenmp?".to_owned(),
             (Some(Suspicion::Script), None) => "Nothing was recorded: none of the programs that this script started used OpenMP through a shared library; those that are linked statically, or contain a runtime of their own, are out of fathomp's reach.".to_owned(),
+            (Some(Suspicion::Llvm), None) => "Nothing was recorded of OpenMP: the program was built for LLVM's runtime; build it with gcc -fopenmp.".to_owned(),
             (None, None) => "Nothing was recorded: the program is linked with an OpenMP runtime, but ended without using it; give it arguments with which it does.".to_owned(),
         })
     }
@@ -80,6 +81,7 @@ mod tests {
             outcome,
             interrupted: None,
             wall: Duration::ZERO,
+            processor: None,
         };
         let silence = Silence {
             program: &program,
@@ -129,6 +131,7 @@ mod tests {
             outcome: Outcome::Exited(0),
             interrupted: None,
             wall: Duration::ZERO,
+            processor: None,
         };
         let silence = Silence {
             program: &program,

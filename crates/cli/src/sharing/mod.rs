@@ -95,6 +95,7 @@ fn run(request: &Request<'_>, room: &Path) -> Result<Ended, Failure> {
     variables.push((LIMIT_VARIABLE, limit_ms.to_string().into()));
     let launch = Launch {
         program: request.program,
+        tap: None,
         library: Some(library(request.unpacked, cluster)),
         variables,
         stdin: request.stdin.clone(),

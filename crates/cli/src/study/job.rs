@@ -136,6 +136,8 @@ impl Job<'_> {
             existing: Existing::Replace,
             threads: Some(ThreadCount(threads)),
             accesses: false,
+            paging: None,
+            group: None,
             limit_bytes: RECORDING_BYTES_MAX,
             limit: None,
             rehearsal: false,
@@ -339,6 +341,7 @@ impl Job<'_> {
         let capture = Capture::of(&Stdout::Discard);
         let launch = Launch {
             program: self.program,
+            tap: None,
             library: Some(launch::library(self.unpacked, Cluster::ONE)),
             variables: launch::variables(threads.map(ThreadCount), Cluster::ONE),
             stdin: self.stdin.for_run(false),

@@ -2,6 +2,7 @@
 //! command that mends it.
 
 mod kernel;
+mod paging;
 mod tools;
 
 use crate::failure::{Outcome, exit};
@@ -77,6 +78,7 @@ struct Diagnosis {
 
 pub(super) fn doctor(voice: Voice) -> Outcome {
     let mut checks = kernel::checks();
+    checks.extend(paging::checks());
     checks.extend(tools::checks());
     let ready = checks.iter().all(|check| check.status != Status::Broken);
     let diagnosis = Diagnosis { ready, checks };
@@ -116,7 +118,8 @@ mod tests {
 
     #[test]
     fn what_is_missing_comes_with_a_command() {
-        for check in kernel::checks().into_iter().chain(tools::checks()) {
+        let checks = [kernel::checks(), paging::checks(), tools::checks()];
+        for check in checks.into_iter().flatten() {
             if check.status == Status::Missing {
                 assert!(check.mend.is_some(), "{}", check.name);
             }

@@ -59,6 +59,7 @@ fn start_and_wait(plan: &Run, program: &Program, voice: Voice) -> Result<Answer,
     let unpacked = fathomp_runtime::unpack()?;
     let launch = Launch {
         program,
+        tap: None,
         library: (plan.runtime == RuntimeName::Fathomp).then(|| library(&unpacked, plan.cluster)),
         variables: variables(plan.threads, plan.cluster),
         stdin: Stdin::Inherit,

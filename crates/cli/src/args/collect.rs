@@ -1,0 +1,36 @@
+//! What `fathomp collect` is told.
+
+use super::quantities::SampleInterval;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `fathomp collect`.
+#[derive(Args, Debug)]
+pub(crate) struct Collect {
+    /// Address to listen at, such as 0.0.0.0:4711; `fathomp record --paging --writer
+    /// HOST:PORT` on other machines sends there.
+    #[arg(long, value_name = "ADDRESS", required_unless_present = "live")]
+    pub(crate) listen: Option<String>,
+    /// Directory for the recording that comes; it must be empty.
+    #[arg(short, long, value_name = "DIR", default_value = "collected")]
+    pub(crate) output: PathBuf,
+    /// What the other machines have to say, as `record --key` [default: FATHOMP_KEY from
+    /// the environment, else made up and shown].
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<String>,
+    /// Size the recording may reach, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub(crate) limit: u64,
+    /// Where programs and their collector meet; set by `fathomp record`.
+    #[arg(long, value_name = "DIR", hide = true, conflicts_with = "listen")]
+    pub(crate) live: Option<PathBuf>,
+    /// See `fathomp record`.
+    #[arg(long, hide = true, requires = "live")]
+    pub(crate) sample: Option<SampleInterval>,
+    /// Record every page fault.
+    #[arg(long, hide = true, requires = "live")]
+    pub(crate) every_fault: bool,
+    /// Size of the recording, in bytes.
+    #[arg(long, hide = true, default_value_t = 128 << 20)]
+    pub(crate) limit_bytes: u64,
+}

@@ -1,0 +1,240 @@
+//! The processes and threads that a program consists of, as the kernel lists them.
+
+use super::kernel::start_time;
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Processes that are followed at most; a build system may start thousands.
+const PROCESSES_MAX: usize = 4096;
+
+/// A program's processes, from when they are first seen until they end, even if their
+/// parent ends before.
+#[derive(Debug, Default)]
+pub(super) struct Family {
+    processes: HashMap<u32, Member>,
+    /// The program that the first process still is while it is held back: its threads
+    /// begin when it has become another.
+    held: Option<PathBuf>,
+    /// Processes that were not followed, because there were too many.
+    pub(super) left_out: u64,
+}
+
+#[derive(Debug)]
+struct Member {
+    start: u64,
+    /// The file of its program; when that changes, its threads begin anew.
+    program: Option<PathBuf>,
+    threads: HashMap<u32, u64>,
+}
+
+/// What has changed since the look before.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Changes {
+    /// Threads that began, by process and thread.
+    pub(super) began: Vec<(u32, u32)>,
+    /// Threads that ended.
+    pub(super) ended: Vec<(u32, u32)>,
+    /// Threads whose process became another program; they began anew.
+    pub(super) replaced: Vec<(u32, u32)>,
+    /// Processes that ended.
+    pub(super) processes_ended: Vec<u32>,
+}
+
+impl Family {
+    /// Begins with one process, which may be one of ours that is about to become a program.
+    pub(super) fn of(process: u32) -> Self {
+        let mut family = Self {
+            held: program(Path::new("/proc/self")),
+            ..Self::default()
+        };
+        family.adopt(process);
+        family
+    }
+
+    fn adopt(&mut self, process: u32) {
+        if self.processes.contains_key(&process) {
+            return;
+        }
+        let Some(start) = start_time(&directory(process)) else {
+            return;
+        };
+        if self.processes.len() >= PROCESSES_MAX {
+            self.left_out += 1;
+            return;
+        }
+        let member = Member {
+            start,
+            program: program(&directory(process)),
+            threads: HashMap::new(),
+        };
+        self.processes.insert(process, member);
+    }
+
+    /// The processes that are there.
+    pub(super) fn processes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.processes.keys().copied()
+    }
+
+    /// Whether a process has become another program since the last look.
+    pub(super) fn is_replaced(&self, process: u32) -> bool {
+        let member = self.processes.get(&process);
+        member.is_some_and(|member| program(&directory(process)) != member.program)
+    }
+
+    /// Looks again.
+    pub(super) fn refresh(&mut self) -> Changes {
+        let mut changes = Changes::default();
+        let mut queue: Vec<u32> = self.processes().collect();
+        let mut seen = HashSet::new();
+        while let Some(process) = queue.pop() {
+            if !seen.insert(process) {
+                continue;
+            }
+            let Some(member) = self.processes.get_mut(&process) else {
+                continue;
+            };
+            let here = directory(process);
+            let tasks = match start_time(&here) {
+                Some(start) if start == member.start => threads(&here),
+                // It has ended; its number may be another's by now.
+                _ => None,
+            };
+            let Some(tasks) = tasks else {
+                let threads = member.threads.keys();
+                changes
+                    .ended
+                    .extend(threads.map(|&thread| (process, thread)));
+                changes.processes_ended.push(process);
+                self.processes.remove(&process);
+                continue;
+            };
+            let program = program(&here);
+            if program.is_some() && program == self.held {
+                continue;
+            }
+            let same_program = program == member.program;
+            member.program = program;
+            member.threads.retain(|&thread, start| {
+                let lives = tasks.get(&thread) == Some(start);
+                if !lives {
+                    changes.ended.push((process, thread));
+                } else if !same_program {
+                    changes.replaced.push((process, thread));
+                }
+                lives && same_program
+            });
+            for (&thread, &start) in &tasks {
+                if member.threads.insert(thread, start).is_none() {
+                    changes.began.push((process, thread));
+                }
+            }
+            for child in tasks.keys().flat_map(|&thread| children(&here, thread)) {
+                self.adopt(child);
+                queue.push(child);
+            }
+        }
+        changes.began.sort_unstable();
+        changes
+    }
+}
+
+fn directory(process: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/{process}"))
+}
+
+/// The file of a process's program, if it may be known.
+fn program(process: &Path) -> Option<PathBuf> {
+    fs::read_link(process.join("exe")).ok()
+}
+
+/// Threads of a process with when they began; `None` if it has none any more.
+fn threads(process: &Path) -> Option<HashMap<u32, u64>> {
+    let mut threads = HashMap::new();
+    for task in fs::read_dir(process.join("task")).ok()?.flatten() {
+        let name = task.file_name();
+        let number = name.to_str().and_then(|name| name.parse().ok());
+        if let (Some(thread), Some(start)) = (number, start_time(&task.path())) {
+            threads.insert(thread, start);
+        }
+    }
+    (!threads.is_empty()).then_some(threads)
+}
+
+/// Children that a thread has forked.
+fn children(process: &Path, thread: u32) -> Vec<u32> {
+    let path = process.join(format!("task/{thread}/children"));
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.split_ascii_whitespace()
+        .filter_map(|number| number.parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_process_that_becomes_another_program_begins_anew() {
+        let mut shell = Command::new("sh")
+            .args(["-c", "read line; exec cat"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut family = Family::of(shell.id());
+        // It may be this program's own image until it has become the shell.
+        while family.refresh().began.is_empty() || !is(&shell, "sh") {}
+        family.refresh();
+        let mut input = shell.stdin.take().unwrap();
+        input.write_all(b"\n").unwrap();
+        while !is(&shell, "cat") {}
+        assert!(family.is_replaced(shell.id()));
+        let changes = family.refresh();
+        assert!(!family.is_replaced(shell.id()));
+        assert_eq!(changes.began, [(shell.id(), shell.id())]);
+        assert_eq!(changes.replaced, changes.began);
+        assert!(changes.ended.is_empty() && changes.processes_ended.is_empty());
+        drop(input);
+        shell.wait().unwrap();
+    }
+
+    fn is(process: &std::process::Child, name: &str) -> bool {
+        let comm = fs::read_to_string(directory(process.id()).join("comm"));
+        comm.is_ok_and(|comm| comm.trim() == name)
+    }
+
+    #[test]
+    fn children_are_followed_even_if_their_parent_ends() {
+        let mut shell = Command::new("sh")
+            .args(["-c", "sleep 1000 >/dev/null & echo $!; read line"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(shell.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        let child: u32 = line.trim().parse().unwrap();
+        let mut family = Family::of(shell.id());
+        let began = family.refresh().began;
+        let mut expected = [(shell.id(), shell.id()), (child, child)];
+        expected.sort_unstable();
+        assert_eq!(began, expected);
+        assert_eq!(family.refresh(), Changes::default());
+
+        shell.stdin.take().unwrap().write_all(b"\n").unwrap();
+        shell.wait().unwrap();
+        assert_eq!(family.refresh().processes_ended, [shell.id()]);
+        assert_eq!(family.processes().collect::<Vec<_>>(), [child]);
+        kill(Pid::from_raw(child.cast_signed()), Signal::SIGKILL).unwrap();
+        while family.processes().count() > 0 {
+            family.refresh();
+            std::thread::yield_now();
+        }
+    }
+}

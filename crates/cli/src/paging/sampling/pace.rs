@@ -1,0 +1,83 @@
+//! How often to look, if looking takes longer than there is time for.
+
+use std::time::Duration;
+
+/// Looks by which it is judged whether the interval can be kept.
+const LOOKS: u32 = 64;
+/// Of these, so many may come late.
+const LATE_MAX: u32 = 16;
+
+/// An interval that is lengthened when it cannot be kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    asked: Duration,
+    interval: Duration,
+    looks: u32,
+    late: u32,
+}
+
+impl Pace {
+    pub(super) fn new(interval: Duration) -> Self {
+        Self {
+            asked: interval,
+            interval,
+            looks: 0,
+            late: 0,
+        }
+    }
+
+    /// The interval as it is now.
+    pub(super) fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    /// The interval that was asked for, if it could not be kept.
+    pub(super) fn given_up(&self) -> Option<Duration> {
+        (self.interval > self.asked).then_some(self.asked)
+    }
+
+    /// A look ended so long after it should have begun. Says how long to wait from the
+    /// time when it should have begun until the next should.
+    pub(super) fn looked(&mut self, after: Duration) -> Duration {
+        self.looks += 1;
+        self.late += u32::from(after > self.interval);
+        if self.late > LATE_MAX {
+            self.interval *= 2;
+            (self.looks, self.late) = (0, 0);
+        } else if self.looks >= LOOKS {
+            (self.looks, self.late) = (0, 0);
+        }
+        // Looks that were missed are not made up for.
+        let missed = after.as_nanos() / self.interval.as_nanos().max(1);
+        let count = u32::try_from(missed).unwrap_or(u32::MAX).saturating_add(1);
+        self.interval.saturating_mul(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn an_interval_that_is_kept_stays() {
+        let mut pace = Pace::new(MS);
+        for look in 0..1000 {
+            // One look in ten comes late.
+            let after = if look % 10 == 0 { MS * 3 / 2 } else { MS / 2 };
+            let wait = pace.looked(after);
+            assert_eq!(wait, if look % 10 == 0 { MS * 2 } else { MS });
+        }
+        assert_eq!((pace.interval(), pace.given_up()), (MS, None));
+    }
+
+    #[test]
+    fn an_interval_that_cannot_be_kept_is_lengthened_until_it_can() {
+        let mut pace = Pace::new(MS);
+        for _ in 0..1000 {
+            pace.looked(MS * 5);
+        }
+        assert_eq!((pace.interval(), pace.given_up()), (MS * 8, Some(MS)));
+    }
+}

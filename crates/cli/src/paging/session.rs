@@ -1,0 +1,299 @@
+//! One recording of paging, from before the program starts to after it has ended.
+
+use super::collector::{Collector, CollectorError};
+use super::plan::{Plan, new_key};
+use crate::args::Size;
+use fathomp_base::Clock;
+use fathomp_paging::reader::{OpenError, Recording};
+use fathomp_paging::setup::{LIVE_VARIABLE, Setup, SetupError, Writer};
+use fathomp_paging::{DIRECTORY, MetaError, PagingMeta, StateSet, TaskKind};
+use fathomp_sys::{clock, shm};
+use fathomp_trace::live;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long the length of a tick is measured; ten microseconds of error in a second.
+const MEASURED: Duration = Duration::from_millis(2);
+
+/// Size of the file that a process's records pass through, about.
+const RINGS_BYTES: u64 = 132 << 20;
+/// Room that a process with one thread needs there.
+const ROOM_BYTES_MIN: u64 = 1 << 20;
+
+/// Paging cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SessionError {
+    #[error("cannot make {}: {source}; choose another place for the recording", path.display())]
+    Directory { path: PathBuf, source: io::Error },
+    #[error("cannot get random numbers: {0}; is there a /dev/urandom?")]
+    Random(io::Error),
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    #[error(transparent)]
+    Collector(#[from] CollectorError),
+    #[error(transparent)]
+    Meta(#[from] MetaError),
+    #[error("what was recorded of paging cannot be read: {0}")]
+    Read(#[from] OpenError),
+}
+
+/// A recording of paging that is being made.
+#[derive(Debug)]
+pub(crate) struct Session {
+    live: Live,
+    streams: PathBuf,
+    collector: Collector,
+    writer: Writer,
+    meta: PagingMeta,
+}
+
+/// The live directory, removed when dropped: all of value has been collected by then.
+#[derive(Debug)]
+struct Live(PathBuf);
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        let _ = live::remove(&self.0);
+    }
+}
+
+/// A recording of paging that was made.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorded {
+    /// Tasks that it tells of.
+    pub(crate) tasks: usize,
+    /// Their processes.
+    pub(crate) processes: usize,
+    /// Where the recording is, if not here.
+    pub(crate) elsewhere: Option<String>,
+    /// I/O calls that were seen, of those that the kernel counted.
+    pub(crate) io_calls: Option<(u64, u64)>,
+    /// What should be known of it.
+    pub(crate) problems: Vec<String>,
+}
+
+impl Session {
+    /// Prepares everything but the program: the live directory and the collector.
+    pub(crate) fn begin(
+        plan: &Plan,
+        recording: &Path,
+        limit_bytes: u64,
+    ) -> Result<Self, SessionError> {
+        let directory = recording.join(DIRECTORY);
+        let unusable = |path: &Path| {
+            let path = path.to_owned();
+            move |source| SessionError::Directory { path, source }
+        };
+        fs::create_dir_all(&directory).map_err(unusable(&directory))?;
+        let streams = directory.canonicalize().map_err(unusable(&directory))?;
+        let live = live::create(&streams)
+            .map_err(unusable(&streams))
+            .map(Live)?;
+        let clock = clock();
+        let setup = Setup {
+            streams: streams.clone(),
+            writer: made_absolute(&plan.writer)?,
+            limit_bytes,
+            clock: Some(clock),
+            counters: match plan.selection.counters {
+                Some(counters) => counters.iter().collect(),
+                None => Vec::new(),
+            },
+            activities: plan.activities(),
+            tasks: plan.selection.tasks.clone(),
+            from_ns: plan.selection.from_ns,
+            to_ns: plan.selection.to_ns,
+            boot: crate::host::line("/proc/sys/kernel/random/boot_id").unwrap_or_default(),
+            key: match (&plan.writer, &plan.key) {
+                (Writer::Remote(_), Some(key)) => key.clone(),
+                _ => new_key().map_err(SessionError::Random)?,
+            },
+            ..Setup::default()
+        };
+        setup.write(&live.0)?;
+        let meta = PagingMeta {
+            fathomp: env!("CARGO_PKG_VERSION").to_owned(),
+            started_unix_ns: clock.zero_unix_ns,
+            clock: Some(clock),
+            writer: plan.writer.to_string(),
+            sampling_ns: plan
+                .sample
+                .and_then(|one| u64::try_from(one.as_nanos()).ok()),
+            selection: plan.selection.clone(),
+            counters: Some(plan.counters()),
+            states: Some(plan.selection.states.unwrap_or(StateSet::ALL)),
+            limit_bytes: Some(limit_bytes),
+            hosts: vec![crate::host::machine().host],
+            ..PagingMeta::default()
+        };
+        // Before anything else is there: a recording that is cut off can be read, too.
+        meta.write(&streams)?;
+        let mut options = vec![format!("--limit-bytes={limit_bytes}")];
+        options.extend(
+            plan.sample
+                .map(|one| format!("--sample={}ns", one.as_nanos())),
+        );
+        options.extend(plan.every_fault.then(|| "--every-fault".to_owned()));
+        let collector = Collector::begin(&live.0, &options)?;
+        Ok(Self {
+            live,
+            streams,
+            collector,
+            writer: plan.writer.clone(),
+            meta,
+        })
+    }
+
+    /// What the program needs in its environment.
+    pub(crate) fn variables(&self) -> [(&'static str, OsString); 1] {
+        [(LIVE_VARIABLE, self.live.0.clone().into())]
+    }
+
+    /// Number of the collector's process.
+    pub(crate) fn collector(&self) -> u32 {
+        self.collector.process()
+    }
+
+    /// A process is about to become the program.
+    pub(crate) fn watch(&mut self, process: u32) {
+        self.collector.watch(process);
+    }
+
+    /// The program has ended: collects what is left.
+    pub(crate) fn finish(mut self, wall_ns: u64) -> Result<Recorded, SessionError> {
+        let finished = self.collector.finish();
+        self.meta.problems = finished.problems;
+        self.meta.wall_ns = Some(wall_ns);
+        if let (Some(clock), Some(measured)) = (&mut self.meta.clock, finished.nanos_per_tick) {
+            clock.nanos_per_tick = measured;
+        }
+        self.meta.write(&self.streams)?;
+        let mut problems = self.collector.close();
+        if let Writer::Remote(address) = &self.writer {
+            // What was seen from outside is here, but for the rest nothing is.
+            problems.extend(self.meta.problems.iter().cloned());
+            return Ok(Recorded {
+                processes: usize::try_from(finished.processes).unwrap_or(usize::MAX),
+                elsewhere: Some(address.clone()),
+                problems,
+                ..Recorded::default()
+            });
+        }
+        let recording = Recording::open(&self.streams)?;
+        problems.extend_from_slice(recording.problems());
+        // Of the machine and of whole processes there are only samples; a process that
+        // becomes another program is still one.
+        let threads = recording.tasks().iter();
+        let threads = threads.filter(|task| task.kind == TaskKind::Thread);
+        let threads: BTreeSet<_> = threads.map(|task| (task.process, task.os_id)).collect();
+        let processes: BTreeSet<_> = threads.iter().map(|(process, _)| process).collect();
+        if threads.is_empty() {
+            let why = nothing_recorded(&self.live.0);
+            problems.push(why.clone());
+            self.meta.problems.push(why);
+            self.meta.write(&self.streams)?;
+        }
+        Ok(Recorded {
+            tasks: threads.len(),
+            processes: processes.len(),
+            elsewhere: None,
+            io_calls: io_calls(&recording),
+            problems,
+        })
+    }
+}
+
+/// Why no thread told anything, as far as that shows from outside.
+fn nothing_recorded(live: &Path) -> String {
+    let most = shm::file_size_limit();
+    if most < RINGS_BYTES {
+        return format!(
+            "Nothing was recorded of paging: no file may be larger than {} bytes here (ulimit -f), but what records pass through is a file of {}, mostly holes; raise that limit.",
+            Size(most),
+            Size(RINGS_BYTES)
+        );
+    }
+    if shm::free_bytes(live).is_ok_and(|free| free < ROOM_BYTES_MIN) {
+        return format!(
+            "Nothing was recorded of paging: there is no room in {}; free some there.",
+            live.display()
+        );
+    }
+    "Nothing was recorded of paging: no process of the program loaded fathomp's library, which static programs and those with privileges cannot.".to_owned()
+}
+
+/// The same writer, whose directories are there and are the same wherever the program goes.
+fn made_absolute(writer: &Writer) -> Result<Writer, SessionError> {
+    let Writer::Striped(directories) = writer else {
+        return Ok(writer.clone());
+    };
+    let absolute = directories.iter().map(|directory| {
+        fs::create_dir_all(directory)
+            .and_then(|()| directory.canonicalize())
+            .map_err(|source| SessionError::Directory {
+                path: directory.clone(),
+                source,
+            })
+    });
+    Ok(Writer::Striped(absolute.collect::<Result<_, _>>()?))
+}
+
+/// The recording's clock: its time 0 is now.
+fn clock() -> Clock {
+    let pair = clock::pair();
+    Clock {
+        zero: pair.ticks,
+        zero_unix_ns: clock::unix_ns(),
+        nanos_per_tick: clock::measure(&pair, MEASURED),
+    }
+}
+
+/// I/O calls that were seen and made, of the processes of which both are known.
+fn io_calls(recording: &Recording) -> Option<(u64, u64)> {
+    let both = recording
+        .processes()
+        .iter()
+        .filter_map(|process| Some((process.io_calls_seen?, process.io_calls_made?)));
+    both.reduce(|(seen, made), (more_seen, more_made)| {
+        (
+            seen.saturating_add(more_seen),
+            made.saturating_add(more_made),
+        )
+    })
+}
+
+impl Recorded {
+    /// Whether there is anything to look at.
+    pub(crate) fn is_something(&self) -> bool {
+        self.tasks > 0 || (self.elsewhere.is_some() && self.processes > 0)
+    }
+
+    /// How much I/O was seen, in words.
+    pub(crate) fn coverage(&self) -> Option<String> {
+        let (seen, made) = self.io_calls.filter(|(_, made)| *made > 0)?;
+        // The kernel does not count all calls that wait for I/O.
+        let part = (seen as f64 / made as f64).min(1.0);
+        Some(format!("{:.1} % of {made} I/O calls seen", part * 100.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_coverage_is_a_part_of_all_calls() {
+        let of = |io_calls| Recorded {
+            io_calls,
+            ..Recorded::default()
+        };
+        let said = of(Some((5203, 5293))).coverage();
+        assert_eq!(said.unwrap(), "98.3 % of 5293 I/O calls seen");
+        assert_eq!(of(Some((0, 0))).coverage(), None);
+        assert_eq!(of(None).coverage(), None);
+    }
+}
