@@ -1,0 +1,2 @@
+//! A board in shared memory by which programs divide one machine's cores.
+#![forbid(unsafe_code)]

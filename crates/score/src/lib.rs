@@ -1,0 +1,2 @@
+//! The published static score of parallel regions.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! From sources to what their OpenMP constructs contain.
+#![forbid(unsafe_code)]

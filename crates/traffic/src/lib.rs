@@ -1,0 +1,2 @@
+//! What the accesses of loop nests cost in caches and memory.
+#![forbid(unsafe_code)]
