@@ -1,12 +1,13 @@
 //! What single instructions of a program's file do to memory.
 
-use crate::{AnalyseError, Program, analyse, functions};
+use crate::{AnalyseError, analyse};
+use fathomp_code::Image;
 use fathomp_sys::text_patch::Kind;
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
-use object::{Object, ObjectSection, ReadCache, SectionKind};
-use std::fs::File;
-use std::ops::Range;
 use std::path::Path;
+
+/// Bytes of an instruction, at most.
+const INSTRUCTION_MAX: u64 = 15;
 
 /// An atomic instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,11 +18,10 @@ pub struct Atomic {
     pub instruction: String,
 }
 
-/// The code of a program.
-#[derive(Clone, Debug, Default)]
+/// The code of a program; by default of one that has none.
+#[derive(Debug, Default)]
 pub struct Code {
-    sections: Vec<(u64, Vec<u8>)>,
-    functions: Vec<Range<u64>>,
+    image: Option<Image>,
     atomics: Vec<Atomic>,
 }
 
@@ -32,26 +32,10 @@ impl Code {
     /// See [`AnalyseError`].
     pub fn open(path: &Path) -> Result<Self, AnalyseError> {
         let found = analyse(path, 0)?;
-        let read = |error| AnalyseError::Read {
-            path: path.to_owned(),
-            error,
-        };
-        let parse = |error| AnalyseError::Parse {
-            path: path.to_owned(),
-            error,
-        };
-        let content = ReadCache::new(File::open(path).map_err(read)?);
-        let file = Program::parse(&content).map_err(parse)?;
         let mut code = Self {
-            functions: functions::ranges(&file),
-            ..Self::default()
+            image: Some(Image::read(path)?),
+            atomics: vec![],
         };
-        for section in file.sections() {
-            if section.kind() == SectionKind::Text {
-                let bytes = section.data().map_err(parse)?;
-                code.sections.push((section.address(), bytes.to_vec()));
-            }
-        }
         let sites = found.sites.iter().filter(|site| is_atomic(&site.kind));
         let addresses: Vec<_> = sites.map(|site| site.address as u64).collect();
         code.atomics = addresses
@@ -62,13 +46,11 @@ impl Code {
     }
 
     fn decode(&self, address: u64) -> Option<Instruction> {
-        let inside = |(start, bytes): &&(u64, Vec<u8>)| {
-            address >= *start && address - start < bytes.len() as u64
-        };
-        let (start, bytes) = self.sections.iter().find(inside)?;
-        // Inside the section.
-        let rest = bytes.get((address - start) as usize..)?;
-        let mut decoder = Decoder::with_ip(64, rest, address, DecoderOptions::NONE);
+        let image = self.image.as_ref()?;
+        let section = image.section_at(address).filter(|s| s.execute)?;
+        let rest = (section.range.end - address).min(INSTRUCTION_MAX);
+        let bytes = image.bytes(address, rest)?;
+        let mut decoder = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE);
         let instruction = decoder.decode();
         (!instruction.is_invalid()).then_some(instruction)
     }
@@ -76,10 +58,8 @@ impl Code {
     /// Whether an address of the file is one of its code.
     #[must_use]
     pub fn contains(&self, address: u64) -> bool {
-        let inside = |(start, bytes): &(u64, Vec<u8>)| {
-            address >= *start && address - start < bytes.len() as u64
-        };
-        self.sections.iter().any(inside)
+        let image = self.image.as_ref();
+        image.is_some_and(|image| image.is_code(address))
     }
 
     /// Bytes that the instruction at an address of the file accesses in memory; none if
@@ -121,8 +101,12 @@ impl Code {
     /// The atomic instructions of the function that contains an address of the file.
     #[must_use]
     pub fn atomics_of(&self, function: u64) -> Vec<Atomic> {
-        let contains = |range: &&Range<u64>| range.contains(&function);
-        let Some(range) = self.functions.iter().find(contains) else {
+        let image = self.image.as_ref();
+        let range = image.and_then(|image| {
+            let id = image.function_at(function)?;
+            Some(image.function(id).range.clone())
+        });
+        let Some(range) = range else {
             return Vec::new();
         };
         let inside = |atomic: &&Atomic| range.contains(&atomic.address);

@@ -5,7 +5,8 @@
 //! that stays inside says that the thread waits, if nothing else in the loop does.
 
 use crate::looks::looks_at;
-use crate::waits::{Effect, Loop, Place, successors};
+use crate::waits::{Effect, Loop, Place};
+use fathomp_code::successors;
 use fathomp_sys::text_patch::{Operand, Way};
 use iced_x86::{FlowControl, Instruction, Mnemonic};
 use std::collections::{BTreeMap, BTreeSet};

@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod access;
-mod functions;
 mod lead;
 mod looks;
 mod moved;
@@ -78,6 +77,9 @@ pub enum AnalyseError {
         .0.display()
     )]
     NoSections(PathBuf),
+    /// Its code cannot be looked into.
+    #[error(transparent)]
+    Code(#[from] fathomp_code::ReadError),
 }
 
 /// A program's file, of which only what is needed is read.
@@ -102,7 +104,7 @@ pub fn analyse(path: &Path, bias: usize) -> Result<Analysis, AnalyseError> {
     if file.elf_header().e_machine(file.endian()) != elf::EM_X86_64 {
         return Err(AnalyseError::Architecture(path.to_owned()));
     }
-    let functions = functions::ranges(&file);
+    let functions = fathomp_code::function_ranges(&file);
     let mut sweep = sweep::Sweep::new(bias as u64, surroundings(&file, bias as u64));
     let mut has_code = false;
     for section in file.sections() {

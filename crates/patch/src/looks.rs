@@ -1,7 +1,8 @@
 //! What the branches of loops that wait look at: the variable that another thread changes.
 
 use crate::sweep::operand;
-use crate::waits::{Effect, Place, target};
+use crate::waits::{Effect, Place};
+use fathomp_code::jump_target;
 use fathomp_sys::text_patch::Operand;
 use iced_x86::{FlowControl, Instruction, OpKind, Register};
 use std::collections::BTreeSet;
@@ -30,7 +31,9 @@ pub(crate) fn looks_at(
         let (instruction, next) = (&function[at], &function[at + 1]);
         let comes_from_it = instruction.next_ip() == next.ip()
             && instruction.flow_control() == FlowControl::Next
-            && !function.iter().any(|jump| target(jump) == Some(next.ip()));
+            && !function
+                .iter()
+                .any(|jump| jump_target(jump) == Some(next.ip()));
         if !comes_from_it || decides.is_empty() {
             break;
         }

@@ -4,8 +4,9 @@ use crate::Analysis;
 use crate::lead::Ways;
 use crate::moved;
 use crate::waits::{self, Surroundings};
+use fathomp_code::{Decoded, decode, is_fence, is_site};
 use fathomp_sys::text_patch::{Branch, CODE_BYTES, Kind, Operand, Site};
-use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 use std::ops::Range;
 
 /// A pass over all code of a program.
@@ -114,41 +115,30 @@ impl Sweep {
             return;
         };
         let at = range.start.wrapping_add(self.bias);
-        let mut decoder = Decoder::with_ip(64, bytes, at, DecoderOptions::NONE);
-        let mut instruction = Instruction::default();
-        while decoder.can_decode() {
-            let position = decoder.position();
-            decoder.decode_out(&mut instruction);
+        decode(bytes, at, |decoded, constants| {
             self.analysis.instructions += 1;
-            if instruction.is_invalid() {
+            let Decoded::Instruction(instruction) = decoded else {
                 found.damaged = true;
-                // The next one may begin at any byte.
-                if decoder.set_position(position + 1).is_err() {
-                    break;
-                }
-                decoder.set_ip(at.wrapping_add(position as u64 + 1));
-                continue;
-            }
-            found.code.push(instruction);
-            if is_branch(&instruction) {
+                return;
+            };
+            found.code.push(*instruction);
+            if is_branch(instruction) {
                 self.targets.push(instruction.near_branch_target());
-                continue;
+                return;
             }
-            if !is_site(&instruction) {
-                continue;
+            if !is_site(instruction) {
+                return;
             }
             let address = instruction.ip() as usize;
-            let Some(kind) = kind(&instruction).filter(|_| !found.damaged) else {
+            let Some(kind) = kind(instruction).filter(|_| !found.damaged) else {
                 found.doubtful.push(address);
-                continue;
+                return;
             };
-            let relative = instruction.is_ip_rel_memory_operand().then(|| {
-                decoder
-                    .get_constant_offsets(&instruction)
-                    .displacement_offset()
-            });
+            let relative = instruction
+                .is_ip_rel_memory_operand()
+                .then(|| constants(instruction).displacement_offset());
             let length = instruction.len();
-            let from = start + position;
+            let from = start + instruction.ip().wrapping_sub(at) as usize;
             let to = (from + length.max(CODE_BYTES)).min(code.len());
             found.sites.push(Site {
                 address,
@@ -157,9 +147,9 @@ impl Sweep {
                 kind,
                 relative,
                 entered_inside: false,
-                moved: moved::other_form(&instruction),
+                moved: moved::other_form(instruction),
             });
-        }
+        });
     }
 
     /// What was found.
@@ -199,54 +189,13 @@ fn is_branch(instruction: &Instruction) -> bool {
     )
 }
 
-/// Whether threads can meet by this instruction.
-pub(crate) fn is_site(instruction: &Instruction) -> bool {
-    match instruction.mnemonic() {
-        Mnemonic::Mfence => true,
-        // Atomic without a prefix, if with memory.
-        Mnemonic::Xchg => (0..2).any(|i| instruction.op_kind(i) == OpKind::Memory),
-        _ => instruction.has_lock_prefix(),
-    }
-}
-
-/// Whether it is a full fence and nothing else.
-pub(crate) fn is_fence(instruction: &Instruction) -> bool {
-    is_site(instruction) && matches!(kind(instruction), Some(Kind::Fence))
-}
-
 /// What a site is to other nodes; `None` for what we cannot follow.
 fn kind(instruction: &Instruction) -> Option<Kind> {
-    if instruction.mnemonic() == Mnemonic::Mfence || is_idle(instruction) {
+    if is_fence(instruction) {
         Some(Kind::Fence)
     } else {
         operand(instruction).map(Kind::Atomic)
     }
-}
-
-/// Whether it changes nothing on the thread's own stack: `lock or $0, (%rsp)`
-/// and the like, which compilers prefer to MFENCE as a full fence.
-fn is_idle(instruction: &Instruction) -> bool {
-    let neutral = match instruction.mnemonic() {
-        Mnemonic::Or | Mnemonic::Add | Mnemonic::Sub | Mnemonic::Xor => 0,
-        Mnemonic::And => u64::MAX,
-        _ => return false,
-    };
-    let immediate = matches!(
-        instruction.op1_kind(),
-        OpKind::Immediate8
-            | OpKind::Immediate16
-            | OpKind::Immediate32
-            | OpKind::Immediate8to16
-            | OpKind::Immediate8to32
-            | OpKind::Immediate8to64
-            | OpKind::Immediate32to64
-    );
-    let bits = u32::try_from(instruction.memory_size().size() * 8).unwrap_or(64);
-    let mask = u64::MAX >> (64 - bits.clamp(1, 64));
-    immediate
-        && instruction.memory_base() == Register::RSP
-        && instruction.memory_index() == Register::None
-        && instruction.immediate(1) & mask == neutral & mask
 }
 
 /// Its memory operand. `None` for what user programs of Linux do not contain:

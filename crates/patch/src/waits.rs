@@ -7,12 +7,11 @@
 //! what it finds there, waits.
 
 use crate::lead::{self, Ways};
-use crate::sweep::{is_fence, is_site};
-use fathomp_sys::text_patch::Way;
-use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
-    Register, UsedMemory,
+use fathomp_code::{
+    Registers, is_call, is_fence, is_site, jump_target, reads, stubs, successors, writes,
 };
+use fathomp_sys::text_patch::Way;
+use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, Register, UsedMemory};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Range, RangeInclusive};
 
@@ -73,19 +72,9 @@ impl Surroundings {
 
     /// Looks at code that consists of jumps to functions of other libraries.
     pub(crate) fn scan(&mut self, address: u64, code: &[u8]) {
-        let mut begin = address;
-        for instruction in &mut Decoder::with_ip(64, code, address, DecoderOptions::NONE) {
-            if instruction.flow_control() == FlowControl::IndirectBranch {
-                if self.slots.contains(&instruction.memory_displacement64()) {
-                    self.stubs.insert(begin);
-                }
-                begin = instruction.next_ip();
-            } else if instruction.mnemonic() == Mnemonic::Endbr64 {
-                begin = instruction.ip();
-            } else if matches!(instruction.mnemonic(), Mnemonic::Jmp | Mnemonic::Nop) {
-                begin = instruction.next_ip();
-            }
-        }
+        let stubs = stubs(address, code).into_iter();
+        let pauses = stubs.filter(|stub| self.slots.contains(&stub.slot));
+        self.stubs.extend(pauses.map(|stub| stub.address));
     }
 
     /// There is memory that nobody can write.
@@ -196,7 +185,7 @@ pub(crate) fn find(function: &[Instruction], around: &Surroundings) -> (Vec<Wait
         frame: function.iter().any(makes_frame),
     };
     for (last, jump) in function.iter().enumerate() {
-        let Some(first) = target(jump).filter(|to| *to <= jump.ip()) else {
+        let Some(first) = jump_target(jump).filter(|to| *to <= jump.ip()) else {
             continue;
         };
         let Ok(first) = function.binary_search_by_key(&first, Instruction::ip) else {
@@ -228,16 +217,6 @@ pub(crate) fn find(function: &[Instruction], around: &Surroundings) -> (Vec<Wait
         lead::join(&mut ways, led.unwrap_or_default());
     }
     (found.into_values().collect(), ways)
-}
-
-/// Where a direct jump goes.
-pub(crate) fn target(instruction: &Instruction) -> Option<u64> {
-    matches!(
-        instruction.flow_control(),
-        FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
-    )
-    .then(|| instruction.near_branch_target())
-    .filter(|to| *to != 0)
 }
 
 /// True if the code from an address on flushes before it does anything by which it could use
@@ -360,7 +339,7 @@ impl Effects {
                 origins.insert(*place, origin);
             }
             if is_call(instruction) {
-                for register in CLOBBERED {
+                for register in Registers::CALLER_SAVED.general() {
                     origins.insert(Place::Register(register), Origin::OTHER);
                 }
             }
@@ -469,39 +448,6 @@ fn cycle(code: &[Instruction]) -> Vec<&Instruction> {
         .collect()
 }
 
-/// Where the program may be after an instruction, as far as that is known.
-pub(crate) fn successors(instruction: &Instruction) -> impl Iterator<Item = u64> + use<> {
-    let falls = matches!(
-        instruction.flow_control(),
-        FlowControl::Next
-            | FlowControl::ConditionalBranch
-            | FlowControl::Call
-            | FlowControl::IndirectCall
-    );
-    let next = falls.then(|| instruction.next_ip());
-    next.into_iter().chain(target(instruction))
-}
-
-/// What a called function may leave changed.
-const CLOBBERED: [Register; 9] = [
-    Register::RAX,
-    Register::RCX,
-    Register::RDX,
-    Register::RSI,
-    Register::RDI,
-    Register::R8,
-    Register::R9,
-    Register::R10,
-    Register::R11,
-];
-
-fn is_call(instruction: &Instruction) -> bool {
-    matches!(
-        instruction.flow_control(),
-        FlowControl::Call | FlowControl::IndirectCall
-    )
-}
-
 /// Places that a round leaves for the next.
 fn carried(body: &[&Instruction], effects: &[Effect]) -> Vec<Place> {
     let mut written = BTreeSet::new();
@@ -515,7 +461,7 @@ fn carried(body: &[&Instruction], effects: &[Effect]) -> Vec<Place> {
         );
         written.extend(&effect.writes);
         if is_call(instruction) {
-            written.extend(CLOBBERED.map(Place::Register));
+            written.extend(Registers::CALLER_SAVED.general().map(Place::Register));
         }
     }
     // Calls move the stack pointer to and fro.
@@ -535,18 +481,4 @@ fn slot(memory: &UsedMemory, frame: bool) -> Option<Place> {
     let own = memory.base() == Register::RSP || frame && memory.base() == Register::RBP;
     (own && memory.index() == Register::None)
         .then(|| Place::Slot(memory.base(), memory.displacement()))
-}
-
-fn reads(access: OpAccess) -> bool {
-    matches!(
-        access,
-        OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite
-    )
-}
-
-fn writes(access: OpAccess) -> bool {
-    matches!(
-        access,
-        OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
-    )
 }

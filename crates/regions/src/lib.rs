@@ -13,7 +13,7 @@ mod file;
 mod model;
 
 pub use evaluate::{Environment, NoValue};
-pub use expr::{ChunkEnd, Expr, ExprError, Leaf, Op, Width};
+pub use expr::{ChunkEnd, Expr, ExprError, Leaf, Op, Readable, Width};
 pub use facts::{DryLoop, Facts, Sample, SampleEnvironment, Word};
 pub use file::{RegionsError, SCHEMA, VERSION};
 pub use model::{

@@ -1,7 +1,9 @@
 //! Expressions over what is known when a region begins.
 
+mod readable;
 mod text;
 
+pub use readable::Readable;
 pub use text::ExprError;
 
 use crate::model::LoopId;
@@ -135,6 +137,19 @@ impl Op {
             .iter()
             .find(|(op, _)| *op == self)
             .map_or("?", |(_, name)| name)
+    }
+
+    /// A number for it, for compact forms of expressions.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        let at = Self::NAMES.iter().position(|(op, _)| *op == self);
+        at.and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
+    }
+
+    /// The operation with that number.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::NAMES.get(usize::from(number)).map(|(op, _)| *op)
     }
 
     pub(crate) const NAMES: [(Self, &'static str); 25] = [

@@ -27,6 +27,14 @@ pub struct Body {
     /// Bytes of the data block that it reads.
     #[serde(default)]
     pub data_bytes: u32,
+    /// Loads whose values a recording notes when the body is begun, in the order in which it
+    /// notes them. Empty until a recording is planned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<Expr>,
+    /// Values that debugging information names, such as what the data block holds; loads
+    /// or addresses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<(Expr, String)>,
     /// Its loops; a loop stands behind the one that encloses it.
     pub loops: Vec<Loop>,
     /// Its accesses to memory, by address of the instruction. Spilled registers, saved
@@ -203,6 +211,9 @@ pub struct Access {
     /// Whether it is executed in every iteration of its loop.
     #[serde(default)]
     pub always: bool,
+    /// Whether it writes past the caches (`movnt*`): such a line is not read first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub non_temporal: bool,
     /// How often it is thought to run (see [`Coverage`]).
     #[serde(default)]
     pub weight: f64,
@@ -258,7 +269,9 @@ pub struct Base {
 /// of `strides`, the loop's iteration times its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Address {
-    /// Address in the first iteration of all loops.
+    /// Address in the first iteration of all loops. Where it is no straight line over a loop
+    /// (a thread's share that depends on an outer loop), that loop's iteration stands in it,
+    /// and so do the bounds of chunks.
     pub start: Expr,
     /// Innermost loop first; loops that do not matter are left out.
     pub strides: Vec<Stride>,

@@ -54,7 +54,8 @@ pub struct Directive {
 /// A clause, such as `schedule(static, 4)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clause {
-    /// Its name in lower case.
+    /// Its name in lower case; empty for an argument of the directive itself, such as the
+    /// name of a critical section.
     pub name: String,
     /// What stands between its parentheses, as written; empty without any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -145,6 +146,10 @@ pub struct Subscript {
     /// Loops (indices) whose variables it is affine in, each with its factor.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub factors: Vec<(usize, i64)>,
+    /// Loops whose variables it is affine in with a factor that is no constant but does not
+    /// vary, each with that factor as written: `n` of `i` in `i * n + j`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub symbolic: Vec<(usize, String)>,
     /// The constant added to them, if there is just that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constant: Option<i64>,
