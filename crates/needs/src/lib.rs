@@ -31,6 +31,8 @@ pub const CLANG: Tool = tool(&["clang"], "clang libomp-dev");
 pub const OBJDUMP: Tool = tool(&["objdump"], "binutils");
 /// The interpreter.
 pub const PYTHON: Tool = tool(&["python3"], "python3");
+/// What executes and counts every instruction.
+pub const VALGRIND: Tool = tool(&["valgrind"], "valgrind");
 /// The database.
 pub const SQLITE: Tool = tool(&["sqlite3"], "sqlite3");
 /// One implementation of MPI: compilers and the program that starts ranks.
