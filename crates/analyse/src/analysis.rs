@@ -17,6 +17,7 @@ use crate::spans;
 use crate::symbols::Symbols;
 use crate::timeline::{self, TimelineBudget};
 use crate::times::Times;
+use crate::trips;
 use fathomp_trace::model::Recording;
 use fathomp_trace::state::State;
 use std::collections::BTreeMap;
@@ -49,6 +50,7 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
     let wall_ns = wall_ns(recording, &ledgers, &offsets);
     let mut rows = regions::add_up(&ledgers, &sites, &offsets, wall_ns);
     enclosing::reach_over_inner(&mut rows.regions);
+    trips::attach(&mut rows.regions, &rows.position, &ledgers, recording);
 
     let mut states = Times::default();
     let mut counts = Counts::default();
@@ -93,6 +95,7 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         problems: Vec::new(),
     };
     analysis.problems = problems::find(recording, &analysis, &symbols.without_lines());
+    analysis.problems.extend(trips::problem(recording));
     analysis
 }
 
@@ -116,6 +119,7 @@ impl Analysis {
             &Recording {
                 meta: fathomp_trace::model::Meta::default(),
                 processes: Vec::new(),
+                regions: None,
                 problems: Vec::new(),
             },
             &Options::default(),

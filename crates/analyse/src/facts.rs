@@ -243,6 +243,9 @@ pub struct Region {
     pub chunks: u64,
     /// Iterations run, where the ABI shows them.
     pub iterations: u64,
+    /// Iterations of loops that threads divide by the code, without asking the runtime
+    /// (`schedule(static)`); none if nothing is known of them.
+    pub trips: Option<Trips>,
     /// Explicit tasks created.
     pub tasks_created: u64,
     /// Explicit tasks run.
@@ -262,6 +265,69 @@ pub struct Region {
     pub confidence: Confidence,
     /// Per thread, by process and number.
     pub threads: Vec<ThreadShare>,
+}
+
+impl Region {
+    /// Iterations of its worksharing loops, those that the runtime dealt and those that
+    /// threads divided by the code; none if it has neither, as far as is known.
+    #[must_use]
+    pub fn all_iterations(&self) -> Option<u64> {
+        let divided = self.trips.as_ref().map(|trips| trips.iterations);
+        either(self.iterations, divided)
+    }
+
+    /// Of `thread`, iterations that it took by the code; none if they are not known.
+    #[must_use]
+    pub fn divided_iterations(&self, thread: &ThreadShare) -> Option<u64> {
+        let number = thread.thread_num?;
+        let trips = self.trips.as_ref()?;
+        let own = trips.threads.iter().find(|one| one.thread_num == number)?;
+        // Another thread may have had the same number in other executions.
+        let same = |one: &&ThreadShare| one.thread_num == Some(number);
+        let alone = self.threads.iter().filter(same).count() == 1;
+        alone.then_some(own.iterations)
+    }
+
+    /// Of `thread`, as [`all_iterations`](Self::all_iterations).
+    #[must_use]
+    pub fn iterations_of(&self, thread: &ThreadShare) -> Option<u64> {
+        either(thread.iterations, self.divided_iterations(thread))
+    }
+}
+
+/// Both together, if there are any.
+pub(crate) fn either(dealt: u64, divided: Option<u64>) -> Option<u64> {
+    match (dealt, divided) {
+        (0, divided) => divided,
+        (dealt, divided) => Some(dealt.saturating_add(divided.unwrap_or(0))),
+    }
+}
+
+/// Iterations of a region's worksharing loops that threads divide by the code, without
+/// asking the runtime: from the code and the values that the region was begun with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Trips {
+    /// Executions of which they are known.
+    pub executions: u64,
+    /// Iterations in these, all threads together.
+    pub iterations: u64,
+    /// In the execution with fewest.
+    pub fewest: u64,
+    /// In the execution with most.
+    pub most: u64,
+    /// Different sets of values that it was begun with.
+    pub sets: u64,
+    /// By OpenMP thread number; empty if shares are not known.
+    pub threads: Vec<ThreadTrips>,
+}
+
+/// A thread's share of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadTrips {
+    /// OpenMP thread number.
+    pub thread_num: u32,
+    /// Iterations.
+    pub iterations: u64,
 }
 
 /// How far the times of a region can be trusted.

@@ -39,6 +39,7 @@ pub mod symbols;
 pub mod testing;
 mod timeline;
 mod times;
+mod trips;
 mod waits;
 mod work;
 
@@ -51,7 +52,7 @@ pub use dsm::{Dsm, RegionDsm};
 pub use facts::{
     Analysis, Confidence, Counts, Efficiency, Lines, LoopRow, LoopShareRow, Place, Problem,
     ProcessRow, ProgramFacts, Region, SCHEMA, Segment, Severity, Spread, ThreadRow, ThreadShare,
-    Timeline, TimelineThread, Unevenness, VERSION, WaitRow,
+    ThreadTrips, Timeline, TimelineThread, Trips, Unevenness, VERSION, WaitRow,
 };
 pub use fathomp_trace::{
     model::{Machine, Outcome, Output, OutputDifference, SiteKind},
@@ -63,5 +64,6 @@ pub use phases::PhaseShare;
 pub use sites::site_names;
 pub use timeline::TimelineBudget;
 pub use times::Times;
+pub use trips::{Execution, executions, facts};
 pub use waits::BarrierWaitCauses;
 pub use work::{PieceKind, Pieces, Work};

@@ -550,6 +550,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         loops,
         chunks,
         iterations,
+        trips: None,
         tasks_created,
         tasks_run,
         mutexes_taken: sum.mutexes_taken,

@@ -251,6 +251,7 @@ pub fn recording(
 ) -> Recording {
     let count = threads.len() as u32;
     Recording {
+        regions: None,
         meta: Meta {
             format: 1,
             fathomp: "0.1.0".to_owned(),
@@ -291,6 +292,7 @@ pub fn recording(
             hardware_counters,
             stack_overflow: None,
             nodes: Vec::new(),
+            sets: Vec::new(),
         }],
         problems: Vec::new(),
     }

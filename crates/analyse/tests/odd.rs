@@ -281,6 +281,7 @@ fn any_record() -> impl Strategy<Value = Record> {
                 waits: PerState([merged; State::COUNT]),
                 mutexes: chunks,
                 dsm: Some(Box::new(DsmCounts([chunks; DsmCount::COUNT]))),
+                set: instance % 3,
             })
         });
     let interval = (tick(), tick(), 0..6_u32, 0..13_u8).prop_map(|(begin, end, site, state)| {

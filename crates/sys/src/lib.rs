@@ -13,6 +13,7 @@ pub mod modules;
 pub mod next;
 pub mod outlined;
 pub mod own_cell;
+pub mod peek;
 pub mod peer;
 pub mod perf;
 pub mod process;

@@ -1,5 +1,6 @@
 //! Which file a code address was mapped from.
 
+use crate::peek::Part;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -39,6 +40,132 @@ pub fn locate(address: usize) -> Option<Located> {
         PathBuf::from(OsStr::from_bytes(&name))
     };
     Some(Located { module, address })
+}
+
+/// A module as it is loaded.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The file.
+    pub path: PathBuf,
+    /// How far above the addresses in its file it lies.
+    pub bias: u64,
+    /// Its build-id; empty if it has none.
+    pub build_id: Vec<u8>,
+    /// What of it can be read.
+    pub parts: Vec<Part>,
+    /// Whether it has variables of which each thread has its own.
+    pub thread_data: bool,
+}
+
+impl Loaded {
+    /// The part that holds an address, and where in it.
+    #[must_use]
+    pub fn part_of(&self, address: u64) -> Option<(Part, u64)> {
+        let found = |part: &Part| part.offset_of(address).map(|offset| (*part, offset));
+        self.parts.iter().find_map(found)
+    }
+}
+
+/// All about the loaded module that contains `address`. As slow as [`locate`].
+#[must_use]
+pub fn loaded(address: usize) -> Option<Loaded> {
+    let located = locate(address)?;
+    let mut describe = Describe {
+        bias: (address as u64).wrapping_sub(located.address),
+        build_id: Vec::new(),
+        parts: Vec::new(),
+        thread_data: false,
+    };
+    // SAFETY: `describe_one` has the required signature and treats its last argument as the
+    // `Describe` passed here, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(describe_one), (&raw mut describe).cast()) };
+    Some(Loaded {
+        path: located.module,
+        bias: describe.bias,
+        build_id: describe.build_id,
+        parts: describe.parts,
+        thread_data: describe.thread_data,
+    })
+}
+
+struct Describe {
+    bias: u64,
+    build_id: Vec<u8>,
+    parts: Vec<Part>,
+    thread_data: bool,
+}
+
+unsafe extern "C" fn describe_one(
+    info: *mut libc::dl_phdr_info,
+    _size: libc::size_t,
+    describe: *mut libc::c_void,
+) -> libc::c_int {
+    // SAFETY: the loader passes a valid description for the time of the call,
+    // and `describe` is the exclusive pointer that the caller handed over.
+    let (info, describe) = unsafe { (&*info, &mut *describe.cast::<Describe>()) };
+    if info.dlpi_phdr.is_null() || info.dlpi_addr != describe.bias {
+        return 0;
+    }
+    // SAFETY: the loader guarantees `dlpi_phnum` headers at `dlpi_phdr`.
+    let headers =
+        unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let range = |header: &libc::Elf64_Phdr| {
+        let start = info.dlpi_addr.wrapping_add(header.p_vaddr);
+        start..start.saturating_add(header.p_memsz)
+    };
+    let readable = |header: &&libc::Elf64_Phdr| {
+        header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_R != 0
+    };
+    describe.parts = headers
+        .iter()
+        .filter(readable)
+        .map(|header| Part::new(range(header)))
+        .collect();
+    describe.thread_data = headers
+        .iter()
+        .any(|header| header.p_type == libc::PT_TLS && header.p_memsz > 0);
+    for header in headers
+        .iter()
+        .filter(|header| header.p_type == libc::PT_NOTE)
+    {
+        let notes = range(header);
+        let mapped = headers.iter().filter(readable).any(|load| {
+            let load = range(load);
+            load.start <= notes.start && notes.end <= load.end
+        });
+        if !mapped || notes.is_empty() {
+            continue;
+        }
+        let bytes = (notes.end - notes.start) as usize;
+        // SAFETY: inside a segment that is mapped for reading; notes are not written to.
+        let notes = unsafe { std::slice::from_raw_parts(notes.start as *const u8, bytes) };
+        if let Some(id) = build_id(notes, header.p_align) {
+            describe.build_id = id.to_vec();
+            break;
+        }
+    }
+    1
+}
+
+/// The build-id among notes.
+fn build_id(mut notes: &[u8], align: u64) -> Option<&[u8]> {
+    const BUILD_ID: u32 = 3;
+    let align = if align == 8 { 8 } else { 4 };
+    while let Some((head, rest)) = notes.split_first_chunk::<12>() {
+        let number = |at: usize| {
+            let bytes = [head[at], head[at + 1], head[at + 2], head[at + 3]];
+            u32::from_le_bytes(bytes)
+        };
+        let (name, id, kind) = (number(0) as usize, number(4) as usize, number(8));
+        let padded = |bytes: usize| bytes.checked_next_multiple_of(align);
+        // Alignment counts from the note's begin.
+        let description = padded(name.checked_add(12)?)? - 12;
+        if kind == BUILD_ID && rest.get(..name)? == b"GNU\0" {
+            return rest.get(description..description.checked_add(id)?);
+        }
+        notes = rest.get(padded(description.checked_add(id)?.checked_add(12)?)? - 12..)?;
+    }
+    None
 }
 
 /// Counts how often modules were unloaded, as far as [`unloading`] was told: what
@@ -170,6 +297,42 @@ mod tests {
         let here = program_bias as *const () as usize;
         let located = locate(here).unwrap();
         assert_eq!(located.address, (here - program_bias()) as u64);
+    }
+
+    #[test]
+    fn a_module_is_described_as_it_is_loaded() {
+        static DATA: u64 = 7;
+        let loaded = loaded(program_bias as *const () as usize).unwrap();
+        assert_eq!(loaded.path, std::env::current_exe().unwrap());
+        assert_eq!(loaded.bias, program_bias() as u64);
+        let at = std::ptr::from_ref(&DATA).addr() as u64;
+        let (part, offset) = loaded.part_of(at).unwrap();
+        assert_eq!(part.offset_of(at), Some(offset));
+        assert!(loaded.part_of(0).is_none());
+    }
+
+    #[test]
+    fn a_build_id_is_found_behind_other_notes() {
+        let mut notes = Vec::new();
+        let mut note = |name: &[u8], bytes: &[u8], kind: u32| {
+            notes.extend((name.len() as u32).to_le_bytes());
+            notes.extend((bytes.len() as u32).to_le_bytes());
+            notes.extend(kind.to_le_bytes());
+            for part in [name, bytes] {
+                notes.extend(part);
+                notes.resize(notes.len().next_multiple_of(4), 0);
+            }
+        };
+        note(b"GNU\0", &[1; 16], 1);
+        note(b"other\0", &[2; 5], 3);
+        note(b"GNU\0", &[9, 8, 7, 6, 5], 3);
+        assert_eq!(build_id(&notes, 4), Some(&[9, 8, 7, 6, 5][..]));
+        for cut in 0..notes.len() {
+            let found = build_id(&notes[..cut], 4);
+            assert!(found.is_none() || cut >= notes.len() - 3);
+        }
+        notes[0..8].fill(0xff);
+        assert_eq!(build_id(&notes, 4), None);
     }
 
     #[test]

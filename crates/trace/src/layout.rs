@@ -175,12 +175,14 @@ pub(crate) mod frame {
     pub(crate) const DSM: usize = DSM_MASK + 1;
     /// Critical sections entered and locks taken.
     pub(crate) const MUTEXES: usize = 76;
+    /// Set of values that the region was begun with; 0 if that is not known.
+    pub(crate) const SET: usize = 77;
     /// Words of a frame, whole cache lines.
     pub(crate) const WORDS: usize = 80;
 }
 
 const _: () = assert!(frame::DSM + crate::dsm::DsmCount::COUNT <= frame::MUTEXES);
-const _: () = assert!(frame::MUTEXES < frame::WORDS);
+const _: () = assert!(frame::SET < frame::WORDS);
 const _: () = assert!(slot::FRAMES + slot::FRAME_COUNT * frame::WORDS <= slot::CARRIES);
 const _: () = assert!(slot::CARRIES + slot::CARRY_COUNT * frame::WORDS <= slot::WORDS);
 const _: () = assert!(header::EXECUTABLE + header::EXECUTABLE_WORDS <= header::WORDS);

@@ -1,8 +1,9 @@
 //! A whole recording in memory, as the reader hands it to analysis.
 
-use crate::record::Record;
+use crate::record::{Record, WordSet};
 use crate::stack::StackOverflow;
 use fathomp_base::{Clock, NodeId, SiteId, ThreadId, Ticks};
+use fathomp_regions::Regions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,6 +15,8 @@ pub struct Recording {
     pub meta: Meta,
     /// Processes that used OpenMP, in order of their start.
     pub processes: Vec<Process>,
+    /// What the program's regions contain, if it was scanned.
+    pub regions: Option<Regions>,
     /// What is missing or doubtful, each as one sentence for the user.
     pub problems: Vec<String>,
 }
@@ -162,6 +165,8 @@ pub struct Process {
     pub stack_overflow: Option<StackOverflow>,
     /// The processes of a cluster, which are one here; none of other processes.
     pub nodes: Vec<NodeProcess>,
+    /// Values that regions were begun with, ascending by number.
+    pub sets: Vec<WordSet>,
 }
 
 /// A process that is a node of a cluster.

@@ -3,6 +3,7 @@
 use crate::dsm::DsmCounts;
 use crate::state::{PerState, State};
 use fathomp_base::{InstanceId, SiteId, Ticks};
+use fathomp_regions::DryLoop;
 use serde::{Deserialize, Serialize};
 
 /// One record of a thread's stream.
@@ -105,6 +106,24 @@ pub struct Instance {
     pub mutexes: u64,
     /// What sharing memory between nodes cost, if anything.
     pub dsm: Option<Box<DsmCounts>>,
+    /// The [`WordSet`] that the region was begun with, in the part of the team's thread 0;
+    /// 0 if that is not known.
+    pub set: u64,
+}
+
+/// Values of the words of memory that the trips of a region's loops depend on, as a region
+/// was begun with them. Noted once, however often it was.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WordSet {
+    /// Its number, from 1 on; those of nodes differ in bits 48-63.
+    pub set: u64,
+    /// A place where the region was begun; its function is the region's body.
+    pub site: SiteId,
+    /// The values, in the order of the body's words in `regions.json`; `None` of what could
+    /// not be read.
+    pub values: Vec<Option<i64>>,
+    /// Loops whose trips a dry run found.
+    pub dry: Vec<DryLoop>,
 }
 
 impl Instance {
@@ -113,6 +132,15 @@ impl Instance {
     pub fn dsm_counts(&self) -> DsmCounts {
         self.dsm.as_deref().copied().unwrap_or_default()
     }
+}
+
+/// What a dry run found of a loop, with the values of a set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DryRun {
+    /// The [`WordSet`].
+    pub set: u64,
+    /// What was found.
+    pub found: DryLoop,
 }
 
 /// A span of time in one state.

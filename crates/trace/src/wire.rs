@@ -7,11 +7,16 @@
 
 use crate::dsm::{DsmCount, DsmCounts};
 use crate::record::{
-    Allowed, CounterReading, Counters, Instance, Interval, LoopKind, LoopShare, Phase, Record,
+    Allowed, CounterReading, Counters, DryRun, Instance, Interval, LoopKind, LoopShare, Phase,
+    Record, WordSet,
 };
 use crate::state::{PerState, State};
 use fathomp_base::{InstanceId, SiteId, ThreadId, Ticks};
 use fathomp_ring::Sink;
+
+mod words;
+
+pub(crate) use words::{write_dry, write_words};
 
 const INSTANCE: u64 = 1;
 const INTERVAL: u64 = 2;
@@ -20,6 +25,8 @@ const COUNTERS: u64 = 4;
 const THREAD_BEGIN: u64 = 5;
 const THREAD_END: u64 = 6;
 const PHASE: u64 = 7;
+const WORDS: u64 = 8;
+const DRY: u64 = 9;
 
 /// Words of an interval.
 pub(crate) const INTERVAL_WORDS: usize = 3;
@@ -29,6 +36,12 @@ pub(crate) const LOOP_WORDS: usize = 7;
 pub(crate) const COUNTERS_WORDS: usize = 3 + 10;
 /// Most words of a phase.
 pub(crate) const PHASE_WORDS: usize = 5 + DsmCount::COUNT;
+/// Values of a set, at most.
+pub(crate) const SET_VALUES_MAX: usize = 64;
+/// Most words of a set of values.
+pub(crate) const SET_WORDS: usize = 3 + SET_VALUES_MAX;
+/// Words of what a dry run found of a loop.
+pub(crate) const DRY_WORDS: usize = 4;
 /// Words of the mark that a thread begins.
 pub(crate) const THREAD_BEGIN_WORDS: usize = 3;
 /// Words of the mark that a thread ends.
@@ -42,6 +55,8 @@ pub(crate) const THREAD_END_WORDS: usize = 3;
 )]
 pub(crate) enum Entry {
     Record(Record),
+    Words(WordSet),
+    Dry(DryRun),
     ThreadBegin {
         thread: ThreadId,
         os_id: u32,
@@ -98,6 +113,8 @@ pub(crate) struct InstanceHead {
     /// Counts of sharing between nodes that follow, one bit each.
     pub(crate) dsm: u64,
     pub(crate) mutexes: u64,
+    /// Set of values that it was begun with.
+    pub(crate) set: u64,
 }
 
 const HAS_PARENT: u64 = 1;
@@ -106,6 +123,7 @@ const HAS_TASKS: u64 = 4;
 const HAS_MERGED: u64 = 8;
 const HAS_DSM: u64 = 16;
 const HAS_MUTEXES: u64 = 32;
+const HAS_SET: u64 = 64;
 
 impl InstanceHead {
     #[inline(always)]
@@ -117,14 +135,15 @@ impl InstanceHead {
             | flag(self.merged.is_some(), HAS_MERGED)
             | flag(self.dsm != 0, HAS_DSM)
             | flag(self.mutexes != 0, HAS_MUTEXES)
+            | flag(self.set != 0, HAS_SET)
     }
 
     #[inline(always)]
     fn words_with(&self, flags: u64) -> usize {
         let optional = (flags & HAS_PARENT) as usize + (flags >> 1 & 7).count_ones() as usize * 2;
         let dsm = (flags & HAS_DSM) as usize / HAS_DSM as usize + self.dsm.count_ones() as usize;
-        let mutexes = (flags & HAS_MUTEXES) as usize / HAS_MUTEXES as usize;
-        7 + optional + self.mask.count_ones() as usize * 2 + dsm + mutexes
+        let single = (flags & (HAS_MUTEXES | HAS_SET)).count_ones() as usize;
+        7 + optional + self.mask.count_ones() as usize * 2 + dsm + single
     }
 
     /// Words this instance takes.
@@ -188,6 +207,9 @@ impl InstanceHead {
         if flags & HAS_MUTEXES != 0 {
             sink.put(self.mutexes);
         }
+        if flags & HAS_SET != 0 {
+            sink.put(self.set);
+        }
     }
 }
 
@@ -215,6 +237,7 @@ pub(crate) fn write_instance(sink: &mut impl Sink, instance: &Instance) {
         merged: (instance.merged > 1).then_some((instance.merged, instance.busy.0)),
         dsm: instance.dsm_counts().mask(),
         mutexes: instance.mutexes,
+        set: instance.set,
     };
     let state = |state: usize| {
         (
@@ -339,6 +362,8 @@ pub(crate) fn read(words: &[u64]) -> Result<(Entry, usize), Malformed> {
         LOOP => Entry::Record(Record::Loop(body.share()?)),
         COUNTERS => Entry::Record(Record::Counters(body.counters()?)),
         PHASE => Entry::Record(Record::Phase(body.phase()?)),
+        WORDS => Entry::Words(body.words()?),
+        DRY => Entry::Dry(body.dry()?),
         THREAD_BEGIN => Entry::ThreadBegin {
             thread: ThreadId(high(first)),
             os_id: low(body.at(0)?),
@@ -417,6 +442,9 @@ impl Body<'_> {
         }
         if flags & HAS_MUTEXES != 0 {
             decoded.mutexes = next()?;
+        }
+        if flags & HAS_SET != 0 {
+            decoded.set = next()?;
         }
         Ok(decoded)
     }

@@ -1,6 +1,7 @@
 //! The directory of a recording and its `meta.json`.
 
 use crate::model::{FORMAT, Meta, Outcome};
+use crate::reader::REGIONS_FILE;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,8 +9,9 @@ use std::time::Duration;
 /// Name of the file with the circumstances of a recording.
 pub(crate) const META: &str = "meta.json";
 /// What a recording's directory may hold beside its [`META`].
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 9] = [
     "processes",
+    REGIONS_FILE,
     "reserve",
     "accesses.jsonl",
     "paging",

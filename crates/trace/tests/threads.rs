@@ -34,6 +34,7 @@ fn everything_said_is_read_back() {
         team_size: 3,
         level: 1,
         fork,
+        set: 1 << 48 | 3,
     });
     let share = LoopShare {
         site: looped,

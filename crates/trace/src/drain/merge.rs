@@ -9,13 +9,15 @@ use std::collections::BTreeMap;
 /// executions, and is told so.
 const SUMS_MAX: usize = 1 << 16;
 
-/// Which executions are summed: those of a thread in the same role.
+/// Which executions are summed: those of a thread in the same role, begun with the same
+/// values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     thread: ThreadId,
     site: SiteId,
     thread_num: u32,
     level: u32,
+    set: u64,
 }
 
 /// Sums not yet written.
@@ -37,6 +39,7 @@ impl Sums {
             site: instance.site,
             thread_num: instance.thread_num,
             level: instance.level,
+            set: instance.set,
         };
         let full = self.instances.len() >= SUMS_MAX;
         match self.instances.get_mut(&key) {

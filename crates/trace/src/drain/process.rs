@@ -32,6 +32,8 @@ pub(crate) struct Stream {
     counts: Counts,
     /// Notes about threads that found the disk full.
     unwritten: Vec<(Origin, ThreadNote)>,
+    /// Sets of values that did.
+    unwritten_words: Vec<u64>,
     /// Words copied out of a ring; kept to be used again.
     buffer: Vec<u64>,
     last_seen: Ticks,
@@ -120,6 +122,7 @@ impl Stream {
             sums: Sums::default(),
             counts: Counts::default(),
             unwritten: Vec::new(),
+            unwritten_words: Vec::new(),
             buffer: Vec::new(),
             last_seen: Ticks(0),
             failure: None,
@@ -240,6 +243,11 @@ impl Stream {
                         batch.close(after);
                     }
                 }
+                // Without them executions say less, and there are few.
+                Entry::Words(_) | Entry::Dry(_) if self.failure.is_none() => {
+                    batch.words.extend(raw);
+                }
+                Entry::Words(_) | Entry::Dry(_) => self.keep_words(raw),
                 Entry::ThreadBegin { thread, os_id, at } => {
                     batch.close(before);
                     self.slots[index].thread = Some(thread);
@@ -286,6 +294,17 @@ impl Stream {
                 self.slots[index].thread = Some(thread);
                 thread
             }
+        }
+    }
+
+    /// Keeps a set of values until there is room for it.
+    fn keep_words(&mut self, raw: &[u64]) {
+        /// More than any program has but one that never repeats itself.
+        const MOST: usize = 1 << 20;
+        if self.unwritten_words.len() < MOST {
+            self.unwritten_words.extend(raw);
+        } else {
+            self.counts.details_left_out += 1;
         }
     }
 
@@ -390,8 +409,10 @@ impl Stream {
                     let words: Vec<u64> = stream::words(block.payload).collect();
                     let mut rest = &words[..];
                     while let Ok((entry, length)) = wire::read(rest) {
+                        let raw = &rest[..length];
                         rest = &rest[length..];
                         match entry {
+                            Entry::Words(_) | Entry::Dry(_) => self.keep_words(raw),
                             Entry::Record(Record::Instance(instance)) => {
                                 self.sums.add_instance(thread, &instance);
                             }
@@ -411,7 +432,7 @@ impl Stream {
 
     /// Whether there are sums to be written.
     pub(crate) fn has_sums(&self) -> bool {
-        !self.sums.is_empty()
+        !self.sums.is_empty() || !self.unwritten_words.is_empty()
     }
 
     /// Writes the sums; gives the bytes written.
@@ -432,6 +453,10 @@ impl Stream {
         }
         for (origin, note) in std::mem::take(&mut self.unwritten) {
             stream::put_note(&mut out, Kind::Thread, origin, &note);
+        }
+        let words = std::mem::take(&mut self.unwritten_words);
+        if !words.is_empty() {
+            stream::put_records(&mut out, Origin::default(), &words);
         }
         let bytes = self.write(&out, budget, Some(sites));
         if bytes == 0 {

@@ -292,6 +292,7 @@ impl Source {
             tasks_created: read(frame::TASKS_CREATED),
             tasks_run: read(frame::TASKS_RUN),
             mutexes: read(frame::MUTEXES),
+            set: read(frame::SET),
             ..Instance::default()
         };
         if instance.site == SiteId::SERIAL {

@@ -84,6 +84,11 @@ fn add(to: &mut Process, known: &mut HashMap<Key, u32>, node: Process) {
         }
         to.threads.push(thread);
     }
+    for mut set in node.sets {
+        renumber(&mut set.site);
+        to.sets.push(set);
+    }
+    to.sets.sort_by_key(|set| set.set);
     to.nodes.push(NodeProcess {
         node: node.node,
         pid: node.pid,
@@ -149,6 +154,7 @@ mod tests {
             hardware_counters: false,
             stack_overflow: None,
             nodes: Vec::new(),
+            sets: Vec::new(),
         }
     }
 

@@ -11,11 +11,15 @@ mod salvage;
 use crate::model::{FORMAT, Meta, Recording};
 use crate::stream;
 use crate::writer;
+use fathomp_regions::Regions;
 use parse::Parser;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// Name of the file with what the program's regions contain.
+pub const REGIONS_FILE: &str = "regions.json";
 
 /// Why a recording cannot be read at all.
 #[derive(Debug, thiserror::Error)]
@@ -89,8 +93,25 @@ pub fn open(directory: &Path) -> Result<Recording, OpenError> {
     Ok(Recording {
         meta,
         processes,
+        regions: regions(directory, &mut problems),
         problems,
     })
+}
+
+/// What the program's regions contain, if it was scanned.
+fn regions(directory: &Path, problems: &mut Vec<String>) -> Option<Regions> {
+    let path = directory.join(REGIONS_FILE);
+    let text = std::fs::read_to_string(&path).ok()?;
+    match Regions::from_json(&text) {
+        Ok(regions) => Some(regions),
+        Err(error) => {
+            problems.push(format!(
+                "{} could not be read, so iterations of static loops are unknown: {error}.",
+                path.display()
+            ));
+            None
+        }
+    }
 }
 
 /// The circumstances. If they are lost but there are streams, those are still

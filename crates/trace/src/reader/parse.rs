@@ -2,7 +2,7 @@
 
 use crate::drain::Slot;
 use crate::model::{Process, Site, SiteKind, Thread};
-use crate::record::Record;
+use crate::record::{DryRun, Record, WordSet};
 use crate::stream::{self, Block, Kind, ProcessNote, SitesNote, ThreadNote};
 use crate::wire::{self, Entry};
 use fathomp_base::{SiteId, ThreadId, Ticks};
@@ -19,6 +19,8 @@ pub(super) struct Parser {
     note: Option<ProcessNote>,
     sites: Vec<Site>,
     threads: BTreeMap<ThreadId, Collected>,
+    sets: BTreeMap<u64, WordSet>,
+    dry: Vec<DryRun>,
     /// How far each slot's ring is in the stream.
     slots: BTreeMap<u32, Slot>,
     trouble: Trouble,
@@ -173,6 +175,15 @@ impl Parser {
                     self.need_site(site.0 as usize);
                     records.push(record);
                 }
+                Entry::Words(set) => {
+                    if set.site.0 as usize >= SITES_MAX {
+                        self.trouble.malformed += 1;
+                        continue;
+                    }
+                    self.need_site(set.site.0 as usize);
+                    self.sets.insert(set.set, set);
+                }
+                Entry::Dry(dry) => self.dry.push(dry),
                 Entry::ThreadBegin { .. } | Entry::ThreadEnd { .. } | Entry::Unknown => {
                     self.trouble.unknown += 1;
                 }
@@ -211,6 +222,11 @@ impl Parser {
     pub(super) fn finish(mut self) -> Option<Parsed> {
         let note = self.note.take()?;
         self.need_site(0);
+        for dry in self.dry {
+            if let Some(set) = self.sets.get_mut(&dry.set) {
+                set.dry.push(dry.found);
+            }
+        }
         let open = self
             .threads
             .values()
@@ -239,6 +255,7 @@ impl Parser {
             hardware_counters: note.hardware_counters,
             stack_overflow: note.stack_overflow,
             nodes: Vec::new(),
+            sets: self.sets.into_values().collect(),
         };
         Some(Parsed {
             process,

@@ -30,7 +30,7 @@ pub(super) fn add(thread: &ThreadRecorder, from: &Frame, end: Ticks) -> bool {
     let busy = end.0.saturating_sub(from[frame::BEGIN].read());
     let same = |to: &&Frame| {
         let equal = |word: usize| to[word].read() == from[word].read();
-        equal(frame::SITE) && equal(frame::TEAM)
+        equal(frame::SITE) && equal(frame::TEAM) && equal(frame::SET)
     };
     let used = count(slot);
     if let Some(to) = (0..used).map(|index| carry(slot, index)).find(same) {

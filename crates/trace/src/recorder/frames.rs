@@ -69,5 +69,6 @@ pub(crate) fn head_of(
         merged,
         dsm: frame[frame::DSM_MASK].read() & COUNTS,
         mutexes: frame[frame::MUTEXES].read(),
+        set: frame[frame::SET].read(),
     }
 }

@@ -13,6 +13,7 @@ use crate::record::{CounterReading, Interval, LoopShare};
 use crate::state::State;
 use crate::wire::{self, InstanceHead};
 use fathomp_base::{InstanceId, SiteId, ThreadId, Ticks};
+use fathomp_regions::DryLoop;
 use fathomp_ring::{Cursor, Ring};
 use fathomp_sys::clock::now;
 use fathomp_sys::counters;
@@ -47,6 +48,9 @@ pub struct Start {
     pub level: u32,
     /// When the encountering thread asked for the team.
     pub fork: Ticks,
+    /// Number of the set of values that the region was begun with, for the team's thread 0;
+    /// 0 if it is not known.
+    pub set: u64,
 }
 
 /// The recorder of one thread. Only the thread that attached it may call it;
@@ -330,6 +334,35 @@ impl ThreadRecorder {
         self.detail(wire::LOOP_WORDS, |record| wire::write_loop(record, share));
     }
 
+    /// Notes the values that a region at `site` is begun with, as the set of that number.
+    /// `known` has a bit for each of `values` that is known. Of more than 64 values the rest
+    /// is left out. False if there is no room now: say it again with the next execution.
+    #[cold]
+    #[must_use]
+    pub fn words(&self, site: SiteId, set: u64, known: u64, values: &[i64]) -> bool {
+        let fits = self.fits(wire::SET_WORDS);
+        if fits {
+            let mut record = self.ring.append();
+            wire::write_words(&mut record, site, set, known, values);
+            record.commit();
+        }
+        fits
+    }
+
+    /// Notes what a dry run with the values of a set found of a loop. False if there is no
+    /// room now.
+    #[cold]
+    #[must_use]
+    pub fn dry(&self, set: u64, found: &DryLoop) -> bool {
+        let fits = self.fits(wire::DRY_WORDS);
+        if fits {
+            let mut record = self.ring.append();
+            wire::write_dry(&mut record, set, found);
+            record.commit();
+        }
+        fits
+    }
+
     /// Reads the thread's counters if the last reading is some time ago. What
     /// was counted is put down to the innermost region. [`begin`](Self::begin)
     /// and [`end`](Self::end) do so themselves; more calls make long regions
@@ -385,6 +418,7 @@ impl ThreadRecorder {
         frame[frame::TEAM].write(pair(start.thread_num, start.team_size));
         frame[frame::FORK].write(start.fork.0);
         frame[frame::BEGIN].write(at.0);
+        frame[frame::SET].write(start.set);
         clear(frame);
     }
 

@@ -29,6 +29,7 @@ prop_compose! {
             iterations: u64::from(numbers[7] % 3) << 40,
             tasks_created: u64::from(numbers[8] % 2),
             tasks_run: u64::from(numbers[9] % 2),
+            set: u64::from(numbers[10] % 3) << 48,
             dsm: Some(Box::new(DsmCounts(dsm))).filter(|counts| !counts.is_zero()),
             ..Instance::default()
         };
@@ -125,6 +126,26 @@ proptest! {
         let (entry, length) = read(&words).unwrap();
         prop_assert_eq!(length, words.len());
         prop_assert_eq!(entry, Entry::Record(record));
+    }
+
+    #[test]
+    fn sets_of_values_come_back_as_written(
+        site in any::<u32>(),
+        set in any::<u64>(),
+        values in proptest::collection::vec(proptest::option::of(any::<i64>()), 0..=64),
+    ) {
+        let known = (0..).zip(&values).fold(0, |known, (number, value)| {
+            known | u64::from(value.is_some()) << number
+        });
+        let plain: Vec<i64> = values.iter().map(|value| value.unwrap_or(7)).collect();
+        let mut words = Vec::new();
+        write_words(&mut words, SiteId(site), set, known, &plain);
+        prop_assert!(words.len() <= SET_WORDS);
+        let written = WordSet { set, site: SiteId(site), values, dry: Vec::new() };
+        prop_assert_eq!(read(&words), Ok((Entry::Words(written), words.len())));
+        for cut in 1..words.len() {
+            prop_assert!(read(&words[..cut]).is_err());
+        }
     }
 
     #[test]
