@@ -9,6 +9,13 @@ use crate::outcome::Baseline;
 /// (threads, median wall time in ns), ascending.
 pub(crate) type Points = [(u32, f64)];
 
+/// Fits all baselines to (threads, time in ns), ascending in threads, and evaluates them at
+/// `at`.
+#[must_use]
+pub fn baselines(points: &[(u32, f64)], at: &[u32]) -> Vec<Baseline> {
+    all(points, at)
+}
+
 /// Fits all baselines and evaluates them at `at`.
 pub(crate) fn all(points: &Points, at: &[u32]) -> Vec<Baseline> {
     [linear, mean_speedup, amdahl, usl]

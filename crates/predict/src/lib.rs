@@ -42,7 +42,9 @@ mod terms;
 pub mod validate;
 mod words;
 
+pub use baselines::baselines;
 pub use model::Leaning;
+pub use numeric::{Random, quantile};
 pub use outcome::{
     Baseline, Dominating, Measured, Point, Prediction, RegionPrediction, SCHEMA, TermTime, VERSION,
     Validation,

@@ -201,7 +201,8 @@ fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
 }
 
 /// The value below which a fraction `q` of the values lies, interpolated.
-pub(crate) fn quantile(values: &mut [f64], q: f64) -> f64 {
+#[must_use]
+pub fn quantile(values: &mut [f64], q: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let Some(last) = values.len().checked_sub(1) else {
         return 0.0;
@@ -214,7 +215,7 @@ pub(crate) fn quantile(values: &mut [f64], q: f64) -> f64 {
 
 /// A random number generator (SplitMix64): the same seed, the same numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Random(pub(crate) u64);
+pub struct Random(pub u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -226,17 +227,17 @@ impl Random {
     }
 
     /// Between 0 and 1, 1 excluded.
-    pub(crate) fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Below `n`, which is not 0.
-    pub(crate) fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         ((self.uniform() * n as f64) as usize).min(n.saturating_sub(1))
     }
 
     /// Normal with mean 0 and standard deviation 1.
-    pub(crate) fn normal(&mut self) -> f64 {
+    pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
