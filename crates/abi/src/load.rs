@@ -3,6 +3,7 @@
 use fathomp_node::start::NODES_VARIABLE;
 use fathomp_omp::env::DisplayEnv;
 use fathomp_omp::{overflow, runtime};
+use fathomp_sys::peek::Leave;
 use fathomp_sys::stack_overflow;
 
 #[used]
@@ -18,9 +19,15 @@ extern "C" fn load() {
     // Nodes have a handler of their own for that signal, and stacks of their own.
     if std::env::var_os(NODES_VARIABLE).is_some_and(|nodes| nodes != "1") {
         stack_overflow::leave_alone();
+    } else {
+        // Cores of nodes are not divided.
+        fathomp_omp::share::join();
     }
     overflow::watch();
     crate::tap::expect();
+    // SAFETY: plans ask for words of data blocks that the functions read themselves, as the
+    // scan of their code shows; the runtime follows a plan only for the build it was made of.
+    fathomp_omp::trips::allow(unsafe { Leave::new() });
     let (settings, _) = runtime::read_environment();
     crate::cluster::start::expect();
     // Whoever asks for it wants to see it of every program that loads us.

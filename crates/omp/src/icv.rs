@@ -178,6 +178,8 @@ pub struct Icvs {
     pub bind: ProcBind,
     /// `dyn-var`: the runtime may form smaller teams.
     pub dynamic: bool,
+    /// The program has set `num_threads` (`omp_set_num_threads`).
+    pub fixed: bool,
 }
 
 const _: () = assert!(size_of::<Icvs>() <= 64);
@@ -192,6 +194,7 @@ impl Icvs {
         let mut inner = *self;
         if let [first, rest @ ..] = self.num_threads_inner {
             inner.num_threads = *first;
+            inner.fixed = false;
             inner.num_threads_inner = rest;
         }
         if let [first, rest @ ..] = self.bind_inner {
@@ -306,6 +309,7 @@ mod tests {
             default_allocator: 1,
             max_active_levels: 1,
             dynamic: false,
+            fixed: false,
         }
     }
 

@@ -10,13 +10,17 @@
 //! * [`worksharing`], [`sync`], [`task`]: what members do inside a region.
 //! * [`cluster`]: regions spread over processes that share no memory by
 //!   themselves.
+//! * [`trips`]: what regions are begun with, so far as it says how much they have to do.
+//! * [`share`]: dividing the machine with other programs.
 //! * [`tap`]: what the recorder of paging is told.
 //! * [`icv`], [`env`], [`places`]: what the user may set.
 #![forbid(unsafe_code)]
 
+mod advice;
 pub mod barrier;
 mod bell;
 pub mod cluster;
+mod encounter;
 pub mod env;
 pub mod icv;
 pub mod initial;
@@ -30,10 +34,12 @@ mod primitive;
 pub mod query;
 mod rendezvous;
 pub mod runtime;
+pub mod share;
 pub mod sync;
 pub mod tap;
 pub mod task;
 pub mod team;
+pub mod trips;
 pub mod worker;
 pub mod worksharing;
 

@@ -1,13 +1,15 @@
 //! Forking a team, running a region, joining.
 
+use crate::advice;
 use crate::cluster::{self, Part};
 use crate::icv::{Icvs, ProcBind};
 use crate::pool::Seat;
 use crate::runtime::runtime;
 use crate::tap::{self, Place};
 use crate::team::{Member, Order, Team};
+use crate::trips::{self, Look};
 use crate::worker::{Worker, current, set_current};
-use crate::{barrier, places, task, worksharing};
+use crate::{barrier, places, share, task, worksharing};
 use fathomp_base::{InstanceId, SiteId, Ticks};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_trace::model::SiteKind;
@@ -56,11 +58,15 @@ pub fn parallel(fork: &Fork) {
 pub fn begin(fork: &Fork) -> Frame {
     let outer = current();
     let worker = outer.worker();
-    let asked = worker.recorder().map(|_| now());
+    let recorder = worker.recorder();
+    let look = recorder.and_then(|recorder| trips::look_and_record(fork, recorder));
+    let asked = recorder.map(|_| now());
     let outer_team = outer.team();
     let icvs = outer.icvs();
 
     let mut size = team_size(outer_team, &icvs, fork.threads);
+    let timed = advice::choose(outer, &icvs, fork, &mut size);
+    let (mut size, shared) = share::begin(fork, outer, size);
     if size > 1 {
         size = reserve(outer_team, &icvs, size);
     }
@@ -72,7 +78,11 @@ pub fn begin(fork: &Fork) -> Frame {
     if part.here > 1 {
         seat(outer_team, team, &mut part);
     }
-    form(fork, outer, &icvs, part, team, asked)
+    if shared {
+        share::formed(team);
+    }
+    team.encounter.note(shared, timed);
+    form(fork, outer, &icvs, part, team, asked, look)
 }
 
 /// Begins the region on this node with `team`, which has its workers. `icvs`
@@ -85,6 +95,7 @@ pub(crate) fn form(
     part: Part,
     team: &'static Team,
     asked: Option<Ticks>,
+    look: Option<Look>,
 ) -> Frame {
     let worker = outer.worker();
     let outer_team = outer.team();
@@ -146,6 +157,8 @@ pub(crate) fn form(
         };
         dock.instance.store(instance, Ordering::Relaxed);
         dock.fork.store(asked.0, Ordering::Relaxed);
+        let set = look.map_or(0, |look| look.note(worker.recorder(), site));
+        dock.set.store(set, Ordering::Relaxed);
     }
     tap::forms(team);
     if let Some(nodes) = part.nodes {
@@ -193,7 +206,11 @@ pub fn end(frame: Frame) {
             group.employed.fetch_sub(total - 1, Ordering::Relaxed);
         }
     }
+    if team.encounter.is_shared() {
+        share::end();
+    }
     set_current(outer);
+    advice::ended(worker, team.encounter.timed(), team);
 }
 
 /// `GOMP_parallel_start`: the caller runs the region's code itself, then calls
@@ -224,7 +241,7 @@ fn team_size(outer: &Team, icvs: &Icvs, clause: u32) -> u32 {
     } else {
         clause
     };
-    if icvs.dynamic {
+    if icvs.dynamic && (clause == 0 || !share::is_at_board()) {
         size = size.min(runtime().threads);
     }
     size.clamp(1, LARGEST_TEAM)
@@ -320,7 +337,7 @@ pub(crate) fn serve(worker: &'static Worker, seat: Seat) {
             State::Idle,
             || Place::Nowhere,
             || {
-                team.dock.bell.wait(team.patience(), || {
+                team.dock.bell.wait(share::resting(team.patience()), || {
                     order = Order(team.dock.order.load(Ordering::SeqCst));
                     order != seen || {
                         task::help_from_dock(member, seen);
@@ -362,11 +379,13 @@ impl Member {
     #[inline]
     fn start(&'static self, team: &'static Team) {
         let dock = &team.dock;
+        self.worker().counting.begin();
         self.take_number(team);
         self.inherit(team, dock.icv_stamp.load(Ordering::Relaxed));
         if self.place_stamp.get() != dock.place_stamp.load(Ordering::Relaxed) {
             places::move_to_place(self, team);
         }
+        share::place(self, team);
         self.task.reset(self);
         self.share.start(self, dock.preset.load(Ordering::Relaxed));
         if let Some(recorder) = self.worker().recorder() {
@@ -388,6 +407,10 @@ impl Member {
             team_size: team.size(),
             level: team.level(),
             fork: asked,
+            set: match self.thread_num() {
+                0 => dock.set.load(Ordering::Relaxed),
+                _ => 0,
+            },
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::cluster;
 use crate::message;
 use crate::parallel;
 use crate::runtime::runtime;
+use crate::share;
 use crate::tap::{self, Place};
 use crate::team::{Member, Order, Team};
 use crate::worker::Worker;
@@ -106,6 +107,7 @@ impl Pool {
             .stack_size
             .unwrap_or_else(process::default_thread_stack_bytes);
         let live = move || {
+            share::unbind();
             match cluster::installed() {
                 Some(_) => stack_overflow::note(Owner::Runtime),
                 None => stack_overflow::cover(Owner::Runtime),

@@ -35,6 +35,32 @@ pub fn team_size(level: i32) -> i32 {
     ancestor(level).map_or(-1, |member| member.team().size() as i32)
 }
 
+/// Threads in the current team.
+#[inline]
+#[must_use]
+pub fn num_threads() -> u32 {
+    let member = current();
+    member.worker().counting.size();
+    member.team().size()
+}
+
+/// Number of the calling thread in its team.
+#[inline]
+#[must_use]
+pub fn thread_num() -> u32 {
+    let member = current();
+    member.worker().counting.number();
+    member.thread_num()
+}
+
+/// Most threads that a region without `num_threads` clause could have.
+#[must_use]
+pub fn max_threads() -> u32 {
+    let member = current();
+    crate::advice::asked_for_most(member.worker());
+    member.icvs().num_threads
+}
+
 /// Processors available to the program.
 #[must_use]
 pub fn num_procs() -> u32 {

@@ -6,6 +6,8 @@ use crate::env::{Settings, WaitPolicy, Warning, process_variable};
 use crate::icv::{DeviceIcvs, Icvs};
 use crate::message;
 use crate::pool::Pool;
+use crate::share;
+use crate::worker;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_sys::{affinity, clock};
 use fathomp_trace::recorder::Recorder;
@@ -57,6 +59,10 @@ pub(crate) fn recorder() -> Option<&'static Recorder> {
 
 /// Called when the process ends properly.
 pub fn finish() {
+    share::finish();
+    if let Some(member) = worker::known() {
+        crate::advice::finish(member.worker());
+    }
     if let Some(recorder) = recorder() {
         recorder.finish();
     }
@@ -84,6 +90,9 @@ fn start() -> &'static Runtime {
         // since the library was loaded.
         crate::overflow::watch();
         crate::tap::find();
+        crate::trips::start();
+        share::start();
+        crate::advice::start();
         let (settings, warnings) = read_environment();
         for warning in warnings {
             message::warn(format_args!("{warning}"));
@@ -122,6 +131,8 @@ pub(crate) fn become_node() {
         new_recorder(),
     );
     RUNTIME.store(Some(node), Ordering::Release);
+    crate::advice::stop();
+    crate::trips::restart();
 }
 
 /// The calling thread's teams give their workers back, which then rest for ever.
@@ -147,7 +158,9 @@ extern "C" fn restart_in_child() {
     );
     RUNTIME.store(Some(child), Ordering::Release);
     crate::tap::restart_in_child();
+    share::restart_in_child();
     cluster::leave();
+    crate::trips::restart();
     crate::sync::restart_in_child();
     crate::worker::restart_in_child(child);
 }
@@ -211,7 +224,7 @@ impl Runtime {
             (None, None) => 200_000,
             (None, Some(WaitPolicy::Active)) => u32::MAX,
         };
-        if busy > self.processors {
+        if busy > share::processors(self.processors) {
             Patience::offering(polls.min(OFFERS))
         } else {
             Patience::polling(polls)

@@ -6,6 +6,7 @@
 
 use crate::bell::{Bell, Patience};
 use crate::cluster::Nodes;
+use crate::encounter::Encounter;
 use crate::icv::Icvs;
 use crate::own::Own;
 use crate::places::{Spot, TeamBinding};
@@ -38,6 +39,7 @@ pub struct Team {
     /// Threads of the contention group this team belongs to.
     pub(crate) group: AtomicRef<Group>,
     pub(crate) marks: Marks,
+    pub(crate) encounter: Encounter,
     members: Box<[Member]>,
     /// Workers docked here: seat `i` is member `i + 1`.
     pub(crate) seats: Own,
@@ -76,6 +78,7 @@ pub(crate) struct Dock {
     pub(crate) active_level: AtomicU32,
     /// For the recording: this execution, its code, and when it was asked for.
     pub(crate) instance: AtomicU64,
+    pub(crate) set: AtomicU64,
     pub(crate) site: AtomicU32,
     pub(crate) fork: AtomicU64,
 }
@@ -168,6 +171,7 @@ impl Team {
             parent: AtomicRef::new(None),
             group: AtomicRef::new(group),
             marks: Marks::new(),
+            encounter: Encounter::default(),
             members,
             seats: Own::new(0),
         }));
@@ -282,6 +286,7 @@ impl Dock {
             nodes: AtomicRef::new(None),
             preset: AtomicBool::new(false),
             instance: AtomicU64::new(0),
+            set: AtomicU64::new(0),
             site: AtomicU32::new(0),
             fork: AtomicU64::new(0),
         }

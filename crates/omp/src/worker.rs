@@ -25,12 +25,23 @@ pub struct Worker {
     pub(crate) introduced: Own,
     /// Number + 1 of the place this OS thread was bound to last; 0 if none.
     pub(crate) bound: Own,
+    /// Where it was bound last for programs that share the machine (see
+    /// [`crate::share`]); 0 if it is not bound.
+    pub(crate) shared: Own,
     /// Regions this thread has forked and not yet joined.
     pub(crate) depth: Own,
     /// Teams this thread has used as primary, by depth, kept for the next fork.
     pub(crate) teams: OwnCell<Vec<&'static Team>>,
     /// Regions begun by the legacy `GOMP_parallel_start`, innermost last.
     pub(crate) open: OwnCell<Vec<crate::parallel::Frame>>,
+    /// Regions whose teams are decided, if any are.
+    pub(crate) regions: OwnCell<Option<Box<crate::advice::Regions>>>,
+    /// Whether `omp_get_max_threads` was called since the last region; kept only if teams
+    /// are decided.
+    pub(crate) asked_for_most: Own,
+    /// What this thread has asked of its team's size in the present region; see
+    /// [`crate::advice::Counting`].
+    pub(crate) counting: crate::advice::Counting,
     /// The implicit task of this thread outside all regions, if the thread is
     /// the program's own.
     home: AtomicRef<Member>,
@@ -108,6 +119,7 @@ impl Drop for Guest {
         for team in worker.teams.take() {
             runtime().pool.retire(team);
         }
+        crate::advice::finish(worker);
         worker.stop_recording(runtime());
         CURRENT.set(None);
         worker.vacate();
@@ -122,9 +134,13 @@ impl Worker {
             shown_affinity: Own::new(0),
             introduced: Own::new(0),
             bound: Own::new(0),
+            shared: Own::new(0),
             depth: Own::new(0),
             teams: OwnCell::new(Vec::new()),
             open: OwnCell::new(Vec::new()),
+            regions: OwnCell::new(None),
+            asked_for_most: Own::new(0),
+            counting: crate::advice::Counting::new(),
             home: AtomicRef::new(None),
         }))
     }
@@ -167,10 +183,12 @@ impl Worker {
     /// Lets another OS thread become this worker.
     pub(crate) fn vacate(&self) {
         self.bound.set(0);
+        self.shared.set(0);
         self.shown_affinity.set(0);
         self.introduced.set(0);
         self.teams.disown();
         self.open.disown();
+        self.regions.disown();
         if let Some(home) = self.home.load(Ordering::Relaxed) {
             home.vacate();
         }

@@ -16,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates whose code ends up in the libraries.
-const PARTS: [&str; 14] = [
+const PARTS: [&str; 15] = [
     "abi",
     "feed",
     "tap",
@@ -26,6 +26,7 @@ const PARTS: [&str; 14] = [
     "dsm",
     "transport",
     "heap",
+    "board",
     "omp",
     "patch",
     "trace",

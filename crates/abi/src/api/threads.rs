@@ -6,11 +6,11 @@ use fathomp_omp::{current, query, runtime};
 
 ask! {
     /// Threads in the current team.
-    omp_get_num_threads, omp_get_num_threads_ -> i32 = count(current().team().size());
+    omp_get_num_threads, omp_get_num_threads_ -> i32 = count(query::num_threads());
     /// Number of the calling thread in its team.
-    omp_get_thread_num, omp_get_thread_num_ -> i32 = count(current().thread_num());
+    omp_get_thread_num, omp_get_thread_num_ -> i32 = count(query::thread_num());
     /// Most threads a region without `num_threads` clause could have.
-    omp_get_max_threads, omp_get_max_threads_ -> i32 = count(current().icvs().num_threads);
+    omp_get_max_threads, omp_get_max_threads_ -> i32 = count(query::max_threads());
     /// Processors available to the program.
     omp_get_num_procs, omp_get_num_procs_ -> i32 = count(query::num_procs());
     /// Whether the caller is inside a region of more than one thread.
@@ -27,7 +27,10 @@ ask! {
 ask_with! {
     /// Sets `nthreads-var`. A number below 1 counts as 1.
     omp_set_num_threads, omp_set_num_threads_, omp_set_num_threads_8_ (threads) -> () =
-        update_icvs(|icvs| icvs.num_threads = threads.max(1) as u32);
+        update_icvs(|icvs| {
+            icvs.num_threads = threads.max(1) as u32;
+            icvs.fixed = true;
+        });
     /// Sets `dyn-var`.
     omp_set_dynamic, omp_set_dynamic_, omp_set_dynamic_8_ (dynamic) -> () =
         update_icvs(|icvs| icvs.dynamic = dynamic != 0);

@@ -254,6 +254,7 @@ fn icvs_from_words(words: &[u64]) -> Result<(Icvs, Option<ProcBind>), Nonsense> 
         max_active_levels: levels,
         bind: policy(bind)?,
         dynamic: flag("dynamic adjustment", dynamic)?,
+        fixed: false,
     };
     let clause = match clause {
         u8::MAX => None,

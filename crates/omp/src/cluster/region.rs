@@ -234,7 +234,8 @@ impl Nodes {
             prepare: (region.table != 0).then_some(&reduce),
         };
         let asked = worker.recorder().map(|_| asked);
-        let frame = parallel::form(&fork, home, &region.icvs, part, team, asked);
+        team.encounter.note(false, None);
+        let frame = parallel::form(&fork, home, &region.icvs, part, team, asked, None);
         fork.function.call(fork.data);
         parallel::end(frame);
         if region.table != 0 {

@@ -437,6 +437,7 @@ impl Settings {
             default_device: self.default_device,
             max_active_levels: self.max_active_levels,
             dynamic: self.dynamic,
+            fixed: false,
         }
     }
 

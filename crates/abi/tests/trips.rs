@@ -1,0 +1,178 @@
+//! Words of regions that are about to begin, read by a plan.
+
+use fathomp_omp::parallel::Fork;
+use fathomp_omp::trips;
+use fathomp_regions::{Body, Known, Loop, LoopRole, Schedule, ScheduleKind};
+use fathomp_sys::modules;
+use fathomp_sys::outlined::{Opaque, Outlined};
+use fathomp_sys::peek::Leave;
+use fathomp_trips::{Identity, ModulePlan, Plan};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+static GLOBAL: AtomicI64 = AtomicI64::new(3);
+
+extern "C" fn planned(_: Opaque) {
+    std::hint::black_box(1);
+}
+
+extern "C" fn another(_: Opaque) {
+    std::hint::black_box(2);
+}
+
+fn fork(function: extern "C" fn(Opaque), block: &[u64]) -> Fork<'static> {
+    Fork {
+        // SAFETY: it does nothing with its argument.
+        function: unsafe { Outlined::from_program(function) },
+        data: Opaque(block.as_ptr().addr()),
+        threads: 0,
+        bind: None,
+        call: 0,
+        preset: None,
+        prepare: None,
+    }
+}
+
+fn body(address: u64, total: &str) -> Body {
+    Body {
+        address,
+        data_bytes: 24,
+        loops: vec![Loop {
+            parent: None,
+            depth: 0,
+            innermost: true,
+            header: address,
+            place: None,
+            trips: Known::Known("(/ 1 0)".parse().unwrap()),
+            worksharing: Some(Schedule {
+                kind: ScheduleKind::Static,
+                chunk: None,
+                total: Some(total.parse().unwrap()),
+            }),
+            role: LoopRole::Whole,
+            entered_if: None,
+        }],
+        ..Body::default()
+    }
+}
+
+fn identity(loaded: &modules::Loaded) -> Identity {
+    if !loaded.build_id.is_empty() {
+        return Identity::BuildId(loaded.build_id.clone());
+    }
+    let path = std::fs::canonicalize(&loaded.path).unwrap();
+    let data = std::fs::metadata(&path).unwrap();
+    Identity::File {
+        path: path.as_os_str().as_bytes().to_vec(),
+        size: data.len(),
+        changed_unix_ns: data.mtime() as u64 * 1_000_000_000 + data.mtime_nsec() as u64,
+    }
+}
+
+/// One test, since a process has one plan.
+#[test]
+fn totals_are_those_of_the_block_and_of_memory_behind_it() {
+    let function = planned as *const () as usize;
+    let loaded = modules::loaded(function).unwrap();
+    let address = function as u64 - loaded.bias;
+    let global = std::ptr::from_ref(&GLOBAL).addr() as u64 - loaded.bias;
+    // An element behind a pointer, a field and a variable.
+    let total = format!(
+        "(+ (* (load4 (+ data 8)) (load8 module+{global:#x})) (load8 (+ (load8 data) 16)))"
+    );
+    let plan = |address, total: &str, identity| {
+        let body = fathomp_trips::compile(&body(address, total)).unwrap();
+        let plan = Plan {
+            modules: vec![ModulePlan {
+                identity,
+                bodies: vec![body],
+            }],
+        };
+        let plan = Plan::from_bytes(&plan.to_bytes()).unwrap();
+        &*Box::leak(Box::new(plan))
+    };
+    // SAFETY: blocks of three words are handed over, as the plans say.
+    let leave = unsafe { Leave::new() };
+
+    let mut far = [0_u64, 0, 1000];
+    let mut block = [far.as_ptr().addr() as u64, 7, 0];
+    assert_eq!(trips::total(&fork(planned, &block)), None, "no plan yet");
+
+    trips::install(plan(address, &total, identity(&loaded)), leave);
+    assert_eq!(trips::total(&fork(another, &block)), None);
+    for round in 1..4 {
+        // Two sizes in turn, as multigrid methods have them.
+        for size in [5, 6, 5, 6] {
+            block[1] = size;
+            assert_eq!(
+                trips::total(&fork(planned, &block)),
+                Some(size * 3 * round + 1000)
+            );
+        }
+        GLOBAL.store(3 * (round as i64 + 1), Ordering::Relaxed);
+    }
+    GLOBAL.store(0, Ordering::Relaxed);
+    assert_eq!(trips::total(&fork(planned, &block)), Some(1000));
+    // Behind a pointer changes are seen within some microseconds.
+    far[2] = 2000;
+    std::hint::black_box(&far);
+    std::thread::sleep(std::time::Duration::from_millis(1));
+    assert_eq!(trips::total(&fork(planned, &block)), Some(2000));
+    // Nothing is there to be read: not known, and no fault.
+    block[0] = 8;
+    assert_eq!(trips::total(&fork(planned, &block)), None);
+    block[0] = u64::MAX - 16;
+    assert_eq!(trips::total(&fork(planned, &block)), None);
+    let mut none = fork(planned, &block);
+    none.data = Opaque(0);
+    assert_eq!(trips::total(&none), None);
+
+    // More sets than are kept: right all the same.
+    trips::install(plan(address, "(load8 data)", identity(&loaded)), leave);
+    for size in 0..5000 {
+        assert_eq!(trips::total(&fork(planned, &[size, 0, 0])), Some(size));
+    }
+    assert_eq!(trips::total(&fork(planned, &[5, 0, 0])), Some(5));
+
+    // Another build.
+    let other = Identity::BuildId(vec![1; 20]);
+    trips::install(plan(address, "(load8 data)", other), leave);
+    assert_eq!(trips::total(&fork(planned, &[5, 0, 0])), None);
+}
+
+#[test]
+#[ignore = "a measurement: run it alone, optimised"]
+fn a_look_is_cheap() {
+    let function = another as *const () as usize;
+    let loaded = modules::loaded(function).unwrap();
+    let mut fifteen = "(load8 data)".to_owned();
+    for offset in [8, 16, 8, 16] {
+        fifteen = format!("(max (/ (+ {fifteen} 3) 4) (load8 (+ data {offset})))");
+    }
+    let plan = Plan {
+        modules: vec![ModulePlan {
+            identity: identity(&loaded),
+            bodies: vec![
+                fathomp_trips::compile(&body(function as u64 - loaded.bias, &fifteen)).unwrap(),
+            ],
+        }],
+    };
+    // SAFETY: blocks of three words are handed over, as the plan says.
+    trips::install(Box::leak(Box::new(plan)), unsafe { Leave::new() });
+    let time = |what: &str, next: &dyn Fn(u64) -> u64| {
+        let rounds = 2_000_000_u64;
+        let mut sum = 0;
+        let begin = std::time::Instant::now();
+        for round in 0..rounds {
+            let block = std::hint::black_box([next(round), 2, 3]);
+            sum += trips::total(&fork(another, &block)).unwrap();
+        }
+        let each = begin.elapsed().as_nanos() as f64 / rounds as f64;
+        println!("{what}: {each:.1} ns (sum {sum})");
+    };
+    time("the same values", &|_| 100);
+    time("two sets in turn", &|round| round % 2 * 50);
+    time("eight sets in turn", &|round| round % 8 * 50);
+    time("never the same", &|round| round);
+}

@@ -1,0 +1,200 @@
+//! What was chosen for each region, as the runtime tells the launcher: lines of words.
+//!
+//! ```text
+//! fathomp choices 1 LOST_NS
+//! WHY ALL THREADS EXECUTIONS TRIALS CHANGES CLASS FUNCTION CALL MODULE
+//! ```
+//!
+//! A process adds its lines to what is there; every process and thread begins with a head.
+
+use std::fmt::Write as _;
+
+const HEAD: &str = "fathomp choices 1";
+
+/// Why a region has the team that it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Advice says so.
+    Advice,
+    /// It was tried, or would have been.
+    Trial,
+    /// The program says how many threads the region has (`num_threads`,
+    /// `omp_set_num_threads`).
+    Program,
+    /// The program asks `omp_get_max_threads` just before the region and may count on so many.
+    Asked,
+    /// The region asks `omp_get_num_threads` for more than to share a loop: others may have
+    /// to have as many.
+    Counts,
+    /// The module keeps data of each thread (threadprivate), which regions may rely on.
+    ThreadData,
+}
+
+/// What was chosen for one region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Why.
+    pub why: Why,
+    /// Threads of the whole team.
+    pub all: u32,
+    /// Threads that it has now unless something else is tried.
+    pub threads: u32,
+    /// Executions.
+    pub executions: u64,
+    /// Trials that were decided.
+    pub trials: u32,
+    /// Those that changed the team.
+    pub changes: u32,
+    /// Binary logarithm of its trips; none if they are not known.
+    pub class: Option<u8>,
+    /// Address of its body in the module's file.
+    pub function: u64,
+    /// Address of the call in the module's file; 0 if that is elsewhere.
+    pub call: u64,
+    /// The module's file.
+    pub module: String,
+}
+
+/// What one or more threads chose.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Choices {
+    /// Time lost by trying, in nanoseconds, all together.
+    pub lost_ns: f64,
+    /// For each region and class.
+    pub regions: Vec<Choice>,
+}
+
+/// Why text holds no choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChoicesError {
+    /// A line says nothing known.
+    #[error("line {0} of what the runtime chose cannot be read")]
+    Line(usize),
+}
+
+impl Why {
+    const ALL: [(Self, &'static str); 6] = [
+        (Self::Advice, "advice"),
+        (Self::Trial, "trial"),
+        (Self::Program, "program"),
+        (Self::Asked, "asked"),
+        (Self::Counts, "counts"),
+        (Self::ThreadData, "thread-data"),
+    ];
+
+    /// One word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(why, _)| *why == self);
+        found.map_or("", |(_, word)| word)
+    }
+}
+
+impl Choices {
+    /// As text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{HEAD} {:.0}\n", self.lost_ns);
+        for choice in &self.regions {
+            let class = choice
+                .class
+                .map_or_else(|| "-".to_owned(), |class| class.to_string());
+            let _ = writeln!(
+                text,
+                "{} {} {} {} {} {} {class} {:x} {:x} {}",
+                choice.why.word(),
+                choice.all,
+                choice.threads,
+                choice.executions,
+                choice.trials,
+                choice.changes,
+                choice.function,
+                choice.call,
+                choice.module.replace('\n', "?")
+            );
+        }
+        text
+    }
+
+    /// Reads text. What several threads or processes say of one region stands side by side.
+    ///
+    /// # Errors
+    /// See [`ChoicesError`].
+    pub fn from_text(text: &str) -> Result<Self, ChoicesError> {
+        let mut choices = Self::default();
+        for (number, line) in (1..).zip(text.lines()) {
+            let read = match line.strip_prefix(HEAD) {
+                Some(lost) => lost
+                    .trim()
+                    .parse()
+                    .ok()
+                    .filter(|lost: &f64| lost.is_finite())
+                    .map(|lost| choices.lost_ns += lost),
+                None => choice(line).map(|choice| choices.regions.push(choice)),
+            };
+            read.ok_or(ChoicesError::Line(number))?;
+        }
+        Ok(choices)
+    }
+}
+
+fn choice(line: &str) -> Option<Choice> {
+    let mut words = line.splitn(10, ' ');
+    let why = words.next()?;
+    let (why, _) = Why::ALL.into_iter().find(|(_, word)| *word == why)?;
+    Some(Choice {
+        why,
+        all: words.next()?.parse().ok()?,
+        threads: words.next()?.parse().ok()?,
+        executions: words.next()?.parse().ok()?,
+        trials: words.next()?.parse().ok()?,
+        changes: words.next()?.parse().ok()?,
+        class: match words.next()? {
+            "-" => None,
+            class => Some(class.parse().ok()?),
+        },
+        function: u64::from_str_radix(words.next()?, 16).ok()?,
+        call: u64::from_str_radix(words.next()?, 16).ok()?,
+        module: words.next()?.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_survive_their_text_and_add_up() {
+        let one = Choices {
+            lost_ns: 40.0,
+            regions: vec![Choice {
+                why: Why::Trial,
+                all: 8,
+                threads: 1,
+                executions: 12,
+                trials: 3,
+                changes: 2,
+                class: Some(9),
+                function: 0x1234,
+                call: 0,
+                module: "/a b/c".to_owned(),
+            }],
+        };
+        let text = one.to_text();
+        assert_eq!(Choices::from_text(&text), Ok(one.clone()));
+        let twice = Choices::from_text(&(text.clone() + &text)).unwrap();
+        assert_eq!((twice.lost_ns, twice.regions.len()), (80.0, 2));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["x", "fathomp choices 1 inf", "trial 1 1 1 1 1 - 0 0"] {
+            assert_eq!(
+                Choices::from_text(text),
+                Err(ChoicesError::Line(1)),
+                "{text}"
+            );
+        }
+        assert_eq!(Choices::from_text(""), Ok(Choices::default()));
+    }
+}
