@@ -1,6 +1,7 @@
 //! The pages: templates filled, style and script put in.
 
 use crate::{Input, view};
+use fathomp_advise::evaluate::Evaluation;
 use fathomp_bench::summary::Summary;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
@@ -8,11 +9,13 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-const TEMPLATES: [(&str, &str); 4] = [
+const TEMPLATES: [(&str, &str); 6] = [
     ("parts.html", include_str!("assets/parts.html")),
     ("page.html", include_str!("assets/page.html")),
     ("paging.html", include_str!("assets/paging.html")),
     ("bench.html", include_str!("assets/bench.html")),
+    ("evaluation.html", include_str!("assets/evaluation.html")),
+    ("share.html", include_str!("assets/share.html")),
 ];
 const STYLE: &str = include_str!("assets/style.css");
 /// Parts of one script: what comes first is known to what follows.
@@ -23,6 +26,7 @@ const SCRIPT: &str = concat!(
     include_str!("assets/timeline.js"),
     include_str!("assets/shades.js"),
     include_str!("assets/paging.js"),
+    include_str!("assets/share.js"),
     include_str!("assets/start.js"),
     "})();\n"
 );
@@ -60,7 +64,24 @@ pub fn bench_page(summary: &Summary, notes: &[String]) -> Result<String, PageErr
     )
 }
 
-fn render<T: Serialize>(template: &str, page: &T, data: Value) -> Result<String, PageError> {
+/// One HTML page about an evaluation of predictions, likewise complete; `notes` say how it
+/// was measured.
+///
+/// # Errors
+/// If the template does not fit the data, which is a bug.
+pub fn evaluation_page(evaluation: &Evaluation, notes: &[String]) -> Result<String, PageError> {
+    render(
+        "evaluation.html",
+        &view::evaluation::build(evaluation, notes),
+        Value::UNDEFINED,
+    )
+}
+
+pub(crate) fn render<T: Serialize>(
+    template: &str,
+    page: &T,
+    data: Value,
+) -> Result<String, PageError> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);

@@ -4,6 +4,7 @@
 //! * [`page`]: one HTML page that needs nothing but a browser.
 //! * [`broken`]: whether anything can be concluded from the recordings at all.
 //! * [`bench_page`]: likewise for results of benchmarks.
+//! * [`share`]: programs that shared one machine.
 //! * [`text`]: tables for a terminal.
 //! * [`export`]: Perfetto/Chrome trace JSON, CSV and JSON.
 //!
@@ -17,19 +18,22 @@ mod chart;
 pub mod export;
 mod html;
 mod paging;
+pub mod share;
 pub mod text;
 mod view;
 
-pub use html::{PageError, bench_page, page};
+pub use html::{PageError, bench_page, evaluation_page, page};
 pub use paging::{Circumstances, MemoryCurve, MemoryRun, PagingFacts};
 pub use view::broken::broken;
 
+use fathomp_advise::Advice;
 use fathomp_analyse::Analysis;
 use fathomp_base::units;
 use fathomp_diagnose::Diagnosis;
 use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
 use fathomp_predict::validate::Validated;
+use fathomp_regions::Regions;
 use fathomp_sharing::Findings;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -49,6 +53,10 @@ pub struct Input<'a> {
     pub machine: Option<&'a Machine>,
     /// Which cache lines threads share, if that was looked for.
     pub sharing: Option<&'a Findings>,
+    /// What its regions contain, if it was scanned.
+    pub regions: Option<&'a Regions>,
+    /// How many threads each region deserves, if that was asked.
+    pub advice: Option<&'a Advice>,
     /// The paging of the program, if that was recorded.
     pub paging: Option<&'a PagingFacts>,
     /// Texts of source files that regions name, by the names that

@@ -15,7 +15,9 @@ use thiserror::Error;
 /// * `time_ns`: sum of all states, nested regions not included
 /// * counters are empty where the machine did not allow counting; counts of
 ///   readings that cover several regions are shared out in proportion to time
-pub const HEADER: ([&str; 7], [&str; 11]) = (
+/// * `iterations`: of loops that the runtime deals; `static_iterations`: of those that threads
+///   divide by the code, empty where they are not known
+pub const HEADER: ([&str; 7], [&str; 12]) = (
     [
         "region",
         "place",
@@ -37,6 +39,7 @@ pub const HEADER: ([&str; 7], [&str; 11]) = (
         "involuntary_switches",
         "cycles",
         "instructions",
+        "static_iterations",
     ],
 );
 
@@ -99,6 +102,8 @@ fn line(region: &Region, thread: &ThreadShare) -> String {
         .map(|count| count.to_string()),
     );
     cells.extend(counters(&thread.counts));
+    let divided = region.divided_iterations(thread);
+    cells.push(divided.map_or_else(String::new, |count| count.to_string()));
     cells.join(",")
 }
 

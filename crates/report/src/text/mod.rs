@@ -1,11 +1,15 @@
 //! Tables for a terminal: aligned, no wider than asked for, and free of
 //! control characters whatever a binary calls its functions.
 
+mod advice;
 mod dsm;
+mod evaluation;
+mod executions;
 mod grid;
 mod nodes;
 mod prediction;
 mod regions;
+pub(crate) mod scan;
 mod sdp;
 mod sharing;
 mod skyline;
@@ -13,10 +17,14 @@ mod spark;
 mod validation;
 
 pub use crate::units::{bytes, duration, percent, short_count};
+pub use advice::advice;
+pub use evaluation::evaluation;
+pub use executions::executions;
 pub use grid::Grid;
 pub use nodes::nodes;
 pub use prediction::prediction;
 pub use regions::{RegionOptions, regions};
+pub use scan::{ScanOptions, scan};
 pub use sdp::sdp;
 pub use sharing::sharing;
 pub use skyline::{SkylineOptions, gang, skyline};

@@ -51,27 +51,38 @@ pub fn regions(analysis: &Analysis, options: RegionOptions) -> String {
         let some = regions.any(|region| part(&region.states, region.states[state]) >= 0.001);
         (state, title, some)
     });
-    let off: Vec<(State, &str)> = off
+    let off: Vec<(State, &'static str)> = off
         .into_iter()
         .filter_map(|(state, title, some)| some.then_some((state, title)))
         .collect();
     for (_, title) in &off {
         grid = grid.column(*title, 2);
     }
+    let iterations = analysis
+        .regions
+        .iter()
+        .any(|region| region.all_iterations().is_some());
+    if iterations {
+        grid = grid.column("Iter", 2);
+    }
     let mut grid = grid.column("Ovh", 3).column("Faults", 1).column("IPC", 4);
+    let columns = Columns { off, iterations };
     for region in &analysis.regions {
-        row(&mut grid, region, &off);
+        row(&mut grid, region, &columns);
         if options.threads && region.kind != SiteKind::Serial {
             for (name, thread) in chosen(analysis, region) {
-                thread_row(&mut grid, &name, thread, &off);
+                thread_row(&mut grid, &name, region, thread, &columns);
             }
         }
     }
     text.push_str(&grid.render(width));
     text.push('\n');
     let mut explanation = "Share: of the wall time. Eff: parallel efficiency. Bal: load balance. Wait, Ovh: waiting and runtime overhead, of the threads' time.".to_owned();
-    for (state, title) in &off {
+    for (state, title) in &columns.off {
         explanation.push_str(&format!(" {title}: {}.", words::loss(*state)));
+    }
+    if columns.iterations {
+        explanation.push_str(" Iter: iterations of worksharing loops, all threads.");
     }
     text.push_str(&wrapped(&explanation, width, ""));
     if let Some(shared) = super::dsm::table(analysis, width, options.threads) {
@@ -99,6 +110,20 @@ pub fn regions(analysis: &Analysis, options: RegionOptions) -> String {
     text
 }
 
+/// Columns that not every table has.
+struct Columns {
+    /// Time off the processor.
+    off: Vec<(State, &'static str)>,
+    iterations: bool,
+}
+
+impl Columns {
+    fn iterations(&self, count: Option<u64>) -> Option<String> {
+        let text = || count.map_or_else(|| units::NOTHING.to_owned(), short_count);
+        self.iterations.then(text)
+    }
+}
+
 fn headline(analysis: &Analysis) -> String {
     format!(
         "{}: {}{} with {}, {} in parallel regions, parallel efficiency {}",
@@ -115,7 +140,7 @@ fn headline(analysis: &Analysis) -> String {
     )
 }
 
-fn row(grid: &mut Grid, region: &Region, off: &[(State, &str)]) {
+fn row(grid: &mut Grid, region: &Region, columns: &Columns) {
     let serial = region.kind == SiteKind::Serial;
     let unless_serial = |value: f64| {
         if serial {
@@ -138,9 +163,12 @@ fn row(grid: &mut Grid, region: &Region, off: &[(State, &str)]) {
         unless_serial(part(&region.states, region.states.waiting_ns())),
     ];
     cells.extend(
-        off.iter()
+        columns
+            .off
+            .iter()
             .map(|(state, _)| percent(part(&region.states, region.states[*state]))),
     );
+    cells.extend(columns.iterations(region.all_iterations()));
     cells.extend([
         unless_serial(part(&region.states, region.states[State::Overhead])),
         short_count(whole(
@@ -151,7 +179,13 @@ fn row(grid: &mut Grid, region: &Region, off: &[(State, &str)]) {
     grid.row(name, cells);
 }
 
-fn thread_row(grid: &mut Grid, name: &str, thread: &ThreadShare, off: &[(State, &str)]) {
+fn thread_row(
+    grid: &mut Grid,
+    name: &str,
+    region: &Region,
+    thread: &ThreadShare,
+    columns: &Columns,
+) {
     let states = &thread.states;
     let mut cells = vec![
         short_count(thread.instances),
@@ -162,9 +196,12 @@ fn thread_row(grid: &mut Grid, name: &str, thread: &ThreadShare, off: &[(State, 
         percent(part(states, states.waiting_ns())),
     ];
     cells.extend(
-        off.iter()
+        columns
+            .off
+            .iter()
             .map(|(state, _)| percent(part(states, states[*state]))),
     );
+    cells.extend(columns.iterations(region.iterations_of(thread)));
     cells.extend([
         percent(part(states, states[State::Overhead])),
         short_count(whole(

@@ -115,6 +115,7 @@ pub(super) fn without_conclusions<'a>(input: &Input<'a>) -> Input<'a> {
         analyses: input.main().map_or(&[], std::slice::from_ref),
         prediction: None,
         nodes: None,
+        advice: None,
         sources: None,
         ..*input
     }

@@ -283,6 +283,34 @@ fn facts(region: &Region) -> Vec<Fact> {
             ),
         ));
     }
+    if let Some(trips) = &region.trips {
+        let mut text = units::count(trips.iterations);
+        if trips.executions < region.instances {
+            text.push_str(&format!(
+                ", known of {} of {} executions",
+                units::count(trips.executions),
+                units::count(region.instances)
+            ));
+        }
+        if trips.fewest < trips.most {
+            text.push_str(&format!(
+                "; {} to {} an execution",
+                units::count(trips.fewest),
+                units::count(trips.most)
+            ));
+        }
+        let shares = trips.threads.iter().map(|one| one.iterations);
+        if let (Some(fewest), Some(most)) = (shares.clone().min(), shares.max())
+            && trips.threads.len() > 1
+        {
+            text.push_str(&format!(
+                "; {} to {} a thread",
+                units::count(fewest),
+                units::count(most)
+            ));
+        }
+        facts.push(Fact::new("Iterations divided by the code", text));
+    }
     if region.tasks_created > 0 || region.tasks_run > 0 {
         facts.push(Fact::new(
             "Explicit tasks",

@@ -6,21 +6,25 @@
 mod advice;
 pub(crate) mod bench;
 pub(crate) mod broken;
+mod contents;
 mod curves;
 mod details;
 mod disturbed;
 mod dsm;
 mod efficiencies;
 mod environment;
+pub(crate) mod evaluation;
 mod listings;
 mod nodes;
 pub(crate) mod paging;
 mod regions;
 mod scaling;
+pub(crate) mod share;
 mod sharing;
 mod source;
 mod summary;
 mod table;
+mod teams;
 mod timeline;
 mod trust;
 pub(crate) mod words;
@@ -51,6 +55,8 @@ pub(crate) struct Page {
     timelines: Vec<timeline::Heading>,
     details: Vec<details::Detail>,
     details_note: String,
+    contents: Option<contents::Contents>,
+    teams: Option<teams::Teams>,
     loops: Option<table::Table>,
     waits: Option<table::Table>,
     counters: Option<table::Table>,
@@ -151,6 +157,8 @@ fn build_whole(input: &Input<'_>) -> (Page, TimelineData) {
             .map(|analysis| details::all(input, analysis, &outlook))
             .unwrap_or_default(),
         details_note: main.map(details::note).unwrap_or_default(),
+        contents: contents::build(input.regions),
+        teams: teams::build(input.advice),
         loops: main.and_then(listings::loops),
         waits: main.and_then(listings::waits),
         counters: main.and_then(listings::counters),
@@ -221,6 +229,8 @@ fn sections(page: &Page) -> Vec<Link> {
         (page.regions.is_some(), "regions", "Regions"),
         (!page.timelines.is_empty(), "timeline", "Timeline"),
         (!page.details.is_empty(), "details", "Region by region"),
+        (page.contents.is_some(), "contents", "Contents"),
+        (page.teams.is_some(), "advice", "Advice"),
         (page.paging.is_some(), "paging", "Paging"),
         (page.sharing.is_some(), "sharing", "Sharing"),
         (page.dsm.is_some(), "dsm", "DSM"),

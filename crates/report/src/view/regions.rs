@@ -57,6 +57,16 @@ pub(crate) fn table(analysis: &Analysis, outlook: &[Option<Outlook>]) -> Table {
         ),
         Column::number("Faults", "Page faults, minor and major"),
     ];
+    let iterations = analysis
+        .regions
+        .iter()
+        .any(|region| region.all_iterations().is_some());
+    if iterations {
+        columns.push(Column::number(
+            "Iterations",
+            "Iterations of its worksharing loops, all executions and threads; of those that threads divide by themselves, by the program's code and the values it was begun with",
+        ));
+    }
     if predicted {
         columns.push(Column::number(
             "Best threads",
@@ -76,6 +86,12 @@ pub(crate) fn table(analysis: &Analysis, outlook: &[Option<Outlook>]) -> Table {
                 region,
                 detailed.contains(&index).then(|| details::anchor(index)),
             );
+            if iterations {
+                cells.push(match region.all_iterations() {
+                    Some(count) => Cell::number(count as f64, units::count(count)),
+                    None => Cell::nothing(),
+                });
+            }
             if predicted {
                 cells.push(match outlook.and_then(|one| one.best_threads) {
                     Some(threads) => Cell::number(f64::from(threads), threads.to_string()),

@@ -215,6 +215,7 @@ impl Model {
             loops: self.instances * u64::from(threads),
             chunks: self.instances * 8 * u64::from(threads),
             iterations: self.instances * 1000,
+            trips: None,
             tasks_created: 0,
             tasks_run: 0,
             wait_counts: BTreeMap::from([(
@@ -410,6 +411,7 @@ fn serial(threads: u32, wall: f64) -> Region {
         length: Spread::default(),
         states,
         inclusive: states,
+        trips: None,
         imbalance_ns: 0,
         loops: 0,
         chunks: 0,

@@ -89,6 +89,8 @@ fn listing(
         lines: &inside,
         text: &text,
         machine: input.machine,
+        scanned: scanned(input, lines),
+        advised: advised(input, lines),
     });
     let noted: Vec<u32> = notes.keys().copied().collect();
     let mut rows = Vec::new();
@@ -124,6 +126,32 @@ fn listing(
         },
         rows,
     })
+}
+
+/// What the scan found of the region that begins at these lines.
+fn scanned<'a>(input: &Input<'a>, lines: &Lines) -> Option<&'a fathomp_regions::Region> {
+    input.regions?.regions.iter().find(|region| {
+        region.body.is_some()
+            && region
+                .place
+                .as_ref()
+                .is_some_and(|place| is_at(place, lines))
+    })
+}
+
+/// What is advised for it.
+fn advised<'a>(input: &Input<'a>, lines: &Lines) -> Option<&'a fathomp_advise::RegionAdvice> {
+    input.advice?.regions.iter().find(|region| {
+        region
+            .place
+            .as_ref()
+            .is_some_and(|place| is_at(place, lines))
+    })
+}
+
+fn is_at(place: &fathomp_regions::Place, lines: &Lines) -> bool {
+    let file = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    (lines.first..=lines.last).contains(&place.line) && file(&place.file) == file(&lines.file)
 }
 
 /// A sentence on source files that regions name and that were looked for in vain.

@@ -7,6 +7,7 @@
 //! line that carries the note.
 
 use super::super::listings;
+use crate::text::scan::parts;
 use crate::units::{count, duration, percent, plural};
 use fathomp_analyse::{
     Analysis, Lines, LoopKind, LoopRow, PieceKind, Pieces, Region, SiteKind, State,
@@ -38,6 +39,10 @@ pub(super) struct Seen<'a> {
     pub(super) text: &'a [(u32, &'a str)],
     /// What things cost, if that was measured.
     pub(super) machine: Option<&'a Machine>,
+    /// What the region contains, if it was scanned.
+    pub(super) scanned: Option<&'a fathomp_regions::Region>,
+    /// How many threads it deserves, if that was asked.
+    pub(super) advised: Option<&'a fathomp_advise::RegionAdvice>,
 }
 
 impl Seen<'_> {
@@ -71,7 +76,40 @@ pub(super) fn notes(seen: &Seen<'_>) -> BTreeMap<u32, Vec<String>> {
         notes.at(dealt_at(seen, one), worksharing(seen, one));
     }
     mutexes(seen, directive, &mut notes);
+    if let Some(advised) = seen.advised {
+        notes.at(directive, advice(advised));
+    }
+    contents(seen, &mut notes);
     notes.by_line
+}
+
+/// "Deserves 2 threads: memory bounds it".
+fn advice(region: &fathomp_advise::RegionAdvice) -> String {
+    format!(
+        "deserves {}: {}",
+        plural(region.advised.threads.into(), "thread"),
+        region.reason
+    )
+}
+
+/// What the loops at these lines do in an iteration.
+fn contents(seen: &Seen<'_>, notes: &mut Notes) {
+    let Some((region, body)) = seen
+        .scanned
+        .and_then(|region| Some((region, region.body.as_ref()?)))
+    else {
+        return;
+    };
+    for part in parts(body, region.construct.as_ref()) {
+        // Of other lines, functions that were followed, nothing is shown here.
+        if !(notes.first..=notes.last).contains(&part.line) {
+            continue;
+        }
+        notes.at(Some(part.line), format!("iterations: {}", part.iterations));
+        for line in part.contents {
+            notes.at(Some(part.line), line);
+        }
+    }
 }
 
 /// Collects notes.
