@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { DATA_SETS = 5, OWN_OPTIONS = 2, OPTION_WORDS = 8 };
+enum { DATA_SETS = 5, OWN_OPTIONS = 5, OPTION_WORDS = 8 };
 
 /* mini, small, medium, large, extralarge */
 extern const char *const options_data_sets[DATA_SETS];

@@ -1,14 +1,15 @@
-/* Updates a matrix by rows, by columns, or by tiles.
+/* Updates a matrix by rows, by columns, by tiles, or as one line.
  *
  * By rows, each cache line that is fetched is used whole and at once; by columns,
  * one word of it is used before the next line is fetched, and it may be gone when
  * its next word is wanted. Within a tile the order is by columns too, but the tile
- * is so small that its lines stay.
+ * is so small that its lines stay. All words as one line, in one loop, are what the
+ * orders are compared with.
  */
 #include "pattern.h"
 
 enum { ORDER };
-enum { ROW, COLUMN, TILE };
+enum { ROW, COLUMN, TILE, LINE };
 enum { TILE_WORDS = 32 }; /* along one side: 8 KiB in all */
 
 static size_t n;
@@ -62,6 +63,11 @@ static void run(const struct pattern_plan *plan, long r)
         for (size_t i = 0; i < n; i++)
             update_row(i);
         break;
+    case LINE:
+#pragma omp parallel for
+        for (size_t i = 0; i < n * n; i++)
+            matrix[i] += 1;
+        break;
     case COLUMN:
 #pragma omp parallel for
         for (size_t j = 0; j < n; j++)
@@ -94,7 +100,9 @@ static bool check(const struct pattern_plan *plan)
 const struct pattern pattern = {
     .name = "order2d",
     .about = "updates a matrix in different orders",
-    .option = {{.name = "order", .about = "of the accesses", .word = {"row", "column", "tile"}}},
+    .option = {{.name = "order",
+                .about = "of the accesses",
+                .word = {"row", "column", "tile", "line"}}},
     .unit = "accesses",
     .shape = shape,
     .prepare = prepare,

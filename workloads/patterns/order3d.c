@@ -3,11 +3,13 @@
  * Words that differ in k alone are neighbours, those that differ in i alone are a
  * whole plane apart. The order of the loops decides the stride of the innermost,
  * and which dimension is split among the threads: with k outermost, they share
- * cache lines all the time.
+ * cache lines all the time. All words as one line, in one loop, are what the orders
+ * are compared with.
  */
 #include "pattern.h"
 
 enum { ORDER };
+enum { LINE = 6 };
 
 static size_t n;
 static uint64_t *cube;
@@ -28,13 +30,19 @@ static void prepare(const struct pattern_plan *plan)
             cube[i * n * n + jk] = i + jk;
 }
 
-static void run(const struct pattern_plan *plan, long r)
+static void run_line(void)
+{
+#pragma omp parallel for
+    for (size_t i = 0; i < n * n * n; i++)
+        cube[i] += 1;
+}
+
+static void run_order(long order)
 {
     /* Strides of the outermost, the middle, the innermost loop. */
     const size_t i = n * n, j = n, k = 1;
     const size_t strides[][3] = {{i, j, k}, {i, k, j}, {j, i, k}, {j, k, i}, {k, i, j}, {k, j, i}};
-    const size_t *stride = strides[plan->value[ORDER]];
-    (void)r;
+    const size_t *stride = strides[order];
 #pragma omp parallel for
     for (size_t outer = 0; outer < n; outer++)
         for (size_t middle = 0; middle < n; middle++) {
@@ -43,6 +51,15 @@ static void run(const struct pattern_plan *plan, long r)
             for (size_t inner = 0; inner < n; inner++)
                 line[inner * step] += 1;
         }
+}
+
+static void run(const struct pattern_plan *plan, long r)
+{
+    (void)r;
+    if (plan->value[ORDER] == LINE)
+        run_line();
+    else
+        run_order(plan->value[ORDER]);
 }
 
 /* A load and a store for each. */
@@ -65,8 +82,8 @@ const struct pattern pattern = {
     .name = "order3d",
     .about = "updates a cube in different orders",
     .option = {{.name = "order",
-                .about = "of the loops, outermost first",
-                .word = {"ijk", "ikj", "jik", "jki", "kij", "kji"}}},
+                .about = "of the loops, outermost first, or one loop",
+                .word = {"ijk", "ikj", "jik", "jki", "kij", "kji", "line"}}},
     .unit = "accesses",
     .shape = shape,
     .prepare = prepare,
