@@ -74,6 +74,7 @@ failure_from!(
     crate::paging::GroupError,
     crate::paging::MemoryError,
     crate::paging::SessionError,
+    crate::share::ShareError,
     fathomp_collect::HostError,
     fathomp_paging::SelectionError,
     fathomp_bench::floors::FloorsError,

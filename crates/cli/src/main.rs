@@ -11,13 +11,16 @@ mod launch;
 mod live;
 mod output;
 mod paging;
+mod plan;
 mod program;
 mod progress;
 mod recording;
+mod share;
 mod sharing;
 mod skyline;
 mod sources;
 mod study;
+mod teams;
 mod voice;
 
 use clap::Parser;

@@ -26,6 +26,11 @@ impl Voice {
         complain("warning: ", sentence.as_ref());
     }
 
+    /// What the user has asked to be told on stderr.
+    pub(crate) fn tell(self, line: impl AsRef<str>) {
+        complain("", line.as_ref());
+    }
+
     /// Columns for text on stdout.
     pub(crate) fn width(self) -> usize {
         const WITHOUT_TERMINAL: usize = 100;

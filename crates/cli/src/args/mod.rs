@@ -1,6 +1,7 @@
 //! What the user may type. Values are checked here, so that the commands get
 //! plain plans and no work starts on nonsense.
 
+mod advise;
 mod bench;
 mod collect;
 mod lists;
@@ -8,9 +9,12 @@ mod net;
 mod paging;
 mod predict;
 mod quantities;
+mod scan;
+mod share;
 mod sharing;
 mod simulate;
 mod skyline;
+mod teams;
 pub(crate) mod workload;
 mod writers;
 
@@ -18,16 +22,20 @@ use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub(crate) use advise::Advise;
 pub(crate) use bench::Bench;
 pub(crate) use collect::Collect;
 pub(crate) use lists::{ThreadCount, ThreadList};
 pub(crate) use net::Net;
 pub(crate) use paging::Paging;
-pub(crate) use predict::{Fractions, Predict, Sdp, SdpModel, Without};
+pub(crate) use predict::{Evaluating, Fractions, Predict, Sdp, SdpModel, UtilisationName, Without};
 pub(crate) use quantities::Size;
+pub(crate) use scan::Scan;
+pub(crate) use share::{Share, Strategy};
 pub(crate) use sharing::{LIMIT_S, Sharing, nodes_for};
 pub(crate) use simulate::{FaultPrice, HomesName, Simulate};
 pub(crate) use skyline::{Axis, Skyline};
+pub(crate) use teams::Teams;
 pub(crate) use workload::Workload;
 pub(crate) use writers::{Way, WriterList};
 
@@ -73,6 +81,11 @@ pub(crate) enum Command {
     /// Say which variables and cache lines threads share, without hardware counters.
     #[command(after_help = "Example:\n  fathomp sharing --threads 4 -- ./solver --size 100")]
     Sharing(Sharing),
+    /// Run two or more OpenMP programs on one machine, which they divide region by region.
+    #[command(
+        after_help = "Example:\n  fathomp share -o share.html -- ./solver --size 1000 -- ./filter\n  fathomp share --compare -- ./solver --size 1000 -- ./filter"
+    )]
+    Share(Share),
     /// Measure what OpenMP constructs and memory cost on this machine, and what
     /// faults cost between nodes.
     #[command(
@@ -88,11 +101,22 @@ pub(crate) enum Command {
         after_help = "Example:\n  fathomp record --paging -o recording -- ./solver\n  fathomp skyline recording --counter minor_faults --axis phases"
     )]
     Skyline(Skyline),
+    /// Show what parallel regions contain, without running anything: loops with their
+    /// iterations, accesses by pattern, arithmetic, calls.
+    #[command(
+        after_help = "Example:\n  fathomp scan ./solver\n  fathomp scan solver.c sweep.f90 --json\n  fathomp scan -p build/compile_commands.json --region-lines lines.txt"
+    )]
+    Scan(Scan),
     /// Predict time and speedup at other numbers of threads, and on clusters.
     #[command(
-        after_help = "Example:\n  fathomp predict recording-1 recording-4 --at 8,16\n  fathomp predict --model sdp-crit --counts faults.csv --cluster gige_amd"
+        after_help = "Example:\n  fathomp predict recording-1 recording-4 --at 8,16\n  fathomp predict --model sdp-crit --counts faults.csv --cluster gige_amd\n  fathomp predict --evaluate --budget 10min --save evaluation -o evaluation.html"
     )]
     Predict(Predict),
+    /// Say how many threads each parallel region deserves, what is lost otherwise, and why.
+    #[command(
+        after_help = "Example:\n  fathomp record -o recording --threads 1 -- ./solver\n  fathomp advise recording -o advice.json\n  fathomp run --advice advice.json -- ./solver"
+    )]
+    Advise(Advise),
     /// Replay what a program accessed on clusters that are not there: more nodes,
     /// the other protocol, other homes, another network.
     #[command(
@@ -147,6 +171,15 @@ impl Command {
     pub(crate) fn contradiction(&self) -> Option<&'static str> {
         let cluster = self.cluster()?;
         let every_fault = cluster.faults == Some(Faults::Every);
+        let teams = match self {
+            Self::Run(run) => Some(&run.teams),
+            Self::Record(record) => Some(&record.teams),
+            _ => None,
+        };
+        let nodes = cluster.nodes;
+        if let Some(sentence) = teams.and_then(|teams| teams.contradiction(nodes)) {
+            return Some(sentence);
+        }
         match self {
             Self::Record(record) => {
                 if let Some(sentence) = record.paging.contradiction(every_fault) {
@@ -237,6 +270,8 @@ pub(crate) struct Run {
     /// same bytes without synchronisation in between.
     #[arg(long)]
     pub(crate) check_races: bool,
+    #[command(flatten)]
+    pub(crate) teams: Teams,
     #[command(flatten)]
     pub(crate) program: Program,
 }
@@ -343,6 +378,8 @@ pub(crate) struct Record {
     #[command(flatten)]
     pub(crate) paging: Paging,
     #[command(flatten)]
+    pub(crate) teams: Teams,
+    #[command(flatten)]
     pub(crate) program: Program,
 }
 
@@ -379,6 +416,9 @@ pub(crate) struct Regions {
     /// Also show a row for each thread of each region.
     #[arg(long)]
     pub(crate) threads: bool,
+    /// Show each execution in turn: its threads, iterations and time.
+    #[arg(long)]
+    pub(crate) instances: bool,
     /// Also write one line per region and thread to this CSV file.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,

@@ -1,18 +1,20 @@
 //! `fathomp predict`.
 
-use super::workload::Seconds;
+use super::workload::{Making, Names, Seconds};
 use super::{ThreadCount, ThreadList};
 use clap::{ArgGroup, Args, ValueEnum};
 use fathomp_predict::sdp::{F, NoTerm, NodesTerm, NodesTerms, Protocol};
+use fathomp_workloads::Class;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// `fathomp predict`.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("priced").args(["model", "validate"]))]
 pub(crate) struct Predict {
     /// Recordings of one program, best at 1 and several threads.
-    #[arg(value_name = "RECORDING", required_unless_present = "counts")]
+    #[arg(value_name = "RECORDING", required_unless_present_any = ["counts", "evaluate", "from"])]
     pub(crate) recordings: Vec<PathBuf>,
     /// Machine facts written by `fathomp calibrate` [default: prices of
     /// constructs are extrapolated from the recordings alone].
@@ -32,7 +34,104 @@ pub(crate) struct Predict {
     #[arg(long, conflicts_with_all = ["at", "counts"])]
     pub(crate) validate: bool,
     #[command(flatten)]
+    pub(crate) evaluating: Evaluating,
+    #[command(flatten)]
     pub(crate) sdp: Sdp,
+}
+
+/// Options of `fathomp predict --evaluate`.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Held against measurements of many programs")]
+pub(crate) struct Evaluating {
+    /// Run programs that fathomp brings, with one core and with all (one package and all,
+    /// where there are several), and hold what is predicted of their regions against it:
+    /// which cores are worthwhile, time lost by following the advice, errors of speed-ups;
+    /// beside it the published score and simple models.
+    #[arg(long, conflicts_with_all = ["recordings", "at", "validate", "counts", "model", "cores"])]
+    pub(crate) evaluate: bool,
+    /// The same from what --save kept, without running anything.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["recordings", "at", "validate", "counts", "model", "cores", "save", "programs", "budget"])]
+    pub(crate) from: Option<PathBuf>,
+    /// Programs: workloads or suites.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "polybench,npb"
+    )]
+    pub(crate) programs: Vec<Names>,
+    /// Size of programs that have data sets: mini to extralarge, or a number with x, so many
+    /// times the last cache. What takes too long for the budget gets a smaller one.
+    #[arg(long, value_name = "SIZE", default_value = "10x")]
+    pub(crate) size: String,
+    /// Class of programs that have classes, such as npb; likewise.
+    #[arg(long, value_name = "CLASS", default_value = "A")]
+    pub(crate) class: Class,
+    /// Runs of each program with each number of threads, as far as the budget goes.
+    #[arg(long, value_name = "R", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeat: u32,
+    /// Time for all runs, such as 10min or 90s.
+    #[arg(long, value_name = "TIME", default_value = "10min")]
+    pub(crate) budget: Budget,
+    /// Keep recordings in this directory, for --from.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) save: Option<PathBuf>,
+    /// How utilisation by further cores is defined: the part that they add of what they
+    /// could, or the speed-up over their number.
+    #[arg(long, value_enum, default_value_t = UtilisationName::Added)]
+    pub(crate) utilisation: UtilisationName,
+    /// Also use runs that other programs disturbed.
+    #[arg(long)]
+    pub(crate) disturbed: bool,
+    /// Weights of the published score, a JSON file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) weights: Option<PathBuf>,
+    /// Write a page with the picture to this file.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write a line for each region and predictor to this CSV file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Replace existing files.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Compiler of the programs.
+    #[command(flatten)]
+    pub(crate) making: Making,
+}
+
+/// Definitions of utilisation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UtilisationName {
+    /// (S - 1) / (k - 1).
+    Added,
+    /// S / k.
+    Share,
+}
+
+/// A time to spend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Budget(pub(crate) Duration);
+
+impl FromStr for Budget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refuse =
+            || format!("\"{text}\" is no time: give seconds or minutes, such as 90s or 10min");
+        let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+        let unit = match &text[digits.len()..] {
+            "" | "s" => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(refuse()),
+        };
+        let value: f64 = digits.trim().parse().map_err(|_| refuse())?;
+        let seconds = Some(value * unit).filter(|seconds| (1.0..=1e6).contains(seconds));
+        seconds
+            .map(|seconds| Self(Duration::from_secs_f64(seconds)))
+            .ok_or_else(refuse)
+    }
 }
 
 /// Options of the published models.
@@ -145,6 +244,11 @@ mod tests {
         let fractions = |text: &str| text.parse::<Fractions>().map(|fractions| fractions.0);
         assert_eq!(fractions("fit"), Ok(F::Fit));
         assert_eq!(fractions("1, 0,1"), Ok(F::Values(vec![0.0, 1.0])));
+        assert_eq!("90".parse(), Ok(Budget(Duration::from_secs(90))));
+        assert_eq!("1.5min".parse(), Ok(Budget(Duration::from_secs(90))));
+        for text in ["", "min", "-1s", "0", "1 day", "nan", "1e99h"] {
+            assert!(text.parse::<Budget>().is_err(), "{text}");
+        }
         for text in ["", ",", "0,", "-0.1", "1.1", "NaN", "inf", "fits", "0;1"] {
             assert!(fractions(text).is_err(), "{text}");
         }

@@ -1,16 +1,20 @@
 //! One module per command. Each takes its plan and the voice to speak with.
 
+mod advise;
 mod bench;
 mod bench_dsm;
 mod calibrate;
 mod collect;
 mod doctor;
+mod evaluate;
 mod predict;
 mod record;
 mod regions;
 mod report;
 mod run;
 mod runtime_path;
+mod scan;
+mod share;
 mod sharing;
 mod simulate;
 mod skyline;
@@ -33,13 +37,16 @@ pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
     match arguments.command {
         Command::Study(plan) => study::study(&plan, voice),
         Command::Regions(plan) => regions::regions(&plan, voice),
+        Command::Advise(plan) => advise::advise_on(&plan, voice),
         Command::Predict(plan) => predict::predict(&plan, voice),
         Command::Simulate(plan) => simulate::simulate(&plan, voice),
+        Command::Scan(plan) => scan::scan(&plan, voice),
         Command::Skyline(plan) => skyline::skyline(&plan, voice),
         Command::Report(plan) => report::report(&plan, voice),
         Command::Bench(plan) => bench::bench(&plan, voice),
         Command::Doctor => doctor::doctor(voice),
         Command::Run(plan) => run::run(&plan, voice),
+        Command::Share(plan) => share::share(&plan, voice),
         Command::Sharing(plan) => sharing::sharing(&plan, voice),
         Command::Record(plan) => record::record(&plan, voice),
         Command::Collect(plan) => collect::collect(&plan, voice),

@@ -13,6 +13,9 @@ use serde::Serialize;
 use std::path::Path;
 
 pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
+    if plan.evaluating.evaluate || plan.evaluating.from.is_some() {
+        return super::evaluate::evaluate_on(plan, voice);
+    }
     let at = plan.at.clone().map(|list| list.0).unwrap_or_default();
     if plan.validate {
         return validate(plan, voice);

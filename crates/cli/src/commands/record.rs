@@ -7,6 +7,7 @@ use crate::output;
 use crate::paging::{self, Curve, Group, Memory};
 use crate::program::{self, Program, Purpose};
 use crate::recording::{self, Recorded, Request};
+use crate::teams::{Chosen, Decided};
 use crate::voice::{Voice, complain};
 use fathomp_runtime::Unpacked;
 use fathomp_trace::writer::Existing;
@@ -25,6 +26,8 @@ struct Answer<'a> {
     paging: Option<Paging>,
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<&'a Curve>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    teams: Option<Chosen>,
 }
 
 /// What was recorded of paging.
@@ -43,6 +46,7 @@ struct Job<'a> {
     unpacked: Unpacked,
     threads: Option<ThreadCount>,
     paging: Option<paging::Plan>,
+    teams: Option<Decided>,
 }
 
 pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
@@ -65,8 +69,10 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
         return paging::measure_intrusion(plan, rounds, paging, &program, &unpacked, voice)
             .map_err(launcher);
     }
+    let teams = Decided::prepare(&plan.teams, &program, voice).map_err(launcher)?;
     let job = Job {
         plan,
+        teams,
         program,
         unpacked,
         threads,
@@ -86,7 +92,8 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
         complain("", &sentence);
     }
     let code = code(&recorded);
-    tell(plan, &recorded, curve.as_ref(), code, voice)?;
+    let teams = job.teams.map(|teams| teams.finish(voice));
+    tell(plan, &recorded, curve.as_ref(), teams, code, voice)?;
     Ok(code)
 }
 
@@ -112,10 +119,12 @@ impl Job<'_> {
             cluster: self.plan.cluster,
             accesses: self.plan.accesses,
             paging: self.paging.as_ref(),
+            teams: self.teams.as_ref(),
             group,
             limit_bytes: self.plan.limit << 20,
             limit: None,
             rehearsal: false,
+            variables: &[],
             stdin,
             stdout,
             stderr: Stderr::Inherit,
@@ -209,6 +218,7 @@ fn tell(
     plan: &Record,
     recorded: &Recorded,
     curve: Option<&Curve>,
+    teams: Option<Chosen>,
     code: u8,
     voice: Voice,
 ) -> Result<(), Failure> {
@@ -257,6 +267,7 @@ fn tell(
                 io_calls_made: paging.io_calls.map(|(_, made)| made),
             }),
             memory: curve,
+            teams,
         };
         voice.result("fathomp.record", &answer, String::new)?;
     }

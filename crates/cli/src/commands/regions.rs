@@ -6,8 +6,8 @@ use crate::voice::Voice;
 use crate::{evidence, output};
 use fathomp_analyse::symbols::Symbols;
 use fathomp_analyse::{
-    Analysis, Counts, Efficiency, Intrusion, LoopRow, Problem, ProcessRow, ProgramFacts, Region,
-    ThreadRow, Times, WaitRow,
+    Analysis, Counts, Efficiency, Execution, Intrusion, LoopRow, Problem, ProcessRow, ProgramFacts,
+    Region, ThreadRow, Times, WaitRow,
 };
 use fathomp_report::export::{self, PerfettoOptions};
 use fathomp_report::text::{self, RegionOptions};
@@ -32,6 +32,12 @@ struct Answer<'a> {
     waits: &'a [WaitRow],
     intrusion: &'a Intrusion,
     problems: &'a [Problem],
+}
+
+/// Each execution in turn.
+#[derive(Serialize)]
+struct Executions<'a> {
+    executions: &'a [Execution],
 }
 
 impl<'a> Answer<'a> {
@@ -89,6 +95,17 @@ pub(super) fn regions(plan: &Regions, voice: Voice) -> Outcome {
                 left.omitted, left.shorter_than_ns
             ));
         }
+    }
+    if plan.instances {
+        let executions = fathomp_analyse::executions(&evidence.recording);
+        voice.result(
+            "fathomp.executions",
+            &Executions {
+                executions: &executions,
+            },
+            || text::executions(&executions),
+        )?;
+        return Ok(0);
     }
     voice.result("fathomp.regions", &Answer::new(&evidence.analysis), || {
         let options = RegionOptions {

@@ -68,7 +68,11 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     let prediction = evidence::predict_or_note(&analyses, &target, &mut notes);
     let nodes = on_nodes(plan, machine_cluster, &analyses, &mut notes)?;
     let sources = sources::read(&analyses);
+    let (regions, advice) =
+        super::advise::for_report(&recordings, target.machine.as_ref(), &mut notes);
     let page = fathomp_report::page(&Input {
+        regions: regions.as_ref(),
+        advice: advice.as_ref(),
         sources: Some(&sources),
         analyses: &analyses,
         prediction: prediction.as_ref(),

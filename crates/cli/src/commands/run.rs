@@ -4,6 +4,7 @@ use crate::args::{Dsm, Run};
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, library, variables};
 use crate::program;
+use crate::teams::{Chosen, Decided};
 use crate::voice::{Voice, complain};
 use serde::Serialize;
 
@@ -11,6 +12,9 @@ use serde::Serialize;
 struct Answer {
     exit_code: u8,
     wall_ns: u64,
+    /// Teams of regions, if they were decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    teams: Option<Chosen>,
 }
 
 pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
@@ -25,14 +29,16 @@ pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
     if let Some(warning) = program.on_nodes(plan.cluster.nodes)? {
         voice.warn(warning);
     }
-    let ended = start_and_wait(plan, &program, voice)
-        .map_err(|failure| failure.with_code(exit::LAUNCHER))?;
+    let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
+    let teams = Decided::prepare(&plan.teams, &program, voice).map_err(launcher)?;
+    let ended = start_and_wait(plan, &program, teams.as_ref(), voice).map_err(launcher)?;
     if let Some(sentence) = ended.of_nodes(plan.cluster.nodes) {
         complain("", &sentence);
     }
     let answer = Answer {
         exit_code: ended.exit_code(),
         wall_ns: ended.wall_ns(),
+        teams: teams.map(|teams| teams.finish(voice)),
     };
     if voice.json {
         voice.result("fathomp.run", &answer, String::new)?;
@@ -40,9 +46,15 @@ pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
     Ok(answer.exit_code)
 }
 
-fn start_and_wait(plan: &Run, program: &program::Program, voice: Voice) -> Result<Ended, Failure> {
+fn start_and_wait(
+    plan: &Run,
+    program: &program::Program,
+    teams: Option<&Decided>,
+    voice: Voice,
+) -> Result<Ended, Failure> {
     let unpacked = fathomp_runtime::unpack()?;
     let mut variables = variables(plan.threads, plan.cluster);
+    variables.extend(teams.map(Decided::variables).unwrap_or_default());
     if plan.check_races {
         variables.push(("FATHOMP_DSM_RACES", "1".into()));
     }

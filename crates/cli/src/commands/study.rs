@@ -88,10 +88,25 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     };
     let mut notes = std::mem::take(&mut study.index.notes);
     let prediction = evidence::predict_or_note(&runs_made.analyses, &target, &mut notes);
+    let recordings: Vec<PathBuf> = study
+        .index
+        .recordings
+        .iter()
+        .map(|name| study.path(&name.to_string_lossy()))
+        .collect();
+    let (regions, advice) = super::advise::for_report(&recordings, machine.as_ref(), &mut notes);
+    let is_broken = fathomp_report::broken(&runs_made.analyses).is_some();
+    let advice = advice.filter(|_| !is_broken);
+    if let Some(advice) = &advice {
+        let json = advice.to_json().map_err(|error| Failure::of(&error))? + "\n";
+        output::write_file(&study.path("advice.json"), json.as_bytes())?;
+    }
     study.index.notes = notes;
     let sources = sources::read(&runs_made.analyses);
     let seen = Input {
         sources: Some(&sources),
+        regions: regions.as_ref(),
+        advice: advice.as_ref(),
         analyses: &runs_made.analyses,
         prediction: prediction.as_ref(),
         machine: machine.as_ref(),

@@ -6,6 +6,7 @@ mod cpus;
 mod quota;
 
 use fathomp_trace::model::Machine;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -48,6 +49,27 @@ pub(crate) fn threads_per_core() -> Option<u32> {
     u32::try_from(parse_list(&siblings).len())
         .ok()
         .filter(|count| *count > 0)
+}
+
+/// Packages or NUMA nodes, whichever are more, among the processors this process may use; at
+/// least 1.
+pub(crate) fn packages() -> u32 {
+    let mut sockets = BTreeSet::new();
+    for cpu in cpus_allowed() {
+        sockets.extend(line(format!(
+            "/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id"
+        )));
+    }
+    let allowed: BTreeSet<u32> = cpus_allowed().into_iter().collect();
+    let nodes = line("/sys/devices/system/node/has_cpu")
+        .map(|list| parse_list(&list))
+        .unwrap_or_default();
+    let used = nodes.into_iter().filter(|node| {
+        let cpus = line(format!("/sys/devices/system/node/node{node}/cpulist"));
+        cpus.is_some_and(|list| parse_list(&list).iter().any(|cpu| allowed.contains(cpu)))
+    });
+    let count = sockets.len().max(used.count()).max(1);
+    u32::try_from(count).unwrap_or(1)
 }
 
 fn cpus_online() -> u32 {

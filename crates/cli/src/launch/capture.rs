@@ -79,7 +79,7 @@ impl Capture {
             shown: match stdout {
                 Stdout::Inherit => Shown::Stdout,
                 Stdout::ToStderr => Shown::Stderr,
-                Stdout::Discard | Stdout::Capture(_) => Shown::Nowhere,
+                Stdout::Discard | Stdout::File(_) | Stdout::Capture(_) => Shown::Nowhere,
             },
             kept: Arc::default(),
         }

@@ -206,6 +206,14 @@ impl Launch<'_> {
         self.start_by(Command::spawn)
     }
 
+    /// Starts the program as the leader of a process group of its own. Signals go to all of
+    /// the group, also those that the terminal sends to ours.
+    pub(crate) fn start_in_group(&self) -> Result<Running, LaunchError> {
+        let running = self.start_by(|command| command.process_group(0).spawn())?;
+        running.forwarding.aim_at_group(running.child.id());
+        Ok(running)
+    }
+
     /// Starts the program, but calls `prepare` with the number of its process before it
     /// executes its first instruction, which it does not if that says no.
     pub(crate) fn start_prepared(
@@ -262,8 +270,26 @@ impl Running {
         self.child.id()
     }
 
+    /// Kills the program, and with it the process group that it leads.
+    pub(crate) fn kill_group(&self) {
+        if let Ok(pid) = i32::try_from(self.child.id()) {
+            // It may have just ended.
+            let _ = kill(Pid::from_raw(-pid), Signal::SIGKILL);
+        }
+    }
+
     /// Waits until the program has ended, which it is made to after `limit`.
-    pub(crate) fn wait(mut self, limit: Option<Duration>) -> Result<Ended, LaunchError> {
+    pub(crate) fn wait(self, limit: Option<Duration>) -> Result<Ended, LaunchError> {
+        self.wait_telling(limit, || ())
+    }
+
+    /// As [`wait`](Self::wait), and calls `ended` once the program has ended, while its
+    /// number is not yet anybody else's.
+    pub(crate) fn wait_telling(
+        mut self,
+        limit: Option<Duration>,
+        ended: impl FnOnce(),
+    ) -> Result<Ended, LaunchError> {
         // Look without reaping first: until the signal thread has let go, the
         // process number must not be given to anybody else.
         let pid =
@@ -278,6 +304,7 @@ impl Running {
         let wall = self.started.elapsed();
         // Before the process is reaped: its number is nobody else's until then.
         let out_of_time = timer.is_some_and(Timer::stop);
+        ended();
         let received = self.forwarding.stop();
         let before = host::children();
         let status = self.child.wait().map_err(LaunchError::Wait)?;

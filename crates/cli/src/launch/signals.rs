@@ -51,6 +51,8 @@ pub(crate) fn survive_file_limits() {
 struct Shared {
     /// The program; 0 before it exists.
     target: AtomicI32,
+    /// The target leads a process group, to which the terminal sends nothing.
+    grouped: AtomicBool,
     /// Came before there was a program to hand it to.
     early: AtomicI32,
     /// The first signal that asked us to stop; 0 if none did.
@@ -95,6 +97,18 @@ impl Forwarding {
         let Ok(pid) = i32::try_from(pid) else { return };
         self.shared.target.store(pid, Ordering::SeqCst);
         send(pid, self.shared.early.swap(0, Ordering::SeqCst));
+    }
+
+    /// Names the program whose process group signals are for.
+    pub(super) fn aim_at_group(&self, pid: u32) {
+        let Ok(pid) = i32::try_from(pid) else { return };
+        self.shared.grouped.store(true, Ordering::SeqCst);
+        self.shared.target.store(-pid, Ordering::SeqCst);
+        // What the terminal sent before that did not reach the group.
+        let stop = self.shared.stop.load(Ordering::SeqCst);
+        if stop != 0 {
+            send(-pid, stop);
+        }
     }
 
     /// Hands nothing on any more; tells which signal asked fathomp to stop.
@@ -180,7 +194,7 @@ impl Shared {
             // A later signal does not change why we stopped.
             let _ = first;
         }
-        if origin.cause == Cause::Kernel {
+        if origin.cause == Cause::Kernel && !self.grouped.load(Ordering::SeqCst) {
             return;
         }
         match self.target.load(Ordering::SeqCst) {

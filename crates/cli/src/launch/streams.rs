@@ -22,6 +22,8 @@ pub(crate) enum Stdout {
     ToStderr,
     /// Nowhere: it has been shown before.
     Discard,
+    /// Into a file.
+    File(PathBuf),
     /// Through us, who keep it.
     Capture(Capture),
 }
@@ -41,6 +43,7 @@ impl Stdout {
         Ok(match self {
             Self::Inherit => (Stdio::inherit(), None),
             Self::Discard => (Stdio::null(), None),
+            Self::File(path) => (File::create(path)?.into(), None),
             Self::ToStderr => {
                 let stderr = io::stderr().as_fd().try_clone_to_owned()?;
                 (Stdio::from(stderr), None)

@@ -9,11 +9,15 @@ use crate::args::{Cluster, ThreadCount};
 use crate::failure::Failure;
 use crate::host;
 use crate::launch::{self, Ended, Launch, Running, Stderr, Stdin, Stdout};
+use crate::output;
 use crate::paging::{self, Session};
+use crate::plan;
 use crate::program::Program;
+use crate::teams::Decided;
 use fathomp_runtime::Unpacked;
 use fathomp_trace::live::{self, RECORD_VARIABLE};
 use fathomp_trace::model::Meta;
+use fathomp_trace::reader::REGIONS_FILE;
 use fathomp_trace::writer::{self, Existing};
 use std::env;
 use std::ffi::OsString;
@@ -37,6 +41,8 @@ pub(crate) struct Request<'a> {
     pub(crate) accesses: bool,
     /// What to record of paging, if that is to be.
     pub(crate) paging: Option<&'a paging::Plan>,
+    /// How teams are decided, if the program and the environment do not do it alone.
+    pub(crate) teams: Option<&'a Decided>,
     /// The control group that the program is to run in, if not in ours.
     pub(crate) group: Option<&'a paging::Group>,
     pub(crate) limit_bytes: u64,
@@ -44,6 +50,8 @@ pub(crate) struct Request<'a> {
     pub(crate) limit: Option<Duration>,
     /// More threads than processors on purpose: what counts is how work divides.
     pub(crate) rehearsal: bool,
+    /// Variables that the program gets beside those that its threads and nodes take.
+    pub(crate) variables: &'a [(&'static str, &'static str)],
     pub(crate) stdin: Stdin,
     pub(crate) stdout: Stdout,
     pub(crate) stderr: Stderr,
@@ -92,6 +100,15 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         None => None,
     };
     let library = launch::library(request.unpacked, request.cluster);
+    let planned = match uses_openmp(request) {
+        true => plan::plan(request.program),
+        false => plan::Planned::default(),
+    };
+    if let Some(regions) = &planned.regions {
+        let path = request.directory.join(REGIONS_FILE);
+        let json = regions.to_json().map_err(|error| Failure::of(&error))?;
+        output::write_file(&path, json.as_bytes())?;
+    }
     let launch = Launch {
         program: request.program,
         tap: session.as_ref().map(|_| request.unpacked.tap.as_path()),
@@ -99,7 +116,15 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         variables: launch::variables(request.threads, request.cluster)
             .into_iter()
             .chain([(RECORD_VARIABLE, OsString::from(&live.0))])
+            .chain(planned.variables())
+            .chain(
+                request
+                    .variables
+                    .iter()
+                    .map(|(name, value)| (*name, OsString::from(value))),
+            )
             .chain(accesses::variables(request)?)
+            .chain(request.teams.map(Decided::variables).unwrap_or_default())
             .chain(session.iter().flat_map(Session::variables))
             .collect(),
         stdin: request.stdin.clone(),
@@ -123,6 +148,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
     let drained = drain.finish();
 
     let mut problems = drained.problems;
+    problems.extend(planned.problems.iter().cloned());
     problems.extend(others.filter(|part| *part > DISTURBING).map(|part| {
         format!(
             "Other programs used {:.0} % of the processors during this run, so its times are too long; record again when the machine is quiet.",

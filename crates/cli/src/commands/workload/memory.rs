@@ -5,7 +5,7 @@ use fathomp_workloads::{Class, Memory, MemoryError, Workload, available, binary_
 use std::path::Path;
 
 /// Makes sure that the built `program` fits into the memory there is.
-pub(super) fn check(
+pub(in crate::commands) fn check(
     workload: &Workload,
     class: Class,
     size: Option<&str>,

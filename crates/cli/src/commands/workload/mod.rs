@@ -12,6 +12,9 @@ use crate::args::workload::Action;
 use crate::failure::Outcome;
 use crate::voice::Voice;
 
+pub(super) use memory::check as fits;
+pub(super) use workshop::Workshop;
+
 pub(super) fn workload(plan: &Workload, voice: Voice) -> Outcome {
     match &plan.action {
         Action::List(plan) => list::list(plan, voice),

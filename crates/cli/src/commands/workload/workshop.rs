@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A compiler that builds OpenMP programs, and a place to build them in.
-pub(super) struct Workshop {
+pub(in crate::commands) struct Workshop {
     compiler: Compiler,
     flags: Vec<String>,
     cache: PathBuf,
 }
 
 impl Workshop {
-    pub(super) fn open(making: &Making) -> Result<Self, Failure> {
+    pub(in crate::commands) fn open(making: &Making) -> Result<Self, Failure> {
         let cache = fathomp_runtime::unpack()?.cache;
         let compiler = Compiler::find(&making.cc)?;
         compiler.check_openmp(&cache)?;
@@ -32,7 +32,7 @@ impl Workshop {
         })
     }
 
-    pub(super) fn build(
+    pub(in crate::commands) fn build(
         &self,
         workload: &Workload,
         class: Class,

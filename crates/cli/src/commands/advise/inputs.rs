@@ -1,0 +1,133 @@
+//! What advice is made from: recordings, what they say of regions, scans.
+
+use crate::evidence;
+use crate::failure::Failure;
+use fathomp_analyse::Analysis;
+use fathomp_predict::machine::Machine;
+use fathomp_regions::{Facts, Regions};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// All of it.
+#[derive(Default)]
+pub(crate) struct Inputs {
+    pub(crate) analyses: Vec<Analysis>,
+    pub(crate) regions: Option<Regions>,
+    pub(crate) facts: Vec<Facts>,
+    /// Sentences about what could not be had.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Inputs {
+    pub(crate) fn read(paths: &[PathBuf], machine: &Machine) -> Result<Self, Failure> {
+        let mut inputs = Self::default();
+        for path in paths {
+            if path.is_dir() {
+                for recording in crate::study::recordings_in(path)? {
+                    inputs.recording(&recording, machine)?;
+                }
+            } else {
+                inputs.scanned(path)?;
+            }
+        }
+        if let Some(regions) = &mut inputs.regions {
+            crate::commands::scan::join_named(regions);
+        }
+        Ok(inputs)
+    }
+
+    fn recording(&mut self, path: &Path, machine: &Machine) -> Result<(), Failure> {
+        let evidence = evidence::open(path, Some(machine))?;
+        self.facts
+            .extend(fathomp_analyse::facts(&evidence.recording));
+        if let Some(regions) = evidence.recording.regions {
+            self.add(regions);
+        } else {
+            self.beside(&evidence.analysis);
+        }
+        self.analyses.push(evidence.analysis);
+        Ok(())
+    }
+
+    fn scanned(&mut self, path: &Path) -> Result<(), Failure> {
+        let data = fs::read(path).map_err(|error| {
+            Failure::new(format!(
+                "cannot read {}: {error}: give a recording, regions.json, or a program",
+                path.display()
+            ))
+        })?;
+        if data.starts_with(b"\x7fELF") {
+            let found = fathomp_scan::scan_bytes(path, data);
+            self.add(found.map_err(|error| Failure::of(&error))?);
+            return Ok(());
+        }
+        let text = String::from_utf8(data).map_err(|_| {
+            Failure::new(format!(
+                "{} is neither a program nor regions.json: give a recording, regions.json as `fathomp scan --json` writes it, or a program",
+                path.display()
+            ))
+        })?;
+        self.add(Regions::from_json(&text).map_err(|error| Failure::of(&error))?);
+        Ok(())
+    }
+
+    /// The program of a recording that holds no scan, where it still lies there.
+    fn beside(&mut self, analysis: &Analysis) {
+        let known = self.regions.as_ref();
+        let mut modules: Vec<&str> = analysis
+            .regions
+            .iter()
+            .map(|region| &region.place.module[..])
+            .filter(|module| !module.is_empty())
+            .filter(|module| {
+                known.is_none_or(|known| known.modules.iter().all(|one| one.path != **module))
+            })
+            .collect();
+        modules.sort_unstable();
+        modules.dedup();
+        let found: Vec<_> = modules
+            .into_iter()
+            .map(|module| fathomp_scan::scan(Path::new(module)))
+            .collect();
+        for found in found {
+            match found {
+                Ok(regions) => self.add(regions),
+                Err(error) => self.notes.push(format!(
+                    "What its regions contain is not known: {}.",
+                    Failure::of(&error).sentence
+                )),
+            }
+        }
+    }
+
+    /// Adds what was scanned; of a module that is known already, nothing.
+    fn add(&mut self, found: Regions) {
+        let Some(known) = &mut self.regions else {
+            self.regions = Some(found);
+            return;
+        };
+        let mut places = Vec::new();
+        for module in found.modules {
+            let new = known.modules.iter().all(|one| one.path != module.path);
+            places.push(new.then_some(known.modules.len()));
+            if new {
+                known.modules.push(module);
+            }
+        }
+        for mut region in found.regions {
+            match region
+                .module
+                .map(|module| places.get(module).copied().flatten())
+            {
+                Some(None) => {}
+                Some(place) => {
+                    region.module = place;
+                    known.regions.push(region);
+                }
+                None => known.regions.push(region),
+            }
+        }
+        known.sources.extend(found.sources);
+        known.problems.extend(found.problems);
+    }
+}

@@ -1,0 +1,108 @@
+//! `fathomp predict --evaluate`: predictions held against measurements of many programs.
+
+mod cases;
+mod kept;
+mod runs;
+
+use super::advise;
+use crate::args::{Evaluating, Predict, UtilisationName};
+use crate::failure::{Failure, Outcome, exit};
+use crate::output;
+use crate::voice::{Voice, print};
+use fathomp_advise::evaluate::{Evaluation, Utilisation, evaluate};
+use fathomp_advise::{Choosing, Target};
+use fathomp_report::{evaluation_page, export, text};
+use kept::Kept;
+use std::path::Path;
+
+pub(super) fn evaluate_on(plan: &Predict, voice: Voice) -> Outcome {
+    let asked = &plan.evaluating;
+    for file in asked.output.iter().chain(&asked.csv) {
+        output::check_file(file, asked.force)?;
+    }
+    let mut notes = Vec::new();
+    let spool;
+    let (kept, directory): (Kept, &Path) = match (&asked.from, &asked.save) {
+        (Some(from), _) => (Kept::read(from)?, from),
+        (None, Some(save)) => {
+            output::check_directory(save, asked.force)?;
+            (measure(plan, save, voice, &mut notes)?, save)
+        }
+        (None, None) => {
+            spool = tempfile::tempdir()
+                .map_err(|error| Failure::unwritable(&std::env::temp_dir(), &error))?;
+            (
+                measure(plan, spool.path(), voice, &mut notes)?,
+                spool.path(),
+            )
+        }
+    };
+    notes.extend(kept.notes.iter().cloned());
+    let target = Target::measured(kept.machine(directory)?, kept.packages);
+    let weights = advise::weights(asked.weights.as_deref())?;
+    let gathered = cases::gather(&kept, directory, &target, &weights, asked.disturbed)?;
+    notes.extend(gathered.notes);
+    let utilisation = match asked.utilisation {
+        UtilisationName::Added => Utilisation::Added,
+        UtilisationName::Share => Utilisation::Share,
+    };
+    let evaluation = evaluate(
+        &gathered.cases,
+        &target,
+        kept.unit,
+        kept.units,
+        utilisation,
+        Choosing::default(),
+    );
+    if evaluation.regions == 0 {
+        return Err(Failure::new(format!(
+            "no region has sound times with both numbers of threads ({} runs of regions were disturbed by other programs): evaluate on a quiet machine with a larger --budget, or use what there is with --disturbed",
+            evaluation.disturbed
+        )));
+    }
+    give(asked, &evaluation, &notes, voice)
+}
+
+fn give(asked: &Evaluating, evaluation: &Evaluation, notes: &[String], voice: Voice) -> Outcome {
+    if let Some(file) = &asked.output {
+        output::write_file(file, evaluation_page(evaluation, notes)?.as_bytes())?;
+        voice.say(format!("wrote {}", file.display()));
+    }
+    if let Some(file) = &asked.csv {
+        output::write_file(file, export::evaluation_csv(evaluation).as_bytes())?;
+        voice.say(format!("wrote {}", file.display()));
+    }
+    for note in notes {
+        voice.say(note);
+    }
+    if voice.json {
+        print(&(serde_json::to_string_pretty(evaluation)? + "\n"))?;
+    } else {
+        print(&text::evaluation(evaluation, voice.width()))?;
+    }
+    Ok(0)
+}
+
+/// Runs the programs.
+fn measure(
+    plan: &Predict,
+    directory: &Path,
+    voice: Voice,
+    notes: &mut Vec<String>,
+) -> Result<Kept, Failure> {
+    let target = match &plan.machine {
+        Some(file) => {
+            let machine = super::predict::machine(Some(file))?;
+            let machine = machine.ok_or_else(|| Failure::new("no machine was given"))?;
+            Target::measured(machine, crate::host::packages())
+        }
+        None => advise::here(None, voice)?,
+    };
+    if target.machine.cores < 2 {
+        return Err(Failure::new(
+            "there is one core only, so that no choice is left: evaluate on a machine with two or more",
+        )
+        .with_code(exit::FAILED));
+    }
+    runs::measure(&plan.evaluating, &target, directory, voice, notes)
+}

@@ -1,0 +1,289 @@
+//! `fathomp share`: several programs divide one machine.
+
+use crate::args::{Share, Strategy};
+use crate::failure::{Failure, Outcome, exit};
+use crate::launch::{Ended, Hold};
+use crate::output::{check_file, write_file};
+use crate::program::{self, Program, Suspicion};
+use crate::share::compare::{CompareError, Comparison, Estimate, compare};
+use crate::share::session::name;
+use crate::share::{Outputs, Session, ShareError};
+use crate::voice::{Voice, complain};
+use fathomp_base::units;
+use fathomp_board::policy::PROGRAMS_MAX;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+#[derive(Serialize)]
+struct Answer {
+    strategy: &'static str,
+    /// From the first start to the last end.
+    wall_ns: u64,
+    programs: Vec<One>,
+}
+
+#[derive(Serialize)]
+struct One {
+    name: String,
+    command: Vec<String>,
+    exit_code: u8,
+    /// In words, such as "signal 11 (SIGSEGV)".
+    ended: String,
+    wall_ns: u64,
+    /// Files of its output, unless that was mixed.
+    stdout: Option<String>,
+    stderr: Option<String>,
+}
+
+pub(super) fn share(plan: &Share, voice: Voice) -> Outcome {
+    let programs = examine(plan)?;
+    if let Some(output) = &plan.output {
+        check_file(output, plan.force)?;
+    }
+    for (index, program) in programs.iter().enumerate() {
+        if program
+            .suspicion
+            .is_some_and(|one| one != Suspicion::Script)
+            && !program.may_use_openmp()
+        {
+            voice.warn(format!(
+                "{}: does not name an OpenMP runtime that can be replaced, so it takes no part in dividing the machine",
+                name(index, program)
+            ));
+        }
+    }
+    let unpacked = fathomp_runtime::unpack()?;
+    let hold = Hold::begin()
+        .map_err(|error| Failure::new(format!("cannot prepare for signals: {error}")))?;
+    let mut session = Session {
+        programs: programs.iter().collect(),
+        library: &unpacked.library,
+        strategy: plan.strategy,
+        threads: plan.threads.map(|count| count.0),
+        keep_teams: plan.keep_teams,
+        slice: Duration::from_millis(plan.slice.into()),
+        outputs: Outputs::Discarded,
+        events: plan.output.is_some(),
+    };
+    if plan.compare {
+        return compared(plan, &session, &hold, voice);
+    }
+    session.outputs = outputs(plan, &programs, voice)?;
+    let together = session.run(&hold)?;
+    report_failures(plan, &programs, &together.ended);
+    let answer = Answer {
+        strategy: plan.strategy.name(),
+        wall_ns: u64::try_from(together.wall.as_nanos()).unwrap_or(u64::MAX),
+        programs: programs
+            .iter()
+            .enumerate()
+            .zip(&together.ended)
+            .map(|((index, program), ended)| one(plan, index, program, ended))
+            .collect(),
+    };
+    voice.result("fathomp.share", &answer, || text(plan, &answer))?;
+    if let (Some(path), Some(timeline)) = (&plan.output, &together.timeline) {
+        let page =
+            crate::share::timeline::page(&programs, plan.strategy, timeline, &together.ended)?;
+        write_file(path, page.as_bytes())?;
+        voice.say(format!("wrote {}", path.display()));
+    }
+    let failed = together
+        .ended
+        .iter()
+        .map(Ended::exit_code)
+        .find(|code| *code != 0);
+    Ok(failed.unwrap_or(0))
+}
+
+/// The programs, each of which can be started.
+fn examine(plan: &Share) -> Result<Vec<Program>, Failure> {
+    let usage = |sentence: String| Failure::new(sentence).with_code(exit::USAGE);
+    let separator = plan.separator.to_string_lossy();
+    let commands: Vec<_> = plan.commands().collect();
+    if commands.iter().any(|one| one.is_empty()) {
+        return Err(usage(format!(
+            "there is no program between two {separator}: write {separator} PROG ARGS {separator} PROG ARGS"
+        )));
+    }
+    if std::env::var_os("FATHOMP_NODES").is_some_and(|nodes| nodes != "1") {
+        return Err(usage(
+            "FATHOMP_NODES asks for programs on several nodes, which cannot divide one machine: unset it".to_owned(),
+        ));
+    }
+    match commands.len() {
+        1 => Err(usage(format!(
+            "one program shares the machine with nobody: give a second one behind {separator}, or use `fathomp run`"
+        ))),
+        count if count > PROGRAMS_MAX => Err(usage(format!(
+            "{count} programs are too many for one machine: give at most {PROGRAMS_MAX}"
+        ))),
+        _ => commands
+            .into_iter()
+            .map(|command| program::examine(command).map_err(Failure::from))
+            .collect(),
+    }
+}
+
+fn outputs(plan: &Share, programs: &[Program], voice: Voice) -> Result<Outputs, Failure> {
+    if plan.mix {
+        return Ok(Outputs::Mixed { stderr: voice.json });
+    }
+    let directory = &plan.directory;
+    let failed = |source| {
+        Failure::of(&ShareError::Outputs {
+            path: directory.clone(),
+            source,
+        })
+    };
+    fs::create_dir_all(directory).map_err(failed)?;
+    for (index, program) in programs.iter().enumerate() {
+        check_file(&file(directory, index, program, "out"), plan.force)?;
+        check_file(&file(directory, index, program, "err"), plan.force)?;
+    }
+    Ok(Outputs::Files(directory.clone()))
+}
+
+fn file(directory: &Path, index: usize, program: &Program, end: &str) -> std::path::PathBuf {
+    directory.join(format!("{}.{end}", name(index, program)))
+}
+
+fn one(plan: &Share, index: usize, program: &Program, ended: &Ended) -> One {
+    let path = |end: &str| {
+        let path = file(&plan.directory, index, program, end);
+        (!plan.mix).then(|| path.display().to_string())
+    };
+    One {
+        name: name(index, program),
+        command: program
+            .command
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+        exit_code: ended.exit_code(),
+        ended: ended.describe(),
+        wall_ns: ended.wall_ns(),
+        stdout: path("out"),
+        stderr: path("err"),
+    }
+}
+
+fn report_failures(plan: &Share, programs: &[Program], ended: &[Ended]) {
+    for (index, (program, one)) in programs.iter().zip(ended).enumerate() {
+        if one.exit_code() != 0 && one.interrupted.is_none() {
+            let see = match plan.mix {
+                true => String::new(),
+                false => format!(
+                    ": see {}",
+                    file(&plan.directory, index, program, "err").display()
+                ),
+            };
+            complain(
+                "",
+                &format!(
+                    "{} ended with {}{see}",
+                    name(index, program),
+                    one.describe()
+                ),
+            );
+        }
+    }
+}
+
+fn text(plan: &Share, answer: &Answer) -> String {
+    let mut text = String::new();
+    for one in &answer.programs {
+        let place = one
+            .stdout
+            .as_ref()
+            .map_or_else(String::new, |path| format!(", output in {path}"));
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "{}: {}, {}{place}",
+            one.name,
+            units::duration(one.wall_ns as f64),
+            one.ended
+        );
+    }
+    let _ = writeln!(
+        text,
+        "together: {} ({})",
+        units::duration(answer.wall_ns as f64),
+        plan.strategy.name()
+    );
+    text
+}
+
+fn compared(plan: &Share, session: &Session<'_>, hold: &Hold, voice: Voice) -> Outcome {
+    let comparison = compare(session, plan.repeat, hold, |done, all| {
+        if done == 0 {
+            voice.say(format!("{all} runs are made"));
+        }
+    })
+    .map_err(|error| {
+        let code = match error {
+            CompareError::Stopped => exit::SIGNAL + 2,
+            _ => exit::FAILED,
+        };
+        Failure::of(&error).with_code(code)
+    })?;
+    voice.result("fathomp.share.compare", &comparison, || table(&comparison))?;
+    Ok(0)
+}
+
+fn table(comparison: &Comparison) -> String {
+    let number = |one: &Estimate| {
+        format!(
+            "{:.3} [{:.3}, {:.3}]",
+            one.value, one.interval.low, one.interval.high
+        )
+    };
+    let mut text = String::new();
+    for (name, alone) in comparison.programs.iter().zip(&comparison.alone_s) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{name} alone: {} s", number(alone));
+    }
+    let _ = writeln!(
+        text,
+        "\n{:<9}{:>24}{:>28}{:>24}{:>24}{:>24}",
+        "strategy", "together s", "programs per hour", "slowdown", "STP", "over plain"
+    );
+    for one in &comparison.strategies {
+        let per_hour = format!(
+            "{:.0} [{:.0}, {:.0}]",
+            one.per_hour.value, one.per_hour.interval.low, one.per_hour.interval.high
+        );
+        let _ = writeln!(
+            text,
+            "{:<9}{:>24}{:>28}{:>24}{:>24}{:>24}",
+            one.strategy,
+            number(&one.wall_s),
+            per_hour,
+            number(&one.slowdown),
+            number(&one.stp),
+            number(&one.over_plain)
+        );
+    }
+    text.push_str(
+        "\nMedians with 95 % intervals. slowdown: time together over time alone, geometric mean \
+         over programs;\nSTP: sum over programs of time alone over time together; over plain: \
+         programs per hour over those of plain sharing, in pairs.\n",
+    );
+    text
+}
+
+impl Strategy {
+    /// In words, for the page.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Hints => "region by region, by hints",
+            Self::Plain => "as the kernel shares processors",
+            Self::Gang => "by turns",
+            Self::Halves => "in equal parts",
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What the runtime is told of a program before it runs: which words of memory the trips of
+//! its regions depend on.
+//!
+//! The program and the libraries that it brings along are scanned, which is kept in the
+//! user's cache; what follows from it for the runtime goes into a file that the environment
+//! names. Whatever goes wrong here only leaves iterations unknown.
+
+mod kept;
+mod modules;
+
+use crate::program::Program;
+use fathomp_regions::Regions;
+use fathomp_trips::{BodyPlan, Identity, ModulePlan, Plan};
+use kept::{Kept, identity};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::Path;
+use tempfile::NamedTempFile;
+
+/// Names the plan's file to the runtime.
+const VARIABLE: &str = "FATHOMP_PLAN";
+/// Keeps programs from being scanned if it is 0.
+const SWITCH: &str = "FATHOMP_SCAN";
+
+/// A program's scan, and the file with its plan, which goes with this.
+#[derive(Debug, Default)]
+pub(crate) struct Planned {
+    /// What the scan found; none if there was nothing to scan.
+    pub(crate) regions: Option<Regions>,
+    file: Option<NamedTempFile>,
+    /// What could not be scanned, each as one sentence.
+    pub(crate) problems: Vec<String>,
+}
+
+/// Scans a program, or takes what is kept of an earlier scan, and plans.
+pub(crate) fn plan(program: &Program) -> Planned {
+    let mut planned = Planned::default();
+    if std::env::var_os(SWITCH).is_some_and(|switch| switch == "0") {
+        return planned;
+    }
+    let mut regions = Regions::default();
+    let mut identities = Vec::new();
+    let kept = Kept::open();
+    for path in modules::of(program) {
+        match kept.scan(&path) {
+            Ok(found) => {
+                let first = regions.modules.len();
+                identities.extend(found.modules.iter().map(|_| identity(&path)));
+                append(&mut regions, found, first);
+            }
+            Err(sentence) => planned.problems.push(sentence),
+        }
+    }
+    if regions.modules.is_empty() {
+        return planned;
+    }
+    for body in regions
+        .regions
+        .iter_mut()
+        .filter_map(|region| region.body.as_mut())
+    {
+        body.words = fathomp_trips::words(body);
+    }
+    let plan = of_regions(&regions, &identities);
+    if !plan.is_empty() {
+        match write(&plan) {
+            Ok(file) => planned.file = Some(file),
+            Err(error) => planned.problems.push(format!(
+                "Iterations of static loops are not known because no file could be written among the temporary files: {error}."
+            )),
+        }
+    }
+    planned.regions = Some(regions);
+    planned
+}
+
+impl Planned {
+    /// What names the plan to the runtime.
+    pub(crate) fn variables(&self) -> Option<(&'static str, OsString)> {
+        let file = self.file.as_ref()?;
+        Some((VARIABLE, file.path().as_os_str().to_owned()))
+    }
+}
+
+/// Adds what was found in one module.
+fn append(regions: &mut Regions, found: Regions, first: usize) {
+    regions.modules.extend(found.modules);
+    regions.problems.extend(found.problems);
+    regions
+        .regions
+        .extend(found.regions.into_iter().map(|mut region| {
+            region.module = region.module.map(|module| module + first);
+            region
+        }));
+}
+
+fn of_regions(regions: &Regions, identities: &[Option<Identity>]) -> Plan {
+    let mut bodies: BTreeMap<usize, BTreeMap<u64, BodyPlan>> = BTreeMap::new();
+    for region in &regions.regions {
+        let (Some(module), Some(body)) = (region.module, &region.body) else {
+            continue;
+        };
+        if let Some(plan) = fathomp_trips::compile(body) {
+            bodies.entry(module).or_default().insert(body.address, plan);
+        }
+    }
+    let modules = bodies.into_iter().filter_map(|(module, bodies)| {
+        Some(ModulePlan {
+            identity: identities.get(module)?.clone()?,
+            bodies: bodies.into_values().collect(),
+        })
+    });
+    Plan {
+        modules: modules.take(fathomp_trips::MODULES_MAX).collect(),
+    }
+}
+
+fn write(plan: &Plan) -> std::io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new()
+        .prefix("fathomp-plan-")
+        .tempfile()?;
+    file.write_all(&plan.to_bytes())?;
+    Ok(file)
+}
+
+/// Scans one file.
+fn scan(path: &Path) -> Result<Regions, String> {
+    fathomp_scan::scan(path).map_err(|error| {
+        format!(
+            "The regions of {} could not be looked into: {error}.",
+            path.display()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! Runs whose teams are decided: by advice, by trying, or both.
+//!
+//! The launcher reads advice and checks whom it is for; the runtime gets a short table
+//! ([`fathomp_adapt::Table`]), and leaves what it chose in a file.
+
+mod advice;
+mod chosen;
+
+use crate::args::Teams;
+use crate::failure::Failure;
+use crate::plan::{self, Planned};
+use crate::program::Program;
+use crate::voice::Voice;
+use advice::For;
+use fathomp_adapt::{ADAPT_VARIABLE, ADVICE_VARIABLE, CHOICES_VARIABLE, Choices};
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+pub(crate) use chosen::Chosen;
+
+const TABLE: &str = "advice";
+const CHOICES: &str = "choices";
+
+/// What the runtime is told, as long as the program runs.
+#[derive(Debug)]
+pub(crate) struct Decided {
+    directory: TempDir,
+    advised: bool,
+    adapt: bool,
+    verbose: bool,
+    /// Tells the runtime how much executions have to do before they begin.
+    planned: Planned,
+}
+
+impl Decided {
+    /// Prepares what the options ask for; nothing if they ask for nothing.
+    pub(crate) fn prepare(
+        teams: &Teams,
+        program: &Program,
+        voice: Voice,
+    ) -> Result<Option<Self>, Failure> {
+        if !teams.is_something() {
+            return Ok(None);
+        }
+        let temporary = |error: &std::io::Error| Failure::unwritable(&std::env::temp_dir(), error);
+        let directory = tempfile::Builder::new()
+            .prefix("fathomp-teams-")
+            .tempdir()
+            .map_err(|error| temporary(&error))?;
+        if let Some(path) = &teams.advice {
+            let (table, doubt) = advice::table(path, &For::new(program))?;
+            if let Some(doubt) = doubt {
+                voice.warn(doubt);
+            }
+            let file = directory.path().join(TABLE);
+            fs::write(file, table.to_text()).map_err(|error| temporary(&error))?;
+        }
+        fs::write(directory.path().join(CHOICES), "").map_err(|error| temporary(&error))?;
+        Ok(Some(Self {
+            directory,
+            advised: teams.advice.is_some(),
+            adapt: teams.adapt,
+            verbose: teams.verbose,
+            planned: plan::plan(program),
+        }))
+    }
+
+    /// The environment that makes the runtime decide.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, OsString)> {
+        let file = |name: &str| OsString::from(self.directory.path().join(name));
+        let mut variables = vec![(CHOICES_VARIABLE, file(CHOICES))];
+        if self.advised {
+            variables.push((ADVICE_VARIABLE, file(TABLE)));
+        }
+        variables.extend(self.planned.variables());
+        if self.adapt {
+            variables.push((ADAPT_VARIABLE, "1".into()));
+        }
+        variables
+    }
+
+    /// What was chosen, once the program has ended. Told to the user.
+    pub(crate) fn finish(self, voice: Voice) -> Chosen {
+        let chosen = Chosen::new(read(&self.directory.path().join(CHOICES)), self.adapt);
+        if self.verbose {
+            for line in chosen.lines() {
+                voice.tell(line);
+            }
+        } else {
+            voice.say(chosen.sentence());
+        }
+        chosen
+    }
+}
+
+/// What was chosen; nothing if the program ended without saying so.
+fn read(path: &Path) -> Choices {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    Choices::from_text(&text).unwrap_or_default()
+}
