@@ -11,7 +11,7 @@
 //! apart(p)      = (T(1) - M(1)) L + max( M(1) L, M(p) )
 //! ```
 //!
-//! The model takes a mean of the two. On top come forks, joins, barriers, chunks, locks and
+//! The model takes a mean of the two, weighted by [`Constants::overlap`]. On top come forks, joins, barriers, chunks, locks and
 //! atomics at the machine's prices. An interval holds the middle 90 % of what follows
 //! when all that is not known is drawn: how much overlaps, the bytes, the bandwidths, how
 //! the work divides, prices.
@@ -28,6 +28,11 @@ const DRAWS: usize = 200;
 const UNEVEN_MOST: f64 = 0.5;
 /// Relative standard deviation of a time with several threads that nothing explains.
 const SCATTER: f64 = 0.01;
+/// Bandwidth of one thread, relative to the measured one, that nobody has.
+const TOO_FAST: f64 = 1.05;
+/// Part of the instructions in loops of guessed trips from which on a scan says nothing about
+/// how the work divides.
+const GUESSED_MOST: f64 = 0.5;
 /// Nanoseconds of an instruction where no time was measured.
 const INSTRUCTION_NS: f64 = 0.2;
 /// Price of an atomic update of a line that others write, where it was not measured.
@@ -45,9 +50,10 @@ pub struct Constants {
 }
 
 impl Default for Constants {
+    /// What fits the bundled programs on the machine on which they were evaluated.
     fn default() -> Self {
         Self {
-            overlap: 0.5,
+            overlap: 0.9,
             core_loss: 0.02,
             reach: 1.0,
         }
@@ -70,6 +76,18 @@ struct Draw {
     price: f64,
     /// Drift of what was measured, beyond the measurements.
     drift: f64,
+}
+
+/// Whether the time that one thread took, `alone` nanoseconds, refutes the bytes that the code
+/// seems to ask memory for: it would be faster than memory. Then some part of the time is
+/// memory's, and nobody knows which.
+pub(crate) fn is_refuted(profile: &Profile, target: &Target, alone: f64) -> bool {
+    match (&profile.demand, target.machine.bandwidth_at(1.0)) {
+        (Some(demand), Some(most)) if target.measured => {
+            demand.bytes_at(1) / alone.max(1.0) * 1e9 > TOO_FAST * most
+        }
+        _ => false,
+    }
 }
 
 /// A region's model.
@@ -339,9 +357,16 @@ impl<'a> Model<'a> {
     /// and how much of it memory adds to the work.
     fn busy(&self, threads: u32, alone: f64, largest: f64, draw: &Draw) -> (f64, f64) {
         let slower = 1.0 + draw.core_loss * (1.0 - 1.0 / f64::from(threads));
-        let (one, all) = match &self.profile.demand {
-            Some(_) => (self.memory_ns(1, draw), self.memory_ns(threads, draw)),
-            None => {
+        let demanded = self
+            .profile
+            .demand
+            .as_ref()
+            .map(|_| self.memory_ns(1, draw));
+        let (one, all) = match demanded {
+            Some(one) if !is_refuted(self.profile, self.target, alone) => {
+                (one, self.memory_ns(threads, draw))
+            }
+            _ => {
                 // Some part of the time is memory's; nobody knows which.
                 let one = draw.bound * alone;
                 let growth = self.bandwidth(threads, draw) / self.bandwidth(1, draw);
@@ -373,6 +398,7 @@ impl<'a> Model<'a> {
             .profile
             .work
             .as_ref()
+            .filter(|work| work.guessed <= GUESSED_MOST)
             .and_then(|work| work.division(threads))
         else {
             let pieces = seen.pieces.map_or(1.0, by_pieces);

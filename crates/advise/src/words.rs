@@ -2,6 +2,7 @@
 
 use crate::advice::Term;
 use crate::choose::Choice;
+use crate::model::is_refuted;
 use crate::profile::Profile;
 use crate::target::Target;
 
@@ -68,6 +69,13 @@ fn detail(term: Term, profile: &Profile, target: &Target, threads: u32) -> Strin
             let bytes = profile.demand.as_ref().map(|d| d.bytes_at(threads));
             let machine = target.machine.bandwidth_at(f64::from(threads));
             match (bytes, profile.timed, machine) {
+                (Some(_), Some(timed), _)
+                    if timed.threads < 1.5 && is_refuted(profile, target, timed.computing_ns) =>
+                {
+                    " as far as one can tell: what its code seems to ask for is more than memory \
+                     gives, so the caches must hold some of it"
+                        .to_owned()
+                }
                 (Some(bytes), Some(timed), Some(machine)) if timed.threads < 1.5 => format!(
                     ": alone it asks for {} of the {} that {threads} threads get",
                     per_s(bytes / timed.computing_ns.max(1.0) * 1e9),
