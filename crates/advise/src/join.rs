@@ -323,8 +323,14 @@ fn profile(
         Some(predicted) => predicted.measured.len() as u32,
         None => u32::from(timed.is_some()),
     };
+    let asked = &target.machine.cpu_model;
     Profile {
         timed,
+        same_machine: !asked.is_empty()
+            && evidence
+                .analyses
+                .iter()
+                .all(|one| one.program.machine.cpu_model == *asked),
         measured_counts,
         seen: recorded.map_or(Seen::default(), |one| seen(one)),
         curve: predicted.map_or(Vec::new(), |predicted| {

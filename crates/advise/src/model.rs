@@ -79,11 +79,11 @@ struct Draw {
 }
 
 /// Whether the time that one thread took, `alone` nanoseconds, refutes the bytes that the code
-/// seems to ask memory for: it would be faster than memory. Then some part of the time is
+/// seems to ask memory for: it would be faster than memory, on the machine that it ran on. Then some part of the time is
 /// memory's, and nobody knows which.
 pub(crate) fn is_refuted(profile: &Profile, target: &Target, alone: f64) -> bool {
     match (&profile.demand, target.machine.bandwidth_at(1.0)) {
-        (Some(demand), Some(most)) if target.measured => {
+        (Some(demand), Some(most)) if target.measured && profile.same_machine => {
             demand.bytes_at(1) / alone.max(1.0) * 1e9 > TOO_FAST * most
         }
         _ => false,

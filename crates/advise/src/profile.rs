@@ -9,6 +9,10 @@ pub struct Profile {
     /// Its measured time with the fewest threads that were recorded.
     #[serde(default)]
     pub timed: Option<Timed>,
+    /// Whether that was on a machine of the kind that is asked about, so that its memory
+    /// bounds what was measured.
+    #[serde(default)]
+    pub same_machine: bool,
     /// How its work divides, if it was scanned and its trips are known.
     #[serde(default)]
     pub work: Option<Work>,
