@@ -81,6 +81,11 @@ impl<'a> Fit<'a> {
     }
 
     fn at(&self, expr: &Expr, iterations: &[(usize, f64)], chunk_start: i64) -> Option<f64> {
+        let length = self.chunk_of(self.schedule_around(0)) as i64;
+        self.in_chunk(expr, iterations, (chunk_start, length))
+    }
+
+    fn in_chunk(&self, expr: &Expr, iterations: &[(usize, f64)], chunk: (i64, i64)) -> Option<f64> {
         let mut all = vec![0_i64; self.body.loops.len()];
         for (over, iteration) in iterations {
             if let Some(place) = all.get_mut(*over) {
@@ -90,7 +95,7 @@ impl<'a> Fit<'a> {
         let at = At {
             outer: self.environment,
             iterations: &all,
-            chunk: (chunk_start, self.chunk_of(self.schedule_around(0)) as i64),
+            chunk,
         };
         expr.evaluate(&at).ok().map(|value| value as f64)
     }
@@ -262,7 +267,9 @@ impl<'a> Fit<'a> {
 
     /// Iterations of one thread.
     fn share_of(&self, schedule: &Schedule) -> Option<f64> {
-        let total = schedule.total.as_ref().and_then(|total| self.value(total));
+        // How long chunks are follows from the total, so the total cannot ask for it.
+        let total = schedule.total.as_ref();
+        let total = total.and_then(|total| self.in_chunk(total, &[], (0, 1)));
         let total = total.or_else(|| {
             let starts = self.body.starts.iter();
             starts
