@@ -140,39 +140,3 @@ fn totals_are_those_of_the_block_and_of_memory_behind_it() {
     trips::install(plan(address, "(load8 data)", other), leave);
     assert_eq!(trips::total(&fork(planned, &[5, 0, 0])), None);
 }
-
-#[test]
-#[ignore = "a measurement: run it alone, optimised"]
-fn a_look_is_cheap() {
-    let function = another as *const () as usize;
-    let loaded = modules::loaded(function).unwrap();
-    let mut fifteen = "(load8 data)".to_owned();
-    for offset in [8, 16, 8, 16] {
-        fifteen = format!("(max (/ (+ {fifteen} 3) 4) (load8 (+ data {offset})))");
-    }
-    let plan = Plan {
-        modules: vec![ModulePlan {
-            identity: identity(&loaded),
-            bodies: vec![
-                fathomp_trips::compile(&body(function as u64 - loaded.bias, &fifteen)).unwrap(),
-            ],
-        }],
-    };
-    // SAFETY: blocks of three words are handed over, as the plan says.
-    trips::install(Box::leak(Box::new(plan)), unsafe { Leave::new() });
-    let time = |what: &str, next: &dyn Fn(u64) -> u64| {
-        let rounds = 2_000_000_u64;
-        let mut sum = 0;
-        let begin = std::time::Instant::now();
-        for round in 0..rounds {
-            let block = std::hint::black_box([next(round), 2, 3]);
-            sum += trips::total(&fork(another, &block)).unwrap();
-        }
-        let each = begin.elapsed().as_nanos() as f64 / rounds as f64;
-        println!("{what}: {each:.1} ns (sum {sum})");
-    };
-    time("the same values", &|_| 100);
-    time("two sets in turn", &|round| round % 2 * 50);
-    time("eight sets in turn", &|round| round % 8 * 50);
-    time("never the same", &|round| round);
-}
