@@ -1,69 +1,18 @@
 //! Totals of regions whose values come in any order, in a process that has one plan.
 
-use fathomp_omp::parallel::Fork;
+mod common;
+
+use common::{body, fork, identity};
 use fathomp_omp::trips;
-use fathomp_regions::{Body, Known, Loop, LoopRole, Schedule, ScheduleKind};
 use fathomp_sys::modules;
-use fathomp_sys::outlined::{Opaque, Outlined};
+use fathomp_sys::outlined::Opaque;
 use fathomp_sys::peek::Leave;
-use fathomp_trips::{Identity, ModulePlan, Plan};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use fathomp_trips::{ModulePlan, Plan};
 
 extern "C" fn another(_: Opaque) {
     std::hint::black_box(2);
 }
 
-fn fork(function: extern "C" fn(Opaque), block: &[u64]) -> Fork<'static> {
-    Fork {
-        // SAFETY: it does nothing with its argument.
-        function: unsafe { Outlined::from_program(function) },
-        data: Opaque(block.as_ptr().addr()),
-        threads: 0,
-        bind: None,
-        call: 0,
-        preset: None,
-        prepare: None,
-    }
-}
-
-fn body(address: u64, total: &str) -> Body {
-    Body {
-        address,
-        data_bytes: 24,
-        loops: vec![Loop {
-            parent: None,
-            depth: 0,
-            innermost: true,
-            header: address,
-            place: None,
-            trips: Known::Known("(/ 1 0)".parse().unwrap()),
-            worksharing: Some(Schedule {
-                kind: ScheduleKind::Static,
-                chunk: None,
-                total: Some(total.parse().unwrap()),
-            }),
-            role: LoopRole::Whole,
-            entered_if: None,
-        }],
-        ..Body::default()
-    }
-}
-
-fn identity(loaded: &modules::Loaded) -> Identity {
-    if !loaded.build_id.is_empty() {
-        return Identity::BuildId(loaded.build_id.clone());
-    }
-    let path = std::fs::canonicalize(&loaded.path).unwrap();
-    let data = std::fs::metadata(&path).unwrap();
-    Identity::File {
-        path: path.as_os_str().as_bytes().to_vec(),
-        size: data.len(),
-        changed_unix_ns: data.mtime() as u64 * 1_000_000_000 + data.mtime_nsec() as u64,
-    }
-}
-
-/// One test, since a process has one plan.
 #[test]
 fn looks_at_values_in_any_order_give_their_totals() {
     let function = another as *const () as usize;

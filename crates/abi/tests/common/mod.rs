@@ -1,0 +1,58 @@
+//! What tests of plans have in common.
+
+use fathomp_omp::parallel::Fork;
+use fathomp_regions::{Body, Known, Loop, LoopRole, Schedule, ScheduleKind};
+use fathomp_sys::modules;
+use fathomp_sys::outlined::{Opaque, Outlined};
+use fathomp_trips::Identity;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+
+pub(crate) fn fork(function: extern "C" fn(Opaque), block: &[u64]) -> Fork<'static> {
+    Fork {
+        // SAFETY: it does nothing with its argument.
+        function: unsafe { Outlined::from_program(function) },
+        data: Opaque(block.as_ptr().addr()),
+        threads: 0,
+        bind: None,
+        call: 0,
+        preset: None,
+        prepare: None,
+    }
+}
+
+pub(crate) fn body(address: u64, total: &str) -> Body {
+    Body {
+        address,
+        data_bytes: 24,
+        loops: vec![Loop {
+            parent: None,
+            depth: 0,
+            innermost: true,
+            header: address,
+            place: None,
+            trips: Known::Known("(/ 1 0)".parse().unwrap()),
+            worksharing: Some(Schedule {
+                kind: ScheduleKind::Static,
+                chunk: None,
+                total: Some(total.parse().unwrap()),
+            }),
+            role: LoopRole::Whole,
+            entered_if: None,
+        }],
+        ..Body::default()
+    }
+}
+
+pub(crate) fn identity(loaded: &modules::Loaded) -> Identity {
+    if !loaded.build_id.is_empty() {
+        return Identity::BuildId(loaded.build_id.clone());
+    }
+    let path = std::fs::canonicalize(&loaded.path).unwrap();
+    let data = std::fs::metadata(&path).unwrap();
+    Identity::File {
+        path: path.as_os_str().as_bytes().to_vec(),
+        size: data.len(),
+        changed_unix_ns: data.mtime() as u64 * 1_000_000_000 + data.mtime_nsec() as u64,
+    }
+}
