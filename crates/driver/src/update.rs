@@ -4,7 +4,7 @@
 use crate::{Driver, Machine};
 use fathomp_base::PageId;
 use fathomp_dsm::{Body, Protocol};
-use fathomp_shared::Begun;
+use fathomp_shared::UpdateStart;
 
 impl<P: Protocol<B>, B: Body> Driver<P, B> {
     /// Whether this node has to flush before a page is updated; None if the page cannot be.
@@ -29,9 +29,9 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
 
     /// Begins to update a page. If that may be, the caller changes it in its home's memory and
     /// then calls [`fathomp_shared::Window::end_update`].
-    pub fn begin_update<M: Machine<Body = B>>(&self, machine: &M, page: PageId) -> Begun {
+    pub fn begin_update<M: Machine<Body = B>>(&self, machine: &M, page: PageId) -> UpdateStart {
         let updates = machine.window().zip(self.protocol.updates(page));
-        updates.map_or(Begun::Never, |(window, updates)| {
+        updates.map_or(UpdateStart::Never, |(window, updates)| {
             window.begin_update(&updates, page)
         })
     }

@@ -3,7 +3,7 @@
 
 use super::{Node, lock};
 use crate::doing::Doing;
-use crate::engine::{Engine, GRANTED, REFUSED, Trouble, answer};
+use crate::engine::{Engine, GRANTED, NodeError, REFUSED, answer};
 use crate::frame::Frame;
 use crate::look::{self, Second};
 use crate::meeting::Outcome;
@@ -103,7 +103,7 @@ impl Node {
         let mut engine = lock(&self.engine);
         if let Some(watch) = engine.watch() {
             let ended = watch.end_interval(&self.pages, step);
-            self.must(ended.map_err(Trouble::from));
+            self.must(ended.map_err(NodeError::from));
         }
     }
 
@@ -124,7 +124,7 @@ impl Node {
                 // Before it is asked whether handlers run.
                 self.in_barrier.store(true, Ordering::SeqCst);
             }
-            let asked = engine.operation(&self.hands(), thread, operation);
+            let asked = engine.operation(&self.host(), thread, operation);
             self.must(asked)
         })
     }
@@ -144,7 +144,7 @@ impl Node {
     pub(super) fn operate_unless(
         &self,
         operation: Operation,
-        stands: impl FnOnce(&mut dyn Engine) -> bool,
+        stands: impl FnOnce(&mut Engine) -> bool,
     ) -> u64 {
         if let Some(emulation) = self.transport.emulation() {
             emulation.stand_in();
@@ -153,11 +153,11 @@ impl Node {
         let answered = self.ask(|thread| {
             asks = Some(thread);
             let mut engine = lock(&self.engine);
-            if stands(&mut **engine) {
-                self.must(answer(&self.hands(), thread, REFUSED));
+            if stands(&mut engine) {
+                self.must(answer(&self.host(), thread, REFUSED));
                 return Wake::Polling;
             }
-            let asked = engine.operation(&self.hands(), thread, operation);
+            let asked = engine.operation(&self.host(), thread, operation);
             self.must(asked)
         });
         if let Some(thread) = asks {
@@ -277,8 +277,8 @@ impl Node {
 
     /// Takes a lock that this node keeps, see [`fathomp_dsm::Holder`].
     fn take_kept(&self, lock: u64) -> bool {
-        let mut window = self.window.iter().filter(|_| self.direct);
-        window.any(|window| window.take_kept(LockId(lock)))
+        let mut peers = self.peers.iter().filter(|_| self.direct);
+        peers.any(|peers| peers.window().take_kept(LockId(lock)))
     }
 
     /// Keeps a lock that a thread gives back, if that makes sense. Not where there may be
@@ -287,8 +287,8 @@ impl Node {
         if lock == super::atomics::ATOMIC || self.strangers.load(Ordering::Relaxed) {
             return false;
         }
-        let mut window = self.window.iter().filter(|_| self.direct);
-        window.any(|window| window.keep(LockId(lock)))
+        let mut peers = self.peers.iter().filter(|_| self.direct);
+        peers.any(|peers| peers.window().keep(LockId(lock)))
     }
 
     pub(crate) fn barrier(&self, word: u64) -> u64 {
@@ -319,8 +319,8 @@ impl Node {
         };
         let passed = epoch.wrapping_add(1);
         self.epoch.store(passed, Ordering::Relaxed);
-        if let Some(window) = &self.window {
-            window.pass_barrier(passed);
+        if let Some(peers) = &self.peers {
+            peers.window().pass_barrier(passed);
         }
         if self.me() == NodeId(0) {
             lock(&self.cells).pass_barrier();

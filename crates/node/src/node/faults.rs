@@ -2,7 +2,7 @@
 
 use super::{Node, lock};
 use crate::doing::Doing;
-use crate::engine::Trouble;
+use crate::engine::NodeError;
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::Access;
 use fathomp_omp::tap::{self, Called};
@@ -55,7 +55,7 @@ impl Node {
         let Some(_charged) = self.trap(page) else {
             return true;
         };
-        let served = self.pages.serve(page, write).map_err(Trouble::Permit);
+        let served = self.pages.serve(page, write).map_err(NodeError::Permit);
         if self.must(served) {
             emulated::charge(Work::Trap);
             return true;
@@ -107,7 +107,7 @@ impl Node {
         });
         let before = self.begin_doing(Doing::Fetch);
         self.ask(|thread| {
-            let asked = lock(&self.engine).fault(&self.hands(), thread, page, access);
+            let asked = lock(&self.engine).fault(&self.host(), thread, page, access);
             self.must(asked)
         });
         self.now_doing(before);
