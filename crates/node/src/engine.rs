@@ -269,7 +269,7 @@ impl Engine {
     }
 
     /// Begins to update a page, see [`Driver::begin_update`].
-    pub(crate) fn begin_update(&mut self, host: &Host, page: PageId) -> UpdateStart {
+    pub(crate) fn begin_update(&mut self, host: &Host, page: PageId) -> (UpdateStart, NodeId) {
         self.on(host, |driver, machine| driver.begin_update(machine, page))
     }
 

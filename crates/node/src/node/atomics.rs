@@ -114,7 +114,7 @@ impl Node {
         loop {
             let begun = lock(&self.engine).begin_update(&self.host(), page);
             match begun {
-                UpdateStart::At(home) => {
+                (UpdateStart::Begun, home) => {
                     let place = self.place_at(home, page, offset);
                     HOLDS.set(Holds::Page {
                         home,
@@ -124,11 +124,11 @@ impl Node {
                     return Some(place);
                 }
                 // A copy must not be updated while others may do so there.
-                UpdateStart::Never => self.fail(self.me(), "it cannot reach another node's memory"),
-                UpdateStart::Closed if tries == TRIES => break,
-                UpdateStart::Closed => {}
+                (UpdateStart::Never, _) => self.fail(self.me(), "it cannot reach another node's memory"),
+                (UpdateStart::NotOffered, _) if tries == TRIES => break,
+                (UpdateStart::NotOffered, _) => {}
                 // It may be told here.
-                UpdateStart::Incomplete => {
+                (UpdateStart::Incomplete, _) => {
                     self.handle_one();
                     yield_now();
                 }
@@ -138,7 +138,7 @@ impl Node {
                 locked = true;
                 continue;
             }
-            tries += u32::from(begun == UpdateStart::Closed);
+            tries += u32::from(begun.0 == UpdateStart::NotOffered);
             if self.operation(Operation::Update(page)) == REFUSED {
                 break;
             }
