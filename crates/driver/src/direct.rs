@@ -8,7 +8,7 @@ use fathomp_dsm::{
     Action, Admits, Body, Bring, Committed, Content, Fetch, Input, LockId, Notice, Offer,
     PageRange, Protocol, Serve, Tell,
 };
-use fathomp_shared::Told;
+use fathomp_shared::Answer;
 
 impl<P: Protocol<B>, B: Body> Driver<P, B> {
     /// Shows others what this node's pages contain now.
@@ -142,18 +142,18 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
         tell: Tell,
     ) -> Result<(), M::Error> {
         let epoch = tell.epoch;
-        let told = match machine.window() {
+        let answer = match machine.window() {
             Some(window) if !machine.tells_by_message(&tell) => window.tell(&tell, &self.underway),
-            _ => Told::Send,
+            _ => Answer::Send,
         };
-        let (thread, notices) = match told {
-            Told::Send => return self.send(machine, ROOT, tell.into()),
-            Told::Done => return Ok(()),
-            Told::Ask(thread) => {
+        let (thread, notices) = match answer {
+            Answer::Send => return self.send(machine, ROOT, tell.into()),
+            Answer::Done => return Ok(()),
+            Answer::Ask(thread) => {
                 return self.send(machine, ROOT, Control::flush(epoch, thread).into());
             }
-            Told::Learned(thread, notices) => (thread, Some(notices)),
-            Told::Refused(thread) => (thread, None),
+            Answer::Learned(thread, notices) => (thread, Some(notices)),
+            Answer::Refused(thread) => (thread, None),
         };
         let (from, message) = (ROOT, Control::answer(epoch, thread, notices).into());
         self.following.push_back(Input::Message { from, message });

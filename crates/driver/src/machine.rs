@@ -21,7 +21,8 @@ pub enum Answer {
 /// are only counted.
 ///
 /// Methods are called in the order in which the protocol wants things done, and each takes
-/// effect before the next is called, as far as threads and other nodes can see. Methods that
+/// effect before the next is called, as far as threads and other nodes can see: what a machine
+/// puts off it does before it lets a thread go on, and at [`Machine::settle`]. Methods that
 /// get the `protocol` may ask it, but find it as it is after the whole step.
 pub trait Machine {
     /// Content of messages as it arrives.
@@ -168,6 +169,14 @@ pub trait Machine {
     /// # Errors
     /// If it does not stand still.
     fn resume(&mut self, thread: ThreadId, answer: Answer) -> Result<(), Self::Error>;
+
+    /// Makes all that was asked for take effect: other nodes may see it by what comes next.
+    ///
+    /// # Errors
+    /// If something cannot be done.
+    fn settle(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// So many written copies stay as they are though an interval ends.
     fn left_open(&mut self, _pages: u32) {}

@@ -126,19 +126,41 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                     machine.apply(page, diff)?;
                     self.looks.arrived(page, None);
                 }
-                Action::Offer(pages, offer) => self.offer(machine, pages, offer),
-                Action::Log(notice) => self.log(machine, &notice),
+                Action::Offer(pages, offer) => {
+                    machine.settle()?;
+                    self.offer(machine, pages, offer);
+                }
+                Action::Log(notice) => {
+                    machine.settle()?;
+                    self.log(machine, &notice);
+                }
                 Action::Claim(lock) => self.claim(machine, lock),
                 Action::Unclaim(lock) => {
+                    machine.settle()?;
                     if let Some(window) = machine.window() {
                         window.unclaim(lock);
                     }
                 }
-                Action::Fetch(fetch) => self.fetch(machine, fetch)?,
-                Action::Serve(serve) => self.serve(machine, serve)?,
-                Action::Bring(bring) => self.bring(machine, bring)?,
-                Action::Tell(tell) => self.tell_sequencer(machine, tell)?,
-                Action::Send(to, message) => self.send(machine, to, message)?,
+                Action::Fetch(fetch) => {
+                    machine.settle()?;
+                    self.fetch(machine, fetch)?;
+                }
+                Action::Serve(serve) => {
+                    machine.settle()?;
+                    self.serve(machine, serve)?;
+                }
+                Action::Bring(bring) => {
+                    machine.settle()?;
+                    self.bring(machine, bring)?;
+                }
+                Action::Tell(tell) => {
+                    machine.settle()?;
+                    self.tell_sequencer(machine, tell)?;
+                }
+                Action::Send(to, message) => {
+                    machine.settle()?;
+                    self.send(machine, to, message)?;
+                }
                 Action::Resume(thread) => machine.resume(thread, Answer::Granted)?,
                 Action::Refuse(thread) => machine.resume(thread, Answer::Refused)?,
             }

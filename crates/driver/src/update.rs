@@ -2,9 +2,9 @@
 //! memory by an atomic instruction (see [`fathomp_dsm::Updates`]).
 
 use crate::{Driver, Machine};
-use fathomp_base::PageId;
+use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::{Body, Protocol};
-use fathomp_shared::Begun;
+use fathomp_shared::UpdateStart;
 
 impl<P: Protocol<B>, B: Body> Driver<P, B> {
     /// Whether this node has to flush before a page is updated; None if the page cannot be.
@@ -27,13 +27,18 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
             || there.is_some_and(|(window, there)| window.has_news(there.epoch))
     }
 
-    /// Begins to update a page. If that may be, the caller changes it in its home's memory and
-    /// then calls [`fathomp_shared::Window::end_update`].
-    pub fn begin_update<M: Machine<Body = B>>(&self, machine: &M, page: PageId) -> Begun {
-        let updates = machine.window().zip(self.protocol.updates(page));
-        updates.map_or(Begun::Never, |(window, updates)| {
-            window.begin_update(&updates, page)
-        })
+    /// Begins to update a page: what came of it, and the page's home. If it has begun, the
+    /// caller changes the page in its home's memory and then calls
+    /// [`fathomp_shared::Window::end_update`].
+    pub fn begin_update<M: Machine<Body = B>>(
+        &self,
+        machine: &M,
+        page: PageId,
+    ) -> (UpdateStart, NodeId) {
+        match machine.window().zip(self.protocol.updates(page)) {
+            Some((window, updates)) => (window.begin_update(&updates, page), updates.home),
+            None => (UpdateStart::Never, self.me),
+        }
     }
 
     /// Whether all that this node has told by message is known to a node that asks for it.

@@ -360,3 +360,66 @@ pub trait Protocol<B> {
         false
     }
 }
+
+/// A protocol that is known only when the program runs.
+impl<B, P: Protocol<B> + ?Sized> Protocol<B> for Box<P> {
+    fn step(&mut self, input: Input<B>, actions: &mut Vec<Action<B>>) -> Result<(), Violation> {
+        (**self).step(input, actions)
+    }
+
+    fn start(&self, actions: &mut Vec<Action<B>>) {
+        (**self).start(actions);
+    }
+
+    fn wants_writes(&self, input: &Input<B>) -> bool {
+        (**self).wants_writes(input)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        (**self).check()
+    }
+
+    fn stands(&self) -> Option<u32> {
+        (**self).stands()
+    }
+
+    fn gives_back(&self, page: PageId) -> bool {
+        (**self).gives_back(page)
+    }
+
+    fn clock(&self) -> Option<(&Seen, Interval)> {
+        (**self).clock()
+    }
+
+    fn is_at_home(&self, page: PageId) -> bool {
+        (**self).is_at_home(page)
+    }
+
+    fn committed(&self) -> Option<Committed<'_>> {
+        (**self).committed()
+    }
+
+    fn sequenced(&self) -> Option<Sequenced<'_>> {
+        (**self).sequenced()
+    }
+
+    fn updates(&self, page: PageId) -> Option<Updates> {
+        (**self).updates(page)
+    }
+
+    fn owes(&self) -> bool {
+        (**self).owes()
+    }
+
+    fn borrows(&self) -> bool {
+        (**self).borrows()
+    }
+
+    fn awaits_diffs(&self) -> bool {
+        (**self).awaits_diffs()
+    }
+
+    fn lacks_what_is_shown(&self) -> bool {
+        (**self).lacks_what_is_shown()
+    }
+}

@@ -319,8 +319,9 @@ mod tests {
             let mut sent = Vec::new();
             while let Some(action) = actions.pop() {
                 match action {
-                    Action::Send(from, Message::Control(message)) if from == home.me => {
-                        let message = Message::Control(message);
+                    Action::Tell(tell) => {
+                        let from = home.me;
+                        let message = Message::from(tell).map(|_| 0);
                         let input = Input::Message { from, message };
                         home.step(input, &mut actions).unwrap();
                     }

@@ -1,4 +1,4 @@
-//! A log of intervals in memory that all nodes share: whoever flushes enters what it
+//! A log of intervals in memory that all nodes share: a node that flushes enters what it
 //! has written, and reads what others have entered, without a message to anybody.
 //!
 //! Each epoch has a log of its own, in one of two places by turns: when a node comes to
@@ -6,37 +6,20 @@
 //! each with a single word. A node writes an entry where nobody else writes, and then puts
 //! it into the first empty slot, by one atomic operation that is its moment in the order
 //! of all flushes. So an entry is complete as soon as it is there: nobody ever waits for
-//! somebody who has been stopped or killed in between. Slots and the nodes' own places
+//! a node that has been stopped or killed in between. Slots and the nodes' own places
 //! are rings; the log closes for its epoch if somebody has not read for so long that there
 //! is no room. Then messages tell.
 
+use crate::primitive::{AtomicU64, Ordering};
+use crate::sizes::Sizes;
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::{Interval, Notice, PageRange, PageSet};
-use fathomp_sys::shared_memory::{Sections, SharedMemory};
 use std::cmp::Ordering::{Equal, Greater, Less};
-use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Slots of a log.
-const SLOTS: u64 = 1 << 13;
 /// How often slots can be used in an epoch.
 const LAPS: u64 = (1 << 9) - 1;
-/// Words for a node's entries. One of a few pages takes about four.
-const RING: u64 = 1 << 14;
-/// A node writes over one half when all have read what was there, while the other waits
-/// to be read.
-const HALF: u64 = RING / 2;
-/// Most words of an entry: what writes more goes by message.
-const ENTRY_MAX: u64 = HALF / 4;
 /// Words of an entry before its ranges of pages.
 const HEAD: u64 = 2;
-
-/// Logs of two epochs, and who has read how much of them.
-#[derive(Debug)]
-pub(crate) struct Logs {
-    shared: SharedMemory,
-    nodes: usize,
-}
 
 /// Who reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +46,10 @@ const LAP_AT: u32 = 23;
 const EPOCH_AT: u32 = 32;
 const CLOSED: u64 = 1 << (NODE_AT - 1);
 
-/// One of the logs.
-struct Log<'a> {
+/// The log of an epoch.
+pub(crate) struct Log<'a> {
     epoch: u32,
+    sizes: Sizes,
     /// No slot before this number is empty.
     filled: &'a AtomicU64,
     /// How many slots each reader has read.
@@ -88,7 +72,10 @@ struct Own<'a> {
 
 impl Own<'_> {
     const HEAD: usize = 4;
-    const WORDS: usize = Self::HEAD + RING as usize;
+
+    fn words(sizes: Sizes) -> usize {
+        Self::HEAD + sizes.log_ring
+    }
 }
 
 /// A number of slots in an epoch, as one word.
@@ -106,37 +93,26 @@ fn slots_of(word: u64, epoch: u32) -> Option<u64> {
     }
 }
 
-impl Logs {
-    /// For so many nodes, 256 at most.
-    ///
-    /// # Errors
-    /// If there is no memory.
-    pub(crate) fn new(nodes: u16) -> io::Result<Self> {
-        let nodes = usize::from(nodes);
-        let sections = Sections {
-            halves: 0,
-            words: 2 * Self::words(nodes),
-            bytes: 0,
-        };
-        let shared = SharedMemory::new(sections)?;
-        Ok(Self { shared, nodes })
-    }
-
+impl<'a> Log<'a> {
     /// Words of a log.
-    fn words(nodes: usize) -> usize {
+    pub(crate) fn words(nodes: u16, sizes: Sizes) -> usize {
+        let nodes = usize::from(nodes);
         // The nodes read, and the sequencer.
-        1 + nodes + 1 + SLOTS as usize + nodes * Own::WORDS
+        1 + nodes + 1 + sizes.log_slots + nodes * Own::words(sizes)
     }
 
-    fn of(&self, epoch: u32) -> Option<Log<'_>> {
-        let words = Self::words(self.nodes);
-        let start = (epoch & 1) as usize * words;
-        let words = self.shared.words().get(start..start + words)?;
+    pub(crate) fn over(
+        words: &'a [AtomicU64],
+        epoch: u32,
+        nodes: u16,
+        sizes: Sizes,
+    ) -> Option<Self> {
         let (filled, rest) = words.split_first()?;
-        let (read, rest) = rest.split_at_checked(self.nodes + 1)?;
-        let (slots, own) = rest.split_at_checked(SLOTS as usize)?;
-        Some(Log {
+        let (read, rest) = rest.split_at_checked(usize::from(nodes) + 1)?;
+        let (slots, own) = rest.split_at_checked(sizes.log_slots)?;
+        Some(Self {
             epoch,
+            sizes,
             filled,
             read,
             slots,
@@ -145,45 +121,41 @@ impl Logs {
     }
 
     /// Enters an interval, if there is one, by node `me`. Returns the number of slots to
-    /// which whoever flushes has to read; None if the log is closed.
-    pub(crate) fn enter(&self, epoch: u32, me: NodeId, notice: Option<&Notice>) -> Option<u64> {
-        let log = self.of(epoch)?;
+    /// which a node that flushes has to read; None if the log is closed.
+    pub(crate) fn enter(&self, me: NodeId, notice: Option<&Notice>) -> Option<u64> {
         match notice {
-            Some(notice) => log.enter(me, notice),
+            Some(notice) => self.put(me, notice),
             None => {
-                let (end, slot) = log.end()?;
+                let (end, slot) = self.end()?;
                 matches!(slot, Slot::Empty(_)).then_some(end)
             }
         }
     }
 
     /// Whether something is in the log that a node has not read, or nothing will be any more.
-    pub(crate) fn has_news(&self, epoch: u32, node: NodeId) -> bool {
-        let Some(log) = self.of(epoch) else {
-            return true;
-        };
-        let read = log.read.get(usize::from(node.0));
-        let read = read.and_then(|read| slots_of(read.load(Ordering::Relaxed), epoch));
-        let next = read.and_then(|read| log.slot(read));
+    pub(crate) fn has_news(&self, node: NodeId) -> bool {
+        let read = self.read.get(usize::from(node.0));
+        let read = read.and_then(|read| slots_of(read.load(Ordering::Relaxed), self.epoch));
+        let next = read.and_then(|read| self.slot(read));
         !matches!(next, Some(Slot::Empty(_)))
     }
 
     /// What others than a node have entered that it has not read, up to a number of
     /// slots, or all there is. None if what lies there makes no sense.
-    pub(crate) fn read(&self, epoch: u32, reader: Reader, end: Option<u64>) -> Option<Vec<Notice>> {
-        let log = self.of(epoch)?;
+    pub(crate) fn read(&self, reader: Reader, end: Option<u64>) -> Option<Vec<Notice>> {
         let (place, but) = match reader {
             Reader::Node(node) => (usize::from(node.0), Some(node)),
-            Reader::Sequencer => (self.nodes, None),
+            // Behind those of the nodes.
+            Reader::Sequencer => (self.read.len().checked_sub(1)?, None),
         };
-        let place = log.read.get(place)?;
-        let first = slots_of(place.load(Ordering::Relaxed), epoch)?;
+        let place = self.read.get(place)?;
+        let first = slots_of(place.load(Ordering::Relaxed), self.epoch)?;
         let mut at = first;
         let mut notices = Vec::new();
         while end.is_none_or(|end| at < end) {
-            match log.slot(at)? {
+            match self.slot(at)? {
                 Slot::Entry(node, first) => {
-                    let notice = log.entry(node, first)?;
+                    let notice = self.entry(node, first)?;
                     notices.extend(Some(notice).filter(|notice| Some(notice.writer) != but));
                 }
                 // The end.
@@ -194,16 +166,13 @@ impl Logs {
         }
         if at > first {
             // After what was read, which may be written over now.
-            place.store(number(epoch, at), Ordering::Release);
+            place.store(number(self.epoch, at), Ordering::Release);
         }
         Some(notices)
     }
-}
-
-impl Log<'_> {
     /// What lies in a slot; None if that makes no sense.
     fn slot(&self, at: u64) -> Option<Slot> {
-        let word = self.place(at)?.load(Ordering::SeqCst);
+        let word = self.place(at)?.load(Ordering::Acquire);
         Some(match (word >> LAP_AT).cmp(&(self.tag(at) >> LAP_AT)) {
             Less => Slot::Empty(word),
             Greater => return None,
@@ -215,13 +184,25 @@ impl Log<'_> {
         })
     }
 
-    fn place(&self, at: u64) -> Option<&AtomicU64> {
-        self.slots.get((at % SLOTS) as usize)
+    fn place(&self, at: u64) -> Option<&'a AtomicU64> {
+        self.slots.get((at % self.slot_count()) as usize)
+    }
+
+    fn slot_count(&self) -> u64 {
+        self.sizes.log_slots as u64
+    }
+
+    fn half(&self) -> u64 {
+        self.sizes.log_ring as u64 / 2
+    }
+
+    fn entry_max(&self) -> u64 {
+        self.sizes.log_entry_max as u64
     }
 
     /// What a slot's word begins with.
     fn tag(&self, at: u64) -> u64 {
-        u64::from(self.epoch) << EPOCH_AT | (at / SLOTS + 1) << LAP_AT
+        u64::from(self.epoch) << EPOCH_AT | (at / self.slot_count() + 1) << LAP_AT
     }
 
     /// The first slot without an entry, and what lies there.
@@ -242,9 +223,10 @@ impl Log<'_> {
         slots == 0 || read.all(|read| read.is_some_and(|read| read >= slots))
     }
 
-    fn own(&self, node: NodeId) -> Option<Own<'_>> {
-        let start = usize::from(node.0) * Own::WORDS;
-        let words = self.own.get(start..start + Own::WORDS)?;
+    fn own(&self, node: NodeId) -> Option<Own<'a>> {
+        let size = Own::words(self.sizes);
+        let start = usize::from(node.0) * size;
+        let words = self.own.get(start..start + size)?;
         let ([epoch, next, first, second], ring) = words.split_first_chunk::<{ Own::HEAD }>()?;
         Some(Own {
             epoch,
@@ -263,16 +245,18 @@ impl Log<'_> {
                 .for_each(|word| word.store(0, Ordering::Relaxed));
         }
         let next = own.next.load(Ordering::Relaxed);
-        let half = next.saturating_sub(1) / HALF;
-        if size > ENTRY_MAX || next + size <= (half + 1) * HALF {
-            return (size <= ENTRY_MAX).then_some(next);
+        let half = next.saturating_sub(1) / self.half();
+        if size > self.entry_max() || next + size <= (half + 1) * self.half() {
+            return (size <= self.entry_max()).then_some(next);
         }
         let other = (half + 1) % 2;
         let last = own.last.get(other as usize)?.load(Ordering::Relaxed);
-        self.all_read(last).then_some(other * HALF)
+        self.all_read(last).then_some(other * self.half())
     }
 
-    fn enter(&self, me: NodeId, notice: &Notice) -> Option<u64> {
+    fn put(&self, me: NodeId, notice: &Notice) -> Option<u64> {
+        // As a slot names it.
+        let name = u64::from(u8::try_from(me.0).ok()?);
         let own = self.own(me)?;
         let ranges = notice.pages.ranges();
         let size = HEAD + ranges.len() as u64;
@@ -292,17 +276,20 @@ impl Log<'_> {
                 return None;
             };
             // One more has to be free, to close the log.
-            let fits = at + 2 < LAPS * SLOTS && self.all_read((at + 2).saturating_sub(SLOTS));
+            let fits = at + 2 < LAPS * self.slot_count()
+                && self.all_read((at + 2).saturating_sub(self.slot_count()));
             let first = room.filter(|_| fits);
-            let word = first.unwrap_or(CLOSED) | u64::from(me.0) << NODE_AT | self.tag(at);
-            let order = Ordering::SeqCst;
-            let put = self.place(at)?.compare_exchange(before, word, order, order);
+            let word = first.unwrap_or(CLOSED) | name << NODE_AT | self.tag(at);
+            let order = (Ordering::AcqRel, Ordering::Acquire);
+            let put = self
+                .place(at)?
+                .compare_exchange(before, word, order.0, order.1);
             if put.is_err() {
                 continue;
             }
             let first = first?;
             own.next.store(first + size, Ordering::Relaxed);
-            let last = own.last.get((first / HALF) as usize)?;
+            let last = own.last.get((first / self.half()) as usize)?;
             last.store(at + 1, Ordering::Relaxed);
             self.filled
                 .fetch_max(number(self.epoch, at + 1), Ordering::AcqRel);
@@ -315,7 +302,7 @@ impl Log<'_> {
         let words = self.own(node)?.ring.get(first as usize..)?;
         let mut words = words.iter().map(|word| word.load(Ordering::Relaxed));
         let (version, count) = (words.next()?, words.next()?);
-        let count = Some(count).filter(|count| HEAD + count <= ENTRY_MAX)?;
+        let count = Some(count).filter(|count| HEAD + count <= self.entry_max())?;
         let ranges = words
             .take(count as usize)
             .map(|range| PageRange::new(PageId(range as u32), (range >> 32) as u32));
@@ -338,6 +325,7 @@ fn pair(high: u32, low: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Memory;
 
     fn notice(writer: u16, interval: u32, pages: &[u32]) -> Notice {
         Notice {
@@ -350,67 +338,91 @@ mod tests {
         }
     }
 
-    fn flush(logs: &Logs, epoch: u32, node: u16, notice: Option<&Notice>) -> Option<Vec<Notice>> {
-        let end = logs.enter(epoch, NodeId(node), notice)?;
-        logs.read(epoch, Reader::Node(NodeId(node)), Some(end))
+    /// Smaller than programs have, and not a power of two.
+    const SLOTS: u64 = 200;
+    const HALF: u64 = 256;
+    const ENTRY_MAX: u64 = 64;
+
+    fn memory(nodes: u16) -> Memory {
+        let sizes = Sizes {
+            log_slots: SLOTS as usize,
+            log_ring: 2 * HALF as usize,
+            log_entry_max: ENTRY_MAX as usize,
+            ..Sizes::small()
+        };
+        Memory::in_process(nodes, 0, sizes)
     }
 
-    fn read_all(logs: &Logs, epoch: u32) -> Option<Vec<Notice>> {
-        logs.read(epoch, Reader::Sequencer, None)
+    fn flush(
+        memory: &Memory,
+        epoch: u32,
+        node: u16,
+        notice: Option<&Notice>,
+    ) -> Option<Vec<Notice>> {
+        let log = memory.log(epoch)?;
+        let end = log.enter(NodeId(node), notice)?;
+        log.read(Reader::Node(NodeId(node)), Some(end))
+    }
+
+    fn read_all(memory: &Memory, epoch: u32) -> Option<Vec<Notice>> {
+        memory.log(epoch)?.read(Reader::Sequencer, None)
     }
 
     #[test]
     fn everybody_reads_what_others_have_entered_once() {
-        let logs = Logs::new(2).unwrap();
+        let memory = memory(2);
         let (first, second) = (notice(0, 1, &[3, 4, 9]), notice(1, 1, &[u32::MAX]));
-        assert_eq!(flush(&logs, 0, 0, Some(&first)), Some(vec![]));
-        assert_eq!(flush(&logs, 0, 1, Some(&second)), Some(vec![first.clone()]));
-        assert_eq!(flush(&logs, 0, 1, None), Some(vec![]));
-        assert_eq!(flush(&logs, 0, 0, None), Some(vec![second.clone()]));
-        assert_eq!(read_all(&logs, 0), Some(vec![first, second]));
-        assert_eq!(read_all(&logs, 0), Some(vec![]));
+        assert_eq!(flush(&memory, 0, 0, Some(&first)), Some(vec![]));
+        assert_eq!(
+            flush(&memory, 0, 1, Some(&second)),
+            Some(vec![first.clone()])
+        );
+        assert_eq!(flush(&memory, 0, 1, None), Some(vec![]));
+        assert_eq!(flush(&memory, 0, 0, None), Some(vec![second.clone()]));
+        assert_eq!(read_all(&memory, 0), Some(vec![first, second]));
+        assert_eq!(read_all(&memory, 0), Some(vec![]));
     }
 
     #[test]
     fn epochs_do_not_meet() {
-        let logs = Logs::new(2).unwrap();
+        let memory = memory(2);
         for epoch in 0..5 {
-            assert_eq!(flush(&logs, epoch, 1, None), Some(vec![]), "{epoch}");
+            assert_eq!(flush(&memory, epoch, 1, None), Some(vec![]), "{epoch}");
             let own = notice(0, epoch + 1, &[epoch]);
-            flush(&logs, epoch, 0, Some(&own)).unwrap();
+            flush(&memory, epoch, 0, Some(&own)).unwrap();
             // Somebody is in the next epoch already.
-            flush(&logs, epoch + 1, 0, None).unwrap();
-            assert_eq!(flush(&logs, epoch, 1, None), Some(vec![own]), "{epoch}");
+            flush(&memory, epoch + 1, 0, None).unwrap();
+            assert_eq!(flush(&memory, epoch, 1, None), Some(vec![own]), "{epoch}");
         }
-        flush(&logs, 4, 1, None).unwrap();
-        assert_eq!(flush(&logs, 2, 1, None), None);
+        flush(&memory, 4, 1, None).unwrap();
+        assert_eq!(flush(&memory, 2, 1, None), None);
     }
 
     #[test]
     fn rings_go_round_while_all_read() {
-        let logs = Logs::new(1).unwrap();
+        let memory = memory(1);
         for interval in 1..=3 * SLOTS as u32 {
             let own = notice(0, interval, &[interval, interval + 2]);
-            assert_eq!(flush(&logs, 7, 0, Some(&own)), Some(vec![]));
-            assert_eq!(read_all(&logs, 7), Some(vec![own]));
+            assert_eq!(flush(&memory, 7, 0, Some(&own)), Some(vec![]));
+            assert_eq!(read_all(&memory, 7), Some(vec![own]));
         }
     }
 
     fn closes(pages: &[u32]) -> u64 {
-        let logs = Logs::new(1).unwrap();
+        let memory = memory(1);
         let own = notice(0, 1, pages);
         let mut entered = 0;
-        while flush(&logs, 1, 0, Some(&own)).is_some() {
+        while flush(&memory, 1, 0, Some(&own)).is_some() {
             entered += 1;
         }
-        assert_eq!(flush(&logs, 1, 0, None), None);
+        assert_eq!(flush(&memory, 1, 0, None), None);
         // What was entered before is there.
-        let told = read_all(&logs, 1);
+        let told = read_all(&memory, 1);
         assert_eq!(told.map(|told| told.len()), Some(entered));
         // It stays closed. The next epoch has room, and the one after it the same place.
-        assert_eq!(flush(&logs, 1, 0, Some(&own)), None);
-        assert!(flush(&logs, 2, 0, Some(&own)).is_some());
-        assert!(flush(&logs, 3, 0, Some(&own)).is_some());
+        assert_eq!(flush(&memory, 1, 0, Some(&own)), None);
+        assert!(flush(&memory, 2, 0, Some(&own)).is_some());
+        assert!(flush(&memory, 3, 0, Some(&own)).is_some());
         entered as u64
     }
 
@@ -422,31 +434,31 @@ mod tests {
 
     #[test]
     fn what_is_too_long_closes_a_log() {
-        let logs = Logs::new(1).unwrap();
+        let memory = memory(1);
         let many: Vec<u32> = (0..ENTRY_MAX as u32).map(|page| 2 * page).collect();
-        assert_eq!(flush(&logs, 0, 0, Some(&notice(0, 1, &many))), None);
-        assert_eq!(flush(&logs, 0, 0, None), None);
+        assert_eq!(flush(&memory, 0, 0, Some(&notice(0, 1, &many))), None);
+        assert_eq!(flush(&memory, 0, 0, None), None);
     }
 
     #[test]
     fn what_makes_no_sense_is_not_read() {
         for (offset, word) in [(0, u64::MAX), (1, ENTRY_MAX), (HEAD as usize, 0)] {
-            let logs = Logs::new(1).unwrap();
-            logs.enter(0, NodeId(0), Some(&notice(0, 1, &[1]))).unwrap();
-            let log = logs.of(0).unwrap();
+            let memory = memory(1);
+            let log = memory.log(0).unwrap();
+            log.enter(NodeId(0), Some(&notice(0, 1, &[1]))).unwrap();
             log.own(NodeId(0)).unwrap().ring[offset].store(word, Ordering::Relaxed);
-            assert_eq!(read_all(&logs, 0), None, "{offset}");
+            assert_eq!(read_all(&memory, 0), None, "{offset}");
         }
     }
 
     #[test]
     fn nobody_waits_for_an_entry_that_is_not_there() {
-        let logs = Logs::new(2).unwrap();
-        let log = logs.of(0).unwrap();
+        let memory = memory(2);
+        let log = memory.log(0).unwrap();
         // Another node's word, a later one of this place, and a gap.
         for word in [9 << NODE_AT | log.tag(0), log.tag(SLOTS), 0] {
             log.slots[0].store(word, Ordering::SeqCst);
-            let read = logs.read(0, Reader::Node(NodeId(1)), Some(1));
+            let read = log.read(Reader::Node(NodeId(1)), Some(1));
             assert_eq!(read, None, "{word:#x}");
         }
     }
@@ -454,12 +466,12 @@ mod tests {
     #[test]
     fn all_read_in_one_order() {
         const EACH: u32 = 1500;
-        let logs = Logs::new(3).unwrap();
+        let memory = Memory::in_process(3, 0, Sizes::default());
         let flush_all = |node: u16| {
             let mut seen = Vec::new();
             for interval in 1..=EACH {
                 let own = notice(node, interval, &[u32::from(node), 10 * interval]);
-                seen.extend(flush(&logs, 0, node, Some(&own)).unwrap());
+                seen.extend(flush(&memory, 0, node, Some(&own)).unwrap());
             }
             seen
         };
@@ -467,10 +479,10 @@ mod tests {
             let nodes = [0, 1, 2].map(|node| scope.spawn(move || flush_all(node)));
             nodes.into_iter().map(|node| node.join().unwrap()).collect()
         });
-        let all = read_all(&logs, 0).unwrap();
+        let all = read_all(&memory, 0).unwrap();
         assert_eq!(all.len(), 3 * EACH as usize);
         for (node, seen) in (0..).zip(&mut seen) {
-            seen.extend(flush(&logs, 0, node, None).unwrap());
+            seen.extend(flush(&memory, 0, node, None).unwrap());
             let others = all.iter().filter(|notice| notice.writer != NodeId(node));
             assert!(others.eq(seen.iter()), "{node}");
             let own = all.iter().filter(|notice| notice.writer == NodeId(node));

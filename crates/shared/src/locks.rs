@@ -7,32 +7,21 @@
 //!
 //! A node that has taken a lock several times, and nobody else meanwhile, *keeps* it when it
 //! gives it back: nobody is told anything, and the node takes it again by one instruction.
-//! Who else wants it takes it if a barrier has passed since, which has told everything, and
-//! otherwise asks the sequencer, which [recalls](fathomp_dsm::order::Control::Recall) it.
+//! Another node that wants it takes it if a barrier has passed since, which has told
+//! everything, and otherwise asks the sequencer, which
+//! [recalls](fathomp_dsm::order::Control::Recall) it.
+//!
+//! All that is known of a lock is one word, which is changed by one atomic operation. So
+//! there is one order of these, and in each state exactly one node has the lock, keeps it,
+//! or the sequencer knows.
 
+use crate::primitive::{AtomicU64, Ordering, spin_loop};
+use crate::sizes::{Keeping, Sizes};
 use fathomp_base::NodeId;
 use fathomp_dsm::{Holder, LockId};
-use fathomp_sys::shared_memory::{Sections, SharedMemory};
-use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Places, a power of two. Memory is used as far as there are locks.
-const PLACES: usize = 1 << 20;
 /// Places in which a lock may be.
 const TRIES: usize = 8;
-/// Looks at a lock that another node has, before the sequencer is asked: a few
-/// microseconds, in which an atomic operation ends.
-const LOOKS: u32 = 100;
-
-/// A node that has taken a lock so often again, and nobody else meanwhile, keeps it; twice as
-/// often for each [level](Word::level), which rises when that was in vain.
-const KEEPS: u64 = 2;
-/// As often as is counted: then the lock is given back once, so that what is written under it
-/// becomes visible also to who never takes it.
-const STREAK_MAX: u64 = 63;
-const LEVEL_MAX: u64 = 4;
-/// So often it has to be taken while it is kept, or that was in vain.
-const WORTH: u64 = 8;
 
 /// A lock: who has it, or had it last.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,12 +53,12 @@ impl Word {
 
     /// How often that node has taken it since another one had it, but for the first time.
     fn streak(self) -> u64 {
-        self.0 >> 24 & STREAK_MAX
+        self.0 >> 24 & u64::from(Keeping::STREAK_MAX)
     }
 
-    /// How often it was kept in vain.
+    /// How often it was kept to no use, less how often to some.
     fn level(self) -> u64 {
-        self.0 >> 30 & 7
+        self.0 >> 30 & u64::from(Keeping::LEVEL_MAX)
     }
 
     /// Barriers of the program that its node had passed when it kept it, of 31 bits.
@@ -83,22 +72,27 @@ impl Word {
     }
 
     /// The same lock with a node that takes it.
-    fn taken_by(self, node: NodeId) -> Self {
+    fn taken_by(self, node: NodeId, keeping: Keeping) -> Self {
         let again = self.node() == Some(node);
         let streak = if again { self.streak() + 1 } else { 0 };
-        let level = self.level();
-        Self::with(Self::TAKEN, Some(node), streak.min(STREAK_MAX), level)
+        let streak = streak.min(keeping.streak_max.into());
+        Self::with(Self::TAKEN, Some(node), streak, self.level())
+    }
+
+    /// The streak from which on it is kept.
+    fn kept_from(self, keeping: Keeping) -> u64 {
+        u64::from(keeping.streak_min) << self.level()
     }
 
     /// Whether its node, which takes and gives it back, keeps it.
-    fn is_worth_keeping(self) -> bool {
-        (KEEPS << self.level()..STREAK_MAX).contains(&self.streak())
+    fn is_worth_keeping(self, keeping: Keeping) -> bool {
+        (self.kept_from(keeping)..keeping.streak_max.into()).contains(&self.streak())
     }
 
-    /// To give it back by messages costs what several locks do that nobody keeps.
-    fn level_after_recall(self) -> u64 {
-        match self.streak() < (KEEPS << self.level()) + WORTH {
-            true => LEVEL_MAX.min(self.level() + 1),
+    fn level_after_recall(self, keeping: Keeping) -> u64 {
+        let wasted = self.streak() < self.kept_from(keeping) + u64::from(keeping.worth);
+        match wasted {
+            true => (self.level() + 1).min(keeping.level_max.into()),
             false => self.level().saturating_sub(1),
         }
     }
@@ -108,27 +102,31 @@ impl Word {
         Self(kept.0 | u64::from(passed) << 33)
     }
 
-    /// Whether a barrier has ended since it was kept, for who has `passed` so many.
+    /// Whether a barrier has ended since it was kept, for a node that has `passed` so many.
     fn is_settled(self, passed: u32) -> bool {
         let since = (passed << 1).wrapping_sub(self.kept_after() << 1);
         since != 0 && since < u32::MAX / 2
     }
 
-    fn given_back(self) -> Self {
-        let (streak, level) = match self.streak() {
-            STREAK_MAX => {
-                let level = self.level().saturating_sub(1);
-                (KEEPS << level, level)
-            }
-            streak => (streak, self.level()),
-        };
-        Self::with(0, self.node(), streak, level)
+    fn given_back(self, keeping: Keeping) -> Self {
+        if self.streak() < u64::from(keeping.streak_max) {
+            return Self::with(0, self.node(), self.streak(), self.level());
+        }
+        // Once is enough: the next time it is kept again.
+        let lower = Self::with(0, self.node(), 0, self.level().saturating_sub(1));
+        let streak = lower.kept_from(keeping).min(keeping.streak_max.into());
+        Self::with(0, self.node(), streak, lower.level())
     }
 }
 
 /// Locks by their numbers; a place belongs to one lock for ever.
-#[derive(Debug)]
-pub(crate) struct Locks(SharedMemory);
+#[derive(Clone, Copy)]
+pub(crate) struct Locks<'a> {
+    /// Whose each place is.
+    names: &'a [AtomicU64],
+    words: &'a [AtomicU64],
+    sizes: Sizes,
+}
 
 /// What became of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,52 +140,50 @@ pub(crate) enum Attempt {
     Sequenced,
 }
 
-impl Locks {
-    /// All free.
-    ///
-    /// # Errors
-    /// If there is no memory.
-    pub(crate) fn new() -> io::Result<Self> {
-        let sections = Sections {
-            halves: 0,
-            words: 2 * PLACES,
-            bytes: 0,
-        };
-        Ok(Self(SharedMemory::new(sections)?))
+impl<'a> Locks<'a> {
+    pub(crate) fn words(sizes: Sizes) -> usize {
+        2 * sizes.lock_places
+    }
+
+    pub(crate) fn over(words: &'a [AtomicU64], sizes: Sizes) -> Self {
+        let (names, words) = words.split_at(words.len() / 2);
+        Self {
+            names,
+            words,
+            sizes,
+        }
     }
 
     /// The word of a lock, if it has a place.
-    fn word(&self, lock: LockId) -> Option<&AtomicU64> {
+    fn word(self, lock: LockId) -> Option<&'a AtomicU64> {
         // No address is so high that this is 0, which says that a place is empty.
         let name = lock.0.wrapping_add(2);
         // Fibonacci hashing: Knuth, The Art of Computer Programming 3, section 6.4.
         let hash = name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-        let first = hash as usize % PLACES;
-        let (names, words) = self.0.words().split_at_checked(PLACES)?;
+        let first = hash as usize % self.names.len();
         (first..first + TRIES).find_map(|place| {
-            let place = place % PLACES;
-            let owner = names.get(place)?;
-            let now = match owner.load(Ordering::Acquire) {
+            let place = place % self.names.len();
+            let owner = self.names.get(place)?;
+            let now = match owner.load(Ordering::Relaxed) {
                 0 => {
-                    let order = Ordering::AcqRel;
-                    let put = owner.compare_exchange(0, name, order, Ordering::Acquire);
+                    let order = Ordering::Relaxed;
+                    let put = owner.compare_exchange(0, name, order, order);
                     put.map_or_else(|now| now, |_| name)
                 }
                 now => now,
             };
-            words.get(place).filter(|_| now == name && name != 0)
+            self.words.get(place).filter(|_| now == name && name != 0)
         })
     }
 
     /// Changes a lock's word as long as `change` says how. What it was, and whether it was
     /// changed.
-    fn change(&self, lock: LockId, change: impl Fn(Word) -> Option<Word>) -> (Word, bool) {
+    fn change(self, lock: LockId, change: impl Fn(Word) -> Option<Word>) -> (Word, bool) {
         let Some(word) = self.word(lock) else {
             return (Word(Word::SEQUENCED), false);
         };
-        let order = Ordering::SeqCst;
         let next = |now| change(Word(now)).map(|word| word.0);
-        match word.fetch_update(order, order, next) {
+        match word.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) {
             Ok(before) => (Word(before), true),
             Err(now) => (Word(now), false),
         }
@@ -195,13 +191,13 @@ impl Locks {
 
     /// Takes a lock if it is free, or soon will be and `waits` says so: for a
     /// node that has `passed` so many barriers.
-    pub(crate) fn take(&self, lock: LockId, me: NodeId, waits: bool, passed: u32) -> Attempt {
-        let looks = if waits { LOOKS } else { 1 };
+    pub(crate) fn take(self, lock: LockId, me: NodeId, waits: bool, passed: u32) -> Attempt {
+        let looks = if waits { self.sizes.lock_looks } else { 1 };
         for _ in 0..looks {
             let (now, taken) = self.change(lock, |now| {
                 let settled = now.node() == Some(me) || now.is_settled(passed);
                 let kept = now.is(Word::KEPT) && !now.is(Word::WAITED) && settled;
-                (now.is_free() || kept).then(|| now.taken_by(me))
+                (now.is_free() || kept).then(|| now.taken_by(me, self.sizes.keeping))
             });
             if taken {
                 return Attempt::Taken;
@@ -212,48 +208,48 @@ impl Locks {
             } else if now.is(Word::WAITED) || now.node() == Some(me) {
                 break;
             }
-            std::hint::spin_loop();
+            spin_loop();
         }
         Attempt::Held
     }
 
     /// Takes a lock that this node keeps.
-    pub(crate) fn take_kept(&self, lock: LockId, me: NodeId) -> bool {
+    pub(crate) fn take_kept(self, lock: LockId, me: NodeId) -> bool {
         let taken = self.change(lock, |now| {
             let kept = now.is(Word::KEPT) && !now.is(Word::WAITED);
-            (kept && now.node() == Some(me)).then(|| now.taken_by(me))
+            (kept && now.node() == Some(me)).then(|| now.taken_by(me, self.sizes.keeping))
         });
         taken.1
     }
 
     /// Keeps a lock that a node has taken, if that makes sense and nobody waits; it has
     /// `passed` so many barriers, and tells what its threads write when it comes to the next.
-    pub(crate) fn keep(&self, lock: LockId, me: NodeId, passed: u32) -> bool {
+    pub(crate) fn keep(self, lock: LockId, me: NodeId, passed: u32) -> bool {
         let kept = self.change(lock, |now| {
             let mine = now.is(Word::TAKEN) && now.node() == Some(me);
-            let keeps = mine && !now.is(Word::WAITED) && now.is_worth_keeping();
+            let keeps = mine && !now.is(Word::WAITED) && now.is_worth_keeping(self.sizes.keeping);
             keeps.then(|| now.kept_since(passed))
         });
         kept.1
     }
 
     /// Gives back what a node has taken. False if the sequencer has to be told.
-    pub(crate) fn give(&self, lock: LockId, me: NodeId) -> bool {
+    pub(crate) fn give(self, lock: LockId, me: NodeId) -> bool {
         let given = self.change(lock, |now| {
             let mine = now.is(Word::TAKEN) && now.node() == Some(me);
-            (mine && !now.is(Word::WAITED)).then(|| now.given_back())
+            (mine && !now.is(Word::WAITED)).then(|| now.given_back(self.sizes.keeping))
         });
         given.1
     }
 
-    /// The sequencer takes a lock over. Who has it, or keeps it.
-    pub(crate) fn claim(&self, lock: LockId) -> Option<Holder> {
+    /// The sequencer takes a lock over. Returns who has it, or keeps it.
+    pub(crate) fn claim(self, lock: LockId) -> Option<Holder> {
         let (before, claimed) = self.change(lock, |now| {
             if now.is(Word::SEQUENCED) {
                 return None;
             }
             let level = match now.is(Word::KEPT) {
-                true => now.level_after_recall(),
+                true => now.level_after_recall(self.sizes.keeping),
                 false => now.level(),
             };
             Some(match now.is_free() {
@@ -270,7 +266,7 @@ impl Locks {
     }
 
     /// Everybody may take a lock again.
-    pub(crate) fn unclaim(&self, lock: LockId) {
+    pub(crate) fn unclaim(self, lock: LockId) {
         self.change(lock, |now| Some(Word::with(0, None, 0, now.level())));
     }
 }
@@ -278,11 +274,20 @@ impl Locks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Memory;
 
     const A: NodeId = NodeId(0);
     const B: NodeId = NodeId(700);
 
-    fn take(locks: &Locks, lock: LockId, node: NodeId) -> Attempt {
+    fn memory() -> Memory {
+        Memory::in_process(2, 0, Sizes::default())
+    }
+
+    fn keeping() -> Keeping {
+        Sizes::default().keeping
+    }
+
+    fn take(locks: Locks<'_>, lock: LockId, node: NodeId) -> Attempt {
         locks.take(lock, node, true, 7)
     }
 
@@ -292,10 +297,11 @@ mod tests {
 
     #[test]
     fn a_free_lock_needs_no_sequencer() {
-        let locks = Locks::new().unwrap();
+        let memory = memory();
+        let locks = memory.locks();
         for lock in [0, 0x7fff_ffff_1234, u64::MAX].map(LockId) {
-            assert_eq!(take(&locks, lock, B), Attempt::Taken);
-            assert_eq!(take(&locks, lock, A), Attempt::Held);
+            assert_eq!(take(locks, lock, B), Attempt::Taken);
+            assert_eq!(take(locks, lock, A), Attempt::Held);
             assert!(!locks.give(lock, A));
             assert!(locks.give(lock, B));
             assert_eq!(locks.take(lock, A, false, 7), Attempt::Taken);
@@ -303,21 +309,22 @@ mod tests {
     }
 
     #[test]
-    fn who_is_waited_for_tells_the_sequencer() {
-        let (locks, lock) = (Locks::new().unwrap(), LockId(64));
-        assert_eq!(take(&locks, lock, B), Attempt::Taken);
+    fn a_node_that_is_waited_for_tells_the_sequencer() {
+        let memory = memory();
+        let (locks, lock) = (memory.locks(), LockId(64));
+        assert_eq!(take(locks, lock, B), Attempt::Taken);
         assert_eq!(locks.claim(lock), holder(B, false));
         assert!(!locks.give(lock, B) && !locks.keep(lock, B, 7));
-        assert_eq!(take(&locks, lock, A), Attempt::Held);
+        assert_eq!(take(locks, lock, A), Attempt::Held);
         locks.unclaim(lock);
         assert_eq!(locks.claim(lock), None);
-        assert_eq!(take(&locks, lock, A), Attempt::Sequenced);
+        assert_eq!(take(locks, lock, A), Attempt::Sequenced);
         locks.unclaim(lock);
-        assert_eq!(take(&locks, lock, A), Attempt::Taken);
+        assert_eq!(take(locks, lock, A), Attempt::Taken);
     }
 
     /// Takes a lock and gives it back until it is kept; how often that was.
-    fn until_kept(locks: &Locks, lock: LockId, node: NodeId) -> u64 {
+    fn until_kept(locks: Locks<'_>, lock: LockId, node: NodeId) -> u64 {
         let mut times = 1;
         assert_eq!(take(locks, lock, node), Attempt::Taken);
         while !locks.keep(lock, node, 7) {
@@ -329,10 +336,14 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_a_lock_again_and_again_keeps_it() {
-        let (locks, lock) = (Locks::new().unwrap(), LockId(64));
+    fn a_node_that_takes_a_lock_again_and_again_keeps_it() {
+        let memory = memory();
+        let (locks, lock) = (memory.locks(), LockId(64));
         assert!(!locks.take_kept(lock, A));
-        assert_eq!(until_kept(&locks, lock, A), KEEPS + 1);
+        assert_eq!(
+            until_kept(locks, lock, A),
+            u64::from(keeping().streak_min) + 1
+        );
         // Nobody else gets it, also not at once, before a barrier has passed.
         assert!(!locks.take_kept(lock, B));
         for waits in [true, false] {
@@ -341,37 +352,39 @@ mod tests {
             }
         }
         assert!(locks.take_kept(lock, A) && !locks.take_kept(lock, A));
-        assert_eq!(take(&locks, lock, B), Attempt::Held);
+        assert_eq!(take(locks, lock, B), Attempt::Held);
         assert!(locks.keep(lock, A, 7));
         assert_eq!(locks.take(lock, B, true, 8), Attempt::Taken);
         assert!(!locks.take_kept(lock, A) && !locks.keep(lock, A, 8));
         // It is given back now and then nevertheless.
         assert!(locks.give(lock, B));
-        until_kept(&locks, lock, A);
+        until_kept(locks, lock, A);
         let mut kept = 0;
         while locks.take_kept(lock, A) && locks.keep(lock, A, 7) {
             kept += 1;
         }
-        assert_eq!(kept, STREAK_MAX - KEEPS - 1);
+        assert_eq!(kept, keeping().streak_max - keeping().streak_min - 1);
         assert!(locks.give(lock, A));
-        assert_eq!(until_kept(&locks, lock, A), 1);
+        assert_eq!(until_kept(locks, lock, A), 1);
     }
 
     #[test]
-    fn a_lock_that_was_kept_in_vain_is_kept_later() {
-        let (locks, lock) = (Locks::new().unwrap(), LockId(64));
-        let mut recall = |takes: u64| {
-            let times = until_kept(&locks, lock, A);
+    fn a_lock_that_was_kept_to_no_use_is_kept_later() {
+        let memory = memory();
+        let (locks, lock) = (memory.locks(), LockId(64));
+        let worth = keeping().worth;
+        let mut recall = |takes: u8| {
+            let times = until_kept(locks, lock, A);
             for _ in 0..takes {
                 assert!(locks.take_kept(lock, A) && locks.keep(lock, A, 7));
             }
             assert_eq!(locks.claim(lock), holder(A, true));
             assert!(!locks.take_kept(lock, A) && !locks.give(lock, A));
-            assert_eq!(take(&locks, lock, A), Attempt::Kept);
+            assert_eq!(take(locks, lock, A), Attempt::Kept);
             locks.unclaim(lock);
             times
         };
-        let recalled = [0, 0, WORTH, WORTH, 0].map(&mut recall);
+        let recalled = [0, 0, worth, worth, 0].map(&mut recall);
         assert_eq!(recalled.map(|times| times - 1), [2, 4, 8, 4, 2]);
     }
 
@@ -384,12 +397,18 @@ mod tests {
 
     #[test]
     fn locks_without_a_place_are_the_sequencers() {
-        let locks = Locks::new().unwrap();
-        let taken = |lock: &u64| take(&locks, LockId(lock * 8), A) == Attempt::Taken;
-        let there = (0..2 * PLACES as u64).filter(taken).count();
+        const PLACES: u64 = 1 << 10;
+        let sizes = Sizes {
+            lock_places: PLACES as usize,
+            ..Sizes::default()
+        };
+        let memory = Memory::in_process(2, 0, sizes);
+        let locks = memory.locks();
+        let taken = |lock: &u64| take(locks, LockId(lock * 8), A) == Attempt::Taken;
+        let there = (0..2 * PLACES).filter(taken).count() as u64;
         assert!(there > PLACES / 2 && there <= PLACES, "{there}");
         // Each of them is a lock of its own.
-        let given = (0..2 * PLACES as u64).filter(|lock| locks.give(LockId(lock * 8), A));
-        assert_eq!(given.count(), there);
+        let given = (0..2 * PLACES).filter(|lock| locks.give(LockId(lock * 8), A));
+        assert_eq!(given.count() as u64, there);
     }
 }
