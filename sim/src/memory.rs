@@ -206,7 +206,8 @@ impl Memory {
             page.bytes.fill(0);
         } else if *content != Blob::InPlace {
             let bytes = content.bytes()?.try_into();
-            *page.bytes = bytes.map_err(|_| format!("page {id} is installed from a part of one"))?;
+            *page.bytes =
+                bytes.map_err(|_| format!("page {id} is installed from a part of one"))?;
         }
         match twinned {
             true => self.twin(id),

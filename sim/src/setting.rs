@@ -4,7 +4,7 @@
 use crate::network::{Network, roomy};
 use crate::program::Program;
 use fathomp_base::NodeId;
-use fathomp_dsm::{Area, Placement, home};
+use fathomp_dsm::{Area, Placement, home, homeless};
 use fathomp_shared::Sizes;
 use rand::{Rng, RngExt};
 
@@ -73,6 +73,25 @@ pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -
         loads_acquire: program.relies_on_loads() || random.random(),
         direct: network.shared.is_some(),
         lease_after: random.random_range(0..3),
+        fan_in: random.random_range(1..=3),
+        log_max: log_max(program),
+    }
+}
+
+/// The homeless protocol in any of its configurations that the program may rely
+/// on.
+pub fn random_homeless(program: &Program, random: &mut impl Rng) -> homeless::Config {
+    let nodes = program.nodes();
+    homeless::Config {
+        nodes,
+        areas: random_areas(nodes, program.pages, random),
+        diffs_max: match random.random() {
+            true => random.random_range(0..20),
+            false => 1000,
+        },
+        loads_acquire: program.relies_on_loads() || random.random(),
+        sole_writers: random.random(),
+        prefetch: random.random_range(0..5),
         fan_in: random.random_range(1..=3),
         log_max: log_max(program),
     }

@@ -5,10 +5,11 @@
 //! `FATHOMP_SIM_SEEDS=FIRST..END` tries other seeds than the everyday ones.
 
 use fathomp_base::{NodeId, ThreadId};
-use fathomp_dsm::home::{self, Home};
 use fathomp_dsm::LockId;
+use fathomp_dsm::home::{self, Home};
+use fathomp_dsm::homeless::{self, Homeless};
 use fathomp_sim::{
-    Address, Outcome, Program, Step, random_home, random_network, run_seed, seeds,
+    Address, Outcome, Program, Step, random_home, random_homeless, random_network, run_seed, seeds,
 };
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -150,7 +151,12 @@ enum Under {
     HomelessRelaxed,
 }
 
-const ALL: [Under; 2] = [Under::Home, Under::HomeRelaxed];
+const ALL: [Under; 4] = [
+    Under::Home,
+    Under::HomeRelaxed,
+    Under::Homeless,
+    Under::HomelessRelaxed,
+];
 
 const SEEDS: u64 = 400;
 
@@ -284,7 +290,13 @@ fn run_under(under: Under, seed: u64, program: &Program, random: &mut StdRng) ->
             let home = |me, config: &home::Config| Home::new(me, config.clone()).unwrap();
             run_seed(seed, program, network, &config, home, random)
         }
-        _ => unreachable!(),
+        Under::Homeless | Under::HomelessRelaxed => {
+            let mut config = random_homeless(program, random);
+            config.loads_acquire = under == Under::Homeless;
+            let homeless =
+                |me, config: &homeless::Config| Homeless::new(me, config.clone()).unwrap();
+            run_seed(seed, program, network, &config, homeless, random)
+        }
     }
 }
 
@@ -343,7 +355,9 @@ fn message_passing() {
     for litmus in [MP, MP2R] {
         is_consistent_if_synchronised(&litmus);
         is_consistent(&litmus, By::Plain, Under::Home);
+        is_consistent(&litmus, By::Plain, Under::Homeless);
         is_weak(&litmus, By::Plain, Under::HomeRelaxed);
+        is_weak(&litmus, By::Plain, Under::HomelessRelaxed);
     }
 }
 
@@ -374,7 +388,9 @@ fn load_buffering() {
 fn write_to_read_causality() {
     is_consistent_if_synchronised(&WRC);
     is_consistent(&WRC, By::Plain, Under::Home);
+    is_consistent(&WRC, By::Plain, Under::Homeless);
     is_weak(&WRC, By::Plain, Under::HomeRelaxed);
+    is_weak(&WRC, By::Plain, Under::HomelessRelaxed);
 }
 
 #[test]
@@ -394,6 +410,7 @@ fn coherence() {
         is_consistent(&CO2W, By::Atomics, under);
     }
     // A flush does not order two writes of one byte.
+    is_weak(&CO2W, By::Flush, Under::Homeless);
 }
 
 /// What a node wrote right before a barrier reaches whoever waits for it, and comes to

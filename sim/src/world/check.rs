@@ -69,10 +69,7 @@ impl Cluster<'_> {
             let bytes = as_of_barrier(&self.since, &self.at_barrier[left], page, bytes);
             let image = images.entry(page).or_insert_with(|| bytes.clone());
             if let Some(offset) = (0..bytes.len()).find(|at| image[*at] != bytes[*at]) {
-                return Err(Wrong::Page {
-                    page,
-                    offset,
-                });
+                return Err(Wrong::Page { page, offset });
             }
         }
         Ok(())

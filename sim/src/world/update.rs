@@ -6,8 +6,8 @@ use super::cluster::{node_id, thread_id};
 use crate::blob::Blob;
 use crate::failure::Failure;
 use crate::program::{Address, Step};
-use fathomp_dsm::{Access, LockId, Operation, Protocol, Updates};
-use fathomp_shared::Begun;
+use fathomp_dsm::{Access, LockId, Operation, Protocol};
+use fathomp_shared::UpdateStart;
 
 /// The lock of threads that cannot update a page in its home's memory.
 const UPDATES: LockId = LockId(u64::MAX - 1);
@@ -53,12 +53,7 @@ impl Stage {
 
 impl<P: Protocol<Blob>> World<'_, P> {
     /// A thread goes on with an update, or with one after the other until a byte has a value.
-    pub(super) fn update(
-        &mut self,
-        node: usize,
-        thread: usize,
-        step: Step,
-    ) -> Result<(), Failure> {
+    pub(super) fn update(&mut self, node: usize, thread: usize, step: Step) -> Result<(), Failure> {
         let Some(address) = updated(step) else {
             return Ok(());
         };
@@ -72,12 +67,12 @@ impl<P: Protocol<Blob>> World<'_, P> {
             }
             Stage::Told | Stage::Locked(_) => {
                 match (self.try_to_update(node, thread, step)?, stage) {
-                    (Begun::Begun, _) => {
+                    (UpdateStart::Begun, _) => {
                         let locked = stage != Stage::Told;
                         (Stage::Done { locked }, None)
                     }
                     (_, Stage::Told) => (Stage::Locked(0), Some(Operation::Acquire(UPDATES))),
-                    (Begun::Incomplete, tried) => (tried, Some(Operation::Update(page))),
+                    (UpdateStart::Incomplete, tried) => (tried, Some(Operation::Update(page))),
                     (_, Stage::Locked(tries)) if tries < TRIES => {
                         (Stage::Locked(tries + 1), Some(Operation::Update(page)))
                     }
@@ -129,14 +124,13 @@ impl<P: Protocol<Blob>> World<'_, P> {
         node: usize,
         thread: usize,
         step: Step,
-    ) -> Result<Begun, Failure> {
+    ) -> Result<UpdateStart, Failure> {
         let (driver, seat) = self.at(node);
         let Some(address) = updated(step) else {
-            return Ok(Begun::Never);
+            return Ok(UpdateStart::Never);
         };
-        let begun = driver.begin_update(&seat, address.page());
-        let updates = driver.protocol().updates(address.page());
-        if let (Begun::Begun, Some(Updates { home, .. })) = (begun, updates) {
+        let (begun, home) = driver.begin_update(&seat, address.page());
+        if begun == UpdateStart::Begun {
             let there = &mut self.cluster.nodes[usize::from(home.0)].memory;
             let after = |before| after(step, before);
             let updated = there.update(address.page(), address.offset(), after);
@@ -157,7 +151,7 @@ impl<P: Protocol<Blob>> World<'_, P> {
         };
         let page = address.page();
         let (driver, seat) = self.at(node);
-        if driver.begin_update(&seat, page) == Begun::Begun {
+        if driver.begin_update(&seat, page).0 == UpdateStart::Begun {
             let what = format!("page {page} is updated in a copy and at its home");
             return Err(self.wrong(node, what));
         }
