@@ -171,6 +171,7 @@ fn a_lock_comes_with_what_was_told() {
             }
             // The sequencer has to be asked, and has been told.
             answer => {
+                assert_eq!(answer, Answer::Send);
                 assert!(cluster.nodes[0].logged(1).unwrap().contains(&notice(0, 1)));
             }
         }
