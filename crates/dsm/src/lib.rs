@@ -10,11 +10,12 @@
 
 mod area;
 mod diff;
-mod direct;
+mod effect;
 pub mod home;
-pub mod homeless;
+// pub mod homeless;
 mod interval;
 mod looks;
+pub mod message;
 pub mod order;
 mod pageset;
 mod prefetch;
@@ -27,9 +28,10 @@ mod wire;
 
 pub use area::{Area, AreaError, Placement};
 pub use diff::{Diff, DiffError, PageBytes};
-pub use direct::{
-    Admits, Brought, Committed, Holder, Sequenced, Taking, Told, Updates, Wanted, Wants,
+pub use effect::{
+    Admits, Bring, Committed, Fetch, Holder, Sequenced, Serve, Taking, Tell, Updates, Wants,
 };
+pub use message::PageCopy;
 pub use interval::{Interval, Notice, Seen};
 pub use looks::{Lacks, Looks};
 pub use pageset::{PageRange, PageSet, PageSetError};

@@ -1,14 +1,12 @@
 //! What a protocol is told and what it answers.
 
-use crate::order::{Control, Version};
-use crate::wire::WireError;
-use crate::{
-    Brought, Carried, Committed, Holder, Interval, Notice, PageRange, PageSet, Seen, Sequenced,
-    Told, Updates, Wanted,
+use crate::effect::{
+    Bring, Committed, Fetch, Holder, Sequenced, Serve, Taking, Tell, Updates,
 };
+use crate::message::Message;
+use crate::order::Version;
+use crate::{Interval, Notice, PageRange, PageSet, Seen};
 use fathomp_base::{NodeId, PageId, ThreadId};
-use std::fmt::Debug;
-use std::ops::Range;
 
 /// A lock of the program: a number that all nodes give it, say its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,7 +39,7 @@ pub enum Protection {
     ReadWrite,
 }
 
-/// Whether other nodes may [take](Wanted) a page out of its home's memory.
+/// Whether other nodes may [take](Fetch) a page out of its home's memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Offer {
     /// They have to ask for it, as for all pages before anything happened.
@@ -52,13 +50,7 @@ pub enum Offer {
     Open,
     /// They may borrow it: writes are not noticed at its home.
     Lent,
-    /// They may take it as what it was when its node knew no more than it had shown before:
-    /// with all intervals of that node, and without others' that it has learned of since.
-    Old,
-    /// They may take its twin: what is written in the open interval may be changed back, and
-    /// then no diff tells who has seen it.
-    Twin,
-    /// As closed; nor may they [bring](Brought) diffs of it.
+    /// As closed; nor may they [bring](Bring) diffs of it.
     Reserved,
     /// The same, as long as its home tells by a twin whether it writes it: what others bring, or
     /// have seen, may be changed back.
@@ -70,7 +62,7 @@ pub enum Offer {
 }
 
 impl Offer {
-    /// Whether diffs of such a page may be [brought](Brought).
+    /// Whether diffs of such a page may be [brought](Bring).
     #[must_use]
     pub fn admits_diffs(self) -> bool {
         !matches!(self, Self::Reserved | Self::Twinned | Self::Updated)
@@ -106,9 +98,9 @@ pub enum Operation {
     Update(PageId),
 }
 
-/// What happened at a node. `M` is a protocol's message with its content.
+/// What happened at a node. `B` is content as it arrives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Input<M> {
+pub enum Input<B> {
     /// A thread touched a page that its protection forbids; it stands still
     /// until [`Action::Resume`].
     Fault {
@@ -119,35 +111,33 @@ pub enum Input<M> {
         /// What it wanted.
         access: Access,
     },
-    /// Pages that are [`Protection::Watched`] were written without a fault. To
-    /// be told before [certain inputs](Protocol::wants_writes), where writes are
-    /// noticed that way; pages that are not watched any more do no harm.
+    /// Pages that are [`Protection::Watched`] and have a twin differ from it. To
+    /// be told before [certain inputs](Protocol::wants_writes); pages that are not watched
+    /// any more do no harm.
     Wrote(PageSet),
     /// Pages that others have taken out of this node's memory by themselves since
-    /// this was told last. To be told before any other input.
+    /// this was told last. To be told before any input that comes from outside.
     Taken(PageSet),
-    /// Others have [brought](Brought) diffs into this node's memory by themselves, up to
-    /// these intervals of theirs. To be told before any other input.
-    Brought(Vec<(NodeId, Interval)>),
+    /// Others have [brought](Bring) diffs into this node's memory by themselves, up to
+    /// these intervals of theirs. To be told before any input that comes from outside.
+    Brought(Vec<Version>),
     /// Others have begun to bring diffs of these intervals, some of which may be in this
-    /// node's memory. To be told before any other input.
-    Begun(Vec<(NodeId, Interval)>),
-    /// At the sequencer: what has been entered in the [log](Told) since this was told
-    /// last. To be told before any other input.
+    /// node's memory. To be told before any input that comes from outside.
+    Begun(Vec<Version>),
+    /// At the sequencer: what has been entered in the log since this was told
+    /// last. To be told before any input that comes from outside.
     Logged(Vec<Notice>),
     /// At the sequencer: it has taken a lock over, which a node has in shared memory, or
     /// nobody. That node gives it back by message.
     Claimed(LockId, Option<Holder>),
-    /// Pages of this node that it writes unnoticed and others have taken [to keep](Wanted),
-    /// and those of them that it has written since, which now have a twin: what was taken. Threads
-    /// may not write them before they are told otherwise. To be told before any other input,
-    /// and when others have been forbidden to take such pages, before what else is done.
-    Kept(PageSet, PageSet),
-    /// Pages that were [wanted](Wanted) and are not offered, as others were that have
-    /// been taken.
-    Left(PageRange),
-    /// Pages that were [wanted](Wanted) and have been borrowed: their content comes next.
-    Borrowed(PageRange),
+    /// A [`Fetch`] was carried out by taking some of its pages; their content is in its place.
+    /// To be told before anything else that happens after the pages were copied.
+    Took {
+        /// The pages' home.
+        from: NodeId,
+        /// Which pages.
+        taking: Taking,
+    },
     /// A thread asks for an operation; it stands still until
     /// [`Action::Resume`].
     Operation {
@@ -162,7 +152,7 @@ pub enum Input<M> {
         /// Its sender, told by the transport and not by the message.
         from: NodeId,
         /// What it says.
-        message: M,
+        message: Message<B>,
     },
 }
 
@@ -175,11 +165,11 @@ pub enum Content {
     /// The same of a page that nobody else has had from here, or [nothing](Body::is_blank)
     /// if it was never touched here.
     Fresh(PageId),
-    /// Nothing: the page [stays](Protocol::leave) where it is until it is installed.
+    /// Nothing: the page stays where it is until it is installed, see [`Serve`].
     Left(PageId),
     /// The page's twin as it is now.
     Twin(PageId),
-    /// The diff of the page that an [`Action::Diff`] made before. It is sent once.
+    /// The diff of the page since its twin was made, see [`Bring`]. It is sent once.
     Diff(PageId),
     /// The diff that an [`Action::Keep`] made.
     Kept(PageId, Interval),
@@ -189,6 +179,9 @@ pub enum Content {
 pub trait Body {
     /// True of nothing in place of a page: it is zero, and its home never touched it.
     fn is_blank(&self) -> bool;
+
+    /// Stands for a page whose content is in its place already, see [`Input::Took`].
+    fn in_place() -> Self;
 }
 
 /// As so many bytes.
@@ -196,19 +189,16 @@ impl Body for u32 {
     fn is_blank(&self) -> bool {
         *self == 0
     }
-}
 
-impl Body for Vec<u8> {
-    fn is_blank(&self) -> bool {
-        self.is_empty()
+    fn in_place() -> Self {
+        fathomp_base::PAGE_BYTES as u32
     }
 }
 
 /// What is to be done at a node. Actions are carried out in order and before
-/// the next input. `O` is a protocol's message without its content, `B` is
-/// content as it arrived.
+/// the next input. `B` is content as it arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Action<O, B> {
+pub enum Action<B> {
     /// Changes what threads may do to pages.
     Protect(PageRange, Protection),
     /// Threads write these pages next, which they may: what makes that quicker can be done.
@@ -217,9 +207,6 @@ pub enum Action<O, B> {
     Twin(PageId),
     /// The same for pages that will perhaps be written.
     Foresee(PageRange),
-    /// Compares each page with its twin, keeps the diffs until they have been
-    /// sent, and forgets the twins.
-    Diff(PageRange),
     /// Compares a page with its twin, keeps the diff until [`Action::Forget`], and
     /// forgets the twin.
     Keep(PageId, Interval),
@@ -248,15 +235,23 @@ pub enum Action<O, B> {
     /// Enters an interval in the log that all nodes can reach, if there is one and it
     /// has room.
     Log(Notice),
+    /// Brings pages here.
+    Fetch(Fetch),
+    /// Answers a node that has fetched pages.
+    Serve(Serve),
+    /// Brings diffs to their home.
+    Bring(Bring),
+    /// Tells the sequencer something.
+    Tell(Tell),
     /// Sends a message.
-    Send(NodeId, O),
+    Send(NodeId, Message<Content>),
     /// Lets a thread go on.
     Resume(ThreadId),
     /// Lets a thread go on without what it wanted.
     Refuse(ThreadId),
 }
 
-impl<O, B> Action<O, B> {
+impl<B> Action<B> {
     /// Appends a change of protection, as one with the last action if it can be.
     pub(crate) fn protect(actions: &mut Vec<Self>, page: PageId, protection: Protection) {
         if let Some(Self::Protect(pages, same)) = actions.last_mut()
@@ -266,16 +261,6 @@ impl<O, B> Action<O, B> {
             return;
         }
         actions.push(Self::Protect(page.into(), protection));
-    }
-
-    /// Appends a comparison, as one with the last action if it can be.
-    pub(crate) fn diff(actions: &mut Vec<Self>, page: PageId) {
-        if let Some(Self::Diff(pages)) = actions.last_mut()
-            && pages.extend(page)
-        {
-            return;
-        }
-        actions.push(Self::Diff(page.into()));
     }
 }
 
@@ -298,25 +283,26 @@ pub enum Violation {
 
 /// A protocol's side at one node.
 pub trait Protocol<B> {
-    /// What nodes send each other: `Outgoing` with `B` in place of [`Content`].
-    type Incoming: Debug + From<Control>;
-    /// A message whose content has yet to be put in.
-    type Outgoing: Debug + From<Control>;
-
     /// Takes one input in and appends what is to be done.
     ///
     /// # Errors
     /// A [`Violation`]; the protocol must not be used after it.
-    fn step(
-        &mut self,
-        input: Input<Self::Incoming>,
-        actions: &mut Vec<Action<Self::Outgoing, B>>,
-    ) -> Result<(), Violation>;
+    fn step(&mut self, input: Input<B>, actions: &mut Vec<Action<B>>) -> Result<(), Violation>;
+
+    /// What is to be done before anything else, on nodes whose pages are all
+    /// alike and may all be read and written.
+    fn start(&self, actions: &mut Vec<Action<B>>);
 
     /// True if writes without a fault have to be told before this input.
-    fn wants_writes(&self, input: &Input<Self::Incoming>) -> bool;
+    fn wants_writes(&self, input: &Input<B>) -> bool;
 
-    /// The epoch, if whoever flushes has to wait for the end of a barrier.
+    /// What must hold between two steps, whatever has happened.
+    ///
+    /// # Errors
+    /// The first invariant that does not hold.
+    fn check(&self) -> Result<(), String>;
+
+    /// The epoch, if a thread that flushes has to wait for the end of a barrier.
     fn stands(&self) -> Option<u32>;
 
     /// True of a page that is forbidden before any thread that has come to a barrier goes
@@ -331,44 +317,20 @@ pub trait Protocol<B> {
         None
     }
 
-    /// Whether pages are offered together with what is part of them.
-    const TELLS_VERSIONS: bool = false;
-
     /// Whether a page is at home here: then others' changes come into it without its being
     /// replaced.
     fn is_at_home(&self, _page: PageId) -> bool {
         false
     }
 
-    /// What a message asks for, if it need not be sent.
-    fn wanted<'a>(&'a self, _message: &'a Self::Outgoing) -> Option<Wanted<'a>> {
-        None
-    }
-
-    /// The answer to such a message, made of some of its pages that were taken, with what is
-    /// part of each.
-    fn taken(
-        _epoch: u32,
-        _pages: PageRange,
-        _copy: impl FnMut(PageId) -> (Vec<Version>, B),
-    ) -> Option<Self::Incoming> {
-        None
-    }
-
-    /// What others may rely on who take pages from here.
+    /// What others may rely on that take pages from here; None if they must not.
     fn committed(&self) -> Option<Committed<'_>> {
         None
     }
 
-    /// What a message has of its sender's intervals, if it has something.
-    fn carries(_message: &Self::Outgoing) -> Option<Carried> {
+    /// What others may rely on that enter something in the log, at the sequencer.
+    fn sequenced(&self) -> Option<Sequenced<'_>> {
         None
-    }
-
-    /// Whether a message's receiver need not act upon it before one of its threads waits
-    /// for something, or another message comes that asks for an answer.
-    fn can_wait(_message: &Self::Outgoing) -> bool {
-        false
     }
 
     /// How to update a page, if it can be.
@@ -387,7 +349,7 @@ pub trait Protocol<B> {
     }
 
     /// Whether diffs of intervals that this node knows of have yet to arrive, in pages at home
-    /// here that threads can read meanwhile. Who flushes waits for them.
+    /// here that threads can read meanwhile. A thread that flushes waits for them.
     fn awaits_diffs(&self) -> bool {
         false
     }
@@ -397,51 +359,67 @@ pub trait Protocol<B> {
     fn lacks_what_is_shown(&self) -> bool {
         false
     }
+}
 
-    /// What a message brings, if it need not be sent.
-    fn brought(_message: &Self::Outgoing) -> Option<Brought<'_>> {
-        None
+/// A protocol that is known only when the program runs.
+impl<B, P: Protocol<B> + ?Sized> Protocol<B> for Box<P> {
+    fn step(&mut self, input: Input<B>, actions: &mut Vec<Action<B>>) -> Result<(), Violation> {
+        (**self).step(input, actions)
     }
 
-    /// What a message tells, if it need not be sent.
-    fn told<'a>(&self, _message: &'a Self::Outgoing) -> Option<Told<'a>> {
-        None
+    fn start(&self, actions: &mut Vec<Action<B>>) {
+        (**self).start(actions);
     }
 
-    /// What others may rely on who enter something in the log, at the sequencer.
+    fn wants_writes(&self, input: &Input<B>) -> bool {
+        (**self).wants_writes(input)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        (**self).check()
+    }
+
+    fn stands(&self) -> Option<u32> {
+        (**self).stands()
+    }
+
+    fn gives_back(&self, page: PageId) -> bool {
+        (**self).gives_back(page)
+    }
+
+    fn clock(&self) -> Option<(&Seen, Interval)> {
+        (**self).clock()
+    }
+
+    fn is_at_home(&self, page: PageId) -> bool {
+        (**self).is_at_home(page)
+    }
+
+    fn committed(&self) -> Option<Committed<'_>> {
+        (**self).committed()
+    }
+
     fn sequenced(&self) -> Option<Sequenced<'_>> {
-        None
+        (**self).sequenced()
     }
 
-    /// What is to be done before anything else, on nodes whose pages are all
-    /// alike and may all be read and written.
-    fn start(&self, actions: &mut Vec<Action<Self::Outgoing, B>>);
+    fn updates(&self, page: PageId) -> Option<Updates> {
+        (**self).updates(page)
+    }
 
-    /// Leaves content of a message where it is if the receiver may as well have it as it is
-    /// later: who installs it takes it out of this node's memory then. `may` is asked of each
-    /// page.
-    fn leave(&self, _message: &mut Self::Outgoing, _may: impl FnMut(Content) -> bool) {}
+    fn owes(&self) -> bool {
+        (**self).owes()
+    }
 
-    /// Puts content into a message.
-    fn fill(message: Self::Outgoing, content: impl FnMut(Content) -> B) -> Self::Incoming;
+    fn borrows(&self) -> bool {
+        (**self).borrows()
+    }
 
-    /// Appends a message as it travels; `content` appends the bytes of content that is not
-    /// [left](Content::Left): 4,096 for a page (or, if it is [fresh](Content::Fresh), none),
-    /// [`Diff::as_bytes`](crate::Diff::as_bytes) for a diff.
-    fn encode(
-        message: &Self::Outgoing,
-        bytes: &mut Vec<u8>,
-        content: impl FnMut(Content, &mut Vec<u8>),
-    );
+    fn awaits_diffs(&self) -> bool {
+        (**self).awaits_diffs()
+    }
 
-    /// Reads what [`encode`](Self::encode) wrote; `content` is told where in
-    /// `bytes` content lies, which is a whole page, none of it or a valid diff, or that it
-    /// was left.
-    ///
-    /// # Errors
-    /// If the bytes are not exactly one message.
-    fn decode(
-        bytes: &[u8],
-        content: impl FnMut(Option<Range<usize>>) -> B,
-    ) -> Result<Self::Incoming, WireError>;
+    fn lacks_what_is_shown(&self) -> bool {
+        (**self).lacks_what_is_shown()
+    }
 }

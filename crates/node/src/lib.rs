@@ -7,11 +7,11 @@
 //! * [`Node`]: what threads ask for, and what comes from other nodes; `frame`:
 //!   the messages; `slots`: threads that wait; `cells`: words at node 0;
 //!   `meeting`: what barriers bring;
-//!   `doing`: what a node is at, for others; `standing`: nodes that were stopped;
+//!   `activity`: what a node is at, for others; `standing`: nodes that were stopped;
 //!   `quiet`, `look`, `waits`: when to flush for threads that only look; `profile`: what
 //!   it costs.
 //! * [`world`]: what the program changes in its process beside its memory.
-//! * `window`, `log`, `locks`: pages, diffs, intervals and locks that need no message.
+//! * `peers`: other nodes' memory, where it can be reached.
 //! * [`accesses`]: what the program accesses, for replays.
 //! * [`lines`]: what it writes and reads of each cache line; `blocks`: who allocated.
 //! * [`heap`]: the program's blocks, at the same address everywhere.
@@ -21,20 +21,17 @@ pub mod accesses;
 mod blocks;
 mod cells;
 mod cluster;
-mod copies;
-mod doing;
+mod activity;
 mod engine;
 mod frame;
 pub mod heap;
-mod keeps;
 mod layout;
 pub mod lines;
-mod locks;
-mod log;
 mod look;
 mod meeting;
 mod memory;
 mod node;
+mod peers;
 mod profile;
 mod quiet;
 pub mod races;
@@ -45,7 +42,6 @@ pub mod start;
 mod stopwatch;
 mod told;
 mod waits;
-mod window;
 pub mod world;
 
 pub use layout::StackBytes;

@@ -6,8 +6,8 @@
 //! thread handles messages when all others compute.
 
 use crate::cells::{Asker, Cells};
-use crate::doing::Doing;
-use crate::engine::{Engine, Hands, Trouble, answer};
+use crate::activity::Activity;
+use crate::engine::{Engine, Host, NodeError, answer};
 use crate::frame::Frame;
 use crate::layout::Layout;
 use crate::meeting::{Meetings, Outcome, Outcomes};
@@ -19,7 +19,7 @@ use crate::slots::{Place, Slot, Slots};
 use crate::standing::{Standing, Stillness};
 use crate::stopwatch::Stopwatch;
 use crate::waits::Waits;
-use crate::window::Window;
+use crate::peers::Peers;
 use fathomp_base::{NodeId, ThreadId};
 use fathomp_omp::tap;
 use fathomp_sys::clock::emulated::{self, Work};
@@ -85,10 +85,10 @@ pub(crate) struct Parts {
     pub(crate) pages: Pages,
     pub(crate) slots: Slots,
     pub(crate) profile: Profile,
-    pub(crate) engine: Box<dyn Engine>,
+    pub(crate) engine: Engine,
     pub(crate) lookout: Lookout,
-    pub(crate) window: Option<Window>,
-    /// Whether pages may be taken through it unasked, and more.
+    pub(crate) peers: Option<Peers>,
+    /// Whether their memory may be used unasked, see [`Host`].
     pub(crate) direct: bool,
     /// When the program begins, if time is emulated.
     pub(crate) begins_ns: u64,
@@ -118,9 +118,9 @@ pub struct Node {
     /// program's memory.
     samples_at: AtomicU64,
     stops_ns: Option<u64>,
-    engine: Mutex<Box<dyn Engine>>,
+    engine: Mutex<Engine>,
     lookout: Lookout,
-    window: Option<Window>,
+    peers: Option<Peers>,
     direct: bool,
     /// Whoever holds it receives; what it received last.
     inbox: Mutex<Vec<u8>>,
@@ -176,7 +176,7 @@ impl Node {
             profile,
             mut engine,
             lookout,
-            window,
+            peers,
             direct,
             begins_ns,
             stops_ns,
@@ -202,7 +202,7 @@ impl Node {
             stops_ns,
             engine: Mutex::new(engine),
             lookout,
-            window,
+            peers,
             direct,
             inbox: Mutex::new(Vec::new()),
             cells: Mutex::new(Cells::default()),
@@ -238,15 +238,15 @@ impl Node {
             .filter(move |node| *node != me)
     }
 
-    fn hands(&self) -> Hands<'_> {
-        Hands {
+    fn host(&self) -> Host<'_> {
+        Host {
             pages: &self.pages,
             transport: &*self.transport,
             slots: &self.slots,
             profile: &self.profile,
             lookout: &self.lookout,
-            window: self.window.as_ref().filter(|_| self.direct),
-            memories: self.window.as_ref(),
+            peers: self.peers.as_ref(),
+            direct: self.direct,
             still: self.in_barrier.load(Ordering::Relaxed)
                 && !self.strangers.load(Ordering::Relaxed)
                 && !deferral::handlers_run(),
@@ -288,13 +288,13 @@ impl Node {
     }
 
     /// Unwraps what must not fail; if it does, all nodes end.
-    fn must<T>(&self, result: Result<T, Trouble>) -> T {
+    fn must<T>(&self, result: Result<T, NodeError>) -> T {
         match result {
             Ok(value) => value,
-            Err(trouble @ Trouble::Garbage { from, .. }) => self.fail(from, &trouble.to_string()),
+            Err(error @ NodeError::Garbage { from, .. }) => self.fail(from, &error.to_string()),
             // Noticed by a thread that was not looking for it.
-            Err(Trouble::Send(SendError::Lost(node))) => self.mourn(node),
-            Err(trouble) => self.fail(self.me(), &trouble.to_string()),
+            Err(NodeError::Send(SendError::Lost(node))) => self.mourn(node),
+            Err(error) => self.fail(self.me(), &error.to_string()),
         }
     }
 
@@ -323,17 +323,17 @@ impl Node {
         let child = usize::from(dead.0)
             .checked_sub(1)
             .and_then(|i| self.children.get(i));
-        let doing = Doing::from_word(self.transport.noted(dead).unwrap_or_default());
+        let activity = Activity::from_word(self.transport.noted(dead).unwrap_or_default());
         match child.and_then(|child| process::ended(*child)) {
             Some(Ended::BROKEN_PIPE) => process::end_by_broken_pipe(),
-            Some(how) => self.fail(dead, &format!("its process {how} {doing}")),
+            Some(how) => self.fail(dead, &format!("its process {how} {activity}")),
             None => {
                 // Node 0 knows more, if it lives.
                 std::thread::sleep(LOOK_AFTER * 5);
                 if let Some(abort) = self.transport.aborted() {
                     self.give_up(&abort);
                 }
-                self.fail(dead, &format!("its process has ended {doing}"))
+                self.fail(dead, &format!("its process has ended {activity}"))
             }
         }
     }
@@ -398,7 +398,7 @@ impl Node {
     /// others of this node, while these have come to a barrier.
     pub(crate) fn expect_handler(&self) {
         if self.in_barrier.load(Ordering::SeqCst) {
-            let prepared = lock(&self.engine).expect_touches(&self.hands());
+            let prepared = lock(&self.engine).expect_touches(&self.host());
             self.must(prepared);
         }
     }
@@ -511,7 +511,7 @@ impl Node {
         };
         match frame {
             Frame::Protocol(bytes) => {
-                let handled = lock(&self.engine).message(&self.hands(), from, bytes);
+                let handled = lock(&self.engine).message(&self.host(), from, bytes);
                 self.must(handled);
             }
             Frame::Changed(told) => {
@@ -532,7 +532,7 @@ impl Node {
                     memory.release(usize::try_from(address).unwrap_or(0));
                 }
             }
-            Frame::Answer { thread, value } => self.must(answer(&self.hands(), thread, value)),
+            Frame::Answer { thread, value } => self.must(answer(&self.host(), thread, value)),
             Frame::Arrived { epoch, word } => self.arrived(epoch, word),
             Frame::Passed { word, order } => {
                 let order = (!order.is_empty()).then(|| order.to_vec());
@@ -559,7 +559,7 @@ impl Node {
             | Frame::Answer { .. } => self.transport.send_unhurried(to, &parts),
             _ => self.transport.send(to, &parts),
         };
-        self.must(sent.map_err(Trouble::from))
+        self.must(sent.map_err(NodeError::from))
     }
 
     /// Sends a frame to a node, which may be this one.

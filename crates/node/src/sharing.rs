@@ -1,13 +1,12 @@
 //! Which protocol shares memory, and how, as the environment says.
 
 use crate::accesses::{ACCESSES_VARIABLE, Purpose, Replay, Watch, WatchError};
-use crate::engine::{Driver, Engine, Hands, Trouble};
+use crate::engine::{Engine, Host, NodeError};
 use crate::lines::{LINES_VARIABLE, Lines};
 use crate::races::RACES_VARIABLE;
 use crate::start::StartError;
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::home::{self, Home};
-use fathomp_dsm::homeless::{self, Homeless};
 use fathomp_dsm::{Area, PageRange, Placement};
 use std::env;
 use std::ffi::OsString;
@@ -92,14 +91,10 @@ impl Sharing {
         !(self.races || watched(ACCESSES_VARIABLE) || watched(LINES_VARIABLE))
     }
 
-    /// Whether they may do so unasked: not where messages and faults are counted.
+    /// Whether they may do so unasked: not where messages and faults are counted, nor with
+    /// the homeless protocol, which is the reference by message.
     pub(crate) fn may_be_direct(self) -> bool {
-        !self.plain
-    }
-
-    /// Whether nodes tell each other what is part of each page.
-    pub(crate) fn tells_versions(self) -> bool {
-        matches!(self.protocol, Protocol::Homeless(_))
+        !self.plain && self.protocol == Protocol::Home
     }
 
     /// Starts the protocol at node `me`.
@@ -110,14 +105,14 @@ impl Sharing {
         self,
         me: NodeId,
         shared: Shared,
-        hands: &Hands,
-    ) -> Result<Box<dyn Engine>, StartError> {
+        host: &Host,
+    ) -> Result<Engine, StartError> {
         let Self {
             protocol,
             plain,
             races,
         } = self;
-        let watch = watch(me, &shared).map_err(Trouble::from)?;
+        let watch = watch(me, &shared).map_err(NodeError::from)?;
         let Shared {
             nodes,
             areas,
@@ -128,20 +123,15 @@ impl Sharing {
                 let usual = home::Config::usual(nodes, areas, plain, loads_acquire);
                 let config = home::Config {
                     expect_writes: usual.expect_writes && !races,
-                    direct: hands.window.is_some(),
+                    direct: host.peers.is_some() && host.direct,
                     ..usual
                 };
                 let home = Home::new(me, config)?;
                 let home = if races { home.watching_all() } else { home };
-                Box::new(Driver::start(home, hands, watch)?)
+                Engine::start(Box::new(home), host, watch)?
             }
             Protocol::Homeless(mib) => {
-                let usual = homeless::Config::usual(nodes, areas, mib, plain, loads_acquire);
-                let config = homeless::Config {
-                    direct: hands.window.is_some(),
-                    ..usual
-                };
-                Box::new(Driver::start(Homeless::new(me, config)?, hands, watch)?)
+                let _ = mib; unreachable!()
             }
         })
     }
@@ -199,8 +189,6 @@ mod tests {
 
         assert_eq!(memory(None).unwrap(), MEMORY_MIB);
         assert_eq!(memory(Some("1".into())).unwrap(), 1);
-        let config = homeless::Config::usual(2, Vec::new(), 1, false, false);
-        assert_eq!(config.diffs_max, 227);
         for bad in ["", "0", "-1", "1.5", "64M", "1048577"] {
             assert!(memory(Some(bad.into())).is_err(), "{bad}");
         }

@@ -6,18 +6,18 @@
 //! shared range by its own.
 
 use crate::blocks;
-use crate::doing::Doing;
-use crate::engine::Hands;
+use crate::activity::Activity;
+use crate::engine::Host;
 use crate::layout::{Layout, NODES_MAX, StackBytes};
 use crate::lines::{LINES_LIMIT_VARIABLE, LINES_VARIABLE};
 use crate::memory;
 use crate::node::{Node, Parts, Size};
+use crate::peers::{Memories, Peers};
 use crate::profile::Profile;
 use crate::races::Lookout;
 use crate::sharing::{Shared, Sharing, SharingError};
 use crate::slots::{Slots, THREADS};
 use crate::waits::{LOADS_VARIABLE, Waits};
-use crate::window::{Window, Windows};
 use fathomp_base::NodeId;
 use fathomp_dsm::AreaError;
 use fathomp_omp::tap;
@@ -138,7 +138,7 @@ pub enum StartError {
     Areas(#[from] AreaError),
     /// The protocol cannot start.
     #[error("cannot start sharing: {0}")]
-    Protocol(#[from] crate::engine::Trouble),
+    Protocol(#[from] crate::engine::NodeError),
 }
 
 /// What mends that addresses are refused, if there is a limit.
@@ -248,7 +248,7 @@ pub struct Forming {
     sharing: Sharing,
     /// Processes of the other nodes, at node 0.
     children: Vec<u32>,
-    window: Option<Window>,
+    peers: Option<Peers>,
     /// When the program begins, if time is emulated.
     begins_ns: u64,
     /// When the program is ended, if shared lines are looked for.
@@ -288,9 +288,8 @@ pub fn fork(
         .map_err(StartError::Connect)?;
     // An emulated network carries messages only.
     let reach = plan.net.is_none() && !emulated::is_emulated() && plan.sharing.may_reach();
-    let windows =
-        reach.then(|| Windows::new(plan.nodes, layout.pages(), plan.sharing.tells_versions()));
-    let windows = windows.transpose().map_err(StartError::Connect)?;
+    let memories = reach.then(|| Memories::new(plan.nodes, layout.pages()));
+    let memories = memories.transpose().map_err(StartError::Connect)?;
     let fabric = match emulated::is_emulated() {
         true => fabric.with_emulated_time(),
         false => fabric,
@@ -318,8 +317,8 @@ pub fn fork(
     if let Some(memory) = memory::memory() {
         memory.become_node(me);
     }
-    let (backing, window) = match windows.and_then(|windows| windows.join(me)) {
-        Some((backing, window)) => (backing, Some(window)),
+    let (backing, peers) = match memories.and_then(|memories| memories.join(me)) {
+        Some((backing, peers)) => (backing, Some(peers)),
         None => (Backing::new().map_err(StartError::Share)?, None),
     };
     // On node 0 too: a buffer ends inside a line, and others write in between.
@@ -332,7 +331,7 @@ pub fn fork(
         fabric,
         sharing: plan.sharing,
         children,
-        window,
+        peers,
         begins_ns,
         stops_ns,
     };
@@ -380,7 +379,7 @@ impl Forming {
             fabric,
             sharing,
             children,
-            window,
+            peers,
             begins_ns,
             stops_ns,
         } = self;
@@ -391,14 +390,14 @@ impl Forming {
         let profile = Profile::new(THREADS);
         let lookout = Lookout::new(sharing.looks_for_races());
         let direct = sharing.may_be_direct();
-        let hands = Hands {
+        let host = Host {
             pages: &pages,
             transport: &transport,
             slots: &slots,
             profile: &profile,
             lookout: &lookout,
-            window: window.as_ref().filter(|_| direct),
-            memories: window.as_ref(),
+            peers: peers.as_ref(),
+            direct,
             still: false,
         };
         let memory = Shared {
@@ -406,7 +405,7 @@ impl Forming {
             areas: layout.homes(),
             loads_acquire,
         };
-        let engine = sharing.start(me, memory, &hands)?;
+        let engine = sharing.start(me, memory, &host)?;
         let node = Node::new(Parts {
             size,
             waits,
@@ -419,13 +418,13 @@ impl Forming {
             profile,
             engine,
             lookout,
-            window,
+            peers,
             direct,
             begins_ns,
             stops_ns,
         });
         let node = Box::leak(Box::new(node));
-        node.now_doing(Doing::Compute);
+        node.set_activity(Activity::Compute);
         NODE.store(Some(node), Ordering::Release);
         deferral::before_handlers(|| {
             if let Some(node) = self::node() {

@@ -3,8 +3,7 @@
 use crate::primitive::{Ordering, fence};
 use crate::view::{View, admission, begin_writing, end_writing, interval};
 use crate::window::Window;
-use fathomp_base::NodeId;
-use fathomp_dsm::{Admits, Brought, Offer, Underway};
+use fathomp_dsm::{Admits, Bring, Offer, Underway};
 
 impl Window {
     /// Brings what changed in pages to their home, if it admits that: `write` writes it into
@@ -12,19 +11,18 @@ impl Window {
     #[must_use]
     pub fn bring(
         &self,
-        to: NodeId,
-        brought: Brought,
+        bring: &Bring,
         underway: &Underway,
         write: impl FnOnce() -> bool,
     ) -> bool {
-        let Some(view) = self.memory.view(to) else {
+        let Some(view) = self.memory.view(bring.to) else {
             return false;
         };
         let Some(writing) = view.writing.get(usize::from(self.me.0)) else {
             return false;
         };
         begin_writing(writing);
-        let done = self.bring_as_writer(&view, to, brought, underway, write);
+        let done = self.bring_as_writer(&view, bring, underway, write);
         end_writing(writing);
         done.is_some()
     }
@@ -32,8 +30,7 @@ impl Window {
     fn bring_as_writer(
         &self,
         view: &View,
-        to: NodeId,
-        brought: Brought,
+        bring: &Bring,
         underway: &Underway,
         write: impl FnOnce() -> bool,
     ) -> Option<()> {
@@ -42,11 +39,11 @@ impl Window {
         let admits = view.admits.load(Ordering::Acquire);
         let mut admitted = [Admits::All, Admits::Parts].into_iter();
         let admitted = admitted
-            .any(|which| which.admits(brought.more) && admits == admission(brought.epoch, which));
-        let mut offers = brought.diffs.iter().map(|(page, _)| view.offers.of(*page));
-        let last = u64::from(brought.interval.0);
+            .any(|which| which.admits(bring.more) && admits == admission(bring.epoch, which));
+        let mut offers = bring.pages.iter().map(|page| view.offers.of(*page));
+        let last = u64::from(bring.interval.0);
         if !admitted
-            || !underway.may_bring(to, interval(received))
+            || !underway.may_bring(bring.to, interval(received))
             || !offers.all(Offer::admits_diffs)
         {
             return None;
@@ -58,7 +55,7 @@ impl Window {
         if !write() {
             return None;
         }
-        if !brought.more {
+        if !bring.more {
             received.fetch_max(last, Ordering::AcqRel);
         }
         Some(())

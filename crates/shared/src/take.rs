@@ -3,8 +3,7 @@
 use crate::primitive::{Ordering, fence};
 use crate::view::note;
 use crate::window::Window;
-use fathomp_base::NodeId;
-use fathomp_dsm::{PageRange, Taking, Wanted};
+use fathomp_dsm::{Fetch, PageRange, Taking};
 
 impl Window {
     /// Takes those pages of another node that it offers. `copy` copies pages out of its
@@ -15,24 +14,19 @@ impl Window {
     /// The copies contain what is needed, and nothing that the other node's threads wrote in a
     /// later epoch.
     #[must_use]
-    pub fn take(
-        &self,
-        from: NodeId,
-        wanted: Wanted,
-        copy: impl FnMut(PageRange) -> bool,
-    ) -> Option<Taking> {
-        let view = self.memory.view(from)?;
-        if !view.shows(wanted.epoch) || !view.has_received(wanted.need) {
+    pub fn take(&self, fetch: &Fetch, copy: impl FnMut(PageRange) -> bool) -> Option<Taking> {
+        let view = self.memory.view(fetch.from)?;
+        if !view.shows(fetch.epoch) || !view.has_received(&fetch.need) {
             return None;
         }
-        let taking = wanted.taking(|page| view.offers.of(page));
+        let taking = fetch.taking(|page| view.offers.of(page));
         if taking.taken.is_empty() || !taking.taken.ranges().iter().copied().all(copy) {
             return None;
         }
         // If it has begun another epoch meanwhile, it may offer less, and has perhaps been
         // writing: a seqlock whose sequence number is the epoch.
         fence(Ordering::Acquire);
-        if !view.shows(wanted.epoch) {
+        if !view.shows(fetch.epoch) {
             return None;
         }
         for range in taking.taken.ranges() {

@@ -7,7 +7,7 @@ use crate::view::interval;
 use crate::window::Window;
 use fathomp_base::ThreadId;
 use fathomp_dsm::order::ROOT;
-use fathomp_dsm::{Notice, Told, Underway, Wants};
+use fathomp_dsm::{Notice, Tell, Underway, Wants};
 
 /// What became of what a node tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,12 +28,13 @@ impl Window {
     /// Enters an interval in the log, and does what is wanted. If it must be sent instead,
     /// the interval may have been entered: to learn of it twice does no harm.
     #[must_use]
-    pub fn tell(&self, told: Told, underway: &Underway) -> Answer {
-        self.try_to_tell(told, underway).unwrap_or(Answer::Send)
+    pub fn tell(&self, tell: &Tell, underway: &Underway) -> Answer {
+        self.try_to_tell(tell, underway).unwrap_or(Answer::Send)
     }
 
-    fn try_to_tell(&self, told: Told, underway: &Underway) -> Option<Answer> {
-        let (log, locks) = (self.memory.log(told.epoch)?, self.memory.locks());
+    fn try_to_tell(&self, tell: &Tell, underway: &Underway) -> Option<Answer> {
+        let (wants, notice) = (tell.wants()?, tell.notice.as_ref());
+        let (log, locks) = (self.memory.log(tell.epoch)?, self.memory.locks());
         let sequencer = self.memory.view(ROOT)?;
         let contained = sequencer.contained.get(usize::from(self.me.0))?;
         let has_log = sequencer.logs.load(Ordering::Acquire) != 0;
@@ -42,18 +43,18 @@ impl Window {
         }
         let enter = |notice| log.enter(self.me, notice);
         let read = |end| log.read(Reader::Node(self.me), Some(end));
-        Some(match told.wants {
+        Some(match wants {
             Wants::Nothing => {
-                enter(told.notice)?;
+                enter(notice)?;
                 Answer::Done
             }
-            Wants::Log(thread) => Answer::Learned(thread, read(enter(told.notice)?)?),
+            Wants::Log(thread) => Answer::Learned(thread, read(enter(notice)?)?),
             Wants::Lock {
                 lock,
                 thread,
                 waits,
             } => {
-                enter(told.notice)?;
+                enter(notice)?;
                 match locks.take(lock, self.me, waits, self.passed()) {
                     Attempt::Held if !waits => Answer::Refused(thread),
                     Attempt::Held | Attempt::Kept | Attempt::Sequenced => return None,
@@ -65,7 +66,7 @@ impl Window {
                 }
             }
             Wants::Unlock(lock) => {
-                enter(told.notice)?;
+                enter(notice)?;
                 locks.give(lock, self.me).then_some(Answer::Done)?
             }
         })

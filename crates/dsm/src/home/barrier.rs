@@ -3,7 +3,7 @@
 
 use super::page::State;
 use super::{Actions, Home};
-use crate::order::Request;
+use crate::message::Request;
 use crate::{Access, Action, Body, Interval, Notice, Operation, PageRange, PageSet, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::BTreeMap;

@@ -6,33 +6,13 @@
 //! either: who wants it has the home *recall* it. A home that writes such a page itself has
 //! everybody *drop* it, and is alone with it again. All leases end at barriers.
 
-use super::message::Message;
 use super::page::State;
 use super::{Actions, Home};
-use crate::order::{Request, peer};
+use crate::message::{Message, Request, Term};
+use crate::order::peer;
 use crate::{Access, Action, Body, Interval, Offer, PageRange, PageSet, Protection, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What nodes tell each other about leases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Term {
-    /// To the pages' home: I write them again and again, and would rather not tell.
-    Ask,
-    /// The home's answer: those which it may.
-    Grant,
-    /// The home wants them back.
-    Recall,
-    /// They are at home again, with all that was written.
-    Return,
-    /// The home's answer to who has asked for several pages: these are not there, and it wants
-    /// them back only for who asks for them alone.
-    Away,
-    /// From the home: give up your copies, since this node is to be alone with them.
-    Drop(NodeId),
-    /// To the home: these are gone.
-    Dropped(NodeId),
-}
 
 /// A page at home here that another node has leased.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

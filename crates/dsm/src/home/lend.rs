@@ -7,7 +7,7 @@
 
 use super::page::State;
 use super::{Actions, Home};
-use crate::order::Request;
+use crate::message::Request;
 use crate::prefetch::{Direction, Reach};
 use crate::{Body, PageRange};
 use fathomp_base::PageId;

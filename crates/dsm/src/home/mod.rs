@@ -9,7 +9,6 @@ mod barrier;
 mod habit;
 mod lease;
 mod lend;
-mod message;
 mod open;
 mod operation;
 mod page;
@@ -17,20 +16,15 @@ mod release;
 mod run;
 mod sharing;
 mod update;
-mod wire;
-
-pub use lease::Term;
-pub use message::{Message, PageCopy};
 
 use crate::area::Layout;
-use crate::order::{Control, IfLate, LOG_MAX, News, Order, Version, When, peer};
+use crate::message::{Control, IfLate, Message};
+use crate::order::{LOG_MAX, News, Order, Version, When, peer};
 use crate::prefetch::Streams;
 use crate::table::Table;
-use crate::wire::WireError;
 use crate::{
-    Action, Admits, Area, AreaError, Body, Brought, Carried, Committed, Content, Input, Interval,
-    Notice, Offer, Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told, Updates,
-    Violation, Wanted,
+    Action, Admits, Area, AreaError, Body, Committed, Input, Interval, Notice, Operation,
+    PageCopy, Protection, Protocol, Seen, Sequenced, Taking, Updates, Violation,
 };
 use fathomp_base::{NodeId, PageId};
 use page::Entry;
@@ -38,7 +32,6 @@ use release::{Arrived, Own};
 use sharing::{Parked, Pending};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::ops::Range;
 use update::Updater;
 
 /// What all nodes agree on before they start.
@@ -56,10 +49,6 @@ pub struct Config {
     pub prefetch: u32,
     /// Most diffs in a message, at least 1: so many are in memory at once.
     pub batch: usize,
-    /// Whether writes to watched pages are told by [`Input::Wrote`] and not by
-    /// faults. Not for programs with threads that take no part in barriers: what they
-    /// write while a page moves would get lost.
-    pub silent_writes: bool,
     /// Whether writes are foreseen: copies that are likely to be written come with
     /// a twin, so that writing them is no fault, and a home takes back, at a
     /// barrier, copies of pages that it is likely to write next.
@@ -104,7 +93,6 @@ impl Config {
             migrate: !plain,
             prefetch: if plain { 0 } else { PREFETCH },
             batch: BATCH,
-            silent_writes: false,
             expect_writes: !plain && !loads_acquire,
             loads_acquire,
             direct: false,
@@ -115,7 +103,7 @@ impl Config {
     }
 }
 
-type Actions<B> = Vec<Action<Message<Content>, B>>;
+type Actions<B> = Vec<Action<B>>;
 
 /// The protocol at one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -255,6 +243,30 @@ impl<B: Clone + Body> Home<B> {
         self.table.get(page).home
     }
 
+    /// Pages were taken out of their home's memory for this node, and are in their place.
+    fn took(
+        &mut self,
+        from: NodeId,
+        taking: &Taking,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
+        for pages in taking.borrowed.ranges() {
+            self.borrow(*pages);
+        }
+        for pages in taking.taken.ranges() {
+            let copies = pages.iter().map(|_| PageCopy {
+                versions: Vec::new(),
+                after: Vec::new(),
+                content: B::in_place(),
+            });
+            self.fetched(from, pages.first(), copies.collect(), actions)?;
+        }
+        for pages in taking.left.ranges() {
+            self.were_left(*pages, actions);
+        }
+        Ok(())
+    }
+
     fn message(
         &mut self,
         from: NodeId,
@@ -316,19 +328,15 @@ impl<B: Clone + Body> Home<B> {
                 more,
                 ..
             } => self.diffs_arrived(from, interval, diffs, more, actions),
+            Message::DiffsWanted { .. } | Message::DiffsOfPage { .. } => {
+                Err(peer(from, "asks a home for single diffs"))
+            }
         }
     }
 }
 
 impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
-    type Incoming = Message<B>;
-    type Outgoing = Message<Content>;
-
-    fn step(
-        &mut self,
-        input: Input<Message<B>>,
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
+    fn step(&mut self, input: Input<B>, actions: &mut Actions<B>) -> Result<(), Violation> {
         match input {
             Input::Fault {
                 thread,
@@ -337,10 +345,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             } => self.fault(thread, page, access, actions)?,
             Input::Wrote(pages) => self.wrote(&pages, actions)?,
             Input::Taken(pages) => self.were_taken(&pages),
-            // Its pages are not kept without its knowing.
-            Input::Kept(..) => {}
-            Input::Left(pages) => self.were_left(pages, actions),
-            Input::Borrowed(pages) => self.borrow(pages),
+            Input::Took { from, taking } => self.took(from, &taking, actions)?,
             Input::Brought(versions) => self.were_brought(&versions, actions)?,
             Input::Begun(versions) => self.have_begun(&versions),
             Input::Logged(notices) => self.order.logged(notices, actions)?,
@@ -371,28 +376,23 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             .then_some(self.order.epoch)
     }
 
-    fn wants_writes(&self, input: &Input<Message<B>>) -> bool {
+    fn wants_writes(&self, input: &Input<B>) -> bool {
         // What is learned may end the open interval, as may answers that the
         // sequencer gives to its own node, and it may make copies invalid.
-        let serves = self.config.silent_writes && !self.parked.is_empty();
         let foresees = self.expected > 0 || !self.runs.is_empty();
-        let touched = !self.dirty.is_empty() || foresees || serves;
+        let touched = !self.dirty.is_empty() || foresees;
         match input {
-            Input::Operation { .. } => self.config.silent_writes || foresees,
-            Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) => false,
-            Input::Left(_) | Input::Borrowed(_) | Input::Kept(..) => false,
+            Input::Operation { .. } => foresees,
+            Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) | Input::Took { .. } => false,
             Input::Brought(_) | Input::Begun(_) => false,
             // The sequencer may tell its own node something, also because its log is full.
             Input::Logged(_) => touched,
             // A lock that is kept here may be given back.
-            Input::Claimed(..) => touched || self.config.silent_writes,
+            Input::Claimed(..) => touched,
             Input::Message { message, .. } => match message {
                 // It may end the open interval.
-                Message::Fetch { .. } => {
-                    self.config.silent_writes || self.config.loads_acquire && foresees
-                }
-                Message::Control(Control::Granted { .. }) => touched,
-                Message::Control(Control::Recall { .. }) => touched || self.config.silent_writes,
+                Message::Fetch { .. } => self.config.loads_acquire && foresees,
+                Message::Control(Control::Granted { .. } | Control::Recall { .. }) => touched,
                 Message::Control(Control::Exchange { .. }) => self.order.is_root() && touched,
                 // What they show may have to be learned of.
                 Message::Pages { .. } => {
@@ -402,8 +402,9 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
                 Message::Diffs { .. } => self.config.loads_acquire && touched,
                 // It may be over with the open interval.
                 Message::Update { .. } => touched,
-                Message::Lease { .. } => touched || self.config.silent_writes,
+                Message::Lease { .. } => touched,
                 Message::Updatable { .. } | Message::Control(_) => false,
+                Message::DiffsWanted { .. } | Message::DiffsOfPage { .. } => false,
             },
         }
     }
@@ -415,39 +416,6 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
 
     fn is_at_home(&self, page: PageId) -> bool {
         self.exists(page) && self.home_of(page) == self.me
-    }
-
-    fn wanted<'a>(&'a self, message: &'a Message<Content>) -> Option<Wanted<'a>> {
-        match message {
-            Message::Fetch { epoch, pages, need } => Some(Wanted {
-                epoch: *epoch,
-                pages: *pages,
-                need,
-                most: None,
-                // All of them may be, or none.
-                borrows: self.may_borrow(pages.first()),
-                keeps: false,
-                unless_said: Offer::Closed,
-            }),
-            _ => None,
-        }
-    }
-
-    fn taken(
-        epoch: u32,
-        pages: PageRange,
-        mut copy: impl FnMut(PageId) -> (Vec<Version>, B),
-    ) -> Option<Message<B>> {
-        let copies = pages.iter().map(|page| PageCopy {
-            versions: Vec::new(),
-            after: Vec::new(),
-            content: copy(page).1,
-        });
-        Some(Message::Pages {
-            epoch,
-            first: pages.first(),
-            copies: copies.collect(),
-        })
     }
 
     fn committed(&self) -> Option<Committed<'_>> {
@@ -462,29 +430,6 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
                 (false, false) => Admits::All,
             },
         })
-    }
-
-    fn carries(message: &Message<Content>) -> Option<Carried> {
-        match message {
-            Message::Control(control) => control.carries(),
-            Message::Diffs { interval, .. } => Some(Carried::Diffs(*interval)),
-            Message::Fetch { .. } | Message::Pages { .. } => None,
-            Message::Update { .. } | Message::Updatable { .. } | Message::Lease { .. } => None,
-        }
-    }
-
-    fn can_wait(message: &Message<Content>) -> bool {
-        match message {
-            Message::Control(control) => control.can_wait(),
-            // Sent before anybody is told of the interval, and so before anybody asks for
-            // pages that have to contain it.
-            Message::Diffs { .. } => true,
-            Message::Fetch { .. } | Message::Pages { .. } => false,
-            Message::Update { .. } | Message::Updatable { .. } => false,
-            Message::Lease { term, .. } => {
-                !matches!(term, Term::Recall | Term::Return | Term::Away)
-            }
-        }
     }
 
     fn updates(&self, page: PageId) -> Option<Updates> {
@@ -507,30 +452,6 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         Home::lacks_what_is_shown(self)
     }
 
-    fn brought(message: &Message<Content>) -> Option<Brought<'_>> {
-        match message {
-            Message::Diffs {
-                epoch,
-                interval,
-                diffs,
-                more,
-            } => Some(Brought {
-                epoch: *epoch,
-                interval: *interval,
-                more: *more,
-                diffs,
-            }),
-            _ => None,
-        }
-    }
-
-    fn told<'a>(&self, message: &'a Message<Content>) -> Option<Told<'a>> {
-        match message {
-            Message::Control(control) => control.told(),
-            _ => None,
-        }
-    }
-
     fn sequenced(&self) -> Option<Sequenced<'_>> {
         self.order.sequenced()
     }
@@ -545,30 +466,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         }
     }
 
-    fn leave(&self, message: &mut Message<Content>, may: impl FnMut(Content) -> bool) {
-        // If loads acquire, it would have to be told what came before what is written until
-        // the page is installed.
-        if !self.config.loads_acquire {
-            message.leave(may);
-        }
-    }
-
-    fn fill(message: Message<Content>, content: impl FnMut(Content) -> B) -> Message<B> {
-        message.fill(content)
-    }
-
-    fn encode(
-        message: &Message<Content>,
-        bytes: &mut Vec<u8>,
-        content: impl FnMut(Content, &mut Vec<u8>),
-    ) {
-        message.encode(bytes, content);
-    }
-
-    fn decode(
-        bytes: &[u8],
-        content: impl FnMut(Option<Range<usize>>) -> B,
-    ) -> Result<Message<B>, WireError> {
-        wire::decode(bytes, content)
+    fn check(&self) -> Result<(), String> {
+        Ok(())
     }
 }

@@ -132,7 +132,7 @@ impl<B: Clone + Body> Home<B> {
                 Offer::Open => self.note_fetch(page),
                 Offer::Lent if self.table.get(page).pinned => {}
                 Offer::Lent if self.table.entry(page).rhythm.borrowed() => self.probed.push(page),
-                Offer::Lent | Offer::Old | Offer::Twin | Offer::Closed => {}
+                Offer::Lent | Offer::Closed => {}
                 Offer::Reserved | Offer::Twinned | Offer::Updated => {}
             }
         }

@@ -1,7 +1,7 @@
 //! What threads want that synchronise.
 
 use super::{Actions, Home};
-use crate::order::Request;
+use crate::message::Request;
 use crate::{Action, Body, LockId, Operation, Violation};
 use fathomp_base::ThreadId;
 
@@ -89,7 +89,7 @@ impl<B: Clone + Body> Home<B> {
 mod tests {
     use super::*;
     use crate::home::Config;
-    use crate::order::Control;
+    use crate::message::Control;
     use crate::{Area, Input, Interval, Notice, PageSet, Placement, Protocol};
     use fathomp_base::{NodeId, PageId};
 

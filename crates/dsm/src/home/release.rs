@@ -1,10 +1,10 @@
 //! Intervals: what a node wrote goes home, and what others wrote is learned of.
 
-use super::message::Message;
 use super::page::State;
 use super::{Actions, Home};
-use crate::order::{Request, Version, peer};
-use crate::{Action, Body, Content, Interval, Notice, PageRange, PageSet, Protection, Violation};
+use crate::message::Request;
+use crate::order::{Version, peer};
+use crate::{Action, Body, Bring, Interval, Notice, PageRange, PageSet, Protection, Violation};
 use fathomp_base::{NodeId, PageId};
 use std::collections::BTreeMap;
 
@@ -151,17 +151,13 @@ impl<B: Clone + Body> Home<B> {
         }
         let number = parts.len();
         for (part, pages) in (1..).zip(parts) {
-            for page in pages {
-                Action::diff(actions, *page);
-            }
-            let diffs = pages.iter().map(|page| (*page, Content::Diff(*page)));
-            let diffs = Message::Diffs {
+            actions.push(Action::Bring(Bring {
+                to: home,
                 epoch: self.order.epoch,
                 interval,
-                diffs: diffs.collect(),
+                pages: pages.to_vec(),
                 more: more || part < number,
-            };
-            actions.push(Action::Send(home, diffs));
+            }));
         }
     }
 

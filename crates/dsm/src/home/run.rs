@@ -154,7 +154,8 @@ impl<B: Clone + Body> Home<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::home::{Config, Message};
+    use crate::home::Config;
+    use crate::message::Message;
     use crate::{Access, Area, Input, PageSet, Placement, Protocol};
     use fathomp_base::{NodeId, ThreadId};
 

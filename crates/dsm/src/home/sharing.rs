@@ -1,11 +1,11 @@
 //! Pages between nodes: faults, fetches, and what homes answer.
 
-use super::message::{Message, PageCopy};
 use super::page::State;
 use super::update::Updater;
 use super::{Actions, Home};
-use crate::order::{Request, Version, peer};
-use crate::{Access, Action, Body, Content, PageRange, Protection, Violation};
+use crate::message::Request;
+use crate::order::{Version, peer};
+use crate::{Access, Action, Body, Content, Fetch, PageCopy, PageRange, Serve, Protection, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 
 /// How many copies are expected to be written after one was: there may be a phase
@@ -213,7 +213,14 @@ impl<B: Clone + Body> Home<B> {
             pending.held = None;
             pending.returned = false;
         }
-        actions.push(Action::Send(home, Message::Fetch { epoch, pages, need }));
+        actions.push(Action::Fetch(Fetch {
+            from: home,
+            epoch,
+            pages,
+            need,
+            // All of them may be, or none.
+            borrows: self.may_borrow(pages.first()),
+        }));
     }
 
     /// Intervals of others than `home` that must be part of pages there.
@@ -357,12 +364,15 @@ impl<B: Clone + Body> Home<B> {
             after: self.after.get(&page).cloned().unwrap_or_default(),
             content,
         });
-        let answer = Message::Pages {
+        actions.push(Action::Serve(Serve {
+            to,
             epoch: self.order.epoch,
             first: pages.first(),
             copies: copies.collect(),
-        };
-        actions.push(Action::Send(to, answer));
+            // If loads acquire, it would have to be told what came before what is written
+            // until the page is installed.
+            may_be_left: !self.config.loads_acquire,
+        }));
     }
 
     /// True if a page at home here may have been written in the open interval.
@@ -532,7 +542,7 @@ impl<B: Clone + Body> Home<B> {
 }
 
 /// From now on it is noticed if pages are written.
-fn watched<M, B>(pages: PageRange) -> Action<M, B> {
+fn watched<B>(pages: PageRange) -> Action<B> {
     Action::Protect(pages, Protection::Watched)
 }
 

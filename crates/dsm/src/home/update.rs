@@ -8,11 +8,11 @@
 //! while it stands, diffs of that page come by message. Updates themselves nobody notices,
 //! so the page is borrowed by who reads it.
 
-use super::message::Message;
 use super::page::State;
 use super::sharing::Parked;
 use super::{Actions, Home};
-use crate::order::{ITSELF, Request, Version, peer};
+use crate::message::{Message, Request};
+use crate::order::{ITSELF, Version, peer};
 use crate::{Action, Body, Offer, Protection, Updates, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ pub(super) struct Updating {
 impl<B: Clone + Body> Home<B> {
     /// Whether there are pages that can be updated.
     fn is_updated(&self) -> bool {
-        self.is_direct() && !self.config.silent_writes && !self.watches_all
+        self.is_direct() && !self.watches_all
     }
 
     /// How to update a page, if it can be.
@@ -319,8 +319,9 @@ mod tests {
             let mut sent = Vec::new();
             while let Some(action) = actions.pop() {
                 match action {
-                    Action::Send(from, Message::Control(message)) if from == home.me => {
-                        let message = Message::Control(message);
+                    Action::Tell(tell) => {
+                        let from = home.me;
+                        let message = Message::from(tell).map(|_| 0);
                         let input = Input::Message { from, message };
                         home.step(input, &mut actions).unwrap();
                     }

@@ -1,6 +1,6 @@
 //! Barriers: a tree that all nodes go up and down.
 
-use super::message::{Control, Request};
+use crate::message::{Control, Request};
 use super::{Order, ROOT, peer};
 use crate::{Action, Interval, Notice, Violation};
 use fathomp_base::{NodeId, ThreadId};
@@ -51,13 +51,13 @@ impl Order {
 
     /// Arrives: `last` is the interval that ended now, `own` everything written
     /// in this epoch.
-    pub(crate) fn arrive<O: From<Control>, B>(
+    pub(crate) fn arrive<B>(
         &mut self,
         thread: ThreadId,
         last: Option<Notice>,
         own: Vec<Notice>,
         full: bool,
-        actions: &mut Vec<Action<O, B>>,
+        actions: &mut Vec<Action<B>>,
     ) {
         self.barrier.thread = Some(thread);
         self.barrier.last = last;
@@ -78,7 +78,7 @@ impl Order {
 
     /// At the root, when somebody flushes: in this epoch, nodes further down have to tell
     /// of their arrival by themselves.
-    pub(super) fn alert<O: From<Control>, B>(&mut self, actions: &mut Vec<Action<O, B>>) {
+    pub(super) fn alert<B>(&mut self, actions: &mut Vec<Action<B>>) {
         if std::mem::replace(&mut self.barrier.alert, true) || self.has_log {
             return;
         }
@@ -92,10 +92,10 @@ impl Order {
     }
 
     /// Below the root: the same, as its parent says.
-    pub(super) fn alerted<O: From<Control>, B>(
+    pub(super) fn alerted<B>(
         &mut self,
         from: NodeId,
-        actions: &mut Vec<Action<O, B>>,
+        actions: &mut Vec<Action<B>>,
     ) -> Result<(), Violation> {
         if self.parent() != Some(from) {
             return Err(peer(from, "alerts a node that is not below it"));
@@ -117,7 +117,7 @@ impl Order {
 
     /// Somebody has seen a page of this node's last interval before the barrier
     /// could tell of it, or this node tells of a later one.
-    pub(crate) fn demanded<O: From<Control>, B>(&mut self, actions: &mut Vec<Action<O, B>>) {
+    pub(crate) fn demanded<B>(&mut self, actions: &mut Vec<Action<B>>) {
         if let Some(last) = self.barrier.last.take() {
             self.exchange(Request::Publish, Some(last), actions);
         }
@@ -135,12 +135,12 @@ impl Order {
         }
     }
 
-    pub(super) fn child_arrived<O: From<Control>, B>(
+    pub(super) fn child_arrived<B>(
         &mut self,
         from: NodeId,
         notices: Vec<Notice>,
         full: bool,
-        actions: &mut Vec<Action<O, B>>,
+        actions: &mut Vec<Action<B>>,
     ) -> Result<(), Violation> {
         if !self.children().any(|child| child == from) || !self.barrier.children.insert(from) {
             let what = "arrives at a barrier in the wrong place or twice";
@@ -156,7 +156,7 @@ impl Order {
     }
 
     /// True if everybody below has arrived.
-    fn pass_arrival_on<O: From<Control>, B>(&mut self, actions: &mut Vec<Action<O, B>>) -> bool {
+    fn pass_arrival_on<B>(&mut self, actions: &mut Vec<Action<B>>) -> bool {
         if self.barrier.thread.is_none() || self.barrier.children.len() != self.children().count() {
             return false;
         }
@@ -184,13 +184,13 @@ impl Order {
         true
     }
 
-    pub(super) fn all_arrived<O: From<Control>, B>(
+    pub(super) fn all_arrived<B>(
         &mut self,
         from: NodeId,
         notices: &[Notice],
         full: bool,
         cut: bool,
-        actions: &mut Vec<Action<O, B>>,
+        actions: &mut Vec<Action<B>>,
     ) -> Result<(), Violation> {
         let opens = from == self.parent().filter(|_| !cut).unwrap_or(ROOT);
         if !opens || self.barrier.thread.is_none() || self.barrier.open {

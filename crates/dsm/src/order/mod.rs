@@ -4,15 +4,10 @@
 //! ([`News`]). What that means for pages is its own business.
 
 mod barrier;
-mod message;
 mod sequencer;
-mod wire;
 
-pub(crate) use message::IfLate;
-pub use message::{Control, Request, Version};
-pub(crate) use wire::{control, kind};
-
-use crate::{Action, Holder, Interval, LockId, Notice, Seen, Sequenced, Violation};
+use crate::message::{Control, Request};
+use crate::{Action, Holder, Interval, LockId, Notice, Seen, Sequenced, Tell, Violation};
 use barrier::Barrier;
 use fathomp_base::{NodeId, ThreadId};
 use sequencer::{Does, Sequencer};
@@ -20,6 +15,9 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// The node that sequences intervals and is the root of the barrier's tree.
 pub const ROOT: NodeId = NodeId(0);
+
+/// An interval of a node.
+pub type Version = (NodeId, Interval);
 
 /// In place of a thread: the node asks by itself.
 pub(crate) const ITSELF: ThreadId = ThreadId(u32::MAX - 1);
@@ -125,12 +123,12 @@ impl Order {
     }
 
     /// A thread asks for something, and stands still until it has it.
-    pub(crate) fn ask<O: From<Control>, B>(
+    pub(crate) fn ask<B>(
         &mut self,
         thread: ThreadId,
         request: Request,
         notice: Option<Notice>,
-        actions: &mut Vec<Action<O, B>>,
+        actions: &mut Vec<Action<B>>,
     ) -> Result<(), Violation> {
         let (ask, other) = match request {
             Request::Acquire(..) => (&mut self.queued, &self.asking),
@@ -143,31 +141,41 @@ impl Order {
         Ok(())
     }
 
-    pub(crate) fn exchange<O: From<Control>, B>(
+    pub(crate) fn exchange<B>(
         &mut self,
         request: Request,
         notice: Option<Notice>,
-        actions: &mut Vec<Action<O, B>>,
+        actions: &mut Vec<Action<B>>,
     ) {
-        let exchange = Control::Exchange {
+        let tell = Tell {
             epoch: self.epoch,
             request,
             notice,
         };
-        if self.has_log && exchange.told().is_some() {
+        if self.has_log && tell.wants().is_some() {
             // Also at the root: what is done here and elsewhere comes one after the other.
-            actions.push(Action::Send(ROOT, exchange.into()));
+            actions.push(Action::Tell(tell));
         } else {
+            let Tell {
+                epoch,
+                request,
+                notice,
+            } = tell;
+            let exchange = Control::Exchange {
+                epoch,
+                request,
+                notice,
+            };
             self.send(ROOT, exchange, actions);
         }
     }
 
     /// A thread that stands still has others told of an interval, and wants nothing itself.
-    pub(crate) fn publish<O: From<Control>, B>(
+    pub(crate) fn publish<B>(
         &mut self,
         thread: ThreadId,
         notice: Option<Notice>,
-        actions: &mut Vec<Action<O, B>>,
+        actions: &mut Vec<Action<B>>,
     ) {
         if notice.is_some() {
             self.exchange(Request::Publish, notice, actions);
@@ -176,10 +184,10 @@ impl Order {
     }
 
     /// Makes sure that this node learns of intervals that others know of.
-    pub(crate) fn learn_soon<O: From<Control>, B>(
+    pub(crate) fn learn_soon<B>(
         &mut self,
         mut versions: Vec<Version>,
-        actions: &mut Vec<Action<O, B>>,
+        actions: &mut Vec<Action<B>>,
     ) {
         versions.retain(|version| !self.knows(&[*version]));
         if !versions.is_empty() {
@@ -193,11 +201,11 @@ impl Order {
             .all(|(writer, interval)| self.seen.covers(*writer, *interval))
     }
 
-    fn send<O: From<Control>, B>(
+    fn send<B>(
         &mut self,
         to: NodeId,
         control: Control,
-        actions: &mut Vec<Action<O, B>>,
+        actions: &mut Vec<Action<B>>,
     ) {
         if to == self.me {
             self.loopback.push_back(control);
@@ -232,11 +240,11 @@ impl Order {
         }
     }
 
-    pub(crate) fn control<O: From<Control>, B>(
+    pub(crate) fn control<B>(
         &mut self,
         from: NodeId,
         control: Control,
-        actions: &mut Vec<Action<O, B>>,
+        actions: &mut Vec<Action<B>>,
     ) -> Result<News, Violation> {
         let for_sequencer = matches!(
             control,
@@ -304,12 +312,12 @@ impl Order {
         }
     }
 
-    fn exchange_asked<O: From<Control>, B>(
+    fn exchange_asked<B>(
         &mut self,
         from: NodeId,
         request: Request,
         notice: Option<Notice>,
-        actions: &mut Vec<Action<O, B>>,
+        actions: &mut Vec<Action<B>>,
     ) -> Result<(), Violation> {
         self.check(from, notice.as_slice())?;
         let (me, loopback) = (self.me, &mut self.loopback);
@@ -330,10 +338,10 @@ impl Order {
     }
 
     /// At the root: what others have entered in the log.
-    pub(crate) fn logged<O: From<Control>, B>(
+    pub(crate) fn logged<B>(
         &mut self,
         notices: Vec<Notice>,
-        actions: &mut Vec<Action<O, B>>,
+        actions: &mut Vec<Action<B>>,
     ) -> Result<(), Violation> {
         for notice in &notices {
             self.check(notice.writer, std::slice::from_ref(notice))?;
@@ -346,11 +354,11 @@ impl Order {
     }
 
     /// At the root: a lock was taken over from shared memory.
-    pub(crate) fn claimed<O: From<Control>, B>(
+    pub(crate) fn claimed<B>(
         &mut self,
         lock: LockId,
         holder: Option<Holder>,
-        actions: &mut Vec<Action<O, B>>,
+        actions: &mut Vec<Action<B>>,
     ) -> Result<(), Violation> {
         let Some(sequencer) = &mut self.sequencer else {
             return Err(Violation::Runtime("a lock for a node that keeps none"));
@@ -379,7 +387,7 @@ impl Order {
 
     /// Everything is done that the sequencer's answers said. Who gets a lock while its node
     /// is at a barrier, where it could not be told everything, goes on when that is over.
-    pub(crate) fn settle<O, B>(&mut self, actions: &mut Vec<Action<O, B>>) {
+    pub(crate) fn settle<B>(&mut self, actions: &mut Vec<Action<B>>) {
         if self.is_root() || !self.is_at_barrier() {
             let threads = self.settling.drain(..).filter(|thread| *thread != ITSELF);
             actions.extend(threads.map(Action::Resume));
@@ -398,10 +406,10 @@ impl Order {
 }
 
 /// Does what the sequencer at node `me` wants.
-fn sender<'a, O: From<Control>, B>(
+fn sender<'a, B>(
     me: NodeId,
     loopback: &'a mut VecDeque<Control>,
-    actions: &'a mut Vec<Action<O, B>>,
+    actions: &'a mut Vec<Action<B>>,
 ) -> impl FnMut(Does) + 'a {
     move |does| match does {
         Does::Send(to, control) if to == me => loopback.push_back(control),

@@ -6,7 +6,8 @@
 //! flushes of common variables) and makes a lock carry at least what happened
 //! before.
 
-use super::message::{Control, Request, Version};
+use super::Version;
+use crate::message::{Control, Request};
 use crate::{Holder, Interval, LockId, Notice, Seen, Sequenced, Violation};
 use fathomp_base::{NodeId, ThreadId};
 use std::collections::{BTreeMap, VecDeque};

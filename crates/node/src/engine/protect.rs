@@ -3,105 +3,110 @@
 //! Neighbours that come to be permitted the same one after the other are one request to the
 //! kernel, made before anything else is done.
 
-use super::{Blob, Driver, Hands, Trouble};
+use super::machine::NodeMachine;
+use super::{Blob, NodeError};
 use fathomp_dsm::{PageRange, Protection, Protocol};
 use fathomp_sys::cluster::pages::Permission;
 
-impl<P: Protocol<Blob>> Driver<P> {
+impl NodeMachine<'_> {
     /// Changes what the program may do to pages.
-    pub(super) fn protect(
+    pub(super) fn change_protection(
         &mut self,
-        hands: &Hands,
         pages: PageRange,
         what: Protection,
-    ) -> Result<(), Trouble> {
-        if self.changes.is_some() {
-            self.watch_changes(hands, pages, what)?;
+        protocol: &dyn Protocol<Blob>,
+    ) -> Result<(), NodeError> {
+        if self.work.changes.is_some() {
+            self.watch_changes(pages, what, protocol)?;
         }
         // A thread may have written a page by a fault that it had before the page came for
         // another one: that is told already, and the page may be gone when it is looked next.
-        self.unwatched.remove(pages);
+        self.work.unwatched.remove(pages);
         if what == Protection::Read {
-            return self.protect_from_writes(hands, pages);
+            return self.protect_from_writes(pages, protocol);
         }
-        let twinned = |page| self.twins.has(page);
-        if what != Protection::Watched || !pages.iter().any(twinned) {
-            return self.permit(hands, pages, what);
+        match what {
+            Protection::Watched => self.watch_pages(pages),
+            _ => self.permit(pages, what),
+        }
+    }
+
+    /// Watches pages: a write to one is a fault, or, if it has a twin, is found by comparing.
+    fn watch_pages(&mut self, pages: PageRange) -> Result<(), NodeError> {
+        let twinned = |page| self.work.twins.has(page);
+        if !pages.iter().any(twinned) {
+            return self.permit(pages, Protection::Watched);
         }
         if pages.iter().all(twinned) {
-            self.unwatched.add(pages);
-            return self.permit(hands, pages, Protection::ReadWrite);
+            self.work.unwatched.add(pages);
+            return self.permit(pages, Protection::ReadWrite);
         }
         let mut pages = pages.iter();
-        pages.try_for_each(|page| self.protect(hands, page.into(), what))
+        pages.try_for_each(|page| self.watch_pages(page.into()))
     }
 
     /// Watches pages that should have been watched before.
-    pub(super) fn watch_late(&mut self, hands: &Hands) -> Result<(), Trouble> {
-        if self.late.is_empty() {
+    pub(super) fn watch_late(&mut self) -> Result<(), NodeError> {
+        if self.work.late.is_empty() {
             return Ok(());
         }
-        while let Some(pages) = self.late.pop() {
-            self.protect(hands, pages, Protection::Watched)?;
+        while let Some(pages) = self.work.late.pop() {
+            self.watch_pages(pages)?;
         }
-        self.settle(hands)
+        self.settle_permissions()
     }
 
     /// Makes sure that the program does not write pages: forbids it, unless they will be
     /// taken away before it could.
     pub(super) fn protect_from_writes(
         &mut self,
-        hands: &Hands,
         pages: PageRange,
-    ) -> Result<(), Trouble> {
-        let watched = self.watch.is_some() || self.changes.is_some();
-        let stays = |page| !self.protocol.gives_back(page);
-        if !hands.still || watched || pages.iter().any(stays) {
-            return self.permit(hands, pages, Protection::Read);
+        protocol: &dyn Protocol<Blob>,
+    ) -> Result<(), NodeError> {
+        let watched = self.work.watch.is_some() || self.work.changes.is_some();
+        let stays = |page| !protocol.gives_back(page);
+        if !self.host.still || watched || pages.iter().any(stays) {
+            return self.permit(pages, Protection::Read);
         }
-        self.untouched.push(pages);
+        self.work.untouched.push(pages);
         Ok(())
     }
 
-    /// Permits so much for pages, once [`Self::settle`] is called.
-    pub(super) fn permit(
-        &mut self,
-        hands: &Hands,
-        pages: PageRange,
-        what: Protection,
-    ) -> Result<(), Trouble> {
+    /// Permits so much for pages, once [`Self::settle_permissions`] is called.
+    pub(super) fn permit(&mut self, pages: PageRange, what: Protection) -> Result<(), NodeError> {
         let what = match what {
             Protection::None => Permission::None,
             // A write is noticed because it is not permitted.
             Protection::Read | Protection::Watched => Permission::Read,
             Protection::ReadWrite => Permission::ReadWrite,
         };
-        if let Some((before, same)) = &mut self.unsettled
+        if let Some((before, same)) = &mut self.work.unsettled
             && *same == what
             && let Some(both) = before.joined(pages)
         {
             *before = both;
             return Ok(());
         }
-        self.settle(hands)?;
-        self.unsettled = Some((pages, what));
+        self.settle_permissions()?;
+        self.work.unsettled = Some((pages, what));
         Ok(())
     }
 
     /// Has the kernel permit what is to be permitted.
-    pub(super) fn settle(&mut self, hands: &Hands) -> Result<(), Trouble> {
-        let Some((pages, what)) = self.unsettled.take() else {
+    pub(super) fn settle_permissions(&mut self) -> Result<(), NodeError> {
+        let (host, work) = (self.host, &mut *self.work);
+        let Some((pages, what)) = work.unsettled.take() else {
             return Ok(());
         };
-        if let Some(watch) = &mut self.watch {
-            return Ok(watch.permit(hands.pages, pages, what)?);
+        if let Some(watch) = &mut work.watch {
+            return Ok(watch.permit(host.pages, pages, what)?);
         }
         let (first, number) = (pages.first(), pages.len());
         let permitted = match what {
             // Where a barrier ends it is only likely.
-            Permission::ReadWrite if !hands.still => hands.pages.permit_to_write(first, number),
-            _ => hands.pages.permit(first, number, what),
+            Permission::ReadWrite if !host.still => host.pages.permit_to_write(first, number),
+            _ => host.pages.permit(first, number, what),
         };
-        permitted.map_err(Trouble::Permit)
+        permitted.map_err(NodeError::Permit)
     }
 }

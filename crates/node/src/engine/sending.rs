@@ -1,101 +1,113 @@
-//! Messages of a protocol, and the content that they carry.
+//! Messages of the protocol, and the content that they carry.
 
-use super::blob::Blank;
-use super::{Blob, Driver, Hands, Trouble};
+use super::machine::NodeMachine;
+use super::{Host, NodeError};
 use crate::frame::Frame;
-use crate::profile::Tally;
-use fathomp_base::{NodeId, PAGE_BYTES};
-use fathomp_dsm::{Content, Protocol};
+use fathomp_base::{NodeId, PAGE_BYTES, PageId};
+use fathomp_dsm::Content;
+use fathomp_dsm::message::Message;
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::Wake;
+use std::ops::Range;
 
-impl<P: Protocol<Blob>> Driver<P> {
-    /// Leaves pages of a message in this node's memory, where its receiver finds them. Their
-    /// bytes, which count as if they were sent.
-    fn leave(&self, hands: &Hands, message: &mut P::Outgoing, tally: &mut Tally) -> usize {
-        if hands.memories.is_none() {
-            return 0;
-        }
-        let mut blank = Blank::new(self.watch.is_none());
-        let mut left = 0;
-        self.protocol.leave(message, |content| {
-            let leaves = !matches!(content, Content::Fresh(page) if blank.contains(hands, page));
-            left += usize::from(leaves);
-            leaves
-        });
-        tally.others[DsmCount::PagesServed] += left as u64;
-        left * PAGE_BYTES
-    }
-
-    pub(super) fn send(
+impl NodeMachine<'_> {
+    /// Sends a message with its content. Pages that it leaves here count as if they were
+    /// sent.
+    pub(super) fn send_message(
         &mut self,
-        hands: &Hands,
         to: NodeId,
-        mut message: P::Outgoing,
-        tally: &mut Tally,
-    ) -> Result<Wake, Trouble> {
-        let left_bytes = self.leave(hands, &mut message, tally);
+        message: &Message<Content>,
+    ) -> Result<(), NodeError> {
+        let left_bytes = std::mem::take(&mut self.work.left) * PAGE_BYTES;
         if left_bytes == 0 {
             // Only an answer goes first.
-            self.watch_late(hands)?;
+            self.watch_late()?;
         }
-        let message = &message;
-        let Self {
-            diffs,
-            kept,
-            twins,
-            outgoing,
-            watch,
-            ..
-        } = self;
+        self.settle_permissions()?;
+        let (host, work) = (self.host, &mut *self.work);
         let mut missing = false;
-        let mut blank = Blank::new(watch.is_none());
-        outgoing.clear();
-        P::encode(message, outgoing, |content, bytes| match content {
-            Content::Fresh(page) if blank.contains(hands, page) => {
-                tally.others[DsmCount::PagesServed] += 1;
+        work.outgoing.clear();
+        message.encode(&mut work.outgoing, |content, bytes| match content {
+            Content::Fresh(page) if work.blank.contains(host, page) => {
+                work.tally.others[DsmCount::PagesServed] += 1;
             }
             Content::Page(page) | Content::Fresh(page) => {
-                tally.others[DsmCount::PagesServed] += 1;
+                work.tally.others[DsmCount::PagesServed] += 1;
                 let at = bytes.len();
                 bytes.resize(at + PAGE_BYTES, 0);
                 let target = bytes.last_chunk_mut();
-                missing |= target.is_none_or(|t| hands.pages.read(page, t).is_err());
+                missing |= target.is_none_or(|t| host.pages.read(page, t).is_err());
             }
             // Nothing of it is asked for.
             Content::Left(_) => {}
-            Content::Twin(page) => match twins.get(page) {
+            Content::Twin(page) => match work.twins.get(page) {
                 Some(twin) => bytes.extend_from_slice(twin.as_slice()),
                 None => missing = true,
             },
-            Content::Kept(page, interval) => match kept.get(&(page, interval)) {
+            Content::Kept(page, interval) => match work.kept.get(&(page, interval)) {
                 Some(diff) => bytes.extend_from_slice(diff.as_bytes()),
                 None => missing = true,
             },
-            Content::Diff(page) => match diffs.remove(&page) {
+            Content::Diff(page) => match work.diffs.remove(&page) {
                 Some(diff) => {
-                    tally.add(DsmCount::DiffsSent, 1);
-                    if hands.profile.is_on() {
-                        tally.add(DsmCount::DiffRuns, diff.runs());
+                    work.tally.add(DsmCount::DiffsSent, 1);
+                    if host.profile.is_on() {
+                        work.tally.add(DsmCount::DiffRuns, diff.runs());
                     }
                     bytes.extend_from_slice(diff.as_bytes());
                 }
                 None => missing = true,
             },
         });
+        work.blank.forget();
         if missing {
-            return Err(Trouble::Action("sending content that is not there"));
+            return Err(NodeError::Action("sending content that is not there"));
         }
-        if let Some(carried) = P::carries(message) {
-            self.underway.sends(to, carried);
-        }
-        let (head, body) = Frame::Protocol(outgoing).parts();
+        let (head, body) = Frame::Protocol(&work.outgoing).parts();
         let bytes = head.bytes().len() + body.len() + left_bytes;
-        tally.others[DsmCount::BytesSent] += bytes as u64;
+        work.tally.others[DsmCount::BytesSent] += bytes as u64;
         let parts = [head.bytes(), body];
-        Ok(match P::can_wait(message) {
-            true => hands.transport.send_unhurried(to, &parts)?,
-            false => hands.transport.send(to, &parts)?,
-        })
+        let wake = match message.can_wait() {
+            true => host.transport.send_unhurried(to, &parts)?,
+            false => host.transport.send(to, &parts)?,
+        };
+        if wake == Wake::Woken {
+            work.wake = wake;
+        }
+        Ok(())
+    }
+}
+
+/// Which pages of a message were never touched here: the kernel is asked once for all that
+/// lie together.
+pub(super) struct Blank {
+    /// Whether there are any.
+    looks: bool,
+    /// What is known of pages from one to another.
+    known: Option<(Range<u32>, bool)>,
+}
+
+impl Blank {
+    pub(super) fn new(looks: bool) -> Self {
+        Self { looks, known: None }
+    }
+
+    /// The message is sent: pages may be touched from now on.
+    pub(super) fn forget(&mut self) {
+        self.known = None;
+    }
+
+    pub(super) fn contains(&mut self, host: &Host, page: PageId) -> bool {
+        if !self.looks {
+            return false;
+        }
+        if let Some((pages, blank)) = &self.known
+            && pages.contains(&page.0)
+        {
+            return *blank;
+        }
+        let touched = host.pages.first_touched(page).unwrap_or(page);
+        self.known = Some((page.0..touched.0.max(page.0 + 1), touched > page));
+        touched > page
     }
 }

@@ -58,7 +58,7 @@ impl Node {
     /// Tells a thread what it has asked for.
     pub(super) fn tell(&self, asker: Asker, value: u64) {
         if asker.node == self.me() {
-            self.must(answer(&self.hands(), asker.thread, value));
+            self.must(answer(&self.host(), asker.thread, value));
         } else {
             let thread = asker.thread;
             self.send(asker.node, Frame::Answer { thread, value });

@@ -3,13 +3,13 @@
 //! share.
 
 use super::{Node, lock};
-use crate::doing::Doing;
+use crate::activity::Activity;
 use crate::engine::REFUSED;
 use crate::profile::Since;
-use crate::window::Begun;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};
 use fathomp_dsm::{LockId, Operation};
 use fathomp_omp::tap::{self, Called};
+use fathomp_shared::UpdateStart;
 use fathomp_sys::process::yield_now;
 use std::cell::Cell;
 
@@ -57,7 +57,7 @@ impl Node {
         let _told = tap::communicate(Called::Atomic);
         let since = self.profile.begin();
         let owes = page.and_then(|page| {
-            let owes = lock(&self.engine).owes_before_update(&self.hands(), page);
+            let owes = lock(&self.engine).owes_before_update(&self.host(), page);
             Some((page, owes?))
         });
         let Some((page, owes)) = owes else {
@@ -95,13 +95,13 @@ impl Node {
                 since,
             } => (home, locked, since),
         };
-        if let Some(window) = &self.window {
-            window.end_update(home);
+        if let Some(peers) = &self.peers {
+            peers.window().end_update(home);
         }
         if locked {
             self.release(ATOMIC);
         }
-        if lock(&self.engine).lacks_news_after_update(&self.hands()) {
+        if lock(&self.engine).lacks_news_after_update(&self.host()) {
             self.operation(Operation::Flush);
         }
         self.account_atomic(since, true);
@@ -112,9 +112,10 @@ impl Node {
     fn begin_update(&self, page: PageId, offset: usize, since: Since) -> Option<usize> {
         let (mut locked, mut tries) = (false, 0);
         loop {
-            let begun = lock(&self.engine).begin_update(&self.hands(), page, offset);
+            let begun = lock(&self.engine).begin_update(&self.host(), page);
             match begun {
-                Begun::At(home, place) => {
+                (UpdateStart::Begun, home) => {
+                    let place = self.place_at(home, page, offset);
                     HOLDS.set(Holds::Page {
                         home,
                         locked,
@@ -123,11 +124,11 @@ impl Node {
                     return Some(place);
                 }
                 // A copy must not be updated while others may do so there.
-                Begun::Never => self.fail(self.me(), "it cannot reach another node's memory"),
-                Begun::Closed if tries == TRIES => break,
-                Begun::Closed => {}
+                (UpdateStart::Never, _) => self.fail(self.me(), "it cannot reach another node's memory"),
+                (UpdateStart::NotOffered, _) if tries == TRIES => break,
+                (UpdateStart::NotOffered, _) => {}
                 // It may be told here.
-                Begun::Incomplete => {
+                (UpdateStart::Incomplete, _) => {
                     self.handle_one();
                     yield_now();
                 }
@@ -137,16 +138,24 @@ impl Node {
                 locked = true;
                 continue;
             }
-            tries += u32::from(begun == Begun::Closed);
+            tries += u32::from(begun.0 == UpdateStart::NotOffered);
             if self.operation(Operation::Update(page)) == REFUSED {
                 break;
             }
         }
         // Others may have updated it since this thread has the lock.
         self.operation(Operation::Flush);
-        self.now_doing(Doing::HoldLock);
+        self.set_activity(Activity::HoldLock);
         HOLDS.set(Holds::Copy(page));
         None
+    }
+
+    /// Where a byte of a page lies in the memory of its home.
+    fn place_at(&self, home: NodeId, page: PageId, offset: usize) -> usize {
+        let peers = self.peers.as_ref();
+        let place = peers.and_then(|peers| peers.place_at(home, &self.pages, (page, offset)).ok());
+        // A copy must not be updated while others may do so there.
+        place.unwrap_or_else(|| self.fail(self.me(), "it cannot reach another node's memory"))
     }
 
     /// An update was done in a copy, under the lock: tells of it, and learns of all that the

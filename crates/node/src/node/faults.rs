@@ -1,8 +1,8 @@
 //! Accesses that the program was not permitted.
 
 use super::{Node, lock};
-use crate::doing::Doing;
-use crate::engine::Trouble;
+use crate::activity::Activity;
+use crate::engine::NodeError;
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::Access;
 use fathomp_omp::tap::{self, Called};
@@ -55,7 +55,7 @@ impl Node {
         let Some(_charged) = self.trap(page) else {
             return true;
         };
-        let served = self.pages.serve(page, write).map_err(Trouble::Permit);
+        let served = self.pages.serve(page, write).map_err(NodeError::Permit);
         if self.must(served) {
             emulated::charge(Work::Trap);
             return true;
@@ -105,15 +105,15 @@ impl Node {
             Access::Read => Called::FetchFault,
             Access::Write => Called::WriteFault,
         });
-        let before = self.begin_doing(Doing::Fetch);
+        let before = self.begin_activity(Activity::Fetch);
         self.ask(|thread| {
-            let asked = lock(&self.engine).fault(&self.hands(), thread, page, access);
+            let asked = lock(&self.engine).fault(&self.host(), thread, page, access);
             self.must(asked)
         });
-        self.now_doing(before);
+        self.set_activity(before);
         let _inside = deferral::enter();
         if let Some((thread, _)) = self.slots.mine() {
-            let locked = before == Doing::HoldLock;
+            let locked = before == Activity::HoldLock;
             self.profile.end_fault(thread, since, locked);
         }
         if let Some(stopwatch) = &self.stopwatch {

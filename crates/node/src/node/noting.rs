@@ -2,7 +2,7 @@
 
 use super::{Node, lock};
 use crate::blocks;
-use crate::engine::Trouble;
+use crate::engine::NodeError;
 use crate::frame::Frame;
 use crate::lines::Lines;
 use fathomp_accesses::End;
@@ -54,7 +54,7 @@ impl Node {
             let frames = blocks::frames();
             let mut noted = Ok(());
             self.with_lines(|lines| noted = lines.frames(&frames));
-            self.must(noted.map_err(Trouble::from));
+            self.must(noted.map_err(NodeError::from));
         }
         self.with_lines(|lines| match function {
             0 => lines.region_ends(),
@@ -100,7 +100,7 @@ impl Node {
         }
         if let Some(watch) = engine.watch() {
             let sampled = watch.sample(&self.pages);
-            let sampled = self.must(sampled.map_err(Trouble::from));
+            let sampled = self.must(sampled.map_err(NodeError::from));
             let rest_ns = (sampled as u64 * SAMPLE_NS * SAMPLES_PART).max(SAMPLES_AFTER_NS);
             let next = monotonic_ns().saturating_add(rest_ns);
             self.samples_at.store(next, Ordering::Relaxed);
@@ -127,7 +127,7 @@ impl Node {
         let _ = self
             .samples_at
             .compare_exchange(NEVER, 0, Ordering::Relaxed, Ordering::Relaxed);
-        self.must(noted.map_err(Trouble::from));
+        self.must(noted.map_err(NodeError::from));
     }
 
     /// The service thread ends the program when the time is over in which shared lines
@@ -143,7 +143,7 @@ impl Node {
             let mut engine = lock(&self.engine);
             if let Some(watch) = engine.watch() {
                 let stopped = watch.stop(&self.pages);
-                self.must(stopped.map_err(Trouble::from));
+                self.must(stopped.map_err(NodeError::from));
             }
         }
         if self.me() == NodeId(0) && !self.ended.swap(true, Ordering::Relaxed) {

@@ -76,7 +76,7 @@ impl Node {
         };
         let (lacks, arrivals) = {
             let _inside = deferral::enter();
-            lock(&self.engine).lacks_to_go_on(&self.hands(), looked)
+            lock(&self.engine).lacking(&self.host(), looked)
         };
         if lacks == Lacks::Nothing {
             return;
@@ -98,7 +98,7 @@ impl Node {
         (0..TELLING).any(|_| {
             self.operation(Operation::AcquireFlush);
             let _inside = deferral::enter();
-            let is_told = !lock(&self.engine).is_behind(&self.hands());
+            let is_told = !lock(&self.engine).is_behind(&self.host());
             if !is_told {
                 yield_now();
             }
@@ -152,11 +152,11 @@ impl Node {
     /// next.
     fn publish(&self) -> bool {
         let answer = self.operate_unless(Operation::ReleaseFlush, |engine| {
-            self.must(engine.tell_at_barrier(&self.hands()))
+            self.must(engine.tell_at_barrier(&self.host()))
         });
         let is_told = answer != REFUSED && {
             let _inside = deferral::enter();
-            lock(&self.engine).is_told(&self.hands())
+            lock(&self.engine).is_told(&self.host())
         };
         !is_told && self.me() != NodeId(0)
     }

@@ -1,6 +1,6 @@
 //! Control messages as bytes.
 
-use super::message::{Control, Request};
+use super::control::{Control, Request};
 use crate::LockId;
 use crate::wire::{Reader, WireError, Write};
 use fathomp_base::ThreadId;

@@ -1,10 +1,8 @@
 //! What nodes tell each other to synchronise.
 
-use crate::{Carried, Interval, LockId, Notice, Told, Wants};
-use fathomp_base::{NodeId, ThreadId};
-
-/// An interval of a node.
-pub type Version = (NodeId, Interval);
+use crate::order::Version;
+use crate::{Carried, LockId, Notice};
+use fathomp_base::ThreadId;
 
 /// A message that carries no content of pages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -132,40 +130,6 @@ impl Control {
         }
     }
 
-    /// What of it a log can take that all nodes can reach.
-    pub(crate) fn told(&self) -> Option<Told<'_>> {
-        let Self::Exchange {
-            epoch,
-            request,
-            notice,
-        } = self
-        else {
-            return None;
-        };
-        // The log does not say so, and only the sequencer needs to know.
-        if notice.as_ref().is_some_and(|notice| notice.late) {
-            return None;
-        }
-        let lock = |lock: &LockId, thread: &ThreadId, waits| Wants::Lock {
-            lock: *lock,
-            thread: *thread,
-            waits,
-        };
-        let wants = match request {
-            Request::Publish => Wants::Nothing,
-            Request::Flush(thread) => Wants::Log(*thread),
-            Request::Acquire(id, thread) => lock(id, thread, true),
-            Request::TryAcquire(id, thread) => lock(id, thread, false),
-            Request::Release(lock) => Wants::Unlock(*lock),
-            Request::Learn(_) => return None,
-        };
-        Some(Told {
-            epoch: *epoch,
-            notice: notice.as_ref(),
-            wants,
-        })
-    }
-
     /// Asks the sequencer for what is in the log, and nothing else.
     #[must_use]
     pub fn flush(epoch: u32, thread: ThreadId) -> Self {
@@ -176,7 +140,7 @@ impl Control {
         }
     }
 
-    /// The sequencer's answer to who flushes or wants a lock. Without notices the thread is
+    /// The sequencer's answer to a thread that flushes or wants a lock. Without notices the thread is
     /// refused the lock.
     #[must_use]
     pub fn answer(epoch: u32, thread: ThreadId, notices: Option<Vec<Notice>>) -> Self {

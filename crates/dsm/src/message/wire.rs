@@ -1,8 +1,7 @@
-//! The messages of the home-based protocol as bytes.
+//! Messages as bytes.
 
-use super::lease::Term;
-use super::message::{Message, PageCopy};
-use crate::order::{control, kind};
+use super::control_wire::{control, kind};
+use super::{Message, PageCopy, Term};
 use crate::wire::{Reader, WireError, Write};
 use crate::{Content, Interval, PageRange};
 use fathomp_base::{NodeId, PageId, ThreadId};
@@ -14,6 +13,8 @@ const DIFFS: u8 = kind::OWN + 2;
 const UPDATE: u8 = kind::OWN + 3;
 const UPDATABLE: u8 = kind::OWN + 4;
 const LEASE: u8 = kind::OWN + 5;
+const DIFFS_WANTED: u8 = kind::OWN + 6;
+const DIFFS_OF_PAGE: u8 = kind::OWN + 7;
 
 /// What a page comes as: nothing of it, as it is zero; its bytes; nothing, as it stays at its
 /// home until it is installed.
@@ -22,11 +23,10 @@ const WHOLE: u8 = 1;
 const LEFT: u8 = 2;
 
 impl Message<Content> {
-    pub(super) fn encode(
-        &self,
-        bytes: &mut Vec<u8>,
-        mut content: impl FnMut(Content, &mut Vec<u8>),
-    ) {
+    /// Appends a message as it travels; `content` appends the bytes of content that is not
+    /// [left](Content::Left): 4,096 for a page (or, if it is [fresh](Content::Fresh), perhaps
+    /// none), [`Diff::as_bytes`](crate::Diff::as_bytes) for a diff.
+    pub fn encode(&self, bytes: &mut Vec<u8>, mut content: impl FnMut(Content, &mut Vec<u8>)) {
         match self {
             Self::Control(control) => control.encode(bytes),
             Self::Fetch { epoch, pages, need } => {
@@ -70,6 +70,27 @@ impl Message<Content> {
                 bytes.number(diffs.len() as u64);
                 for (page, diff) in diffs {
                     bytes.number(page.0);
+                    bytes.sized(|bytes| content(*diff, bytes));
+                }
+            }
+            Self::DiffsWanted {
+                epoch,
+                page,
+                intervals,
+            } => {
+                begin(bytes, DIFFS_WANTED, *epoch);
+                bytes.number(page.0);
+                bytes.number(intervals.len() as u64);
+                for interval in intervals {
+                    bytes.number(interval.0);
+                }
+            }
+            Self::DiffsOfPage { epoch, page, diffs } => {
+                begin(bytes, DIFFS_OF_PAGE, *epoch);
+                bytes.number(page.0);
+                bytes.number(diffs.len() as u64);
+                for (interval, diff) in diffs {
+                    bytes.number(interval.0);
                     bytes.sized(|bytes| content(*diff, bytes));
                 }
             }
@@ -121,10 +142,16 @@ fn begin(bytes: &mut Vec<u8>, kind: u8, epoch: u32) {
     bytes.number(epoch);
 }
 
-pub(super) fn decode<B>(
-    bytes: &[u8],
-    mut content: impl FnMut(Option<Range<usize>>) -> B,
-) -> Result<Message<B>, WireError> {
+impl<B> Message<B> {
+    /// Reads what [`encode`](Message::encode) wrote; `content` is told where in `bytes`
+    /// content lies, which is a whole page, none of it or a valid diff, or that it was left.
+    ///
+    /// # Errors
+    /// If the bytes are not exactly one message.
+    pub fn decode(
+        bytes: &[u8],
+        mut content: impl FnMut(Option<Range<usize>>) -> B,
+    ) -> Result<Self, WireError> {
     let mut reader = Reader::new(bytes);
     let kind = reader.byte()?;
     let epoch = reader.number()?;
@@ -159,6 +186,19 @@ pub(super) fn decode<B>(
             diffs: reader
                 .list(|reader| Ok((PageId(reader.number()?), content(Some(reader.diff()?)))))?,
         },
+        DIFFS_WANTED => Message::DiffsWanted {
+            epoch,
+            page: PageId(reader.number()?),
+            intervals: reader.list(|reader| reader.number().map(Interval))?,
+        },
+        DIFFS_OF_PAGE => Message::DiffsOfPage {
+            epoch,
+            page: PageId(reader.number()?),
+            diffs: reader.list(|reader| {
+                let interval = Interval(reader.number()?);
+                Ok((interval, content(Some(reader.diff()?))))
+            })?,
+        },
         UPDATE => Message::Update {
             epoch,
             page: PageId(reader.number()?),
@@ -188,4 +228,5 @@ pub(super) fn decode<B>(
     };
     reader.finish()?;
     Ok(message)
+}
 }
