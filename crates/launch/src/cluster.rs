@@ -8,7 +8,7 @@ use crate::{Network, NetworkError};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 
-/// Most nodes of a cluster.
+/// Most nodes of a cluster, so that pages of all of them are numbered by 32 bits.
 pub const NODES_MAX: u16 = 256;
 /// Memory for diffs that a node of the homeless protocol keeps from one tidying to the next,
 /// in MiB, if nothing else is asked for.

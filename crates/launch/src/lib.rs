@@ -30,6 +30,6 @@ pub use openmp::OpenMp;
 pub use plan::{Inherit, Plan, PlanError};
 pub use recorder::{Recorder, RecorderError};
 pub use seat::{Seat, SeatError};
-pub use teams::{Teams, plan_file};
+pub use teams::{Teams, paging_directory, plan_file};
 pub use value::{FlagError, Lookup, of_this_process};
 pub use watch::{Watch, WatchError};

@@ -1,6 +1,6 @@
 //! How the runtime decides how many threads each region gets.
 
-use crate::names::{ADAPT, ADVICE, CHOICES, PLAN};
+use crate::names::{ADAPT, ADVICE, CHOICES, PAGING, PLAN};
 use crate::value::{FlagError, Lookup, Variables, flag, path};
 use std::path::PathBuf;
 
@@ -37,6 +37,12 @@ impl Teams {
             to.push((ADAPT.name, "1".into()));
         }
     }
+}
+
+/// The live directory of what is recorded of paging, if the environment names one.
+#[must_use]
+pub fn paging_directory(get: Lookup<'_>) -> Option<PathBuf> {
+    path(get, PAGING)
 }
 
 /// The file that says on which words of memory the iterations of each region depend, if the

@@ -38,7 +38,7 @@ mod node;
 mod profile;
 mod quiet;
 pub mod races;
-pub mod sharing;
+mod sharing;
 mod slots;
 mod standing;
 pub mod start;
@@ -50,4 +50,4 @@ pub mod world;
 
 pub use layout::StackBytes;
 pub use node::{Node, Size};
-pub use waits::{LOADS_VARIABLE, Waits};
+pub use waits::Waits;
