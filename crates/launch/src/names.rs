@@ -56,37 +56,37 @@ variables! { ALL:
     ;
     NODES = "FATHOMP_NODES" {
         values: "1 to 256", default: "1",
-        set_by: "--nodes", read_by: "abi, node",
+        set_by: "`--nodes`", read_by: "abi, node",
         "Number of processes (nodes) that run the program and share its memory."
     }
     PROTOCOL = "FATHOMP_DSM" {
         values: "home, homeless", default: "home",
-        set_by: "--dsm", read_by: "node",
+        set_by: "`--dsm`", read_by: "node",
         "Protocol by which pages get from one node to another."
     }
     DIFF_MEMORY = "FATHOMP_DSM_MEMORY" {
         values: "1 to 1048576 (MiB)", default: "64",
-        set_by: "--dsm-memory", read_by: "node",
+        set_by: "`--dsm-memory`", read_by: "node",
         "With the homeless protocol: a node's memory for changes that others may ask for."
     }
     FAULTS = "FATHOMP_DSM_FAULTS" {
-        values: "userfault, mprotect", default: "the faster one that the kernel has",
-        set_by: "--faults", read_by: "node",
+        values: "userfault, mprotect", default: "the faster one here",
+        set_by: "`--faults`", read_by: "node",
         "How nodes notice accesses to pages that they do not have."
     }
     PLAIN = "FATHOMP_DSM_PLAIN" {
         values: "0, 1", default: "0",
-        set_by: "--dsm-plain", read_by: "node",
+        set_by: "`--dsm-plain`", read_by: "node",
         "The protocols as published: nothing is guessed, every fault and fetch counts."
     }
     NETWORK = "FATHOMP_DSM_NET" {
         values: "LATENCY_US,MB_PER_S", default: "none is emulated",
-        set_by: "--net", read_by: "node",
+        set_by: "`--net`", read_by: "node",
         "The network to emulate between the nodes."
     }
     EMULATED_TIME = "FATHOMP_EMULATED_TIME" {
         values: "0, 1", default: "0",
-        set_by: "--emulated-time", read_by: "abi, node",
+        set_by: "`--emulated-time`", read_by: "abi, node",
         "Clocks show the time of a cluster whose nodes have processors of their own."
     }
     LOADS = "FATHOMP_DSM_LOADS" {
@@ -96,27 +96,27 @@ variables! { ALL:
     }
     RACES = "FATHOMP_DSM_RACES" {
         values: "0, 1", default: "0",
-        set_by: "run --check-races", read_by: "node",
+        set_by: "`run --check-races`", read_by: "node",
         "Reports data races that the home-based protocol sees."
     }
     ACCESSES = "FATHOMP_DSM_ACCESSES" {
         values: "a directory", default: "nothing is noted",
-        set_by: "record --accesses", read_by: "node",
+        set_by: "`record --accesses`", read_by: "node",
         "Where each node notes which pages its thread accesses."
     }
     LINES = "FATHOMP_DSM_LINES" {
         values: "a directory", default: "nothing is noted",
-        set_by: "sharing", read_by: "node",
+        set_by: "`sharing`", read_by: "node",
         "Where each node notes what its thread writes and reads."
     }
     LINES_LIMIT = "FATHOMP_DSM_LINES_LIMIT" {
         values: "milliseconds", default: "0, no limit",
-        set_by: "sharing --limit", read_by: "node",
-        "How long a program runs while FATHOMP_DSM_LINES is set."
+        set_by: "`sharing --limit`", read_by: "node",
+        "How long a program runs while its nodes note what they write and read."
     }
     RECORD = "FATHOMP_RECORD" {
         values: "a directory", default: "nothing is recorded",
-        set_by: "record, study", read_by: "trace",
+        set_by: "`record`, `study`", read_by: "trace",
         "Where the runtime leaves records until the launcher takes them."
     }
     RING_KIB = "FATHOMP_RING_KIB" {
@@ -136,41 +136,41 @@ variables! { ALL:
     }
     PAGING = "FATHOMP_PAGING" {
         values: "a directory", default: "nothing is recorded",
-        set_by: "record --paging", read_by: "tap",
+        set_by: "`record --paging`", read_by: "tap",
         "Where the tap finds what to record of paging, and leaves it."
     }
     PLAN = "FATHOMP_PLAN" {
         values: "a file", default: "none",
-        set_by: "record, --adapt, --advice", read_by: "omp",
+        set_by: "`record`, `--adapt`, `--advice`", read_by: "omp",
         "Which words of memory the iterations of each region depend on."
     }
     ADVICE = "FATHOMP_ADVICE" {
         values: "a file", default: "none",
-        set_by: "--advice", read_by: "omp",
+        set_by: "`--advice`", read_by: "omp",
         "How many threads each region is to get."
     }
     ADAPT = "FATHOMP_ADAPT" {
         values: "0, 1", default: "0",
-        set_by: "--adapt", read_by: "omp",
+        set_by: "`--adapt`", read_by: "omp",
         "Whether smaller teams are tried while the program runs."
     }
     CHOICES = "FATHOMP_CHOICES" {
         values: "a file", default: "none",
-        set_by: "--adapt, --advice", read_by: "omp",
+        set_by: "`--adapt`, `--advice`", read_by: "omp",
         "Where the runtime adds how many threads it chose for each region."
     }
     SHARE = "FATHOMP_SHARE" {
-        values: "SLOT:FILE, watch:SLOT:FILE", default: "the program has the machine for itself",
-        set_by: "share", read_by: "omp",
+        values: "[watch:]SLOT:FILE", default: "nothing is divided",
+        set_by: "`share`", read_by: "omp",
         "The program's seat among those that divide this machine's cores."
     }
     SCAN = "FATHOMP_SCAN" {
         values: "0, 1", default: "1",
         set_by: "you", read_by: "cli",
-        "0 keeps record from scanning the program's code, so iterations of loops stay unknown."
+        "0 keeps `record` from scanning the program's code, so iterations of loops stay unknown."
     }
     KEY = "FATHOMP_KEY" {
-        values: "a word", default: "collect makes one up and shows it",
+        values: "a word", default: "`fathomp collect` makes one up",
         set_by: "you", read_by: "cli",
         "The key that the hosts of one paging recording share; it is kept out of recordings."
     }

@@ -23,7 +23,7 @@ pub use lease::Term;
 pub use message::{Message, PageCopy};
 
 use crate::area::Layout;
-use crate::order::{Control, IfLate, LOG_MAX, News, Order, Version, When, peer};
+use crate::order::{Control, FAN_IN, IfLate, LOG_MAX, News, Order, Version, When, peer};
 use crate::prefetch::Streams;
 use crate::table::Table;
 use crate::wire::WireError;
@@ -86,11 +86,9 @@ pub struct Config {
 /// Pages fetched at once where a program goes through memory in order.
 const PREFETCH: u32 = 16;
 /// Diffs in a message: 1 MiB at most.
-const BATCH: usize = 256;
+pub const BATCH: usize = 256;
 /// Intervals in which writes are told that nobody wants to know of.
 const LEASE_AFTER: u8 = 8;
-/// Nodes below a node in the tree of a barrier.
-const FAN_IN: u16 = 4;
 
 impl Config {
     /// As nodes have it. If it is `plain`, pages stay at their first home, every

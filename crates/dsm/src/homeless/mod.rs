@@ -15,7 +15,7 @@ mod write;
 pub use message::Message;
 
 use crate::area::{Layout, Place};
-use crate::order::{IfLate, LOG_MAX, News, Order, Request, Version, When, peer};
+use crate::order::{FAN_IN, IfLate, LOG_MAX, News, Order, Request, Version, When, peer};
 use crate::prefetch::Streams;
 use crate::stretches::Stretches;
 use crate::table::Table;
@@ -66,8 +66,6 @@ pub struct Config {
 
 /// Pages fetched at once where a program goes through memory in order.
 const PREFETCH: u32 = 16;
-/// Nodes below a node in the tree of a barrier.
-const FAN_IN: u16 = 4;
 
 impl Config {
     /// As nodes have it, with room for diffs in so many MiB. If it is `plain`, every page
