@@ -3,7 +3,9 @@
 use crate::build::{BuildError, build, build_library};
 use crate::program::{OnNodes, Program};
 use crate::run::{self, Ended, Limits};
-use std::ffi::OsString;
+use fathomp_launch::names::TAP_UNDER_TEST;
+use fathomp_launch::steering::LIBRARY_PATH;
+use fathomp_launch::{Inherit, OpenMp, Plan, Protocol, of_this_process};
 use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,19 +24,19 @@ pub enum Way {
     /// Our library found by libgomp's name in `LD_LIBRARY_PATH`.
     Replaced,
     /// The cluster edition through `LD_PRELOAD`, on so many nodes, with that
-    /// protocol (`FATHOMP_DSM`).
-    Nodes(usize, &'static str),
+    /// protocol.
+    Nodes(u16, Protocol),
 }
 
 /// Where a program runs on nodes.
 #[derive(Debug, Clone, Copy)]
 pub struct Cluster {
     /// Nodes.
-    pub nodes: usize,
+    pub nodes: u16,
     /// Threads per node.
     pub threads: usize,
-    /// How they share memory, as in `FATHOMP_DSM`.
-    pub protocol: &'static str,
+    /// How they share memory.
+    pub protocol: Protocol,
 }
 
 impl Way {
@@ -141,11 +143,14 @@ pub fn check_on_nodes(
                 &executable,
                 runtime,
                 directory,
-                nodes * threads,
+                usize::from(nodes) * threads,
                 way,
             )
         };
-        let label = format!("{nodes} nodes with {threads} thread(s), {protocol}");
+        let label = format!(
+            "{nodes} nodes with {threads} thread(s), {}",
+            protocol.name()
+        );
         let ended = start(Way::Nodes(nodes, protocol))?;
         if let OnNodes::Refused(words) = &program.on_nodes {
             if ended.code != Some(REFUSED) || !ended.stderr.contains(words) {
@@ -198,48 +203,39 @@ fn run_one(
     way: Way,
 ) -> io::Result<Ended> {
     let mut command = Command::new(executable);
-    for (name, _) in std::env::vars_os() {
-        let steers = name.to_str().is_some_and(|name| {
-            [
-                "OMP_",
-                "GOMP_",
-                "KMP_",
-                "FATHOMP_",
-                "LD_PRELOAD",
-                "LD_LIBRARY_PATH",
-            ]
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
-        });
+    let mut plan = Plan {
+        openmp: OpenMp {
+            threads: u32::try_from(threads).ok(),
+            ..OpenMp::default()
+        },
         // Where the tap under test records, if it does.
-        if steers && name != "FATHOMP_PAGING" {
-            command.env_remove(name);
+        paging: fathomp_launch::paging_directory(&of_this_process),
+        ..Plan::default()
+    };
+    match way {
+        Way::Linked => {}
+        Way::Preloaded => plan.preload = behind_tap(runtime),
+        Way::Nodes(nodes, protocol) => {
+            plan.preload = behind_tap(runtime);
+            plan.cluster = Some(fathomp_launch::Cluster {
+                protocol,
+                ..fathomp_launch::Cluster::of(nodes)
+            });
+        }
+        Way::Replaced => {
+            let directory = runtime.parent().unwrap_or(Path::new("/"));
+            plan.library_path = vec![directory.to_owned()];
         }
     }
+    plan.apply(&mut command, Inherit::NothingThatSteers);
+    if way != Way::Replaced {
+        // Another libgomp may lie there.
+        command.env_remove(LIBRARY_PATH);
+    }
     command
-        .env("OMP_NUM_THREADS", threads.to_string())
         .env("BUILT_PROGRAMS", directory)
         .current_dir(directory)
         .envs(program.env.iter().map(|(k, v)| (k, v)));
-    let preloaded = behind_tap(runtime);
-    match way {
-        Way::Linked => {}
-        Way::Preloaded => {
-            command.env("LD_PRELOAD", preloaded);
-        }
-        Way::Nodes(nodes, protocol) => {
-            command
-                .env("LD_PRELOAD", preloaded)
-                .env("FATHOMP_NODES", nodes.to_string())
-                .env("FATHOMP_DSM", protocol);
-        }
-        Way::Replaced => {
-            command.env(
-                "LD_LIBRARY_PATH",
-                runtime.parent().unwrap_or(Path::new("/")),
-            );
-        }
-    }
     // Processes that share the processors with other tests wait for each other.
     let patience = match way {
         Way::Nodes(..) => 4,
@@ -254,13 +250,10 @@ fn run_one(
 
 /// The libraries to preload: the runtime, behind the tap that is under test with it, if
 /// `FATHOMP_TAP_UNDER_TEST` names one.
-fn behind_tap(runtime: &Path) -> OsString {
-    let mut libraries = std::env::var_os("FATHOMP_TAP_UNDER_TEST").unwrap_or_default();
-    if !libraries.is_empty() {
-        libraries.push(":");
-    }
-    libraries.push(runtime);
-    libraries
+fn behind_tap(runtime: &Path) -> Vec<PathBuf> {
+    let tap = std::env::var_os(TAP_UNDER_TEST.name).filter(|tap| !tap.is_empty());
+    let tap = tap.map(PathBuf::from);
+    tap.into_iter().chain([runtime.to_owned()]).collect()
 }
 
 #[cfg(test)]

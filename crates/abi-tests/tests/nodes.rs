@@ -9,6 +9,7 @@
 use fathomp_abi_tests::compare::Cluster;
 use fathomp_abi_tests::program::OnNodes;
 use fathomp_abi_tests::{build, compare, program};
+use fathomp_launch::Protocol;
 use fathomp_needs::left_out;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::collections::BTreeMap;
@@ -34,10 +35,7 @@ fn runtime() -> Result<PathBuf, String> {
 }
 
 /// Nodes and threads per node.
-const SIZES: [(usize, usize); 3] = [(2, 1), (3, 1), (2, 2)];
-
-/// How nodes share memory.
-const PROTOCOLS: [&str; 2] = ["home", "homeless"];
+const SIZES: [(u16, usize); 3] = [(2, 1), (3, 1), (2, 2)];
 
 fn check(program: &program::Program, shared: &Shared) -> Result<(), Failed> {
     let runtime = shared.runtime.as_ref().map_err(Failed::from)?;
@@ -47,7 +45,7 @@ fn check(program: &program::Program, shared: &Shared) -> Result<(), Failed> {
         .map_err(|e| format!("no temporary directory: {e}"))?;
     let directory = directory.path();
     let clusters = SIZES.iter().flat_map(|&(nodes, threads)| {
-        PROTOCOLS.into_iter().map(move |protocol| Cluster {
+        Protocol::ALL.iter().map(move |&protocol| Cluster {
             nodes,
             threads,
             protocol,

@@ -5,13 +5,13 @@
 use fathomp_abi_tests::run::{self, Limits};
 use fathomp_analyse::{Axis, AxisClock, AxisThread, axis};
 use fathomp_base::Clock;
+use fathomp_launch::{Cluster, Inherit, OpenMp, Plan, Protocol, Recorder};
 use fathomp_needs::left_out;
-use fathomp_paging::setup::{LIVE_VARIABLE, Setup, Writer};
+use fathomp_paging::setup::{Setup, Writer};
 use fathomp_paging::{Counter, DIRECTORY, Mark, MarkKind, PagingMeta, Task, reader as paging};
 use fathomp_sys::clock;
 use fathomp_trace::drain::{Drainer, Limits as DrainLimits};
 use fathomp_trace::dsm::DsmCount;
-use fathomp_trace::live::RECORD_VARIABLE;
 use fathomp_trace::model::{Meta, Recording};
 use fathomp_trace::record::Record;
 use fathomp_trace::{reader, writer};
@@ -42,7 +42,7 @@ struct Run {
     _place: TempDir,
 }
 
-fn make(nodes: usize, protocol: &str) -> Result<Run, Failed> {
+fn make(nodes: u16, protocol: Protocol) -> Result<Run, Failed> {
     let place = tempfile::Builder::new().prefix("fathomp-tap-").tempdir()?;
     let folder = |name: &str| -> Result<PathBuf, Failed> {
         let path = place.path().join(name);
@@ -79,21 +79,25 @@ fn make(nodes: usize, protocol: &str) -> Result<Run, Failed> {
 
     let unpacked = fathomp_runtime::unpack().map_err(fail)?;
     let runtime = match nodes {
-        1 => &unpacked.library,
-        _ => &unpacked.cluster_library,
+        1 => unpacked.library,
+        _ => unpacked.cluster_library,
     };
-    let libraries = format!("{}:{}", unpacked.tap.display(), runtime.display());
+    let plan = Plan {
+        openmp: OpenMp {
+            threads: Some(nodes.max(2).into()),
+            ..OpenMp::default()
+        },
+        cluster: (nodes > 1).then(|| Cluster {
+            protocol,
+            ..Cluster::of(nodes)
+        }),
+        recorder: Some(Recorder::new(live.clone())),
+        paging: Some(tapped),
+        preload: vec![unpacked.tap, runtime],
+        ..Plan::default()
+    };
     let mut command = Command::new(program);
-    command
-        .env("LD_PRELOAD", libraries)
-        .env(RECORD_VARIABLE, &live)
-        .env(LIVE_VARIABLE, &tapped)
-        .env("OMP_NUM_THREADS", nodes.max(2).to_string());
-    if nodes > 1 {
-        command
-            .env("FATHOMP_NODES", nodes.to_string())
-            .env("FATHOMP_DSM", protocol);
-    }
+    plan.apply(&mut command, Inherit::All);
     let ended = run::run(&mut command, LIMITS)?;
     if ended.code != Some(0) {
         return Err(format!("{}\n{}", ended.describe(), ended.stderr).into());
@@ -240,7 +244,7 @@ fn expect_same_counts(run: &Run) -> Result<(), Failed> {
 }
 
 fn on_threads() -> Result<(), Failed> {
-    let run = make(1, "")?;
+    let run = make(1, Protocol::Home)?;
     if tasks(&run).len() != 2 {
         return Err(format!("{:?}", run.paging.tasks()).into());
     }
@@ -249,10 +253,10 @@ fn on_threads() -> Result<(), Failed> {
 }
 
 fn on_nodes() -> Result<(), Failed> {
-    for protocol in ["home", "homeless"] {
+    for &protocol in Protocol::ALL {
         for nodes in [2, 4] {
             let run = make(nodes, protocol)?;
-            if tasks(&run).len() != nodes {
+            if tasks(&run).len() != usize::from(nodes) {
                 return Err(format!("{nodes} nodes: {:?}", run.paging.tasks()).into());
             }
             expect_same_moments(&run)?;

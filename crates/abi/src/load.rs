@@ -1,6 +1,6 @@
 //! What happens when the library is loaded and when the process ends.
 
-use fathomp_node::start::NODES_VARIABLE;
+use fathomp_launch::{asks_for_nodes, of_this_process};
 use fathomp_omp::env::DisplayEnv;
 use fathomp_omp::{overflow, runtime};
 use fathomp_sys::peek::Leave;
@@ -17,7 +17,7 @@ static FINISH: extern "C" fn() = runtime_finish;
 extern "C" fn load() {
     fathomp_node::start::emulate_time();
     // Nodes have a handler of their own for that signal, and stacks of their own.
-    if std::env::var_os(NODES_VARIABLE).is_some_and(|nodes| nodes != "1") {
+    if asks_for_nodes(&of_this_process) {
         stack_overflow::leave_alone();
     } else {
         // Cores of nodes are not divided.

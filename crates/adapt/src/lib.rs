@@ -31,13 +31,6 @@ pub use choices::{Choice, Choices, ChoicesError, Why};
 pub use region::Region;
 pub use table::{Advised, Table, TableError, TableModule};
 
-/// Variable with the path of the [`Table`] of advice that the runtime follows.
-pub const ADVICE_VARIABLE: &str = "FATHOMP_ADVICE";
-/// Variable that makes the runtime try teams: `1`.
-pub const ADAPT_VARIABLE: &str = "FATHOMP_ADAPT";
-/// Variable with the path of a file to which the runtime adds its [`Choices`] at the end.
-pub const CHOICES_VARIABLE: &str = "FATHOMP_CHOICES";
-
 /// How much faster a smaller team must be to be taken, as a fraction of the time. Less is
 /// not worth the risk that it is chance.
 const MARGIN: f64 = 0.03;

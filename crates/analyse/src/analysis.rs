@@ -18,6 +18,7 @@ use crate::symbols::Symbols;
 use crate::timeline::{self, TimelineBudget};
 use crate::times::Times;
 use crate::trips;
+use fathomp_launch::openmp::{NUM_THREADS, first_of_list};
 use fathomp_trace::model::Recording;
 use fathomp_trace::state::State;
 use std::collections::BTreeMap;
@@ -205,9 +206,8 @@ fn threads_had(threads: &[ThreadRow], recording: &Recording, wall_ns: u64) -> u3
 /// environment says.
 fn threads_given(recording: &Recording) -> Option<u32> {
     let listed = || {
-        let value = recording.meta.environment.get("OMP_NUM_THREADS")?;
-        let first = value.split(',').next()?;
-        first.trim().parse().ok().filter(|given| *given > 0)
+        let list = recording.meta.environment.get(NUM_THREADS)?;
+        first_of_list(list)
     };
     let per_node = recording.meta.threads.filter(|n| *n > 0);
     let all = per_node.map(|threads| threads.saturating_mul(recording.meta.nodes.max(1)));
@@ -326,6 +326,7 @@ fn program(recording: &Recording) -> ProgramFacts {
         started_unix_ns: meta.started_unix_ns,
         threads_asked: threads_given(recording),
         nodes: meta.nodes,
+        sharing: meta.sharing,
         outcome: meta.outcome,
         output: meta.output.clone(),
         stack_overflow: recording

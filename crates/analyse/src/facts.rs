@@ -16,7 +16,7 @@ use crate::dsm::{Dsm, RegionDsm};
 use crate::times::Times;
 use crate::waits::BarrierWaitCauses;
 use crate::work::Work;
-use fathomp_trace::model::{Machine, Outcome, Output, SiteKind};
+use fathomp_trace::model::{Machine, Outcome, Output, Sharing, SiteKind};
 use fathomp_trace::record::LoopKind;
 use fathomp_trace::stack::StackOverflow;
 use fathomp_trace::state::State;
@@ -104,6 +104,9 @@ pub struct ProgramFacts {
     pub threads_asked: Option<u32>,
     /// Processes asked for.
     pub nodes: u32,
+    /// How they share memory, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<Sharing>,
     /// How it ended; none if that is unknown.
     pub outcome: Option<Outcome>,
     /// What it wrote to standard output; none if that is unknown.

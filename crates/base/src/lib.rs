@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod ids;
+pub mod looking;
 mod nearest;
 pub mod text;
 mod ticks;

@@ -152,7 +152,7 @@ impl Plan {
                 compiler_version: program.compiler.version().to_owned(),
                 runtime: runtime.name.clone(),
                 library,
-                protocol: runtime.protocol.clone(),
+                protocol: runtime.protocol.map(|protocol| protocol.name().to_owned()),
             };
             let interface = program.compiler.interface;
             let preload = runtime.preload(interface).and_then(|library| {
@@ -161,7 +161,7 @@ impl Plan {
                     Ok(Preload {
                         library: library.to_owned(),
                         stand_in,
-                        protocol: runtime.protocol.clone(),
+                        protocol: runtime.protocol,
                     })
                 };
                 library.map(preload).transpose()

@@ -1,5 +1,6 @@
 //! OpenMP runtimes, and which programs they can answer.
 
+use fathomp_launch::Protocol;
 use object::{Object, ObjectSymbol};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -54,7 +55,7 @@ pub struct Runtime {
     /// Interfaces it answers.
     interfaces: Vec<Interface>,
     /// Each thread is a node of its own, and this protocol shares their memory.
-    pub protocol: Option<String>,
+    pub protocol: Option<Protocol>,
 }
 
 /// Why something is not a usable runtime.
@@ -147,10 +148,10 @@ impl Runtime {
     ///
     /// # Errors
     /// If it cannot be read or is no OpenMP runtime.
-    pub fn on_nodes(protocol: &str, library: &Path) -> Result<Self, RuntimeError> {
+    pub fn on_nodes(protocol: Protocol, library: &Path) -> Result<Self, RuntimeError> {
         Ok(Self {
-            protocol: Some(protocol.to_owned()),
-            ..Self::from_library(protocol, library)?
+            protocol: Some(protocol),
+            ..Self::from_library(protocol.name(), library)?
         })
     }
 

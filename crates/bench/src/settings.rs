@@ -1,5 +1,6 @@
 //! How something is measured: team sizes, sample sizes, environment.
 
+use fathomp_launch::{Cluster, Inherit, OpenMp, Plan, Protocol};
 use fathomp_toolchain::process::Limits;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -105,7 +106,7 @@ pub(crate) struct Preload {
     /// A directory in which it has the name that the program asks for.
     pub(crate) stand_in: PathBuf,
     /// Threads are nodes, and this protocol shares their memory.
-    pub(crate) protocol: Option<String>,
+    pub(crate) protocol: Option<Protocol>,
 }
 
 impl Settings {
@@ -126,42 +127,35 @@ impl Settings {
         preload: Option<&Preload>,
         command: &mut Command,
     ) {
-        for (name, _) in std::env::vars_os() {
-            let steers = name.to_str().is_some_and(|n| {
-                ["OMP_", "GOMP_", "KMP_", "FATHOMP_", "LD_PRELOAD"]
-                    .iter()
-                    .any(|p| n.starts_with(p))
-            });
-            if steers {
-                command.env_remove(name);
-            }
-        }
-        command.env("OMP_NUM_THREADS", threads.to_string());
+        let on_nodes = preload.and_then(|preload| preload.protocol);
+        let mut plan = Plan {
+            openmp: OpenMp {
+                threads: Some(threads),
+                ..OpenMp::default()
+            },
+            ..Plan::default()
+        };
         if self.wait_policy != WaitPolicy::Default {
-            command.env("OMP_WAIT_POLICY", self.wait_policy.name());
+            plan.openmp.wait_policy = Some(self.wait_policy.name().into());
         }
-        let protocol = preload.and_then(|preload| preload.protocol.as_deref());
-        if let Some(protocol) = protocol.filter(|_| threads > 1) {
-            command.env("FATHOMP_NODES", threads.to_string());
-            command.env("FATHOMP_DSM", protocol);
+        if let Some(protocol) = on_nodes.filter(|_| threads > 1) {
+            // What is too many the runtime refuses.
+            let nodes = u16::try_from(threads).unwrap_or(u16::MAX);
+            plan.cluster = Some(Cluster {
+                protocol,
+                ..Cluster::of(nodes)
+            });
         }
         // Each node would bind its only thread to the first place.
-        if self.affinity != Affinity::None && protocol.is_none() {
-            command.env("OMP_PROC_BIND", self.affinity.name());
-            command.env("OMP_PLACES", "cores");
+        if self.affinity != Affinity::None && on_nodes.is_none() {
+            plan.openmp.proc_bind = Some(self.affinity.name().into());
+            plan.openmp.places = Some("cores".into());
         }
-        if let Some(Preload {
-            library, stand_in, ..
-        }) = preload
-        {
-            command.env("LD_PRELOAD", library);
-            let mut paths = stand_in.clone().into_os_string();
-            if let Some(before) = std::env::var_os("LD_LIBRARY_PATH") {
-                paths.push(":");
-                paths.push(before);
-            }
-            command.env("LD_LIBRARY_PATH", paths);
+        if let Some(preload) = preload {
+            plan.preload.push(preload.library.clone());
+            plan.library_path.push(preload.stand_in.clone());
         }
+        plan.apply(command, Inherit::NothingThatSteers);
     }
 }
 
@@ -211,13 +205,14 @@ mod tests {
         );
         assert_eq!(value(&command, "LD_PRELOAD"), None);
         let nodes = Preload {
-            protocol: Some("home".to_owned()),
+            protocol: Some(Protocol::Home),
             ..preload
         };
         let mut command = Command::new("true");
         Settings::default().environment(3, Some(&nodes), &mut command);
         assert_eq!(value(&command, "FATHOMP_NODES").as_deref(), Some("3"));
         assert_eq!(value(&command, "FATHOMP_DSM").as_deref(), Some("home"));
+        assert_eq!(value(&command, "LD_BIND_NOW").as_deref(), Some("1"));
         assert_eq!(value(&command, "OMP_PROC_BIND"), None);
     }
 }

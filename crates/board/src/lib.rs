@@ -20,10 +20,6 @@
 //! * [`events`]: who had which cores when, for the launcher.
 #![forbid(unsafe_code)]
 
-/// The environment variable that names a program's board and slot, as `SLOT:PATH`; `watch:`
-/// in front of it has regions told to the launcher, and nothing divided.
-pub const VARIABLE: &str = "FATHOMP_SHARE";
-
 mod board;
 pub mod claim;
 pub mod cores;

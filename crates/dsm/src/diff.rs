@@ -52,6 +52,13 @@ impl Diff {
     /// Length of a diff in which every byte changed.
     pub const BYTES_MAX: usize = MASK_BYTES + PAGE_BYTES / BLOCK_BYTES * MASK_BYTES + PAGE_BYTES;
 
+    /// Length of a diff in which one aligned word changed.
+    pub const BYTES_OF_WORD: usize = 2 * MASK_BYTES + WORD_BYTES;
+
+    /// Length of a diff in which every other word changed, half of each block.
+    pub const BYTES_OF_HALF: usize =
+        MASK_BYTES + PAGE_BYTES / BLOCK_BYTES * (MASK_BYTES + BLOCK_BYTES / 2);
+
     /// The bytes of `page` that differ from `twin`, its content before.
     #[must_use]
     pub fn between(twin: &PageBytes, page: &PageBytes) -> Self {
@@ -236,6 +243,21 @@ mod tests {
     /// A page whose bytes all differ from their neighbours'.
     fn page() -> PageBytes {
         std::array::from_fn(|i| (i % 251) as u8)
+    }
+
+    #[test]
+    fn lengths_that_prices_are_of_are_those_of_such_diffs() {
+        let length = |changes: fn(usize) -> bool| {
+            let mut page = [0; PAGE_BYTES];
+            let words = page.chunks_exact_mut(WORD_BYTES).enumerate();
+            for (_, word) in words.filter(|(number, _)| changes(*number)) {
+                word.fill(1);
+            }
+            Diff::between(&[0; PAGE_BYTES], &page).as_bytes().len()
+        };
+        assert_eq!(length(|word| word == 77), Diff::BYTES_OF_WORD);
+        assert_eq!(length(|word| word % 2 == 0), Diff::BYTES_OF_HALF);
+        assert_eq!(length(|_| true), Diff::BYTES_MAX);
     }
 
     #[test]

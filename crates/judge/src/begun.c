@@ -52,7 +52,7 @@ static int program(struct dl_phdr_info *info, size_t size, void *memory)
 
 __attribute__((constructor)) static void begin(void)
 {
-    const char *path = getenv("FATHOMP_JUDGE_NOTES");
+    const char *path = getenv(NOTES_VARIABLE);
     notes = path ? fopen(path, "w") : NULL;
     if (notes)
         dl_iterate_phdr(program, NULL);

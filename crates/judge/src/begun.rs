@@ -2,6 +2,9 @@
 //! it is needed and loaded before the OpenMP runtime: independent of our own recorder.
 
 use crate::JudgeError;
+use fathomp_launch::names::JUDGE_NOTES;
+use fathomp_launch::openmp::NUM_THREADS;
+use fathomp_launch::steering::PRELOAD;
 use fathomp_regions::{Environment, Leaf};
 use fathomp_toolchain::process::{Limits, run};
 use std::collections::BTreeMap;
@@ -78,7 +81,9 @@ pub fn begun(
     std::fs::write(&source, include_str!("begun.c")).map_err(JudgeError::Output)?;
     let mut compiler = Command::new("gcc");
     compiler
-        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .args(["-shared", "-fPIC", "-O1"])
+        .arg(format!("-DNOTES_VARIABLE=\"{JUDGE_NOTES}\""))
+        .arg("-o")
         .args([&library, &source])
         .arg("-ldl");
     let built = run(&mut compiler, limits).map_err(JudgeError::Run)?;
@@ -92,9 +97,9 @@ pub fn begun(
     command
         .args(arguments)
         .envs(environment.iter().copied())
-        .env("OMP_NUM_THREADS", "1")
-        .env("FATHOMP_JUDGE_NOTES", &notes)
-        .env("LD_PRELOAD", &library);
+        .env(NUM_THREADS, "1")
+        .env(JUDGE_NOTES.name, &notes)
+        .env(PRELOAD, &library);
     let finished = run(&mut command, limits).map_err(JudgeError::Run)?;
     if !finished.status.success() {
         return Err(JudgeError::Failed(Box::new(finished)));

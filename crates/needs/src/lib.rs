@@ -89,7 +89,7 @@ impl Forbidden {
 /// Whether everything must run here.
 #[must_use]
 pub fn all_required() -> bool {
-    std::env::var_os("FATHOMP_REQUIRE_ALL").is_some()
+    std::env::var_os(fathomp_launch::names::REQUIRE_ALL.name).is_some()
 }
 
 /// A test that needs nothing but itself.

@@ -20,11 +20,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 
-/// Directory for what each node accesses, in the environment of a program whose
-/// accesses are recorded.
-pub const ACCESSES_VARIABLE: &str = "FATHOMP_DSM_ACCESSES";
-
-/// Name of a node's file there. One behind the other they are a file of accesses.
+/// Name of a node's file in the directory for accesses. One behind the other they are a file of accesses.
 #[must_use]
 pub fn part_name(node: u16) -> String {
     format!("accesses.{node}.part")

@@ -20,8 +20,6 @@ const STACKS_BYTES: usize = 8 << 30;
 const STACKS: RangeInclusive<usize> = 128..=8192;
 /// The stack of the program's first thread, if nothing limits it.
 const UNLIMITED_BYTES: usize = 16 << 30;
-/// Nodes at most, so that pages are numbered by 32 bits.
-pub(crate) const NODES_MAX: u16 = 256;
 
 /// Addresses of everything that is shared.
 #[derive(Clone, Debug)]
@@ -269,7 +267,7 @@ mod tests {
     fn as_many_nodes_as_there_can_be_have_pages_with_numbers() {
         let layout = Layout::new(
             Vec::new(),
-            NODES_MAX,
+            fathomp_launch::NODES_MAX,
             StackBytes {
                 first: None,
                 others: 8 << 20,

@@ -35,7 +35,7 @@ mod peers;
 mod profile;
 mod quiet;
 pub mod races;
-pub mod sharing;
+mod sharing;
 mod slots;
 mod standing;
 pub mod start;
@@ -46,4 +46,4 @@ pub mod world;
 
 pub use layout::StackBytes;
 pub use node::{Node, Size};
-pub use waits::{LOADS_VARIABLE, Waits};
+pub use waits::Waits;

@@ -21,15 +21,7 @@ use std::io::BufWriter;
 use std::ops::Range;
 use std::path::Path;
 
-/// Directory for each node's notes, in the environment of a program whose shared
-/// lines are looked for.
-pub const LINES_VARIABLE: &str = "FATHOMP_DSM_LINES";
-
-/// Milliseconds after which the program is ended, in the same environment; 0 or
-/// nothing lets it run to its end.
-pub const LINES_LIMIT_VARIABLE: &str = "FATHOMP_DSM_LINES_LIMIT";
-
-/// Name of a node's file there.
+/// Name of a node's file in the directory for its notes.
 #[must_use]
 pub fn notes_name(node: u16) -> String {
     format!("sharing.{node}.part")

@@ -1,17 +1,12 @@
 //! How often a thread flushes that waits for a plain variable and says so, by
 //! yielding or by a branch of its loop. Time is the program's: emulated, if time is.
 
+use fathomp_base::looking::{FIRST_NS, LONGEST_NS, SHARE};
 use fathomp_sys::clock::emulated::program_ns;
 use std::cell::Cell;
 
-/// Time between the first two flushes, and longest time between two, in nanoseconds. Predictions
-/// for nodes have these three, too: who changes one has to change both.
-const FIRST_NS: u64 = 5_000;
-const LONGEST_NS: u64 = 500_000;
-/// The same for who looks for the second time only if that takes long.
+/// Time to the second look of a thread that looks again only if it waits for long.
 const LATE_NS: u64 = 100_000;
-/// Gaps do not grow beyond so many times what a flush takes: it is cheap to look.
-const SHARE: u64 = 20;
 
 /// When a thread flushed last while it waited.
 #[derive(Clone, Copy, Debug)]

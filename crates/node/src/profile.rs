@@ -9,9 +9,9 @@
 
 use crate::told::Told;
 use fathomp_base::{ThreadId, Ticks};
+use fathomp_launch::of_this_process;
 use fathomp_omp::worker;
 use fathomp_trace::dsm::{DsmCount, DsmCounts};
-use fathomp_trace::live::RECORD_VARIABLE;
 use fathomp_trace::now;
 use std::array;
 use std::ops::Range;
@@ -107,7 +107,7 @@ pub(crate) struct Since(Option<Ticks>);
 impl Profile {
     /// Accounts for so many threads, if the program is recorded or its paging is.
     pub(crate) fn new(threads: usize) -> Self {
-        let recorded = std::env::var_os(RECORD_VARIABLE).is_some_and(|value| !value.is_empty());
+        let recorded = fathomp_launch::Recorder::is_asked_for(&of_this_process);
         let told = Told::new(threads);
         Self((recorded || told.is_some()).then(|| {
             Accounts {

@@ -10,9 +10,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Set to look for data races between nodes.
-pub const RACES_VARIABLE: &str = "FATHOMP_DSM_RACES";
-
 /// Different races that are kept.
 const RACES_MAX: usize = 1000;
 

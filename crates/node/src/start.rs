@@ -8,18 +8,19 @@
 use crate::blocks;
 use crate::activity::Activity;
 use crate::engine::Host;
-use crate::layout::{Layout, NODES_MAX, StackBytes};
-use crate::lines::{LINES_LIMIT_VARIABLE, LINES_VARIABLE};
+use crate::layout::{Layout, StackBytes};
 use crate::memory;
 use crate::node::{Node, Parts, Size};
 use crate::peers::{Memories, Peers};
 use crate::profile::Profile;
 use crate::races::Lookout;
-use crate::sharing::{Shared, Sharing, SharingError};
+use crate::sharing::{Shared, Sharing, asked_to_watch};
 use crate::slots::{Slots, THREADS};
-use crate::waits::{LOADS_VARIABLE, Waits};
+use crate::waits::Waits;
 use fathomp_base::NodeId;
 use fathomp_dsm::AreaError;
+use fathomp_launch::names::{EMULATED_TIME, NETWORK};
+use fathomp_launch::{Cluster, ClusterError, Faults, WatchError, of_this_process};
 use fathomp_omp::tap;
 use fathomp_sys::affinity;
 use fathomp_sys::clock::{emulated, monotonic_ns};
@@ -32,25 +33,10 @@ use fathomp_sys::cluster::thread::Stacks;
 use fathomp_sys::process::{sleep_to_the_moment, without_null};
 use fathomp_sys::shm;
 use fathomp_sys::static_ref::AtomicRef;
-use fathomp_transport::local::{Fabric, Limits, Net, NetError};
+use fathomp_transport::local::{Fabric, Limits, Net};
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
-
-/// Number of nodes, in the environment of a program that is to become a cluster.
-pub const NODES_VARIABLE: &str = "FATHOMP_NODES";
-
-/// How accesses to pages are noticed: `userfault` or `mprotect`, instead of the
-/// faster one that the kernel has.
-pub const FAULTS_VARIABLE: &str = "FATHOMP_DSM_FAULTS";
-
-/// A network to emulate between the nodes: latency in microseconds and bandwidth
-/// in 10^6 bytes per second, as in `62.5,103.4`.
-pub const NET_VARIABLE: &str = "FATHOMP_DSM_NET";
-
-/// Set if [time is emulated](fathomp_transport::local::Emulation): ticks are then
-/// what a node's program would take with that network and a processor of its own.
-pub const TIME_VARIABLE: &str = "FATHOMP_EMULATED_TIME";
 
 /// The library that a program must have been linked with to become a cluster.
 const OPENMP: &str = "libgomp.so.1";
@@ -90,23 +76,14 @@ impl Plan {
 /// A process could not become a cluster.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The number of nodes makes no sense.
-    #[error("{NODES_VARIABLE} is {0:?}, not a number from 1 to {NODES_MAX}")]
-    Nodes(String),
-    /// Loads cannot be made to mean that.
-    #[error("{LOADS_VARIABLE} is {0:?}, not acquire or relaxed")]
-    Loads(std::ffi::OsString),
-    /// There is no such way to notice accesses.
-    #[error("{FAULTS_VARIABLE} is {0:?}, not userfault or mprotect")]
-    Faults(std::ffi::OsString),
-    /// There is no such way to share memory.
+    /// The environment asks for something impossible.
     #[error(transparent)]
-    Sharing(#[from] SharingError),
-    /// There is no such network.
-    #[error("{NET_VARIABLE}: {0}")]
-    Net(#[from] NetError),
+    Cluster(#[from] ClusterError),
+    /// The environment asks for notes that cannot be taken.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
     /// Nothing is known of time without a network.
-    #[error("{TIME_VARIABLE} is set without {NET_VARIABLE}: say what network to emulate")]
+    #[error("{EMULATED_TIME} is set without {NETWORK}: say what network to emulate")]
     NoNet,
     /// Only one thread's clock is kept.
     #[error("time is emulated for nodes of one thread, not of {0}: run it with --threads 1")]
@@ -172,37 +149,36 @@ fn limit_on_processes(error: &io::Error) -> &'static str {
 ///
 /// # Errors
 /// If it asks for something impossible.
-pub fn plan(variable: Option<&str>) -> Result<Option<Plan>, StartError> {
-    let Some(text) = variable else {
-        return Ok(None);
-    };
-    let nodes = text.parse().ok().filter(|n| (1..=NODES_MAX).contains(n));
-    let nodes = nodes.ok_or_else(|| StartError::Nodes(text.to_owned()))?;
-    let wanted = nodes > 1 && image::program_needs(OPENMP);
+pub fn plan() -> Result<Option<Plan>, StartError> {
+    let get = &of_this_process;
+    // What else may be wrong does not matter to a program that stays alone.
+    let wanted = fathomp_launch::nodes(get)? > 1 && image::program_needs(OPENMP);
     if !wanted {
         return Ok(None);
     }
     if image::program_executes_stacks() {
         return Err(StartError::ExecutableStack);
     }
-    let scheme = scheme(std::env::var_os(FAULTS_VARIABLE))?;
-    let net = std::env::var_os(NET_VARIABLE);
-    let net = net.map(|text| text.to_string_lossy().parse()).transpose()?;
-    if net.is_none() && emulated::is_emulated() {
+    let Some(cluster) = Cluster::from_env(get)? else {
+        return Ok(None);
+    };
+    let emulates_time = fathomp_launch::emulates_time(get).map_err(ClusterError::from)?;
+    if emulates_time && cluster.network.is_none() {
         return Err(StartError::NoNet);
     }
+    let watched = fathomp_launch::Watch::from_env(get)?.is_some();
     Ok(Some(Plan {
-        nodes,
-        scheme,
-        net,
-        sharing: Sharing::from_environment()?,
+        nodes: cluster.nodes,
+        scheme: scheme(cluster.faults),
+        net: cluster.network.map(Net::from),
+        sharing: Sharing::new(cluster, watched),
     }))
 }
 
 /// Emulates time if the environment asks for it. To be called before anything reads
 /// a clock.
 pub fn emulate_time() {
-    if std::env::var_os(TIME_VARIABLE).is_some() {
+    if fathomp_launch::emulates_time(&of_this_process) == Ok(true) {
         emulated::emulate();
     }
 }
@@ -215,12 +191,11 @@ pub fn only_libraries_have_openmp() -> bool {
 }
 
 /// How accesses are to be noticed.
-fn scheme(variable: Option<std::ffi::OsString>) -> Result<Scheme, StartError> {
-    match variable {
-        None => Ok(Scheme::best()),
-        Some(name) if name == "userfault" => Ok(Scheme::Userfaults),
-        Some(name) if name == "mprotect" => Ok(Scheme::Protections),
-        Some(name) => Err(StartError::Faults(name)),
+fn scheme(asked: Option<Faults>) -> Scheme {
+    match asked {
+        None => Scheme::best(),
+        Some(Faults::Userfault) => Scheme::Userfaults,
+        Some(Faults::Mprotect) => Scheme::Protections,
     }
 }
 
@@ -232,7 +207,7 @@ fn scheme(variable: Option<std::ffi::OsString>) -> Result<Scheme, StartError> {
 /// If an address range is taken.
 pub fn prepare(plan: Plan, tap: usize) -> Result<(), StartError> {
     memory::set_up(plan.nodes, tap).map_err(StartError::Reserve)?;
-    if std::env::var_os(LINES_VARIABLE).is_some() {
+    if matches!(asked_to_watch(), Some(fathomp_launch::Watch::Lines { .. })) {
         blocks::note_all();
     }
     Ok(())
@@ -340,10 +315,12 @@ pub fn fork(
 
 /// How long the program may run, in nanoseconds, where shared lines are looked for.
 fn time_limit() -> Option<u64> {
-    std::env::var_os(LINES_VARIABLE)?;
-    let limit = std::env::var(LINES_LIMIT_VARIABLE).ok()?;
-    let limit_ms: u64 = limit.parse().ok()?;
-    (limit_ms > 0).then(|| limit_ms.saturating_mul(1_000_000))
+    match asked_to_watch() {
+        Some(fathomp_launch::Watch::Lines { limit_ms, .. }) if limit_ms > 0 => {
+            Some(limit_ms.saturating_mul(1_000_000))
+        }
+        _ => None,
+    }
 }
 
 impl Forming {
@@ -383,8 +360,6 @@ impl Forming {
             begins_ns,
             stops_ns,
         } = self;
-        let loads_acquire = waits.loads_acquire(std::env::var_os(LOADS_VARIABLE));
-        let loads_acquire = loads_acquire.map_err(StartError::Loads)?;
         let transport = fabric.join(me).map_err(StartError::Connect)?;
         let slots = Slots::new();
         let profile = Profile::new(THREADS);
@@ -403,7 +378,7 @@ impl Forming {
         let memory = Shared {
             nodes: size.nodes,
             areas: layout.homes(),
-            loads_acquire,
+            loads_acquire: sharing.loads_acquire(waits),
         };
         let engine = sharing.start(me, memory, &host)?;
         let node = Node::new(Parts {

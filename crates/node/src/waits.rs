@@ -1,11 +1,6 @@
 //! What a program may rely on when it waits for plain variables.
 
-use std::ffi::OsString;
-
-/// Whether whoever sees a value by an ordinary load, as atomic reads that acquire
-/// are, sees what was written before it, which costs: `acquire` or `relaxed`;
-/// otherwise it depends on how the program [waits](Waits).
-pub const LOADS_VARIABLE: &str = "FATHOMP_DSM_LOADS";
+use fathomp_launch::Loads;
 
 /// How the program waits for plain variables to change, as far as its code shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,15 +15,10 @@ pub enum Waits {
 
 impl Waits {
     /// Whether ordinary loads have to acquire, given what the user says about it.
-    ///
-    /// # Errors
-    /// What the user says, if it is nothing known.
-    pub(crate) fn loads_acquire(self, said: Option<OsString>) -> Result<bool, OsString> {
+    pub(crate) fn loads_acquire(self, said: Option<Loads>) -> bool {
         match said {
-            None => Ok(self == Self::Plainly),
-            Some(said) if said == "acquire" => Ok(true),
-            Some(said) if said == "relaxed" => Ok(false),
-            Some(said) => Err(said),
+            None => self == Self::Plainly,
+            Some(said) => said == Loads::Acquire,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! directory.
 //!
 //! The live directory is where recorded programs and the collector meet;
-//! [`LIVE_VARIABLE`] names it to the programs. The launcher makes it, writes the
+//! FATHOMP_PAGING names it to the programs. The launcher makes it, writes the
 //! setup, starts the collector, then the program.
 
 use crate::{Activity, Counter};
@@ -13,8 +13,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Names the live directory to the programs that are to be recorded.
-pub const LIVE_VARIABLE: &str = "FATHOMP_PAGING";
 /// Name of the setup within the live directory.
 pub const SETUP_FILE: &str = "setup.json";
 /// Version of [`Setup`]; taps and collectors of other versions refuse it.

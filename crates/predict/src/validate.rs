@@ -472,30 +472,30 @@ fn errors(rows: &[Row]) -> Vec<PredictorError> {
         .collect()
 }
 
-/// What the runtime is told of a network to emulate.
-const NET_VARIABLE: &str = "FATHOMP_DSM_NET";
-
 /// Says so if prices are of another network than that recorded on.
 fn other_network(analyses: &[&Analysis], cluster: &Cluster) -> Option<String> {
     let priced = match &cluster.measured {
         Some(measured) => measured.network_emulated,
         None => Some(cluster.network),
     };
-    let priced = priced.map(|net| format!("{},{}", net.latency_us, net.bandwidth_mb_per_s));
+    let priced =
+        priced.map(|net| fathomp_launch::Network::new(net.latency_us, net.bandwidth_mb_per_s));
+    let priced = priced.and_then(Result::ok);
     let on_nodes = analyses.iter().filter(|one| one.program.nodes > 1);
-    let mut networks = on_nodes.map(|one| one.program.environment.get(NET_VARIABLE));
-    let other = networks.find(|network| network.map(String::as_str) != priced.as_deref())?;
-    let words = |network: Option<&str>| match network {
-        Some(numbers) => {
-            let numbers = numbers.replacen(',', " us and ", 1);
-            format!("a network of {numbers} MB/s")
-        }
+    let mut networks = on_nodes.map(|one| one.program.sharing?.network);
+    let other = networks.find(|network| *network != priced)?;
+    let words = |network: Option<fathomp_launch::Network>| match network {
+        Some(network) => format!(
+            "a network of {} us and {} MB/s",
+            network.latency_us(),
+            network.mb_per_s()
+        ),
         None => "this machine's memory".to_owned(),
     };
     Some(format!(
         "Recorded over {} and priced for {}: the errors say nothing about the models.",
-        words(other.map(String::as_str)),
-        words(priced.as_deref())
+        words(other),
+        words(priced)
     ))
 }
 

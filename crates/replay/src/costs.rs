@@ -1,5 +1,6 @@
 //! What nodes' own work costs, beside the network.
 
+use fathomp_dsm::Diff;
 use fathomp_transport::local::Net;
 
 /// What events of consistency cost as a whole, as clusters are described, in
@@ -25,9 +26,9 @@ pub struct Prices {
 
 /// Bytes of a page; of a half-full diff in the encoding of word and value, which is what
 /// published prices are of; and of one of ours.
-const PAGE_BYTES: f64 = 4096.0;
+const PAGE_BYTES: f64 = fathomp_base::PAGE_BYTES as f64;
 const DIFF_BYTES: f64 = 4096.0;
-const OUR_DIFF_BYTES: f64 = 2568.0;
+const OUR_DIFF_BYTES: f64 = Diff::BYTES_OF_HALF as f64;
 
 /// Without homes a diff's making and putting in is part of the fetch's price. Measured
 /// with homes, where it has one of its own, it is so many local write faults (2.2 to 2.5).
@@ -141,7 +142,10 @@ mod tests {
         let costs = Costs::from_prices(&prices, &net);
         assert_eq!((costs.diff_ns, costs.apply_ns), (5000, 5000));
         assert_eq!((costs.message_ns, costs.content_ns), (7000, 25_040));
-        assert_eq!(Costs::of_diffs(costs.diff_ns, 2, 2 * 2568), 10_000);
+        assert_eq!(
+            Costs::of_diffs(costs.diff_ns, 2, 2 * Diff::BYTES_OF_HALF as u32),
+            10_000
+        );
         assert_eq!(Costs::of_diffs(costs.diff_ns, 1, 0), 2500);
         let homeless = Prices {
             diff_to_home_us: 0.0,

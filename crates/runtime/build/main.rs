@@ -8,31 +8,22 @@ mod cargo;
 mod link;
 mod tap;
 
+use fathomp_launch::Variable;
+use fathomp_launch::names::{CLUSTER_LIBRARY, RUNTIME_LIBRARY, TAP_LIBRARY};
 use link::Edition;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::env;
 use std::error::Error;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-/// Crates whose code ends up in the libraries.
-const PARTS: [&str; 15] = [
-    "abi",
-    "feed",
-    "tap",
-    "paging",
-    "ring",
-    "node",
-    "dsm",
-    "transport",
-    "heap",
-    "board",
-    "omp",
-    "patch",
-    "trace",
-    "sys",
-    "base",
-];
+/// Crates that become libraries.
+const LIBRARIES: [&str; 2] = ["abi", "tap"];
+
+/// Libraries that are already linked, for packagers and cross builds.
+const READY: [Variable; 3] = [RUNTIME_LIBRARY, CLUSTER_LIBRARY, TAP_LIBRARY];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
@@ -41,24 +32,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         .parent()
         .and_then(Path::parent)
         .ok_or("crates/runtime must lie two levels below the workspace")?;
-    declare_inputs(workspace);
+    declare_inputs(workspace)?;
 
     let library = out.join("libgomp.so.1");
     let cluster = out.join("cluster.so");
     let tap = out.join("libfathomp-tap.so");
-    if let Some(ready) = env::var_os("FATHOMP_RUNTIME_LIBRARY") {
-        // For packagers and cross builds: a library that is already linked.
-        println!(
-            "cargo::rerun-if-changed={}",
-            PathBuf::from(&ready).display()
-        );
-        fs::copy(&ready, &library)?;
-        let ready = env::var_os("FATHOMP_CLUSTER_LIBRARY")
-            .ok_or("with FATHOMP_RUNTIME_LIBRARY, FATHOMP_CLUSTER_LIBRARY must be set too")?;
-        fs::copy(ready, &cluster)?;
-        let ready = env::var_os("FATHOMP_TAP_LIBRARY")
-            .ok_or("with FATHOMP_RUNTIME_LIBRARY, FATHOMP_TAP_LIBRARY must be set too")?;
-        fs::copy(ready, &tap)?;
+    if env::var_os(RUNTIME_LIBRARY.name).is_some() {
+        for (variable, library) in READY.iter().zip([&library, &cluster, &tap]) {
+            let ready = env::var_os(variable.name)
+                .ok_or_else(|| format!("with {RUNTIME_LIBRARY}, {variable} must be set too"))?;
+            let ready = PathBuf::from(ready);
+            println!("cargo::rerun-if-changed={}", ready.display());
+            fs::copy(&ready, library)?;
+        }
     } else {
         let archive = cargo::build_archive("tap", workspace, &out)?;
         tap::library(
@@ -93,10 +79,33 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn declare_inputs(workspace: &Path) {
-    for part in PARTS {
+/// Crates of ours whose code ends up in the libraries.
+fn parts(workspace: &Path) -> io::Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    let mut ahead = LIBRARIES.map(str::to_owned).to_vec();
+    while let Some(part) = ahead.pop() {
+        let manifest = workspace.join("crates").join(&part).join("Cargo.toml");
+        let manifest = fs::read_to_string(manifest)?;
+        let (_, dependencies) = manifest.split_once("[dependencies]").unwrap_or_default();
+        let dependencies = dependencies
+            .lines()
+            .take_while(|line| !line.starts_with('['));
+        let ours = dependencies.filter_map(|line| line.strip_prefix("fathomp-"));
+        let names = ours.filter_map(|line| line.split(['.', ' ']).next());
+        ahead.extend(
+            names
+                .map(str::to_owned)
+                .filter(|name| !found.contains(name)),
+        );
+        found.insert(part);
+    }
+    Ok(found)
+}
+
+fn declare_inputs(workspace: &Path) -> io::Result<()> {
+    for part in parts(workspace)? {
         for input in ["src", "Cargo.toml"] {
-            let path = workspace.join("crates").join(part).join(input);
+            let path = workspace.join("crates").join(&part).join(input);
             println!("cargo::rerun-if-changed={}", path.display());
         }
     }
@@ -115,12 +124,8 @@ fn declare_inputs(workspace: &Path) {
         let path = workspace.join(input);
         println!("cargo::rerun-if-changed={}", path.display());
     }
-    for variable in [
-        "CC",
-        "FATHOMP_RUNTIME_LIBRARY",
-        "FATHOMP_CLUSTER_LIBRARY",
-        "FATHOMP_TAP_LIBRARY",
-    ] {
+    for variable in ["CC"].into_iter().chain(READY.map(|ready| ready.name)) {
         println!("cargo::rerun-if-env-changed={variable}");
     }
+    Ok(())
 }

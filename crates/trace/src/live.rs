@@ -6,9 +6,6 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Names the live directory to the programs that are to be recorded.
-pub const RECORD_VARIABLE: &str = "FATHOMP_RECORD";
-
 /// Space a memory file system must have for it to be used: rings for a good
 /// number of threads.
 const SPACE_WANTED_BYTES: u64 = 64 << 20;

@@ -3,9 +3,12 @@
 use crate::record::{Record, WordSet};
 use crate::stack::StackOverflow;
 use fathomp_base::{Clock, NodeId, SiteId, ThreadId, Ticks};
+use fathomp_launch::names::NODES;
+use fathomp_launch::{Cluster, Faults, Network, Protocol};
 use fathomp_regions::Regions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Everything one `fathomp record` left behind.
@@ -33,7 +36,7 @@ pub struct Meta {
     pub command: Vec<String>,
     /// Working directory.
     pub directory: PathBuf,
-    /// `OMP_*`, `GOMP_*`, `FATHOMP_*` and `LD_*` variables.
+    /// `OMP_*`, `GOMP_*`, `KMP_*`, `FATHOMP_*` and `LD_*` variables.
     pub environment: BTreeMap<String, String>,
     /// The machine.
     pub machine: Machine,
@@ -41,6 +44,9 @@ pub struct Meta {
     pub threads: Option<u32>,
     /// Processes asked for.
     pub nodes: u32,
+    /// How they share memory, if there are several. Recordings of earlier versions say it in
+    /// their [`environment`](Self::environment) alone; readers fill it in from there.
+    pub sharing: Option<Sharing>,
     /// Start, nanoseconds since the Unix epoch.
     pub started_unix_ns: u64,
     /// Wall time from start to end of the program, once it has ended.
@@ -71,6 +77,48 @@ pub struct Meta {
     pub live: Option<PathBuf>,
     /// What the recorder noticed while recording, each as one sentence.
     pub problems: Vec<String>,
+}
+
+/// How the nodes of a cluster share memory.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sharing {
+    /// How pages get from node to node.
+    pub protocol: Protocol,
+    /// The protocol as published: every fault and fetch counts.
+    #[serde(default)]
+    pub plain: bool,
+    /// The network between them, if one is emulated; else this machine's memory is.
+    #[serde(default)]
+    pub network: Option<Network>,
+    /// How they notice accesses to pages that they do not have, if that is known.
+    #[serde(default)]
+    pub faults: Option<Faults>,
+}
+
+impl From<&Cluster> for Sharing {
+    fn from(cluster: &Cluster) -> Self {
+        Self {
+            protocol: cluster.protocol,
+            plain: cluster.plain,
+            network: cluster.network,
+            faults: cluster.faults,
+        }
+    }
+}
+
+impl Meta {
+    /// Fills in what earlier versions did not write: how nodes share memory.
+    pub(crate) fn complete(&mut self) {
+        if self.nodes > 1 && self.sharing.is_none() {
+            let get = |name: &str| match name == NODES.name {
+                true => Some(self.nodes.to_string().into()),
+                false => self.environment.get(name).map(OsString::from),
+            };
+            // A program that is told what makes no sense does not begin.
+            let cluster = Cluster::from_env(&get).ok().flatten();
+            self.sharing = cluster.as_ref().map(Sharing::from);
+        }
+    }
 }
 
 /// Version of the recording format that this crate writes and the newest it
@@ -236,4 +284,65 @@ pub struct Thread {
     pub records: Vec<Record>,
     /// Records that found the ring full.
     pub dropped: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn earlier_recordings_say_in_their_environment_how_memory_was_shared() {
+        let said = |nodes: u32, environment: &[(&str, &str)]| {
+            let text = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+            let mut meta = Meta {
+                nodes,
+                environment: environment.iter().map(text).collect(),
+                ..Meta::default()
+            };
+            meta.complete();
+            meta.sharing
+        };
+        let home = Sharing {
+            protocol: Protocol::Home,
+            plain: false,
+            network: None,
+            faults: None,
+        };
+        assert_eq!(said(1, &[("FATHOMP_DSM", "home")]), None);
+        assert_eq!(said(2, &[]), Some(home));
+        let environment = [
+            ("FATHOMP_DSM", "homeless"),
+            ("FATHOMP_DSM_PLAIN", "1"),
+            ("FATHOMP_DSM_NET", "62.5,103.4"),
+            ("FATHOMP_DSM_FAULTS", "mprotect"),
+        ];
+        let expected = Sharing {
+            protocol: Protocol::Homeless,
+            plain: true,
+            network: Network::new(62.5, 103.4).ok(),
+            faults: Some(Faults::Mprotect),
+        };
+        assert_eq!(said(4, &environment), Some(expected));
+        assert_eq!(said(4, &[("FATHOMP_DSM", "nonsense")]), None);
+    }
+
+    #[test]
+    fn what_is_written_is_not_looked_up_again() {
+        let written = Sharing {
+            protocol: Protocol::Homeless,
+            plain: false,
+            network: Network::new(0.0, f64::INFINITY).ok(),
+            faults: Some(Faults::Userfault),
+        };
+        let meta = Meta {
+            nodes: 2,
+            environment: [("FATHOMP_DSM".to_owned(), "home".to_owned())].into(),
+            sharing: Some(written),
+            ..Meta::default()
+        };
+        let json = serde_json::to_string(&meta).unwrap();
+        let mut read: Meta = serde_json::from_str(&json).unwrap();
+        read.complete();
+        assert_eq!(read.sharing, Some(written));
+    }
 }

@@ -24,7 +24,7 @@ fn as_a_child() {
             }
             if role != "proper" {
                 // It must not end before its drainer has seen it.
-                let live = std::env::var_os(fathomp_trace::live::RECORD_VARIABLE).unwrap();
+                let live = std::env::var_os(fathomp_launch::names::RECORD.name).unwrap();
                 eventually("word to end", || told_to_end(live.as_ref()).exists());
             }
             recorder.detach(thread);

@@ -93,7 +93,8 @@ fn main() {
     );
     emulated("none", None);
     for asked in NETWORKS {
-        emulated(asked, asked.parse().ok());
+        let net = asked.parse::<fathomp_launch::Network>();
+        emulated(asked, net.ok().map(Net::from));
     }
 }
 

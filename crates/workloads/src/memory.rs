@@ -84,7 +84,7 @@ impl Memory {
         command
             .args(arguments)
             .arg("--describe")
-            .env_remove("LD_PRELOAD");
+            .env_remove(fathomp_launch::steering::PRELOAD);
         let answer = process::run(&mut command, LIMITS)?;
         if !answer.status.success() {
             let words = answer.stderr.trim();

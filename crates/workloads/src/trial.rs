@@ -1,9 +1,9 @@
 //! One run of a built workload.
 
 use crate::answer::{Answer, AnswerError, last_line, quotable};
+use fathomp_launch::{Inherit, Plan};
 use fathomp_toolchain::process::{self, Finished, Limits, RunError};
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -11,14 +11,13 @@ use std::time::Duration;
 pub(crate) const OUTPUT_BYTES: usize = 1 << 20;
 
 /// Who answers a program's OpenMP calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Runtime {
     /// For tables.
     pub name: String,
-    /// A library put in front of the one the program was linked with.
-    pub library: Option<PathBuf>,
-    /// What it is told in the environment, beside the number of threads.
-    pub variables: Vec<(&'static str, OsString)>,
+    /// What the program and it are told, beside the number of threads. A library that is
+    /// preloaded comes in front of the one the program was linked with.
+    pub plan: Plan,
 }
 
 impl Runtime {
@@ -27,8 +26,7 @@ impl Runtime {
     pub fn linked(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            library: None,
-            variables: Vec::new(),
+            plan: Plan::default(),
         }
     }
 }
@@ -81,16 +79,12 @@ impl Trial<'_> {
     /// # Errors
     /// See [`TrialError`]; a wrong result is no error here.
     pub fn run(&self) -> Result<Answer, TrialError> {
+        let mut plan = self.runtime.plan.clone();
+        plan.openmp.threads = Some(self.threads);
         let mut command = Command::new(self.program);
-        command
-            .args(self.arguments)
-            .env("OMP_NUM_THREADS", self.threads.to_string())
-            // The comparison of runtimes is void if another one slips in.
-            .env_remove("LD_PRELOAD")
-            .envs(self.runtime.variables.iter().cloned());
-        if let Some(library) = &self.runtime.library {
-            command.env("LD_PRELOAD", library);
-        }
+        command.args(self.arguments);
+        // The comparison of runtimes is void if another one slips in.
+        plan.apply(&mut command, Inherit::NotPreloaded);
         let limits = Limits {
             time: self.limit,
             bytes: OUTPUT_BYTES,

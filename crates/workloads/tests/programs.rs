@@ -206,7 +206,10 @@ fn a_race_is_found(shared: &Shared) -> Result<(), Failed> {
 
 fn shared() -> Result<Shared, Failed> {
     let ours = Runtime {
-        library: Some(fathomp_runtime::unpack()?.library),
+        plan: fathomp_launch::Plan {
+            preload: vec![fathomp_runtime::unpack()?.library],
+            ..fathomp_launch::Plan::default()
+        },
         ..Runtime::linked("fathomp")
     };
     Ok(Shared {

@@ -7,9 +7,10 @@ use super::next::Next;
 use super::{threads, world};
 use crate::fatal::{fatal, warn};
 use crate::tap;
+use fathomp_launch::names::LOADS;
+use fathomp_launch::{asks_for_nodes, of_this_process};
 use fathomp_node::start::{self, Forming, Plan};
-use fathomp_node::{LOADS_VARIABLE, StackBytes, Waits};
-use fathomp_node::{Node, start::NODES_VARIABLE};
+use fathomp_node::{Node, StackBytes, Waits};
 use fathomp_omp::{cluster, overflow, runtime};
 use fathomp_patch::{AnalyseError, Wait};
 use fathomp_sys::clock::emulated;
@@ -83,11 +84,10 @@ pub unsafe extern "C" fn fathomp_start_main(
 
 /// Prepares the heap before the program's constructors use it.
 fn planned() -> Option<Plan> {
-    let variable = std::env::var(NODES_VARIABLE).ok();
-    let plan = start::plan(variable.as_deref()).and_then(|plan| {
+    let plan = start::plan().and_then(|plan| {
         match plan {
             Some(plan) => start::prepare(plan, tap::address().addr())?,
-            None if variable.is_some() && start::only_libraries_have_openmp() => {
+            None if asks_for_nodes(&of_this_process) && start::only_libraries_have_openmp() => {
                 warn(format_args!(
                     "warning: the program runs in one process: its libraries use OpenMP, \
                      but nodes share what the program itself contains"
@@ -103,8 +103,7 @@ fn planned() -> Option<Plan> {
 /// Tells the runtime of nodes to come, before constructors of libraries use it. What is
 /// wrong with the wish is said later, when it is known that this is no mere helper.
 pub fn expect() {
-    let variable = std::env::var(NODES_VARIABLE).ok();
-    if let Ok(Some(plan)) = start::plan(variable.as_deref()) {
+    if let Ok(Some(plan)) = start::plan() {
         cluster::expect(cluster::Expected {
             nodes: plan.nodes().into(),
             threads_per_node: threads_per_node(plan),
@@ -285,7 +284,7 @@ fn say_doubtful(program: &Path, doubtful: &[usize]) {
 /// Says what it costs that a program may use what it has waited for without a flush.
 fn say_unflushed(program: &Path, waits: &[Wait]) {
     let mut unflushed = waits.iter().filter(|wait| !wait.flushes && !wait.led);
-    let said = std::env::var_os(LOADS_VARIABLE).is_some();
+    let said = of_this_process(LOADS.name).is_some();
     let Some(first) = unflushed.next().filter(|_| !said) else {
         return;
     };
@@ -294,7 +293,7 @@ fn say_unflushed(program: &Path, waits: &[Wait]) {
         "warning: {}: the loop at {places} waits for a variable, and no flush follows, so all \
          loads have to acquire, which makes nodes ask each other for each page and takes a \
          multiple of the time; put `#pragma omp flush` behind it and before the variable is set, \
-         or set {LOADS_VARIABLE}=relaxed if nothing that was written before that is used",
+         or set {LOADS}=relaxed if nothing that was written before that is used",
         program.display()
     ));
 }

@@ -7,6 +7,7 @@ mod programs;
 mod table;
 
 pub use document::{Bound, Document, Estimated, Row, SCHEMA, Side, VERSION};
+pub use fathomp_launch::Faults as Scheme;
 pub use programs::{Built, FloorsError, build};
 pub use table::table;
 
@@ -42,27 +43,6 @@ const START_MS: f64 = 100.0;
 const TIMES_MEMORY: f64 = 2.0;
 /// and so much more.
 const MORE_MIB: f64 = 64.0;
-
-/// How accesses to pages that are not there are noticed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scheme {
-    /// By Linux's userfaultfd, and SIGBUS.
-    Userfault,
-    /// By protections of mappings, and SIGSEGV.
-    Mprotect,
-}
-
-impl Scheme {
-    /// The name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Userfault => "userfault",
-            Self::Mprotect => "mprotect",
-        }
-    }
-}
 
 /// Where a program is to run.
 #[derive(Clone, Copy, Debug)]

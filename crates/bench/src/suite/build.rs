@@ -3,6 +3,8 @@
 use super::rows::Row;
 use super::sources::{Source, SuiteName, programs};
 use crate::compiler::Compiler;
+use fathomp_launch::openmp::NUM_THREADS;
+use fathomp_launch::steering::PRELOAD;
 use fathomp_toolchain as toolchain;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -228,8 +230,8 @@ fn ask(path: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new(path);
     command
         .args(arguments)
-        .env_remove("LD_PRELOAD")
-        .env("OMP_NUM_THREADS", "1");
+        .env_remove(PRELOAD)
+        .env(NUM_THREADS, "1");
     match process::run(&mut command, LIMITS) {
         Ok(ended) if ended.status.success() => Ok(ended.stdout),
         Ok(ended) => Err(last_words(&ended)),

@@ -1,9 +1,10 @@
 //! `fathomp bench`.
 
-use super::{Dsm, ThreadList};
+use super::{ThreadList, protocols};
 use clap::{Args, ValueEnum};
 use fathomp_bench::settings::{Affinity, WaitPolicy};
 use fathomp_bench::suite::SuiteName;
+use fathomp_launch::Protocol;
 use std::path::PathBuf;
 
 /// Length of a sample, in microseconds, if nobody says otherwise.
@@ -70,8 +71,8 @@ pub(crate) struct Bench {
     #[arg(long)]
     pub(crate) check: bool,
     /// With dsm: protocol by which pages get from one process to another.
-    #[arg(long, value_enum, default_value_t = Dsm::Home, value_name = "PROTOCOL")]
-    pub(crate) dsm: Dsm,
+    #[arg(long, value_parser = protocols(), default_value = Protocol::Home.name(), value_name = "PROTOCOL")]
+    pub(crate) dsm: Protocol,
     /// File for all samples, to be read by `fathomp report`.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -18,7 +18,9 @@ mod teams;
 pub(crate) mod workload;
 mod writers;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use fathomp_launch::{DIFF_MEMORY_MIB, DIFF_MEMORY_MIB_MAX, NODES_MAX, Protocol};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -280,14 +282,14 @@ pub(crate) struct Run {
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Cluster {
     /// Processes that share no memory but what the program writes and reads.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=i64::from(NODES_MAX)))]
     pub(crate) nodes: u16,
     /// Protocol by which pages get from one process to another.
-    #[arg(long, value_enum, default_value_t = Dsm::Home, value_name = "PROTOCOL")]
-    pub(crate) dsm: Dsm,
+    #[arg(long, value_parser = protocols(), default_value = Protocol::Home.name(), value_name = "PROTOCOL")]
+    pub(crate) dsm: Protocol,
     /// With --dsm homeless: memory of each process for what it changed and others
     /// may still ask for; when it is full, all tidy up at the next barrier.
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    #[arg(long, value_name = "MIB", default_value_t = DIFF_MEMORY_MIB, value_parser = clap::value_parser!(u32).range(1..=i64::from(DIFF_MEMORY_MIB_MAX)))]
     pub(crate) dsm_memory: u32,
     /// How nodes notice accesses to pages that are not there [default: userfault,
     /// where the kernel has it]. Alone, with `record --paging`: record every page
@@ -313,8 +315,8 @@ impl Cluster {
     /// No cluster.
     pub(crate) const ONE: Self = Self {
         nodes: 1,
-        dsm: Dsm::Home,
-        dsm_memory: 64,
+        dsm: Protocol::Home,
+        dsm_memory: DIFF_MEMORY_MIB,
         faults: None,
         dsm_plain: false,
         net: None,
@@ -322,23 +324,16 @@ impl Cluster {
     };
 }
 
-/// Protocols of distributed shared memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Dsm {
-    /// Every page has a home, where writers send what they changed.
-    Home,
-    /// Writers keep what they changed until somebody asks for it.
-    Homeless,
-}
-
-impl Dsm {
-    /// As options and the runtime call it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Home => "home",
-            Self::Homeless => "homeless",
-        }
-    }
+/// The protocols of distributed shared memory, as an option's values.
+fn protocols() -> impl TypedValueParser<Value = Protocol> {
+    let described = |protocol: &Protocol| {
+        PossibleValue::new(protocol.name()).help(match protocol {
+            Protocol::Home => "Every page has a home, where writers send what they changed",
+            Protocol::Homeless => "Writers keep what they changed until somebody asks for it",
+        })
+    };
+    let names = PossibleValuesParser::new(Protocol::ALL.iter().map(described));
+    names.try_map(|name| Protocol::of_name(&name).ok_or("it is no protocol"))
 }
 
 /// How accesses to pages that are not there are noticed.
@@ -350,6 +345,17 @@ pub(crate) enum Faults {
     Mprotect,
     /// As without this option; every page fault is recorded (with record --paging).
     Every,
+}
+
+impl Faults {
+    /// How nodes notice accesses, if that is what is asked for.
+    pub(crate) fn of_nodes(self) -> Option<fathomp_launch::Faults> {
+        match self {
+            Self::Userfault => Some(fathomp_launch::Faults::Userfault),
+            Self::Mprotect => Some(fathomp_launch::Faults::Mprotect),
+            Self::Every => None,
+        }
+    }
 }
 
 /// `fathomp record`.

@@ -1,19 +1,19 @@
 //! A network to emulate between nodes: its numbers, or whose they are.
 
+use fathomp_launch::{Network, NetworkError};
 use fathomp_predict::sdp;
-use fathomp_transport::local;
 use std::path::Path;
 use std::str::FromStr;
 
 /// A network's latency and bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Net(pub(crate) local::Net);
+pub(crate) struct Net(pub(crate) Network);
 
 /// The text names no network.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NetError {
     #[error(transparent)]
-    Numbers(#[from] local::NetError),
+    Numbers(#[from] NetworkError),
     #[error(transparent)]
     Cluster(#[from] sdp::ClusterError),
 }
@@ -27,8 +27,8 @@ impl FromStr for Net {
             return Ok(Self(text.parse()?));
         }
         let network = sdp::Cluster::find(Path::new(text))?.network;
-        let net = local::Net::new(network.latency_us, network.bandwidth_mb_per_s)?;
-        Ok(Self(net))
+        let network = Network::new(network.latency_us, network.bandwidth_mb_per_s)?;
+        Ok(Self(network))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `fathomp predict`.
 
 use super::workload::{Making, Names, Seconds};
-use super::{ThreadCount, ThreadList};
+use super::{ThreadCount, ThreadList, protocols};
 use clap::{ArgGroup, Args, ValueEnum};
 use fathomp_predict::sdp::{F, NoTerm, NodesTerm, NodesTerms, Protocol};
 use fathomp_workloads::Class;
@@ -164,8 +164,8 @@ pub(crate) struct Sdp {
     )]
     pub(crate) sequential: Option<Seconds>,
     /// Protocol whose prices count [default: that of the counts].
-    #[arg(long, value_enum, value_name = "PROTOCOL", requires = "cluster")]
-    pub(crate) dsm: Option<SdpProtocol>,
+    #[arg(long, value_parser = protocols(), value_name = "PROTOCOL", requires = "cluster")]
+    pub(crate) dsm: Option<Protocol>,
     /// For sdp-agg: fractions of faults that nothing overlaps, such as 0,0.25;
     /// or "fit", to fit it to observed speedups [default: 0,0.25,0.5,0.75,1].
     #[arg(long, value_name = "LIST", requires = "model")]
@@ -187,24 +187,6 @@ pub(crate) enum SdpModel {
     SdpAgg,
     /// The critical path with serial time, imbalance, synchronisation and contention.
     Nodes,
-}
-
-/// Protocols that prices are known of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SdpProtocol {
-    /// Every page has a home, where writers send what they changed.
-    Home,
-    /// Writers keep what they changed until somebody asks.
-    Homeless,
-}
-
-impl From<SdpProtocol> for Protocol {
-    fn from(protocol: SdpProtocol) -> Self {
-        match protocol {
-            SdpProtocol::Home => Self::Home,
-            SdpProtocol::Homeless => Self::Homeless,
-        }
-    }
 }
 
 /// Fractions of faults that nothing overlaps, or how to find one.

@@ -1,8 +1,9 @@
 //! `fathomp simulate`.
 
 use super::workload::Seconds;
-use super::{Dsm, ThreadList};
+use super::{ThreadList, protocols};
 use clap::Args;
+use fathomp_launch::{DIFF_MEMORY_MIB, DIFF_MEMORY_MIB_MAX, Protocol};
 use fathomp_replay::Homes;
 use std::fmt;
 use std::path::PathBuf;
@@ -21,10 +22,10 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "LIST")]
     pub(crate) nodes: Option<ThreadList>,
     /// Protocol by which pages get from one node to another.
-    #[arg(long, value_enum, default_value_t = Dsm::Home, value_name = "PROTOCOL")]
-    pub(crate) dsm: Dsm,
+    #[arg(long, value_parser = protocols(), default_value = Protocol::Home.name(), value_name = "PROTOCOL")]
+    pub(crate) dsm: Protocol,
     /// With --dsm homeless: memory of each node for what it changed.
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    #[arg(long, value_name = "MIB", default_value_t = DIFF_MEMORY_MIB, value_parser = clap::value_parser!(u32).range(1..=i64::from(DIFF_MEMORY_MIB_MAX)))]
     pub(crate) dsm_memory: u32,
     /// Leave pages at their first home and fetch them one by one.
     #[arg(long)]

@@ -4,12 +4,13 @@
 //! pages that stay at their homes and come one by one, as the models that the
 //! prices are for assume.
 
-use super::{doubt, now_unix_ns, plain};
-use crate::args::{Cluster, Dsm, Net, ThreadCount};
+use super::{doubt, now_unix_ns, told_alone};
+use crate::args::{Cluster, Net, ThreadCount};
 use crate::host;
-use crate::launch::{library, variables};
+use crate::launch::{library, plan};
 use fathomp_bench::compiler::Compiler;
 use fathomp_bench::prices::{self, Effort, Estimate, Faults, PricesError, Sync};
+use fathomp_launch::{Plan, Protocol};
 use fathomp_predict::sdp::{
     self, CLUSTER_SCHEMA, CLUSTER_VERSION, Crowd, DiffPrice, Ends, HomePrices, HomelessPrices,
     Measured, Network, Priced, Synchronisation,
@@ -77,11 +78,11 @@ impl Bench<'_> {
             dsm_plain: true,
             ..self.cluster
         };
-        let mut command = plain(&self.program);
-        command
-            .env("LD_PRELOAD", self.library)
-            .envs(variables(Some(ThreadCount(1)), cluster));
-        command
+        let plan = Plan {
+            preload: vec![self.library.to_owned()],
+            ..plan(Some(ThreadCount(1)), cluster)
+        };
+        told_alone(&self.program, &plan)
     }
 
     fn faults(&self) -> Result<Faults, ClusterError> {
@@ -167,7 +168,8 @@ struct Seen {
 }
 
 fn network(net: Option<Net>) -> Result<Seen, ClusterError> {
-    let seen = local::observe(net.map(|net| net.0)).map_err(ClusterError::Network)?;
+    let seen =
+        local::observe(net.map(|Net(network)| network.into())).map_err(ClusterError::Network)?;
     let bytes = seen.large_bytes as f64;
     let drowned = ClusterError::Drowned("the network's time");
     // On a busy machine most small messages are late, and what a large one takes
@@ -305,8 +307,8 @@ fn describe(
     synchronisation: Vec<Synchronisation>,
 ) -> Result<sdp::Cluster, ClusterError> {
     let prices = match cluster.dsm {
-        Dsm::Home => home(faults)?,
-        Dsm::Homeless => homeless(faults)?,
+        Protocol::Home => home(faults)?,
+        Protocol::Homeless => homeless(faults)?,
     };
     let ends = |of: &Estimate| [of.interval.low, of.interval.high];
     let asked = cluster.net.map(|net| Network {

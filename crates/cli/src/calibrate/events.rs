@@ -8,6 +8,7 @@ use crate::launch::{Capture, Stderr, Stdin, Stdout};
 use crate::program::Program;
 use crate::recording::{self, Request};
 use fathomp_analyse::EventCosts;
+use fathomp_launch::OpenMp;
 use fathomp_runtime::Unpacked;
 use fathomp_trace::writer::Existing;
 use std::ffi::OsString;
@@ -67,7 +68,7 @@ fn run_recorded(unpacked: &Unpacked) -> Result<Option<Measured>, Failure> {
         limit_bytes: RECORDING_BYTES_MAX,
         limit: Some(PATIENCE),
         rehearsal: false,
-        variables: &[],
+        openmp: OpenMp::default(),
         stdin: Stdin::File("/dev/null".into(), 0),
         stdout: Stdout::Capture(capture.clone()),
         stderr: Stderr::File(scratch.path().join("stderr")),

@@ -11,10 +11,10 @@ mod probe;
 mod store;
 
 use crate::host;
+use fathomp_launch::{Inherit, Plan};
 use fathomp_predict::machine::{Bandwidth, Cache, ConstructCosts, Contention, Machine};
 use fathomp_runtime::Unpacked;
 use probe::Measured;
-use std::env;
 use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -87,19 +87,11 @@ fn now_unix_ns() -> u64 {
         .unwrap_or(0)
 }
 
-/// A program that finds nothing in its environment that the user has set for
-/// programs: the machine is measured.
-pub(crate) fn plain(program: &Path) -> Command {
+/// A program that is told this alone, and finds nothing in its environment that the user has
+/// set for programs: the machine is measured.
+pub(crate) fn told_alone(program: &Path, plan: &Plan) -> Command {
     let mut command = Command::new(program);
-    for (name, _) in env::vars_os() {
-        let text = name.to_string_lossy();
-        if ["OMP_", "GOMP_", "FATHOMP_", "LD_"]
-            .iter()
-            .any(|p| text.starts_with(p))
-        {
-            command.env_remove(&name);
-        }
-    }
+    plan.apply(&mut command, Inherit::NothingThatSteers);
     command
 }
 

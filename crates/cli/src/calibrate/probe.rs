@@ -1,5 +1,6 @@
 //! Running the probe and reading its answer.
 
+use fathomp_launch::Plan;
 use serde::Deserialize;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -62,7 +63,7 @@ pub(super) fn arguments(path: &Path, threads: u32, bytes: u64) -> [String; 4] {
 
 /// Measures a team of `threads`, copying `bytes` per thread.
 pub(super) fn run(path: &Path, threads: u32, bytes: u64) -> Result<Measured, ProbeError> {
-    let mut command = super::plain(path);
+    let mut command = super::told_alone(path, &Plan::default());
     let [_, arguments @ ..] = arguments(path, threads, bytes);
     command
         .args(arguments)

@@ -15,6 +15,7 @@ use fathomp_bench::runtime::{Runtime, RuntimeError, find_libomp};
 use fathomp_bench::settings::Settings;
 use fathomp_bench::suite::{self, Program, SuiteName};
 use fathomp_bench::summary::{Summary, summarise};
+use fathomp_launch::Protocol;
 use fathomp_runtime::Unpacked;
 use fathomp_toolchain::CompilerError;
 use std::path::Path;
@@ -142,8 +143,8 @@ fn runtimes(named: &[String], unpacked: &Unpacked) -> Result<Vec<Runtime>, Failu
                 Runtime::from_library(name, Path::new(path))
             }
             None if text == "fathomp" => Runtime::from_library(text, &unpacked.library),
-            None if ["home", "homeless"].contains(&text) => {
-                Runtime::on_nodes(text, &unpacked.cluster_library)
+            None if let Some(protocol) = Protocol::of_name(text) => {
+                Runtime::on_nodes(protocol, &unpacked.cluster_library)
             }
             None if text == "libgomp" => Ok(Runtime::libgomp()),
             None if text == "libomp" => Runtime::libomp(),

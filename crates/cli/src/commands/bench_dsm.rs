@@ -2,16 +2,17 @@
 //! that kernel and machine take for it.
 
 use super::bench::QUICK;
-use crate::args::{Bench, Cluster, Faults, ThreadCount};
-use crate::calibrate::plain;
+use crate::args::{Bench, Cluster, ThreadCount};
+use crate::calibrate::told_alone;
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch::{library, variables};
+use crate::launch;
 use crate::progress::Progress;
 use crate::voice::{Voice, print};
 use crate::{host, output};
 use fathomp_bench::compiler::Compiler;
-use fathomp_bench::floors::{self, Extent, Ground, Nodes, Scheme};
+use fathomp_bench::floors::{self, Extent, Ground, Nodes};
 use fathomp_bench::runtime::Interface;
+use fathomp_launch::Plan;
 use std::path::Path;
 use std::process::Command;
 
@@ -38,25 +39,21 @@ pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
             nodes: nodes.count,
             dsm: plan.dsm,
             dsm_plain: nodes.plain,
-            faults: Some(match nodes.scheme {
-                Scheme::Userfault => Faults::Userfault,
-                Scheme::Mprotect => Faults::Mprotect,
-            }),
             ..Cluster::ONE
         };
-        let mut command = plain(program);
-        command
-            .env("LD_PRELOAD", library(&unpacked, cluster))
-            .envs(variables(Some(ThreadCount(1)), cluster));
-        command
+        let mut plan = launch::plan(Some(ThreadCount(1)), cluster);
+        plan.preload = vec![launch::library(&unpacked, cluster).to_owned()];
+        if let Some(cluster) = &mut plan.cluster {
+            cluster.faults = Some(nodes.scheme);
+        }
+        told_alone(program, &plan)
     };
     let alone = |program: &Path, threads: u16| {
-        let mut command = plain(program);
-        command.env("OMP_NUM_THREADS", threads.to_string());
-        command
+        let threads = Some(ThreadCount(threads.into()));
+        told_alone(program, &launch::plan(threads, Cluster::ONE))
     };
     let by_user = |program: &Path, nodes: u16| -> Command {
-        let mut command = plain(&myself);
+        let mut command = told_alone(&myself, &Plan::default());
         command
             .args(["run", "--threads", "1", "--dsm", protocol, "--nodes"])
             .arg(nodes.to_string())

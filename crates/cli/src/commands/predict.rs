@@ -58,7 +58,7 @@ fn validate(plan: &Predict, voice: Voice) -> Outcome {
     let cluster = plan.sdp.cluster.as_deref().map(find).transpose()?;
     let priced = cluster.as_ref().map(|cluster| validate::Priced {
         cluster,
-        protocol: plan.sdp.dsm.map(Into::into),
+        protocol: plan.sdp.dsm,
         diff_bytes: plan.sdp.diff_bytes,
         without: plan
             .sdp
@@ -98,7 +98,7 @@ fn nodes(plan: &Predict, cluster: &Cluster, at: &[u32], voice: Voice) -> Outcome
     }
     let question = NodesQuestion {
         cluster,
-        protocol: asked.dsm.map(Into::into),
+        protocol: asked.dsm,
         at,
         diff_bytes: asked.diff_bytes,
         without: asked
@@ -133,7 +133,7 @@ fn question(plan: &Sdp, model: Model, at: Vec<u32>) -> Result<Question, Failure>
     }
     Ok(Question {
         model,
-        protocol: plan.dsm.map(Into::into),
+        protocol: plan.dsm,
         f: plan.f.clone().map_or(F::Published, |Fractions(f)| f),
         at,
         diff_bytes: plan.diff_bytes,

@@ -9,6 +9,7 @@ use crate::program::{self, Program, Purpose};
 use crate::recording::{self, Recorded, Request};
 use crate::teams::{Chosen, Decided};
 use crate::voice::{Voice, complain};
+use fathomp_launch::OpenMp;
 use fathomp_runtime::Unpacked;
 use fathomp_trace::writer::Existing;
 use serde::Serialize;
@@ -124,7 +125,7 @@ impl Job<'_> {
             limit_bytes: self.plan.limit << 20,
             limit: None,
             rehearsal: false,
-            variables: &[],
+            openmp: OpenMp::default(),
             stdin,
             stdout,
             stderr: Stderr::Inherit,

@@ -1,11 +1,12 @@
 //! `fathomp run`: a program on our runtime, and nothing else.
 
-use crate::args::{Dsm, Run};
+use crate::args::Run;
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, library, variables};
+use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, library, plan};
 use crate::program;
 use crate::teams::{Chosen, Decided};
 use crate::voice::{Voice, complain};
+use fathomp_launch::Protocol;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -18,7 +19,7 @@ struct Answer {
 }
 
 pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
-    let home = plan.cluster.nodes > 1 && plan.cluster.dsm == Dsm::Home;
+    let home = plan.cluster.nodes > 1 && plan.cluster.dsm == Protocol::Home;
     if plan.check_races && !home {
         return Err(Failure::new(
             "--check-races compares what nodes of the home-based protocol change: give --nodes 2 or more and --dsm home, or leave it out",
@@ -47,22 +48,24 @@ pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
 }
 
 fn start_and_wait(
-    plan: &Run,
+    asked: &Run,
     program: &program::Program,
     teams: Option<&Decided>,
     voice: Voice,
 ) -> Result<Ended, Failure> {
     let unpacked = fathomp_runtime::unpack()?;
-    let mut variables = variables(plan.threads, plan.cluster);
-    variables.extend(teams.map(Decided::variables).unwrap_or_default());
-    if plan.check_races {
-        variables.push(("FATHOMP_DSM_RACES", "1".into()));
+    let mut told = plan(asked.threads, asked.cluster);
+    if let Some(teams) = teams {
+        teams.tell(&mut told);
+    }
+    if let Some(cluster) = &mut told.cluster {
+        cluster.races = asked.check_races;
     }
     let launch = Launch {
         program,
         tap: None,
-        library: Some(library(&unpacked, plan.cluster)),
-        variables,
+        library: Some(library(&unpacked, asked.cluster)),
+        plan: told,
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(voice),
         stderr: Stderr::Inherit,

@@ -11,6 +11,8 @@ use crate::share::{Outputs, Session, ShareError};
 use crate::voice::{Voice, complain};
 use fathomp_base::units;
 use fathomp_board::policy::PROGRAMS_MAX;
+use fathomp_launch::names::NODES;
+use fathomp_launch::{asks_for_nodes, of_this_process};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs;
@@ -109,10 +111,10 @@ fn examine(plan: &Share) -> Result<Vec<Program>, Failure> {
             "there is no program between two {separator}: write {separator} PROG ARGS {separator} PROG ARGS"
         )));
     }
-    if std::env::var_os("FATHOMP_NODES").is_some_and(|nodes| nodes != "1") {
-        return Err(usage(
-            "FATHOMP_NODES asks for programs on several nodes, which cannot divide one machine: unset it".to_owned(),
-        ));
+    if asks_for_nodes(&of_this_process) {
+        return Err(usage(format!(
+            "{NODES} asks for programs on several nodes, which cannot divide one machine: unset it"
+        )));
     }
     match commands.len() {
         1 => Err(usage(format!(

@@ -8,14 +8,12 @@ use crate::launch::{Stderr, Stdin, Stdout};
 use crate::program;
 use crate::sharing::{self, Looked, Request};
 use crate::voice::{self, Voice};
+use fathomp_launch::{OpenMp, of_this_process};
 use fathomp_predict::machine::Machine;
 use fathomp_report::text;
 use fathomp_runtime::Unpacked;
 use fathomp_sharing::Findings;
 use serde::Serialize;
-
-/// The environment variable by which users ask for threads.
-const THREADS_VARIABLE: &str = "OMP_NUM_THREADS";
 
 #[derive(Serialize)]
 struct Answer<'a> {
@@ -55,9 +53,7 @@ pub(super) fn sharing(plan: &Sharing, voice: Voice) -> Outcome {
 
 /// As many as the user's environment asks for, or processors.
 fn threads_asked() -> ThreadCount {
-    let asked = std::env::var(THREADS_VARIABLE).ok();
-    let first = asked.as_deref().and_then(|text| text.split(',').next());
-    let asked = first.and_then(|text| text.trim().parse().ok());
+    let asked = OpenMp::from_env(&of_this_process).threads;
     ThreadCount(asked.unwrap_or_else(host::usable_cpus))
 }
 

@@ -6,11 +6,12 @@ mod capture;
 mod signals;
 mod streams;
 
-use crate::args::{Cluster, Dsm, Faults, ThreadCount};
+use crate::args::{Cluster, Faults, Net, ThreadCount};
 use crate::failure::exit;
 use crate::host;
 use crate::program::Program;
 use capture::Passing;
+use fathomp_launch::{Inherit, OpenMp, Plan};
 use fathomp_runtime::Unpacked;
 use fathomp_sys::held;
 use fathomp_sys::process::without_null;
@@ -19,8 +20,6 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use signals::{Forwarding, STOPPING};
-use std::env;
-use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -33,67 +32,37 @@ pub(crate) use capture::{Capture, Printed};
 pub(crate) use signals::{Hold, survive_file_limits};
 pub(crate) use streams::{Repeatable, Stderr, Stdin, Stdout};
 
-/// The environment that asks the program for so many threads on each node, and
-/// the runtime for the nodes.
-pub(crate) fn variables(
-    threads_per_node: Option<ThreadCount>,
-    cluster: Cluster,
-) -> Vec<(&'static str, OsString)> {
-    let nodes = u32::from(cluster.nodes);
+/// What asks the program for so many threads on each node, and the runtime for the nodes.
+pub(crate) fn plan(threads_per_node: Option<ThreadCount>, cluster: Cluster) -> Plan {
     let one = cluster.emulated_time.then_some(ThreadCount(1));
-    let threads_per_node = threads_per_node.or(one);
-    let mut variables = thread_variables(threads_per_node.map(|count| count.times(nodes)));
-    variables.extend(cluster_variables(cluster));
-    variables
+    let threads = threads_per_node.or(one);
+    let ThreadCount(threads) = match threads {
+        Some(threads) => threads.times(cluster.nodes.into()),
+        None => return cluster_plan(cluster),
+    };
+    Plan {
+        openmp: OpenMp {
+            threads: Some(threads),
+            ..OpenMp::default()
+        },
+        ..cluster_plan(cluster)
+    }
 }
 
-/// The environment that asks the program for a number of threads in all.
-pub(crate) fn thread_variables(threads: Option<ThreadCount>) -> Vec<(&'static str, OsString)> {
-    threads
-        .map(|ThreadCount(count)| ("OMP_NUM_THREADS", count.to_string().into()))
-        .into_iter()
-        .collect()
-}
-
-/// The environment that asks the runtime to run the program on several nodes.
-pub(crate) fn cluster_variables(cluster: Cluster) -> Vec<(&'static str, OsString)> {
-    let Cluster {
-        nodes,
-        dsm,
-        dsm_memory,
-        faults,
-        dsm_plain,
-        net,
-        emulated_time,
-    } = cluster;
-    let mut variables = Vec::new();
-    if emulated_time {
-        variables.push(("FATHOMP_EMULATED_TIME", "1".into()));
+/// What asks the runtime to run the program on several nodes.
+pub(crate) fn cluster_plan(cluster: Cluster) -> Plan {
+    Plan {
+        emulated_time: cluster.emulated_time,
+        cluster: (cluster.nodes > 1).then(|| fathomp_launch::Cluster {
+            protocol: cluster.dsm,
+            diff_memory_mib: cluster.dsm_memory,
+            faults: cluster.faults.and_then(Faults::of_nodes),
+            plain: cluster.dsm_plain,
+            network: cluster.net.map(|Net(network)| network),
+            ..fathomp_launch::Cluster::of(cluster.nodes)
+        }),
+        ..Plan::default()
     }
-    if nodes == 1 {
-        return variables;
-    }
-    // The table of functions that the program calls is one more page that all nodes write,
-    // if they are bound when they are called first.
-    variables.push(("LD_BIND_NOW", "1".into()));
-    variables.push(("FATHOMP_NODES", nodes.to_string().into()));
-    variables.push(("FATHOMP_DSM", dsm.name().into()));
-    if dsm == Dsm::Homeless {
-        variables.push(("FATHOMP_DSM_MEMORY", dsm_memory.to_string().into()));
-    }
-    variables.extend(faults.and_then(|faults| {
-        let name = match faults {
-            Faults::Userfault => "userfault",
-            Faults::Mprotect => "mprotect",
-            Faults::Every => return None,
-        };
-        Some(("FATHOMP_DSM_FAULTS", name.into()))
-    }));
-    if dsm_plain {
-        variables.push(("FATHOMP_DSM_PLAIN", "1".into()));
-    }
-    variables.extend(net.map(|net| ("FATHOMP_DSM_NET", net.0.to_string().into())));
-    variables
 }
 
 /// The edition of the runtime library for so many nodes.
@@ -113,8 +82,8 @@ pub(crate) struct Launch<'a> {
     /// The runtime library to put in front; without it the program runs on
     /// what it was linked with.
     pub(crate) library: Option<&'a Path>,
-    /// Variables set on top of the user's environment.
-    pub(crate) variables: Vec<(&'static str, OsString)>,
+    /// What it is told beside; the libraries above are put into it.
+    pub(crate) plan: Plan,
     pub(crate) stdin: Stdin,
     pub(crate) stdout: Stdout,
     pub(crate) stderr: Stderr,
@@ -231,12 +200,12 @@ impl Launch<'_> {
         if let Some((name, arguments)) = self.program.command.split_first() {
             command.arg0(name).args(arguments);
         }
-        let ours: Vec<_> = [self.tap, self.library].into_iter().flatten().collect();
-        if !ours.is_empty() {
-            let users = env::var_os("LD_PRELOAD");
-            command.env("LD_PRELOAD", preload(&ours, users.as_deref()));
-        }
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        let ours = [self.tap, self.library].into_iter().flatten();
+        let plan = Plan {
+            preload: ours.map(Path::to_owned).collect(),
+            ..self.plan.clone()
+        };
+        plan.apply(&mut command, Inherit::All);
         let (stdout, output) = self.stdout.open().map_err(LaunchError::Streams)?;
         command
             .stdin(self.stdin.open().map_err(LaunchError::Streams)?)
@@ -371,13 +340,6 @@ fn outcome(status: ExitStatus) -> Outcome {
     }
 }
 
-/// Our libraries first, then whatever the user preloads.
-fn preload(ours: &[&Path], users: Option<&OsStr>) -> OsString {
-    let users = users.filter(|users| !users.is_empty());
-    let all = ours.iter().map(|path| path.as_os_str()).chain(users);
-    all.collect::<Vec<_>>().join(OsStr::new(":"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -387,18 +349,5 @@ mod tests {
         assert_eq!(exit_code(Outcome::Exited(3)), 3);
         assert_eq!(exit_code(Outcome::Exited(-1)), 255);
         assert_eq!(exit_code(Outcome::Signalled(11)), 139);
-    }
-
-    #[test]
-    fn preloads_of_the_user_are_kept() {
-        let ours = [Path::new("/c/libgomp.so.1")];
-        assert_eq!(preload(&ours, None), "/c/libgomp.so.1");
-        assert_eq!(preload(&ours, Some(OsStr::new(""))), "/c/libgomp.so.1");
-        assert_eq!(
-            preload(&ours, Some(OsStr::new("/l/m.so"))),
-            "/c/libgomp.so.1:/l/m.so"
-        );
-        let both = [Path::new("/c/tap.so"), ours[0]];
-        assert_eq!(preload(&both, None), "/c/tap.so:/c/libgomp.so.1");
     }
 }

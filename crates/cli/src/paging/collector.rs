@@ -4,6 +4,7 @@
 //! on, and what was written stays.
 
 use super::words::{Answer, Finished, Order};
+use fathomp_launch::steering::PRELOAD;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -50,7 +51,7 @@ impl Collector {
             .arg("--live")
             .arg(live)
             .args(options)
-            .env_remove("LD_PRELOAD")
+            .env_remove(PRELOAD)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // Ctrl-C is for the program, whose end it is to see.

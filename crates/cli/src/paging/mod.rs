@@ -18,6 +18,6 @@ pub(crate) use intrusion::measure as measure_intrusion;
 pub(crate) use memory::{
     Curve, Group, GroupError, MEMORY_FILE, Memory, MemoryError, Place, has_swap, table,
 };
-pub(crate) use plan::{KEY_VARIABLE, Plan, key_of_environment, new_key};
+pub(crate) use plan::{Plan, key_of_environment, new_key};
 pub(crate) use serve::{Service, serve};
 pub(crate) use session::{Recorded, Session, SessionError};

@@ -1,6 +1,7 @@
 //! What is to be recorded of paging, from what the user typed.
 
 use crate::args::Paging;
+use fathomp_launch::names::KEY;
 use fathomp_paging::setup::Writer;
 use fathomp_paging::{Activity, CounterSet, Selection, SelectionError, StateSet};
 use std::fs::File;
@@ -19,12 +20,9 @@ pub(crate) struct Plan {
     pub(super) every_fault: bool,
 }
 
-/// Names the key that hosts of a recording share to those that know none by an option.
-pub(crate) const KEY_VARIABLE: &str = "FATHOMP_KEY";
-
 /// The key that hosts of a recording share, if the environment has one.
 pub(crate) fn key_of_environment() -> Option<String> {
-    let key = std::env::var(KEY_VARIABLE).ok()?;
+    let key = std::env::var(KEY.name).ok()?;
     (!key.is_empty()).then_some(key)
 }
 

@@ -5,12 +5,11 @@ use super::plan::{Plan, new_key};
 use crate::args::Size;
 use fathomp_base::Clock;
 use fathomp_paging::reader::{OpenError, Recording};
-use fathomp_paging::setup::{LIVE_VARIABLE, Setup, SetupError, Writer};
+use fathomp_paging::setup::{Setup, SetupError, Writer};
 use fathomp_paging::{DIRECTORY, MetaError, PagingMeta, StateSet, TaskKind};
 use fathomp_sys::{clock, shm};
 use fathomp_trace::live;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -148,9 +147,9 @@ impl Session {
         })
     }
 
-    /// What the program needs in its environment.
-    pub(crate) fn variables(&self) -> [(&'static str, OsString); 1] {
-        [(LIVE_VARIABLE, self.live.0.clone().into())]
+    /// The live directory, which the program is to know.
+    pub(crate) fn live(&self) -> PathBuf {
+        self.live.0.clone()
     }
 
     /// Number of the collector's process.

@@ -9,19 +9,15 @@ mod kept;
 mod modules;
 
 use crate::program::Program;
+use fathomp_launch::names::SCAN;
+use fathomp_launch::of_this_process;
 use fathomp_regions::Regions;
 use fathomp_trips::{BodyPlan, Identity, ModulePlan, Plan};
 use kept::{Kept, identity};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
 use tempfile::NamedTempFile;
-
-/// Names the plan's file to the runtime.
-const VARIABLE: &str = "FATHOMP_PLAN";
-/// Keeps programs from being scanned if it is 0.
-const SWITCH: &str = "FATHOMP_SCAN";
 
 /// A program's scan, and the file with its plan, which goes with this.
 #[derive(Debug, Default)]
@@ -36,7 +32,7 @@ pub(crate) struct Planned {
 /// Scans a program, or takes what is kept of an earlier scan, and plans.
 pub(crate) fn plan(program: &Program) -> Planned {
     let mut planned = Planned::default();
-    if std::env::var_os(SWITCH).is_some_and(|switch| switch == "0") {
+    if of_this_process(SCAN.name).is_some_and(|switch| switch == "0") {
         return planned;
     }
     let mut regions = Regions::default();
@@ -76,10 +72,11 @@ pub(crate) fn plan(program: &Program) -> Planned {
 }
 
 impl Planned {
-    /// What names the plan to the runtime.
-    pub(crate) fn variables(&self) -> Option<(&'static str, OsString)> {
-        let file = self.file.as_ref()?;
-        Some((VARIABLE, file.path().as_os_str().to_owned()))
+    /// Names the plan to the runtime, if there is one.
+    pub(crate) fn tell(&self, plan: &mut fathomp_launch::Plan) {
+        if let Some(file) = &self.file {
+            plan.trips = Some(file.path().to_owned());
+        }
     }
 }
 

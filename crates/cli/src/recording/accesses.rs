@@ -4,14 +4,10 @@
 use super::Request;
 use crate::failure::Failure;
 use crate::output;
-use std::ffi::OsString;
+use fathomp_launch::Watch;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Write};
 use std::path::{Path, PathBuf};
-
-/// Directory for each node's part, in the program's environment
-/// (`fathomp_node::accesses::ACCESSES_VARIABLE`).
-const VARIABLE: &str = "FATHOMP_DSM_ACCESSES";
 
 /// The file in a recording.
 pub(crate) fn file(recording: &Path) -> PathBuf {
@@ -24,13 +20,13 @@ fn part(recording: &Path, node: u16) -> PathBuf {
 }
 
 /// What asks the program's nodes for their parts, if that is wanted.
-pub(super) fn variables(request: &Request<'_>) -> Result<Vec<(&'static str, OsString)>, Failure> {
+pub(super) fn watch(request: &Request<'_>) -> Result<Option<Watch>, Failure> {
     if !request.accesses {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let directory = std::path::absolute(request.directory)
         .map_err(|error| Failure::unwritable(request.directory, &error))?;
-    Ok(vec![(VARIABLE, directory.into())])
+    Ok(Some(Watch::Accesses(directory)))
 }
 
 /// Puts the parts together; what is wrong with the whole, as a sentence.

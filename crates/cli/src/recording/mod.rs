@@ -6,7 +6,7 @@ mod silence;
 mod watch;
 
 use crate::args::{Cluster, ThreadCount};
-use crate::failure::Failure;
+use crate::failure::{Failure, exit};
 use crate::host;
 use crate::launch::{self, Ended, Launch, Running, Stderr, Stdin, Stdout};
 use crate::output;
@@ -14,11 +14,15 @@ use crate::paging::{self, Session};
 use crate::plan;
 use crate::program::Program;
 use crate::teams::Decided;
+use fathomp_launch::steering::is_noted;
+use fathomp_launch::{Faults, OpenMp, Plan};
 use fathomp_runtime::Unpacked;
-use fathomp_trace::live::{self, RECORD_VARIABLE};
-use fathomp_trace::model::Meta;
+use fathomp_sys::cluster::pages::Scheme;
+use fathomp_trace::live;
+use fathomp_trace::model::{Meta, Sharing};
 use fathomp_trace::reader::REGIONS_FILE;
 use fathomp_trace::writer::{self, Existing};
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -50,8 +54,8 @@ pub(crate) struct Request<'a> {
     pub(crate) limit: Option<Duration>,
     /// More threads than processors on purpose: what counts is how work divides.
     pub(crate) rehearsal: bool,
-    /// Variables that the program gets beside those that its threads and nodes take.
-    pub(crate) variables: &'a [(&'static str, &'static str)],
+    /// What OpenMP's variables are set to beside the number of threads.
+    pub(crate) openmp: OpenMp,
     pub(crate) stdin: Stdin,
     pub(crate) stdout: Stdout,
     pub(crate) stderr: Stderr,
@@ -84,7 +88,7 @@ impl Drop for Live {
 /// Runs the program and records it.
 pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
     launch::survive_file_limits();
-    let meta = circumstances(request);
+    let meta = circumstances(request)?;
     let mut writer = writer::create(request.directory, &meta, request.existing)?;
     let live = live::create(request.directory)
         .map(Live)
@@ -109,24 +113,19 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         let json = regions.to_json().map_err(|error| Failure::of(&error))?;
         output::write_file(&path, json.as_bytes())?;
     }
+    let mut plan = asked(request);
+    plan.recorder = Some(fathomp_launch::Recorder::new(live.0.clone()));
+    plan.watch = accesses::watch(request)?;
+    plan.paging = session.as_ref().map(Session::live);
+    planned.tell(&mut plan);
+    if let Some(teams) = request.teams {
+        teams.tell(&mut plan);
+    }
     let launch = Launch {
         program: request.program,
         tap: session.as_ref().map(|_| request.unpacked.tap.as_path()),
         library: uses_openmp(request).then_some(library),
-        variables: launch::variables(request.threads, request.cluster)
-            .into_iter()
-            .chain([(RECORD_VARIABLE, OsString::from(&live.0))])
-            .chain(planned.variables())
-            .chain(
-                request
-                    .variables
-                    .iter()
-                    .map(|(name, value)| (*name, OsString::from(value))),
-            )
-            .chain(accesses::variables(request)?)
-            .chain(request.teams.map(Decided::variables).unwrap_or_default())
-            .chain(session.iter().flat_map(Session::variables))
-            .collect(),
+        plan,
         stdin: request.stdin.clone(),
         stdout: request.stdout.clone(),
         stderr: request.stderr.clone(),
@@ -236,25 +235,34 @@ fn start(
     }
 }
 
-/// Variables that matter to OpenMP and to us. Others may hold secrets and are
-/// not kept.
-fn is_kept(name: &str) -> bool {
-    ["OMP_", "GOMP_", "KMP_", "FATHOMP_", "LD_"]
-        .iter()
-        .any(|prefix| name.starts_with(prefix))
+/// What is asked of the program and its nodes, recorded or not.
+fn asked(request: &Request<'_>) -> Plan {
+    let plan = launch::plan(request.threads, request.cluster);
+    Plan {
+        openmp: OpenMp {
+            threads: plan.openmp.threads,
+            ..request.openmp.clone()
+        },
+        ..plan
+    }
 }
 
-fn circumstances(request: &Request<'_>) -> Meta {
-    let mut environment: std::collections::BTreeMap<_, _> = env::vars_os()
-        .filter_map(|(name, value)| {
-            let name = name.into_string().ok().filter(|name| is_kept(name))?;
-            Some((name, value.to_string_lossy().into_owned()))
-        })
-        .collect();
-    for (name, value) in launch::variables(request.threads, request.cluster) {
-        environment.insert(name.to_owned(), value.to_string_lossy().into_owned());
+fn circumstances(request: &Request<'_>) -> Result<Meta, Failure> {
+    // Others may hold secrets and are not kept.
+    let users = env::vars_os().filter_map(|(name, value)| {
+        let name = name.into_string().ok().filter(|name| is_noted(name))?;
+        Some((name, value))
+    });
+    let mut environment: BTreeMap<_, _> = users.collect();
+    for (name, value) in asked(request).variables() {
+        environment.insert(name.to_owned(), value);
     }
-    Meta {
+    // What the user has set himself counts too.
+    let told = Plan::from_env(&|name| environment.get(name).cloned())
+        .map_err(|error| Failure::of(&error).with_code(exit::USAGE))?;
+    let text = |(name, value): (String, OsString)| (name, value.to_string_lossy().into_owned());
+    let environment = environment.into_iter().map(text).collect();
+    Ok(Meta {
         fathomp: env!("CARGO_PKG_VERSION").to_owned(),
         command: request
             .program
@@ -267,6 +275,7 @@ fn circumstances(request: &Request<'_>) -> Meta {
         machine: host::machine(),
         threads: request.threads.map(|ThreadCount(count)| count),
         nodes: request.cluster.nodes.into(),
+        sharing: told.cluster.as_ref().map(sharing),
         rehearsal: request.rehearsal,
         emulated_time: request.cluster.emulated_time,
         started_unix_ns: SystemTime::now()
@@ -275,5 +284,18 @@ fn circumstances(request: &Request<'_>) -> Meta {
             .and_then(|since| u64::try_from(since.as_nanos()).ok())
             .unwrap_or(0),
         ..Meta::default()
+    })
+}
+
+/// How nodes share memory: where nothing is asked for, the kernel decides how accesses are
+/// noticed.
+fn sharing(cluster: &fathomp_launch::Cluster) -> Sharing {
+    let best = || match Scheme::best() {
+        Scheme::Userfaults => Faults::Userfault,
+        Scheme::Protections => Faults::Mprotect,
+    };
+    Sharing {
+        faults: Some(cluster.faults.unwrap_or_else(best)),
+        ..Sharing::from(cluster)
     }
 }

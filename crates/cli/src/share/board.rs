@@ -4,6 +4,7 @@ use super::ShareError;
 use fathomp_board::Board;
 use fathomp_board::cores::CORES_MAX;
 use fathomp_board::layout::Shape;
+use fathomp_launch::Seat;
 use fathomp_sys::shm::{SharedFile, WORD};
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -60,8 +61,11 @@ impl SharedBoard {
     }
 
     /// What the runtime of the program in `slot` is told of it.
-    pub(super) fn variable(&self, slot: usize, watch: bool) -> String {
-        let kind = if watch { "watch:" } else { "" };
-        format!("{kind}{slot}:{}", self.path.display())
+    pub(super) fn seat(&self, slot: u32, watch: bool) -> Seat {
+        Seat {
+            slot,
+            board: self.path.clone(),
+            watch,
+        }
     }
 }

@@ -9,10 +9,10 @@ use crate::args::Strategy;
 use crate::host;
 use crate::launch::{Ended, Hold, Launch, Running, Stderr, Stdin, Stdout};
 use crate::program::Program;
-use fathomp_board::VARIABLE;
+use fathomp_launch::openmp::DYNAMIC;
+use fathomp_launch::{OpenMp, Plan, of_this_process};
 use fathomp_sys::affinity::{self, CpuSet};
 use fathomp_sys::clock::monotonic_ns;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
@@ -155,7 +155,7 @@ impl Session<'_> {
         board: Option<&SharedBoard>,
     ) -> Result<Started, ShareError> {
         let program = self.programs[index];
-        let mut variables: Vec<(&'static str, OsString)> = Vec::new();
+        let mut plan = Plan::default();
         let mut threads = self.threads;
         let part = part(index, self.programs.len(), processors);
         if self.strategy == Strategy::Halves {
@@ -166,16 +166,16 @@ impl Session<'_> {
                     .map_or(most, |asked| asked.min(most)),
             );
         }
-        variables.extend(threads.map(|count| ("OMP_NUM_THREADS", count.to_string().into())));
-        if let Some(board) = board {
+        plan.openmp.threads = threads;
+        if let (Some(board), Ok(slot)) = (board, u32::try_from(index)) {
             let watch = self.strategy != Strategy::Hints;
-            variables.push((VARIABLE, board.variable(index, watch).into()));
+            plan.seat = Some(board.seat(slot, watch));
         }
         if self.strategy == Strategy::Hints {
             if self.keep_teams {
-                variables.push(("OMP_DYNAMIC", "false".into()));
-            } else if std::env::var_os("OMP_DYNAMIC").is_none() {
-                variables.push(("OMP_DYNAMIC", "true".into()));
+                plan.openmp.dynamic = Some(false);
+            } else if of_this_process(DYNAMIC).is_none() {
+                plan.openmp.dynamic = Some(true);
             }
         }
 
@@ -200,7 +200,7 @@ impl Session<'_> {
             program,
             tap: None,
             library: Some(self.library),
-            variables,
+            plan,
             stdin: Stdin::File("/dev/null".into(), 0),
             stdout,
             stderr,
@@ -256,14 +256,7 @@ fn died() -> ShareError {
 }
 
 fn users_threads() -> Option<u32> {
-    let value = std::env::var("OMP_NUM_THREADS").ok()?;
-    value
-        .split(',')
-        .next()?
-        .trim()
-        .parse()
-        .ok()
-        .filter(|count| *count > 0)
+    OpenMp::from_env(&of_this_process).threads
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ mod names;
 
 use crate::args::{Cluster, ThreadCount};
 use crate::failure::Failure;
-use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, library, variables};
+use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, library, plan};
 use crate::program::{Program, Suspicion};
 use crate::voice::complain;
+use fathomp_launch::{Plan, Watch};
 use fathomp_predict::machine::Machine;
 use fathomp_runtime::Unpacked;
 use fathomp_sharing::log::{LogError, Reader};
@@ -16,12 +17,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// Directory for the nodes' notes, in the program's environment
-/// (`fathomp_node::lines::LINES_VARIABLE`).
-const VARIABLE: &str = "FATHOMP_DSM_LINES";
-/// Milliseconds after which it is ended (`fathomp_node::lines::LINES_LIMIT_VARIABLE`).
-const LIMIT_VARIABLE: &str = "FATHOMP_DSM_LINES_LIMIT";
 
 /// What is to be looked at, and how.
 pub(crate) struct Request<'a> {
@@ -89,15 +84,18 @@ fn run(request: &Request<'_>, room: &Path) -> Result<Ended, Failure> {
         nodes: request.nodes,
         ..Cluster::ONE
     };
-    let mut variables = variables(Some(ThreadCount(1)), cluster);
-    variables.push((VARIABLE, room.into()));
-    let limit_ms = u64::from(request.limit_s) * 1000;
-    variables.push((LIMIT_VARIABLE, limit_ms.to_string().into()));
+    let watch = Watch::Lines {
+        directory: room.to_owned(),
+        limit_ms: u64::from(request.limit_s) * 1000,
+    };
     let launch = Launch {
         program: request.program,
         tap: None,
         library: Some(library(request.unpacked, cluster)),
-        variables,
+        plan: Plan {
+            watch: Some(watch),
+            ..plan(Some(ThreadCount(1)), cluster)
+        },
         stdin: request.stdin.clone(),
         stdout: request.stdout.clone(),
         stderr: request.stderr.clone(),

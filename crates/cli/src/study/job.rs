@@ -12,6 +12,7 @@ use crate::voice::Voice;
 use crate::{evidence, host, output, sharing};
 use fathomp_analyse::Analysis;
 use fathomp_diagnose::{Diagnosis, Kind};
+use fathomp_launch::OpenMp;
 use fathomp_patch::Code;
 use fathomp_predict::machine::Machine;
 use fathomp_runtime::Unpacked;
@@ -142,7 +143,7 @@ impl Job<'_> {
             limit_bytes: RECORDING_BYTES_MAX,
             limit: None,
             rehearsal: false,
-            variables: &[],
+            openmp: OpenMp::default(),
             stdin: self.stdin.for_run(first),
             stdout: Stdout::Discard,
             stderr: Stderr::Inherit,
@@ -345,7 +346,7 @@ impl Job<'_> {
             program: self.program,
             tap: None,
             library: Some(launch::library(self.unpacked, Cluster::ONE)),
-            variables: launch::variables(threads.map(ThreadCount), Cluster::ONE),
+            plan: launch::plan(threads.map(ThreadCount), Cluster::ONE),
             stdin: self.stdin.for_run(false),
             stdout: Stdout::Capture(capture.clone()),
             stderr: Stderr::Discard,

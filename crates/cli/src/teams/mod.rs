@@ -12,8 +12,7 @@ use crate::plan::{self, Planned};
 use crate::program::Program;
 use crate::voice::Voice;
 use advice::For;
-use fathomp_adapt::{ADAPT_VARIABLE, ADVICE_VARIABLE, CHOICES_VARIABLE, Choices};
-use std::ffi::OsString;
+use fathomp_adapt::Choices;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -67,18 +66,15 @@ impl Decided {
         }))
     }
 
-    /// The environment that makes the runtime decide.
-    pub(crate) fn variables(&self) -> Vec<(&'static str, OsString)> {
-        let file = |name: &str| OsString::from(self.directory.path().join(name));
-        let mut variables = vec![(CHOICES_VARIABLE, file(CHOICES))];
-        if self.advised {
-            variables.push((ADVICE_VARIABLE, file(TABLE)));
-        }
-        variables.extend(self.planned.variables());
-        if self.adapt {
-            variables.push((ADAPT_VARIABLE, "1".into()));
-        }
-        variables
+    /// Makes the runtime decide.
+    pub(crate) fn tell(&self, plan: &mut fathomp_launch::Plan) {
+        let file = |name: &str| self.directory.path().join(name);
+        plan.teams = fathomp_launch::Teams {
+            advice: self.advised.then(|| file(TABLE)),
+            adapt: self.adapt,
+            choices: Some(file(CHOICES)),
+        };
+        self.planned.tell(plan);
     }
 
     /// What was chosen, once the program has ended. Told to the user.

@@ -75,7 +75,7 @@ pub struct Config {
 /// Pages fetched at once where a program goes through memory in order.
 const PREFETCH: u32 = 16;
 /// Diffs in a message: 1 MiB at most.
-const BATCH: usize = 256;
+pub const BATCH: usize = 256;
 /// Intervals in which writes are told that nobody wants to know of.
 const LEASE_AFTER: u8 = 8;
 

@@ -22,6 +22,9 @@ pub type Version = (NodeId, Interval);
 /// In place of a thread: the node asks by itself.
 pub(crate) const ITSELF: ThreadId = ThreadId(u32::MAX - 1);
 
+/// Nodes below a node in the tree of a barrier.
+pub const FAN_IN: u16 = 4;
+
 /// Intervals that the sequencer keeps, as nodes have it.
 pub(crate) const LOG_MAX: usize = 1024;
 /// Nodes below a node in the tree of a barrier, as nodes have it.

@@ -21,7 +21,8 @@ use crate::message;
 use crate::parallel::Fork;
 use crate::team::{Member, Team};
 use crate::worker::Worker;
-use fathomp_adapt::{ADAPT_VARIABLE, ADVICE_VARIABLE, CHOICES_VARIABLE, Choices, Table};
+use fathomp_adapt::{Choices, Table};
+use fathomp_launch::{Teams, of_this_process};
 use fathomp_sys::clock;
 use fathomp_sys::static_ref::AtomicRef;
 use std::io::Write as _;
@@ -47,10 +48,14 @@ pub(crate) struct Advice {
 
 /// Takes up what the environment asks for.
 pub(crate) fn start() {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let adapt = variable(ADAPT_VARIABLE).is_some_and(|value| value == "1");
-    let path = variable(ADVICE_VARIABLE).map(PathBuf::from);
-    let table = path.map(|path| {
+    let asked = match Teams::from_env(&of_this_process) {
+        Ok(asked) => asked,
+        Err(error) => {
+            message::warn(format_args!("teams are not decided: {error}"));
+            return;
+        }
+    };
+    let table = asked.advice.map(|path| {
         read(&path).unwrap_or_else(|why| {
             message::warn(format_args!(
                 "the advice in {} is not followed: {why}",
@@ -59,13 +64,13 @@ pub(crate) fn start() {
             Table::default()
         })
     });
-    if !adapt && table.is_none() {
+    if !asked.adapt && table.is_none() {
         return;
     }
     let advice = Advice {
         table: table.unwrap_or_default(),
-        adapt,
-        choices: variable(CHOICES_VARIABLE).map(PathBuf::from),
+        adapt: asked.adapt,
+        choices: asked.choices,
         began: clock::pair(),
     };
     ADVICE.store(Some(Box::leak(Box::new(advice))), Ordering::Release);

@@ -21,13 +21,13 @@ mod span;
 use crate::bell::Patience;
 use crate::parallel::Fork;
 use crate::team::{Member, Team};
+use fathomp_board::Board;
 use fathomp_board::presence::Owner;
-use fathomp_board::{Board, VARIABLE};
+use fathomp_launch::of_this_process;
 use fathomp_sys::affinity;
 use fathomp_sys::shm::SharedFile;
 use fathomp_sys::static_ref::AtomicRef;
 use seat::Seat;
-use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// This process's seat at the board, if it has one.
@@ -41,26 +41,22 @@ static CORES: AtomicU32 = AtomicU32::new(u32::MAX);
 /// the program runs as without a board.
 pub fn join() {
     if SEAT.load(Ordering::Acquire).is_none() {
-        let seat = std::env::var(VARIABLE).ok().and_then(|value| find(&value));
+        let asked = fathomp_launch::Seat::from_env(&of_this_process);
+        let seat = asked.ok().flatten().and_then(|seat| find(&seat));
         SEAT.store(seat, Ordering::Release);
     }
 }
 
-fn find(value: &str) -> Option<&'static Seat> {
-    let (watch, value) = match value.strip_prefix("watch:") {
-        Some(rest) => (true, rest),
-        None => (false, value),
-    };
-    let (slot, path) = value.split_once(':')?;
+fn find(asked: &fathomp_launch::Seat) -> Option<&'static Seat> {
     let allowed = affinity::of_this_thread().ok()?;
-    let file = SharedFile::open(Path::new(path)).ok()?.leak();
+    let file = SharedFile::open(&asked.board).ok()?.leak();
     let board = Board::open(file.words()).ok()?;
     let seat = Seat::new(
         board,
-        slot.parse().ok()?,
+        usize::try_from(asked.slot).ok()?,
         Owner::this_process()?,
         allowed,
-        watch,
+        asked.watch,
     )?;
     Some(Box::leak(Box::new(seat)))
 }

@@ -18,6 +18,7 @@ use crate::parallel::Fork;
 use bound::Bound;
 use budget::Budget;
 use fathomp_base::SiteId;
+use fathomp_launch::of_this_process;
 use fathomp_sys::peek::Leave;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_trace::now;
@@ -29,8 +30,6 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use table::Table;
 
-/// Names the plan's file.
-pub const VARIABLE: &str = "FATHOMP_PLAN";
 /// Larger files are no plans.
 const BYTES_MAX: u64 = 64 << 20;
 
@@ -58,15 +57,15 @@ pub fn allow(leave: Leave) {
 /// Takes the plan up if the environment names one.
 pub(crate) fn start() {
     let Some(&leave) = LEAVE.get() else { return };
-    let Some(path) = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) else {
+    let Some(path) = fathomp_launch::plan_file(&of_this_process) else {
         return;
     };
-    match read(Path::new(&path)) {
+    match read(&path) {
         Ok(plan) if plan.is_empty() => {}
         Ok(plan) => install(Box::leak(Box::new(plan)), leave),
         Err(why) => message::warn(format_args!(
             "the plan {} is not followed, iterations of static loops stay unknown: {why}",
-            Path::new(&path).display()
+            path.display()
         )),
     }
 }

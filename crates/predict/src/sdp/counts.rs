@@ -3,16 +3,7 @@
 use serde::Serialize;
 use std::ops::{Add, AddAssign};
 
-/// How pages get from node to node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Protocol {
-    /// Writers keep their diffs; who needs a page collects them (TreadMarks,
-    /// Cluster OpenMP).
-    Homeless,
-    /// Every page has a home that writers send diffs to (SCASH).
-    Home,
-}
+pub use fathomp_launch::Protocol;
 
 /// An event of consistency that has a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

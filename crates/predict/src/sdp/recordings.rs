@@ -37,9 +37,6 @@ pub enum RecordingsError {
     Protocols,
 }
 
-/// What the runtime is told of the protocol.
-const DSM_VARIABLE: &str = "FATHOMP_DSM";
-
 /// The protocol of recordings made on several nodes.
 ///
 /// # Errors
@@ -50,20 +47,16 @@ pub(super) fn protocol_of(analyses: &[&Analysis]) -> Result<Protocol, Recordings
         shares.any(|share| share.dsm.is_some())
     };
     let on_nodes = analyses.iter().filter(counted);
-    let homeless = |one: &Analysis| {
-        let said = one.program.environment.get(DSM_VARIABLE);
-        said.is_some_and(|said| said == "homeless")
+    let protocol = |one: &Analysis| {
+        let sharing = one.program.sharing;
+        sharing.map_or_else(Protocol::default, |sharing| sharing.protocol)
     };
-    let mut kinds = on_nodes.copied().map(homeless);
-    let first = kinds.next().ok_or(RecordingsError::NoCounts)?;
-    if kinds.any(|kind| kind != first) {
+    let mut protocols = on_nodes.copied().map(protocol);
+    let first = protocols.next().ok_or(RecordingsError::NoCounts)?;
+    if protocols.any(|protocol| protocol != first) {
         return Err(RecordingsError::Protocols);
     }
-    Ok(if first {
-        Protocol::Homeless
-    } else {
-        Protocol::Home
-    })
+    Ok(first)
 }
 
 impl Counted {

@@ -4,6 +4,7 @@ mod nodes;
 
 use fathomp_analyse::testing::demo;
 use fathomp_analyse::{Analysis, Dsm, Options as AnalyseOptions, analyse};
+use fathomp_launch::Protocol;
 use fathomp_predict::Options;
 use fathomp_predict::machine::{Machine, MachineError};
 use fathomp_predict::sdp::{
@@ -11,6 +12,7 @@ use fathomp_predict::sdp::{
     Synchronisation,
 };
 use fathomp_predict::validate::{Predictor, Priced, ValidateError, Validated, validate};
+use fathomp_trace::model::Sharing;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -143,11 +145,15 @@ fn published_models_predict_from_counts_and_means_are_over_programs() {
 
 #[test]
 fn prices_of_another_network_are_noticed() {
-    let warned = |environment: Option<&str>, cluster: &Cluster| {
+    let warned = |net: Option<&str>, cluster: &Cluster| {
         let mut two = on_nodes("a", 2, 600_000);
         two.program.nodes = 2;
-        let net = environment.map(|net| ("FATHOMP_DSM_NET".to_owned(), net.to_owned()));
-        two.program.environment = net.into_iter().collect();
+        two.program.sharing = Some(Sharing {
+            protocol: Protocol::Home,
+            plain: true,
+            network: net.map(|net| net.parse().unwrap()),
+            faults: None,
+        });
         let validated = ask(&[recording("a", 1, 1_000_000), two], Some(cluster)).unwrap();
         let mut warnings = validated.warnings.iter();
         warnings.any(|warning| warning.contains("priced for"))

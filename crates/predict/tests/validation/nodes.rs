@@ -170,7 +170,7 @@ fn diffs_cost_what_they_hold_and_wait_for_those_of_others() {
     let beside = beside(&alone, &cluster, &prices);
     let regions = nodes(&three, &beside).unwrap();
     let time: NodesTime = regions.iter().map(|region| &region.time).sum();
-    let per_byte_us = prices.diff_to_home_us / 2568.0;
+    let per_byte_us = prices.diff_to_home_us / fathomp_dsm::Diff::BYTES_OF_HALF as f64;
     let close = |found: f64, expected_us: f64| {
         let off = (found * 1e-3 - expected_us).abs();
         assert!(off < 1e-6 * expected_us, "{found} {expected_us}");

@@ -5,12 +5,13 @@ use super::turn::{Turn, frame};
 use super::{blocks, pace};
 use crate::front::stdio;
 use crate::sink::{EndFacts, Hooks, Process};
-use fathomp_paging::setup::LIVE_VARIABLE;
+use fathomp_launch::names::PAGING;
+use fathomp_launch::of_this_process;
+use fathomp_launch::steering::PRELOAD;
 use fathomp_paging::{Counter, Ending};
 use fathomp_sys::clock;
 use fathomp_sys::errno::Saved;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::path::PathBuf;
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -63,14 +64,14 @@ fn set_sink(process: Option<&'static Process>) {
 /// there.
 pub(crate) fn begin() {
     let _errno = Saved::new();
-    let Some(live) = std::env::var_os(LIVE_VARIABLE).filter(|live| !live.is_empty()) else {
+    let Some(live) = fathomp_launch::paging_directory(&of_this_process) else {
         return;
     };
     let hooks = Hooks {
         helper_begins: Some(thread::helper_begins),
     };
     // The launcher finds out that nothing was recorded, and says so.
-    let Ok(process) = Process::open(&PathBuf::from(live), hooks) else {
+    let Ok(process) = Process::open(&live, hooks) else {
         return;
     };
     let Some(marker) = blocks::take() else { return };
@@ -296,11 +297,11 @@ unsafe fn has_tap(environment: *const *const c_char) -> bool {
     while let Some(text) = unsafe { place.as_ref() }.filter(|text| !text.is_null()) {
         // SAFETY: as above.
         let text = unsafe { CStr::from_ptr(*text) }.to_bytes();
-        if let Some(list) = text.strip_prefix(b"LD_PRELOAD=") {
+        let value = |name: &str| text.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
+        if let Some(list) = value(PRELOAD) {
             loaded |= list.windows(LIBRARY.len()).any(|part| part == LIBRARY);
         }
-        let rest = text.strip_prefix(LIVE_VARIABLE.as_bytes());
-        told |= rest.is_some_and(|rest| rest.starts_with(b"=") && rest.len() > 1);
+        told |= value(PAGING.name).is_some_and(|live| !live.is_empty());
         // SAFETY: the string just read was not the last pointer.
         place = unsafe { place.add(1) };
     }

@@ -2,7 +2,8 @@
 
 pub(crate) mod feed;
 
-use fathomp_paging::setup::{LIVE_VARIABLE, Setup};
+use fathomp_launch::names::PAGING;
+use fathomp_paging::setup::Setup;
 use feed::Process;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,7 +83,7 @@ pub(crate) fn record(command: &mut Command) -> Run {
 pub(crate) fn under_tap(command: &mut Command, live: &Path) -> Output {
     command
         .env("LD_PRELOAD", library())
-        .env(LIVE_VARIABLE, live)
+        .env(PAGING.name, live)
         .stdin(Stdio::null())
         .output()
         .unwrap()

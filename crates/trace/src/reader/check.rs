@@ -5,6 +5,7 @@ use crate::model::{Meta, Process};
 use crate::record::{Instance, Record};
 use crate::state::State;
 use fathomp_base::{Clock, Ticks};
+use fathomp_launch::names::{RING_KIB, RING_THREADS};
 
 /// What was found wrong with the records of a process.
 #[derive(Default)]
@@ -73,7 +74,13 @@ pub(super) fn check(parsed: Parsed, problems: &mut Vec<String>) -> Process {
             .unwrap_or_default()
             .to_string_lossy()
     );
-    let mut tell = |sentence: String| problems.push(sentence.replacen("{process}", &of, 1));
+    let mut tell = |sentence: String| {
+        let sentence = sentence
+            .replacen("{process}", &of, 1)
+            .replace("{RING_KIB}", RING_KIB.name)
+            .replace("{RING_THREADS}", RING_THREADS.name);
+        problems.push(sentence);
+    };
     sentences.into_iter().for_each(&mut tell);
     if !sane {
         tell("The clock of {process} is unknown: times are in ticks, not nanoseconds.".to_owned());
@@ -84,7 +91,7 @@ pub(super) fn check(parsed: Parsed, problems: &mut Vec<String>) -> Process {
             dropped,
             "records of {process} were dropped because the recorder could not keep up: waits and \
              loops are missing from the timeline, rarely an execution from the totals. Larger \
-             buffers help: set FATHOMP_RING_KIB=8192.",
+             buffers help: set {RING_KIB}=8192.",
         ),
         (
             findings.misdated,
@@ -179,7 +186,7 @@ fn sentences_before(parsed: &Parsed) -> Vec<String> {
         (
             note.threads_lost,
             "threads of {process} were not recorded because too many ran at the same time or \
-             memory was short; set FATHOMP_RING_THREADS to record more, or FATHOMP_RING_KIB=64 to \
+             memory was short; set {RING_THREADS} to record more, or {RING_KIB}=64 to \
              take less memory.",
         ),
         (

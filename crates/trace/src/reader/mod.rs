@@ -151,8 +151,11 @@ fn meta(
             path: directory.to_owned(),
             found: u32::try_from(found).unwrap_or(u32::MAX),
         }),
-        Some(_) => match serde_json::from_value(Value::Object(object)) {
-            Ok(meta) => Ok(meta),
+        Some(_) => match serde_json::from_value::<Meta>(Value::Object(object)) {
+            Ok(mut meta) => {
+                meta.complete();
+                Ok(meta)
+            }
             Err(error) => lost(format!("is damaged ({error})")),
         },
     }

@@ -23,6 +23,7 @@ use crate::model::SiteKind;
 use crate::stack::StackOverflow;
 use cells::{Apart, Own};
 use fathomp_base::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
+use fathomp_launch::of_this_process;
 use fathomp_sys::clock::{self, Pair};
 use fathomp_sys::shm::SharedFile;
 use fathomp_sys::{peer, process};
@@ -34,57 +35,42 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// What the environment asks of the recorder.
+/// What is asked of the recorder.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Live directory (`FATHOMP_RECORD`).
+    /// Live directory.
     pub directory: PathBuf,
-    /// Size of a thread's ring in KiB (`FATHOMP_RING_KIB`).
+    /// Size of a thread's ring in KiB.
     pub ring_kib: usize,
-    /// Threads that can be recorded at a time (`FATHOMP_RING_THREADS`).
+    /// Threads that can be recorded at a time.
     pub threads: usize,
-    /// Shortest wait that gets a record of its own (`FATHOMP_INTERVAL_NS`).
+    /// Shortest wait that gets a record of its own.
     pub interval_ns: u64,
-    /// This process's node (`FATHOMP_NODE`).
+    /// This process's node.
     pub node: NodeId,
     /// Process number of node 0, if this is a node of a cluster.
     pub cluster: Option<u32>,
 }
 
-impl Settings {
-    /// The defaults for a live directory: 1 MiB a thread, 256 threads, 1 us.
-    #[must_use]
-    pub fn new(directory: PathBuf) -> Self {
+impl From<fathomp_launch::Recorder> for Settings {
+    /// Those of a process by itself.
+    fn from(asked: fathomp_launch::Recorder) -> Self {
         Self {
-            directory,
-            ring_kib: 1024,
-            threads: 256,
-            interval_ns: 1000,
+            directory: asked.directory,
+            ring_kib: asked.ring_kib as usize,
+            threads: asked.threads as usize,
+            interval_ns: asked.interval_ns,
             node: NodeId(0),
             cluster: None,
         }
     }
+}
 
-    /// What `variable` says, a lookup in the environment. `None` if nothing is
-    /// to be recorded. Values that make no sense count as absent: the launcher
-    /// sets them, users seldom do.
-    pub fn from_variables(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<Self> {
-        let number = |name: &str| -> Option<u64> { variable(name)?.to_str()?.trim().parse().ok() };
-        let directory = variable("FATHOMP_RECORD").filter(|value| !value.is_empty())?;
-        let mut settings = Self::new(directory.into());
-        if let Some(kib) = number("FATHOMP_RING_KIB") {
-            settings.ring_kib = kib.clamp(4, 1 << 20) as usize;
-        }
-        if let Some(threads) = number("FATHOMP_RING_THREADS") {
-            settings.threads = threads.clamp(1, 1 << 12) as usize;
-        }
-        if let Some(ns) = number("FATHOMP_INTERVAL_NS") {
-            settings.interval_ns = ns;
-        }
-        if let Some(node) = number("FATHOMP_NODE") {
-            settings.node = NodeId(u16::try_from(node).unwrap_or(0));
-        }
-        Some(settings)
+impl Settings {
+    /// The usual ones for a live directory.
+    #[must_use]
+    pub fn new(directory: PathBuf) -> Self {
+        fathomp_launch::Recorder::new(directory).into()
     }
 
     fn geometry(&self) -> Geometry {
@@ -96,6 +82,16 @@ impl Settings {
             heap_words: 8192,
         }
     }
+}
+
+/// Says on standard error why this process is not recorded.
+fn say_unrecorded(why: &dyn std::error::Error) {
+    let sentence = format!(
+        "fathomp: process {} is not recorded: {why}\n",
+        std::process::id()
+    );
+    // Not `eprint!`, which panics if the program has closed it.
+    let _ = io::stderr().write_all(sentence.as_bytes());
 }
 
 /// Why a process cannot be recorded.
@@ -152,7 +148,14 @@ impl Recorder {
         started: Pair,
         node: Option<(NodeId, u32)>,
     ) -> Option<&'static Self> {
-        let mut settings = Settings::from_variables(|name| std::env::var_os(name))?;
+        let asked = fathomp_launch::Recorder::from_env(&of_this_process);
+        let mut settings = match asked {
+            Ok(asked) => Settings::from(asked?),
+            Err(error) => {
+                say_unrecorded(&error);
+                return None;
+            }
+        };
         if let Some((node, first)) = node {
             (settings.node, settings.cluster) = (node, Some(first));
         }
@@ -167,12 +170,7 @@ impl Recorder {
         match Self::open_since(settings, runtime, started) {
             Ok(recorder) => Some(recorder),
             Err(error) => {
-                let sentence = format!(
-                    "fathomp: process {} is not recorded: {error}\n",
-                    std::process::id()
-                );
-                // Not `eprint!`, which panics if the program has closed it.
-                let _ = io::stderr().write_all(sentence.as_bytes());
+                say_unrecorded(&error);
                 None
             }
         }
@@ -431,33 +429,16 @@ fn create(path: &Path, settings: &Settings) -> io::Result<(SharedFile, Geometry)
 mod tests {
     use super::*;
 
-    fn settings(variables: &[(&str, &str)]) -> Option<Settings> {
-        Settings::from_variables(|wanted| {
-            let found = variables.iter().find(|(name, _)| *name == wanted);
-            found.map(|(_, value)| value.into())
-        })
-    }
-
     #[test]
-    fn without_a_directory_nothing_is_recorded() {
-        assert!(settings(&[]).is_none());
-        assert!(settings(&[("FATHOMP_RECORD", "")]).is_none());
-    }
-
-    #[test]
-    fn sizes_are_kept_within_reason() {
-        let asked = settings(&[
-            ("FATHOMP_RECORD", "/live"),
-            ("FATHOMP_RING_KIB", "0"),
-            ("FATHOMP_RING_THREADS", "99999999"),
-            ("FATHOMP_INTERVAL_NS", "nonsense"),
-            ("FATHOMP_NODE", "70000"),
-        ])
-        .unwrap();
-        assert_eq!(asked.directory, Path::new("/live"));
-        assert_eq!((asked.ring_kib, asked.threads), (4, 4096));
-        assert_eq!((asked.interval_ns, asked.node), (1000, NodeId(0)));
-        assert!(asked.geometry().ring_words.is_power_of_two());
+    fn rings_are_powers_of_two() {
+        for ring_kib in [4, 5, 1023, 1 << 20] {
+            let settings = Settings {
+                ring_kib,
+                ..Settings::new("/live".into())
+            };
+            let words = settings.geometry().ring_words;
+            assert!(words.is_power_of_two() && words * 8 >= ring_kib << 10);
+        }
     }
 
     #[test]

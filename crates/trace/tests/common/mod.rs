@@ -120,7 +120,7 @@ pub(crate) fn child(name: &str, role: &str, live: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(ROLE, role)
-        .env(fathomp_trace::live::RECORD_VARIABLE, live)
+        .env(fathomp_launch::names::RECORD.name, live)
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap()

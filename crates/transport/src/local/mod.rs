@@ -18,5 +18,5 @@ mod traps;
 pub use emulation::{Awaited, Emulation, Inside, Serving};
 pub use fabric::{Fabric, Limits};
 pub use link::LocalTransport;
-pub use net::{Net, NetError};
+pub use net::Net;
 pub use observe::{Observed, observe};

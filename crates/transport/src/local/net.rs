@@ -7,77 +7,55 @@
 //! lies the latency. A message's bytes follow each other closely, so where
 //! nothing queues it arrives after latency + size / bandwidth.
 
-use std::fmt;
-use std::ops::RangeInclusive;
-use std::str::FromStr;
+use fathomp_launch::{Network, NetworkError};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A network, the same for all pairs of nodes and both directions. As text:
-/// microseconds and 10^6 bytes per second, as in `62.5,103.4`.
+/// A network, the same for all pairs of nodes and both directions.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Net {
-    /// From the end of sending to the arrival, where nothing queues.
-    latency: Duration,
-    /// What a link carries in each direction, in 10^6 bytes per second. Infinite
-    /// if there is no limit.
-    mb_per_s: f64,
+pub struct Net(Network);
+
+impl From<Network> for Net {
+    fn from(network: Network) -> Self {
+        Self(network)
+    }
 }
 
-/// The numbers are no network.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "\"{0}\" is no network: give a latency of 0 to 1000000 us and a bandwidth of at least 0.001 MB/s, as in 62.5,103.4"
-)]
-pub struct NetError(String);
-
 impl Net {
-    const LATENCY_US: RangeInclusive<f64> = 0.0..=1e6;
-    const MB_PER_S_MIN: f64 = 1e-3;
-
     /// From microseconds and 10^6 bytes per second.
     ///
     /// # Errors
     /// If these are not numbers of a network.
-    pub fn new(latency_us: f64, mb_per_s: f64) -> Result<Self, NetError> {
-        if !Self::LATENCY_US.contains(&latency_us) || mb_per_s.is_nan() {
-            return Err(NetError(format!("{latency_us},{mb_per_s}")));
-        }
-        if mb_per_s < Self::MB_PER_S_MIN {
-            return Err(NetError(format!("{latency_us},{mb_per_s}")));
-        }
-        Ok(Self {
-            latency: Duration::from_secs_f64(latency_us * 1e-6),
-            mb_per_s,
-        })
+    pub fn new(latency_us: f64, mb_per_s: f64) -> Result<Self, NetworkError> {
+        Network::new(latency_us, mb_per_s).map(Self)
     }
 
     /// Latency in microseconds.
     #[must_use]
     pub fn latency_us(&self) -> f64 {
-        self.latency.as_nanos() as f64 / 1e3
+        self.0.latency_us()
     }
 
     /// Bandwidth in 10^6 bytes per second.
     #[must_use]
     pub fn mb_per_s(&self) -> f64 {
-        self.mb_per_s
+        self.0.mb_per_s()
     }
 
     /// Time from a question to its answer if nothing queues and both are short.
     pub(super) fn answers_after(self) -> Duration {
-        self.latency * 2
+        self.0.latency() * 2
     }
 
     /// Latency in whole nanoseconds.
     pub(super) fn latency_ns(self) -> u64 {
-        u64::try_from(self.latency.as_nanos()).unwrap_or(u64::MAX)
+        u64::try_from(self.0.latency().as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// How long a link is busy with so many bytes, in nanoseconds.
     pub(super) fn busy_ns(self, bytes: usize) -> u64 {
         // A float that is too large becomes the largest integer.
-        (bytes as f64 * 1e3 / self.mb_per_s) as u64
+        (bytes as f64 * 1e3 / self.0.mb_per_s()) as u64
     }
 
     /// When a message of `bytes` bytes, sent at `now_ns`, arrives, given until
@@ -111,24 +89,6 @@ fn reserve(free_at_ns: &AtomicU64, from_ns: u64, busy_ns: u64) -> u64 {
     let behind = |free_ns: u64| Some(free_ns.max(from_ns).saturating_add(busy_ns));
     let before = free_at_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, behind);
     before.map_or(from_ns, |free_ns| free_ns.max(from_ns))
-}
-
-impl fmt::Display for Net {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{}", self.latency_us(), self.mb_per_s())
-    }
-}
-
-impl FromStr for Net {
-    type Err = NetError;
-
-    fn from_str(text: &str) -> Result<Self, NetError> {
-        let number = |text: &str| text.trim().parse::<f64>().ok();
-        text.split_once(',')
-            .and_then(|(latency, bandwidth)| Some((number(latency)?, number(bandwidth)?)))
-            .and_then(|(latency_us, mb_per_s)| Self::new(latency_us, mb_per_s).ok())
-            .ok_or_else(|| NetError(text.to_owned()))
-    }
 }
 
 #[cfg(test)]
@@ -179,24 +139,11 @@ mod tests {
                 last_ns = arrival_ns;
             }
         }
-
-        #[test]
-        fn networks_come_back_from_their_text(latency_ns in 0..1_000_000_000_u64, mb_per_s in 1e-3..1e9) {
-            let net = Net::new(latency_ns as f64 * 1e-3, mb_per_s).unwrap();
-            let read: Net = net.to_string().parse().unwrap();
-            prop_assert_eq!(read.latency, net.latency);
-            prop_assert_eq!(read.mb_per_s, mb_per_s);
-        }
     }
 
     #[test]
-    fn what_is_no_network_is_refused() {
-        for text in [
-            "", ",", "1", "1,", ",1", "1,0", "-1,1", "NaN,1", "1,NaN", "2e6,1", "inf,1", "1,2,3",
-        ] {
-            assert!(text.parse::<Net>().is_err(), "{text}");
-        }
-        let unlimited: Net = "0, inf".parse().unwrap();
+    fn a_link_without_limit_is_never_busy() {
+        let unlimited = Net::new(0.0, f64::INFINITY).unwrap();
         assert_eq!(unlimited.busy_ns(1 << 40), 0);
     }
 }

@@ -10,6 +10,7 @@ use crate::progress::Progress;
 use crate::recording::{self, Request};
 use crate::voice::Voice;
 use fathomp_advise::Target;
+use fathomp_launch::OpenMp;
 use fathomp_runtime::Unpacked;
 use fathomp_trace::writer::Existing;
 use fathomp_workloads::{Class, Workload};
@@ -21,14 +22,18 @@ use std::time::{Duration, Instant};
 const RECORDING_BYTES: u64 = 4 << 20;
 /// Sizes that are tried one after the other where one takes too long.
 const SMALLER: [&str; 6] = ["3x", "1x", "extralarge", "large", "medium", "small"];
-/// Threads stay where they are; packages are filled one after the other.
-const PINNED: [(&str, &str); 3] = [
-    ("OMP_PLACES", "cores"),
-    ("OMP_PROC_BIND", "close"),
-    ("OMP_SCHEDULE", "static"),
-];
 /// No run is worth less time than this.
 const LEAST: Duration = Duration::from_secs(1);
+
+/// Threads stay where they are; packages are filled one after the other.
+fn pinned() -> OpenMp {
+    OpenMp {
+        places: Some("cores".into()),
+        proc_bind: Some("close".into()),
+        schedule: Some("static".into()),
+        ..OpenMp::default()
+    }
+}
 
 /// Runs the programs of `asked` and keeps what was recorded in `directory`.
 pub(super) fn measure(
@@ -264,7 +269,7 @@ impl Job<'_> {
             limit_bytes: RECORDING_BYTES,
             limit: Some(self.limit),
             rehearsal: false,
-            variables: &PINNED,
+            openmp: pinned(),
             stdin: Stdin::File(PathBuf::from("/dev/null"), 0),
             stdout: Stdout::Discard,
             stderr: Stderr::File(directory.with_extension("stderr")),

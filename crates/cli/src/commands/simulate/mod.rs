@@ -3,7 +3,7 @@
 mod answer;
 
 use crate::args::workload::Seconds;
-use crate::args::{Dsm, FaultPrice, HomesName, Simulate, ThreadList};
+use crate::args::{FaultPrice, HomesName, Simulate, ThreadList};
 use crate::failure::{Failure, Outcome, exit};
 use crate::recording;
 use crate::voice::Voice;
@@ -168,16 +168,13 @@ struct Priced {
 impl Priced {
     fn new(plan: &Simulate) -> Result<Self, Failure> {
         let (plain, memory_mib) = (plan.dsm_plain, plan.dsm_memory);
-        let (sharing, protocol) = match plan.dsm {
-            Dsm::Home => (Sharing::Home { plain }, Protocol::Home),
-            Dsm::Homeless => {
-                let sharing = Sharing::Homeless { plain, memory_mib };
-                (sharing, Protocol::Homeless)
-            }
+        let sharing = match plan.dsm {
+            Protocol::Home => Sharing::Home { plain },
+            Protocol::Homeless => Sharing::Homeless { plain, memory_mib },
         };
         let usage = |error: &dyn std::error::Error| Failure::of(error).with_code(exit::USAGE);
         let cluster = if plan.net.contains(',') {
-            let net: Net = plan.net.parse().map_err(|error| usage(&error))?;
+            let net: fathomp_launch::Network = plan.net.parse().map_err(|error| usage(&error))?;
             unknown_cluster(&net, plan.fault_us)
         } else {
             Cluster::find(Path::new(&plan.net)).map_err(|error| usage(&error))?
@@ -187,7 +184,7 @@ impl Priced {
             bandwidth_mb_per_s,
         } = cluster.network;
         let net = Net::new(latency_us, bandwidth_mb_per_s).map_err(|error| usage(&error))?;
-        let prices = cluster.prices(protocol, None);
+        let prices = cluster.prices(plan.dsm, None);
         let prices = prices.map_err(|error| Failure::of(&error))?;
         let sdp::Prices {
             local_write_us,
@@ -229,7 +226,7 @@ fn measured(
 }
 
 /// A cluster of which only the network and a fault's price are known.
-fn unknown_cluster(net: &Net, FaultPrice(fault_us): FaultPrice) -> Cluster {
+fn unknown_cluster(net: &fathomp_launch::Network, FaultPrice(fault_us): FaultPrice) -> Cluster {
     Cluster {
         schema: sdp::CLUSTER_SCHEMA.to_owned(),
         version: sdp::CLUSTER_VERSION,

@@ -4,7 +4,7 @@ use super::memory;
 use super::workshop::{Workshop, check_nodes, check_sizing};
 use crate::args::workload::{Run, RuntimeName};
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch::{Launch, Stderr, Stdin, Stdout, library, variables};
+use crate::launch::{self, Launch, Stderr, Stdin, Stdout, library};
 use crate::program::{self, Program};
 use crate::voice::Voice;
 use serde::Serialize;
@@ -61,7 +61,7 @@ fn start_and_wait(plan: &Run, program: &Program, voice: Voice) -> Result<Answer,
         program,
         tap: None,
         library: (plan.runtime == RuntimeName::Fathomp).then(|| library(&unpacked, plan.cluster)),
-        variables: variables(plan.threads, plan.cluster),
+        plan: launch::plan(plan.threads, plan.cluster),
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(voice),
         stderr: Stderr::Inherit,

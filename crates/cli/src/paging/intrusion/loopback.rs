@@ -1,7 +1,9 @@
 //! A recording host that is this one, in a process of its own: `fathomp collect --listen`.
 
 use crate::failure::Failure;
-use crate::paging::{KEY_VARIABLE, new_key};
+use crate::paging::new_key;
+use fathomp_launch::names::KEY;
+use fathomp_launch::steering::PRELOAD;
 use fathomp_paging::setup::Writer;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -41,8 +43,8 @@ impl Loopback {
         let mut child = Command::new(own)
             .args(["collect", "--listen", "127.0.0.1:0", "-o"])
             .arg(directory)
-            .env(KEY_VARIABLE, &key)
-            .env_remove("LD_PRELOAD")
+            .env(KEY.name, &key)
+            .env_remove(PRELOAD)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

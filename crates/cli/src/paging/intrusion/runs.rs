@@ -14,6 +14,7 @@ use crate::study::compare;
 use crate::voice::Voice;
 use fathomp_bench::intrusion::{Recorded, Round, Run};
 use fathomp_bench::stats::Resampler;
+use fathomp_launch::OpenMp;
 use fathomp_runtime::Unpacked;
 use fathomp_trace::writer::Existing;
 use std::time::Duration;
@@ -158,7 +159,7 @@ impl Runs<'_> {
             tap: None,
             library: recording::needs_runtime(self.program, self.plan.threads, cluster)
                 .then(|| launch::library(self.unpacked, cluster)),
-            variables: launch::variables(self.plan.threads, cluster),
+            plan: launch::plan(self.plan.threads, cluster),
             stdin: self.stdin.for_run(first),
             stdout: Stdout::Capture(capture.clone()),
             stderr: Self::stderr(first),
@@ -195,7 +196,7 @@ impl Runs<'_> {
             limit_bytes: self.plan.limit << 20,
             limit: None,
             rehearsal: false,
-            variables: &[],
+            openmp: OpenMp::default(),
             stdin: self.stdin.for_run(false),
             stdout: Stdout::Capture(capture.clone()),
             stderr: Self::stderr(false),

@@ -6,11 +6,11 @@
 //! back: those that it reaches last have waited for all the hops before, and each is late by that
 //! again.
 
-/// The gap between the first two looks, the longest, and how many times what a look takes it is at
-/// most, in nanoseconds: the runtime's nodes have the same. Who changes that has to change both.
-const FIRST_NS: f64 = 5_000.0;
-const LONGEST_NS: f64 = 500_000.0;
-const SHARE: f64 = 20.0;
+use fathomp_base::looking;
+
+const FIRST_NS: f64 = looking::FIRST_NS as f64;
+const LONGEST_NS: f64 = looking::LONGEST_NS as f64;
+const SHARE: f64 = looking::SHARE as f64;
 /// Halvings by which a hop is sought: a nanosecond of a quarter of an hour.
 const HALVINGS: u32 = 40;
 

@@ -7,15 +7,13 @@
 //! than others.
 
 use super::sync::Sync;
-
-/// Nodes below a node in the tree of a barrier.
-const FAN_IN: u32 = 4;
+use fathomp_dsm::order::FAN_IN;
 
 /// Levels of the tree of so many nodes, below its root.
 pub(super) fn levels(nodes: u32) -> u32 {
     let (mut levels, mut reached, mut width) = (0, 1_u32, 1_u32);
     while reached < nodes {
-        width = width.saturating_mul(FAN_IN);
+        width = width.saturating_mul(FAN_IN.into());
         reached = reached.saturating_add(width);
         levels += 1;
     }

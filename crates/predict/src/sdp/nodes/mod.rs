@@ -58,6 +58,7 @@ pub use terms::{NoTerm, NodesTerm, NodesTerms, NodesTime};
 use super::cluster::Cluster;
 use super::counts::{Prices, Protocol};
 use fathomp_analyse::{Analysis, Region, State};
+use fathomp_dsm::Diff;
 use serde::Serialize;
 use sync::Sync;
 use time::time;
@@ -73,8 +74,8 @@ pub struct NodesRegion {
 }
 
 /// Bytes of the diff that the procedure of calibration sends: every other word of a
-/// page, that is half of each of its 64 blocks, with their masks.
-const HALF_DIFF_BYTES: f64 = 2568.0;
+/// page.
+const HALF_DIFF_BYTES: f64 = Diff::BYTES_OF_HALF as f64;
 
 /// What is known beside the recording on nodes.
 #[derive(Clone, Copy, Debug)]

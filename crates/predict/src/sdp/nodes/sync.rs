@@ -7,17 +7,18 @@ use super::serving;
 use crate::sdp::cluster::Cluster;
 use crate::sdp::counts::{Prices, Protocol};
 use crate::sdp::measured::{Crowd, Synchronisation};
+use fathomp_dsm::Diff;
 
 /// Bytes of a message beside the pages and diffs in it.
 pub(super) const MESSAGE_BYTES: f64 = 64.0;
 /// Bytes of a page.
-pub(super) const PAGE_BYTES: f64 = 4096.0;
+pub(super) const PAGE_BYTES: f64 = fathomp_base::PAGE_BYTES as f64;
 /// A diff of one changed word.
-pub(super) const WORD_DIFF_BYTES: f64 = 24.0;
+pub(super) const WORD_DIFF_BYTES: f64 = Diff::BYTES_OF_WORD as f64;
 /// A diff of a page of which every byte changed.
-pub(super) const WHOLE_DIFF_BYTES: f64 = 4616.0;
+pub(super) const WHOLE_DIFF_BYTES: f64 = Diff::BYTES_MAX as f64;
 /// Diffs that go home in one message, at most.
-pub(super) const DIFFS_PER_MESSAGE: f64 = 256.0;
+pub(super) const DIFFS_PER_MESSAGE: f64 = fathomp_dsm::home::BATCH as f64;
 
 /// What synchronisation costs among so many nodes, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]

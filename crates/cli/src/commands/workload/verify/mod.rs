@@ -7,11 +7,12 @@ use super::memory;
 use super::workshop::{Workshop, check_nodes, chosen};
 use crate::args::workload::{RuntimeName, Verify};
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch::{cluster_variables, library};
+use crate::launch::{cluster_plan, library};
 use crate::program::{self, ProgramError};
 use crate::progress::Progress;
 use crate::voice::Voice;
 use answer::{Answer, Row, RunRow};
+use fathomp_launch::Plan;
 use fathomp_workloads::{Runtime, Trial, Workload, check};
 use std::path::{Path, PathBuf};
 
@@ -130,8 +131,10 @@ fn settings(
     names.dedup();
     let unpacked = fathomp_runtime::unpack()?;
     let ours = Runtime {
-        library: Some(library(&unpacked, plan.cluster).to_owned()),
-        variables: cluster_variables(plan.cluster),
+        plan: Plan {
+            preload: vec![library(&unpacked, plan.cluster).to_owned()],
+            ..cluster_plan(plan.cluster)
+        },
         ..Runtime::linked("fathomp")
     };
     let mut settings = Vec::new();
