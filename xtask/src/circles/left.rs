@@ -5,7 +5,6 @@
 pub(super) const LEFT: &[(&str, usize)] = &[
     ("crates/abi", 6),
     ("crates/advise", 3),
-    ("crates/analyse", 23),
     ("crates/bench", 5),
     ("crates/cli", 45),
     ("crates/code", 8),

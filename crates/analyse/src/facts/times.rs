@@ -13,7 +13,7 @@ impl Times {
     /// Sum over all states.
     #[must_use]
     pub fn total_ns(&self) -> u64 {
-        crate::regions::saturating_sum(self.0.0.into_iter())
+        self.0.0.into_iter().fold(0, u64::saturating_add)
     }
 
     /// Time in application code: what the efficiencies call useful.
@@ -35,7 +35,10 @@ impl Times {
             State::TaskWait,
             State::Idle,
         ];
-        crate::regions::saturating_sum(waiting.into_iter().map(|state| self[state]))
+        waiting
+            .into_iter()
+            .map(|state| self[state])
+            .fold(0, u64::saturating_add)
     }
 
     /// Time waiting at barriers.

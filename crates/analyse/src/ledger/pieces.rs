@@ -1,7 +1,7 @@
 //! A thread's life cut into disjoint stretches: which region it was in, and,
 //! where that is known, in which state.
 
-use crate::ledger::Ledger;
+use super::accounts::Ledger;
 use fathomp_base::Ticks;
 use fathomp_trace::record::{Interval, Record};
 use fathomp_trace::state::State;
