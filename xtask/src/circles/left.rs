@@ -17,7 +17,6 @@ pub(super) const LEFT: &[(&str, usize)] = &[
     ("crates/omp", 58),
     ("crates/paging", 5),
     ("crates/patch", 5),
-    ("crates/predict", 25),
     ("crates/regions", 6),
     ("crates/replay", 4),
     ("crates/report", 40),
