@@ -1,6 +1,7 @@
-//! What cargo cannot do for this workspace: `cargo xtask tidy`.
+//! What cargo cannot do for this workspace: `cargo xtask tidy`, `cargo xtask circles`.
 #![forbid(unsafe_code)]
 
+mod circles;
 mod tidy;
 
 use std::env;
@@ -23,9 +24,23 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        ["circles", ref crates @ ..] if crates.len() < 2 => {
+            let part = crates.first().copied().unwrap_or("");
+            match circles::shown(workspace(), part) {
+                Ok(text) => {
+                    print!("{text}");
+                    ExitCode::SUCCESS
+                }
+                Err(error) => {
+                    eprintln!("cannot look at the tree: {error}");
+                    ExitCode::FAILURE
+                }
+            }
+        }
         _ => {
             eprintln!(
-                "usage: cargo xtask tidy    look for long files, missing module docs, dead links"
+                "usage: cargo xtask tidy           look for long files, missing module docs, dead links, \
+                 imports in circles\n       cargo xtask circles [CRATE]   show the circles that are left"
             );
             ExitCode::FAILURE
         }

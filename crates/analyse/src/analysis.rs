@@ -3,20 +3,20 @@
 use crate::constructs;
 use crate::costs::{self, EventCosts};
 use crate::crowd;
-use crate::dsm::Dsm;
 use crate::efficiency::Share;
 use crate::enclosing;
 use crate::facts::{
-    Analysis, Counts, Efficiency, ProcessRow, ProgramFacts, Region, SCHEMA, ThreadRow, VERSION,
+    Analysis, Counts, Dsm, Efficiency, ProcessRow, ProgramFacts, Region, SCHEMA, ThreadRow, Times,
+    VERSION,
 };
-use crate::ledger::Ledger;
+use crate::ledger::{self, Ledger};
 use crate::problems;
-use crate::regions::{self, relative, saturating_sum};
+use crate::regions;
 use crate::sites::Sites;
 use crate::spans;
+use crate::sums::{relative, saturating_sum};
 use crate::symbols::Symbols;
 use crate::timeline::{self, TimelineBudget};
-use crate::times::Times;
 use crate::trips;
 use fathomp_launch::openmp::{NUM_THREADS, first_of_list};
 use fathomp_trace::model::Recording;
@@ -44,7 +44,7 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         .enumerate()
         .map(|(index, process)| Ledger {
             emulated: recording.meta.emulated_time,
-            ..Ledger::new(process, &sites, index)
+            ..ledger::keep(process, &sites, index)
         })
         .collect();
     let offsets = offsets_ns(&ledgers);

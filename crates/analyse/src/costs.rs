@@ -1,7 +1,7 @@
 //! What recording cost the program that was recorded: events, each at its price.
 
-use crate::facts::Region;
-use crate::regions::saturating_sum;
+use crate::facts::{Intrusion, Region};
+use crate::sums::saturating_sum;
 use fathomp_trace::model::SiteKind;
 use fathomp_trace::state::State;
 use serde::{Deserialize, Serialize};
@@ -49,21 +49,6 @@ impl EventCosts {
         .into_iter()
         .find(|cost| !cost.is_finite() || *cost < 0.0)
     }
-}
-
-/// What recording cost the program, as an estimate: events x cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Intrusion {
-    /// Events recorded or accumulated.
-    pub events: u64,
-    /// Mean cost of an event.
-    pub event_cost_ns: f64,
-    /// Cost of all events, all threads.
-    pub cost_ns: u64,
-    /// Cost as a fraction of the time of all threads.
-    pub fraction: f64,
-    /// The largest such fraction of any region.
-    pub worst_region_fraction: f64,
 }
 
 /// Events of a region (or the serial part), and what recording them cost.

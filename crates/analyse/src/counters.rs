@@ -8,9 +8,9 @@
 
 use crate::facts::Counts;
 use crate::ledger::Ledger;
-use crate::pieces::Piece;
+use crate::ledger::pieces::Piece;
 use fathomp_base::Ticks;
-use fathomp_trace::record::{CounterReading, Counters, Record};
+use fathomp_trace::record::{CounterReading, Counters};
 use std::collections::BTreeMap;
 
 impl Counts {
@@ -48,20 +48,6 @@ impl Counts {
     }
 }
 
-/// The counter readings of `thread`, in the order in which they were taken.
-pub(crate) fn readings<'a>(ledger: &Ledger<'a>, thread: usize) -> Vec<&'a CounterReading> {
-    let mut readings: Vec<&CounterReading> = ledger.process.threads[thread]
-        .records
-        .iter()
-        .filter_map(|record| match record {
-            Record::Counters(reading) => Some(reading),
-            _ => None,
-        })
-        .collect();
-    readings.sort_by_key(|reading| (reading.at, reading.since));
-    readings
-}
-
 /// Counters of `thread` per region; `region_of` numbers the site of a reading
 /// that covers no known time.
 pub(crate) fn attribute(
@@ -70,7 +56,7 @@ pub(crate) fn attribute(
     pieces: &[Piece],
     region_of: impl Fn(&CounterReading) -> usize,
 ) -> BTreeMap<usize, Counts> {
-    let readings = readings(ledger, thread);
+    let readings = ledger.readings(thread);
     let mut hulls: Vec<Hull> = ledger
         .of_thread(thread)
         .iter()

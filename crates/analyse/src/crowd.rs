@@ -1,12 +1,12 @@
 //! More threads at work than processors they may run on: of the whole program, or
 //! of threads that were bound to a few of them.
 
+use crate::facts::Crowd;
 use crate::ledger::Ledger;
-use crate::regions::relative;
+use crate::sums::relative;
 use fathomp_trace::model::Machine;
 use fathomp_trace::record::{Allowed, Record};
 use fathomp_trace::state::State;
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Threads that were at work together for less than this part of the time in which
@@ -16,25 +16,6 @@ const AWHILE: f64 = 0.05;
 /// Threads that waited for processors for less than this part of the program's time, on
 /// each processor, did not need more of them.
 const SCARCE: f64 = 0.02;
-
-/// Threads that had to share processors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Crowd {
-    /// Processors they might run on.
-    pub processors: u32,
-    /// The first of these, if the threads were bound to them; none for the whole
-    /// program on all its processors.
-    pub first: Option<u32>,
-    /// Most threads in parallel regions at the same time, for at least 5 % of the
-    /// time in which any was.
-    pub threads: u32,
-    /// Threads that were ever in a region.
-    pub members: u32,
-    /// Time they were ready to run without a processor, whatever they waited for.
-    pub ready_ns: u64,
-    /// Time they computed in regions.
-    pub processor_ns: u64,
-}
 
 /// Threads that may run on the same processors.
 #[derive(Default)]

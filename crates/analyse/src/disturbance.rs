@@ -13,8 +13,8 @@
 //! The runtime's work is counted, so that its time has a bound: more than that was
 //! somebody else's.
 
+use crate::facts::Work;
 use crate::facts::{ProgramFacts, Region};
-use crate::work::Work;
 use fathomp_trace::state::State;
 
 /// What the runtime takes at most for an execution or a barrier, many threads and sleep

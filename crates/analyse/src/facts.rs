@@ -4,18 +4,22 @@
 //! first process where it is a moment. Fractions are 0 to 1. Fields are only
 //! ever added; a change of meaning raises [`VERSION`].
 
+mod dsm;
 mod places;
 mod timeline;
+mod times;
+mod waits;
+mod whole;
+mod work;
 
+pub use dsm::{Dsm, PhaseShare, RegionDsm};
 pub use places::{Lines, Place};
 pub use timeline::{Segment, Timeline, TimelineThread};
+pub use times::Times;
+pub use waits::BarrierWaitCauses;
+pub use whole::{Crowd, Intrusion};
+pub use work::{PieceKind, Pieces, Work};
 
-use crate::costs::Intrusion;
-use crate::crowd::Crowd;
-use crate::dsm::{Dsm, RegionDsm};
-use crate::times::Times;
-use crate::waits::BarrierWaitCauses;
-use crate::work::Work;
 use fathomp_trace::model::{Machine, Outcome, Output, Sharing, SiteKind};
 use fathomp_trace::record::LoopKind;
 use fathomp_trace::stack::StackOverflow;

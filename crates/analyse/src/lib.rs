@@ -20,39 +20,37 @@ mod axis;
 mod constructs;
 mod costs;
 mod counters;
+mod critical;
 mod crowd;
 mod disturbance;
-mod dsm;
 mod efficiency;
 mod enclosing;
 mod facts;
 mod ledger;
 pub mod paging_faults;
 mod phases;
-mod pieces;
 mod problems;
 mod regions;
 mod sites;
 mod spans;
+mod sums;
 pub mod symbols;
 #[doc(hidden)]
 pub mod testing;
 mod timeline;
-mod times;
 mod trips;
 mod waits;
 mod work;
 
 pub use analysis::{Options, analyse};
 pub use axis::{Axis, AxisClock, AxisCounts, AxisPhase, AxisSpan, AxisThread, axis};
-pub use costs::{EventCosts, Intrusion};
-pub use crowd::Crowd;
+pub use costs::EventCosts;
 pub use disturbance::Disturbance;
-pub use dsm::{Dsm, RegionDsm};
 pub use facts::{
-    Analysis, Confidence, Counts, Efficiency, Lines, LoopRow, LoopShareRow, Place, Problem,
-    ProcessRow, ProgramFacts, Region, SCHEMA, Segment, Severity, Spread, ThreadRow, ThreadShare,
-    ThreadTrips, Timeline, TimelineThread, Trips, Unevenness, VERSION, WaitRow,
+    Analysis, BarrierWaitCauses, Confidence, Counts, Crowd, Dsm, Efficiency, Intrusion, Lines,
+    LoopRow, LoopShareRow, PhaseShare, PieceKind, Pieces, Place, Problem, ProcessRow, ProgramFacts,
+    Region, RegionDsm, SCHEMA, Segment, Severity, Spread, ThreadRow, ThreadShare, ThreadTrips,
+    Timeline, TimelineThread, Times, Trips, Unevenness, VERSION, WaitRow, Work,
 };
 pub use fathomp_trace::{
     model::{Machine, Outcome, Output, OutputDifference, SiteKind},
@@ -60,10 +58,6 @@ pub use fathomp_trace::{
     stack::{StackOverflow, StackOwner},
     state::State,
 };
-pub use phases::PhaseShare;
 pub use sites::site_names;
 pub use timeline::TimelineBudget;
-pub use times::Times;
 pub use trips::{Execution, executions, facts};
-pub use waits::BarrierWaitCauses;
-pub use work::{PieceKind, Pieces, Work};

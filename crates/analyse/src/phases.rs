@@ -1,6 +1,6 @@
 //! What sharing memory cost each thread between two barriers of the nodes.
 
-use crate::dsm::Dsm;
+use crate::facts::{Dsm, PhaseShare};
 use crate::ledger::Ledger;
 use crate::sites::Sites;
 use fathomp_base::{Clock, InstanceId, Ticks};
@@ -8,37 +8,23 @@ use fathomp_trace::dsm::DsmCount;
 use fathomp_trace::record::{Phase, Record};
 use std::collections::BTreeMap;
 
-/// A thread's part in a phase: from one barrier of the nodes, or the begin of the region, to
-/// the end of the next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PhaseShare {
-    /// Time that was neither in faults nor in locks, flushes and barriers of the nodes, nor
-    /// waiting for node 0's answers.
-    pub own_ns: u64,
-    /// What was counted, the barrier at its end included.
-    pub dsm: Dsm,
-    /// It is the last of its execution: what comes next begins at node 0.
-    pub last: bool,
-}
-
-impl PhaseShare {
-    fn new(phase: &Phase, last: bool, clock: &Clock) -> Self {
-        let shared = [
-            DsmCount::FaultTicks,
-            DsmCount::LockTicks,
-            DsmCount::FlushTicks,
-            DsmCount::BarrierTicks,
-            DsmCount::AskTicks,
-        ];
-        let shared = shared
-            .iter()
-            .fold(0_u64, |sum, count| sum.saturating_add(phase.dsm[*count]));
-        let length = phase.end.since(phase.begin).0;
-        Self {
-            own_ns: clock.span(Ticks(length.saturating_sub(shared))).0,
-            dsm: Dsm::new(&phase.dsm, clock),
-            last,
-        }
+/// What `phase` says of its thread.
+fn share_of(phase: &Phase, last: bool, clock: &Clock) -> PhaseShare {
+    let shared = [
+        DsmCount::FaultTicks,
+        DsmCount::LockTicks,
+        DsmCount::FlushTicks,
+        DsmCount::BarrierTicks,
+        DsmCount::AskTicks,
+    ];
+    let shared = shared
+        .iter()
+        .fold(0_u64, |sum, count| sum.saturating_add(phase.dsm[*count]));
+    let length = phase.end.since(phase.begin).0;
+    PhaseShare {
+        own_ns: clock.span(Ticks(length.saturating_sub(shared))).0,
+        dsm: Dsm::new(&phase.dsm, clock),
+        last,
     }
 }
 
@@ -87,7 +73,7 @@ pub(crate) fn find(
                 if all.len() == first + number {
                     all.push(Shares::new());
                 }
-                let share = PhaseShare::new(phase, number + 1 == count, &ledger.process.clock);
+                let share = share_of(phase, number + 1 == count, &ledger.process.clock);
                 all[first + number].insert((process, thread), share);
             }
         }

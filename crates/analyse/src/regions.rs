@@ -1,17 +1,20 @@
 //! Regions: the ledgers of all processes added up by place in the source.
 
 use crate::counters;
-use crate::dsm::{self, Dsm, RegionDsm};
+use crate::critical;
 use crate::efficiency::Share;
-use crate::facts::{Confidence, Counts, Efficiency, Region, ThreadRow, ThreadShare, Unevenness};
+use crate::facts::{
+    Confidence, Counts, Dsm, Efficiency, Region, RegionDsm, ThreadRow, ThreadShare, Times,
+    Unevenness, Work,
+};
+use crate::ledger::pieces;
 use crate::ledger::{Lag, Ledger, Part, Team, member_times};
 use crate::phases;
-use crate::pieces;
 use crate::sites::Sites;
 use crate::spans::{covered, overlapping, spread};
-use crate::times::Times;
+use crate::sums::{relative, to_times};
 use crate::waits;
-use crate::work::{self, Work};
+use crate::work;
 use fathomp_base::{Clock, InstanceId, Ticks};
 use fathomp_trace::dsm::DsmCounts;
 use fathomp_trace::model::Process;
@@ -145,7 +148,7 @@ pub(crate) fn add_up(
             }
         }
         add_gaps(&mut sums, ledger, process);
-        for (region, counts) in dsm::critical(ledger) {
+        for (region, counts) in critical::critical(ledger) {
             sums.entry(region).or_default().dsm += &Dsm::new(&counts, clock);
         }
         for (region, phases) in phases::find(ledger, process, sites) {
@@ -434,15 +437,6 @@ fn in_cluster(process: &Process) -> bool {
     process.cluster != 0
 }
 
-/// Nanoseconds from the start of the process to `at`.
-pub(crate) fn relative(clock: &Clock, begin: Ticks, at: Ticks) -> u64 {
-    clock.span(at.since(begin)).0
-}
-
-pub(crate) fn to_times(states: &PerState<Ticks>, clock: &Clock) -> Times {
-    Times(PerState(states.0.map(|ticks| clock.span(ticks).0)))
-}
-
 fn add_states(sum: &mut PerState<Ticks>, more: &PerState<Ticks>) {
     for state in State::ALL {
         sum[state] += more[state];
@@ -565,8 +559,4 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         },
         threads,
     }
-}
-
-pub(crate) fn saturating_sum(values: impl Iterator<Item = u64>) -> u64 {
-    values.fold(0, u64::saturating_add)
 }

@@ -2,7 +2,7 @@
 //! are distributed.
 
 use crate::facts::Spread;
-use crate::regions::saturating_sum;
+use crate::sums::saturating_sum;
 
 /// Whether executions by different threads overlap.
 pub(crate) fn overlapping(spans: &[(u64, u64, (usize, usize))]) -> bool {

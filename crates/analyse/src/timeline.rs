@@ -7,11 +7,11 @@
 //! region's states is spread evenly over the rest of its time, and merged
 //! records over the whole span they stand for.
 
+use crate::facts::Times;
 use crate::facts::{Segment, Timeline, TimelineThread};
 use crate::ledger::Ledger;
-use crate::pieces::{self, Piece};
-use crate::regions::relative;
-use crate::times::Times;
+use crate::ledger::pieces::{self, Piece};
+use crate::sums::{relative, to_times};
 use fathomp_base::Ticks;
 use fathomp_trace::state::{PerState, State};
 use std::collections::HashMap;
@@ -210,7 +210,7 @@ impl Row<'_, '_> {
             }
             let (begin, end) = (self.moment(part.begin()), self.moment(part.record.end));
             let clock = &self.ledger.process.clock;
-            let times: Times = crate::regions::to_times(&part.states, clock);
+            let times: Times = to_times(&part.states, clock);
             let mut mix = Mix::default();
             for (state, ns) in times.iter() {
                 mix[state] = ns as f64;

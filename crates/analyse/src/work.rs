@@ -5,11 +5,11 @@
 //! Fewer pieces than threads leave threads without work, and a few more leave some
 //! with twice as much as others.
 
+use crate::facts::{PieceKind, Pieces, Work};
 use crate::ledger::Ledger;
 use fathomp_base::InstanceId;
 use fathomp_trace::record::{LoopKind, Record};
 use fathomp_trace::state::State;
-use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
 /// More pieces than this limit nobody.
@@ -27,49 +27,6 @@ const MOST: f64 = 0.8;
 const PLENTY: u64 = 8;
 /// A task more or less is worth this much of the mean, in a region whose work is in its tasks.
 const ALIKE: f64 = 0.5;
-
-/// Into how many pieces the work of a region comes, and how many threads had some.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Work {
-    /// Constructs that hold the region's work and come in few pieces; empty if the
-    /// pieces are not known, or many.
-    pub pieces: Vec<Pieces>,
-    /// The largest team of an execution that was long enough to tell which members had work;
-    /// 0 if there was none.
-    pub team: u32,
-    /// Most members of a team of that size that had work, if the others had none at
-    /// all; otherwise the size of the team.
-    pub working: u32,
-    /// Executions by teams of that size.
-    pub executions: u64,
-}
-
-/// Constructs that came in so many pieces.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Pieces {
-    /// What a piece is.
-    pub kind: PieceKind,
-    /// Pieces in one execution of the construct.
-    pub pieces: u64,
-    /// Executions of it.
-    pub times: u64,
-    /// Part of the region's work in them.
-    pub share: f64,
-}
-
-/// What can be handed to a thread as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PieceKind {
-    /// Iterations of a loop.
-    Iterations,
-    /// Chunks of a loop's iterations, of the size that the program asked for.
-    Chunks,
-    /// `section`s.
-    Sections,
-    /// Explicit tasks.
-    Tasks,
-}
 
 /// What all executions of a region say.
 #[derive(Default)]

@@ -4,7 +4,8 @@ use crate::args::ThreadCount;
 use crate::failure::Failure;
 use fathomp_analyse::Analysis;
 use fathomp_predict::machine::Machine;
-use fathomp_predict::{Options, Prediction};
+use fathomp_predict::validate::Priced;
+use fathomp_predict::{Options, Outcome, Question};
 use fathomp_trace::model::Recording;
 use fathomp_trace::reader;
 use std::path::{Path, PathBuf};
@@ -60,31 +61,60 @@ pub(crate) struct Target {
     pub(crate) cores: Option<ThreadCount>,
 }
 
+impl Target {
+    /// What to predict, with the numbers of threads in `at` or, if there are none, with
+    /// sensible ones.
+    fn options(&self, at: Vec<u32>) -> Options {
+        Options {
+            at,
+            machine: self.machine.clone(),
+            cores: self.cores.as_ref().map(|ThreadCount(cores)| *cores),
+            ..Options::default()
+        }
+    }
+}
+
 /// How the recorded program will scale, at numbers of threads in `at` or, if
 /// there are none, at sensible ones.
 pub(crate) fn predict(
     analyses: &[Analysis],
     target: &Target,
     at: Vec<u32>,
-) -> Result<Prediction, Failure> {
-    let options = Options {
-        at,
-        machine: target.machine.clone(),
-        cores: target.cores.as_ref().map(|ThreadCount(cores)| *cores),
-        ..Options::default()
-    };
+) -> Result<Outcome, Failure> {
     let analyses: Vec<&Analysis> = analyses.iter().collect();
-    fathomp_predict::predict(&analyses, &options).map_err(|error| Failure::of(&error))
+    ask(&Question::Threads {
+        analyses: &analyses,
+        options: &target.options(at),
+    })
 }
 
-/// The same for a report, which says so if nothing can be predicted; it says by itself
+/// What all models say of recordings, beside what was observed.
+pub(crate) fn compare(
+    analyses: &[Analysis],
+    target: &Target,
+    priced: Option<Priced<'_>>,
+) -> Result<Outcome, Failure> {
+    let analyses: Vec<&Analysis> = analyses.iter().collect();
+    ask(&Question::Observed {
+        analyses: &analyses,
+        options: &target.options(Vec::new()),
+        priced,
+    })
+}
+
+/// The answer, or a sentence.
+pub(crate) fn ask(question: &Question<'_>) -> Result<Outcome, Failure> {
+    fathomp_predict::ask(question).map_err(|error| Failure::of(&error))
+}
+
+/// [`predict`] for a report, which says so if nothing can be predicted; it says by itself
 /// if the runs are broken. Of programs on
 /// nodes models of nodes tell, not this one, which knows threads that share memory.
 pub(crate) fn predict_or_note(
     analyses: &[Analysis],
     target: &Target,
     notes: &mut Vec<String>,
-) -> Option<Prediction> {
+) -> Option<Outcome> {
     let broken = fathomp_report::broken(analyses).is_some();
     if broken || analyses.iter().any(|one| one.program.nodes > 1) {
         return None;

@@ -3,14 +3,14 @@
 //! Filled by calibration, read by prediction. Other versions than
 //! [`VERSION`] are refused, because a misread price is worse than none.
 
-use crate::sdp::{Cluster, ClusterError};
+use crate::prices::{self, Cluster, ClusterError};
 use fathomp_analyse::EventCosts;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use thiserror::Error;
 
 /// Name of the schema.
-pub const SCHEMA: &str = "fathomp.machine";
+pub const SCHEMA: &str = prices::MACHINE_SCHEMA;
 /// The version written and accepted.
 pub const VERSION: u32 = 1;
 

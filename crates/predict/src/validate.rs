@@ -1,14 +1,14 @@
 //! Predictions held against what was measured: every number of threads is
 //! predicted from all others, by our model, by the published ones and by simple
-//! ones, in the form of table 4 of the ACSAC 2008 paper that [`sdp`](crate::sdp)
+//! ones, in the form of table 4 of the ACSAC 2008 paper that [`published`] models
 //! is from.
 
-use crate::runs::{PredictError, Runs, threads_of};
-use crate::sdp::{
-    self, Beside, Cluster, ClusterError, Counted, NodesInterval, NodesRegion, NodesTerms,
-    NodesTime, Precision, Protocol, RecordingsError, mean_relative_error,
-};
-use crate::{Options, predict};
+use crate::counts::{self, Counted, RecordingsError};
+use crate::nodes::{self, Beside, NodesInterval, NodesRegion, NodesTerms, NodesTime, Precision};
+use crate::prices::{Cluster, ClusterError, Protocol};
+use crate::published::{self, mean_relative_error};
+use crate::recorded::{PredictError, Runs, threads_of};
+use crate::threads::{Options, predict};
 use fathomp_analyse::{Analysis, Outcome};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -280,7 +280,7 @@ fn expect(rows: &mut [Row], precisions: &[Precision]) {
         let others: Vec<f64> = others.filter_map(|(_, off)| *off).collect();
         let squares: f64 = others.iter().map(|off| off * off).sum();
         let seen = (others.len() >= HEARD_FROM).then(|| (squares / others.len() as f64).sqrt());
-        let interval = sdp::interval(
+        let interval = nodes::interval(
             &time,
             &Precision {
                 seen,
@@ -378,7 +378,7 @@ fn published(
     };
     let protocol = priced.protocol.unwrap_or(counted.protocol);
     let prices = priced.cluster.prices(protocol, priced.diff_bytes)?.prices;
-    let mut runs_counted: Vec<sdp::Run> = Vec::new();
+    let mut runs_counted: Vec<counts::Run> = Vec::new();
     for program in counted.programs {
         runs_counted.extend(program.runs);
     }
@@ -391,22 +391,22 @@ fn published(
         let Some(observed) = run.speedup_observed else {
             continue;
         };
-        let others: Vec<sdp::Run> = runs_counted
+        let others: Vec<counts::Run> = runs_counted
             .iter()
             .filter(|other| other.threads != run.threads)
             .cloned()
             .collect();
-        let aggregate = |f: f64| sdp::aggregate(run, &prices, f);
+        let aggregate = |f: f64| published::aggregate(run, &prices, f);
         let all = [
             (
                 Predictor::Critical,
-                sdp::critical(run, &prices).map(|found| found.0),
+                published::critical(run, &prices).map(|found| found.0),
             ),
             (Predictor::AggregateF0, aggregate(0.0)),
             (Predictor::AggregateF1, aggregate(1.0)),
             (
                 Predictor::AggregateFit,
-                sdp::fit_f(&others, &prices).and_then(aggregate),
+                published::fit_f(&others, &prices).and_then(aggregate),
             ),
         ];
         let found = all.into_iter().filter_map(|(predictor, time)| {
@@ -428,7 +428,7 @@ fn published(
                 protocol,
                 prices: &prices,
             };
-            let mut regions = sdp::nodes(one, &beside)?;
+            let mut regions = nodes::nodes(one, &beside)?;
             for region in &mut regions {
                 region.time = region.time.without(priced.without);
             }

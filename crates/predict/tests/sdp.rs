@@ -2,9 +2,10 @@
 
 use fathomp_analyse::testing::demo;
 use fathomp_analyse::{Analysis, Dsm, Options as AnalyseOptions, analyse};
-use fathomp_predict::sdp::{
-    Cluster, ClusterError, Counted, Counts, CountsError, Event, F, Model, Predicted, Prices,
-    Protocol, Question, Row, Run, Scope, SdpError, aggregate, critical, fit_f, predict,
+use fathomp_predict::counts::{Counted, CountsError, Row, Run, Scope};
+use fathomp_predict::prices::{Cluster, ClusterError, Counts, Event, Prices, Protocol};
+use fathomp_predict::published::{
+    F, Model, Predicted, Question, SdpError, aggregate, critical, fit_f, predict,
 };
 use proptest::prelude::*;
 use std::path::Path;

@@ -1,8 +1,9 @@
 //! The models recompute the published tables.
 
-use fathomp_predict::sdp::{
-    Cluster, Counted, Counts, F, Model, Point, Predicted, Prices, Protocol, Question, Row, Run,
-    Scope, aggregate, bundled, mean_relative_error, predict,
+use fathomp_predict::counts::{Counted, Row, Run, Scope};
+use fathomp_predict::prices::{Cluster, Counts, Prices, Protocol, bundled};
+use fathomp_predict::published::{
+    F, Model, Point, Predicted, Question, aggregate, mean_relative_error, predict,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -121,7 +122,7 @@ fn the_fetch_faults_dominate_wherever_there_are_any() {
         assert!((total / point.time_ns - 1.0).abs() < 1e-12);
         assert_eq!(point.dominating.is_some(), faults > 0.0);
         if let Some(dominating) = point.dominating {
-            assert_eq!(dominating.term, fathomp_predict::sdp::Event::Fetch);
+            assert_eq!(dominating.term, fathomp_predict::prices::Event::Fetch);
         }
     }
 }
@@ -297,7 +298,7 @@ fn prices_derived_for_the_measured_cluster_are_near_the_measured() {
     for (protocol, bytes) in home.into_iter().chain([(Protocol::Homeless, None)]) {
         let [ours, theirs] =
             [&derived, &measured].map(|cluster| cluster.prices(protocol, bytes).unwrap().prices);
-        for event in fathomp_predict::sdp::Event::ALL {
+        for event in fathomp_predict::prices::Event::ALL {
             let (ours, theirs) = (ours.us(event), theirs.us(event));
             assert!(
                 (ours - theirs).abs() <= 0.15 * theirs,

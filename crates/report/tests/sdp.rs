@@ -1,6 +1,8 @@
 //! What the terminal shows of the published models.
 
-use fathomp_predict::sdp::{Cluster, Counted, F, Model, Question, predict};
+use fathomp_predict::counts::Counted;
+use fathomp_predict::prices::Cluster;
+use fathomp_predict::published::{F, Model, Question, predict};
 use fathomp_report::text;
 use std::path::Path;
 

@@ -1,6 +1,7 @@
 //! Life of a thread, and what it did outside regions.
 
-use super::{Part, take, total};
+use super::parts::Part;
+use super::states::{take, total};
 use fathomp_base::{SiteId, Ticks};
 use fathomp_trace::dsm::DsmCounts;
 use fathomp_trace::model::Process;

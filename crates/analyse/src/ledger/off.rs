@@ -16,9 +16,8 @@
 //! `d` was not in `a` is spread evenly over the time that the thread was not asleep in
 //! the runtime.
 
-use super::Ledger;
-use crate::counters;
-use crate::pieces::{self, Piece};
+use super::accounts::Ledger;
+use super::pieces::{self, Piece};
 use fathomp_base::Ticks;
 use fathomp_trace::record::CounterReading;
 use fathomp_trace::state::{PerState, State};
@@ -87,7 +86,8 @@ fn off_processor(ledger: &Ledger<'_>, thread: usize, blocked_known: bool) -> Has
     let mut result = HashMap::new();
     let nanos_per_tick = ledger.process.clock.nanos_per_tick;
     let mut early_ns = 0.0;
-    let readings: Vec<(&CounterReading, Off)> = counters::readings(ledger, thread)
+    let readings: Vec<(&CounterReading, Off)> = ledger
+        .readings(thread)
         .into_iter()
         .filter_map(|reading| Some((reading, off(reading, nanos_per_tick, &mut early_ns)?)))
         .collect();

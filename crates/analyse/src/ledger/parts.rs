@@ -1,6 +1,6 @@
 //! A thread's part in a region instance, and how parts nest on a thread.
 
-use super::{take, total};
+use super::states::{take, total};
 use fathomp_base::{SiteId, Ticks};
 use fathomp_trace::model::Process;
 use fathomp_trace::record::{Instance, Record};

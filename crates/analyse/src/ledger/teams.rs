@@ -1,7 +1,8 @@
 //! The executions of regions: what the encountering thread's record says about
 //! the others.
 
-use super::{Lag, Part};
+use super::lag::Lag;
+use super::parts::Part;
 use fathomp_base::Ticks;
 use fathomp_trace::state::{PerState, State};
 use std::collections::BTreeMap;

@@ -11,6 +11,7 @@ mod module;
 mod name;
 mod reading;
 mod types;
+mod variable;
 mod variables;
 
 use crate::facts::{Lines, Place};
@@ -19,7 +20,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 pub use name::readable;
-pub use variables::{Variable, Variables};
+pub use variable::Variable;
+pub use variables::Variables;
 
 /// Looks up places; keeps the modules it has opened.
 #[derive(Default)]

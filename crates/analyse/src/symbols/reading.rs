@@ -1,7 +1,7 @@
 //! Variables and their types out of debug information (DWARF).
 
 use super::types::{Dimension, Shape, TypeId, Types};
-use super::variables::{Local, Pointer, Variable};
+use super::variable::{Local, Pointer, Variable};
 use gimli::{AttributeValue, DwTag, EndianArcSlice, RunTimeEndian, UnitOffset, constants as dw};
 use object::{Object, ObjectSection, ReadRef};
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! A network to emulate between nodes: its numbers, or whose they are.
 
 use fathomp_launch::{Network, NetworkError};
-use fathomp_predict::sdp;
+use fathomp_predict::prices;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -15,7 +15,7 @@ pub(crate) enum NetError {
     #[error(transparent)]
     Numbers(#[from] NetworkError),
     #[error(transparent)]
-    Cluster(#[from] sdp::ClusterError),
+    Cluster(#[from] prices::ClusterError),
 }
 
 impl FromStr for Net {
@@ -26,7 +26,7 @@ impl FromStr for Net {
         if text.contains(',') {
             return Ok(Self(text.parse()?));
         }
-        let network = sdp::Cluster::find(Path::new(text))?.network;
+        let network = prices::Cluster::find(Path::new(text))?.network;
         let network = Network::new(network.latency_us, network.bandwidth_mb_per_s)?;
         Ok(Self(network))
     }

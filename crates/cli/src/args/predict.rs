@@ -3,7 +3,9 @@
 use super::workload::{Making, Names, Seconds};
 use super::{ThreadCount, ThreadList, protocols};
 use clap::{ArgGroup, Args, ValueEnum};
-use fathomp_predict::sdp::{F, NoTerm, NodesTerm, NodesTerms, Protocol};
+use fathomp_predict::nodes::{NoTerm, NodesTerm, NodesTerms};
+use fathomp_predict::prices::Protocol;
+use fathomp_predict::published::F;
 use fathomp_workloads::Class;
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -11,9 +11,9 @@ use crate::launch::{library, plan};
 use fathomp_bench::compiler::Compiler;
 use fathomp_bench::prices::{self, Effort, Estimate, Faults, PricesError, Sync};
 use fathomp_launch::{Plan, Protocol};
-use fathomp_predict::sdp::{
-    self, CLUSTER_SCHEMA, CLUSTER_VERSION, Crowd, DiffPrice, Ends, HomePrices, HomelessPrices,
-    Measured, Network, Priced, Synchronisation,
+use fathomp_predict::prices::{
+    self as model, CLUSTER_SCHEMA, CLUSTER_VERSION, Crowd, DiffPrice, Ends, HomePrices,
+    HomelessPrices, Measured, Network, Priced, Synchronisation,
 };
 use fathomp_runtime::Unpacked;
 use fathomp_toolchain::CompilerError;
@@ -59,7 +59,7 @@ pub(crate) enum ClusterError {
 /// A cluster that was measured, and what makes the measurement doubtful.
 #[derive(Debug)]
 pub(crate) struct Calibrated {
-    pub(crate) cluster: sdp::Cluster,
+    pub(crate) cluster: model::Cluster,
     pub(crate) doubts: Vec<String>,
 }
 
@@ -305,7 +305,7 @@ fn describe(
     net: &Seen,
     faults: &[Faults],
     synchronisation: Vec<Synchronisation>,
-) -> Result<sdp::Cluster, ClusterError> {
+) -> Result<model::Cluster, ClusterError> {
     let prices = match cluster.dsm {
         Protocol::Home => home(faults)?,
         Protocol::Homeless => homeless(faults)?,
@@ -329,7 +329,7 @@ fn describe(
         ),
     };
     let host = host::machine();
-    Ok(sdp::Cluster {
+    Ok(model::Cluster {
         schema: CLUSTER_SCHEMA.to_owned(),
         version: CLUSTER_VERSION,
         name: host.host,

@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::voice::Voice;
 use crate::{calibrate, host, output};
 use fathomp_predict::machine::Machine;
-use fathomp_predict::sdp::{Cluster, Crowd, Ends, Priced, Synchronisation};
+use fathomp_predict::prices::{Cluster, Crowd, Ends, Priced, Synchronisation};
 use std::fmt::Write as _;
 
 pub(super) fn calibrate(plan: &Calibrate, voice: Voice) -> Outcome {

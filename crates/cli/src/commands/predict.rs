@@ -1,15 +1,19 @@
 //! `fathomp predict`: time and speedup at other numbers of threads, and on
 //! clusters.
 
-use crate::args::{Fractions, Predict, Sdp, SdpModel, ThreadCount, Without};
+use crate::args::{Fractions, Predict, Sdp, SdpModel, Without};
 use crate::evidence::{self, Target};
 use crate::failure::{Failure, Outcome, exit};
 use crate::voice::{Voice, print};
+use fathomp_diagnose::Diagnosis;
+use fathomp_predict::counts::Counted;
 use fathomp_predict::machine::Machine;
-use fathomp_predict::sdp::{self, Cluster, Counted, F, Model, NodesQuestion, Question};
-use fathomp_predict::{Options, validate};
+use fathomp_predict::nodes::{NodesQuestion, NodesTerms};
+use fathomp_predict::prices::Cluster;
+use fathomp_predict::published::{self, F, Model};
+use fathomp_predict::validate::Priced;
+use fathomp_predict::{Outcome as Predicted, Question};
 use fathomp_report::{Input, text};
-use serde::Serialize;
 use std::path::Path;
 
 pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
@@ -18,64 +22,58 @@ pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
     }
     let at = plan.at.clone().map(|list| list.0).unwrap_or_default();
     if plan.validate {
-        return validate(plan, voice);
+        return answer(&beside_observed(plan)?, voice, None);
     }
     if let (Some(model), Some(cluster)) = (plan.sdp.model, &plan.sdp.cluster) {
         let cluster = Cluster::find(cluster).map_err(|error| Failure::of(&error))?;
-        let Some(model) = published(model) else {
-            return nodes(plan, &cluster, &at, voice);
+        let predicted = match published(model) {
+            Some(model) => by_published(plan, &cluster, model, at)?,
+            None => by_nodes(plan, &cluster, &at)?,
         };
-        let question = question(&plan.sdp, model, at)?;
-        let counted = counted(plan)?;
-        let predicted =
-            sdp::predict(&counted, &cluster, &question).map_err(|error| Failure::of(&error))?;
-        return answer(&predicted, voice, text::sdp);
+        return answer(&predicted, voice, None);
     }
-    let target = Target {
-        machine: machine(plan.machine.as_deref())?,
-        cores: plan.cores,
-    };
+    let target = target(plan)?;
     let analyses = evidence::analyses(&plan.recordings, target.machine.as_ref())?;
     if let Some(sentence) = fathomp_report::broken(&analyses) {
         return Err(Failure::new(sentence));
     }
-    let prediction = evidence::predict(&analyses, &target, at)?;
+    let predicted = evidence::predict(&analyses, &target, at)?;
     let diagnosis = Input {
         analyses: &analyses,
-        prediction: Some(&prediction),
+        prediction: predicted.threads(),
         machine: target.machine.as_ref(),
         ..Input::default()
     }
     .diagnose();
-    answer(&prediction, voice, |prediction, width| {
-        text::prediction(prediction, &diagnosis, width)
+    answer(&predicted, voice, Some(&diagnosis))
+}
+
+fn target(plan: &Predict) -> Result<Target, Failure> {
+    Ok(Target {
+        machine: machine(plan.machine.as_deref())?,
+        cores: plan.cores,
     })
 }
 
 /// Predictions held against what was observed.
-fn validate(plan: &Predict, voice: Voice) -> Outcome {
+fn beside_observed(plan: &Predict) -> Result<Predicted, Failure> {
     let find = |name| Cluster::find(name).map_err(|error| Failure::of(&error));
     let cluster = plan.sdp.cluster.as_deref().map(find).transpose()?;
-    let priced = cluster.as_ref().map(|cluster| validate::Priced {
+    let priced = cluster.as_ref().map(|cluster| Priced {
         cluster,
         protocol: plan.sdp.dsm,
         diff_bytes: plan.sdp.diff_bytes,
-        without: plan
-            .sdp
-            .without
-            .map(|Without(terms)| terms)
-            .unwrap_or_default(),
+        without: without(&plan.sdp),
     });
-    let options = Options {
-        machine: machine(plan.machine.as_deref())?,
-        cores: plan.cores.map(|ThreadCount(cores)| cores),
-        ..Options::default()
-    };
-    let analyses = evidence::analyses(&plan.recordings, None)?;
-    let analyses: Vec<_> = analyses.iter().collect();
-    let validated = validate::validate(&analyses, &options, priced);
-    let validated = validated.map_err(|error| Failure::of(&error))?;
-    answer(&validated, voice, text::validation)
+    let target = target(plan)?;
+    let analyses = evidence::analyses(&plan.recordings, target.machine.as_ref())?;
+    evidence::compare(&analyses, &target, priced)
+}
+
+/// Terms of our model of nodes that are left out.
+fn without(asked: &Sdp) -> NodesTerms {
+    let named = asked.without.map(|Without(terms)| terms);
+    named.unwrap_or_default()
 }
 
 /// The published model that is meant, if it is one.
@@ -87,8 +85,23 @@ fn published(model: SdpModel) -> Option<Model> {
     }
 }
 
-/// Our model of nodes.
-fn nodes(plan: &Predict, cluster: &Cluster, at: &[u32], voice: Voice) -> Outcome {
+/// A published model's answer.
+fn by_published(
+    plan: &Predict,
+    cluster: &Cluster,
+    model: Model,
+    at: Vec<u32>,
+) -> Result<Predicted, Failure> {
+    let asked = question(&plan.sdp, model, at)?;
+    evidence::ask(&Question::Published {
+        counted: &counted(plan)?,
+        cluster,
+        asked: &asked,
+    })
+}
+
+/// Our model of nodes' answer.
+fn by_nodes(plan: &Predict, cluster: &Cluster, at: &[u32]) -> Result<Predicted, Failure> {
     let asked = &plan.sdp;
     if asked.counts.is_some() || asked.sequential.is_some() || asked.f.is_some() {
         return Err(Failure::new(
@@ -96,21 +109,18 @@ fn nodes(plan: &Predict, cluster: &Cluster, at: &[u32], voice: Voice) -> Outcome
         )
         .with_code(exit::USAGE));
     }
-    let question = NodesQuestion {
-        cluster,
-        protocol: asked.dsm,
-        at,
-        diff_bytes: asked.diff_bytes,
-        without: asked
-            .without
-            .map(|Without(terms)| terms)
-            .unwrap_or_default(),
-    };
     let analyses = evidence::analyses(&plan.recordings, None)?;
     let analyses: Vec<_> = analyses.iter().collect();
-    let predicted = sdp::predict_nodes(&analyses, &question);
-    let predicted = predicted.map_err(|error| Failure::of(&error))?;
-    answer(&predicted, voice, text::nodes)
+    evidence::ask(&Question::Nodes {
+        analyses: &analyses,
+        asked: NodesQuestion {
+            cluster,
+            protocol: asked.dsm,
+            at,
+            diff_bytes: asked.diff_bytes,
+            without: without(asked),
+        },
+    })
 }
 
 /// The counts of a file or of recordings.
@@ -124,14 +134,14 @@ fn counted(plan: &Predict) -> Result<Counted, Failure> {
     Counted::from_analyses(&analyses, sequential_ns).map_err(|error| Failure::of(&error))
 }
 
-fn question(plan: &Sdp, model: Model, at: Vec<u32>) -> Result<Question, Failure> {
+fn question(plan: &Sdp, model: Model, at: Vec<u32>) -> Result<published::Question, Failure> {
     if model == Model::Critical && plan.f.is_some() {
         return Err(Failure::new(
             "the critical-path model has no f: leave --f out, or ask for --model sdp-agg",
         )
         .with_code(exit::USAGE));
     }
-    Ok(Question {
+    Ok(published::Question {
         model,
         protocol: plan.dsm,
         f: plan.f.clone().map_or(F::Published, |Fractions(f)| f),
@@ -140,13 +150,22 @@ fn question(plan: &Sdp, model: Model, at: Vec<u32>) -> Result<Question, Failure>
     })
 }
 
-/// Answers carry their own schema and version.
-fn answer<T: Serialize>(answer: &T, voice: Voice, words: impl Fn(&T, usize) -> String) -> Outcome {
+/// Answers carry their own schema and version. The diagnosis says why threads stop helping.
+fn answer(predicted: &Predicted, voice: Voice, diagnosis: Option<&Diagnosis>) -> Outcome {
     if voice.json {
-        print(&(serde_json::to_string_pretty(answer)? + "\n"))?;
-    } else {
-        print(&words(answer, voice.width()))?;
+        print(&(serde_json::to_string_pretty(predicted)? + "\n"))?;
+        return Ok(0);
     }
+    let width = voice.width();
+    print(&match predicted {
+        Predicted::Threads(prediction) => {
+            let none = Diagnosis::default();
+            text::prediction(prediction, diagnosis.unwrap_or(&none), width)
+        }
+        Predicted::Published(predicted) => text::sdp(predicted, width),
+        Predicted::Nodes(predicted) => text::nodes(predicted, width),
+        Predicted::Observed(validated) => text::validation(validated, width),
+    })?;
     Ok(0)
 }
 

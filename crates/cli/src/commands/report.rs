@@ -8,9 +8,10 @@ use crate::voice::Voice;
 use crate::{evidence, output, sources, study};
 use fathomp_analyse::Analysis;
 use fathomp_bench::summary::summarise;
-use fathomp_predict::Options;
-use fathomp_predict::sdp::{Cluster, NodesTerms};
-use fathomp_predict::validate::{Priced, Validated, validate};
+use fathomp_predict::Outcome as Predicted;
+use fathomp_predict::nodes::NodesTerms;
+use fathomp_predict::prices::Cluster;
+use fathomp_predict::validate::Priced;
 use fathomp_report::{Input, PagingFacts};
 use fathomp_skyline::Settings;
 use serde::Serialize;
@@ -66,7 +67,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     let (recordings, paging) = with_paging(plan, &mut notes)?;
     let analyses = evidence::analyses(&recordings, target.machine.as_ref())?;
     let prediction = evidence::predict_or_note(&analyses, &target, &mut notes);
-    let nodes = on_nodes(plan, machine_cluster, &analyses, &mut notes)?;
+    let nodes = on_nodes(plan, machine_cluster, &analyses, &target, &mut notes)?;
     let sources = sources::read(&analyses);
     let (regions, advice) =
         super::advise::for_report(&recordings, target.machine.as_ref(), &mut notes);
@@ -75,8 +76,8 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         advice: advice.as_ref(),
         sources: Some(&sources),
         analyses: &analyses,
-        prediction: prediction.as_ref(),
-        nodes: nodes.as_ref(),
+        prediction: prediction.as_ref().and_then(Predicted::threads),
+        nodes: nodes.as_ref().and_then(Predicted::observed),
         machine: target.machine.as_ref(),
         sharing: sharing.as_ref(),
         paging: paging.as_ref(),
@@ -129,8 +130,9 @@ fn on_nodes(
     plan: &Report,
     machine: Option<Cluster>,
     analyses: &[Analysis],
+    target: &Target,
     notes: &mut Vec<String>,
-) -> Result<Option<Validated>, Failure> {
+) -> Result<Option<Predicted>, Failure> {
     let named = plan.cluster.as_deref().map(Cluster::find).transpose();
     let named = named.map_err(|error| Failure::of(&error))?;
     let Some(cluster) = named.or(machine) else {
@@ -146,11 +148,11 @@ fn on_nodes(
         diff_bytes: None,
         without: NodesTerms::NONE,
     };
-    let analyses: Vec<&Analysis> = analyses.iter().collect();
-    match validate(&analyses, &Options::default(), Some(priced)) {
-        Ok(validated) => Ok(Some(validated)),
-        Err(error) => {
-            notes.push(format!("Nothing was predicted for nodes: {error}."));
+    match evidence::compare(analyses, target, Some(priced)) {
+        Ok(compared) => Ok(Some(compared)),
+        Err(failure) => {
+            let why = failure.sentence;
+            notes.push(format!("Nothing was predicted for nodes: {why}."));
             Ok(None)
         }
     }

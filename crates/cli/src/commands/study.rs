@@ -12,8 +12,8 @@ use crate::study::job::{Job, Runs, counted, rehearsal_threads};
 use crate::voice::Voice;
 use crate::{calibrate, evidence, host, output, sources};
 use fathomp_diagnose::Cause;
-use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
+use fathomp_predict::{Outcome as Predicted, Prediction};
 use fathomp_report::Input;
 use fathomp_runtime::Unpacked;
 use serde::Serialize;
@@ -108,7 +108,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
         regions: regions.as_ref(),
         advice: advice.as_ref(),
         analyses: &runs_made.analyses,
-        prediction: prediction.as_ref(),
+        prediction: prediction.as_ref().and_then(Predicted::threads),
         machine: machine.as_ref(),
         ..Input::default()
     };

@@ -6,10 +6,11 @@ use fathomp_analyse::testing::demo;
 use fathomp_analyse::{Analysis, Dsm, Options as AnalyseOptions, analyse};
 use fathomp_launch::Protocol;
 use fathomp_predict::Options;
+use fathomp_predict::counts::RecordingsError;
 use fathomp_predict::machine::{Machine, MachineError};
-use fathomp_predict::sdp::{
-    Cluster, ClusterError, Measured, Network, NodesTerms, Priced as Price, RecordingsError,
-    Synchronisation,
+use fathomp_predict::nodes::NodesTerms;
+use fathomp_predict::prices::{
+    Cluster, ClusterError, Measured, Network, Priced as Price, Synchronisation,
 };
 use fathomp_predict::validate::{Predictor, Priced, ValidateError, Validated, validate};
 use fathomp_trace::model::Sharing;

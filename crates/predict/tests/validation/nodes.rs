@@ -4,10 +4,8 @@ mod flags;
 
 use super::{measured, recording};
 use fathomp_analyse::{Analysis, Dsm, PhaseShare, RegionDsm, State, Times};
-use fathomp_predict::sdp::{
-    Beside, Cluster, Crowd, NodesTerm, NodesTime, Priced as Price, Prices, Protocol,
-    Synchronisation, nodes,
-};
+use fathomp_predict::nodes::{Beside, NodesTerm, NodesTime, nodes};
+use fathomp_predict::prices::{Cluster, Crowd, Priced as Price, Prices, Protocol, Synchronisation};
 use std::path::Path;
 
 /// What a home-based recording is predicted from, on processors of its own.

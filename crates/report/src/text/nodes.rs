@@ -3,7 +3,8 @@
 use super::sdp::capital;
 use super::{Grid, WIDTH_MIN, printable, wrapped};
 use crate::units::{NOTHING, duration, percent, ratio};
-use fathomp_predict::sdp::{NodesPredicted, NodesTerm, NodesTime, Protocol};
+use fathomp_predict::nodes::{NodesPredicted, NodesTerm, NodesTime};
+use fathomp_predict::prices::Protocol;
 
 /// Speedups with intervals, and what the times consist of, in at most `width`
 /// columns.

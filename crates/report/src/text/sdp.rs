@@ -4,7 +4,8 @@ use super::grid::Grid;
 use super::{WIDTH_MIN, printable, wrapped};
 use crate::units::{NOTHING, duration, percent, ratio, signed};
 use crate::view::words;
-use fathomp_predict::sdp::{Event, Model, Point, Predicted, Protocol, Term};
+use fathomp_predict::prices::{Event, Protocol};
+use fathomp_predict::published::{Model, Point, Predicted, Term};
 use std::collections::BTreeSet;
 
 /// Longest name of a region in a row.

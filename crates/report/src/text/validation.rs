@@ -2,7 +2,7 @@
 
 use super::{Grid, WIDTH_MIN, nodes, printable, wrapped};
 use crate::units::{NOTHING, ratio, signed};
-use fathomp_predict::sdp::NodesTime;
+use fathomp_predict::nodes::NodesTime;
 use fathomp_predict::validate::{Cell, Predictor, Validated};
 use std::collections::BTreeSet;
 

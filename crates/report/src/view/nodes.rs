@@ -6,7 +6,7 @@ use super::{LegendEntry, curves, words};
 use crate::chart::{Chart, Segment, Series, Stack, column_chart, curves_chart, strips};
 use crate::{Input, units};
 use fathomp_analyse::{Analysis, Dsm};
-use fathomp_predict::sdp::{NodesTerm, NodesTime};
+use fathomp_predict::nodes::{NodesTerm, NodesTime};
 use fathomp_predict::validate::{self, Predictor};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use super::{Known, Priced};
 use crate::args::Simulate;
 use fathomp_analyse::Dsm;
 use fathomp_base::Clock;
-use fathomp_predict::sdp::{Network, PricesOf};
+use fathomp_predict::prices::{Network, PricesOf};
 use fathomp_replay::{NodeOutcome, Outcome, RegionOutcome};
 use fathomp_report::text::{Grid, bytes, duration, percent, short_count};
 use serde::Serialize;

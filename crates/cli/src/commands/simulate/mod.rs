@@ -9,7 +9,7 @@ use crate::recording;
 use crate::voice::Voice;
 use answer::{Answer, Point};
 use fathomp_accesses::Accesses;
-use fathomp_predict::sdp::{self, Cluster, Network, PricesOf, Protocol};
+use fathomp_predict::prices::{self, Cluster, Network, PricesOf, Protocol};
 use fathomp_replay::{Costs, Setting, Sharing, extrapolate, replay};
 use fathomp_transport::local::Net;
 use std::borrow::Cow;
@@ -186,7 +186,7 @@ impl Priced {
         let net = Net::new(latency_us, bandwidth_mb_per_s).map_err(|error| usage(&error))?;
         let prices = cluster.prices(plan.dsm, None);
         let prices = prices.map_err(|error| Failure::of(&error))?;
-        let sdp::Prices {
+        let prices::Prices {
             local_write_us,
             remote_write_us,
             fetch_us,
@@ -218,7 +218,7 @@ impl Priced {
 /// A price of synchronisation of two nodes, in microseconds, if it was measured.
 fn measured(
     cluster: &Cluster,
-    of: impl Fn(&sdp::Synchronisation) -> Option<sdp::Priced>,
+    of: impl Fn(&prices::Synchronisation) -> Option<prices::Priced>,
 ) -> Option<f64> {
     let rows = &cluster.measured.as_ref()?.synchronisation;
     let two = rows.iter().find(|row| row.nodes == 2)?;
@@ -228,8 +228,8 @@ fn measured(
 /// A cluster of which only the network and a fault's price are known.
 fn unknown_cluster(net: &fathomp_launch::Network, FaultPrice(fault_us): FaultPrice) -> Cluster {
     Cluster {
-        schema: sdp::CLUSTER_SCHEMA.to_owned(),
-        version: sdp::CLUSTER_VERSION,
+        schema: prices::CLUSTER_SCHEMA.to_owned(),
+        version: prices::CLUSTER_VERSION,
         name: net.to_string(),
         about: String::new(),
         source: String::new(),

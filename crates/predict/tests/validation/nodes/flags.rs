@@ -4,9 +4,8 @@
 use super::super::{measured, recording};
 use super::{beside, computed};
 use fathomp_analyse::{Analysis, Dsm, State};
-use fathomp_predict::sdp::{
-    Beside, Cluster, Crowd, NodesTerm, NodesTime, Priced as Price, Protocol, Synchronisation, nodes,
-};
+use fathomp_predict::nodes::{Beside, NodesTerm, NodesTime, nodes};
+use fathomp_predict::prices::{Cluster, Crowd, Priced as Price, Protocol, Synchronisation};
 
 #[test]
 fn a_pipeline_waits_for_each_thread_beside_the_slowest() {
