@@ -279,14 +279,16 @@ pub(crate) struct Run {
 /// On how many processes, and how they share memory.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Cluster {
-    /// Processes that share no memory but what the program writes and reads.
+    /// Processes without common memory; what the program writes and reads goes from one
+    /// to another.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) nodes: u16,
     /// Protocol by which pages get from one process to another.
     #[arg(long, value_enum, default_value_t = Dsm::Home, value_name = "PROTOCOL")]
     pub(crate) dsm: Dsm,
-    /// With --dsm homeless: memory of each process for what it changed and others
-    /// may still ask for; when it is full, all tidy up at the next barrier.
+    /// With --dsm homeless: memory of each process for its changes that others may
+    /// still ask for; when it is full, all processes drop old changes at the next
+    /// barrier.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(crate) dsm_memory: u32,
     /// How nodes notice accesses to pages that are not there [default: userfault,
@@ -325,9 +327,9 @@ impl Cluster {
 /// Protocols of distributed shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Dsm {
-    /// Every page has a home, where writers send what they changed.
+    /// Every page has a home, to which nodes send what they changed.
     Home,
-    /// Writers keep what they changed until somebody asks for it.
+    /// Nodes that wrote a page hold their changes until another node asks for them.
     Homeless,
 }
 
