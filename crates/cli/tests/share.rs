@@ -46,7 +46,7 @@ fn output(directory: &Path, name: &str) -> String {
 fn what_makes_no_sense_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    run(path, "share -- true").refused(USAGE, "one program shares the machine with nobody");
+    run(path, "share -- true").refused(USAGE, "there is only one program to share the machine");
     run(path, "share -- true -- -- true").refused(USAGE, "there is no program between two --");
     run(path, "share -- true --").refused(USAGE, "there is no program");
     let many = "share".to_owned() + &" -- true".repeat(17);

@@ -410,12 +410,12 @@ fn barriers(seen: &Seen<'_>, ns: f64) -> Cause {
             Basis::Times,
             ns,
             format!(
-                "at its {} threads are late in turn, {} each time",
+                "at its {} different threads are late, {} each time",
                 plural(passed.round() as u64, "barrier"),
                 duration(ns / passed.max(1.0))
             ),
             format!(
-                "Divide the work between two barriers of {place} more evenly, or drop barriers that nobody needs (nowait)."
+                "Divide the work between two barriers of {place} more evenly, or drop barriers that are not needed (nowait)."
             ),
         );
     }
@@ -430,6 +430,6 @@ fn barriers(seen: &Seen<'_>, ns: f64) -> Cause {
             plural(passed.round() as u64, "barrier"),
             duration(ns / passed.max(1.0))
         ),
-        format!("Drop barriers of {place} that nobody needs (nowait)."),
+        format!("Drop barriers of {place} that are not needed (nowait)."),
     )
 }

@@ -83,7 +83,7 @@ pub(crate) fn sentence(line: &SharedLine) -> String {
         (Kind::ReadMostly, _) => {
             let readers = plural(line.readers.len() as u64, "thread");
             format!(
-                "{readers} read {what}, and nobody writes it meanwhile: it costs nothing, in {phases}"
+                "{readers} read {what}, and no thread writes it meanwhile: it costs nothing, in {phases}"
             )
         }
     }

@@ -63,7 +63,7 @@ pub fn join(regions: &mut Regions, scanned: Vec<Scanned>) {
                 construct: Some(found.construct),
                 differences: missing
                     .then(|| {
-                        "no code of this directive was found: its function was removed as unused, or is a template that nobody uses".to_owned()
+                        "no code of this directive was found: its function was removed as unused, or is an unused template".to_owned()
                     })
                     .into_iter()
                     .collect(),

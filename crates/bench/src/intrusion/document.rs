@@ -268,7 +268,7 @@ fn without_pairs(rounds: &[Round], writer: &str) -> String {
         .find_map(|run| run.problem.as_deref());
     match why {
         Some(why) => format!("{writer}: {why}"),
-        None => format!("{writer}: no round has a run without recording beside one with it"),
+        None => format!("{writer}: no round has both a run with recording and one without"),
     }
 }
 

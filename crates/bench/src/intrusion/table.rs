@@ -152,7 +152,7 @@ fn remarks(out: &mut String, document: &Document) {
     {
         let _ = writeln!(
             out,
-            "{}: {} cannot be told from nothing in {} round{}.",
+            "{}: {} cannot be distinguished from no cost in {} round{}.",
             row.writer,
             percent(row.intrusion.value),
             row.pairs,

@@ -173,7 +173,7 @@ impl From<AffinityArg> for Affinity {
 /// `OMP_WAIT_POLICY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WaitPolicyArg {
-    /// As the runtime likes.
+    /// As the runtime decides.
     Default,
     /// Spinning.
     Active,

@@ -11,11 +11,11 @@ pub(crate) struct Collect {
     /// HOST:PORT` on other machines sends there.
     #[arg(long, value_name = "ADDRESS", required_unless_present = "live")]
     pub(crate) listen: Option<String>,
-    /// Directory for the recording that comes; it must be empty.
+    /// Directory for the recording; it must be empty.
     #[arg(short, long, value_name = "DIR", default_value = "collected")]
     pub(crate) output: PathBuf,
-    /// What the other machines have to say, as `record --key` [default: FATHOMP_KEY from
-    /// the environment, else made up and shown].
+    /// Key that the other machines have to give, with `record --key` [default: FATHOMP_KEY
+    /// from the environment, otherwise one is chosen and shown].
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<String>,
     /// Size the recording may reach, in MiB.

@@ -281,14 +281,16 @@ pub(crate) struct Run {
 /// On how many processes, and how they share memory.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Cluster {
-    /// Processes that share no memory but what the program writes and reads.
+    /// Processes without common memory; what the program writes and reads goes from one
+    /// to another.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=i64::from(NODES_MAX)))]
     pub(crate) nodes: u16,
     /// Protocol by which pages get from one process to another.
     #[arg(long, value_parser = protocols(), default_value = Protocol::Home.name(), value_name = "PROTOCOL")]
     pub(crate) dsm: Protocol,
-    /// With --dsm homeless: memory of each process for what it changed and others
-    /// may still ask for; when it is full, all tidy up at the next barrier.
+    /// With --dsm homeless: memory of each process for its changes that others may
+    /// still ask for; when it is full, all processes drop old changes at the next
+    /// barrier.
     #[arg(long, value_name = "MIB", default_value_t = DIFF_MEMORY_MIB, value_parser = clap::value_parser!(u32).range(1..=i64::from(DIFF_MEMORY_MIB_MAX)))]
     pub(crate) dsm_memory: u32,
     /// How nodes notice accesses to pages that are not there [default: userfault,
@@ -328,8 +330,8 @@ impl Cluster {
 fn protocols() -> impl TypedValueParser<Value = Protocol> {
     let described = |protocol: &Protocol| {
         PossibleValue::new(protocol.name()).help(match protocol {
-            Protocol::Home => "Every page has a home, where writers send what they changed",
-            Protocol::Homeless => "Writers keep what they changed until somebody asks for it",
+            Protocol::Home => "Every page has a home, to which nodes send what they changed",
+            Protocol::Homeless => "Nodes that wrote a page hold their changes until another node asks for them",
         })
     };
     let names = PossibleValuesParser::new(Protocol::ALL.iter().map(described));

@@ -43,12 +43,12 @@ pub(crate) struct Predict {
 
 /// Options of `fathomp predict --evaluate`.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Held against measurements of many programs")]
+#[command(next_help_heading = "Compared with measurements of many programs")]
 pub(crate) struct Evaluating {
-    /// Run programs that fathomp brings, with one core and with all (one package and all,
-    /// where there are several), and hold what is predicted of their regions against it:
-    /// which cores are worthwhile, time lost by following the advice, errors of speed-ups;
-    /// beside it the published score and simple models.
+    /// Run programs that come with fathomp, with one core and with all (one package and
+    /// all, where there are several), and compare with what is predicted of their regions:
+    /// which cores are worthwhile, time lost by following the advice, errors of speed-ups.
+    /// The published score and simple models are compared, too.
     #[arg(long, conflicts_with_all = ["recordings", "at", "validate", "counts", "model", "cores"])]
     pub(crate) evaluate: bool,
     /// The same from what --save kept, without running anything.

@@ -38,7 +38,7 @@ pub(crate) struct Share {
     /// front, instead of keeping them in files.
     #[arg(long)]
     pub(crate) mix: bool,
-    /// Write a page that shows who had which cores when.
+    /// Write a page that shows which program had which cores when.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Replace outputs of an earlier run.

@@ -16,7 +16,8 @@ pub(crate) struct Simulate {
     /// several numbers of threads, such as 2, 4 and 8, to tell what more would do.
     #[arg(value_name = "FILE|RECORDING", required = true)]
     pub(crate) accesses: Vec<PathBuf>,
-    /// Numbers of nodes [default: powers of two up to the threads, and these]. The
+    /// Numbers of nodes [default: powers of two up to the number of threads, and
+    /// that number itself]. The
     /// threads of one recording are divided among them; of several, each node has
     /// one thread.
     #[arg(long, value_name = "LIST")]

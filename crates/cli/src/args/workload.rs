@@ -78,7 +78,7 @@ pub(crate) struct Run {
     pub(crate) threads: Option<ThreadCount>,
     #[command(flatten)]
     pub(crate) cluster: Cluster,
-    /// Who answers the program's OpenMP calls.
+    /// The runtime that answers the program's OpenMP calls.
     #[arg(long, value_name = "RUNTIME", value_enum, default_value_t = RuntimeName::Fathomp)]
     pub(crate) runtime: RuntimeName,
     /// Run even if there seems to be too little memory.
@@ -104,7 +104,7 @@ pub(crate) struct Verify {
     pub(crate) threads: ThreadList,
     #[command(flatten)]
     pub(crate) cluster: Cluster,
-    /// Who answers the programs' OpenMP calls [default: both, as far as the
+    /// Runtimes that answer the programs' OpenMP calls [default: both, as far as the
     /// programs can be run on them].
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
     pub(crate) runtime: Vec<RuntimeName>,
@@ -162,7 +162,7 @@ pub(crate) struct Making {
     pub(crate) cflags: String,
 }
 
-/// Who answers OpenMP calls.
+/// A runtime that answers OpenMP calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RuntimeName {
     /// fathomp's runtime.

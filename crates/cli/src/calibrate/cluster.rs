@@ -51,7 +51,7 @@ pub(crate) enum ClusterError {
     )]
     Wrong(u64),
     #[error(
-        "{0} cannot be told from the work beside it, which other programs disturb: calibrate again when the machine is quiet"
+        "{0} cannot be distinguished from the work around it, because other programs disturb both: calibrate again when the machine is quiet"
     )]
     Drowned(&'static str),
 }

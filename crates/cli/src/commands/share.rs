@@ -118,7 +118,7 @@ fn examine(plan: &Share) -> Result<Vec<Program>, Failure> {
     }
     match commands.len() {
         1 => Err(usage(format!(
-            "one program shares the machine with nobody: give a second one behind {separator}, or use `fathomp run`"
+            "there is only one program to share the machine: give a second one behind {separator}, or use `fathomp run`"
         ))),
         count if count > PROGRAMS_MAX => Err(usage(format!(
             "{count} programs are too many for one machine: give at most {PROGRAMS_MAX}"

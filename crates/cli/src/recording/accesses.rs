@@ -67,7 +67,7 @@ pub(super) fn join(request: &Request<'_>) -> Result<Option<String>, Failure> {
         written.map_err(|error| Failure::unwritable(&whole, &error))
     })?;
     Ok(Some(format!(
-        "What was accessed is kept up to barrier {barriers}, the last that all nodes came to: {why}."
+        "Accesses are recorded up to barrier {barriers}, the last that all nodes came to: {why}."
     )))
 }
 

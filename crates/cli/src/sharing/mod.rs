@@ -63,7 +63,7 @@ impl Drop for Room {
 pub(crate) fn check(program: &Program) -> Result<(), Failure> {
     if program.suspicion == Some(Suspicion::Script) {
         return Err(Failure::new(format!(
-            "{}: is a script, and of several programs that it may start nobody knows which is meant: name the compiled program",
+            "{}: is a script, which may start several programs: name the compiled program that is meant",
             program.path.display()
         )));
     }

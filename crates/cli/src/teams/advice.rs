@@ -88,7 +88,7 @@ pub(super) fn table(
         .any(|module| module.build_id.is_empty());
     let doubt = nameless.then(|| {
         format!(
-            "{}: part of what it is about has no build-id, so nobody can tell whether it has changed since: link with -Wl,--build-id",
+            "{}: part of the code it is about has no build-id, so that a change since then would not be noticed: link with -Wl,--build-id",
             path.display()
         )
     });

@@ -100,7 +100,7 @@ impl Row {
         };
         let trials = match (self.trials, self.changes) {
             (0, _) => String::new(),
-            (trials, changes) => format!(", {trials} trials, {changes} of them with success"),
+            (trials, changes) => format!(", {trials} trials, {changes} of them successful"),
         };
         format!(
             "{}{trips}: {} of {} threads, because {}; {executions}{trials}",

@@ -81,7 +81,7 @@ pub(crate) fn sentences(evaluation: &Evaluation) -> Vec<String> {
     let find = |name: &str| evaluation.predictors.iter().find(|one| one.name == name);
     if let Some(ours) = find("ours").filter(|one| one.success.all > 0) {
         sentences.push(format!(
-            "Ours is right for {} ({}) and costs {} of the best possible time; its speed-ups are off by {} in the middle and by less than {} for 90 % of regions.",
+            "Ours is right for {} ({}) and costs {} of the best possible time; its speed-ups are off by {} at the median and by less than {} for 90 % of regions.",
             percent(ours.success.rate),
             rate(&ours.success),
             percent(ours.regret),

@@ -158,7 +158,7 @@ fn caption(chosen_by_kernel: bool) -> String {
     if chosen_by_kernel {
         format!("{lanes} Which cores its threads ran on was left to the kernel.")
     } else {
-        format!("{lanes} Below, a row for each core shows to whose region it was given.")
+        format!("{lanes} Below, a row for each core shows to which region it was given.")
     }
 }
 

@@ -184,7 +184,7 @@ impl Making<'_> {
             AccessClass::Indirect => {
                 if range.is_none() {
                     self.assumed(format!(
-                        "{} may hit or miss: nobody knows how large its array is",
+                        "{} may hit or miss: the size of its array is not known",
                         access_described(access)
                     ));
                 }

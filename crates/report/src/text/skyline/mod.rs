@@ -185,7 +185,7 @@ fn others(left_out: &[choice::Chosen<'_>], few: &[&CounterFacts]) -> String {
     }
     if !unknown.is_empty() {
         sentences.push(format!(
-            "Counted over long stretches only, so that when is not known: {} (`fathomp record \
+            "Counted over long stretches only, so that the moments are not known: {} (`fathomp record \
              --sample 1ms` tells).",
             unknown.join(", ")
         ));
