@@ -1,6 +1,7 @@
 //! What cargo cannot do for this workspace: `cargo xtask tidy`.
 #![forbid(unsafe_code)]
 
+mod decisions;
 mod tidy;
 
 use std::env;
@@ -25,7 +26,8 @@ fn main() -> ExitCode {
         },
         _ => {
             eprintln!(
-                "usage: cargo xtask tidy    look for long files, missing module docs, dead links"
+                "usage: cargo xtask tidy    look for long files, missing module docs, dead links, \
+                 decisions that their index does not name"
             );
             ExitCode::FAILURE
         }

@@ -1,5 +1,6 @@
 //! Rules for the tree that no compiler checks. They run as a test.
 
+use crate::decisions;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -55,6 +56,7 @@ pub(crate) fn complaints(root: &Path) -> io::Result<Vec<String>> {
                 .extend(dead_links(root, &file, &text).map(|found| format!("{name}: {found}")));
         }
     }
+    complaints.extend(decisions::complaints(root)?);
     Ok(complaints)
 }
 
