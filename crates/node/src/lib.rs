@@ -24,6 +24,8 @@ mod cluster;
 mod copies;
 mod doing;
 mod engine;
+#[doc(hidden)]
+pub mod foreign;
 mod frame;
 pub mod heap;
 mod keeps;
