@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod circles;
+mod decisions;
 mod tidy;
 
 use std::env;
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo xtask tidy           look for long files, missing module docs, dead links, \
-                 imports in circles\n       cargo xtask circles [CRATE]   show the circles that are left"
+                 imports in circles, decisions that their index does not name\n       cargo xtask circles [CRATE]   show the circles that are left"
             );
             ExitCode::FAILURE
         }

@@ -1,6 +1,7 @@
 //! Rules for the tree that no compiler checks. They run as a test.
 
 use crate::circles;
+use crate::decisions;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -57,6 +58,7 @@ pub(crate) fn complaints(root: &Path) -> io::Result<Vec<String>> {
         }
     }
     complaints.extend(circles::complaints(root)?);
+    complaints.extend(decisions::complaints(root)?);
     Ok(complaints)
 }
 

@@ -23,6 +23,8 @@ mod cells;
 mod cluster;
 mod activity;
 mod engine;
+#[doc(hidden)]
+pub mod foreign;
 mod frame;
 pub mod heap;
 mod layout;

@@ -4,6 +4,7 @@
 mod advise;
 mod bench;
 mod collect;
+mod install;
 mod lists;
 mod net;
 mod paging;
@@ -27,6 +28,7 @@ use std::path::PathBuf;
 pub(crate) use advise::Advise;
 pub(crate) use bench::Bench;
 pub(crate) use collect::Collect;
+pub(crate) use install::{Completions, Man};
 pub(crate) use lists::{ThreadCount, ThreadList};
 pub(crate) use net::Net;
 pub(crate) use paging::Paging;
@@ -138,6 +140,14 @@ pub(crate) enum Command {
     /// List, build, run and verify the OpenMP programs that fathomp brings.
     #[command(after_help = "Example:\n  fathomp workload run cg --class W --threads 2")]
     Workload(Workload),
+    /// Print a script by which a shell completes fathomp's commands and options.
+    #[command(
+        after_help = "Example:\n  fathomp completions bash > ~/.local/share/bash-completion/completions/fathomp"
+    )]
+    Completions(Completions),
+    /// Write a manual page for each command into a directory.
+    #[command(after_help = "Example:\n  fathomp man ~/.local/share/man/man1")]
+    Man(Man),
     /// Print the path of the unpacked runtime library, for LD_PRELOAD.
     #[command(hide = true)]
     RuntimePath,

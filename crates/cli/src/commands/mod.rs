@@ -5,8 +5,10 @@ mod bench;
 mod bench_dsm;
 mod calibrate;
 mod collect;
+mod completions;
 mod doctor;
 mod evaluate;
+mod man;
 mod predict;
 mod record;
 mod regions;
@@ -52,6 +54,8 @@ pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
         Command::Collect(plan) => collect::collect(&plan, voice),
         Command::Calibrate(plan) => calibrate::calibrate(&plan, voice),
         Command::Workload(plan) => workload::workload(&plan, voice),
+        Command::Completions(plan) => completions::completions(plan, voice),
+        Command::Man(plan) => man::man(&plan, voice),
         Command::RuntimePath => runtime_path::runtime_path(voice),
     }
 }

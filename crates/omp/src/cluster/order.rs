@@ -303,6 +303,15 @@ impl Order {
     }
 }
 
+/// Whether bytes are an order of another node, for the fuzz harness (`fuzz/`); none of their
+/// code is this program's.
+#[doc(hidden)]
+pub fn is_order(bytes: &[u8]) -> Result<(), String> {
+    let order = Order::decode(bytes, |_| None).map_err(|nonsense| nonsense.to_string())?;
+    assert_eq!(order.encode(), bytes, "an order changed");
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,6 +12,8 @@ mod thread;
 
 pub use faults::FaultRings;
 pub use record::{Fault, Map, Record};
+#[doc(hidden)]
+pub use record::read_foreign;
 pub use thread::{Seen, ThreadCounters, ThreadCounts};
 
 use std::io;

@@ -152,6 +152,18 @@ pub(super) fn parse<'a>(bytes: &'a [u8], shape: &Shape) -> Option<Record<'a>> {
     }
 }
 
+/// The record that bytes are, for the fuzz harness (`fuzz/`): those with this identifier
+/// tell of major faults.
+#[doc(hidden)]
+#[must_use]
+pub fn read_foreign(bytes: &[u8], major: u64, page_size: bool) -> Option<Record<'_>> {
+    let shape = Shape {
+        major: vec![major],
+        page_size,
+    };
+    parse(bytes, &shape)
+}
+
 fn fault(body: &[u8], shape: &Shape) -> Option<Record<'static>> {
     let identifier = u64_at(body, 0)?;
     let (thread, at, address) = (u32_at(body, 20)?, u64_at(body, 24)?, u64_at(body, 32)?);

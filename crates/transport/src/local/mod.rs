@@ -3,6 +3,8 @@
 
 mod emulation;
 mod fabric;
+#[doc(hidden)]
+pub mod foreign;
 mod frame;
 mod inbox;
 mod link;

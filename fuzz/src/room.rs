@@ -1,0 +1,69 @@
+//! A directory for what readers of files need. It goes away with the process that watches.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::{env, fs, process};
+use tempfile::TempDir;
+
+/// Where files are memory, if there is such a place: inputs come by thousands.
+const MEMORY: &str = "/dev/shm";
+
+/// A new room, which goes away when it is dropped.
+///
+/// # Errors
+/// If there can be none.
+pub fn new() -> io::Result<TempDir> {
+    let named = || {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("fathomp-fuzz-");
+        builder
+    };
+    named().tempdir_in(MEMORY).or_else(|_| named().tempdir())
+}
+
+static ROOM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Says where it is. The first call counts.
+pub fn set(path: &Path) {
+    let _ = ROOM.set(path.to_owned());
+}
+
+/// The directory; one of this process where none was named.
+///
+/// # Panics
+/// If it cannot be made.
+#[must_use]
+pub fn path() -> &'static Path {
+    ROOM.get_or_init(|| {
+        let path = env::temp_dir().join(format!("fathomp-fuzz-{}", process::id()));
+        fs::create_dir_all(&path).expect("a directory for temporary files");
+        path
+    })
+}
+
+/// Puts an input into a file there, for readers that want a path.
+///
+/// # Panics
+/// If it cannot be written.
+#[must_use]
+pub fn put(name: &str, input: &[u8]) -> PathBuf {
+    let path = path().join(name);
+    fs::write(&path, input).expect("a file in the room");
+    path
+}
+
+/// The contents of all files of a directory, in the order of their names.
+///
+/// # Panics
+/// If they cannot be read.
+#[must_use]
+pub fn written(directory: &Path) -> Vec<Vec<u8>> {
+    let entries = fs::read_dir(directory).expect("a directory of seeds");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a seed").path()).collect();
+    paths.sort();
+    paths
+        .iter()
+        .map(|path| fs::read(path).expect("a seed"))
+        .collect()
+}

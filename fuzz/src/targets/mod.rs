@@ -1,0 +1,97 @@
+//! The readers, by what they read.
+
+mod answers;
+mod damage;
+mod feed;
+mod memory;
+mod nodes;
+mod options;
+mod paging;
+mod plans;
+mod programs;
+mod sources;
+mod traces;
+
+use crate::target::Target;
+
+/// All of them.
+pub const ALL: &[Target] = &[
+    damage::BLOCKS,
+    traces::STREAM,
+    traces::META,
+    traces::RING,
+    paging::STREAM,
+    paging::META,
+    paging::FAULTS,
+    paging::SETUP,
+    feed::MESSAGES,
+    feed::WORDS,
+    feed::RING_FILE,
+    feed::PAST,
+    memory::RING,
+    memory::BOARD,
+    memory::EVENTS,
+    nodes::HOME,
+    nodes::HOMELESS,
+    nodes::DIFF,
+    nodes::FRAME,
+    nodes::ORDER,
+    nodes::WORLD,
+    nodes::TRANSPORT,
+    programs::IMAGE,
+    programs::SCAN,
+    programs::PATCH,
+    programs::SYMBOLS,
+    programs::INSTRUCTIONS,
+    programs::DRY,
+    sources::C,
+    sources::CPP,
+    sources::FREE,
+    sources::FIXED,
+    sources::COMMANDS,
+    plans::PLAN,
+    plans::REGIONS,
+    plans::EXPRESSION,
+    plans::ADVICE,
+    plans::TABLE,
+    plans::CHOICES,
+    answers::MACHINE,
+    answers::CLUSTER,
+    answers::COUNTS,
+    answers::WEIGHTS,
+    answers::BENCH,
+    answers::CALLGRIND,
+    answers::ACCESSES,
+    answers::SHARING,
+    options::ENVIRONMENT,
+    options::ARGUMENTS,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_differ() {
+        let names: BTreeSet<_> = ALL.iter().map(|target| target.name).collect();
+        assert_eq!(names.len(), ALL.len());
+    }
+
+    /// Else nothing behind the first check would be reached.
+    #[test]
+    fn what_targets_begin_with_is_read() {
+        for target in ALL {
+            let seeds = (target.seeds)();
+            assert!(!seeds.is_empty(), "{} begins with nothing", target.name);
+            for (number, seed) in seeds.iter().enumerate() {
+                let said = (target.read)(seed);
+                assert!(
+                    !said.is_refused(),
+                    "{}: input {number} is refused",
+                    target.name
+                );
+            }
+        }
+    }
+}
