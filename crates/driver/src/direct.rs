@@ -25,14 +25,19 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
         }
     }
 
-    /// Sees to it that no node brings diffs that none may bring after this step: there will be
-    /// twins, or threads that wait for a message. Also tells what was brought until then.
+    /// Sees to it that no node takes pages as what they were before this step and does not know
+    /// that they are something else, and that none brings diffs that none may bring after it:
+    /// there will be twins, or threads that wait for a message. Also tells what was brought
+    /// until then.
     pub(crate) fn forbid<M: Machine<Body = B>>(
         &mut self,
         machine: &mut M,
         actions: &mut Vec<Action<B>>,
     ) -> Result<(), M::Error> {
         let there = self.protocol.committed();
+        if let Some((there, window)) = there.zip(machine.window()) {
+            window.end_epoch(there.epoch);
+        }
         let there = there.filter(|there| there.admits != Admits::All);
         let forbids = there
             .zip(machine.window())

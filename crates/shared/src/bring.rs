@@ -9,12 +9,7 @@ impl Window {
     /// Brings what changed in pages to their home, if it admits that: `write` writes it into
     /// the home's memory, and says whether that could be done. False if it has to be sent.
     #[must_use]
-    pub fn bring(
-        &self,
-        bring: &Bring,
-        underway: &Underway,
-        write: impl FnOnce() -> bool,
-    ) -> bool {
+    pub fn bring(&self, bring: &Bring, underway: &Underway, write: impl FnOnce() -> bool) -> bool {
         let Some(view) = self.memory.view(bring.to) else {
             return false;
         };

@@ -24,7 +24,7 @@ fn code(offer: Offer) -> u64 {
         Offer::Lent => LENT,
         Offer::Reserved | Offer::Twinned => RESERVED,
         Offer::Updated => UPDATED,
-        _ => CLOSED,
+        Offer::Closed => CLOSED,
     }
 }
 

@@ -7,9 +7,12 @@ use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::order::Version;
 use fathomp_dsm::{Admits, Interval, PageRange, Seen};
 
+/// In place of an epoch: its pages are of none that others know.
+pub(crate) const NO_EPOCH: u64 = u64::MAX;
+
 /// The words of a node.
 pub(crate) struct View<'a> {
-    /// What its pages are of; its own.
+    /// What its pages are of, or [`NO_EPOCH`]; its own.
     pub(crate) epoch: &'a AtomicU64,
     /// How many notes were left since it looked last.
     pub(crate) noted: &'a AtomicU64,

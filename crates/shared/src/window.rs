@@ -2,7 +2,7 @@
 
 use crate::memory::Memory;
 use crate::primitive::{Ordering, fence};
-use crate::view::{self, View, pages_of};
+use crate::view::{self, NO_EPOCH, View, pages_of};
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::order::Version;
 use fathomp_dsm::{Committed, Holder, LockId, Notice, Offer, PageRange, PageSet, Seen, Sequenced};
@@ -36,9 +36,8 @@ impl Window {
     /// them or updates it that may not; `goes_on` is asked while somebody does, and if it
     /// says no this is not sure.
     ///
-    /// A page of which others have been forbidden to take copies may still be being copied.
-    /// What is written into it after another epoch has been [shown](Self::show) is not kept
-    /// by them.
+    /// A page of which others have been forbidden to take copies may still be being copied;
+    /// what is written into it after [`end_epoch`](Self::end_epoch) is not kept by them.
     pub fn offer(&self, pages: PageRange, offer: Offer, goes_on: impl Fn() -> bool) {
         let Some(view) = self.mine() else { return };
         if view.offers.reserve_before(pages, offer) {
@@ -47,16 +46,24 @@ impl Window {
         view.offers.set(pages, offer);
     }
 
-    /// Shows what this node's pages contain. To be called after they do, and before what is
-    /// not part of that epoch is written into them.
+    /// Hides what this node's pages contain if that is not of this epoch. To be called before
+    /// what is of another epoch is written into them.
+    pub fn end_epoch(&self, next: u32) {
+        let Some(view) = self.mine() else { return };
+        if view.epoch.load(Ordering::Relaxed) != next.into() {
+            view.epoch.store(NO_EPOCH, Ordering::Relaxed);
+            // Those who copy something that is written after this see that then.
+            fence(Ordering::Release);
+        }
+    }
+
+    /// Shows what this node's pages contain. To be called after they do.
     pub fn show(&self, committed: Committed) {
         let Some(view) = self.mine() else { return };
+        self.end_epoch(committed.epoch);
         view::show_all(view.received, committed.received);
-        let epoch = committed.epoch.into();
-        if view.epoch.load(Ordering::Relaxed) != epoch {
-            view.epoch.store(epoch, Ordering::Release);
-            // Those who copy something that is written after this see that epoch then.
-            fence(Ordering::Release);
+        if view.epoch.load(Ordering::Relaxed) == NO_EPOCH {
+            view.epoch.store(committed.epoch.into(), Ordering::Release);
         }
     }
 

@@ -5,9 +5,10 @@ use crate::memory::Memory;
 use crate::sizes::Sizes;
 use crate::window::Window;
 use fathomp_base::{NodeId, PageId, ThreadId};
+use fathomp_dsm::message::Request;
 use fathomp_dsm::{
-    Admits, Brought, Committed, Content, Interval, LockId, Notice, Offer, PageRange, Seen,
-    Sequenced, Told, Underway, Updates, Wanted, Wants,
+    Admits, Bring, Committed, Fetch, Interval, LockId, Notice, Offer, PageRange, Seen, Sequenced,
+    Tell, Underway, Updates,
 };
 use std::sync::Arc;
 
@@ -47,23 +48,22 @@ fn all(memory: Arc<Memory>, epoch: u32) {
         let _ = node.admit(committed, || false);
         node.show_sequenced(sequenced);
         node.pass_barrier(7);
-        let wanted = Wanted {
+        let fetch = Fetch {
+            from: other,
             epoch,
             pages,
-            need: &[(NodeId(0), Interval(0))],
-            most: None,
+            need: vec![(NodeId(0), Interval(0))],
             borrows: true,
-            keeps: false,
-            unless_said: Offer::Closed,
         };
-        let _ = node.take(other, wanted, |pages| pages.end() <= 23);
-        let brought = Brought {
+        let _ = node.take(&fetch, |pages| pages.end() <= 23);
+        let bring = Bring {
+            to: other,
             epoch,
             interval: Interval(1),
             more: false,
-            diffs: &[(PageId(3), Content::Diff(PageId(3)))],
+            pages: vec![PageId(3)],
         };
-        let _ = node.bring(other, brought, &Underway::default(), || true);
+        let _ = node.bring(&bring, &Underway::default(), || true);
         let updates = Updates {
             home: other,
             epoch,
@@ -75,23 +75,18 @@ fn all(memory: Arc<Memory>, epoch: u32) {
             node.is_updated(PageId(4)),
             node.is_told(&Underway::default()),
         );
-        for wants in [
-            Wants::Nothing,
-            Wants::Log(ThreadId(0)),
-            Wants::Lock {
-                lock: LockId(8),
-                thread: ThreadId(0),
-                waits: true,
-            },
-            Wants::Unlock(LockId(8)),
+        for request in [
+            Request::Publish,
+            Request::Flush(ThreadId(0)),
+            Request::Acquire(LockId(8), ThreadId(0)),
+            Request::Release(LockId(8)),
         ] {
-            let notice = notice(node.me.0, 1);
-            let told = Told {
+            let tell = Tell {
                 epoch,
-                notice: Some(&notice),
-                wants,
+                notice: Some(notice(node.me.0, 1)),
+                request,
             };
-            let _ = node.tell(told, &Underway::default());
+            let _ = node.tell(&tell, &Underway::default());
         }
         let _ = (node.keep(LockId(8)), node.take_kept(LockId(8)));
         let _ = node.claim(LockId(8));

@@ -4,7 +4,7 @@ use crate::memory::Memory;
 use crate::sizes::Sizes;
 use crate::window::Window;
 use fathomp_base::{NodeId, PageId};
-use fathomp_dsm::{Admits, Committed, Interval, Offer, PageRange, Seen, Wanted};
+use fathomp_dsm::{Admits, Committed, Fetch, Interval, Offer, PageRange, Seen};
 use std::sync::Arc;
 
 fn cluster() -> [Window; 2] {
@@ -16,15 +16,13 @@ fn range(first: u32, pages: u32) -> PageRange {
     PageRange::new(PageId(first), pages).unwrap()
 }
 
-fn wanted(epoch: u32, pages: PageRange) -> Wanted<'static> {
-    Wanted {
+fn fetch(epoch: u32, pages: PageRange) -> Fetch {
+    Fetch {
+        from: NodeId(0),
         epoch,
         pages,
-        need: &[],
-        most: None,
+        need: Vec::new(),
         borrows: false,
-        keeps: false,
-        unless_said: Offer::Closed,
     }
 }
 
@@ -44,10 +42,8 @@ fn notes_are_found_once() {
     home.show(committed(1, &Seen::nothing(2)));
     home.offer(range(0, 40), Offer::Open, || true);
     let take = |first, pages| {
-        let wanted = wanted(1, range(first, pages));
-        taker
-            .take(NodeId(0), wanted, |_| true)
-            .map(|taking| taking.taken)
+        let fetch = fetch(1, range(first, pages));
+        taker.take(&fetch, |_| true).map(|taking| taking.taken)
     };
     assert_eq!(take(38, 2), Some(range(38, 2).iter().collect()));
     assert!(take(7, 3).is_some() && take(9, 2).is_some() && take(60, 9).is_none());
@@ -67,10 +63,10 @@ fn only_what_is_offered_is_taken() {
     home.offer(range(2, 1), Offer::Lent, || true);
     home.offer(range(3, 1), Offer::Updated, || true);
     home.offer(range(4, 1), Offer::Reserved, || true);
-    let mut wanted = wanted(1, range(0, 6));
-    wanted.borrows = true;
+    let mut fetch = fetch(1, range(0, 6));
+    fetch.borrows = true;
     let mut copied = Vec::new();
-    let taking = taker.take(NodeId(0), wanted, |pages| {
+    let taking = taker.take(&fetch, |pages| {
         copied.push(pages);
         true
     });
@@ -79,16 +75,17 @@ fn only_what_is_offered_is_taken() {
     assert_eq!(taking.borrowed.ranges(), [range(2, 2)]);
     assert_eq!(taking.left.ranges(), [range(0, 1), range(4, 2)]);
     assert_eq!(copied, [range(1, 3)]);
-    wanted.borrows = false;
-    let taking = taker.take(NodeId(0), wanted, |_| true).unwrap();
+    fetch.borrows = false;
+    let taking = taker.take(&fetch, |_| true).unwrap();
     assert_eq!(
         taking.left.ranges(),
         [range(0, 1), range(2, 1), range(4, 2)]
     );
-    assert!(taker.take(NodeId(0), wanted, |_| false).is_none());
-    assert!(taker.take(NodeId(7), wanted, |_| true).is_none());
-    wanted.epoch = 2;
-    assert!(taker.take(NodeId(0), wanted, |_| true).is_none());
+    assert!(taker.take(&fetch, |_| false).is_none());
+    fetch.epoch = 2;
+    assert!(taker.take(&fetch, |_| true).is_none());
+    (fetch.epoch, fetch.from) = (1, NodeId(7));
+    assert!(taker.take(&fetch, |_| true).is_none());
 }
 
 #[test]

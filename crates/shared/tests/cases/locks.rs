@@ -4,7 +4,8 @@ use super::*;
 use crate::locks::Attempt;
 use crate::tell::Answer;
 use fathomp_base::ThreadId;
-use fathomp_dsm::{Carried, Holder, LockId, Told, Underway, Wants};
+use fathomp_dsm::message::Request;
+use fathomp_dsm::{Carried, Holder, LockId, Tell, Underway};
 
 const LOCK: LockId = LockId(8);
 
@@ -145,26 +146,21 @@ fn a_lock_comes_with_what_was_told() {
     explore(3, || {
         let cluster = Cluster::new(2, sizes());
         assert_eq!(take(&cluster, 1, 0), Attempt::Taken);
-        let tell = |cluster: &Cluster, node: u16, wants| {
-            let told = Told {
+        let tell = |cluster: &Cluster, node: u16, request| {
+            let tell = Tell {
                 epoch: 1,
-                notice: Some(&notice(node, 1)),
-                wants,
+                notice: Some(notice(node, 1)),
+                request,
             };
-            cluster.nodes[usize::from(node)].tell(told, &Underway::default())
+            cluster.nodes[usize::from(node)].tell(&tell, &Underway::default())
         };
         let theirs = Arc::clone(&cluster);
         let gives = thread::spawn(move || {
             theirs.add_alone(0, 1);
-            tell(&theirs, 1, Wants::Unlock(LOCK))
+            tell(&theirs, 1, Request::Release(LOCK))
         });
         let thread = ThreadId(7);
-        let wants = Wants::Lock {
-            lock: LOCK,
-            thread,
-            waits: true,
-        };
-        match tell(&cluster, 0, wants) {
+        match tell(&cluster, 0, Request::Acquire(LOCK, thread)) {
             Answer::Learned(learned, notices) => {
                 assert_eq!((learned, notices), (thread, vec![notice(1, 1)]));
                 assert_eq!(cluster.read(0), 1);
@@ -192,13 +188,12 @@ fn what_is_under_way_is_not_overtaken() {
         });
         let mut underway = Underway::default();
         underway.sends(NodeId(0), Carried::Notice(Interval(1)));
-        let notice_2 = notice(1, 2);
-        let told = Told {
+        let tell = Tell {
             epoch: 1,
-            notice: Some(&notice_2),
-            wants: Wants::Nothing,
+            notice: Some(notice(1, 2)),
+            request: Request::Publish,
         };
-        let done = cluster.nodes[1].tell(told, &underway) == Answer::Done;
+        let done = cluster.nodes[1].tell(&tell, &underway) == Answer::Done;
         assert!(!done || cluster.nodes[1].is_told(&underway));
         sequencer.join().unwrap();
         let logged = cluster.nodes[0].logged(1).unwrap();

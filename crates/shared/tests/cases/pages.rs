@@ -1,21 +1,19 @@
 //! Taking pages and bringing diffs.
 
 use super::*;
-use fathomp_dsm::{Brought, Content, Offer, Underway, Wanted};
+use fathomp_dsm::{Bring, Fetch, Offer, Underway};
 
 /// Takes the first page of node 0 in epoch 1; what was copied.
 fn take(cluster: &Cluster, node: usize, need: &[(NodeId, Interval)]) -> Option<u64> {
-    let wanted = Wanted {
+    let fetch = Fetch {
+        from: NodeId(0),
         epoch: 1,
         pages: pages(0, 1),
-        need,
-        most: None,
+        need: need.to_vec(),
         borrows: false,
-        keeps: false,
-        unless_said: Offer::Closed,
     };
     let mut copied = None;
-    let taking = cluster.nodes[node].take(NodeId(0), wanted, |_| {
+    let taking = cluster.nodes[node].take(&fetch, |_| {
         copied = Some(cluster.read(0));
         true
     });
@@ -24,33 +22,32 @@ fn take(cluster: &Cluster, node: usize, need: &[(NodeId, Interval)]) -> Option<u
 
 /// Brings diffs of both pages to node 0: the first is written first.
 fn bring(cluster: &Cluster, node: usize, interval: u32, more: bool) -> bool {
-    let brought = Brought {
+    let bring = Bring {
+        to: NodeId(0),
         epoch: 1,
         interval: Interval(interval),
         more,
-        diffs: &[0, 1].map(|page| (PageId(page), Content::Diff(PageId(page)))),
+        pages: vec![PageId(0), PageId(1)],
     };
-    let underway = Underway::default();
-    cluster.nodes[node].bring(NodeId(0), brought, &underway, || {
+    cluster.nodes[node].bring(&bring, &Underway::default(), || {
         cluster.write(0, interval.into());
         cluster.write(1, interval.into());
         true
     })
 }
 
-/// `writes_late`: the home writes when it has shown the next epoch.
-fn take_while_an_epoch_ends(writes_late: bool) {
+fn take_while_an_epoch_ends(says_so: bool) {
     explore(3, move || {
         let cluster = Cluster::new(2, sizes());
         cluster.nodes[0].offer(pages(0, 1), Offer::Open, || true);
         let theirs = Arc::clone(&cluster);
         let home = thread::spawn(move || {
             theirs.nodes[0].offer(pages(0, 1), Offer::Closed, || true);
-            if !writes_late {
-                theirs.write(0, 2);
+            if says_so {
+                theirs.nodes[0].end_epoch(2);
             }
-            theirs.show(&theirs.nodes[0], 2, &[], Admits::All);
             theirs.write(0, 2);
+            theirs.show(&theirs.nodes[0], 2, &[], Admits::All);
         });
         let copied = take(&cluster, 1, &[]);
         home.join().unwrap();
@@ -69,10 +66,9 @@ fn nothing_is_taken_of_another_epoch() {
     take_while_an_epoch_ends(true);
 }
 
-/// Why a home shows its epoch before its threads go on.
 #[test]
 #[should_panic(expected = "it is of the next epoch")]
-fn something_would_be_if_homes_wrote_before_they_showed_it() {
+fn something_would_be_if_the_home_did_not_say_so() {
     take_while_an_epoch_ends(false);
 }
 

@@ -3,7 +3,8 @@
 use super::*;
 use crate::tell::Answer;
 use crate::update::UpdateStart;
-use fathomp_dsm::{Brought, Content, Offer, Told, Underway, Updates, Wants};
+use fathomp_dsm::message::Request;
+use fathomp_dsm::{Bring, Offer, Tell, Underway, Updates};
 
 fn updates(need: &[(NodeId, Interval)]) -> Updates {
     Updates {
@@ -66,14 +67,14 @@ fn nobody_brings_what_is_updated() {
         let cluster = Cluster::new(3, sizes());
         let theirs = Arc::clone(&cluster);
         let brings = thread::spawn(move || {
-            let brought = Brought {
+            let bring = Bring {
+                to: NodeId(0),
                 epoch: 1,
                 interval: Interval(1),
                 more: false,
-                diffs: &[(PageId(0), Content::Diff(PageId(0)))],
+                pages: vec![PageId(0)],
             };
-            let underway = Underway::default();
-            theirs.nodes[1].bring(NodeId(0), brought, &underway, || {
+            theirs.nodes[1].bring(&bring, &Underway::default(), || {
                 theirs.add_alone(0, 10);
                 true
             })
@@ -132,12 +133,12 @@ fn an_update_is_a_synchronisation() {
         };
         let theirs = Arc::clone(&cluster);
         let first = thread::spawn(move || {
-            let told = Told {
+            let tell = Tell {
                 epoch: 1,
-                notice: Some(&notice(1, 1)),
-                wants: Wants::Nothing,
+                notice: Some(notice(1, 1)),
+                request: Request::Publish,
             };
-            let answer = theirs.nodes[1].tell(told, &Underway::default());
+            let answer = theirs.nodes[1].tell(&tell, &Underway::default());
             assert_eq!(answer, Answer::Done);
             update(&theirs, 1);
         });
