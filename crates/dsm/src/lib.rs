@@ -11,6 +11,7 @@
 mod area;
 mod diff;
 mod effect;
+pub mod guess;
 pub mod home;
 // pub mod homeless;
 mod interval;
@@ -18,9 +19,9 @@ mod looks;
 pub mod message;
 pub mod order;
 mod pageset;
-mod prefetch;
 mod protocol;
 pub mod races;
+mod state;
 mod stretches;
 mod table;
 mod underway;
