@@ -32,9 +32,9 @@ pub use diff::{Diff, DiffError, PageBytes};
 pub use effect::{
     Admits, Bring, Committed, Fetch, Holder, Sequenced, Serve, Taking, Tell, Updates, Wants,
 };
-pub use message::PageCopy;
 pub use interval::{Interval, Notice, Seen};
 pub use looks::{Lacks, Looks};
+pub use message::PageCopy;
 pub use pageset::{PageRange, PageSet, PageSetError};
 pub use protocol::{
     Access, Action, Body, Content, Input, LockId, Offer, Operation, Protection, Protocol, Violation,

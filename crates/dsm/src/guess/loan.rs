@@ -153,3 +153,72 @@ impl Habits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Access;
+    use crate::guess::fake::Fake;
+    use crate::guess::{Event, Guess, Limits};
+
+    #[test]
+    fn long_runs_are_tried_short_now_and_then() {
+        let (way, pages) = (Direction::Down, 32);
+        let mut loan = LoanHistory {
+            start: Reach { way, pages },
+            ..LoanHistory::default()
+        };
+        let runs: Vec<u8> = (0..TIMES).map(|_| loan.begin().pages).collect();
+        assert_eq!(runs, [[32; 15].as_slice(), &[0]].concat());
+        assert_eq!(loan.begin().pages, 0);
+    }
+
+    #[test]
+    fn runs_grow_until_they_are_as_long_as_a_thread_reads_whether_pages_are_kept_or_not() {
+        for (first, way) in [(3, Direction::Up), (60, Direction::Down)] {
+            let mut view = Fake::new(64, false, State::Untouched);
+            let mut habits = Habits::new(Limits::default(), view.layout());
+            let mut faults = |epoch| {
+                view.epoch = epoch;
+                let mut page = PageId(first);
+                let mut faults = 0;
+                for _ in 0..20 {
+                    if view.page(page).unwrap().state == State::Untouched {
+                        faults += 1;
+                        let pages = habits.on_fault(page, Access::Read, &view).pages;
+                        habits.note(Event::Asked { from: page, pages }, &view);
+                        pages.iter().for_each(|page| view.set(page, State::Clean));
+                    }
+                    page = way.behind(page).unwrap();
+                }
+                view.set_all(State::Untouched);
+                faults
+            };
+            let faults: Vec<u32> = (0..6).map(&mut faults).collect();
+            let seen = match way {
+                Direction::Up => [2, 3, 3, 2, 1, 1],
+                // The way is not known at first.
+                Direction::Down => [3, 3, 3, 2, 1, 1],
+            };
+            assert_eq!(faults, seen, "{way:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_in_each_epoch_or_wanted_again_and_again_is_asked_for() {
+        let mut loan = LoanHistory::default();
+        assert!((0..3).all(|epoch| loan.is_worth_it(epoch)));
+        for epoch in [2, 4, 4, 5] {
+            loan.written(epoch);
+            assert!(loan.is_worth_it(epoch) && loan.is_worth_it(epoch + 2));
+        }
+        assert!(!loan.is_worth_it(6) && loan.is_worth_it(7));
+        loan.contended();
+        assert!(loan.is_worth_it(6));
+        for epoch in [6, 7, 7] {
+            assert!(loan.is_worth_it(7));
+            loan.returned(epoch);
+        }
+        assert!(!loan.is_worth_it(7 + ASKED - 1) && loan.is_worth_it(7 + ASKED));
+    }
+}

@@ -9,6 +9,8 @@
 //! that was tuned, is in this module.
 
 mod direction;
+#[cfg(test)]
+mod fake;
 mod habits;
 mod lease;
 mod loan;
@@ -22,9 +24,9 @@ use crate::area::Layout;
 use crate::state::State;
 use crate::{Access, Interval, Offer, PageRange};
 use fathomp_base::{NodeId, PageId};
-pub(crate) use streams::Streams;
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
+pub(crate) use streams::Streams;
 
 /// Which guesses the nodes of a cluster make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -69,7 +69,9 @@ impl Random {
     /// Pages that may have nothing to do with the question, some of which may not exist.
     fn others(&mut self) -> Vec<PageId> {
         let number = self.below(OTHERS_MAX + 1);
-        (0..number).map(|_| PageId(self.below(self.pages.max(1) + 1))).collect()
+        (0..number)
+            .map(|_| PageId(self.below(self.pages.max(1) + 1)))
+            .collect()
     }
 
     fn some_of(&mut self, pages: impl Iterator<Item = PageId>, odds: Odds) -> Vec<PageId> {

@@ -34,7 +34,11 @@ impl CopyHistory {
             missed: false,
             // Raised again if it is written.
             writes: self.writes.saturating_sub(1),
-            ahead: if arrival.wanted.is_none() { epoch + 1 } else { 0 },
+            ahead: if arrival.wanted.is_none() {
+                epoch + 1
+            } else {
+                0
+            },
             unwanted: false,
         };
         expected
@@ -94,5 +98,29 @@ impl Habits {
             None => self.streams.worth_fetching(page, most, wanted),
         };
         Plan { pages, borrow }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guess::fake::Fake;
+    use crate::guess::{Guess, Limits};
+    use crate::state::State;
+
+    #[test]
+    fn a_thread_that_writes_wants_what_was_written_before() {
+        let view = Fake::new(8, false, State::Untouched);
+        let mut habits = Habits::new(Limits::default(), view.layout());
+        for page in 0..8 {
+            let history = habits.pages.entry(PageId(page));
+            // So that pages are asked for, not borrowed.
+            history.loan.returned(0);
+            history.loan.returned(0);
+            history.copy.missed = true;
+            history.copy.writes = u8::from(page < 4);
+        }
+        let mut fetched = |access| habits.on_fault(PageId(1), access, &view).pages.end();
+        assert_eq!([Access::Write, Access::Read].map(&mut fetched), [4, 8]);
     }
 }

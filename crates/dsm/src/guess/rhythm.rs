@@ -104,7 +104,9 @@ impl Rhythm {
 impl Habits {
     /// A page at home here is fetched.
     pub(super) fn was_served(&mut self, page: PageId, view: &dyn View) {
-        let lent = view.page(page).is_some_and(|page| page.offer == Offer::Lent);
+        let lent = view
+            .page(page)
+            .is_some_and(|page| page.offer == Offer::Lent);
         let history = self.pages.entry(page);
         history.lease.shared(view.interval());
         let rhythm = &mut history.rhythm;
@@ -136,7 +138,9 @@ impl Habits {
         let next = view.epoch() + 1;
         let mut pages = Vec::new();
         for page in served {
-            let shared = view.page(page).is_some_and(|page| page.state == State::Shared);
+            let shared = view
+                .page(page)
+                .is_some_and(|page| page.state == State::Shared);
             let rhythm = &mut self.pages.entry(page).rhythm;
             if !shared || rhythm.trust == 0 {
                 continue;

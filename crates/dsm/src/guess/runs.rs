@@ -53,14 +53,17 @@ impl Habits {
         }
         let (way, number) = self.run_to(page, view);
         let table = &self.pages;
-        let is_like =
-            |next| view.goes_with(page, next) && table.get(next).run.wasted < WASTED_MAX;
+        let is_like = |next| view.goes_with(page, next) && table.get(next).run.wasted < WASTED_MAX;
         let pages = way.run(page, number.into(), is_like);
         for page in pages.iter() {
             self.pages.entry(page).run.length = number;
         }
         if pages.len() > 1 {
-            self.runs.push(Run { from: page, way, pages });
+            self.runs.push(Run {
+                from: page,
+                way,
+                pages,
+            });
         }
         pages
     }
@@ -114,7 +117,9 @@ impl Habits {
             return (start.way, start.pages.clamp(1, RUN_MAX));
         }
         let pages = length.saturating_mul(2).min(RUN_MAX);
-        let first = way.back(page, length).filter(|first| view.page(*first).is_some());
+        let first = way
+            .back(page, length)
+            .filter(|first| view.page(*first).is_some());
         let first = first.map(|first| &mut self.pages.entry(first).run);
         if let Some(first) = first.filter(|first| first.length == length) {
             // Not if it is too short every other time only.
@@ -125,5 +130,85 @@ impl Habits {
             }
         }
         (way, pages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Access;
+    use crate::guess::fake::Fake;
+    use crate::guess::{Event, Guess, Limits};
+
+    struct Writer(Habits, Fake);
+
+    impl Writer {
+        fn new(pages: u32) -> Self {
+            let fake = Fake::new(pages, true, State::Shared);
+            Self(Habits::new(Limits::default(), fake.layout()), fake)
+        }
+
+        /// Writes pages that others have copies of, and ends the interval. What was opened
+        /// ahead.
+        fn write(&mut self, pages: &[u32]) -> Vec<u32> {
+            let Self(habits, view) = self;
+            let mut opened = Vec::new();
+            for page in pages.iter().copied().map(PageId) {
+                let is_open = view.page(page).unwrap().state != State::Shared;
+                if !is_open {
+                    let plan = habits.on_fault(page, Access::Write, view);
+                    habits.note(Event::Written(page), view);
+                    let ahead = plan.pages.iter().filter(|ahead| *ahead != page);
+                    for ahead in ahead {
+                        view.set(ahead, State::Foreseen);
+                        opened.push(ahead.0);
+                    }
+                    view.set(page, State::Written);
+                }
+            }
+            for page in opened.iter().filter(|page| pages.contains(page)) {
+                habits.note(Event::Written(PageId(*page)), view);
+                view.set(PageId(*page), State::Written);
+            }
+            habits.note(Event::Compared, view);
+            view.set_all(State::Shared);
+            opened
+        }
+    }
+
+    #[test]
+    fn runs_are_as_long_from_the_beginning_as_they_were_the_last_time() {
+        let mut writer = Writer::new(40);
+        let up: Vec<u32> = (3..13).collect();
+        let down: Vec<u32> = (20..30).rev().collect();
+        // Every page faults that is not among those opened ahead.
+        let faults = |pages: &[u32], opened: &[u32]| {
+            let faults = pages.iter().filter(|page| !opened.contains(page));
+            faults.count()
+        };
+        for pages in [&up, &down] {
+            let rounds: Vec<_> = (0..8)
+                .map(|_| faults(pages, &writer.write(pages)))
+                .collect();
+            assert_eq!(rounds, [4, 3, 3, 2, 2, 2, 2, 1]);
+            let few = &pages[..4];
+            assert_eq!(writer.write(few).len(), 9);
+            assert_eq!(writer.write(few).len(), 3);
+            assert_eq!(faults(pages, &writer.write(pages)), 2);
+        }
+    }
+
+    #[test]
+    fn what_is_opened_for_nothing_is_not_any_more_until_it_is_written() {
+        let mut writer = Writer::new(4);
+        for opened in [vec![2], vec![1, 3], vec![1, 3], vec![1, 2, 3]] {
+            assert_eq!(writer.write(&[0, 1, 2, 3]), opened);
+        }
+        for _ in 0..WASTED_MAX {
+            assert_eq!(writer.write(&[0, 1, 3]), [1, 2, 3]);
+        }
+        assert_eq!(writer.write(&[0]), [1]);
+        assert_eq!(writer.write(&[2]), [0; 0]);
+        assert_eq!(writer.write(&[0, 1, 2]), [2]);
     }
 }

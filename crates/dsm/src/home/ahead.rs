@@ -10,11 +10,7 @@ use fathomp_base::PageId;
 impl<B: Clone + Body> Home<B> {
     /// A thread begins to write a page, whose state is still the one before. Others like it,
     /// as planned, become writable as well; they are still to be [watched](watch_ahead).
-    pub(super) fn open_ahead(
-        &mut self,
-        page: PageId,
-        actions: &mut Actions<B>,
-    ) -> Vec<PageRange> {
+    pub(super) fn open_ahead(&mut self, page: PageId, actions: &mut Actions<B>) -> Vec<PageRange> {
         if self.watches_all || self.order.is_at_barrier() {
             return Vec::new();
         }
@@ -104,4 +100,66 @@ impl<B: Clone + Body> Home<B> {
 pub(super) fn watch_ahead<B>(pages: Vec<PageRange>, actions: &mut Actions<B>) {
     let watched = |pages| Action::Protect(pages, Protection::Watched);
     actions.extend(pages.into_iter().map(watched));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::home::Config;
+    use crate::message::Message;
+    use crate::{Area, Input, Placement, Protocol};
+    use fathomp_base::{NodeId, ThreadId};
+
+    /// What others bring or have seen meanwhile may be changed back.
+    #[test]
+    fn nobody_else_has_to_do_with_what_is_opened_ahead() {
+        let area = Area {
+            pages: 4,
+            home: Placement::At(NodeId(0)),
+        };
+        let mut config = Config::usual(2, vec![area], false, false);
+        config.direct = true;
+        let mut home = Home::<u32>::new(NodeId(0), config).unwrap();
+        let all = PageRange::new(PageId(0), 4).unwrap();
+        let mut actions = Vec::new();
+        for page in all.iter() {
+            home.table.entry(page).state = State::Shared;
+        }
+        home.open_all(all.iter(), &mut actions);
+        let offered = |home: &Home<u32>| [0, 1, 2].map(|page| home.table.get(PageId(page)).offer);
+        let mut fault = |home: &mut Home<u32>, page| {
+            let (thread, access, page) = (ThreadId(0), Access::Write, PageId(page));
+            let fault = Input::Fault {
+                thread,
+                page,
+                access,
+            };
+            home.step(fault, &mut actions).unwrap();
+        };
+        fault(&mut home, 0);
+        fault(&mut home, 1);
+        let foreseen = Action::Foresee(PageId(2).into());
+        let offer = Action::Offer(PageId(2).into(), Offer::Twinned);
+        let place = |what| actions.iter().position(|action| *action == what).unwrap();
+        assert!(place(offer) < place(foreseen));
+        assert_eq!(offered(&home), [Offer::Open, Offer::Open, Offer::Twinned]);
+        // Another node fetches it: then it is told.
+        let (epoch, need) = (0, Vec::new());
+        let message = Message::Fetch {
+            epoch,
+            pages: PageId(2).into(),
+            need,
+        };
+        let from = NodeId(1);
+        home.step(Input::Message { from, message }, &mut actions)
+            .unwrap();
+        home.step(Input::Wrote(PageSet::default()), &mut actions)
+            .unwrap();
+        let notice = home.end_interval(&mut actions).unwrap();
+        assert_eq!(
+            notice.pages.iter().collect::<Vec<_>>(),
+            [0, 1, 2].map(PageId)
+        );
+        assert_eq!(offered(&home), [Offer::Open; 3]);
+    }
 }

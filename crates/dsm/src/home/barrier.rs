@@ -67,9 +67,8 @@ impl<B: Clone + Body> Home<B> {
     fn to_take_back(&mut self) -> Option<Notice> {
         let (guess, view) = self.guess();
         let mut pages = guess.before_barrier(&view);
-        let shared = |page: PageId| {
-            self.exists(page) && self.table.get(page).state == State::Shared
-        };
+        let shared =
+            |page: PageId| self.exists(page) && self.table.get(page).state == State::Shared;
         pages.retain(|page| shared(*page));
         let pages: PageSet = pages.into_iter().collect();
         (!pages.is_empty()).then(|| Notice {

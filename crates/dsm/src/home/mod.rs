@@ -25,8 +25,8 @@ use crate::message::{Control, IfLate, Message};
 use crate::order::{LOG_MAX, News, Order, Version, When, peer};
 use crate::table::Table;
 use crate::{
-    Action, Admits, Area, AreaError, Body, Committed, Input, Interval, Notice, Operation,
-    PageCopy, PageRange, Protection, Protocol, Seen, Sequenced, Taking, Updates, Violation,
+    Action, Admits, Area, AreaError, Body, Committed, Input, Interval, Notice, Operation, PageCopy,
+    PageRange, Protection, Protocol, Seen, Sequenced, Taking, Updates, Violation,
 };
 use fathomp_base::{NodeId, PageId};
 use page::Entry;

@@ -104,8 +104,9 @@ impl<B: Clone + Body> Home<B> {
             }
             told.push((page.into(), offer));
         }
-        let (opened, others): (Vec<_>, Vec<_>) =
-            told.into_iter().partition(|(_, offer)| *offer == Offer::Open);
+        let (opened, others): (Vec<_>, Vec<_>) = told
+            .into_iter()
+            .partition(|(_, offer)| *offer == Offer::Open);
         let action = |(pages, offer)| Action::Offer(pages, offer);
         actions.splice(first..first, others.into_iter().map(action));
         actions.extend(opened.into_iter().map(action));

@@ -90,7 +90,10 @@ impl<B: Clone + Body> Home<B> {
 fn possible(view: &Sight, page: PageId, planned: PageRange) -> PageRange {
     let goes_with = |next: &u32| view.goes_with(page, PageId(*next));
     let end = u32::try_from(planned.end()).unwrap_or(u32::MAX);
-    let first = (planned.first().0..page.0).rev().take_while(goes_with).last();
+    let first = (planned.first().0..page.0)
+        .rev()
+        .take_while(goes_with)
+        .last();
     let last = (page.0..end).skip(1).take_while(goes_with).last();
     let (first, last) = (first.unwrap_or(page.0), last.unwrap_or(page.0));
     PageRange::new(PageId(first), last - first + 1).unwrap_or(page.into())

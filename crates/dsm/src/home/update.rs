@@ -299,10 +299,14 @@ mod tests {
             let mut sent = Vec::new();
             while let Some(action) = actions.pop() {
                 match action {
-                    Action::Send(from, Message::Control(message)) if from == home.me => {
-                        let message = Message::Control(message);
-                        let input = Input::Message { from, message };
-                        home.step(input, &mut actions).unwrap();
+                    // It is the sequencer itself.
+                    Action::Tell(tell) => {
+                        let Message::Control(control) = Message::from(tell) else {
+                            continue;
+                        };
+                        let (from, message) = (home.me, control.into());
+                        home.step(Input::Message { from, message }, &mut actions)
+                            .unwrap();
                     }
                     Action::Send(to, message) => sent.push((to, message)),
                     _ => {}
