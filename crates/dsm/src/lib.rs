@@ -13,7 +13,7 @@ mod diff;
 mod effect;
 pub mod guess;
 pub mod home;
-// pub mod homeless;
+pub mod homeless;
 mod interval;
 mod looks;
 pub mod message;

@@ -7,7 +7,7 @@
 //! * [`Node`]: what threads ask for, and what comes from other nodes; `frame`:
 //!   the messages; `slots`: threads that wait; `cells`: words at node 0;
 //!   `meeting`: what barriers bring;
-//!   `doing`: what a node is at, for others; `standing`: nodes that were stopped;
+//!   `activity`: what a node is at, for others; `standing`: nodes that were stopped;
 //!   `quiet`, `look`, `waits`: when to flush for threads that only look; `profile`: what
 //!   it costs.
 //! * [`world`]: what the program changes in its process beside its memory.
@@ -21,7 +21,7 @@ pub mod accesses;
 mod blocks;
 mod cells;
 mod cluster;
-mod doing;
+mod activity;
 mod engine;
 mod frame;
 pub mod heap;

@@ -6,7 +6,7 @@
 //! thread handles messages when all others compute.
 
 use crate::cells::{Asker, Cells};
-use crate::doing::Doing;
+use crate::activity::Activity;
 use crate::engine::{Engine, Host, NodeError, answer};
 use crate::frame::Frame;
 use crate::layout::Layout;
@@ -323,17 +323,17 @@ impl Node {
         let child = usize::from(dead.0)
             .checked_sub(1)
             .and_then(|i| self.children.get(i));
-        let doing = Doing::from_word(self.transport.noted(dead).unwrap_or_default());
+        let activity = Activity::from_word(self.transport.noted(dead).unwrap_or_default());
         match child.and_then(|child| process::ended(*child)) {
             Some(Ended::BROKEN_PIPE) => process::end_by_broken_pipe(),
-            Some(how) => self.fail(dead, &format!("its process {how} {doing}")),
+            Some(how) => self.fail(dead, &format!("its process {how} {activity}")),
             None => {
                 // Node 0 knows more, if it lives.
                 std::thread::sleep(LOOK_AFTER * 5);
                 if let Some(abort) = self.transport.aborted() {
                     self.give_up(&abort);
                 }
-                self.fail(dead, &format!("its process has ended {doing}"))
+                self.fail(dead, &format!("its process has ended {activity}"))
             }
         }
     }

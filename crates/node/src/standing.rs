@@ -2,7 +2,7 @@
 //! but a program that hangs: somebody has stopped a process, for which all others wait; or
 //! all nodes wait for each other.
 
-use crate::doing::Doing;
+use crate::activity::Activity;
 use fathomp_sys::cluster::process::Life;
 
 /// Looks in a row at which a process must stand before it is told. Not a time: whoever
@@ -48,11 +48,11 @@ pub(crate) struct Stillness {
 }
 
 impl Stillness {
-    /// Takes one look at what all nodes are at, in [words](Doing::word). True once, when
+    /// Takes one look at what all nodes are at, in [words](Activity::word). True once, when
     /// they have been waiting for long.
     pub(crate) fn look(&mut self, words: impl Iterator<Item = u32>) -> bool {
         let words: Vec<u32> = words.collect();
-        let still = words.iter().all(|word| Doing::from_word(*word).waits());
+        let still = words.iter().all(|word| Activity::from_word(*word).waits());
         if !still || words != self.words {
             self.words = words;
             self.looks = 0;
@@ -74,8 +74,8 @@ mod tests {
             let looks = (0..3 * STILL_LOOKS).filter(|_| stillness.look(words.into_iter()));
             looks.count()
         };
-        let [lock, barrier] = [Doing::AwaitLock, Doing::Barrier];
-        assert_eq!(looks([lock.word(1), Doing::Compute.word(7)]), 0);
+        let [lock, barrier] = [Activity::AwaitLock, Activity::Barrier];
+        assert_eq!(looks([lock.word(1), Activity::Compute.word(7)]), 0);
         assert_eq!(looks([lock.word(1), barrier.word(7)]), 1);
         assert_eq!(looks([lock.word(1), barrier.word(9)]), 1);
         let changing = (0..3 * STILL_LOOKS).map(|turn| [lock.word(turn), barrier.word(9)]);

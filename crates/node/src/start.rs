@@ -6,7 +6,7 @@
 //! shared range by its own.
 
 use crate::blocks;
-use crate::doing::Doing;
+use crate::activity::Activity;
 use crate::engine::Host;
 use crate::layout::{Layout, NODES_MAX, StackBytes};
 use crate::lines::{LINES_LIMIT_VARIABLE, LINES_VARIABLE};
@@ -424,7 +424,7 @@ impl Forming {
             stops_ns,
         });
         let node = Box::leak(Box::new(node));
-        node.now_doing(Doing::Compute);
+        node.set_activity(Activity::Compute);
         NODE.store(Some(node), Ordering::Release);
         deferral::before_handlers(|| {
             if let Some(node) = self::node() {

@@ -115,21 +115,14 @@ impl Memory {
             .ok_or(Nonsense("a diff without a twin"))
     }
 
-    /// Makes the diffs of pages; how many bytes they have together.
-    pub(crate) fn diff(&mut self, pages: PageRange) -> Result<u32, Nonsense> {
-        let mut all = 0_u32;
-        for page in pages.iter() {
-            let bytes = self.compare(page)?;
-            self.diffs.insert(page, bytes);
-            all = all.saturating_add(bytes);
-        }
-        Ok(all)
-    }
-
-    /// Makes the diff of a page; how many bytes it has.
-    pub(crate) fn keep(&mut self, page: PageId, interval: Interval) -> Result<u32, Nonsense> {
+    /// Makes the diff of a page, to be sent once or as that of an interval; how many bytes it
+    /// has.
+    pub(crate) fn diff(&mut self, page: PageId, of: Option<Interval>) -> Result<u32, Nonsense> {
         let bytes = self.compare(page)?;
-        self.kept.insert((page, interval), bytes);
+        match of {
+            Some(interval) => self.kept.insert((page, interval), bytes),
+            None => self.diffs.insert(page, bytes),
+        };
         Ok(bytes)
     }
 
@@ -176,8 +169,8 @@ mod tests {
         let written: Vec<_> = memory.take_written().iter().collect();
         assert_eq!(written, [PageId(3)]);
         assert!(!memory.permits(PageId(3), Access::Write));
-        memory.diff(range(3, 1)).unwrap();
+        memory.diff(PageId(3), None).unwrap();
         assert_eq!(memory.content_bytes(Content::Diff(PageId(3))), Some(24));
-        assert!(memory.diff(range(3, 1)).is_err());
+        assert!(memory.diff(PageId(3), None).is_err());
     }
 }

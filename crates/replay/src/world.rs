@@ -18,9 +18,10 @@ use crate::setting::{Setting, Sharing};
 use act::Tally;
 use fathomp_accesses::Accesses;
 use fathomp_base::NodeId;
+use fathomp_driver::Driver;
 use fathomp_dsm::home::{self, Home};
 use fathomp_dsm::homeless::{self, Homeless};
-use fathomp_dsm::{Action, AreaError, Input, Protocol, Violation};
+use fathomp_dsm::{Action, AreaError, Input, Protection, Protocol, Violation};
 use meet::Meeting;
 use queue::{Event, Parcel, Queue};
 use regions::{OUTSIDE, Regions};
@@ -96,33 +97,37 @@ pub fn replay(accesses: &Accesses, setting: &Setting) -> Result<Outcome, ReplayE
     match setting.sharing {
         Sharing::Home { plain } => {
             let config = home::Config::usual(nodes, areas, plain, acquire);
-            run(accesses, setting, |me| Home::new(me, config.clone()))
+            run(accesses, setting, |me| Ok(Box::new(Home::new(me, config.clone())?)))
         }
         Sharing::Homeless { plain, memory_mib } => {
             let config = homeless::Config::usual(nodes, areas, memory_mib, plain, acquire);
-            run(accesses, setting, |me| Homeless::new(me, config.clone()))
+            run(accesses, setting, |me| Ok(Box::new(Homeless::new(me, config.clone())?)))
         }
     }
 }
 
-fn run<P: Protocol<Size>>(
+/// A protocol, whichever it is.
+type AnyProtocol = Box<dyn Protocol<Size>>;
+
+fn run(
     accesses: &Accesses,
     setting: &Setting,
-    protocol: impl Fn(NodeId) -> Result<P, AreaError>,
+    protocol: impl Fn(NodeId) -> Result<AnyProtocol, AreaError>,
 ) -> Result<Outcome, ReplayError> {
     let mut world = World::new(accesses, setting, protocol)?;
     world.run()?;
     world.outcome()
 }
 
-struct Node<P: Protocol<Size>> {
-    protocol: P,
+struct Node {
+    /// None in the middle of a step.
+    driver: Option<Driver<AnyProtocol, Size>>,
     memory: Memory,
     /// Numbers of its threads, in order.
     threads: std::ops::Range<usize>,
     meeting: Meeting,
     /// What has arrived while the node was busy.
-    waiting: VecDeque<(NodeId, Parcel<P::Incoming>)>,
+    waiting: VecDeque<(NodeId, Parcel)>,
     /// It handles a message.
     busy: bool,
     /// The region that it is in.
@@ -131,33 +136,32 @@ struct Node<P: Protocol<Size>> {
     outcomes: Vec<NodeOutcome>,
 }
 
-impl<P: Protocol<Size>> Node<P> {
+impl Node {
     /// What is counted in the region that it is in.
     fn outcome(&mut self) -> &mut NodeOutcome {
         &mut self.outcomes[self.region]
     }
 }
 
-struct World<'a, P: Protocol<Size>> {
+struct World<'a> {
     accesses: &'a Accesses,
     setting: &'a Setting,
-    nodes: Vec<Node<P>>,
+    nodes: Vec<Node>,
     runners: Vec<Runner>,
     /// By node: until when its link is busy outwards and inwards.
     links: Vec<[AtomicU64; 2]>,
-    queue: Queue<P::Incoming>,
+    queue: Queue,
     regions: Regions,
     desk: Desk,
-    actions: Vec<Action<P::Outgoing, Size>>,
     /// A message as bytes, to know how many they are.
     bytes: Vec<u8>,
 }
 
-impl<'a, P: Protocol<Size>> World<'a, P> {
+impl<'a> World<'a> {
     fn new(
         accesses: &'a Accesses,
         setting: &'a Setting,
-        protocol: impl Fn(NodeId) -> Result<P, AreaError>,
+        protocol: impl Fn(NodeId) -> Result<AnyProtocol, AreaError>,
     ) -> Result<Self, ReplayError> {
         let threads = accesses.threads.len();
         let runners: Vec<_> = (0..threads)
@@ -171,7 +175,7 @@ impl<'a, P: Protocol<Size>> World<'a, P> {
             let protocol = protocol(me)?;
             let memory = first_memory(&protocol, me)?;
             nodes.push(Node {
-                protocol,
+                driver: Some(Driver::new(me, protocol)),
                 memory,
                 threads: first..end,
                 meeting: Meeting::default(),
@@ -190,7 +194,6 @@ impl<'a, P: Protocol<Size>> World<'a, P> {
             queue: Queue::default(),
             regions,
             desk: Desk::default(),
-            actions: Vec::new(),
             bytes: Vec::new(),
         })
     }
@@ -227,7 +230,7 @@ impl<'a, P: Protocol<Size>> World<'a, P> {
         &mut self,
         from: NodeId,
         to: NodeId,
-        parcel: Parcel<P::Incoming>,
+        parcel: Parcel,
         now_ns: u64,
     ) -> Result<(), ReplayError> {
         let mut clock_ns = now_ns;
@@ -294,13 +297,13 @@ impl<'a, P: Protocol<Size>> World<'a, P> {
 }
 
 /// A node's pages as its protocol wants them at the start, when all may be written.
-fn first_memory<P: Protocol<Size>>(protocol: &P, me: NodeId) -> Result<Memory, ReplayError> {
+fn first_memory(protocol: &AnyProtocol, me: NodeId) -> Result<Memory, ReplayError> {
     let mut memory = Memory::default();
     let mut actions = Vec::new();
     protocol.start(&mut actions);
     for action in actions {
         match action {
-            Action::Protect(pages, fathomp_dsm::Protection::None) => memory.forbid_first(pages),
+            Action::Protect(pages, Protection::None) => memory.forbid_first(pages),
             _ => {
                 return Err(ReplayError::Action {
                     node: me,

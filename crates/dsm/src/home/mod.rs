@@ -22,7 +22,7 @@ mod update;
 use crate::area::Layout;
 use crate::guess::{Guesses, Guessing, Limits};
 use crate::message::{Control, IfLate, Message};
-use crate::order::{LOG_MAX, News, Order, Version, When, peer};
+use crate::order::{FAN_IN, LOG_MAX, News, Order, Version, When, peer};
 use crate::table::Table;
 use crate::{
     Action, Admits, Area, AreaError, Body, Committed, Input, Interval, Notice, Operation, PageCopy,
@@ -71,8 +71,6 @@ pub struct Config {
 
 /// Diffs in a message: 1 MiB at most.
 const BATCH: usize = 256;
-/// Nodes below a node in the tree of a barrier.
-const FAN_IN: u16 = 4;
 
 impl Config {
     /// As nodes have it. If it is `plain`, nodes do what SCASH does (Harada and others, 1999):

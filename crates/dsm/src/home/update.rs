@@ -299,14 +299,11 @@ mod tests {
             let mut sent = Vec::new();
             while let Some(action) = actions.pop() {
                 match action {
-                    // It is the sequencer itself.
                     Action::Tell(tell) => {
-                        let Message::Control(control) = Message::from(tell) else {
-                            continue;
-                        };
-                        let (from, message) = (home.me, control.into());
-                        home.step(Input::Message { from, message }, &mut actions)
-                            .unwrap();
+                        let from = home.me;
+                        let message = Message::from(tell).map(|_| 0);
+                        let input = Input::Message { from, message };
+                        home.step(input, &mut actions).unwrap();
                     }
                     Action::Send(to, message) => sent.push((to, message)),
                     _ => {}

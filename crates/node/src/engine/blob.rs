@@ -52,7 +52,7 @@ pub(super) fn install(
         Blob::Here => return Ok(None),
         Blob::Left(home) => {
             let copied = host
-                .memories
+                .peers
                 .and_then(|peers| peers.pages_of(home))
                 .map(|there| host.pages.copy_from(there, page, 1));
             let copied = copied.ok_or(NodeError::Action("a page that was left out of reach"))?;

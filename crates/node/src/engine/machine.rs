@@ -241,8 +241,12 @@ impl Machine for NodeMachine<'_> {
     }
 
     fn leaves(&mut self, _to: NodeId, content: Content) -> bool {
-        let is_blank = |page| self.work.blank.contains(self.host, page);
-        if self.host.peers.is_none() || matches!(content, Content::Fresh(page) if is_blank(page)) {
+        if self.host.peers.is_none() {
+            return false;
+        }
+        if let Content::Fresh(page) = content
+            && self.work.blank.contains(self.host, page)
+        {
             return false;
         }
         self.work.left += 1;

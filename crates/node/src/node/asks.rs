@@ -2,7 +2,7 @@
 //! what goes through node 0.
 
 use super::{Node, lock};
-use crate::doing::Doing;
+use crate::activity::Activity;
 use crate::engine::{Engine, GRANTED, NodeError, REFUSED, answer};
 use crate::frame::Frame;
 use crate::look::{self, Second};
@@ -32,16 +32,16 @@ impl Node {
     }
 
     /// Says what this node is at.
-    pub(crate) fn now_doing(&self, doing: Doing) {
+    pub(crate) fn set_activity(&self, activity: Activity) {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        self.transport.note(doing.word(turn));
+        self.transport.note(activity.word(turn));
     }
 
     /// The same; returns what it was at before.
-    pub(super) fn begin_doing(&self, doing: Doing) -> Doing {
+    pub(super) fn begin_activity(&self, activity: Activity) -> Activity {
         let before = self.transport.noted(self.me()).unwrap_or_default();
-        self.now_doing(doing);
-        Doing::from_word(before)
+        self.set_activity(activity);
+        Activity::from_word(before)
     }
 
     pub(super) fn account(&self, since: Since, time: DsmCount, count: Option<DsmCount>) {
@@ -185,9 +185,9 @@ impl Node {
     pub(super) fn flushing(&self, flush: impl FnOnce()) {
         let _told = tap::communicate(Called::Flush);
         let since = self.enter();
-        let before = self.begin_doing(Doing::Flush);
+        let before = self.begin_activity(Activity::Flush);
         flush();
-        self.now_doing(before);
+        self.set_activity(before);
         self.account(since, DsmCount::FlushTicks, Some(DsmCount::Flushes));
     }
 
@@ -223,27 +223,27 @@ impl Node {
     pub(crate) fn acquire(&self, lock: u64) {
         self.end_interval(End::Acquire(lock));
         if self.take_kept(lock) {
-            return self.now_doing(Doing::HoldLock);
+            return self.set_activity(Activity::HoldLock);
         }
         let _told = tap::communicate(Called::NodeLock);
         let since = self.enter();
-        self.now_doing(Doing::AwaitLock);
+        self.set_activity(Activity::AwaitLock);
         self.operation(Operation::Acquire(LockId(lock)));
-        self.now_doing(Doing::HoldLock);
+        self.set_activity(Activity::HoldLock);
         self.account_lock(lock, since, true);
     }
 
     pub(crate) fn try_acquire(&self, lock: u64) -> bool {
         self.end_interval(End::Acquire(lock));
         if self.take_kept(lock) {
-            self.now_doing(Doing::HoldLock);
+            self.set_activity(Activity::HoldLock);
             return true;
         }
         let _told = tap::communicate(Called::NodeLock);
         let since = self.enter();
         let granted = self.operation(Operation::TryAcquire(LockId(lock))) == GRANTED;
         if granted {
-            self.now_doing(Doing::HoldLock);
+            self.set_activity(Activity::HoldLock);
         } else {
             // It costs what a question to node 0 costs.
             self.amend_interval(End::Add(lock, 0));
@@ -255,12 +255,12 @@ impl Node {
     pub(crate) fn release(&self, lock: u64) {
         self.end_interval(End::Release(lock));
         if self.keep(lock) {
-            return self.now_doing(Doing::Compute);
+            return self.set_activity(Activity::Compute);
         }
         let _told = tap::communicate(Called::NodeLock);
         let since = self.enter();
         self.operation(Operation::Release(LockId(lock)));
-        self.now_doing(Doing::Compute);
+        self.set_activity(Activity::Compute);
         self.account_lock(lock, since, false);
     }
 
@@ -298,7 +298,7 @@ impl Node {
         let since = self.enter();
         let _inside = deferral::enter();
         let _charged = self.charged(Work::Call);
-        let before = self.begin_doing(Doing::Barrier);
+        let before = self.begin_activity(Activity::Barrier);
         self.take_turn();
         let epoch = self.epoch.load(Ordering::Relaxed);
         self.send_or_handle(NodeId(0), Frame::Arrived { epoch, word });
@@ -329,7 +329,7 @@ impl Node {
         self.return_blocks();
         self.note_phase();
         *lock(&self.order) = outcome.order;
-        self.now_doing(before);
+        self.set_activity(before);
         self.account(since, DsmCount::BarrierTicks, Some(DsmCount::Barriers));
         outcome.word
     }
@@ -391,9 +391,9 @@ impl Node {
     /// Asks node 0 about something of this epoch.
     fn ask_root(&self, frame: impl FnOnce(ThreadId, u32) -> Frame<'static>) -> u64 {
         let epoch = self.epoch.load(Ordering::Relaxed);
-        let before = self.begin_doing(Doing::AwaitCell);
+        let before = self.begin_activity(Activity::AwaitCell);
         let answer = self.ask(|thread| self.send_or_handle(NodeId(0), frame(thread, epoch)));
-        self.now_doing(before);
+        self.set_activity(before);
         answer
     }
 

@@ -3,7 +3,7 @@
 //! share.
 
 use super::{Node, lock};
-use crate::doing::Doing;
+use crate::activity::Activity;
 use crate::engine::REFUSED;
 use crate::profile::Since;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};
@@ -145,7 +145,7 @@ impl Node {
         }
         // Others may have updated it since this thread has the lock.
         self.operation(Operation::Flush);
-        self.now_doing(Doing::HoldLock);
+        self.set_activity(Activity::HoldLock);
         HOLDS.set(Holds::Copy(page));
         None
     }

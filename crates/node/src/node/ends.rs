@@ -1,7 +1,7 @@
 //! How a program on several nodes ends.
 
 use super::{LOOK_AFTER, NAP, Node, lock};
-use crate::doing::Doing;
+use crate::activity::Activity;
 use crate::frame::Frame;
 use crate::start;
 use fathomp_accesses::End;
@@ -65,7 +65,7 @@ impl Node {
         }
         let all: Vec<String> = (0..)
             .zip(&words)
-            .map(|(node, word)| format!("node {} {}", NodeId(node), Doing::from_word(*word)))
+            .map(|(node, word)| format!("node {} {}", NodeId(node), Activity::from_word(*word)))
             .collect();
         say(&format!(
             "all nodes have been waiting for each other for a while, {}: the program may have \
@@ -112,7 +112,7 @@ impl Node {
         while self.transport.has_backlog() && Instant::now() < deadline {
             self.handle_one();
         }
-        self.now_doing(Doing::Leave);
+        self.set_activity(Activity::Leave);
         self.transport.depart();
     }
 

@@ -1,7 +1,7 @@
 //! Accesses that the program was not permitted.
 
 use super::{Node, lock};
-use crate::doing::Doing;
+use crate::activity::Activity;
 use crate::engine::NodeError;
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::Access;
@@ -105,15 +105,15 @@ impl Node {
             Access::Read => Called::FetchFault,
             Access::Write => Called::WriteFault,
         });
-        let before = self.begin_doing(Doing::Fetch);
+        let before = self.begin_activity(Activity::Fetch);
         self.ask(|thread| {
             let asked = lock(&self.engine).fault(&self.host(), thread, page, access);
             self.must(asked)
         });
-        self.now_doing(before);
+        self.set_activity(before);
         let _inside = deferral::enter();
         if let Some((thread, _)) = self.slots.mine() {
-            let locked = before == Doing::HoldLock;
+            let locked = before == Activity::HoldLock;
             self.profile.end_fault(thread, since, locked);
         }
         if let Some(stopwatch) = &self.stopwatch {

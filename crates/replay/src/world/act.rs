@@ -4,9 +4,13 @@ use super::queue::{Event, Parcel};
 use super::{ReplayError, Size, World};
 use crate::costs::Costs;
 use crate::desk::HEAD_BYTES;
-use crate::memory::Nonsense;
-use fathomp_base::{NodeId, ThreadId};
-use fathomp_dsm::{Action, Content, Input, Protection, Protocol};
+use crate::memory::{Memory, Nonsense};
+use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
+use fathomp_driver::{Answer, DriverError, Machine};
+use fathomp_dsm::message::Message;
+use fathomp_dsm::{
+    Content, Input, Interval, PageBytes, PageRange, PageSet, Protection, Protocol,
+};
 use fathomp_trace::dsm::{DsmCount, DsmCounts};
 
 /// What a step of a protocol did, counted as nodes count it.
@@ -41,107 +45,40 @@ impl Tally {
     }
 }
 
-impl<P: Protocol<Size>> World<'_, P> {
+impl World<'_> {
     /// Tells a node's protocol something and does what it answers; the node's clock
     /// goes on meanwhile.
     pub(super) fn step(
         &mut self,
         at: NodeId,
-        input: Input<P::Incoming>,
+        input: Input<Size>,
         clock_ns: &mut u64,
         tally: &mut Tally,
     ) -> Result<(), ReplayError> {
-        let mut actions = std::mem::take(&mut self.actions);
-        let node = &mut self.nodes[usize::from(at.0)];
-        let mut stepped = Ok(());
-        if node.memory.is_unwatched() && node.protocol.wants_writes(&input) {
-            let wrote = Input::Wrote(node.memory.take_written());
-            stepped = node.protocol.step(wrote, &mut actions);
-        }
-        stepped
-            .and_then(|()| node.protocol.step(input, &mut actions))
-            .map_err(|violation| ReplayError::Violation {
+        let Some(mut driver) = self.nodes[usize::from(at.0)].driver.take() else {
+            let what = "to be told something in the middle of a step";
+            return Err(ReplayError::Action { node: at, what });
+        };
+        let world = &mut *self;
+        let mut machine = NodeMachine {
+            world,
+            at,
+            clock_ns,
+            tally,
+        };
+        let stepped = driver.input(&mut machine, input);
+        self.nodes[usize::from(at.0)].driver = Some(driver);
+        stepped.map_err(|failure| match failure {
+            Failure::Driver(DriverError::Violation(violation)) => ReplayError::Violation {
                 node: at,
                 violation,
-            })?;
-        for action in actions.drain(..) {
-            self.act(at, action, clock_ns, tally)
-                .map_err(|Nonsense(what)| ReplayError::Action { node: at, what })?;
-        }
-        self.actions = actions;
-        Ok(())
-    }
-
-    fn act(
-        &mut self,
-        at: NodeId,
-        action: Action<P::Outgoing, Size>,
-        clock_ns: &mut u64,
-        tally: &mut Tally,
-    ) -> Result<(), Nonsense> {
-        let costs = &self.setting.costs;
-        let mut takes = |ns: u64, times: u32| {
-            *clock_ns = clock_ns.saturating_add(ns.saturating_mul(u64::from(times)));
-        };
-        let memory = &mut self.nodes[usize::from(at.0)].memory;
-        match action {
-            Action::Protect(pages, what) => {
-                tally.writable |= what == Protection::ReadWrite;
-                if what == Protection::None {
-                    tally.add(DsmCount::Invalidations, pages.len());
-                }
-                memory.protect(pages, what);
-            }
-            Action::Twin(page) => {
-                tally.twinned = true;
-                tally.add(DsmCount::WriteFaultsRemote, 1);
-                takes(costs.twin_ns, 1);
-                memory.twin(page);
-            }
-            // Costs where it is done what it saves later.
-            Action::Prepare(_) => {}
-            Action::Foresee(pages) => {
-                takes(costs.twin_ns, pages.len());
-                pages.iter().for_each(|page| memory.twin(page));
-            }
-            Action::Diff(pages) => {
-                tally.add(DsmCount::DiffsMade, pages.len());
-                let bytes = memory.diff(pages)?;
-                takes(Costs::of_diffs(costs.diff_ns, pages.len(), bytes), 1);
-            }
-            Action::Keep(page, interval) => {
-                tally.add(DsmCount::DiffsMade, 1);
-                let bytes = memory.keep(page, interval)?;
-                takes(Costs::of_diffs(costs.diff_ns, 1, bytes), 1);
-            }
-            Action::Reapply(page, interval) => {
-                let bytes = memory.content_bytes(Content::Kept(page, interval));
-                let bytes = bytes.unwrap_or(0);
-                takes(Costs::of_diffs(costs.apply_ns, 1, bytes), 1);
-            }
-            Action::Forget => memory.forget(),
-            Action::DropTwin(page) => memory.drop_twin(page),
-            Action::LeaveOpen(pages) => tally.add(DsmCount::LeftOpen, pages),
-            Action::Install(..) => tally.add(DsmCount::PagesFetched, 1),
-            Action::InstallTwinned(page, _) => {
-                tally.add(DsmCount::PagesFetched, 1);
-                takes(costs.twin_ns, 1);
-                memory.twin(page);
-            }
-            Action::Apply(_, bytes) => {
-                tally.add(DsmCount::DiffsApplied, 1);
-                takes(Costs::of_diffs(costs.apply_ns, 1, bytes), 1);
-            }
-            // Only where nodes take pages by themselves.
-            Action::Offer(..) | Action::Log(_) => {}
-            Action::Claim(_) | Action::Unclaim(_) => {}
-            Action::Send(to, message) => self.send(at, to, message, *clock_ns, tally)?,
-            Action::Resume(thread) | Action::Refuse(thread) => {
-                tally.resumed = true;
-                self.let_go_on(at, thread, *clock_ns)?;
-            }
-        }
-        Ok(())
+            },
+            Failure::Driver(DriverError::Overwritten) => ReplayError::Action {
+                node: at,
+                what: "a log in memory that it does not share",
+            },
+            Failure::Nonsense(Nonsense(what)) => ReplayError::Action { node: at, what },
+        })
     }
 
     fn let_go_on(&mut self, at: NodeId, thread: ThreadId, clock_ns: u64) -> Result<(), Nonsense> {
@@ -162,7 +99,7 @@ impl<P: Protocol<Size>> World<'_, P> {
         &mut self,
         from: NodeId,
         to: NodeId,
-        message: P::Outgoing,
+        message: Message<Content>,
         clock_ns: u64,
         tally: &mut Tally,
     ) -> Result<(), Nonsense> {
@@ -173,7 +110,7 @@ impl<P: Protocol<Size>> World<'_, P> {
         let bytes = &mut self.bytes;
         let (mut missing, mut carries) = (false, false);
         bytes.clear();
-        P::encode(&message, bytes, |content, bytes| {
+        message.encode(bytes, |content, bytes| {
             carries = true;
             match content {
                 Content::Page(_) | Content::Fresh(_) => tally.add(DsmCount::PagesServed, 1),
@@ -188,7 +125,7 @@ impl<P: Protocol<Size>> World<'_, P> {
         if missing {
             return Err(Nonsense("content that is not there"));
         }
-        let message = P::fill(message, |content| {
+        let message = message.map(|content| {
             let length = memory.content_bytes(content).unwrap_or(0);
             memory.sent(content);
             length
@@ -206,7 +143,7 @@ impl<P: Protocol<Size>> World<'_, P> {
         &mut self,
         from: NodeId,
         to: NodeId,
-        parcel: Parcel<P::Incoming>,
+        parcel: Parcel,
         bytes: u32,
         clock_ns: u64,
     ) {
@@ -224,5 +161,161 @@ impl<P: Protocol<Size>> World<'_, P> {
         };
         self.queue
             .push(arrival_ns, Event::Arrive { from, to, parcel });
+    }
+}
+
+/// Why a step cannot be made.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Driver(DriverError),
+    Nonsense(Nonsense),
+}
+
+impl From<DriverError> for Failure {
+    fn from(error: DriverError) -> Self {
+        Self::Driver(error)
+    }
+}
+
+impl From<Nonsense> for Failure {
+    fn from(nonsense: Nonsense) -> Self {
+        Self::Nonsense(nonsense)
+    }
+}
+
+/// A node in the middle of a step: nothing has content, and everything takes time.
+struct NodeMachine<'s, 'a> {
+    world: &'s mut World<'a>,
+    at: NodeId,
+    clock_ns: &'s mut u64,
+    tally: &'s mut Tally,
+}
+
+impl NodeMachine<'_, '_> {
+    fn memory(&mut self) -> &mut Memory {
+        &mut self.world.nodes[usize::from(self.at.0)].memory
+    }
+
+    fn takes(&mut self, ns: u64) {
+        *self.clock_ns = self.clock_ns.saturating_add(ns);
+    }
+}
+
+impl Machine for NodeMachine<'_, '_> {
+    type Body = Size;
+    type Error = Failure;
+
+    fn protect(
+        &mut self,
+        pages: PageRange,
+        what: Protection,
+        _: &dyn Protocol<Size>,
+    ) -> Result<(), Failure> {
+        self.tally.writable |= what == Protection::ReadWrite;
+        if what == Protection::None {
+            self.tally.add(DsmCount::Invalidations, pages.len());
+        }
+        self.memory().protect(pages, what);
+        Ok(())
+    }
+
+    fn twin(
+        &mut self,
+        pages: PageRange,
+        ahead: bool,
+        _: &dyn Protocol<Size>,
+    ) -> Result<(), Failure> {
+        if !ahead {
+            self.tally.twinned = true;
+            self.tally.add(DsmCount::WriteFaultsRemote, pages.len());
+        }
+        let twin_ns = self.world.setting.costs.twin_ns;
+        self.takes(twin_ns.saturating_mul(pages.len().into()));
+        let memory = self.memory();
+        pages.iter().for_each(|page| memory.twin(page));
+        Ok(())
+    }
+
+    fn drop_twin(&mut self, page: PageId) -> Result<(), Failure> {
+        self.memory().drop_twin(page);
+        Ok(())
+    }
+
+    fn diff(&mut self, page: PageId, of: Option<Interval>) -> Result<(), Failure> {
+        self.tally.add(DsmCount::DiffsMade, 1);
+        let bytes = self.memory().diff(page, of)?;
+        let diff_ns = self.world.setting.costs.diff_ns;
+        self.takes(Costs::of_diffs(diff_ns, 1, bytes));
+        Ok(())
+    }
+
+    fn reapply(&mut self, page: PageId, of: Interval) -> Result<(), Failure> {
+        let bytes = self.memory().content_bytes(Content::Kept(page, of));
+        let apply_ns = self.world.setting.costs.apply_ns;
+        self.takes(Costs::of_diffs(apply_ns, 1, bytes.unwrap_or(0)));
+        Ok(())
+    }
+
+    fn forget(&mut self) -> Result<(), Failure> {
+        self.memory().forget();
+        Ok(())
+    }
+
+    fn written(&mut self, _: &dyn Protocol<Size>) -> Result<PageSet, Failure> {
+        Ok(self.memory().take_written())
+    }
+
+    fn may_have_been_written(&self) -> bool {
+        let memory = &self.world.nodes[usize::from(self.at.0)].memory;
+        memory.is_unwatched()
+    }
+
+    fn install(
+        &mut self,
+        page: PageId,
+        _: Size,
+        twinned: bool,
+        _: &dyn Protocol<Size>,
+    ) -> Result<(), Failure> {
+        self.tally.add(DsmCount::PagesFetched, 1);
+        if twinned {
+            self.takes(self.world.setting.costs.twin_ns);
+            self.memory().twin(page);
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, _: PageId, bytes: Size) -> Result<(), Failure> {
+        self.tally.add(DsmCount::DiffsApplied, 1);
+        let apply_ns = self.world.setting.costs.apply_ns;
+        self.takes(Costs::of_diffs(apply_ns, 1, bytes));
+        Ok(())
+    }
+
+    /// Nobody looks at content.
+    fn read(&mut self, _: PageId) -> Result<Box<PageBytes>, Failure> {
+        Ok(Box::new([0; PAGE_BYTES]))
+    }
+
+    fn copy_from(&mut self, _: NodeId, _: PageRange) -> bool {
+        false
+    }
+
+    fn write_changes_to(&mut self, _: NodeId, _: &[PageId]) -> bool {
+        false
+    }
+
+    fn send(&mut self, to: NodeId, message: Message<Content>) -> Result<(), Failure> {
+        let (from, clock_ns) = (self.at, *self.clock_ns);
+        Ok(self.world.send(from, to, message, clock_ns, self.tally)?)
+    }
+
+    fn resume(&mut self, thread: ThreadId, _: Answer) -> Result<(), Failure> {
+        self.tally.resumed = true;
+        Ok(self.world.let_go_on(self.at, thread, *self.clock_ns)?)
+    }
+
+    fn left_open(&mut self, pages: u32) {
+        self.tally.add(DsmCount::LeftOpen, pages);
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Meeting {
     passed: bool,
 }
 
-impl<P: Protocol<Size>> World<'_, P> {
+impl World<'_> {
     pub(super) fn come_to_barrier(
         &mut self,
         thread: usize,

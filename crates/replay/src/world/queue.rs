@@ -1,16 +1,21 @@
 //! What will happen, by time; at the same time, in the order in which it was
 //! decided.
 
+use super::Size;
 use crate::desk::Wish;
 use fathomp_base::NodeId;
+use fathomp_dsm::message::Message;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// A message between nodes.
 #[derive(Debug)]
-pub(super) enum Parcel<M> {
+pub(super) enum Parcel {
     /// Of the protocol; whether it carries pages or diffs.
-    Protocol { message: M, carries: bool },
+    Protocol {
+        message: Message<Size>,
+        carries: bool,
+    },
     /// To node 0: I have come to that barrier.
     Arrived(u32),
     /// From node 0: all have.
@@ -27,64 +32,55 @@ pub(super) enum Parcel<M> {
 }
 
 #[derive(Debug)]
-pub(super) enum Event<M> {
+pub(super) enum Event {
     /// A thread goes on.
     Run(usize),
     /// A message arrives.
     Arrive {
         from: NodeId,
         to: NodeId,
-        parcel: Parcel<M>,
+        parcel: Parcel,
     },
     /// A node has handled a message.
     Free(NodeId),
 }
 
 #[derive(Debug)]
-struct Entry<M> {
+struct Entry {
     at_ns: u64,
     number: u64,
-    event: Event<M>,
+    event: Event,
 }
 
-impl<M> PartialEq for Entry<M> {
+impl PartialEq for Entry {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl<M> Eq for Entry<M> {}
+impl Eq for Entry {}
 
-impl<M> PartialOrd for Entry<M> {
+impl PartialOrd for Entry {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 /// The earliest is the greatest.
-impl<M> Ord for Entry<M> {
+impl Ord for Entry {
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at_ns, other.number).cmp(&(self.at_ns, self.number))
     }
 }
 
-#[derive(Debug)]
-pub(super) struct Queue<M> {
-    heap: BinaryHeap<Entry<M>>,
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    heap: BinaryHeap<Entry>,
     pushed: u64,
 }
 
-impl<M> Default for Queue<M> {
-    fn default() -> Self {
-        Self {
-            heap: BinaryHeap::new(),
-            pushed: 0,
-        }
-    }
-}
-
-impl<M> Queue<M> {
-    pub(super) fn push(&mut self, at_ns: u64, event: Event<M>) {
+impl Queue {
+    pub(super) fn push(&mut self, at_ns: u64, event: Event) {
         let number = self.pushed;
         self.pushed += 1;
         self.heap.push(Entry {
@@ -94,7 +90,7 @@ impl<M> Queue<M> {
         });
     }
 
-    pub(super) fn pop(&mut self) -> Option<(u64, Event<M>)> {
+    pub(super) fn pop(&mut self) -> Option<(u64, Event)> {
         self.heap.pop().map(|entry| (entry.at_ns, entry.event))
     }
 

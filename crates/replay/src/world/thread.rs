@@ -108,7 +108,7 @@ impl Runner {
     }
 }
 
-impl<P: Protocol<Size>> World<'_, P> {
+impl World<'_> {
     /// The number of a thread at its node.
     pub(super) fn id_of(&self, thread: usize) -> ThreadId {
         let first = self.nodes[usize::from(self.runners[thread].node.0)]

@@ -6,7 +6,7 @@ use std::fmt;
 /// What a node is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Doing {
+pub(crate) enum Activity {
     Start,
     Compute,
     Fetch,
@@ -18,7 +18,7 @@ pub(crate) enum Doing {
     Flush,
 }
 
-impl Doing {
+impl Activity {
     const ALL: [Self; 9] = [
         Self::Start,
         Self::Compute,
@@ -39,7 +39,7 @@ impl Doing {
     /// What a number means; a node that lies has not begun.
     pub(crate) fn from_word(word: u32) -> Self {
         let kind = word & ((1 << KIND_BITS) - 1);
-        let known = Self::ALL.into_iter().find(|doing| *doing as u32 == kind);
+        let known = Self::ALL.into_iter().find(|activity| *activity as u32 == kind);
         known.unwrap_or(Self::Start)
     }
 
@@ -56,7 +56,7 @@ impl Doing {
 const KIND_BITS: u32 = 8;
 
 /// As the end of a sentence.
-impl fmt::Display for Doing {
+impl fmt::Display for Activity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Start => "while it started",
@@ -78,12 +78,12 @@ mod tests {
 
     #[test]
     fn numbers_mean_what_they_say() {
-        for doing in Doing::ALL {
+        for activity in Activity::ALL {
             for turn in [0, 1, u32::MAX] {
-                assert_eq!(Doing::from_word(doing.word(turn)), doing);
+                assert_eq!(Activity::from_word(activity.word(turn)), activity);
             }
-            assert_ne!(doing.word(1), doing.word(2));
+            assert_ne!(activity.word(1), activity.word(2));
         }
-        assert_eq!(Doing::from_word(99), Doing::Start);
+        assert_eq!(Activity::from_word(99), Activity::Start);
     }
 }
