@@ -4,6 +4,7 @@
 use crate::network::{Network, roomy};
 use crate::program::Program;
 use fathomp_base::NodeId;
+use fathomp_dsm::guess::{Guessing, Limits};
 use fathomp_dsm::{Area, Placement, home, homeless};
 use fathomp_shared::Sizes;
 use rand::{Rng, RngExt};
@@ -59,6 +60,15 @@ fn log_max(program: &Program) -> usize {
     [nodes + 1, nodes + 2, nodes + 5, 1024][steps % 4]
 }
 
+/// Guesses from habits, which are formed soon or never.
+pub fn random_habits(random: &mut impl Rng) -> Guessing {
+    Guessing::Habits(Limits {
+        prefetch: random.random_range(0..5),
+        expect_writes: random.random(),
+        lease_after: random.random_range(0..3),
+    })
+}
+
 /// The home-based protocol in any of its configurations that the program may
 /// rely on.
 pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -> home::Config {
@@ -67,12 +77,11 @@ pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -
         nodes,
         areas: random_areas(nodes, program.pages, random),
         migrate: random.random(),
-        prefetch: random.random_range(0..5),
+        watch_home: random.random_ratio(1, 4),
         batch: [1, 2, 256][program.pages as usize % 3],
-        expect_writes: random.random(),
         loads_acquire: program.relies_on_loads() || random.random(),
         direct: network.shared.is_some(),
-        lease_after: random.random_range(0..3),
+        guessing: random_habits(random),
         fan_in: random.random_range(1..=3),
         log_max: log_max(program),
     }

@@ -11,6 +11,7 @@
 mod area;
 mod diff;
 mod effect;
+pub mod guess;
 pub mod home;
 pub mod homeless;
 mod interval;
@@ -18,9 +19,9 @@ mod looks;
 pub mod message;
 pub mod order;
 mod pageset;
-mod prefetch;
 mod protocol;
 pub mod races;
+mod state;
 mod stretches;
 mod table;
 mod underway;
@@ -31,9 +32,9 @@ pub use diff::{Diff, DiffError, PageBytes};
 pub use effect::{
     Admits, Bring, Committed, Fetch, Holder, Sequenced, Serve, Taking, Tell, Updates, Wants,
 };
-pub use message::PageCopy;
 pub use interval::{Interval, Notice, Seen};
 pub use looks::{Lacks, Looks};
+pub use message::PageCopy;
 pub use pageset::{PageRange, PageSet, PageSetError};
 pub use protocol::{
     Access, Action, Body, Content, Input, LockId, Offer, Operation, Protection, Protocol, Violation,

@@ -1,8 +1,6 @@
 //! What a protocol is told and what it answers.
 
-use crate::effect::{
-    Bring, Committed, Fetch, Holder, Sequenced, Serve, Taking, Tell, Updates,
-};
+use crate::effect::{Bring, Committed, Fetch, Holder, Sequenced, Serve, Taking, Tell, Updates};
 use crate::message::Message;
 use crate::order::Version;
 use crate::{Interval, Notice, PageRange, PageSet, Seen};

@@ -1,9 +1,11 @@
 //! What a barrier means for pages: everybody learns of everything, and the books
 //! are balanced.
 
-use super::page::State;
+use super::release::Closed;
 use super::{Actions, Home};
+use crate::guess::{Event, Why};
 use crate::message::Request;
+use crate::state::State;
 use crate::{Access, Action, Body, Interval, Notice, Operation, PageRange, PageSet, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::BTreeMap;
@@ -38,10 +40,15 @@ impl<B: Clone + Body> Home<B> {
         let Some(thread) = self.order.enters_barrier() else {
             return Ok(());
         };
-        let taken_back = self.take_back();
+        let taken_back = self.to_take_back();
         self.end_leases(actions);
         let closed = self.close_interval(false, actions);
-        let (last, kept) = closed.map_or((None, None), |(notice, mut pages)| {
+        let (last, kept) = closed.map_or((None, None), |closed| {
+            let Closed {
+                notice,
+                away: mut pages,
+                ..
+            } = closed;
             let interval = notice.interval;
             pages.retain(|home, pages| self.send_borrowed(*home, interval, pages, actions));
             (Some(notice), Some(Kept { interval, pages }))
@@ -55,6 +62,25 @@ impl<B: Clone + Body> Home<B> {
         self.apply_arrived(actions).map(|_| ())
     }
 
+    /// Pages that others have read, or may have, and whose copies everybody gives up at the
+    /// barrier, because they will probably be written here next.
+    fn to_take_back(&mut self) -> Option<Notice> {
+        let (guess, view) = self.guess();
+        let mut pages = guess.before_barrier(&view);
+        let shared =
+            |page: PageId| self.exists(page) && self.table.get(page).state == State::Shared;
+        pages.retain(|page| shared(*page));
+        let pages: PageSet = pages.into_iter().collect();
+        (!pages.is_empty()).then(|| Notice {
+            writer: self.me,
+            interval: self.order.interval,
+            pages,
+            foreseen: true,
+            late: false,
+            first: false,
+        })
+    }
+
     /// Sends diffs of pages that will not move here. True if there are others.
     fn send_borrowed(
         &self,
@@ -63,7 +89,7 @@ impl<B: Clone + Body> Home<B> {
         pages: &mut Vec<PageId>,
         actions: &mut Actions<B>,
     ) -> bool {
-        let is_borrowed = |page: &mut _| self.table.get(*page).loan.here;
+        let is_borrowed = |page: &mut _| self.table.get(*page).borrowed;
         let borrowed: Vec<_> = pages.extract_if(.., is_borrowed).collect();
         let others = !pages.is_empty();
         if !borrowed.is_empty() {
@@ -191,18 +217,14 @@ impl<B: Clone + Body> Home<B> {
         let (returned, waiting) = self.come_home();
         faults.extend(waiting);
         let first = actions.len();
-        let were_written = std::mem::take(&mut self.written_next);
+        let mut settled = Vec::new();
         for stretch in written(&notices) {
-            self.balance(stretch, actions);
+            self.balance(stretch, &mut settled, actions);
         }
-        self.watch_again(were_written, actions);
+        self.settle_pages(&settled, actions);
         self.watch_returned(returned, actions);
         self.give_all_back(actions);
-        self.stop_updates(actions);
-        self.probe(actions);
         self.tell_offers(first, actions);
-        let next = PageSet::from_sorted(&self.written_next);
-        actions.extend(next.ranges().iter().map(|pages| Action::Prepare(*pages)));
         let thread = self.order.leave_barrier(&notices);
         self.start = self.order.seen.clone();
         self.need.clear();
@@ -247,7 +269,12 @@ impl<B: Clone + Body> Home<B> {
     /// that stays valid beside the home's is that of a node that alone wrote. (A
     /// copy fetched after the last write would be up to date as well, but the
     /// home could not know of it and would have to keep watching its own writes.)
-    fn balance(&mut self, stretch: Stretch, actions: &mut Actions<B>) {
+    fn balance(
+        &mut self,
+        stretch: Stretch,
+        settled: &mut Vec<(PageId, bool)>,
+        actions: &mut Actions<B>,
+    ) {
         let Stretch {
             pages,
             writers,
@@ -264,8 +291,10 @@ impl<B: Clone + Body> Home<B> {
                     alike.min(left)
                 }
                 _ => {
-                    self.balance_page(page, stretch, actions);
-                    self.judge(page, foreseen);
+                    self.balance_page(page, stretch, settled, actions);
+                    if !foreseen {
+                        self.note(Event::ToldAtBarrier(page));
+                    }
                     1
                 }
             };
@@ -276,18 +305,14 @@ impl<B: Clone + Body> Home<B> {
         }
     }
 
-    /// Nobody without a data race reads what another node has written since the
-    /// last barrier: a copy that was fetched in advance meanwhile was of no use.
-    fn judge(&mut self, page: PageId, foreseen: bool) {
-        let ahead = self.order.epoch + 1;
-        let entry = self.table.entry(page);
-        if entry.missed && entry.ahead == ahead && !foreseen {
-            entry.missed = false;
-            entry.unwanted = true;
-        }
-    }
-
-    fn balance_page(&mut self, page: PageId, stretch: Stretch, actions: &mut Actions<B>) {
+    /// Pages at home here that nobody else has a copy of are added to `settled`.
+    fn balance_page(
+        &mut self,
+        page: PageId,
+        stretch: Stretch,
+        settled: &mut Vec<(PageId, bool)>,
+        actions: &mut Actions<B>,
+    ) {
         let Stretch {
             writers,
             first,
@@ -309,17 +334,18 @@ impl<B: Clone + Body> Home<B> {
         if me == entry.home {
             let exclusive = entry.home != home || keeper.is_none();
             if exclusive && !entry.pinned && entry.state != State::Untouched {
-                // Nobody else has a copy: its writes need not be noticed.
                 self.stop_expecting(page, actions);
-                self.settle_page(page, foreseen, actions);
+                settled.push((page, foreseen));
             }
         } else if Some(me) != keeper && (entry.state != State::Untouched || me == home) {
             if me == home {
                 self.close(page);
-            } else if writers == Writers::Many {
-                self.table.entry(page).loan.written_by_many();
             }
-            self.drop_copy(page, actions);
+            let why = match writers {
+                Writers::Many => Why::ManyWriters,
+                Writers::One(_) => Why::News,
+            };
+            self.drop_copy(page, why, actions);
         }
     }
 }

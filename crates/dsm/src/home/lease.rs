@@ -6,11 +6,12 @@
 //! either: who wants it has the home *recall* it. A home that writes such a page itself has
 //! everybody *drop* it, and is alone with it again. All leases end at barriers.
 
-use super::page::State;
 use super::{Actions, Home};
+use crate::guess::{Event, Lease, Why};
 use crate::message::{Message, Request, Term};
 use crate::order::peer;
-use crate::{Access, Action, Body, Interval, Offer, PageRange, PageSet, Protection, Violation};
+use crate::state::State;
+use crate::{Access, Action, Body, Offer, PageRange, PageSet, Protection, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,10 +34,6 @@ struct Round {
 /// What a node has leased and has lent others so.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Leasing {
-    /// The last interval of the epoch before.
-    begun: Interval,
-    /// Written for long enough, and told with the interval that ends.
-    due: Vec<PageId>,
     /// What was asked for, of each home.
     asked: BTreeMap<NodeId, Vec<PageId>>,
     /// Leased copies here.
@@ -51,8 +48,9 @@ pub(super) struct Leasing {
 }
 
 impl<B: Clone + Body> Home<B> {
-    fn leases(&self) -> bool {
-        self.config.lease_after > 0 && !self.config.loads_acquire && !self.watches_all
+    /// Whether pages can be leased.
+    pub(super) fn leases(&self) -> bool {
+        !self.config.loads_acquire && !self.watches_all
     }
 
     /// Of the pages that were written, those that need not be told. `pages` are the others.
@@ -67,26 +65,20 @@ impl<B: Clone + Body> Home<B> {
         }
     }
 
-    /// A page is told as written in an interval, and no barrier is near.
-    pub(super) fn note_told(&mut self, page: PageId, interval: Interval) {
-        if !self.leases() {
+    /// An interval has ended: asks for these pages, so that they need not be told any more.
+    pub(super) fn ask_for_leases(&mut self, mut pages: Vec<PageId>, actions: &mut Actions<B>) {
+        pages.retain(|page| self.exists(*page));
+        pages.retain(|page| {
+            let entry = self.table.get(*page);
+            !entry.pinned && !entry.borrowed
+        });
+        if pages.is_empty() || self.order.comes_to_barrier() {
             return;
         }
-        let (begun, after) = (self.leasing.begun, self.config.lease_after);
-        let entry = self.table.entry(page);
-        if !entry.pinned && !entry.loan.here && entry.habit.told(interval, begun, after) {
-            self.leasing.due.push(page);
-        }
-    }
-
-    /// An interval has ended: asks for what was written again and again.
-    pub(super) fn ask_for_leases(&mut self, actions: &mut Actions<B>) {
-        let due = std::mem::take(&mut self.leasing.due);
-        if due.is_empty() || self.order.comes_to_barrier() {
-            return;
-        }
+        pages.sort_unstable();
+        pages.dedup();
         let mut homes: BTreeMap<NodeId, Vec<PageId>> = BTreeMap::new();
-        for page in due {
+        for page in pages {
             homes.entry(self.home_of(page)).or_default().push(page);
         }
         for (home, pages) in homes {
@@ -233,17 +225,16 @@ impl<B: Clone + Body> Home<B> {
             .into_iter()
             .partition(|page| self.can_be_left(*page, alone));
         self.open_again(others, actions);
-        let (first, now) = (actions.len(), self.order.interval);
+        let first = actions.len();
         for &page in &pages {
             let (state, protection) = match alone == self.me {
                 true => (State::Untouched, self.alone()),
                 false => (State::Leased, Protection::None),
             };
-            let entry = self.table.entry(page);
-            entry.state = state;
+            self.table.entry(page).state = state;
             Action::protect(actions, page, protection);
             if alone == self.me {
-                entry.habit.alone(now);
+                self.note(Event::Lease(page, Lease::Granted));
                 self.lend(page);
             } else {
                 let away = Away {
@@ -273,10 +264,8 @@ impl<B: Clone + Body> Home<B> {
         self.open_all(pages.into_iter(), actions);
     }
 
-    /// A page at home here is fetched.
-    pub(super) fn note_wanted(&mut self, page: PageId) {
-        let now = self.order.interval;
-        self.table.entry(page).habit.shared(now);
+    /// A page at home here is fetched: nobody is going to be alone with it.
+    pub(super) fn leave_round(&mut self, page: PageId) {
         for round in self.leasing.rounds.values_mut() {
             round.pages.remove(&page);
         }
@@ -367,14 +356,13 @@ impl<B: Clone + Body> Home<B> {
         pages: &[PageId],
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        let now = self.order.interval;
         let asked = self.leasing.asked.remove(&from).unwrap_or_default();
         if pages.iter().any(|page| asked.binary_search(page).is_err()) {
             return Err(peer(from, "leases pages that it was not asked for"));
         }
         for page in asked {
             if pages.binary_search(&page).is_err() {
-                self.table.entry(page).habit.refused();
+                self.note(Event::Lease(page, Lease::Refused));
             }
         }
         if self.order.is_at_barrier() {
@@ -383,9 +371,9 @@ impl<B: Clone + Body> Home<B> {
         }
         let mut gone = Vec::new();
         for &page in pages {
-            let entry = self.table.entry(page);
+            let entry = self.table.get(page);
             if matches!(entry.state, State::Clean | State::Expected | State::Dirty) {
-                entry.habit.alone(now);
+                self.note(Event::Lease(page, Lease::Granted));
                 self.leasing.leased.insert(page);
             } else {
                 gone.push(page);
@@ -400,7 +388,7 @@ impl<B: Clone + Body> Home<B> {
     /// This node learns that another one has written a page. True if it was leased.
     pub(super) fn written_elsewhere(&mut self, page: PageId) -> bool {
         let leased = self.end_lease(page);
-        self.table.entry(page).habit.written_elsewhere();
+        self.note(Event::WrittenElsewhere(page));
         leased
     }
 
@@ -410,8 +398,7 @@ impl<B: Clone + Body> Home<B> {
         if !self.leasing.leased.remove(&page) {
             return false;
         }
-        let now = self.order.interval;
-        self.table.entry(page).habit.shared(now);
+        self.note(Event::Lease(page, Lease::Wanted));
         let open = &mut self.leasing.open;
         if let Some(at) = open.iter().position(|open| *open == page) {
             open.swap_remove(at);
@@ -472,10 +459,9 @@ impl<B: Clone + Body> Home<B> {
             let entry = self.table.get(page);
             match entry.state {
                 // Given back when this node learns of anything.
-                _ if entry.loan.here => {}
+                _ if entry.borrowed => {}
                 State::Clean | State::Expected | State::Dirty => {
-                    self.drop_copy(page, actions);
-                    self.table.entry(page).missed = false;
+                    self.drop_copy(page, Why::Lease, actions);
                 }
                 State::Pending => self.give_back_unseen(page, actions),
                 _ => {}
@@ -488,11 +474,9 @@ impl<B: Clone + Body> Home<B> {
 
     /// This node comes to a barrier: what it has leased is told there.
     pub(super) fn end_leases(&mut self, actions: &mut Actions<B>) {
-        let now = self.order.interval;
-        self.leasing.due.clear();
         let leased = std::mem::take(&mut self.leasing.leased);
         for page in &leased {
-            self.table.entry(*page).habit.ended(now);
+            self.note(Event::Lease(*page, Lease::Ended));
         }
         self.leasing.lapsed = leased;
         self.dirty.append(&mut self.leasing.open);
@@ -504,7 +488,6 @@ impl<B: Clone + Body> Home<B> {
     /// A barrier is over at which everybody has told what he had leased. Threads that wait for
     /// pages.
     pub(super) fn come_home(&mut self) -> (Vec<PageId>, Vec<(ThreadId, PageId, Access)>) {
-        self.leasing.begun = self.order.interval;
         self.leasing.lapsed.clear();
         self.leasing.asked.clear();
         let (mut pages, mut waiting) = (Vec::new(), Vec::new());

@@ -5,26 +5,28 @@
 //! Systems", OSDI 1996; SCASH: Harada, Tezuka, Hori, Sumimoto, Takahashi,
 //! Ishikawa, 1999). States, messages and reasons: `docs/protocols/home.md`.
 
+mod ahead;
 mod barrier;
-mod habit;
+mod borrow;
+mod check;
 mod lease;
-mod lend;
-mod open;
+mod offer;
 mod operation;
 mod page;
+mod plan;
 mod release;
-mod run;
+mod settle;
 mod sharing;
 mod update;
 
 use crate::area::Layout;
+use crate::guess::{Guesses, Guessing, Limits};
 use crate::message::{Control, IfLate, Message};
 use crate::order::{FAN_IN, LOG_MAX, News, Order, Version, When, peer};
-use crate::prefetch::Streams;
 use crate::table::Table;
 use crate::{
-    Action, Admits, Area, AreaError, Body, Committed, Input, Interval, Notice, Operation,
-    PageCopy, Protection, Protocol, Seen, Sequenced, Taking, Updates, Violation,
+    Action, Admits, Area, AreaError, Body, Committed, Input, Interval, Notice, Operation, PageCopy,
+    PageRange, Protection, Protocol, Seen, Sequenced, Taking, Updates, Violation,
 };
 use fathomp_base::{NodeId, PageId};
 use page::Entry;
@@ -44,15 +46,11 @@ pub struct Config {
     /// Whether a page moves to the node that alone wrote it between two
     /// barriers.
     pub migrate: bool,
-    /// Most pages that a fault fetches; with 0 or 1 never more than the page
-    /// that is missing.
-    pub prefetch: u32,
+    /// Whether homes notice all writes to their pages, also where nobody else has a copy: then
+    /// each page's first write in an interval is a fault that is counted.
+    pub watch_home: bool,
     /// Most diffs in a message, at least 1: so many are in memory at once.
     pub batch: usize,
-    /// Whether writes are foreseen: copies that are likely to be written come with
-    /// a twin, so that writing them is no fault, and a home takes back, at a
-    /// barrier, copies of pages that it is likely to write next.
-    pub expect_writes: bool,
     /// Whether programs may rely on an ordinary load that sees an ordinary store
     /// to see what was stored before it, as compilers make it of atomic reads
     /// that acquire and writes that release. It costs: whoever serves a page that
@@ -62,9 +60,8 @@ pub struct Config {
     /// reach a log of intervals. If `loads_acquire` is set they must not: what is taken
     /// does not say what came before it.
     pub direct: bool,
-    /// For so many intervals a page has to be written now and then, and wanted by nobody
-    /// else, before its writer [need not tell](Message::Lease) any more; 0: it always has to.
-    pub lease_after: u8,
+    /// What is done ahead of time.
+    pub guessing: Guessing,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
     /// Intervals that the sequencer's log has room for, at least 1. When it is full,
@@ -72,32 +69,39 @@ pub struct Config {
     pub log_max: usize,
 }
 
-/// Pages fetched at once where a program goes through memory in order.
-const PREFETCH: u32 = 16;
 /// Diffs in a message: 1 MiB at most.
 const BATCH: usize = 256;
-/// Intervals in which writes are told that nobody wants to know of.
-const LEASE_AFTER: u8 = 8;
 
 impl Config {
-    /// As nodes have it. If it is `plain`, pages stay at their first home, every
-    /// write traps and every page is fetched by itself, so that counts mean what
-    /// the SDP papers mean.
+    /// As nodes have it. If it is `plain`, nodes do what SCASH does (Harada and others, 1999):
+    /// pages stay at their first home, each first write is noticed there as well, every page is
+    /// fetched by itself, and every diff goes home by itself. So counts mean what the SDP
+    /// papers mean.
     #[must_use]
     pub fn usual(nodes: u16, areas: Vec<Area>, plain: bool, loads_acquire: bool) -> Self {
         Self {
             nodes,
             areas,
             migrate: !plain,
-            prefetch: if plain { 0 } else { PREFETCH },
-            batch: BATCH,
-            expect_writes: !plain && !loads_acquire,
+            watch_home: plain,
+            batch: if plain { 1 } else { BATCH },
             loads_acquire,
             direct: false,
-            lease_after: if plain { 0 } else { LEASE_AFTER },
+            guessing: match plain {
+                true => Guessing::Nothing,
+                false => Guessing::Habits(Limits {
+                    expect_writes: !loads_acquire,
+                    ..Limits::default()
+                }),
+            },
             fan_in: FAN_IN,
             log_max: LOG_MAX,
         }
+    }
+
+    /// Whether others may take pages by themselves.
+    fn is_direct(&self) -> bool {
+        self.direct && !self.loads_acquire
     }
 }
 
@@ -129,19 +133,11 @@ pub struct Home<B> {
     has_twins: bool,
     /// Number of pages that are [`State::Expected`].
     expected: usize,
-    /// What became writable together in the open interval.
-    runs: Vec<run::Run>,
-    /// Pages at home here that others have fetched and that may be taken back.
-    served: Vec<PageId>,
-    /// Pages at home here that are to be watched after the next barrier.
-    probed: Vec<PageId>,
-    /// The same, of those that others will want to keep then.
-    written_next: Vec<PageId>,
-    /// Pages that others have yet to be told that they may take, borrow, or must not.
-    opened: Vec<PageId>,
-    lent: Vec<PageId>,
-    closed: Vec<PageId>,
-    /// Copies here that are borrowed; some may be gone.
+    /// Pages at home here that were opened ahead in the open interval.
+    opened_ahead: Vec<PageRange>,
+    /// Changes of what others may take that they have yet to be told.
+    offers: offer::Changes,
+    /// Copies here that are borrowed; some may be invalid.
     borrowed: Vec<PageId>,
     /// Further versions of pages at home here, see [`Entry::version`].
     versions: BTreeMap<PageId, Vec<Version>>,
@@ -151,7 +147,8 @@ pub struct Home<B> {
     parked: Vec<Parked>,
     updating: update::Updating,
     leasing: lease::Leasing,
-    streams: Streams,
+    /// What is done ahead of time.
+    guesses: Guesses,
     /// What everybody wrote in this epoch, once everybody is at the barrier.
     written: Option<Vec<Notice>>,
     /// What was written right before the barrier that this node has come to.
@@ -173,9 +170,10 @@ impl<B: Clone + Body> Home<B> {
         let layout = Layout::new(config.nodes, &config.areas)?;
         let nodes = config.nodes;
         let mut order = Order::new(me, nodes, layout.pages(), config.fan_in, config.log_max);
-        if config.direct && !config.loads_acquire {
+        if config.is_direct() {
             order.share_memory();
         }
+        let guesses = config.guessing.start(me, &layout);
         Ok(Self {
             me,
             config,
@@ -190,13 +188,8 @@ impl<B: Clone + Body> Home<B> {
             dirty: Vec::new(),
             has_twins: false,
             expected: 0,
-            runs: Vec::new(),
-            served: Vec::new(),
-            probed: Vec::new(),
-            written_next: Vec::new(),
-            opened: Vec::new(),
-            lent: Vec::new(),
-            closed: Vec::new(),
+            opened_ahead: Vec::new(),
+            offers: offer::Changes::default(),
             borrowed: Vec::new(),
             versions: BTreeMap::new(),
             after: BTreeMap::new(),
@@ -204,7 +197,7 @@ impl<B: Clone + Body> Home<B> {
             parked: Vec::new(),
             updating: update::Updating::default(),
             leasing: lease::Leasing::default(),
-            streams: Streams::default(),
+            guesses,
             written: None,
             kept: None,
             deferred: barrier::Deferred::default(),
@@ -225,7 +218,7 @@ impl<B: Clone + Body> Home<B> {
 
     /// What a home may do to a page of which nobody else has a copy.
     fn alone(&self) -> Protection {
-        match self.watches_all {
+        match self.config.watch_home {
             true => Protection::Watched,
             false => Protection::ReadWrite,
         }
@@ -366,7 +359,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
     }
 
     fn gives_back(&self, page: PageId) -> bool {
-        self.table.get(page).loan.here
+        self.table.get(page).borrowed
     }
 
     fn stands(&self) -> Option<u32> {
@@ -377,7 +370,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
     fn wants_writes(&self, input: &Input<B>) -> bool {
         // What is learned may end the open interval, as may answers that the
         // sequencer gives to its own node, and it may make copies invalid.
-        let foresees = self.expected > 0 || !self.runs.is_empty();
+        let foresees = self.expected > 0 || !self.opened_ahead.is_empty();
         let touched = !self.dirty.is_empty() || foresees;
         match input {
             Input::Operation { .. } => foresees,
@@ -417,7 +410,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
     }
 
     fn committed(&self) -> Option<Committed<'_>> {
-        self.is_direct().then_some(Committed {
+        self.config.is_direct().then_some(Committed {
             epoch: self.order.epoch,
             received: &self.received,
             begun: &self.begun,
@@ -458,13 +451,13 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         for (place, pages) in self.table.layout().stretches() {
             if place.home != self.me {
                 actions.push(Action::Protect(pages, Protection::None));
-            } else if self.watches_all && !place.pinned {
+            } else if self.config.watch_home && !place.pinned {
                 actions.push(Action::Protect(pages, Protection::Watched));
             }
         }
     }
 
     fn check(&self) -> Result<(), String> {
-        Ok(())
+        self.invariants()
     }
 }

@@ -1,9 +1,10 @@
 //! Intervals: what a node wrote goes home, and what others wrote is learned of.
 
-use super::page::State;
 use super::{Actions, Home};
+use crate::guess::{Event, Release, Why};
 use crate::message::Request;
 use crate::order::{Version, peer};
+use crate::state::State;
 use crate::{Action, Body, Bring, Interval, Notice, PageRange, PageSet, Protection, Violation};
 use fathomp_base::{NodeId, PageId};
 use std::collections::BTreeMap;
@@ -16,6 +17,16 @@ pub(super) struct Own {
     pub(super) pages: Vec<PageId>,
 }
 
+/// An interval that has ended here.
+pub(super) struct Closed {
+    /// What others have to be told.
+    pub(super) notice: Notice,
+    /// Pages whose diffs have to go home, by their homes.
+    pub(super) away: BTreeMap<NodeId, Vec<PageId>>,
+    /// Pages to ask for as leases.
+    leases: Vec<PageId>,
+}
+
 /// Diffs that have arrived and are not applied yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Arrived<B> {
@@ -26,32 +37,6 @@ pub(super) struct Arrived<B> {
 }
 
 impl<B: Clone + Body> Home<B> {
-    /// Pages were written without a fault.
-    pub(super) fn wrote(
-        &mut self,
-        pages: &PageSet,
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        if pages.end() > u64::from(self.table.layout().pages()) {
-            return Err(Violation::Runtime("a write outside the shared areas"));
-        }
-        for page in pages.iter() {
-            match self.table.get(page).state {
-                State::Shared | State::Foreseen => {
-                    self.note_rewrite(page);
-                    let entry = self.table.entry(page);
-                    entry.state = State::Written;
-                    entry.vain = 0;
-                    self.dirty.push(page);
-                }
-                State::Expected => self.copy_written(page),
-                _ => {}
-            }
-        }
-        self.end_runs(actions);
-        Ok(())
-    }
-
     /// Ends the open interval if anything was written in it: diffs go to the
     /// pages' homes. Returns the notice that others have to be told.
     pub(super) fn end_interval(&mut self, actions: &mut Actions<B>) -> Option<Notice> {
@@ -59,7 +44,11 @@ impl<B: Clone + Body> Home<B> {
         let first = actions.len();
         self.order.demanded(actions);
         self.send_kept_if_told(first, actions);
-        let (notice, away) = self.close_interval(!self.order.is_at_barrier(), actions)?;
+        let Closed {
+            notice,
+            away,
+            leases,
+        } = self.close_interval(!self.order.is_at_barrier(), actions)?;
         for (home, pages) in away {
             self.send_diffs(home, notice.interval, &pages, false, actions);
         }
@@ -67,17 +56,16 @@ impl<B: Clone + Body> Home<B> {
             let own = self.take_own();
             self.order.wrote_more(own);
         }
-        self.ask_for_leases(actions);
+        self.ask_for_leases(leases, actions);
         Some(notice)
     }
 
-    /// The same, but nothing is sent: returns the pages that are at home
-    /// elsewhere, by their homes. `counts`: no barrier ends it.
+    /// The same, but nothing is sent. `may_lease`: no barrier ends it.
     pub(super) fn close_interval(
         &mut self,
-        counts: bool,
+        may_lease: bool,
         actions: &mut Actions<B>,
-    ) -> Option<(Notice, BTreeMap<NodeId, Vec<PageId>>)> {
+    ) -> Option<Closed> {
         let mut pages = std::mem::take(&mut self.dirty);
         self.keep_leased(&mut pages, actions);
         if pages.is_empty() {
@@ -88,22 +76,26 @@ impl<B: Clone + Body> Home<B> {
         pages.sort_unstable();
         // A pinned page is entered again when it is fetched again.
         pages.dedup();
+        let may_lease = may_lease && self.leases();
+        let release = Release {
+            pages: &pages,
+            may_lease,
+        };
+        let (guess, view) = self.guess();
+        let mut leases = guess.on_release(&release, &view);
+        leases.retain(|_| may_lease);
         let mut away: BTreeMap<NodeId, Vec<PageId>> = BTreeMap::new();
         for &page in &pages {
-            if counts {
-                self.note_told(page, interval);
-            }
             let entry = self.table.entry(page);
             let own = self.own.entry(entry.home).or_default();
             own.interval = interval;
             if !std::mem::replace(&mut entry.noted, true) {
                 own.pages.push(page);
             }
-            if entry.loan.here {
+            if entry.borrowed {
                 // Its home may have written it as well: a page that is named twice
                 // counts as written by several.
                 own.pages.push(page);
-                entry.loan.written(self.order.epoch);
             }
             if entry.home != self.me {
                 away.entry(entry.home).or_default().push(page);
@@ -131,7 +123,11 @@ impl<B: Clone + Body> Home<B> {
             late: false,
             first: false,
         };
-        Some((notice, away))
+        Some(Closed {
+            notice,
+            away,
+            leases,
+        })
     }
 
     /// Sends what was written in an interval into pages at home at `home`: one
@@ -145,7 +141,7 @@ impl<B: Clone + Body> Home<B> {
         actions: &mut Actions<B>,
     ) {
         let mut parts: Vec<_> = pages.chunks(self.config.batch.max(1)).collect();
-        if !more && (parts.is_empty() || self.is_direct()) {
+        if !more && (parts.is_empty() || self.config.is_direct()) {
             // What comes last may have to be a message: a short one.
             parts.push(&[]);
         }
@@ -303,13 +299,13 @@ impl<B: Clone + Body> Home<B> {
                     // is near.
                     let notice = self.end_interval(actions);
                     self.order.exchange(Request::Publish, notice, actions);
-                    self.drop_copy(page, actions);
+                    self.drop_copy(page, Why::News, actions);
                 }
                 State::Written if tells && self.watches_all && !self.table.get(page).pinned => {
                     let notice = self.end_interval(actions);
                     self.order.exchange(Request::Publish, notice, actions);
                 }
-                State::Clean | State::Expected => self.drop_copy(page, actions),
+                State::Clean | State::Expected => self.drop_copy(page, Why::News, actions),
                 State::Pending => self.outdate(page, version, actions),
                 State::Untouched | State::Shared | State::Written => {}
                 State::Foreseen | State::Leased => {}
@@ -336,23 +332,14 @@ impl<B: Clone + Body> Home<B> {
         *need = interval.max(*need);
     }
 
-    pub(super) fn drop_copy(&mut self, page: PageId, actions: &mut Actions<B>) {
+    /// A copy becomes invalid.
+    pub(super) fn drop_copy(&mut self, page: PageId, why: Why, actions: &mut Actions<B>) {
+        self.note(Event::Dropped(page, why));
         self.stop_expecting(page, actions);
         let entry = self.table.entry(page);
         entry.state = State::Untouched;
-        entry.missed = true;
         entry.blank = false;
-        entry.loan.here = false;
+        entry.borrowed = false;
         Action::protect(actions, page, Protection::None);
-    }
-
-    /// A copy that was not written will not be.
-    pub(super) fn stop_expecting(&mut self, page: PageId, actions: &mut Actions<B>) {
-        let entry = self.table.entry(page);
-        if entry.state == State::Expected {
-            entry.state = State::Clean;
-            self.expected -= 1;
-            actions.push(Action::DropTwin(page));
-        }
     }
 }

@@ -1,22 +1,24 @@
 //! Pages between nodes: faults, fetches, and what homes answer.
 
-use super::page::State;
+use super::ahead::watch_ahead;
 use super::update::Updater;
 use super::{Actions, Home};
+use crate::guess::{Arrival, Event};
 use crate::message::Request;
 use crate::order::{Version, peer};
-use crate::{Access, Action, Body, Content, Fetch, PageCopy, PageRange, Serve, Protection, Violation};
+use crate::state::State;
+use crate::{
+    Access, Action, Body, Content, Fetch, PageCopy, PageRange, Protection, Serve, Violation,
+};
 use fathomp_base::{NodeId, PageId, ThreadId};
-
-/// How many copies are expected to be written after one was: there may be a phase
-/// that only reads in between.
-const WRITES: u8 = 2;
 
 /// A page on its way to this node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pending<B> {
-    /// Threads that stand still at it; none if it was fetched in advance.
+    /// Threads that stand still at it; none if it was fetched ahead of time.
     pub(super) waiters: Vec<(ThreadId, Access)>,
+    /// A borrowed copy will do.
+    borrow: bool,
     /// Intervals that wrote it and that were learned of after it was asked for.
     wanted: Vec<Version>,
     /// What has arrived, but is newer than what this node knows of.
@@ -78,8 +80,8 @@ impl<B: Clone + Body> Home<B> {
         let entry = self.table.entry(page);
         match (entry.state, access) {
             (State::Untouched, _) if entry.home != me => {
-                let pages = self.worth_fetching(page, access);
-                self.fetch(page, pages, actions);
+                let plan = self.planned(page, access);
+                self.fetch(page, plan.pages, plan.borrow, actions);
                 self.wait_for(page, thread, access);
                 return Ok(());
             }
@@ -92,20 +94,20 @@ impl<B: Clone + Body> Home<B> {
                 return Ok(());
             }
             (State::Shared, Access::Write) => {
-                self.note_rewrite(page);
+                self.note(Event::Written(page));
                 self.forbid_updates(page, actions);
-                let ahead = self.foresee(page, State::Shared, actions);
+                let ahead = self.open_ahead(page, actions);
                 self.write_at_home(page, at_barrier, actions);
-                actions.extend(ahead.map(watched));
+                watch_ahead(ahead, actions);
             }
-            (State::Untouched, Access::Write) if self.watches_all && !entry.pinned => {
+            (State::Untouched, Access::Write) if self.config.watch_home && !entry.pinned => {
                 self.write_at_home(page, at_barrier, actions);
             }
             (State::Clean, Access::Write) => {
-                let ahead = self.foresee(page, State::Clean, actions);
+                let ahead = self.open_ahead(page, actions);
                 actions.push(Action::Twin(page));
                 self.make_writable(page, actions);
-                actions.extend(ahead.map(watched));
+                watch_ahead(ahead, actions);
             }
             (State::Expected, Access::Write) => self.make_writable(page, actions),
             // It was told of before, as written without a fault, or another
@@ -113,13 +115,13 @@ impl<B: Clone + Body> Home<B> {
             (State::Dirty, Access::Write) => {
                 Action::protect(actions, page, Protection::ReadWrite);
             }
-            // It was foreseen, and told of before.
-            (State::Written, Access::Write) if !self.watches_all => {
+            // It was opened ahead, and told of before.
+            (State::Written, Access::Write) => {
                 Action::protect(actions, page, Protection::ReadWrite);
             }
             // Another thread was faster.
             (State::Foreseen, Access::Write) | (_, Access::Read) => {}
-            (State::Untouched | State::Written, _) => {}
+            (State::Untouched, Access::Write) => {}
         }
         actions.push(Action::Resume(thread));
         Ok(())
@@ -128,7 +130,6 @@ impl<B: Clone + Body> Home<B> {
     /// Lets threads write a page at home here. It may move away at the end of a
     /// barrier, and what is written now with it.
     fn write_at_home(&mut self, page: PageId, at_barrier: bool, actions: &mut Actions<B>) {
-        self.table.entry(page).vain = 0;
         self.table.entry(page).state = if at_barrier {
             actions.push(Action::Twin(page));
             self.has_twins = true;
@@ -148,13 +149,10 @@ impl<B: Clone + Body> Home<B> {
 
     /// A copy is different from its twin, or will be.
     pub(super) fn copy_written(&mut self, page: PageId) {
+        self.note(Event::Written(page));
         let entry = self.table.entry(page);
         self.expected -= usize::from(entry.state == State::Expected);
         entry.state = State::Dirty;
-        entry.vain = 0;
-        entry.writes = WRITES;
-        // It was of use.
-        entry.ahead = 0;
         self.dirty.push(page);
     }
 
@@ -164,62 +162,37 @@ impl<B: Clone + Body> Home<B> {
         }
     }
 
-    /// `page`, and what is worth fetching with it.
-    fn worth_fetching(&mut self, page: PageId, access: Access) -> PageRange {
-        let epoch = self.order.epoch;
-        if self.table.get(page).loan.updated {
-            // It is given back at the next update, as its neighbours would be.
-            return page.into();
-        }
-        let borrows = self.table.get(page).is_worth_borrowing(epoch);
-        let most = self.config.prefetch;
-        let many = borrows && access == Access::Read && self.is_direct() && most > 1;
-        let run = many.then(|| self.worth_borrowing(page));
-        let (table, home) = (&self.table, self.table.get(page).home);
-        let missed = |next: PageId| {
-            let exists = next.0 < table.layout().pages();
-            let entry = exists.then(|| table.get(next))?;
-            let there = entry.state == State::Untouched && entry.home == home && !entry.pinned;
-            let alike = entry.loan.is_worth_it(epoch) == borrows;
-            // One phase writes here and there what another one reads from end to end.
-            let again = entry.missed && (access == Access::Read || entry.writes > 0);
-            (there && alike && !entry.unwanted).then_some(again)
-        };
-        match run {
-            Some((way, number)) => way.run(page, number, |next| missed(next).is_some()),
-            None => self.streams.worth_fetching(page, most, missed),
-        }
-    }
-
     /// Asks the home of `pages` for them, which is the same for all, as `from` is missing.
-    fn fetch(&mut self, from: PageId, pages: PageRange, actions: &mut Actions<B>) {
-        // It waits there for what is part of the pages: also if it is asked for anew, for who has
-        // asked before this node came to a barrier, and takes no part in it.
+    fn fetch(&mut self, from: PageId, pages: PageRange, borrow: bool, actions: &mut Actions<B>) {
+        // The home waits for what is part of the pages: also if they are asked for anew, for a
+        // thread that takes no part in barriers and asked before this node came to one.
         self.send_all_kept(actions);
         let home = self.table.get(pages.first()).home;
         let need = self.needed_at(home);
         let epoch = self.order.epoch;
+        self.note(Event::Asked { from, pages });
         for page in pages.iter() {
             let entry = self.table.entry(page);
-            entry.state = State::Pending;
-            entry.loan.asked(from, pages.len(), epoch);
-            let pending = self.pending.entry(page).or_insert_with(|| Pending {
-                waiters: Vec::new(),
+            (entry.state, entry.borrowed) = (State::Pending, false);
+            let waiters = match self.pending.remove(&page) {
+                Some(pending) => pending.waiters,
+                None => Vec::new(),
+            };
+            let pending = Pending {
+                waiters,
+                borrow,
                 wanted: Vec::new(),
                 held: None,
                 returned: false,
-            });
-            pending.wanted.clear();
-            pending.held = None;
-            pending.returned = false;
+            };
+            self.pending.insert(page, pending);
         }
         actions.push(Action::Fetch(Fetch {
             from: home,
             epoch,
             pages,
             need,
-            // All of them may be, or none.
-            borrows: self.may_borrow(pages.first()),
+            borrows: borrow && !self.order.comes_to_barrier(),
         }));
     }
 
@@ -254,15 +227,14 @@ impl<B: Clone + Body> Home<B> {
 
     /// A page that was on its way is out of date.
     fn fetch_again(&mut self, page: PageId, actions: &mut Actions<B>) {
-        if self
-            .pending
-            .get(&page)
-            .is_some_and(|pending| pending.waiters.is_empty())
-        {
-            self.pending.remove(&page);
-            self.table.entry(page).state = State::Untouched;
-        } else {
-            self.fetch(page, page.into(), actions);
+        match self.pending.get(&page) {
+            Some(pending) if pending.waiters.is_empty() => {
+                self.pending.remove(&page);
+                let entry = self.table.entry(page);
+                (entry.state, entry.borrowed) = (State::Untouched, false);
+            }
+            Some(pending) => self.fetch(page, page.into(), pending.borrow, actions),
+            None => {}
         }
     }
 
@@ -441,8 +413,6 @@ impl<B: Clone + Body> Home<B> {
                 asked.ok_or_else(|| peer(from, "sends a page that it was not asked for"))?;
             let mut wanted = pending.wanted.iter();
             let includes_all = wanted.all(|version| includes(&copy.versions, *version));
-            let loan = &mut self.table.entry(page).loan;
-            loan.updated &= loan.here;
             if pending.returned || !includes_all {
                 self.fetch_again(page, actions);
             } else if settled && (relaxed || copy.is_known(&self.order)) {
@@ -484,35 +454,36 @@ impl<B: Clone + Body> Home<B> {
     }
 
     fn install(&mut self, ready: Vec<Ready<B>>, actions: &mut Actions<B>) {
-        // Whoever is at a barrier will not write before it is over.
-        let expect = self.config.expect_writes && !self.order.comes_to_barrier();
-        let writes = |waiters: &[(ThreadId, Access)]| {
-            let mut accesses = waiters.iter().map(|(_, access)| *access);
-            accesses.any(|access| access == Access::Write)
+        // At a barrier, nobody who takes part in it writes before it is over.
+        let may_expect = !self.watches_all && !self.order.comes_to_barrier();
+        let wanted = |waiters: &[(ThreadId, Access)]| {
+            let accesses = waiters.iter().map(|(_, access)| *access);
+            accesses.max()
         };
-        let begins_to_write = ready.iter().any(|(_, waiters, _)| writes(waiters));
+        let begins_to_write = ready
+            .iter()
+            .any(|(_, waiters, _)| wanted(waiters) == Some(Access::Write));
         let mut pages = Vec::with_capacity(ready.len());
         for (page, waiters, content) in ready {
-            let epoch = self.order.epoch;
+            let arrival = Arrival {
+                page,
+                wanted: wanted(&waiters),
+                blank: content.is_blank(),
+                begins_to_write,
+            };
+            let (guess, view) = self.guess();
+            let expected = guess.on_arrival(&arrival, &view) && may_expect;
             let entry = self.table.entry(page);
-            entry.missed = false;
-            entry.unwanted = false;
-            entry.blank = content.is_blank();
-            entry.ahead = if waiters.is_empty() { epoch + 1 } else { 0 };
-            // Who writes zeros first has not touched it.
-            let first = entry.blank && begins_to_write;
-            let expected = (entry.writes > 0 || first) && expect;
-            // Raised again if it is written.
-            entry.writes = entry.writes.saturating_sub(1);
-            let protection = if writes(&waiters) && !(first && expect) {
-                actions.push(Action::InstallTwinned(page, content));
-                self.copy_written(page);
-                Protection::ReadWrite
-            } else if expected {
+            entry.blank = arrival.blank;
+            let protection = if expected {
                 entry.state = State::Expected;
                 self.expected += 1;
                 actions.push(Action::InstallTwinned(page, content));
                 Protection::Watched
+            } else if arrival.wanted == Some(Access::Write) {
+                actions.push(Action::InstallTwinned(page, content));
+                self.copy_written(page);
+                Protection::ReadWrite
             } else {
                 entry.state = State::Clean;
                 actions.push(Action::Install(page, content));
@@ -541,11 +512,6 @@ impl<B: Clone + Body> Home<B> {
     }
 }
 
-/// From now on it is noticed if pages are written.
-fn watched<B>(pages: PageRange) -> Action<B> {
-    Action::Protect(pages, Protection::Watched)
-}
-
 /// True if one of `versions` is of `version`'s node and at least as new.
 fn includes(versions: &[Version], version: Version) -> bool {
     versions
@@ -558,29 +524,5 @@ fn note(versions: &mut Vec<Version>, version: Version) {
     match versions.iter_mut().find(|(writer, _)| *writer == version.0) {
         Some((_, interval)) => *interval = (*interval).max(version.1),
         None => versions.push(version),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::home::Config;
-    use crate::{Area, Placement};
-
-    #[test]
-    fn who_writes_wants_what_was_written_before() {
-        let area = Area {
-            pages: 8,
-            home: Placement::At(NodeId(0)),
-        };
-        let config = Config::usual(2, vec![area], false, false);
-        let mut home = Home::<u32>::new(NodeId(1), config).unwrap();
-        for page in 0..8 {
-            let entry = home.table.entry(PageId(page));
-            entry.missed = true;
-            entry.writes = u8::from(page < 4);
-        }
-        let mut fetched = |access| home.worth_fetching(PageId(1), access).end();
-        assert_eq!([Access::Write, Access::Read].map(&mut fetched), [4, 8]);
     }
 }

@@ -8,17 +8,14 @@
 //! while it stands, diffs of that page come by message. Updates themselves nobody notices,
 //! so the page is borrowed by who reads it.
 
-use super::page::State;
 use super::sharing::Parked;
 use super::{Actions, Home};
 use crate::message::{Message, Request};
 use crate::order::{ITSELF, Version, peer};
+use crate::state::State;
 use crate::{Action, Body, Offer, Protection, Updates, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::BTreeSet;
-
-/// For so many epochs a page is offered, before its home writes it unnoticed again.
-const EPOCHS: u32 = 16;
 
 /// A thread that wants to update a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,7 +34,7 @@ pub(super) struct Updating {
     /// a lock.
     next: Option<Updater>,
     /// Pages that are offered, and since which epoch.
-    offered: Vec<(PageId, u32)>,
+    pub(super) offered: Vec<(PageId, u32)>,
     /// What may be part of pages that cannot be updated, and is not known here.
     lacks: Vec<Version>,
 }
@@ -45,7 +42,7 @@ pub(super) struct Updating {
 impl<B: Clone + Body> Home<B> {
     /// Whether there are pages that can be updated.
     fn is_updated(&self) -> bool {
-        self.is_direct() && !self.watches_all
+        self.config.is_direct() && !self.watches_all
     }
 
     /// How to update a page, if it can be.
@@ -262,23 +259,6 @@ impl<B: Clone + Body> Home<B> {
         match nodes.all(|node| node < self.config.nodes) {
             true => Ok(()),
             false => Err(peer(from, "tells of a node that does not exist")),
-        }
-    }
-
-    /// A barrier is over. Nobody has a copy of a page that was updated: if that was long
-    /// ago, its home need not notice what it writes there.
-    pub(super) fn stop_updates(&mut self, actions: &mut Actions<B>) {
-        let epoch = self.order.epoch;
-        for (page, since) in std::mem::take(&mut self.updating.offered) {
-            let entry = self.table.get(page);
-            if entry.offer != Offer::Updated || entry.home != self.me {
-                continue;
-            }
-            if epoch < since + EPOCHS {
-                self.updating.offered.push((page, since));
-            } else {
-                self.settle_page(page, false, actions);
-            }
         }
     }
 

@@ -2,7 +2,7 @@
 //! right whatever it says.
 
 use crate::PageRange;
-use crate::prefetch::Streams;
+use crate::guess::Streams;
 use fathomp_base::PageId;
 use std::collections::BTreeMap;
 

@@ -4,8 +4,8 @@ mod control;
 mod control_wire;
 mod wire;
 
-pub use control::{Control, Request};
 pub(crate) use control::IfLate;
+pub use control::{Control, Request};
 
 use crate::order::{Order, Version};
 use crate::{Carried, Interval, PageRange, PageSet};
@@ -180,9 +180,7 @@ impl<C> Message<C> {
             // Sent before any node is told of the interval, and so before any node asks for
             // pages that have to contain it.
             Self::Diffs { .. } => true,
-            Self::Lease { term, .. } => {
-                !matches!(term, Term::Recall | Term::Return | Term::Away)
-            }
+            Self::Lease { term, .. } => !matches!(term, Term::Recall | Term::Return | Term::Away),
             Self::Fetch { .. } | Self::Pages { .. } => false,
             Self::DiffsWanted { .. } | Self::DiffsOfPage { .. } => false,
             Self::Update { .. } | Self::Updatable { .. } => false,

@@ -152,81 +152,81 @@ impl<B> Message<B> {
         bytes: &[u8],
         mut content: impl FnMut(Option<Range<usize>>) -> B,
     ) -> Result<Self, WireError> {
-    let mut reader = Reader::new(bytes);
-    let kind = reader.byte()?;
-    let epoch = reader.number()?;
-    let message = match kind {
-        FETCH => {
-            let (first, pages) = (PageId(reader.number()?), reader.number()?);
-            Message::Fetch {
-                epoch,
-                pages: PageRange::new(first, pages).ok_or(WireError::Pages { at: 0 })?,
-                need: reader.versions()?,
+        let mut reader = Reader::new(bytes);
+        let kind = reader.byte()?;
+        let epoch = reader.number()?;
+        let message = match kind {
+            FETCH => {
+                let (first, pages) = (PageId(reader.number()?), reader.number()?);
+                Message::Fetch {
+                    epoch,
+                    pages: PageRange::new(first, pages).ok_or(WireError::Pages { at: 0 })?,
+                    need: reader.versions()?,
+                }
             }
-        }
-        PAGES => Message::Pages {
-            epoch,
-            first: PageId(reader.number()?),
-            copies: reader.list(|reader| {
-                Ok(PageCopy {
-                    versions: reader.versions()?,
-                    after: reader.versions()?,
-                    content: content(match reader.one_of([BLANK, WHOLE, LEFT])? {
-                        BLANK => Some(0..0),
-                        WHOLE => Some(reader.page()?),
-                        _ => None,
-                    }),
-                })
-            })?,
-        },
-        DIFFS => Message::Diffs {
-            epoch,
-            interval: Interval(reader.number()?),
-            more: reader.flag()?,
-            diffs: reader
-                .list(|reader| Ok((PageId(reader.number()?), content(Some(reader.diff()?)))))?,
-        },
-        DIFFS_WANTED => Message::DiffsWanted {
-            epoch,
-            page: PageId(reader.number()?),
-            intervals: reader.list(|reader| reader.number().map(Interval))?,
-        },
-        DIFFS_OF_PAGE => Message::DiffsOfPage {
-            epoch,
-            page: PageId(reader.number()?),
-            diffs: reader.list(|reader| {
-                let interval = Interval(reader.number()?);
-                Ok((interval, content(Some(reader.diff()?))))
-            })?,
-        },
-        UPDATE => Message::Update {
-            epoch,
-            page: PageId(reader.number()?),
-            thread: ThreadId(reader.number()?),
-            need: reader.versions()?,
-        },
-        UPDATABLE => Message::Updatable {
-            epoch,
-            thread: ThreadId(reader.number()?),
-            can: reader.flag()?,
-            shows: reader.versions()?,
-        },
-        LEASE => Message::Lease {
-            epoch,
-            term: match reader.one_of([0, 1, 2, 3, 4, 5, 6])? {
-                0 => Term::Ask,
-                1 => Term::Grant,
-                2 => Term::Recall,
-                3 => Term::Return,
-                6 => Term::Away,
-                4 => Term::Drop(NodeId(reader.number()?)),
-                _ => Term::Dropped(NodeId(reader.number()?)),
+            PAGES => Message::Pages {
+                epoch,
+                first: PageId(reader.number()?),
+                copies: reader.list(|reader| {
+                    Ok(PageCopy {
+                        versions: reader.versions()?,
+                        after: reader.versions()?,
+                        content: content(match reader.one_of([BLANK, WHOLE, LEFT])? {
+                            BLANK => Some(0..0),
+                            WHOLE => Some(reader.page()?),
+                            _ => None,
+                        }),
+                    })
+                })?,
             },
-            pages: reader.pages()?,
-        },
-        _ => Message::Control(control(kind, epoch, &mut reader)?),
-    };
-    reader.finish()?;
-    Ok(message)
-}
+            DIFFS => Message::Diffs {
+                epoch,
+                interval: Interval(reader.number()?),
+                more: reader.flag()?,
+                diffs: reader
+                    .list(|reader| Ok((PageId(reader.number()?), content(Some(reader.diff()?)))))?,
+            },
+            DIFFS_WANTED => Message::DiffsWanted {
+                epoch,
+                page: PageId(reader.number()?),
+                intervals: reader.list(|reader| reader.number().map(Interval))?,
+            },
+            DIFFS_OF_PAGE => Message::DiffsOfPage {
+                epoch,
+                page: PageId(reader.number()?),
+                diffs: reader.list(|reader| {
+                    let interval = Interval(reader.number()?);
+                    Ok((interval, content(Some(reader.diff()?))))
+                })?,
+            },
+            UPDATE => Message::Update {
+                epoch,
+                page: PageId(reader.number()?),
+                thread: ThreadId(reader.number()?),
+                need: reader.versions()?,
+            },
+            UPDATABLE => Message::Updatable {
+                epoch,
+                thread: ThreadId(reader.number()?),
+                can: reader.flag()?,
+                shows: reader.versions()?,
+            },
+            LEASE => Message::Lease {
+                epoch,
+                term: match reader.one_of([0, 1, 2, 3, 4, 5, 6])? {
+                    0 => Term::Ask,
+                    1 => Term::Grant,
+                    2 => Term::Recall,
+                    3 => Term::Return,
+                    6 => Term::Away,
+                    4 => Term::Drop(NodeId(reader.number()?)),
+                    _ => Term::Dropped(NodeId(reader.number()?)),
+                },
+                pages: reader.pages()?,
+            },
+            _ => Message::Control(control(kind, epoch, &mut reader)?),
+        };
+        reader.finish()?;
+        Ok(message)
+    }
 }

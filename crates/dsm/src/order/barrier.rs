@@ -1,7 +1,7 @@
 //! Barriers: a tree that all nodes go up and down.
 
-use crate::message::{Control, Request};
 use super::{Order, ROOT, peer};
+use crate::message::{Control, Request};
 use crate::{Action, Interval, Notice, Violation};
 use fathomp_base::{NodeId, ThreadId};
 use std::collections::BTreeSet;

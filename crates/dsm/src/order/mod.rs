@@ -203,12 +203,7 @@ impl Order {
             .all(|(writer, interval)| self.seen.covers(*writer, *interval))
     }
 
-    fn send<B>(
-        &mut self,
-        to: NodeId,
-        control: Control,
-        actions: &mut Vec<Action<B>>,
-    ) {
+    fn send<B>(&mut self, to: NodeId, control: Control, actions: &mut Vec<Action<B>>) {
         if to == self.me {
             self.loopback.push_back(control);
         } else {

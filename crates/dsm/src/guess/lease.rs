@@ -1,31 +1,32 @@
-//! When a page is worth being alone with: it was told as written again and again, and nobody
-//! else wanted it.
+//! When a page is worth being alone with: it was told as written again and again, and no other
+//! node wanted it.
 
 use crate::Interval;
 
-/// How often a page has to be told as written, if nobody wanted it back soon; at most this
-/// power of two times as often otherwise.
+/// How often a page has to be told as written, if no lease of it was wanted back soon.
 const TOLD: u8 = 2;
-const PATIENCE: u8 = 6;
+/// Otherwise up to two to this power times as often.
+const PATIENCE_MAX: u8 = 6;
 
-/// Who was alone with a page had the use of it if it would have told of it so often.
+/// A lease was of use if its node would have told of the page so often.
 const WORTH: u32 = 8;
 
 /// How a node writes a page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Habit {
-    /// The first interval in which it was written and told since somebody else wanted it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LeaseHistory {
+    /// The first interval in which it was told as written since another node wanted it.
     first: Option<Interval>,
-    /// In how many it was.
+    /// In how many intervals since then it was.
     told: u8,
+    /// Two to this power times as often it has to be told before a lease is asked for.
     patience: u8,
-    /// The interval in which this node asked to be alone with it, or that since which it is.
+    /// The interval since which this node is alone with it; 0 if it is not.
     since: Interval,
     /// Intervals from one in which it was told to the next, before that.
     period: u32,
 }
 
-impl Habit {
+impl LeaseHistory {
     /// The page is told as written in an interval of an epoch that has begun behind another
     /// one. True if it was often enough, and for long enough.
     pub(super) fn told(&mut self, now: Interval, begun: Interval, after: u8) -> bool {
@@ -52,7 +53,7 @@ impl Habit {
         self.first = None;
     }
 
-    /// Somebody else wants it.
+    /// Another node wants it.
     pub(super) fn shared(&mut self, now: Interval) {
         match self.had_use(now) {
             Some(true) => self.patience = self.patience.saturating_sub(1),
@@ -79,7 +80,7 @@ impl Habit {
     /// It is to be told more often before it is worth it again.
     pub(super) fn refused(&mut self) {
         self.first = None;
-        self.patience = (self.patience + 1).min(PATIENCE);
+        self.patience = (self.patience + 1).min(PATIENCE_MAX);
     }
 }
 
@@ -89,42 +90,42 @@ mod tests {
 
     /// How often a page is told that is written in every `period`th interval until this node
     /// may be alone with it.
-    fn tells(habit: &mut Habit, now: &mut Interval, period: u32) -> u32 {
+    fn tells(lease: &mut LeaseHistory, now: &mut Interval, period: u32) -> u32 {
         let due = (1..).find(|_| {
             now.0 += period;
-            habit.told(*now, Interval::default(), 8)
+            lease.told(*now, Interval::default(), 8)
         });
-        habit.alone(*now);
+        lease.alone(*now);
         due.unwrap()
     }
 
     #[test]
     fn pages_are_told_ever_more_often_if_they_are_wanted_back_soon() {
-        let (mut habit, mut now) = (Habit::default(), Interval::default());
-        let told = |habit: &mut Habit, now: &mut Interval, until| {
-            let told = tells(habit, now, 10);
+        let (mut lease, mut now) = (LeaseHistory::default(), Interval::default());
+        let told = |lease: &mut LeaseHistory, now: &mut Interval, until| {
+            let told = tells(lease, now, 10);
             now.0 += until;
-            habit.shared(*now);
+            lease.shared(*now);
             told
         };
-        let soon: Vec<_> = (0..8).map(|_| told(&mut habit, &mut now, 20)).collect();
+        let soon: Vec<_> = (0..8).map(|_| told(&mut lease, &mut now, 20)).collect();
         assert_eq!(soon, [2, 4, 8, 16, 32, 64, 128, 128]);
-        let late: Vec<_> = (0..8).map(|_| told(&mut habit, &mut now, 200)).collect();
+        let late: Vec<_> = (0..8).map(|_| told(&mut lease, &mut now, 200)).collect();
         assert_eq!(late, [128, 64, 32, 16, 8, 4, 2, 2]);
     }
 
     #[test]
     fn a_page_is_written_for_some_time_first_and_since_nobody_else_has_it() {
-        let (mut habit, mut now) = (Habit::default(), Interval::default());
-        assert_eq!(tells(&mut habit, &mut now, 1), 9);
-        habit.ended(now);
-        assert_eq!(tells(&mut habit, &mut now, 1), 9);
+        let (mut lease, mut now) = (LeaseHistory::default(), Interval::default());
+        assert_eq!(tells(&mut lease, &mut now, 1), 9);
+        lease.ended(now);
+        assert_eq!(tells(&mut lease, &mut now, 1), 9);
         // Another epoch.
-        let mut habit = Habit::default();
-        assert!(!habit.told(Interval(5), Interval(0), 8));
-        assert!(!habit.told(Interval(15), Interval(6), 8));
-        assert!(habit.told(Interval(23), Interval(6), 8));
-        habit.written_elsewhere();
-        assert!(!habit.told(Interval(40), Interval(6), 8));
+        let mut lease = LeaseHistory::default();
+        assert!(!lease.told(Interval(5), Interval(0), 8));
+        assert!(!lease.told(Interval(15), Interval(6), 8));
+        assert!(lease.told(Interval(23), Interval(6), 8));
+        lease.written_elsewhere();
+        assert!(!lease.told(Interval(40), Interval(6), 8));
     }
 }
