@@ -138,7 +138,7 @@ impl<B> Homeless<B> {
             Action::protect(actions, page, Protection::None);
         }
         if before != State::Untouched {
-            self.advance.dropped(page, self.order.epoch - 1);
+            self.note_dropped(page);
         }
         Ok(())
     }

@@ -19,6 +19,7 @@ struct Outdated {
 impl<B> Homeless<B> {
     /// Lets threads write a page that is valid here: from now on a twin tells what they write.
     pub(super) fn make_writable(&mut self, page: PageId, actions: &mut Actions<B>) {
+        self.note_written(page);
         self.make_diff(page, actions);
         actions.push(Action::Twin(page));
         self.table.entry(page).state = State::Writable;
