@@ -27,8 +27,6 @@ pub const FAN_IN: u16 = 4;
 
 /// Intervals that the sequencer keeps, as nodes have it.
 pub(crate) const LOG_MAX: usize = 1024;
-/// Nodes below a node in the tree of a barrier, as nodes have it.
-pub(crate) const FAN_IN: u16 = 4;
 
 /// A node's place in the order of things.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
