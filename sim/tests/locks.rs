@@ -4,10 +4,10 @@
 
 use fathomp_base::NodeId;
 use fathomp_dsm::home::Home;
-use fathomp_dsm::homeless::Homeless;
 use fathomp_dsm::{LockId, Protocol};
+use fathomp_shared::Sizes;
 use fathomp_sim::{
-    Address, Blob, Network, Program, Step, random_home, random_homeless, random_network, run,
+    Address, Blob, Network, Program, Step, random_home, random_network, roomy, run_seed, seeds,
 };
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -15,14 +15,6 @@ use std::fmt::Debug;
 
 /// Locks, each of which guards three bytes.
 const LOCKS: u32 = 3;
-
-fn seeds() -> Vec<u64> {
-    let asked = std::env::var("FATHOMP_SIM_SEEDS").unwrap_or_default();
-    match asked.split_once("..") {
-        Some((first, end)) => (first.parse().unwrap()..end.parse().unwrap()).collect(),
-        None => (0..3000).collect(),
-    }
-}
 
 /// What a thread does under a lock, once or several times.
 fn sections(pages: u32, random: &mut impl Rng) -> Vec<Step> {
@@ -96,25 +88,17 @@ fn all_seeds<C: Debug, P: Protocol<Blob>>(
     protocol: impl Fn(NodeId, &C) -> P,
 ) {
     let mut kept = 0;
-    for seed in seeds() {
+    for seed in seeds(3000) {
         let mut random = StdRng::seed_from_u64(seed);
         let program = program(&mut random);
         let mut network = random_network(&mut random);
-        let all = program.threads.iter().flatten();
-        let all_meet = all.clone().all(|steps| steps.contains(&Step::Barrier));
-        (network.direct, network.keeps_locks) = (true, true);
-        network.silent_writes &= all_meet;
-        network.trace = std::env::var_os("FATHOMP_SIM_TRACE").is_some();
+        let sizes = [roomy(), Sizes::small()][random.random_range(0..2)];
+        (network.shared, network.keeps_locks) = (Some(sizes), true);
         let config = config(&program, network, &mut random);
-        match run(&program, |me| protocol(me, &config), network, &mut random) {
-            Ok(outcome) => kept += outcome.locks_kept,
-            Err((failure, trace)) => {
-                let trace = trace.join("\n");
-                panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}\n{trace}");
-            }
-        }
+        let outcome = run_seed(seed, &program, network, &config, &protocol, &mut random);
+        kept += outcome.locks_kept;
     }
-    println!("{kept} locks were taken by who kept them");
+    println!("{kept} locks were taken by nodes that kept them");
     assert!(kept > 0);
 }
 
@@ -122,12 +106,5 @@ fn all_seeds<C: Debug, P: Protocol<Blob>>(
 fn home_based() {
     all_seeds(random_home, |me, config| {
         Home::new(me, config.clone()).unwrap()
-    });
-}
-
-#[test]
-fn homeless() {
-    all_seeds(random_homeless, |me, config| {
-        Homeless::new(me, config.clone()).unwrap()
     });
 }

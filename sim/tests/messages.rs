@@ -4,18 +4,16 @@
 use fathomp_base::NodeId;
 use fathomp_dsm::home::{Config, Home};
 use fathomp_dsm::{Area, Placement};
-use fathomp_sim::{Address, Network, Program, Step, run};
+use fathomp_sim::{Address, Network, Program, Step, run_seed};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 const NETWORK: Network = Network {
     delay_max: 1,
     slowness_max: 1,
-    silent_writes: false,
-    direct: false,
+    shared: None,
     keeps_locks: false,
     leaves: false,
-    log_max: 0,
     trace: false,
     images: false,
     events_max: 100_000,
@@ -36,10 +34,9 @@ fn messages(nodes: u16, fan_in: u16) -> u64 {
         fan_in,
         ..Config::usual(nodes, vec![Area { pages, home }], true, false)
     };
-    let protocol = |me| Home::new(me, config.clone()).unwrap();
-    let ran = run(&program, protocol, NETWORK, &mut StdRng::seed_from_u64(1));
-    ran.unwrap_or_else(|(failure, _)| panic!("{failure}"))
-        .messages
+    let protocol = |me, config: &Config| Home::new(me, config.clone()).unwrap();
+    let random = &mut StdRng::seed_from_u64(1);
+    run_seed(1, &program, NETWORK, &config, protocol, random).messages
 }
 
 /// What was written right before a barrier is told with the arrival, however deep the tree.

@@ -9,7 +9,8 @@ use fathomp_dsm::home::{self, Home};
 use fathomp_dsm::homeless::{self, Homeless};
 use fathomp_sim::{
     Address, Blob, Network, Program, Shape, Step, add_own_threads, add_own_threads_anywhere,
-    add_updates, random_home, random_homeless, random_network, random_program, run,
+    add_updates, random_home, random_homeless, random_network, random_program, roomy, run_seed,
+    seeds,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -25,19 +26,8 @@ const SHAPE: Shape = Shape {
     alone: false,
 };
 
-/// Seeds that once failed, or do if a rule is left out that no other needs.
-const FAILED: [u64; 17] = [
-    7407, 7513, 8278, 10155, 14948, 19759, 23358, 24762, 39280, 40949, 133_560, 5_532_266,
-    5_603_444, 5_707_431, 5_708_254, 5_804_359, 5_953_683,
-];
-
-fn seeds() -> Vec<u64> {
-    let asked = std::env::var("FATHOMP_SIM_SEEDS").unwrap_or_default();
-    match asked.split_once("..") {
-        Some((first, end)) => (first.parse().unwrap()..end.parse().unwrap()).collect(),
-        None => (0..2000).chain(FAILED).collect(),
-    }
-}
+/// Programs of each kind, everyday.
+const SEEDS: u64 = 2000;
 
 /// Where there are threads that take no part in barriers, and synchronise.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,6 +35,16 @@ enum OwnThreads {
     Nowhere,
     AtNodeZero,
     Anywhere,
+}
+
+impl OwnThreads {
+    fn add(self, program: &mut Program, random: &mut StdRng) {
+        match self {
+            Self::Nowhere => {}
+            Self::AtNodeZero => add_own_threads(program, random),
+            Self::Anywhere => add_own_threads_anywhere(program, random),
+        }
+    }
 }
 
 const ALL: [OwnThreads; 3] = [
@@ -69,33 +69,33 @@ fn all_seeds_of<C: Debug, P: Protocol<Blob>>(
     config: impl Fn(&Program, Network, &mut StdRng) -> C,
     protocol: impl Fn(NodeId, &C) -> P,
 ) {
-    for seed in seeds() {
+    for seed in seeds(SEEDS) {
         let mut random = StdRng::seed_from_u64(seed);
         let mut program = random_program(shape, &mut random);
-        match own_threads {
-            OwnThreads::Nowhere => {}
-            OwnThreads::AtNodeZero => add_own_threads(&mut program, &mut random),
-            OwnThreads::Anywhere => add_own_threads_anywhere(&mut program, &mut random),
-        }
+        own_threads.add(&mut program, &mut random);
         let program = other(&program);
-        let mut network = random_network(&mut random);
-        network.trace = std::env::var_os("FATHOMP_SIM_TRACE").is_some();
-        network.silent_writes &= own_threads == OwnThreads::Nowhere;
+        let network = random_network(&mut random);
         let config = config(&program, network, &mut random);
-        let run = run(&program, |me| protocol(me, &config), network, &mut random);
-        if let Err((failure, trace)) = run {
-            let trace = trace.join("\n");
-            panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}\n{trace}");
-        }
+        run_seed(seed, &program, network, &config, &protocol, &mut random);
     }
 }
 
+fn home(me: NodeId, config: &home::Config) -> Home<Blob> {
+    Home::new(me, config.clone()).unwrap()
+}
+
+fn homeless(me: NodeId, config: &homeless::Config) -> Homeless<Blob> {
+    Homeless::new(me, config.clone()).unwrap()
+}
+
+fn any_homeless(program: &Program, _: Network, random: &mut StdRng) -> homeless::Config {
+    random_homeless(program, random)
+}
+
 #[test]
-fn home_based() {
+fn home_based_any() {
     for own_threads in ALL {
-        all_seeds(own_threads, random_home, |me, config| {
-            Home::new(me, config.clone()).unwrap()
-        });
+        all_seeds(own_threads, random_home, home);
     }
 }
 
@@ -114,23 +114,19 @@ fn home_based_with_a_short_log() {
             log_max: log_max(program),
             ..random_home(program, network, random)
         };
-        all_seeds(own_threads, config, |me, config| {
-            Home::new(me, config.clone()).unwrap()
-        });
+        all_seeds(own_threads, config, home);
     }
 }
 
 #[test]
 fn homeless_with_a_short_log() {
     for (own_threads, log_max) in all_with_short_logs() {
-        let config = |program: &Program, network, random: &mut StdRng| homeless::Config {
+        let config = |program: &Program, _, random: &mut StdRng| homeless::Config {
             loads_acquire: program.relies_on_loads(),
             log_max: log_max(program),
-            ..random_homeless(program, network, random)
+            ..random_homeless(program, random)
         };
-        all_seeds(own_threads, config, |me, config| {
-            Homeless::new(me, config.clone()).unwrap()
-        });
+        all_seeds(own_threads, config, homeless);
     }
 }
 
@@ -150,7 +146,7 @@ fn home_based_with_updates() {
         (OwnThreads::Anywhere, None),
         (OwnThreads::Nowhere, Some(SHORT[1])),
     ] {
-        for seed in seeds() {
+        for seed in seeds(SEEDS) {
             let mut random = StdRng::seed_from_u64(seed);
             let mut program = loop {
                 let program = random_program(SHAPE, &mut random);
@@ -158,31 +154,19 @@ fn home_based_with_updates() {
                     break program;
                 }
             };
-            match own_threads {
-                OwnThreads::Nowhere => {}
-                OwnThreads::AtNodeZero => add_own_threads(&mut program, &mut random),
-                OwnThreads::Anywhere => add_own_threads_anywhere(&mut program, &mut random),
-            }
+            own_threads.add(&mut program, &mut random);
             add_updates(&mut program, &mut random);
-            let network = Network {
-                direct: random.random_ratio(7, 8),
-                silent_writes: own_threads == OwnThreads::Nowhere && random.random_ratio(1, 8),
-                trace: std::env::var_os("FATHOMP_SIM_TRACE").is_some(),
-                ..random_network(&mut random)
-            };
+            let mut network = random_network(&mut random);
+            if random.random_ratio(3, 4) {
+                network.shared = network.shared.or(Some(roomy()));
+            }
             let mut config = random_home(&program, network, &mut random);
             config.loads_acquire = random.random_ratio(1, 8);
             if let Some(log_max) = log_max {
                 config.log_max = log_max(&program);
             }
-            let protocol = |me| Home::new(me, config.clone()).unwrap();
-            match run(&program, protocol, network, &mut random) {
-                Ok(outcome) => (0..2).for_each(|how| updates[how] += outcome.updates[how]),
-                Err((failure, trace)) => {
-                    let trace = trace.join("\n");
-                    panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}\n{trace}");
-                }
-            }
+            let outcome = run_seed(seed, &program, network, &config, home, &mut random);
+            (0..2).for_each(|how| updates[how] += outcome.updates[how]);
         }
     }
     println!("{updates:?} updates at home and in copies");
@@ -191,16 +175,13 @@ fn home_based_with_updates() {
 
 #[test]
 fn homeless_with_updates() {
-    for seed in seeds() {
+    for seed in seeds(SEEDS) {
         let mut random = StdRng::seed_from_u64(seed);
         let mut program = random_program(SHAPE, &mut random);
         add_updates(&mut program, &mut random);
         let network = random_network(&mut random);
-        let config = random_homeless(&program, network, &mut random);
-        let protocol = |me| Homeless::new(me, config.clone()).unwrap();
-        if let Err((failure, _)) = run(&program, protocol, network, &mut random) {
-            panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}");
-        }
+        let config = random_homeless(&program, &mut random);
+        run_seed(seed, &program, network, &config, homeless, &mut random);
     }
 }
 
@@ -213,12 +194,9 @@ fn home_based_watching_all() {
 }
 
 #[test]
-fn homeless() {
-    let config = random_homeless;
+fn homeless_any() {
     for own_threads in ALL {
-        all_seeds(own_threads, config, |me, config| {
-            Homeless::new(me, config.clone()).unwrap()
-        });
+        all_seeds(own_threads, any_homeless, homeless);
     }
 }
 
@@ -251,9 +229,7 @@ fn home_based_where_pages_have_one_writer() {
         ..random_home(program, network, random)
     };
     for own_threads in ALL {
-        all_seeds_of((ONE_WRITER, in_loops), own_threads, config, |me, config| {
-            Home::new(me, config.clone()).unwrap()
-        });
+        all_seeds_of((ONE_WRITER, in_loops), own_threads, config, home);
     }
 }
 
@@ -274,27 +250,20 @@ fn home_based_where_pages_are_leased() {
         ..random_home(program, network, random)
     };
     for own_threads in ALL {
-        all_seeds_of(
-            (WRITTEN_AGAIN, in_loops),
-            own_threads,
-            config,
-            |me, config| Home::new(me, config.clone()).unwrap(),
-        );
+        all_seeds_of((WRITTEN_AGAIN, in_loops), own_threads, config, home);
     }
 }
 
 #[test]
 fn homeless_where_pages_have_one_writer() {
-    let config = |program: &Program, network, random: &mut StdRng| homeless::Config {
+    let config = |program: &Program, _, random: &mut StdRng| homeless::Config {
         loads_acquire: false,
         sole_writers: true,
         prefetch: random.random_range(2..=6),
-        ..random_homeless(program, network, random)
+        ..random_homeless(program, random)
     };
     for own_threads in ALL {
-        all_seeds_of((ONE_WRITER, in_loops), own_threads, config, |me, config| {
-            Homeless::new(me, config.clone()).unwrap()
-        });
+        all_seeds_of((ONE_WRITER, in_loops), own_threads, config, homeless);
     }
 }
 
@@ -312,12 +281,7 @@ fn homeless_with_bytes_that_change_back() {
         })
     };
     for own_threads in ALL {
-        all_seeds_of(
-            (SHAPE, few_values),
-            own_threads,
-            random_homeless,
-            |me, config| Homeless::new(me, config.clone()).unwrap(),
-        );
+        all_seeds_of((SHAPE, few_values), own_threads, any_homeless, homeless);
     }
 }
 
@@ -374,34 +338,22 @@ fn with_looks(program: &Program) -> Program {
 #[test]
 fn both_protocols_leave_the_same_bytes() {
     let mut compared = 0;
-    for seed in seeds() {
+    for seed in seeds(SEEDS) {
         let mut random = StdRng::seed_from_u64(seed);
         let mut program = deterministic(&random_program(SHAPE, &mut random));
         if random.random() {
             program = with_looks(&program);
         }
-        let mut images = Vec::new();
-        for homeless in [false, true] {
-            let mut network = random_network(&mut random);
-            network.images = true;
-            network.trace = std::env::var_os("FATHOMP_SIM_TRACE").is_some();
-            let run = if homeless {
-                let config = random_homeless(&program, network, &mut random);
-                let protocol = |me| Homeless::new(me, config.clone()).unwrap();
-                run(&program, protocol, network, &mut random)
-            } else {
-                let config = random_home(&program, network, &mut random);
-                let protocol = |me| Home::new(me, config.clone()).unwrap();
-                run(&program, protocol, network, &mut random)
-            };
-            match run {
-                Ok(outcome) => images.push(outcome.images),
-                Err((failure, trace)) => {
-                    let trace = trace.join("\n");
-                    panic!("seed {seed}, homeless: {homeless}: {failure}\n{network:?}\n{trace}");
-                }
-            }
-        }
+        let mut network = || Network {
+            images: true,
+            ..random_network(&mut random)
+        };
+        let networks = [network(), network()];
+        let config = random_home(&program, networks[0], &mut random);
+        let home = run_seed(seed, &program, networks[0], &config, home, &mut random);
+        let config = random_homeless(&program, &mut random);
+        let homeless = run_seed(seed, &program, networks[1], &config, homeless, &mut random);
+        let images = [home.images, homeless.images];
         assert_eq!(images[0].len(), images[1].len(), "seed {seed}");
         for (barrier, (home, homeless)) in images[0].iter().zip(&images[1]).enumerate() {
             for (page, bytes) in home {

@@ -3,31 +3,18 @@
 //! `FATHOMP_SIM_SEEDS=FIRST..END` tries other seeds than the everyday ones.
 
 use fathomp_dsm::Placement;
-use fathomp_dsm::home::Home;
-use fathomp_sim::{Address, Program, Step, random_home, random_network, run};
+use fathomp_dsm::home::{Config, Home};
+use fathomp_sim::{Address, Program, Step, random_home, random_network, roomy, run_seed, seeds};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 
-/// Seeds that once failed, or do if a rule is left out that no other needs.
-const FAILED: [u64; 6] = [3730, 5294, 6277, 12_800, 20_321, 5_630_785];
-
-fn seeds() -> Vec<u64> {
-    let asked = std::env::var("FATHOMP_SIM_SEEDS").unwrap_or_default();
-    match asked.split_once("..") {
-        Some((first, end)) => (first.parse().unwrap()..end.parse().unwrap()).collect(),
-        None => (0..3000).chain(FAILED).collect(),
-    }
-}
-
 /// Runs programs over clusters of any kind whose nodes reach each other's memory.
 fn all_seeds(program: impl Fn(&mut StdRng) -> Program) {
-    for seed in seeds() {
+    for seed in seeds(3000) {
         let mut random = StdRng::seed_from_u64(seed);
         let program = program(&mut random);
         let mut network = random_network(&mut random);
-        network.direct = true;
-        network.silent_writes = false;
-        network.trace = std::env::var_os("FATHOMP_SIM_TRACE").is_some();
+        network.shared = network.shared.or(Some(roomy()));
         let mut config = random_home(&program, network, &mut random);
         for area in &mut config.areas {
             // Plain writes to a page that is never watched are seen at once, before what was
@@ -37,11 +24,8 @@ fn all_seeds(program: impl Fn(&mut StdRng) -> Program) {
             }
         }
         config.loads_acquire = random.random_ratio(1, 16);
-        let protocol = |me| Home::new(me, config.clone()).unwrap();
-        if let Err((failure, trace)) = run(&program, protocol, network, &mut random) {
-            let trace = trace.join("\n");
-            panic!("seed {seed}: {failure}\n{config:?}\n{network:?}\n{program:?}\n{trace}");
-        }
+        let protocol = |me, config: &Config| Home::new(me, config.clone()).unwrap();
+        run_seed(seed, &program, network, &config, protocol, &mut random);
     }
 }
 

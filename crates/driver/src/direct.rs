@@ -190,6 +190,8 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
     /// The sequencer takes a lock over from shared memory.
     pub(crate) fn claim<M: Machine<Body = B>>(&mut self, machine: &M, lock: LockId) {
         let holder = machine.window().and_then(|window| window.claim(lock));
-        self.following.push_back(Input::Claimed(lock, holder));
+        // Before a message to itself that gives the lock back: the sequencer has to know then
+        // who has it.
+        self.following.push_front(Input::Claimed(lock, holder));
     }
 }

@@ -85,10 +85,11 @@ impl Machine for Seat<'_, '_> {
     fn diff(&mut self, page: PageId, of: Option<Interval>) -> Result<(), Wrong> {
         self.note(&("diff", page, of));
         let memory = &mut self.here().memory;
-        Ok(match of {
-            Some(interval) => memory.keep(page, interval)?,
-            None => memory.diff(page)?,
-        })
+        let made = match of {
+            Some(interval) => memory.keep(page, interval),
+            None => memory.diff(page),
+        };
+        Ok(made?)
     }
 
     fn reapply(&mut self, page: PageId, of: Interval) -> Result<(), Wrong> {
