@@ -478,6 +478,10 @@ impl<B: Clone + Body> Home<B> {
                 // Given back when this node learns of anything.
                 _ if entry.borrowed => {}
                 State::Clean | State::Expected | State::Dirty => {
+                    if let Some(own) = self.own.get_mut(&entry.home).filter(|_| entry.noted) {
+                        // A page that is named twice does not move here: it is not here.
+                        own.pages.push(page);
+                    }
                     self.drop_copy(page, Why::Lease, actions);
                 }
                 State::Pending => self.give_back_unseen(page, actions),
