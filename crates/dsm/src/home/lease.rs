@@ -47,6 +47,23 @@ pub(super) struct Leasing {
     rounds: BTreeMap<NodeId, Round>,
 }
 
+impl Leasing {
+    /// Leased copies here.
+    pub(super) fn leased(&self) -> impl Iterator<Item = PageId> {
+        self.leased.iter().copied()
+    }
+
+    /// Whether a leased copy here was written, and stays so when an interval ends.
+    pub(super) fn is_open(&self, page: PageId) -> bool {
+        self.open.contains(&page)
+    }
+
+    /// Whether nothing is leased here, and nobody is about to be alone with pages.
+    pub(super) fn has_ended(&self) -> bool {
+        self.leased.is_empty() && self.open.is_empty() && self.rounds.is_empty()
+    }
+}
+
 impl<B: Clone + Body> Home<B> {
     /// Whether pages can be leased.
     pub(super) fn leases(&self) -> bool {
@@ -461,6 +478,10 @@ impl<B: Clone + Body> Home<B> {
                 // Given back when this node learns of anything.
                 _ if entry.borrowed => {}
                 State::Clean | State::Expected | State::Dirty => {
+                    if let Some(own) = self.own.get_mut(&entry.home).filter(|_| entry.noted) {
+                        // A page that is named twice does not move here: it is not here.
+                        own.pages.push(page);
+                    }
                     self.drop_copy(page, Why::Lease, actions);
                 }
                 State::Pending => self.give_back_unseen(page, actions),
