@@ -6,6 +6,7 @@ use crate::lines::Lines;
 use crate::start::StartError;
 use crate::waits::Waits;
 use fathomp_base::{NodeId, PageId};
+use fathomp_dsm::guess::{Guessing, Limits};
 use fathomp_dsm::home::{self, Home};
 use fathomp_dsm::homeless::{self, Homeless};
 use fathomp_dsm::{Area, PageRange, Placement};
@@ -79,8 +80,16 @@ impl Sharing {
         Ok(match protocol {
             Protocol::Home => {
                 let usual = home::Config::usual(nodes, areas, plain, loads_acquire);
+                let guessing = match usual.guessing {
+                    // A page that is opened ahead says nothing of when it was written.
+                    Guessing::Habits(limits) if races => Guessing::Habits(Limits {
+                        expect_writes: false,
+                        ..limits
+                    }),
+                    guessing => guessing,
+                };
                 let config = home::Config {
-                    expect_writes: usual.expect_writes && !races,
+                    guessing,
                     direct: host.peers.is_some() && host.direct,
                     ..usual
                 };

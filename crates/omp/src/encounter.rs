@@ -4,9 +4,16 @@
 //! right beside that frame, and what is written there while the region runs would look, to
 //! nodes, as if the program had written it.
 
-use crate::advice::Timed;
 use crate::own::Own;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A region that is being executed and timed.
+#[derive(Clone, Copy)]
+pub(crate) struct Timed {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+    pub(crate) began: u64,
+}
 
 /// Written by the thread that plays the team's member 0.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! A number inside a shared object that one thread keeps for itself.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Written by its owner only; anybody may read it, without any ordering.
 /// Compiles to plain loads and stores.
@@ -19,6 +19,26 @@ impl Own {
 
     #[inline]
     pub(crate) fn set(&self, value: u32) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+}
+
+/// A 64-bit [`Own`].
+#[derive(Debug)]
+pub(crate) struct OwnWord(AtomicU64);
+
+impl OwnWord {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn set(&self, value: u64) {
         self.0.store(value, Ordering::Relaxed);
     }
 }

@@ -7,6 +7,7 @@ use crate::icv::{DeviceIcvs, Icvs};
 use crate::message;
 use crate::pool::Pool;
 use crate::share;
+use crate::task;
 use crate::worker;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_sys::{affinity, clock};
@@ -30,7 +31,7 @@ pub struct Runtime {
     /// Threads of a region that asks for none, if the user does not either.
     pub(crate) threads: u32,
     pub(crate) pool: Pool,
-    pub(crate) events: crate::task::Events,
+    pub(crate) events: task::Events<task::Task>,
     pub(crate) recorder: Option<&'static Recorder>,
     /// Workers inside regions, to tell when there are more threads than processors.
     busy: AtomicU32,
@@ -188,7 +189,7 @@ impl Runtime {
             threads,
             settings,
             pool: Pool::default(),
-            events: crate::task::Events::default(),
+            events: task::Events::default(),
             recorder,
             busy: AtomicU32::new(0),
         }))

@@ -12,64 +12,16 @@
 //!
 //! [`Patience`]: crate::bell
 
+mod found;
 mod marks;
 mod names;
 mod waits;
 
+pub use found::{Tap, expect, find, tap};
 pub(crate) use marks::{Marks, begins, ends, forms, introduce, opens, passes};
 pub use names::Called;
 pub(crate) use waits::{Place, meanwhile, waiting};
 pub use waits::{Stay, communicate, waits_long};
-
-use fathomp_paging::{INTERFACE_VERSION, Interface};
-use fathomp_sys::static_ref::AtomicRef;
-use std::fmt;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// A tap that is loaded into this process and records here.
-pub struct Tap {
-    /// What it does for us.
-    pub interface: &'static Interface,
-    /// The number that it gives a name, as [`Interface::name`]: 0 if it has no room.
-    pub number: fn(&str) -> u32,
-    /// As [`Interface::counters`]: words that only rise, of the counters from that number on.
-    pub counters: fn(&'static [AtomicU64], u32),
-}
-
-impl fmt::Debug for Tap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tap(version {INTERFACE_VERSION})")
-    }
-}
-
-/// On a line of its own, which all threads read and nobody writes once there are some.
-#[repr(align(128))]
-struct Apart(AtomicRef<Tap>);
-
-static TAP: Apart = Apart(AtomicRef::new(None));
-static FINDER: OnceLock<fn() -> Option<&'static Tap>> = OnceLock::new();
-
-/// How to find the tap, once the runtime starts: not before the tap's own constructors
-/// have run, which may be after the runtime's.
-pub fn expect(finder: fn() -> Option<&'static Tap>) {
-    let _ = FINDER.set(finder);
-}
-
-/// The runtime starts, or becomes a node: from now on the tap is told, if there is one.
-pub fn find() {
-    if tap().is_none() {
-        let found = FINDER.get().and_then(|finder| finder());
-        TAP.0.store(found, Ordering::Release);
-    }
-}
-
-/// The tap, if there is one.
-#[inline]
-pub fn tap() -> Option<&'static Tap> {
-    // A static of another library and what was leaked before it was stored.
-    TAP.0.load(Ordering::Acquire)
-}
 
 /// The calling thread serves the runtime, not the program.
 pub fn ignore_this_thread() {

@@ -258,6 +258,13 @@ impl Team {
         Patience::from_word(self.dock.patience.load(Ordering::Relaxed))
     }
 
+    /// The members on this node leave the region.
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::SeqCst);
+        self.ring_all();
+        self.shares.ring_all();
+    }
+
     /// Wakes everybody asleep in this team, to look at what has changed.
     pub(crate) fn ring_all(&self) {
         self.barrier.bell().ring();

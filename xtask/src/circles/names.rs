@@ -1,10 +1,12 @@
 //! What a file defines, imports and names: its own text alone, tests left out.
 
 use proc_macro2::{TokenStream, TokenTree};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use syn::visit::{self, Visit};
-use syn::{Attribute, File, Item, ItemMod, Meta, UseTree, Visibility};
+use syn::{
+    Attribute, File, ImplItemFn, Item, ItemFn, ItemMod, Meta, PatIdent, UseTree, Visibility,
+};
 
 /// A path as it is written: `["crate", "task", "Task"]`.
 pub(super) type Names = Vec<String>;
@@ -48,6 +50,8 @@ impl Text {
 #[derive(Default)]
 struct Reader {
     text: Text,
+    /// Of the function that it is in.
+    variables: BTreeSet<String>,
 }
 
 impl Reader {
@@ -84,6 +88,17 @@ impl Reader {
                 self.text.imports.insert(own, Import { path, handed_on });
             }
         }
+    }
+
+    /// A function's body, in which the names of variables stand for these.
+    fn body(&mut self, visit: impl FnOnce(&mut Self)) {
+        let outer = mem::take(&mut self.variables);
+        let before = self.text.paths.len();
+        visit(self);
+        let inside = self.text.paths.split_off(before);
+        let variables = mem::replace(&mut self.variables, outer);
+        let named = |path: &Names| !matches!(&path[..], [one] if variables.contains(one));
+        self.text.paths.extend(inside.into_iter().filter(named));
     }
 
     /// Paths in the arguments of a macro, which has no syntax of its own to go by.
@@ -155,13 +170,19 @@ impl<'a> Visit<'a> for Reader {
         self.text.inline.push((name, inner.text));
     }
 
-    fn visit_impl_item(&mut self, item: &'a syn::ImplItem) {
-        if let syn::ImplItem::Fn(one) = item
-            && is_test(&one.attrs)
-        {
-            return;
+    fn visit_item_fn(&mut self, function: &'a ItemFn) {
+        self.body(|reader| visit::visit_item_fn(reader, function));
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'a ImplItemFn) {
+        if !is_test(&function.attrs) {
+            self.body(|reader| visit::visit_impl_item_fn(reader, function));
         }
-        visit::visit_impl_item(self, item);
+    }
+
+    fn visit_pat_ident(&mut self, variable: &'a PatIdent) {
+        self.variables.insert(variable.ident.to_string());
+        visit::visit_pat_ident(self, variable);
     }
 
     fn visit_path(&mut self, path: &'a syn::Path) {

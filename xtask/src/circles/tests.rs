@@ -64,6 +64,19 @@ fn names_are_followed_to_where_they_are_defined() {
 }
 
 #[test]
+fn variables_are_not_what_is_called_like_them() {
+    let found = in_circles(&[
+        ("lib.rs", "mod a;"),
+        (
+            "a/mod.rs",
+            "mod b; pub use b::f; pub struct A; fn g(f: u8) -> u8 { f + 1 }",
+        ),
+        ("a/b.rs", "use super::A; pub fn f(_: A) {}"),
+    ]);
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
 fn tests_and_documentation_tie_nothing() {
     let found = in_circles(&[
         ("lib.rs", "mod a; mod b;"),

@@ -1,6 +1,6 @@
 //! What is to be done about a region when it is met first.
 
-use super::Advice;
+use super::asked::Advice;
 use fathomp_adapt::Advised;
 use fathomp_sys::modules;
 

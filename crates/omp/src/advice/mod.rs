@@ -9,18 +9,21 @@
 //! those that ask how many threads they have ([`Counting`]), which shows in their first
 //! execution.
 
+mod asked;
 mod counting;
 mod found;
 mod regions;
 
 pub(crate) use counting::Counting;
-pub(crate) use regions::{Regions, Timed};
+pub(crate) use regions::Regions;
 
+use crate::encounter::Timed;
 use crate::icv::Icvs;
 use crate::message;
 use crate::parallel::Fork;
 use crate::team::{Member, Team};
 use crate::worker::Worker;
+use asked::Advice;
 use fathomp_adapt::{Choices, Table};
 use fathomp_launch::{Teams, of_this_process};
 use fathomp_sys::clock;
@@ -33,18 +36,6 @@ use std::sync::atomic::Ordering;
 const BYTES_MAX: u64 = 64 << 20;
 
 static ADVICE: AtomicRef<Advice> = AtomicRef::new(None);
-
-/// What the launcher asks for.
-pub(crate) struct Advice {
-    /// What regions are advised, if there is advice.
-    table: Table,
-    /// Whether teams are tried.
-    adapt: bool,
-    /// Where to write what was chosen.
-    choices: Option<PathBuf>,
-    /// When the runtime started.
-    began: clock::Pair,
-}
 
 /// Takes up what the environment asks for.
 pub(crate) fn start() {

@@ -1,6 +1,8 @@
 //! The regions that a thread has met, and their teams.
 
-use super::{Advice, found};
+use super::asked::Advice;
+use super::found;
+use crate::encounter::Timed;
 use crate::icv::Icvs;
 use crate::parallel::Fork;
 use crate::team::{Member, Team};
@@ -17,14 +19,6 @@ const MOST: usize = 1 << 14;
 const LOOKED: u64 = 8;
 /// Ticks.
 const LOOKING_MOST: u64 = 30_000;
-
-/// A region that is being executed and timed.
-#[derive(Clone, Copy)]
-pub(crate) struct Timed {
-    pub(crate) index: u32,
-    pub(crate) generation: u32,
-    pub(crate) began: u64,
-}
 
 /// What one region is, for one size of its work.
 struct Entry {

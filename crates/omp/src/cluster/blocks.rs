@@ -8,8 +8,9 @@
 //! ran one says so, at the latest when it does the same, at its next barrier, or
 //! when its node has been quiet for a while.
 
-use super::{Cell, Nodes, installed};
-use std::sync::atomic::{AtomicBool, Ordering};
+use super::interface::Cell;
+use super::nodes::{Nodes, installed};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 thread_local! {
@@ -19,17 +20,6 @@ thread_local! {
 /// Distinguishes threads.
 fn me() -> usize {
     SELF.with(|byte| std::ptr::from_ref(byte).addr())
-}
-
-/// Blocks since the last barrier.
-#[derive(Debug, Default)]
-pub(crate) struct Blocks {
-    /// There are any.
-    some: AtomicBool,
-    /// Those that threads of this node run or have run, and have not told of.
-    here: Mutex<Vec<(usize, Cell)>>,
-    /// Those that other nodes run or have run, and nobody here has waited for.
-    elsewhere: Mutex<Vec<Cell>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -4,7 +4,7 @@
 //! beginning, so equal numbers name the same construct. Cells vanish at
 //! barriers, so the next region may use the same names again.
 
-use super::Cell;
+use super::interface::Cell;
 use crate::team::Member;
 use std::sync::atomic::Ordering;
 

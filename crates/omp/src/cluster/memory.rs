@@ -1,14 +1,9 @@
 //! Memory that the runtime lends to all members of a spread team.
 
 use super::cells::Of;
-use super::{Cell, Nodes, installed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Addresses to be given back, by how many barriers ago they were needed: a
-/// construct's memory may be read until its members have passed the barrier
-/// after its own.
-#[derive(Debug, Default)]
-pub(super) struct Lent(Mutex<[Vec<usize>; 2]>);
+use super::interface::Cell;
+use super::nodes::{Nodes, installed};
+use std::sync::{MutexGuard, PoisonError};
 
 impl Nodes {
     /// Zeroed memory for all members of the team, until the barrier after the

@@ -1,7 +1,8 @@
 //! A spread region's life: forming it, its barriers, its end.
 
+use super::interface::Cell;
+use super::nodes::{Nodes, installed};
 use super::order::{Order, Region};
-use super::{Cell, Nodes, installed};
 use crate::icv::Icvs;
 use crate::parallel::{self, Fork};
 use crate::tap::{self, Place};

@@ -14,6 +14,7 @@
 //! Inner regions and regions of further threads of the program take no part: they run
 //! within what the outer one has.
 
+mod cores;
 mod regions;
 mod seat;
 mod span;
@@ -21,6 +22,7 @@ mod span;
 use crate::bell::Patience;
 use crate::parallel::Fork;
 use crate::team::{Member, Team};
+use cores::CORES;
 use fathomp_board::Board;
 use fathomp_board::presence::Owner;
 use fathomp_launch::of_this_process;
@@ -28,13 +30,10 @@ use fathomp_sys::affinity;
 use fathomp_sys::shm::SharedFile;
 use fathomp_sys::static_ref::AtomicRef;
 use seat::Seat;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 /// This process's seat at the board, if it has one.
 static SEAT: AtomicRef<Seat> = AtomicRef::new(None);
-
-/// Cores that the present region has for itself, while partners are there.
-static CORES: AtomicU32 = AtomicU32::new(u32::MAX);
 
 /// Takes a seat if the environment names a board. Called when the library is loaded, so
 /// that partners know of this program before its first region. Says nothing if that fails:

@@ -1,6 +1,6 @@
 //! This process's seat at the board.
 
-use super::CORES;
+use super::cores::CORES;
 use super::regions::Regions;
 use super::span::Spans;
 use crate::icv::ProcBind;

@@ -5,8 +5,9 @@
 //! thread that forms a region. On nodes every one is marked, so that those of different
 //! nodes are the same, too: barriers of nodes take long enough.
 
+use super::found::{Tap, tap};
 use super::names::{Called, Name};
-use super::{Tap, tap};
+
 use crate::cluster;
 use crate::team::{Member, Team};
 use fathomp_base::Ticks;

@@ -5,7 +5,7 @@
 //! the ordinary recording has in its table of sites: where a construct has a site of its
 //! own (critical sections and locks) that one, else that of its parallel region.
 
-use super::Tap;
+use super::found::Tap;
 use fathomp_trace::state::State;
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -1,7 +1,8 @@
 //! Waits and communication of the calling thread, as states.
 
+use super::found::{Tap, tap};
 use super::names::{Called, Name};
-use super::{Tap, tap};
+
 use crate::runtime::recorder;
 use crate::team::Member;
 use fathomp_paging::Activity;

@@ -7,7 +7,7 @@
 //! (see [`Task::descends_from`]) must bear that.
 
 use super::depend::{Node, Scope};
-use super::detach::Event;
+use super::event::Event;
 use super::group::Group;
 use super::tally::Tally;
 use crate::icv::Icvs;
@@ -54,9 +54,9 @@ pub(crate) struct Task {
 struct Cold {
     large: Mutex<Option<Box<[AtomicU64]>>>,
     icvs: Mutex<Option<Icvs>>,
-    node: Mutex<Option<Arc<Node>>>,
-    event: Mutex<Option<Arc<Event>>>,
-    scope: Mutex<Option<Box<Scope>>>,
+    node: Mutex<Option<Arc<Node<Task>>>>,
+    event: Mutex<Option<Arc<Event<Task>>>>,
+    scope: Mutex<Option<Box<Scope<Task>>>>,
 }
 
 /// Properties of a task, as a set of bits.
@@ -246,6 +246,12 @@ impl Task {
         self.group.load(Ordering::Relaxed)
     }
 
+    /// Whether `task`'s group has been cancelled.
+    #[inline]
+    pub(super) fn is_discarded(&self) -> bool {
+        self.group().is_some_and(Group::is_cancelled)
+    }
+
     #[inline]
     pub(super) fn set_group(&self, group: Option<&'static Group>) {
         self.group.store(group, Ordering::Relaxed);
@@ -291,26 +297,26 @@ impl Task {
         *lock(&self.cold.icvs)
     }
 
-    pub(super) fn set_node(&self, node: Arc<Node>) {
+    pub(super) fn set_node(&self, node: Arc<Node<Self>>) {
         *lock(&self.cold.node) = Some(node);
         self.add(Traits::NODE);
     }
 
-    pub(super) fn take_node(&self) -> Option<Arc<Node>> {
+    pub(super) fn take_node(&self) -> Option<Arc<Node<Self>>> {
         lock(&self.cold.node).take()
     }
 
-    pub(super) fn set_event(&self, event: Arc<Event>) {
+    pub(super) fn set_event(&self, event: Arc<Event<Self>>) {
         *lock(&self.cold.event) = Some(event);
         self.add(Traits::EVENT);
     }
 
-    pub(super) fn take_event(&self) -> Option<Arc<Event>> {
+    pub(super) fn take_event(&self) -> Option<Arc<Event<Self>>> {
         lock(&self.cold.event).take()
     }
 
     /// What the children of this task depend on.
-    pub(super) fn with_scope<R>(&self, use_it: impl FnOnce(&mut Scope) -> R) -> R {
+    pub(super) fn with_scope<R>(&self, use_it: impl FnOnce(&mut Scope<Self>) -> R) -> R {
         if !self.traits().has(Traits::SCOPE) {
             self.add(Traits::SCOPE);
         }

@@ -10,9 +10,7 @@
 //! `mutexinoutset` counts as `inout`: that keeps the tasks apart as it must,
 //! and fixes their order, which it may.
 
-use super::block::Task;
-use super::pool;
-use crate::team::{Member, Team};
+use crate::team::Team;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -40,34 +38,34 @@ pub struct Dependence {
 }
 
 /// A task in the graph of dependences, or a thread waiting in it.
-pub(crate) struct Node {
+pub(crate) struct Node<T: 'static> {
     team: &'static Team,
     /// The task to run when nothing is missing; none if a thread waits.
-    task: Option<&'static Task>,
+    task: Option<&'static T>,
     /// Predecessors not complete, and 1 while they are being found.
     missing: AtomicU32,
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    complete: bool,
-    /// The first successor has a place of its own: many tasks have but one.
-    successor: Option<Arc<Node>>,
-    more_successors: Vec<Arc<Node>>,
-}
-
-/// What the children of a task have said about addresses so far.
-#[derive(Debug, Default)]
-pub(crate) struct Scope {
-    places: HashMap<usize, Place, BuildHasherDefault<AddressHasher>>,
+    state: Mutex<State<T>>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct State<T: 'static> {
+    complete: bool,
+    /// The first successor has a place of its own: many tasks have but one.
+    successor: Option<Arc<Node<T>>>,
+    more_successors: Vec<Arc<Node<T>>>,
+}
+
+/// What the children of a task have said about addresses so far.
+#[derive(Debug)]
+pub(crate) struct Scope<T: 'static> {
+    places: HashMap<usize, Place<T>, BuildHasherDefault<AddressHasher>>,
+}
+
+#[derive(Debug)]
+struct Place<T: 'static> {
     access: Access,
-    current: Vec<Arc<Node>>,
-    previous: Vec<Arc<Node>>,
+    current: Vec<Arc<Node<T>>>,
+    previous: Vec<Arc<Node<T>>>,
 }
 
 /// Generations longer than this are searched for complete tasks before they grow.
@@ -95,9 +93,27 @@ impl Hasher for AddressHasher {
     }
 }
 
-impl Node {
+impl<T> Default for State<T> {
+    fn default() -> Self {
+        Self {
+            complete: false,
+            successor: None,
+            more_successors: Vec::new(),
+        }
+    }
+}
+
+impl<T> Default for Scope<T> {
+    fn default() -> Self {
+        Self {
+            places: HashMap::default(),
+        }
+    }
+}
+
+impl<T> Node<T> {
     /// A node that misses nothing but [`Node::seal`].
-    pub(super) fn new(team: &'static Team, task: Option<&'static Task>) -> Arc<Self> {
+    pub(super) fn new(team: &'static Team, task: Option<&'static T>) -> Arc<Self> {
         Arc::new(Self {
             team,
             task,
@@ -118,7 +134,7 @@ impl Node {
     /// The task is complete: its successors miss it no longer, and those that
     /// miss nothing more are queued with `member`, or where any member of the
     /// team finds them.
-    pub(super) fn complete(&self, member: Option<&'static Member>) {
+    pub(super) fn complete(&self, enqueue: impl Fn(&'static Team, &'static T)) {
         let (successor, more) = {
             let mut state = self.lock();
             state.complete = true;
@@ -130,7 +146,7 @@ impl Node {
         for successor in successor.into_iter().chain(more) {
             if successor.missing.fetch_sub(1, Ordering::SeqCst) == 1 {
                 match successor.task {
-                    Some(task) => pool::enqueue(member, successor.team, task),
+                    Some(task) => enqueue(successor.team, task),
                     None => successor.team.tasks.waiters.ring(),
                 }
             }
@@ -155,12 +171,12 @@ impl Node {
         self.lock().complete
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Debug for Node {
+impl<T> fmt::Debug for Node<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Node")
             .field("missing", &self.missing)
@@ -168,10 +184,10 @@ impl fmt::Debug for Node {
     }
 }
 
-impl Scope {
+impl<T> Scope<T> {
     /// `node` is the next task with these dependences: finds its predecessors
     /// and makes it theirs for those that come later.
-    pub(super) fn add(&mut self, node: &Arc<Node>, dependences: &[Dependence]) {
+    pub(super) fn add(&mut self, node: &Arc<Node<T>>, dependences: &[Dependence]) {
         each_address(dependences, |dependence| {
             let place = self.place(dependence);
             if !place.shares(dependence.access) {
@@ -190,7 +206,7 @@ impl Scope {
 
     /// `node` waits for what a task with these dependences would wait for;
     /// nobody will wait for it.
-    pub(super) fn wait_only(&mut self, node: &Arc<Node>, dependences: &[Dependence]) {
+    pub(super) fn wait_only(&mut self, node: &Arc<Node<T>>, dependences: &[Dependence]) {
         each_address(dependences, |dependence| {
             if let Some(place) = self.places.get(&dependence.address) {
                 let before = if place.shares(dependence.access) {
@@ -205,7 +221,7 @@ impl Scope {
         });
     }
 
-    fn place(&mut self, dependence: Dependence) -> &mut Place {
+    fn place(&mut self, dependence: Dependence) -> &mut Place<T> {
         self.places
             .entry(dependence.address)
             .or_insert_with(|| Place {
@@ -216,7 +232,7 @@ impl Scope {
     }
 }
 
-impl Place {
+impl<T> Place<T> {
     /// Whether a task with that access joins the current generation.
     fn shares(&self, access: Access) -> bool {
         self.current.is_empty() || self.access == access && access != Access::Out
@@ -293,7 +309,7 @@ mod tests {
     }
 
     /// Adds a task and returns its node; `true` if it has nothing to wait for.
-    fn task(scope: &mut Scope, access: Access) -> (Arc<Node>, bool) {
+    fn task(scope: &mut Scope<()>, access: Access) -> (Arc<Node<()>>, bool) {
         let team = crate::worker::current().team();
         let node = Node::new(team, None);
         scope.add(&node, &[item(8, access)]);
@@ -303,41 +319,41 @@ mod tests {
 
     #[test]
     fn readers_run_together_between_writers() {
-        let mut scope = Scope::default();
+        let mut scope = Scope::<()>::default();
         let (first, ready) = task(&mut scope, Access::Out);
         assert!(ready);
         let readers: Vec<_> = (0..3).map(|_| task(&mut scope, Access::In)).collect();
         let (last, ready) = task(&mut scope, Access::Out);
         assert!(!ready && readers.iter().all(|(_, ready)| !ready));
-        first.complete(None);
+        first.complete(|_, _| {});
         assert!(readers.iter().all(|(reader, _)| reader.is_ready()));
         for (reader, _) in &readers {
             assert!(!last.is_ready());
-            reader.complete(None);
+            reader.complete(|_, _| {});
         }
         assert!(last.is_ready());
     }
 
     #[test]
     fn sets_are_kept_apart_from_readers_and_writers() {
-        let mut scope = Scope::default();
+        let mut scope = Scope::<()>::default();
         let (one, ready) = task(&mut scope, Access::InOutSet);
         let (two, also) = task(&mut scope, Access::InOutSet);
         assert!(ready && also);
         let (reader, ready) = task(&mut scope, Access::In);
         assert!(!ready);
-        two.complete(None);
+        two.complete(|_, _| {});
         assert!(!reader.is_ready());
-        one.complete(None);
+        one.complete(|_, _| {});
         assert!(reader.is_ready());
         assert!(!task(&mut scope, Access::InOutSet).1);
     }
 
     #[test]
     fn a_long_generation_forgets_complete_tasks() {
-        let mut scope = Scope::default();
+        let mut scope = Scope::<()>::default();
         for _ in 0..10_000 {
-            task(&mut scope, Access::In).0.complete(None);
+            task(&mut scope, Access::In).0.complete(|_, _| {});
         }
         assert!(scope.places[&8].current.len() <= 2 * PRUNE_ABOVE);
         assert!(task(&mut scope, Access::Out).1);
@@ -345,13 +361,13 @@ mod tests {
 
     #[test]
     fn waiting_in_a_scope_leaves_no_trace() {
-        let mut scope = Scope::default();
+        let mut scope = Scope::<()>::default();
         let (writer, _) = task(&mut scope, Access::Out);
         let team = crate::worker::current().team();
         let waiter = Node::new(team, None);
         scope.wait_only(&waiter, &[item(8, Access::In), item(9, Access::Out)]);
         assert!(!waiter.seal());
-        writer.complete(None);
+        writer.complete(|_, _| {});
         assert!(waiter.is_ready());
         assert!(task(&mut scope, Access::Out).1);
     }

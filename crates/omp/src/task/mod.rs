@@ -18,24 +18,31 @@ mod current;
 mod depend;
 mod deque;
 mod detach;
+mod event;
 mod group;
+mod help;
+mod meetings;
 mod pool;
 mod primitive;
+mod queue;
 pub mod reductions;
 mod run;
 mod spawn;
 mod tally;
+mod taskgroup;
 mod taskloop;
 mod wait;
 
+pub(crate) use block::Task;
 pub(crate) use current::Current;
 pub use depend::{Access, Dependence};
-pub(crate) use detach::Events;
 pub use detach::{EventHandle, NewEvent, UnknownEvent, fulfill, new_event};
-pub use group::{cancel_taskgroup, group_end, group_start, taskgroup_cancelled};
-pub(crate) use pool::{Pool, complete_phase, help, help_from_dock, may_stay, stay};
+pub(crate) use event::Events;
+pub(crate) use help::{complete_phase, help, help_from_dock, may_stay, stay};
+pub(crate) use pool::Pool;
 pub use spawn::{
     Clauses, Encounter, Work, create, create_special, encounter, in_explicit, in_final,
 };
+pub use taskgroup::{cancel_taskgroup, group_end, group_start, taskgroup_cancelled};
 pub use taskloop::{Grain, TaskLoop, taskloop};
 pub use wait::{wait, wait_depend, yield_now};

@@ -6,18 +6,15 @@
 //! are kept: a taskgroup has one, tasks inherit it with the group. A table is
 //! known by its address; 0 means none.
 
-use super::group;
+use super::group::Group;
+use super::meetings::Meeting;
+use super::taskgroup::{group_end, open};
 use crate::cluster::of_reductions;
 use crate::team::{Member, Team};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The table the current task's reductions are found through; 0 if none.
 pub fn table(member: &'static Member) -> usize {
-    member
-        .task
-        .current()
-        .group()
-        .map_or(0, group::Group::reductions)
+    member.task.current().group().map_or(0, Group::reductions)
 }
 
 /// The current taskgroup's tasks may take part in the reductions of `table`.
@@ -43,32 +40,6 @@ pub fn end_region(team: &'static Team) {
     team.tasks.reduce_into(None);
 }
 
-/// Where the members of a team agree on the copies of a worksharing
-/// construct's reductions: the first to come allocates them.
-#[derive(Debug, Default)]
-pub(crate) struct Meetings(Mutex<Vec<Meeting>>);
-
-#[derive(Debug)]
-struct Meeting {
-    /// Which of the region's constructs with reductions.
-    round: u32,
-    /// Members that have not ended the construct.
-    left: u32,
-    /// Begin and end of the copies, for each table of the construct.
-    copies: Vec<[usize; 2]>,
-}
-
-impl Meetings {
-    fn lock(&self) -> MutexGuard<'_, Vec<Meeting>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The region is over; what cancelled constructs left goes.
-    pub(super) fn clear(&self) {
-        self.lock().clear();
-    }
-}
-
 /// Begins a worksharing construct with task reductions: opens its taskgroup
 /// and returns begin and end of the copies for each of its tables, which need
 /// `sizes` bytes, so aligned. `allocate` makes them, zeroed, if this member is
@@ -80,7 +51,7 @@ pub fn begin_workshare(
 ) -> Vec<[usize; 2]> {
     let team = member.team();
     team.tasks.mark_used();
-    group::open(member, true);
+    open(member, true);
     let round = member.task.rounds.get();
     member.task.rounds.set(round + 1);
     let mut meetings = team.tasks.meetings.lock();
@@ -110,7 +81,7 @@ pub fn begin_workshare(
 /// its tasks. Returns what to free if this member is the last of a team that
 /// allocated its copies itself.
 pub fn end_workshare(member: &'static Member) -> Option<Vec<[usize; 2]>> {
-    group::group_end(member);
+    group_end(member);
     // Constructs of this kind do not nest in one implicit task: the last
     // begun is the one that ends.
     let round = member.task.rounds.get().wrapping_sub(1);

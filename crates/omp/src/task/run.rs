@@ -1,7 +1,7 @@
 //! Running a task, and what its end means for others.
 
 use super::block::{Task, Traits};
-use super::group;
+use super::queue::enqueue;
 use crate::tap;
 use crate::team::{Member, Team};
 use fathomp_trace::now;
@@ -49,7 +49,7 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
 /// Cancellation keeps tasks that have not begun from beginning.
 #[inline]
 pub(super) fn is_pointless(team: &Team, task: &Task) -> bool {
-    team.cancelled.load(Ordering::Relaxed) || group::is_discarded(task)
+    team.cancelled.load(Ordering::Relaxed) || task.is_discarded()
 }
 
 /// Runs the code of a queued task in the task's data environment.
@@ -102,7 +102,7 @@ pub(super) fn complete(member: Option<&'static Member>, task: &'static Task) {
     if traits.has(Traits::NODE)
         && let Some(node) = task.take_node()
     {
-        node.complete(member);
+        node.complete(|team, ready| enqueue(member, team, ready));
     }
     let group = task.group();
     retire(member, team, task, parent);

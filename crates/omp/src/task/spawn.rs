@@ -4,7 +4,9 @@ use super::block::{Task, Traits};
 use super::depend::{Dependence, Node};
 use super::deque::CAPACITY;
 use super::detach::NewEvent;
-use super::{pool, run, wait};
+use super::help::run_available;
+use super::queue::enqueue;
+use super::{run, wait};
 use crate::cluster;
 use crate::runtime::runtime;
 use crate::team::{Member, Team};
@@ -110,7 +112,7 @@ impl Encounter {
         let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
         task.copy_arguments(&work.arguments, work.head);
         count(member, parent, task);
-        pool::enqueue(Some(member), team, task);
+        enqueue(Some(member), team, task);
     }
 
     /// Runs the task, which may use the program's own argument block.
@@ -273,7 +275,7 @@ pub fn create_special(
     if team.local_size() == 1 || member.task.deque.is_full() {
         run_now(member, task);
     } else {
-        pool::enqueue(Some(member), team, task);
+        enqueue(Some(member), team, task);
     }
 }
 
@@ -285,7 +287,7 @@ fn thin_out(member: &'static Member, parent: &'static Task) {
         if parent.children.outstanding() < MANY_CHILDREN {
             return;
         }
-        pool::run_available(member, Some(parent), || {
+        run_available(member, Some(parent), || {
             parent.children.outstanding() < MANY_CHILDREN
         });
         std::hint::spin_loop();

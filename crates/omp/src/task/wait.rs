@@ -2,7 +2,7 @@
 
 use super::block::Task;
 use super::depend::{Dependence, Node};
-use super::pool;
+use super::help::run_available;
 use super::tally::Tally;
 use crate::barrier::wait_recorded;
 use crate::team::Member;
@@ -36,7 +36,7 @@ pub fn wait_depend(member: &'static Member, dependences: &[Dependence]) {
 /// for it.
 pub fn yield_now(member: &'static Member) {
     if member.team().tasks.is_used() {
-        pool::run_available(member, Some(member.task.current()), || true);
+        run_available(member, Some(member.task.current()), || true);
     }
 }
 
@@ -63,7 +63,7 @@ fn wait_and_run(
     wait_recorded(member, State::TaskWait, || {
         team.tasks.waiters.wait(team.patience(), || {
             done() || {
-                pool::run_available(member, Some(task), &done);
+                run_available(member, Some(task), &done);
                 done() || {
                     prepare();
                     done()

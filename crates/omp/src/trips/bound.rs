@@ -1,12 +1,13 @@
 //! A body of the plan where it is loaded, and the sets of values it was begun with.
 
-use super::Look;
 use super::budget::Budget;
+use fathomp_base::SiteId;
 use fathomp_sys::modules::Loaded;
 use fathomp_sys::outlined::Opaque;
 use fathomp_sys::peek::{self, Leave, Part};
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_trace::now;
+use fathomp_trace::recorder::ThreadRecorder;
 use fathomp_trips::{BodyPlan, Inputs, SLOTS_MAX, Slot, SlotKind, WORDS_MAX, WordPlan, dry};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -349,5 +350,41 @@ impl Inputs for Now<'_> {
 
     fn load(&self, address: u64, bytes: u8) -> Option<u64> {
         peek::checked(address, bytes)
+    }
+}
+
+/// What a look at a region's words came to.
+#[derive(Clone, Copy)]
+pub(crate) enum Look {
+    /// A set of values that is kept.
+    Known(&'static Known),
+    /// There are so many sets that this one is not kept.
+    Passing {
+        /// Total iterations.
+        total: Option<u64>,
+    },
+}
+
+impl Look {
+    /// The number by which the recording knows the set of values; 0 if it does not.
+    #[inline]
+    pub(crate) fn note(self, recorder: Option<&ThreadRecorder>, site: SiteId) -> u64 {
+        let Self::Known(known) = self else { return 0 };
+        if !known.noted.words.load(Ordering::Relaxed) {
+            let noted = recorder
+                .is_some_and(|recorder| recorder.words(site, known.set, known.have, known.words));
+            if !noted {
+                return 0;
+            }
+            known.noted.words.store(true, Ordering::Relaxed);
+        }
+        known.set
+    }
+
+    pub(crate) fn total(self) -> Option<u64> {
+        match self {
+            Self::Known(known) => known.total,
+            Self::Passing { total } => total,
+        }
     }
 }

@@ -10,14 +10,13 @@ mod bound;
 mod budget;
 mod table;
 
-pub(crate) use bound::Known;
+pub(crate) use bound::{Known, Look};
 
 use crate::cluster;
 use crate::message;
 use crate::parallel::Fork;
 use bound::Bound;
 use budget::Budget;
-use fathomp_base::SiteId;
 use fathomp_launch::of_this_process;
 use fathomp_sys::peek::Leave;
 use fathomp_sys::static_ref::AtomicRef;
@@ -138,42 +137,6 @@ pub(crate) fn look_and_record(fork: &Fork, recorder: &ThreadRecorder) -> Option<
         trips.run_dry(bound, known, fork, recorder);
     }
     Some(look)
-}
-
-/// What a look at a region's words came to.
-#[derive(Clone, Copy)]
-pub(crate) enum Look {
-    /// A set of values that is kept.
-    Known(&'static Known),
-    /// There are so many sets that this one is not kept.
-    Passing {
-        /// Total iterations.
-        total: Option<u64>,
-    },
-}
-
-impl Look {
-    /// The number by which the recording knows the set of values; 0 if it does not.
-    #[inline]
-    pub(crate) fn note(self, recorder: Option<&ThreadRecorder>, site: SiteId) -> u64 {
-        let Self::Known(known) = self else { return 0 };
-        if !known.noted.words.load(Ordering::Relaxed) {
-            let noted = recorder
-                .is_some_and(|recorder| recorder.words(site, known.set, known.have, known.words));
-            if !noted {
-                return 0;
-            }
-            known.noted.words.store(true, Ordering::Relaxed);
-        }
-        known.set
-    }
-
-    pub(crate) fn total(self) -> Option<u64> {
-        match self {
-            Self::Known(known) => known.total,
-            Self::Passing { total } => total,
-        }
-    }
 }
 
 impl Trips {

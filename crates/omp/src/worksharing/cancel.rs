@@ -49,7 +49,7 @@ pub fn cancel(member: &'static Member, what: Cancel) -> bool {
     let team = member.team();
     match what {
         Cancel::Parallel => {
-            cancel_region(member);
+            team.cancel();
             if let Some(nodes) = team.nodes() {
                 nodes.cancel();
             }
@@ -63,14 +63,6 @@ pub fn cancel(member: &'static Member, what: Cancel) -> bool {
     true
 }
 
-/// The members on this node leave the region.
-pub(super) fn cancel_region(member: &'static Member) {
-    let team = member.team();
-    team.cancelled.store(true, Ordering::SeqCst);
-    team.ring_all();
-    team.shares.ring_all();
-}
-
 /// Whether what the caller is in has been cancelled.
 pub fn is_cancelled(member: &'static Member, what: Cancel) -> bool {
     if !runtime().settings.cancellation {
@@ -82,7 +74,7 @@ pub fn is_cancelled(member: &'static Member, what: Cancel) -> bool {
             let here = team.cancelled.load(Ordering::SeqCst);
             let elsewhere = !here && team.nodes().is_some_and(Nodes::is_cancelled);
             if elsewhere {
-                cancel_region(member);
+                team.cancel();
             }
             here || elsewhere
         }

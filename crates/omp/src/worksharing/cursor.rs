@@ -1,17 +1,16 @@
 //! Where a member is in its worksharing constructs.
 
 use super::claim::{RING, Tag};
-use super::doacross::Doacross;
 use super::iterations::Iterations;
+use super::progress::Doacross;
 use super::range::Range;
-use super::recording::Tally;
 use super::slot::Slot;
-use crate::own::Own;
+use super::tally::Tally;
+use crate::own::{Own, OwnWord};
 use crate::team::Member;
 use fathomp_sys::own_cell::OwnCell;
 use fathomp_sys::static_ref::AtomicRef;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A member's state. Written by its thread only, in plain stores; the range is
 /// shared with members that look for work.
@@ -63,26 +62,6 @@ pub(crate) struct Cursor {
     pub(super) tally: Tally,
 
     pub(super) range: Range,
-}
-
-/// A 64-bit [`Own`].
-#[derive(Debug)]
-pub(super) struct OwnWord(AtomicU64);
-
-impl OwnWord {
-    pub(super) const fn new() -> Self {
-        Self(AtomicU64::new(0))
-    }
-
-    #[inline]
-    pub(super) fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    #[inline]
-    pub(super) fn set(&self, value: u64) {
-        self.0.store(value, Ordering::Relaxed);
-    }
 }
 
 /// The shared side of a construct as one member sees it.

@@ -26,62 +26,11 @@ use super::cursor::{Cursor, Place};
 use super::iterations::{Iterations, share};
 use super::ordered;
 use super::range;
+use super::wanted::Dealing;
 use crate::cluster::{Dealt, Nodes, Of, PartedLoop, of_construct};
-use crate::icv::{Schedule, ScheduleKind};
 use crate::team::Member;
 use fathomp_trace::now;
 use std::sync::atomic::Ordering;
-
-/// The schedule of a loop, with everything about it known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dealing {
-    /// Divided in advance, in chunks dealt round-robin or, with chunk 0, one
-    /// equal share each.
-    Static {
-        /// Iterations per chunk.
-        chunk: u64,
-    },
-    /// Chunks on request.
-    Dynamic {
-        /// Iterations per chunk.
-        chunk: u64,
-        /// Each member gets its chunks in increasing order.
-        monotonic: bool,
-    },
-    /// Chunks of decreasing size on request.
-    Guided {
-        /// Smallest chunk but the last.
-        chunk: u64,
-    },
-}
-
-impl Dealing {
-    /// What `schedule(runtime)` means to this member now. `monotonic` is the
-    /// modifier of the clause; without one the ICV's counts.
-    #[must_use]
-    pub fn runtime(member: &Member, monotonic: Option<bool>) -> Self {
-        let schedule = member.icvs().schedule;
-        Self::from_schedule(schedule, monotonic.unwrap_or(schedule.monotonic))
-    }
-
-    fn from_schedule(schedule: Schedule, monotonic: bool) -> Self {
-        let chunk = u64::from(schedule.chunk);
-        match schedule.kind {
-            ScheduleKind::Static => Self::Static { chunk },
-            ScheduleKind::Dynamic => Self::Dynamic { chunk, monotonic },
-            ScheduleKind::Guided => Self::Guided { chunk },
-            ScheduleKind::Auto => Self::Static { chunk: 0 },
-        }
-    }
-
-    /// Chunk size asked for; 0 if none.
-    #[must_use]
-    pub const fn chunk(self) -> u64 {
-        match self {
-            Self::Static { chunk } | Self::Guided { chunk } | Self::Dynamic { chunk, .. } => chunk,
-        }
-    }
-}
 
 /// How a member makes its next claim; a number so that it fits an
 /// [`Own`](crate::own::Own).
@@ -486,25 +435,5 @@ mod tests {
             prop_assert!((unit / chunk).is_power_of_two());
             prop_assert_eq!(total, count.div_ceil(unit));
         }
-    }
-
-    #[test]
-    fn what_the_runtime_schedule_means() {
-        let schedule = |kind, chunk| Schedule {
-            kind,
-            monotonic: false,
-            chunk,
-        };
-        assert_eq!(
-            Dealing::from_schedule(schedule(ScheduleKind::Auto, 0), true),
-            Dealing::Static { chunk: 0 }
-        );
-        assert_eq!(
-            Dealing::from_schedule(schedule(ScheduleKind::Dynamic, 3), true),
-            Dealing::Dynamic {
-                chunk: 3,
-                monotonic: true
-            }
-        );
     }
 }

@@ -8,150 +8,23 @@
 //! schedules), one number per thread is enough; otherwise there is one per
 //! chunk, or per outermost iteration where chunks vary.
 
-use super::deal::Dealing;
-use super::iterations::share;
 use super::ordered::{wait_for_node, wait_for_turn};
+use super::progress::Doacross;
+use super::wanted::Dealing;
 use crate::barrier::wait_recorded;
-use crate::bell::Bell;
 use crate::cluster::{Cell, Of, of_construct};
 use crate::team::Member;
 use fathomp_trace::state::State;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-
-const BELLS: usize = 8;
-/// Numbers allocated together, when first needed.
-const BLOCK: u64 = 1024;
-
-/// Progress of a doacross loop.
-#[derive(Debug)]
-pub(crate) struct Doacross {
-    /// Trip counts of the loops inside the outermost one.
-    inner: Box<[u64]>,
-    layout: Layout,
-    blocks: Box<[OnceLock<Block>]>,
-    bells: [Bell; BELLS],
-}
-
-type Block = Box<[Progress]>;
-
-/// Number of the next iteration not posted. Neighbours are written by
-/// different threads.
-#[repr(align(64))]
-#[derive(Debug, Default)]
-struct Progress(AtomicU64);
-
-/// Which number belongs to an outermost iteration.
-#[derive(Clone, Copy, Debug)]
-enum Layout {
-    /// Per thread, equal shares of `count` iterations.
-    Shares { count: u64, size: u64 },
-    /// Per thread, chunks dealt round-robin.
-    RoundRobin { chunk: u64, size: u64 },
-    /// Per chunk.
-    Chunks { chunk: u64 },
-}
-
-impl Layout {
-    fn entry(self, outermost: u64) -> u64 {
-        match self {
-            Self::Shares { count, size } => owner(outermost, count, size),
-            Self::RoundRobin { chunk, size } => outermost / chunk % size,
-            Self::Chunks { chunk } => outermost / chunk,
-        }
-    }
-
-    /// Whether only threads of this node post to the entry, as far as is known.
-    fn is_here(self, entry: u64, member: &'static Member) -> bool {
-        let first = member.thread_num() - member.index();
-        let here = first..first + member.team().local_size();
-        match self {
-            Self::Shares { .. } | Self::RoundRobin { .. } => {
-                u32::try_from(entry).is_ok_and(|thread_num| here.contains(&thread_num))
-            }
-            Self::Chunks { .. } => false,
-        }
-    }
-}
-
-/// The member that [`share`] gives an iteration to.
-fn owner(iteration: u64, count: u64, size: u64) -> u64 {
-    let each = count / size;
-    let larger = count % size;
-    let in_larger = larger * (each + 1);
-    let who = if iteration < in_larger {
-        iteration / (each + 1)
-    } else {
-        // `each` is not 0 here: with shares of 0 all iterations are in larger ones.
-        larger + (iteration - in_larger) / each.max(1)
-    };
-    debug_assert!({
-        let (first, end) = share(count, who, size);
-        (first..end).contains(&iteration)
-    });
-    who
-}
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 impl Doacross {
-    /// For loops with these trip counts, outermost first, dealt so to `size`
-    /// members.
-    pub(crate) fn new(counts: &[u64], dealing: Dealing, size: u32) -> Self {
-        let (outermost, inner) = counts.split_first().map_or((0, &[][..]), |(o, i)| (*o, i));
-        let size = u64::from(size);
-        let (layout, entries) = match dealing {
-            Dealing::Static { chunk: 0 } => (
-                Layout::Shares {
-                    count: outermost,
-                    size,
-                },
-                size,
-            ),
-            Dealing::Static { chunk } => (Layout::RoundRobin { chunk, size }, size),
-            Dealing::Dynamic { chunk, .. } => {
-                let chunk = chunk.max(1);
-                (Layout::Chunks { chunk }, outermost.div_ceil(chunk))
-            }
-            Dealing::Guided { .. } => (Layout::Chunks { chunk: 1 }, outermost),
-        };
-        Self {
-            inner: inner.into(),
-            layout,
-            blocks: (0..entries.div_ceil(BLOCK))
-                .map(|_| OnceLock::new())
-                .collect(),
-            bells: std::array::from_fn(|_| Bell::new()),
-        }
-    }
-
-    /// Number of an iteration in the whole space, and the entry it belongs
-    /// to. `index` yields the vector, outermost first.
-    fn locate(&self, mut index: impl FnMut(usize) -> u64) -> (u64, u64) {
-        let outermost = index(0);
-        let mut number = outermost;
-        for (depth, count) in self.inner.iter().enumerate() {
-            number = number.wrapping_mul(*count).wrapping_add(index(depth + 1));
-        }
-        (number, self.layout.entry(outermost))
-    }
-
-    /// `None` for an iteration outside the loop, which nothing posts.
-    fn progress(&self, entry: u64) -> Option<&AtomicU64> {
-        let block = self.blocks.get(usize::try_from(entry / BLOCK).ok()?)?;
-        let block = block.get_or_init(|| (0..BLOCK).map(|_| Progress::default()).collect());
-        Some(&block[(entry % BLOCK) as usize].0)
-    }
-
-    /// Wakes everybody who waits, to look at what has changed.
-    pub(crate) fn ring_all(&self) {
-        self.bells.iter().for_each(Bell::ring);
-    }
-
     fn post(&self, member: &'static Member, index: impl FnMut(usize) -> u64) {
         let (number, entry) = self.locate(index);
         if let Some(progress) = self.progress(entry) {
             let next = number.wrapping_add(1);
             progress.store(next, Ordering::SeqCst);
-            self.bells[entry as usize % BELLS].ring();
+            self.bell(entry).ring();
             if let Some(nodes) = member.team().nodes() {
                 nodes.cluster.put(cell(member, entry), next);
             }
@@ -167,7 +40,7 @@ impl Doacross {
         if ready() {
             return;
         }
-        let bell = &self.bells[entry as usize % BELLS];
+        let bell = self.bell(entry);
         wait_recorded(member, State::Ordered, || match member.team().nodes() {
             Some(nodes) if !self.layout.is_here(entry, member) => {
                 let next =
@@ -221,35 +94,6 @@ pub fn wait(member: &'static Member, index: impl Fn(usize) -> u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn owners_agree_with_shares(count in 1u64..10_000, size in 1u64..40, pick: u64) {
-            let iteration = pick % count;
-            let who = owner(iteration, count, size);
-            let (first, end) = share(count, who, size);
-            prop_assert!((first..end).contains(&iteration));
-        }
-
-        #[test]
-        fn numbers_follow_the_order_of_execution(
-            counts in proptest::collection::vec(1u64..5, 1..4), chunk in 0u64..4,
-        ) {
-            let doacross = Doacross::new(&counts, Dealing::Static { chunk }, 3);
-            let total: u64 = counts.iter().product();
-            for number in 0..total {
-                let mut rest = number;
-                let mut index: Vec<u64> = counts.iter().rev().map(|count| {
-                    let digit = rest % count;
-                    rest /= count;
-                    digit
-                }).collect();
-                index.reverse();
-                prop_assert_eq!(doacross.locate(|i| index[i]).0, number);
-            }
-        }
-    }
 
     #[test]
     fn only_what_was_posted_is_ready() {

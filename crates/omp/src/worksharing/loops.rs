@@ -1,60 +1,15 @@
 //! Worksharing loops and sections.
 
 use super::cursor::Place;
-use super::deal::Dealing;
-use super::iterations::Iterations;
 use super::ordered;
 use super::slot::Extra;
+use super::wanted::Loop;
 use crate::barrier;
 use crate::cluster::of_construct;
 use crate::team::Member;
-use fathomp_trace::record::LoopKind;
 use fathomp_trace::state::State;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
-
-/// A worksharing loop as a member meets it.
-#[derive(Clone, Copy, Debug)]
-pub struct Loop {
-    /// What is to be run.
-    pub iterations: Iterations,
-    /// How it is dealt.
-    pub dealing: Dealing,
-    /// There is an `ordered` clause without a parameter.
-    pub ordered: bool,
-    /// `sections`, whose iterations are the sections.
-    pub sections: bool,
-    /// Return address of the program's call, for naming the loop.
-    pub call: usize,
-}
-
-impl Loop {
-    /// The `sections` construct with that many sections.
-    #[must_use]
-    pub const fn sections(count: u32, call: usize) -> Self {
-        Self {
-            iterations: Iterations::counted(count as u64),
-            dealing: Dealing::Dynamic {
-                chunk: 1,
-                monotonic: true,
-            },
-            ordered: false,
-            sections: true,
-            call,
-        }
-    }
-
-    pub(super) fn kind(&self) -> LoopKind {
-        if self.sections {
-            return LoopKind::Sections;
-        }
-        match self.dealing {
-            Dealing::Static { .. } => LoopKind::Static,
-            Dealing::Dynamic { .. } => LoopKind::Dynamic,
-            Dealing::Guided { .. } => LoopKind::Guided,
-        }
-    }
-}
 
 /// The member meets a loop.
 #[inline]

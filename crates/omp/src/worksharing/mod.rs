@@ -14,23 +14,25 @@ mod loops;
 mod ordered;
 mod preset;
 mod primitive;
+mod progress;
 mod range;
 mod recording;
 pub mod single;
 mod slot;
+mod tally;
 #[cfg(test)]
 mod tests;
+mod wanted;
 
 pub use cancel::{Cancel, cancel, is_cancelled};
 pub(crate) use cursor::Cursor;
-pub use deal::Dealing;
 pub use iterations::Iterations;
 pub use loops::{
-    Loop, SharedParts, end, end_cancel, end_nowait, next, next_ordered, next_section, start,
-    start_with,
+    SharedParts, end, end_cancel, end_nowait, next, next_ordered, next_section, start, start_with,
 };
 pub use ordered::enter as enter_ordered;
 pub use preset::Preset;
+pub use wanted::{Dealing, Loop};
 
 use crate::team::{Member, Team};
 use slot::Slots;
@@ -65,7 +67,7 @@ impl Shares {
     }
 
     /// Wakes members that wait for a turn, to look at what has changed.
-    fn ring_all(&self) {
+    pub(crate) fn ring_all(&self) {
         self.slots.ring_all();
     }
 }

@@ -6,7 +6,6 @@
 //! after. A chunk that ran no ordered region waits for its turn then, so that
 //! the turn passes through all chunks.
 
-use super::cancel::cancel_region;
 use super::claim::Tag;
 use super::cursor::Cursor;
 use crate::barrier::wait_recorded;
@@ -146,7 +145,7 @@ pub(super) fn wait_for_node(
 ) -> u64 {
     let reached = nodes.wait_for_turn(cell, turn);
     if reached == u64::MAX {
-        cancel_region(member);
+        member.team().cancel();
     }
     reached
 }

@@ -1,8 +1,7 @@
 //! The construct that a combined construct begins with.
 
-use super::deal::Dealing;
 use super::iterations::Iterations;
-use super::loops::Loop;
+use super::wanted::{Dealing, Loop};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The construct that a combined construct (`GOMP_parallel_loop_*`,

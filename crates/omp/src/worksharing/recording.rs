@@ -1,8 +1,6 @@
 //! What a recording learns about loops.
 
-use super::cursor::OwnWord;
-use super::loops::Loop;
-use crate::own::Own;
+use super::wanted::Loop;
 use crate::runtime::runtime;
 use crate::team::Member;
 use fathomp_base::{InstanceId, SiteId, Ticks};
@@ -14,34 +12,6 @@ use std::sync::atomic::Ordering;
 
 /// One dispatch in so many is timed.
 const SAMPLE: u32 = 16;
-
-/// A member's share of the loop it is in.
-#[derive(Debug)]
-pub(super) struct Tally {
-    site: Own,
-    kind: Own,
-    ordered: Own,
-    asked: OwnWord,
-    iterations: OwnWord,
-    chunks: OwnWord,
-    begin: OwnWord,
-    countdown: Own,
-}
-
-impl Tally {
-    pub(super) const fn new() -> Self {
-        Self {
-            site: Own::new(0),
-            kind: Own::new(0),
-            ordered: Own::new(0),
-            asked: OwnWord::new(),
-            iterations: OwnWord::new(),
-            chunks: OwnWord::new(),
-            begin: OwnWord::new(),
-            countdown: Own::new(0),
-        }
-    }
-}
 
 /// The member of a recorded thread meets a loop.
 #[cold]

@@ -11,7 +11,7 @@
 
 use super::batch::Batch;
 use super::claim::{Claim, RING, Tag, Turn};
-use super::doacross::Doacross;
+use super::progress::Doacross;
 use crate::bell::Bell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
