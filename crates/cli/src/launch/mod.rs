@@ -10,7 +10,7 @@ use crate::args::{Cluster, Dsm, Faults, ThreadCount};
 use crate::failure::exit;
 use crate::host;
 use crate::program::Program;
-use capture::Passing;
+use capture::OutputForwarder;
 use fathomp_runtime::Unpacked;
 use fathomp_sys::held;
 use fathomp_sys::process::without_null;
@@ -30,7 +30,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 pub(crate) use capture::{Capture, Printed};
-pub(crate) use signals::{Hold, survive_file_limits};
+pub(crate) use signals::{StopSignalsBlocked, survive_file_limits};
 pub(crate) use streams::{Repeatable, Stderr, Stdin, Stdout};
 
 /// The environment that asks the program for so many threads on each node, and
@@ -195,7 +195,7 @@ pub(crate) enum LaunchError {
 /// A program that runs.
 pub(crate) struct Running {
     child: Child,
-    output: Option<Passing>,
+    output: Option<OutputForwarder>,
     forwarding: Forwarding,
     started: Instant,
 }

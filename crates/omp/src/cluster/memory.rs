@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// construct's memory may be read until its members have passed the barrier
 /// after its own.
 #[derive(Debug, Default)]
-pub(super) struct Lent(Mutex<[Vec<usize>; 2]>);
+pub(super) struct ConstructMemory(Mutex<[Vec<usize>; 2]>);
 
 impl Nodes {
     /// Zeroed memory for all members of the team, until the barrier after the

@@ -7,7 +7,7 @@
 //! which somebody else provides: barriers, locks by name, and words that all
 //! nodes see. Without one, all this costs a test of a pointer.
 //!
-//! `README.md` beside this file says who has which number, what happens at
+//! `README.md` beside this file says which thread has which number, what happens at
 //! barriers, and what every construct asks of the cluster.
 
 mod blocks;
@@ -31,7 +31,7 @@ use fathomp_base::{NodeId, SiteId};
 use fathomp_sys::affinity;
 use fathomp_sys::outlined::Outlined;
 use fathomp_sys::static_ref::AtomicRef;
-use memory::Lent;
+use memory::ConstructMemory;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -154,7 +154,7 @@ pub(crate) struct Nodes {
     regions: AtomicU64,
     /// Locks that threads of this node hold or wait for.
     pub(crate) locks: Names,
-    lent: Lent,
+    lent: ConstructMemory,
     blocks: Blocks,
     /// Functions that regions have run.
     code: Mutex<HashMap<usize, Outlined>>,
@@ -198,9 +198,9 @@ impl Nodes {
 
 /// On a line of its own, since every lock looks at it.
 #[repr(align(128))]
-struct Apart(AtomicRef<Nodes>);
+struct OwnLine(AtomicRef<Nodes>);
 
-static INSTALLED: Apart = Apart(AtomicRef::new(None));
+static INSTALLED: OwnLine = OwnLine(AtomicRef::new(None));
 
 /// Makes this process a node. To be called before the program's first OpenMP
 /// construct, once. A cluster of one node changes nothing.
@@ -214,7 +214,7 @@ pub fn install(cluster: &'static dyn Cluster) {
             busy: AtomicBool::new(false),
             regions: AtomicU64::new(0),
             locks: Names::default(),
-            lent: Lent::default(),
+            lent: ConstructMemory::default(),
             blocks: Blocks::default(),
             code: Mutex::default(),
         }));

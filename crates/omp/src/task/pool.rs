@@ -206,8 +206,8 @@ const INVITE_EVERY: u64 = 8;
 
 /// Waking a thread costs more than most tasks, so a member that queues many
 /// invites only when it begins to, and now and then in case those invited may
-/// not run what they find. Who comes and finds more than one task invites the
-/// next.
+/// not run what they find. A member that comes and finds more than one task
+/// invites the next.
 #[cold]
 fn invite_now_and_then(member: &'static Member, team: &'static Team, number: u64) {
     if member.task.deque.len() <= 1 || number.is_multiple_of(INVITE_EVERY) {
