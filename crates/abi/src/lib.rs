@@ -9,7 +9,7 @@
 //! * [`cluster`]: what stands in front of the C library on several nodes.
 //! * [`device`]: `target` constructs and routines, on the host.
 //! * [`unloading`]: `dlclose`, for the sake of recordings.
-//! * [`tap`]: who is told what threads wait for, if paging is recorded.
+//! * [`tap`]: tells the recorder of paging, if there is one, what threads wait for.
 //! * [`entry`]: entry points that remember where they were called from.
 
 #![allow(non_snake_case, reason = "C's names are not ours to choose")]

@@ -18,7 +18,7 @@ const MANY: u64 = 1024;
 const NO_WORK: f64 = 0.02;
 /// and at least this part is a piece. In between, pieces are not what divides it.
 const A_PIECE: f64 = 0.3;
-/// Executions whose busiest member works less than this are too short to say who
+/// Executions whose busiest member works less than this are too short to say which
 /// had work.
 const LONG_NS: f64 = 500_000.0;
 /// Loops must hold this part of a region's work before their pieces bound it.

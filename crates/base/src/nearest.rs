@@ -1,4 +1,4 @@
-//! What a user may have meant who typed a name that does not exist.
+//! What a user who typed a name that does not exist may have meant.
 
 /// The known name that is nearest to `asked`, whatever its case, by letters left
 /// out, put in, replaced or swapped with the next; none if all are further away

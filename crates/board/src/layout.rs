@@ -4,7 +4,7 @@
 //! 0            "FTHBOARD" with the version in the last byte
 //! 1            slots, cores, words of each ring of events (0: none), 16 bits each
 //! 16..80       the kernel's numbers of the cores, 16 bits each
-//! 128..        slots of 48 words: who (0), its speedup curve (1);
+//! 128..        slots of 48 words: which process (0), its speedup curve (1);
 //!              what it does (16), since when (17), the cores it holds (18..22);
 //!              events written (32) and read (40)
 //! behind them  rings of events, one for each slot

@@ -13,11 +13,11 @@
 //! * [`layout`]: where on the board what is; [`Board`]: writing and reading it.
 //! * [`claim`]: what a program says of itself, as words.
 //! * [`cores`], [`speedup`]: sets of cores, and what cores bring.
-//! * [`policy`]: who gets how many cores, and which.
+//! * [`policy`]: which program gets how many cores, and which cores.
 //! * [`observer`]: what a program makes of the board when a region begins.
 //! * [`presence`]: which partners are there.
 //! * [`learn`]: what cores bring a region, from how long it took.
-//! * [`events`]: who had which cores when, for the launcher.
+//! * [`events`]: which program had which cores when, for the launcher.
 #![forbid(unsafe_code)]
 
 mod board;

@@ -335,7 +335,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the others say, who wants its fair share has it.
+        /// Whatever the others say, a program that wants its fair share has it.
         #[test]
         fn a_fair_share_is_safe_from_liars(
             cores in 1_u32..=CORES_MAX,

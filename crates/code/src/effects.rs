@@ -18,7 +18,7 @@ const ROUNDS_MAX: usize = 4;
 
 /// What a call leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct CallEffects {
     /// Registers that may be changed.
     pub changed: Registers,
     /// Whether memory may be changed that is not the function's own stack.
@@ -27,7 +27,7 @@ pub struct Left {
     pub returns: bool,
 }
 
-impl Left {
+impl CallEffects {
     /// By a function of which nothing is known.
     pub const UNKNOWN: Self = Self {
         changed: Registers::CALLER_SAVED,
@@ -40,15 +40,15 @@ impl Left {
 #[derive(Debug, Default)]
 pub struct Effects {
     flows: BTreeMap<FunctionId, Arc<Flow>>,
-    left: BTreeMap<FunctionId, Left>,
+    left: BTreeMap<FunctionId, CallEffects>,
     /// Functions without a graph.
     failed: Vec<(FunctionId, FlowError)>,
     incomplete: bool,
 }
 
 /// What a function does itself, and what it calls.
-struct Own {
-    left: Left,
+struct FunctionEffects {
+    left: CallEffects,
     callees: BTreeSet<FunctionId>,
 }
 
@@ -59,7 +59,7 @@ impl Effects {
         let mut effects = Self::default();
         let mut next: Vec<FunctionId> = roots.into_iter().collect();
         let mut seen: BTreeSet<FunctionId> = next.iter().copied().collect();
-        let mut own: BTreeMap<FunctionId, Own> = BTreeMap::new();
+        let mut own: BTreeMap<FunctionId, FunctionEffects> = BTreeMap::new();
         let mut factory = InstructionInfoFactory::new();
         let mut instructions = 0;
         while let Some(id) = next.pop() {
@@ -139,20 +139,23 @@ impl Effects {
 
     /// What a function leaves.
     #[must_use]
-    pub fn left(&self, function: FunctionId) -> Left {
-        self.left.get(&function).copied().unwrap_or(Left::UNKNOWN)
+    pub fn left(&self, function: FunctionId) -> CallEffects {
+        self.left
+            .get(&function)
+            .copied()
+            .unwrap_or(CallEffects::UNKNOWN)
     }
 
     /// What a call leaves, or a jump in the place of one.
     #[must_use]
-    pub fn of_call(&self, image: &Image, call: &Instruction) -> Left {
+    pub fn of_call(&self, image: &Image, call: &Instruction) -> CallEffects {
         match callee(image, call) {
             Some(id) => self.left(id),
-            None => Left {
+            None => CallEffects {
                 returns: image
                     .target(call)
                     .is_none_or(|target| may_return(image, &target)),
-                ..Left::UNKNOWN
+                ..CallEffects::UNKNOWN
             },
         }
     }
@@ -172,9 +175,9 @@ fn callee(image: &Image, instruction: &Instruction) -> Option<FunctionId> {
 }
 
 /// What a function does without those that it calls.
-fn look(image: &Image, flow: &Flow, factory: &mut InstructionInfoFactory) -> Own {
-    let mut own = Own {
-        left: Left {
+fn look(image: &Image, flow: &Flow, factory: &mut InstructionInfoFactory) -> FunctionEffects {
+    let mut own = FunctionEffects {
+        left: CallEffects {
             changed: Registers::NONE,
             stores: false,
             returns: false,
@@ -211,13 +214,13 @@ fn look(image: &Image, flow: &Flow, factory: &mut InstructionInfoFactory) -> Own
         match &block.leaves {
             Some(Leave::Return) => own.left.returns = true,
             Some(Leave::Unknown | Leave::Nothing) => {
-                own.left = Left::UNKNOWN;
+                own.left = CallEffects::UNKNOWN;
             }
             Some(Leave::Tail(_)) => {
                 // Falls into the next function, or jumps.
                 match flow.code(id).last().map(|last| (last, image.target(last))) {
                     Some((last, Some(_))) => called(image, last, &mut own),
-                    _ => own.left = Left::UNKNOWN,
+                    _ => own.left = CallEffects::UNKNOWN,
                 }
                 // Whether what is jumped to returns is found out with what is called.
                 own.left.returns = true;
@@ -229,7 +232,7 @@ fn look(image: &Image, flow: &Flow, factory: &mut InstructionInfoFactory) -> Own
     own
 }
 
-fn called(image: &Image, call: &Instruction, own: &mut Own) {
+fn called(image: &Image, call: &Instruction, own: &mut FunctionEffects) {
     match callee(image, call) {
         Some(id) => {
             own.callees.insert(id);
@@ -242,8 +245,8 @@ fn called(image: &Image, call: &Instruction, own: &mut Own) {
 }
 
 /// Adds what callees do until nothing more is added.
-fn settle(own: &BTreeMap<FunctionId, Own>) -> BTreeMap<FunctionId, Left> {
-    let mut left: BTreeMap<FunctionId, Left> =
+fn settle(own: &BTreeMap<FunctionId, FunctionEffects>) -> BTreeMap<FunctionId, CallEffects> {
+    let mut left: BTreeMap<FunctionId, CallEffects> =
         own.iter().map(|(id, own)| (*id, own.left)).collect();
     let mut callers: BTreeMap<FunctionId, Vec<FunctionId>> = BTreeMap::new();
     for (id, own) in own {
@@ -258,7 +261,7 @@ fn settle(own: &BTreeMap<FunctionId, Own>) -> BTreeMap<FunctionId, Left> {
         };
         let mut new = own.left;
         for callee in &own.callees {
-            let other = left.get(callee).copied().unwrap_or(Left::UNKNOWN);
+            let other = left.get(callee).copied().unwrap_or(CallEffects::UNKNOWN);
             new.changed = new.changed.and(other.changed);
             new.stores |= other.stores;
         }

@@ -16,7 +16,7 @@ mod stubs;
 mod sync;
 
 pub use decode::{Decoded, decode};
-pub use effects::{Effects, Left};
+pub use effects::{CallEffects, Effects};
 pub use flow::{
     Block, BlockId, Cycle, CycleId, Dominators, Flaw, FlawKind, Flow, FlowError, Leave, may_return,
 };

@@ -3,7 +3,7 @@
 //! It understands nothing of what it keeps: files by name, appended to. Whatever a node sends
 //! or stops to send, what came until then stays.
 
-use crate::peers::{self, Event, Expected, PeerId, Peers};
+use crate::peers::{self, Event, ExpectedPeers, PeerId, Peers};
 use fathomp_feed::append::append;
 use fathomp_feed::message::{self, ClockNote, Header, Kind};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -119,7 +119,7 @@ impl Host {
             directory: directory.to_owned(),
             limit_bytes,
             address: listener.local_addr().map_err(error)?,
-            peers: Peers::new(None, Some(listener), key, Expected::Nodes),
+            peers: Peers::new(None, Some(listener), key, ExpectedPeers::Nodes),
             nodes: HashMap::new(),
             summary: HostSummary::default(),
         })

@@ -26,7 +26,7 @@ pub(crate) struct Peers {
     local: Option<LocalListener>,
     network: Option<TcpListener>,
     key: String,
-    expected: Expected,
+    expected: ExpectedPeers,
     peers: Vec<Peer>,
     next: u64,
     buffer: Vec<u8>,
@@ -35,9 +35,9 @@ pub(crate) struct Peers {
     deaf: bool,
 }
 
-/// Who may connect.
+/// Which peers may connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expected {
+pub(crate) enum ExpectedPeers {
     /// Processes that are recorded.
     Processes,
     /// Collectors of nodes.
@@ -81,7 +81,7 @@ impl Peers {
         local: Option<LocalListener>,
         network: Option<TcpListener>,
         key: &str,
-        expected: Expected,
+        expected: ExpectedPeers,
     ) -> Self {
         Self {
             local,
@@ -237,8 +237,10 @@ impl Peers {
                 Some("its key is not that of this recording")
             }
             Ok(hello) => match (self.expected, &hello.role) {
-                (Expected::Processes, Role::Node) => Some("it is no process that is recorded"),
-                (Expected::Nodes, Role::Process { .. }) => Some("it is no collector of a node"),
+                (ExpectedPeers::Processes, Role::Node) => Some("it is no process that is recorded"),
+                (ExpectedPeers::Nodes, Role::Process { .. }) => {
+                    Some("it is no collector of a node")
+                }
                 _ => None,
             },
         };

@@ -27,7 +27,7 @@ pub fn connect(address: &str, patience: Duration) -> io::Result<Socket> {
     Err(last)
 }
 
-/// Says who connects, waits to be welcomed, and tells (and gives) how far the clocks of the
+/// Says which process connects, waits to be welcomed, and tells (and gives) how far the clocks of the
 /// two hosts are apart.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Runs of pages that were freed and are kept together for who asks for as many again.
+//! Runs of pages that were freed and are kept together for requests for as many.
 //!
 //! A program that allocates its temporary arrays anew in each step gives them the same parts
 //! among its threads each time. If they come to lie where they were, each page has the same

@@ -1,5 +1,5 @@
 //! Which pages of the range are free: runs of them, by place and by length, those that are
-//! kept for who asks for as many, and all from `top` on.
+//! kept for requests for as many, and all from `top` on.
 
 use crate::kept::Kept;
 use std::collections::{BTreeMap, BTreeSet};

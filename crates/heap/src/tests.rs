@@ -131,7 +131,7 @@ fn freed_memory_is_not_kept_without_end() {
     let used = end - in_use - (64 << 20);
     let largest = 4000 * PAGE_BYTES;
     assert!(used <= (32 << 20) + 2 * largest, "{used}");
-    // And it is there for who needs it.
+    // And it is there when it is needed.
     let rest = (1 << 30) - (64 << 20);
     assert!(heap.allocate(rest, 1).is_some());
 }

@@ -106,7 +106,7 @@ impl Rendezvous {
 
     /// Forgets arrivals of a phase that was given up (a cancelled region, or a
     /// team that a fork has broken up). Nobody may be inside. Returns the phase that
-    /// was opened last: who has given up may have left before, or have passed it.
+    /// was opened last: a member that has given up may have left before, or have passed it.
     pub(crate) fn reset(&self) -> u32 {
         self.gate.root.store(0, Ordering::Relaxed);
         for counter in &self.inner {

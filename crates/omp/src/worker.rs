@@ -101,13 +101,13 @@ fn adopt() -> &'static Member {
 }
 
 /// Gives a thread of the program back when it ends: its workers serve others.
-struct Guest(Cell<Option<&'static Worker>>);
+struct ReturnedAtExit(Cell<Option<&'static Worker>>);
 
 thread_local! {
-    static GUEST: Guest = const { Guest(Cell::new(None)) };
+    static GUEST: ReturnedAtExit = const { ReturnedAtExit(Cell::new(None)) };
 }
 
-impl Drop for Guest {
+impl Drop for ReturnedAtExit {
     fn drop(&mut self) {
         let Some(worker) = self.0.take() else { return };
         stack_overflow::uncover();

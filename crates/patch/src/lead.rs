@@ -18,11 +18,11 @@ const BEFORE: usize = 4;
 const DECIDES: usize = 8;
 
 /// Branches by their addresses.
-pub(crate) type Ways = BTreeMap<u64, Led>;
+pub(crate) type Ways = BTreeMap<u64, ToldBranch>;
 
 /// What a branch tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Led {
+pub(crate) struct ToldBranch {
     /// What it means that it is taken, and that it is not.
     pub(crate) ways: [Way; 2],
     /// What alone it depends on, if that is certain.
@@ -61,7 +61,7 @@ pub(crate) fn lead(
         if both.contains(&Way::Came) {
             looks_at = looks_at_in(function, branch, waits, &mut effect);
         }
-        let led = Led {
+        let led = ToldBranch {
             ways: both,
             looks_at,
         };

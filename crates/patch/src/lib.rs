@@ -27,7 +27,7 @@ use object::{
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use waits::Surroundings;
+use waits::ProgramContext;
 
 /// What was found, at the addresses where the program runs.
 #[derive(Clone, Debug, Default)]
@@ -122,8 +122,8 @@ pub fn analyse(path: &Path, bias: usize) -> Result<Analysis, AnalyseError> {
 }
 
 /// What has to be known of the program to understand its loops.
-fn surroundings(file: &Program<'_>, bias: u64) -> Surroundings {
-    let mut around = Surroundings::default();
+fn surroundings(file: &Program<'_>, bias: u64) -> ProgramContext {
+    let mut around = ProgramContext::default();
     let symbols = file.dynamic_symbol_table();
     for (slot, relocation) in file.dynamic_relocations().into_iter().flatten() {
         if let RelocationTarget::Symbol(index) = relocation.target()

@@ -3,7 +3,7 @@
 use crate::Analysis;
 use crate::lead::Ways;
 use crate::moved;
-use crate::waits::{self, Surroundings};
+use crate::waits::{self, ProgramContext};
 use fathomp_code::{Decoded, decode, is_fence, is_site};
 use fathomp_sys::text_patch::{Branch, CODE_BYTES, Kind, Operand, Site};
 use iced_x86::{Instruction, Mnemonic, OpKind, Register};
@@ -12,14 +12,14 @@ use std::ops::Range;
 /// A pass over all code of a program.
 pub(crate) struct Sweep {
     bias: u64,
-    around: Surroundings,
+    around: ProgramContext,
     analysis: Analysis,
     /// Where direct branches go, unsorted.
     targets: Vec<u64>,
 }
 
 impl Sweep {
-    pub(crate) fn new(bias: u64, around: Surroundings) -> Self {
+    pub(crate) fn new(bias: u64, around: ProgramContext) -> Self {
         Self {
             bias,
             around,
@@ -256,7 +256,7 @@ mod tests {
 
     /// What is found in code at 0x1000 of the file.
     fn analysis(code: &[u8], functions: &[Range<u64>]) -> Analysis {
-        let mut sweep = Sweep::new(0x10_0000, Surroundings::default());
+        let mut sweep = Sweep::new(0x10_0000, ProgramContext::default());
         sweep.section(0x1000, code, functions);
         sweep.finish()
     }

@@ -51,7 +51,7 @@ const PAUSES: [&str; 10] = [
 
 /// What has to be known of a program to understand its loops.
 #[derive(Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct ProgramContext {
     /// Places in memory where the addresses of functions are by which threads let
     /// time pass.
     slots: BTreeSet<u64>,
@@ -61,7 +61,7 @@ pub(crate) struct Surroundings {
     constants: Vec<Range<u64>>,
 }
 
-impl Surroundings {
+impl ProgramContext {
     /// Whether the program is told at run time, by its loader, to put the address
     /// of the function `name` at `slot`, if it is such a function.
     pub(crate) fn note(&mut self, slot: u64, name: &str) {
@@ -177,7 +177,7 @@ impl Loop<'_> {
 
 /// All loops that wait in a function, whose instructions follow each other, and the branches by
 /// which they tell.
-pub(crate) fn find(function: &[Instruction], around: &Surroundings) -> (Vec<Wait>, Ways) {
+pub(crate) fn find(function: &[Instruction], around: &ProgramContext) -> (Vec<Wait>, Ways) {
     let mut found: BTreeMap<usize, Wait> = BTreeMap::new();
     let mut ways = Ways::new();
     let mut effects = Effects {
@@ -239,7 +239,7 @@ fn flushes_first(function: &[Instruction], address: u64) -> bool {
 }
 
 /// True if the code from an address on lets time pass before anything else is decided.
-fn pauses(function: &[Instruction], address: u64, around: &Surroundings) -> bool {
+fn pauses(function: &[Instruction], address: u64, around: &ProgramContext) -> bool {
     let at = function.binary_search_by_key(&address, Instruction::ip);
     let behind = at.map_or(&[][..], |at| &function[at..]);
     let mut near = behind.iter().take(BEHIND);
@@ -255,7 +255,7 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
-    pub(crate) fn of(&mut self, instruction: &Instruction, around: &Surroundings) -> Effect {
+    pub(crate) fn of(&mut self, instruction: &Instruction, around: &ProgramContext) -> Effect {
         let mut effect = Effect::default();
         let info = self.factory.info(instruction);
         let mut used = |place, access| {
@@ -295,7 +295,7 @@ impl Effects {
         &mut self,
         function: &'a [Instruction],
         code: RangeInclusive<usize>,
-        around: &Surroundings,
+        around: &ProgramContext,
     ) -> Option<Loop<'a>> {
         let body = cycle(&function[code]);
         let inside = |ip| body.iter().any(|instruction| instruction.ip() == ip);
@@ -377,7 +377,7 @@ impl Effects {
         exit: u64,
         inside: &impl Fn(u64) -> bool,
         counters: &[Place],
-        around: &Surroundings,
+        around: &ProgramContext,
     ) -> bool {
         let mut seen = BTreeSet::new();
         let mut next = vec![exit];

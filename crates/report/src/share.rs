@@ -1,4 +1,4 @@
-//! A page about programs that shared one machine: who had which cores when.
+//! A page about programs that shared one machine: which program had which cores when.
 
 use crate::html::{PageError, render};
 use crate::view::share::build;

@@ -1,7 +1,7 @@
 //! The nodes' notes, phase by phase, to what happened to each line.
 
 use crate::LINE_BYTES;
-use crate::lines::{Counts, Did, LineFacts, ReadFacts, judge, mask, words};
+use crate::lines::{Counts, LineFacts, LineUse, ReadFacts, judge, mask, words};
 use crate::log::{LogError, Record, Region, Stop};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -66,7 +66,7 @@ pub struct Gathered {
 }
 
 /// What a node did to the lines of a page in a phase.
-type Lines = Box<[Did; LINES]>;
+type Lines = Box<[LineUse; LINES]>;
 
 /// A phase of all nodes.
 #[derive(Default)]
@@ -109,7 +109,13 @@ impl Phase {
     }
 
     /// Does something to each line that some bytes lie in, with their mask.
-    fn each(&mut self, node: u16, address: u64, bytes: u64, mut act: impl FnMut(&mut Did, u64)) {
+    fn each(
+        &mut self,
+        node: u16,
+        address: u64,
+        bytes: u64,
+        mut act: impl FnMut(&mut LineUse, u64),
+    ) {
         let end = address.saturating_add(bytes);
         let mut at = address;
         while at < end {
@@ -117,7 +123,7 @@ impl Phase {
             let lines = self.pages.entry(page_of(line)).or_default();
             let lines = lines
                 .entry(node)
-                .or_insert_with(|| Box::new([Did::default(); LINES]));
+                .or_insert_with(|| Box::new([LineUse::default(); LINES]));
             act(&mut lines[number_of(line)], mask(at - line, end - at));
             let Some(next) = line.checked_add(LINE_BYTES) else {
                 break;
@@ -209,7 +215,7 @@ impl Phase {
     }
 
     /// Whether a line is only where two blocks meet that two nodes write.
-    fn is_boundary(&self, line: u64, all: &[(u16, Did)]) -> bool {
+    fn is_boundary(&self, line: u64, all: &[(u16, LineUse)]) -> bool {
         let [(a, _), (b, _)] = all else {
             return false;
         };
@@ -323,7 +329,7 @@ impl Gathered {
             for number in 0..LINES {
                 let line = page + number as u64 * LINE_BYTES;
                 let all = nodes.iter().map(|(node, lines)| (*node, lines[number]));
-                let touched = |did: &Did| did.wrote | did.read != 0;
+                let touched = |did: &LineUse| did.wrote | did.read != 0;
                 let all: Vec<_> = all.filter(|(_, did)| touched(did)).collect();
                 let of_line = instructions.get(&line).map_or(&[][..], Vec::as_slice);
                 if !written && !all.is_empty() {
@@ -339,7 +345,7 @@ impl Gathered {
     fn read(
         &mut self,
         line: u64,
-        all: &[(u16, Did)],
+        all: &[(u16, LineUse)],
         instructions: &[(u64, u64, bool)],
         region: Region,
     ) {
@@ -363,7 +369,7 @@ impl Gathered {
     fn share(
         &mut self,
         line: u64,
-        mut all: Vec<(u16, Did)>,
+        mut all: Vec<(u16, LineUse)>,
         instructions: &[(u64, u64, bool)],
         phase: &Phase,
         layout: &impl Layout,

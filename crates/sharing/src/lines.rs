@@ -22,7 +22,7 @@ pub(crate) fn words(bytes: u64) -> impl Iterator<Item = usize> {
 
 /// What one node did to a line in one phase. Bit n of a mask stands for byte n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Did {
+pub(crate) struct LineUse {
     /// Bytes changed or written.
     pub(crate) wrote: u64,
     /// Of these, bytes updated by atomic instructions.
@@ -43,7 +43,7 @@ pub(crate) struct Did {
     pub(crate) atomics_most: u64,
 }
 
-impl Did {
+impl LineUse {
     /// How many accesses to a word are known of at least.
     fn accesses(&self, word: usize) -> u64 {
         match self.atomics[word] {
@@ -82,7 +82,7 @@ pub(crate) struct Judgement {
 }
 
 /// Judges a line by what each node did to it in a phase.
-pub(crate) fn judge(all: &[(u16, Did)]) -> Judgement {
+pub(crate) fn judge(all: &[(u16, LineUse)]) -> Judgement {
     let mut judged = Judgement::default();
     for (at, (_, one)) in all.iter().enumerate() {
         for (_, other) in &all[at + 1..] {
@@ -96,7 +96,7 @@ pub(crate) fn judge(all: &[(u16, Did)]) -> Judgement {
     let same = judged.same;
     let mut writers = all.iter().filter(|(_, did)| did.wrote & same != 0);
     let combine = writers.all(|(_, did)| did.combines(same, all.len()));
-    let reads_only = |did: &Did| did.wrote == 0 && did.read & judged.same != 0;
+    let reads_only = |did: &LineUse| did.wrote == 0 && did.read & judged.same != 0;
     judged.combining = judged.same != 0 && combine && !all.iter().any(|(_, did)| reads_only(did));
     judged
 }
@@ -141,7 +141,7 @@ impl LineFacts {
     pub(crate) fn add(
         &mut self,
         judged: Judgement,
-        all: &[(u16, Did)],
+        all: &[(u16, LineUse)],
         boundary: bool,
         region: Region,
     ) {
@@ -226,22 +226,22 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn wrote(bytes: u64) -> Did {
-        Did {
+    fn wrote(bytes: u64) -> LineUse {
+        LineUse {
             wrote: bytes,
             episodes: 1,
-            ..Did::default()
+            ..LineUse::default()
         }
     }
 
-    fn read(bytes: u64) -> Did {
-        Did {
+    fn read(bytes: u64) -> LineUse {
+        LineUse {
             read: bytes,
-            ..Did::default()
+            ..LineUse::default()
         }
     }
 
-    fn judged(all: &[Did]) -> Judgement {
+    fn judged(all: &[LineUse]) -> Judgement {
         let all: Vec<_> = (0..).zip(all.iter().copied()).collect();
         judge(&all)
     }
@@ -271,16 +271,16 @@ mod tests {
 
     #[test]
     fn one_update_of_each_is_a_reduction_and_more_are_not() {
-        let atomic = |times| Did {
+        let atomic = |times| LineUse {
             wrote: 0xff,
             atomic: 0xff,
             atomics_most: times,
-            ..Did::default()
+            ..LineUse::default()
         };
         assert!(judged(&[atomic(1), atomic(1)]).combining);
         assert!(judged(&[atomic(1), atomic(2)]).combining, "tried again");
         assert!(!judged(&[atomic(1), atomic(3)]).combining);
-        let locked = |times| Did {
+        let locked = |times| LineUse {
             locked: times,
             episodes: times,
             ..wrote(0xff)
@@ -300,7 +300,7 @@ mod tests {
         ) {
             let mut all: Vec<_> = bytes
                 .iter()
-                .map(|(w, r)| Did { wrote: w & r, read: !w & r, ..Did::default() })
+                .map(|(w, r)| LineUse { wrote: w & r, read: !w & r, ..LineUse::default() })
                 .collect();
             let before = judged(&all);
             all.rotate_left(by % bytes.len());
@@ -309,8 +309,8 @@ mod tests {
 
         #[test]
         fn what_one_node_does_is_not_shared(w in any::<u64>(), r in any::<u64>()) {
-            let one = Did { wrote: w, read: r, ..Did::default() };
-            prop_assert_eq!(judged(&[one, Did::default()]), Judgement::default());
+            let one = LineUse { wrote: w, read: r, ..LineUse::default() };
+            prop_assert_eq!(judged(&[one, LineUse::default()]), Judgement::default());
         }
     }
 }

@@ -251,7 +251,7 @@ pub struct Reader<'a> {
 }
 
 /// What is left ends within a record, or a record makes no sense.
-enum Short {
+enum RecordError {
     Cut,
     Bad,
 }
@@ -285,19 +285,19 @@ impl<'a> Reader<'a> {
         Ok((header, reader))
     }
 
-    fn byte(&mut self) -> Result<u8, Short> {
-        let byte = self.bytes.get(self.at).copied().ok_or(Short::Cut)?;
+    fn byte(&mut self) -> Result<u8, RecordError> {
+        let byte = self.bytes.get(self.at).copied().ok_or(RecordError::Cut)?;
         self.at += 1;
         Ok(byte)
     }
 
-    fn number(&mut self) -> Result<u64, Short> {
+    fn number(&mut self) -> Result<u64, RecordError> {
         let (mut number, mut shift) = (0_u64, 0);
         loop {
             let byte = self.byte()?;
             let bits = u64::from(byte & 0x7f);
             if shift > 63 || (bits << shift) >> shift != bits {
-                return Err(Short::Bad);
+                return Err(RecordError::Bad);
             }
             number |= bits << shift;
             if byte < 0x80 {
@@ -307,23 +307,26 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn page(&mut self) -> Result<u64, Short> {
-        let page = self.number()?.checked_mul(PAGE_BYTES).ok_or(Short::Bad)?;
+    fn page(&mut self) -> Result<u64, RecordError> {
+        let page = self
+            .number()?
+            .checked_mul(PAGE_BYTES)
+            .ok_or(RecordError::Bad)?;
         // Its end is an address as well.
-        page.checked_add(PAGE_BYTES).ok_or(Short::Bad)?;
+        page.checked_add(PAGE_BYTES).ok_or(RecordError::Bad)?;
         Ok(page)
     }
 
-    fn ranges(&mut self) -> Result<Vec<Range<u16>>, Short> {
+    fn ranges(&mut self) -> Result<Vec<Range<u16>>, RecordError> {
         let count = self.number()?;
         let mut end = 0;
         let mut ranges = Vec::new();
         for _ in 0..count {
-            let start = self.number()?.checked_add(end).ok_or(Short::Bad)?;
+            let start = self.number()?.checked_add(end).ok_or(RecordError::Bad)?;
             let length = self.number()?;
-            end = start.checked_add(length).ok_or(Short::Bad)?;
+            end = start.checked_add(length).ok_or(RecordError::Bad)?;
             if length == 0 || end > PAGE_BYTES {
-                return Err(Short::Bad);
+                return Err(RecordError::Bad);
             }
             // Inside a page.
             ranges.push(start as u16..end as u16);
@@ -331,7 +334,7 @@ impl<'a> Reader<'a> {
         Ok(ranges)
     }
 
-    fn record(&mut self) -> Result<Record, Short> {
+    fn record(&mut self) -> Result<Record, RecordError> {
         Ok(match self.byte()? {
             1 => Record::Phase(Region {
                 function: self.number()?,
@@ -352,7 +355,7 @@ impl<'a> Reader<'a> {
                 address: self.number()?,
                 bytes: match self.number()? {
                     bytes @ 0..=ATOMIC_BYTES_MAX => bytes,
-                    _ => return Err(Short::Bad),
+                    _ => return Err(RecordError::Bad),
                 },
                 instruction: self.number()?,
                 times: self.number()?,
@@ -360,7 +363,7 @@ impl<'a> Reader<'a> {
             7 => {
                 let (address, bytes, count) = (self.number()?, self.number()?, self.number()?);
                 if count > FRAMES_MAX {
-                    return Err(Short::Bad);
+                    return Err(RecordError::Bad);
                 }
                 let frames = (0..count).map(|_| self.number());
                 Record::Block {
@@ -375,12 +378,12 @@ impl<'a> Reader<'a> {
             11 => {
                 let count = self.number()?;
                 if count > FRAMES_MAX {
-                    return Err(Short::Bad);
+                    return Err(RecordError::Bad);
                 }
                 let frames = (0..count).map(|_| Ok((self.number()?, self.number()?)));
                 Record::Frames(frames.collect::<Result<_, _>>()?)
             }
-            _ => return Err(Short::Bad),
+            _ => return Err(RecordError::Bad),
         })
     }
 }
@@ -392,11 +395,11 @@ impl Iterator for Reader<'_> {
         let begins = self.at;
         match self.record() {
             Ok(record) => Some(Ok(record)),
-            Err(Short::Cut) => {
+            Err(RecordError::Cut) => {
                 self.at = self.bytes.len();
                 None
             }
-            Err(Short::Bad) => {
+            Err(RecordError::Bad) => {
                 self.at = self.bytes.len();
                 Some(Err(LogError::Record(begins)))
             }

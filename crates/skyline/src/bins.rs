@@ -1,7 +1,7 @@
 //! A recording, read once and kept as counts per bin and per phase.
 
+mod flaws;
 mod read;
-mod trouble;
 
 use crate::facts::{Phases, Problem, TaskFacts, Window};
 use crate::packed::Packed;

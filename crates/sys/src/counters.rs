@@ -1,7 +1,7 @@
 //! What the kernel and the processor count about the calling thread.
 
 use crate::descriptor::move_up;
-use crate::perf::attributes::{Attributes, Whose, flag, format, kind, open_event};
+use crate::perf::attributes::{Attributes, EventScope, flag, format, kind, open_event};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -205,7 +205,7 @@ fn open_counter(config: u64, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
         flags: flag::EXCLUDE_KERNEL | flag::EXCLUDE_HYPERVISOR,
         ..Attributes::default()
     };
-    open_event(&attributes, Whose::MINE, leader)
+    open_event(&attributes, EventScope::MINE, leader)
 }
 
 #[cfg(test)]

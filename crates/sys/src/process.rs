@@ -43,7 +43,7 @@ pub fn default_thread_stack_bytes() -> usize {
     if bytes == 0 { 8 << 20 } else { bytes }
 }
 
-/// What to add to an error of who starts a program, if the reason is that nothing can be
+/// What to add to an error of starting a program, if the reason is that nothing can be
 /// given to it as its standard input.
 #[must_use]
 pub fn without_null(error: &std::io::Error) -> &'static str {

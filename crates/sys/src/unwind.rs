@@ -1,4 +1,4 @@
-//! Who called whom, by the tables that compilers write for unwinding.
+//! Which function called which, by the tables that compilers write for unwinding.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;

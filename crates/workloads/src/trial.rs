@@ -10,7 +10,7 @@ use std::time::Duration;
 /// More than any workload prints; what comes beyond is not kept.
 pub(crate) const OUTPUT_BYTES: usize = 1 << 20;
 
-/// Who answers a program's OpenMP calls.
+/// The runtime that answers a program's OpenMP calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Runtime {
     /// For tables.
@@ -38,7 +38,7 @@ pub struct Trial<'a> {
     pub program: &'a Path,
     /// Its arguments.
     pub arguments: &'a [String],
-    /// Who answers its OpenMP calls.
+    /// The runtime that answers its OpenMP calls.
     pub runtime: &'a Runtime,
     /// Number of threads it is asked to use, in all processes together.
     pub threads: u32,

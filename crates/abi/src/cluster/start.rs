@@ -145,7 +145,7 @@ extern "C" fn clustered_main(
     );
     let mine = ThreadLocals::mine();
     let now_ns = emulated::now_ns();
-    // The new thread begins with all of them blocked, and so does whom it starts.
+    // The new thread begins with all of them blocked, and so does every thread that it starts.
     let signals = initial::block_signals();
     let serve = move || {
         // Emulated time is each thread's own: this one's goes on from here.

@@ -153,7 +153,7 @@ enum Copied {
     /// Between nodes.
     Shared(usize),
     /// There are no other nodes.
-    Own(#[expect(dead_code, reason = "kept for who has its address")] Vec<u8>),
+    Own(#[expect(dead_code, reason = "kept because others may have its address")] Vec<u8>),
 }
 
 impl Copied {

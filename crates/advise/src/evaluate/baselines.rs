@@ -51,7 +51,7 @@ impl Predictor {
 
 /// What a predictor says of a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct Forecast {
     /// Speed-up of all units over one.
     pub(crate) speedup: f64,
     /// Its interval, if it has one.
@@ -117,8 +117,8 @@ impl Learned {
         }
     }
 
-    pub(crate) fn say(&self, who: Predictor, case: &Case, asked: &Asked<'_>) -> Option<Said> {
-        let by_class = |class: u32, speedup: f64| Said {
+    pub(crate) fn say(&self, who: Predictor, case: &Case, asked: &Asked<'_>) -> Option<Forecast> {
+        let by_class = |class: u32, speedup: f64| Forecast {
             speedup,
             interval: None,
             threads: ((class + 1) * asked.unit).min(asked.unit * asked.units),
@@ -153,14 +153,14 @@ fn inverse(gains: &[(u32, f64)]) -> Vec<(u32, f64)> {
         .collect()
 }
 
-fn by_times(times: &[(u32, f64)], asked: &Asked<'_>) -> Said {
+fn by_times(times: &[(u32, f64)], asked: &Asked<'_>) -> Forecast {
     let first = times.first().map_or(1.0, |one| one.1);
     let last = times.last().map_or(1.0, |one| one.1);
     let best = times
         .iter()
         .min_by(|a, b| a.1.total_cmp(&b.1))
         .map_or(asked.unit, |one| one.0);
-    Said {
+    Forecast {
         speedup: crate::choose::ratio(first, last),
         interval: None,
         threads: best,
@@ -179,7 +179,7 @@ fn mean_gain(cases: &[&Case], one: u32, threads: u32) -> f64 {
     }
 }
 
-fn ours(case: &Case, asked: &Asked<'_>, constants: Constants) -> Said {
+fn ours(case: &Case, asked: &Asked<'_>, constants: Constants) -> Forecast {
     let choosing = Choosing {
         constants,
         ..asked.choosing
@@ -200,7 +200,7 @@ fn ours(case: &Case, asked: &Asked<'_>, constants: Constants) -> Said {
         .counts
         .iter()
         .min_by_key(|count| count.abs_diff(choice.advised.threads));
-    Said {
+    Forecast {
         speedup,
         interval: Some(interval(&speedups, speedup)),
         threads: nearest.copied().unwrap_or(asked.unit),

@@ -1,6 +1,6 @@
 //! The evaluation itself.
 
-use super::baselines::{Asked, Learned, Predictor, Said};
+use super::baselines::{Asked, Forecast, Learned, Predictor};
 use super::measured::Case;
 use super::rules::Utilisation;
 use super::statistics::{Rate, line, wilson};
@@ -243,7 +243,7 @@ fn judge(case: &Case, learned: &Learned, asked: &Asked<'_>) -> Option<Judged> {
         .filter_map(|&threads| Some((threads, case.time(threads)?)));
     let best = measured.min_by(|a, b| a.1.total_cmp(&b.1))?;
     let said = |who: Predictor| {
-        let said: Said = learned.say(who, case, asked)?;
+        let said: Forecast = learned.say(who, case, asked)?;
         // Of what was not measured, the nearest that was.
         let taken = case.time(said.threads).or_else(|| {
             let mut counts = asked.counts.to_vec();

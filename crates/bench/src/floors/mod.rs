@@ -116,7 +116,7 @@ impl Group {
 
 /// What a group's processes said.
 #[derive(Default)]
-struct Said {
+struct GroupSamples {
     floors: Vec<Floors>,
     faults: Vec<Faults>,
     writes: Vec<Writes>,
@@ -150,8 +150,8 @@ pub fn measure(
 ) -> Result<Document, FloorsError> {
     let machine = Machine::read();
     let groups = Group::all(machine.processors);
-    let mut said: Vec<Result<Said, FloorsError>> =
-        groups.iter().map(|_| Ok(Said::default())).collect();
+    let mut said: Vec<Result<GroupSamples, FloorsError>> =
+        groups.iter().map(|_| Ok(GroupSamples::default())).collect();
     let (mut started, mut held) = (Pair::default(), Pair::default());
     let mut done = 0;
     let mut step = |what: String| {
@@ -227,14 +227,14 @@ impl Pair {
     }
 }
 
-/// One run of everything in a group, one after the other; who is first changes.
+/// One run of everything in a group, one after the other; which is first changes.
 fn measure_group(
     built: &Built,
     ground: &Ground,
     extent: Extent,
     group: Group,
     run: u32,
-    said: &mut Said,
+    said: &mut GroupSamples,
 ) -> Result<(), FloorsError> {
     let _bound = match group.one_processor {
         true => Some(OneProcessor::begin().map_err(FloorsError::Bind)?),
@@ -287,7 +287,7 @@ fn measure_group(
     Ok(())
 }
 
-fn rows(group: Group, said: &Said) -> Vec<Row> {
+fn rows(group: Group, said: &GroupSamples) -> Vec<Row> {
     let us = |samples: Vec<&Vec<f64>>| -> Vec<Vec<f64>> {
         let in_us = |process: &Vec<f64>| process.iter().map(|ns| ns * 1e-3).collect();
         samples.into_iter().map(in_us).collect()

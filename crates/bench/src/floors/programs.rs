@@ -126,14 +126,14 @@ pub(super) fn floors(
 }
 
 #[derive(Deserialize)]
-struct Held {
+struct HeldMemory {
     wrong: u64,
     memory_kib: Vec<f64>,
 }
 
 /// Memory of the process that has most, of a program with an array of `mib`.
 pub(super) fn held_mib(program: &mut Command, mib: u32) -> Result<f64, FloorsError> {
-    let held: Held = prices::ask(program.arg(mib.to_string()))?;
+    let held: HeldMemory = prices::ask(program.arg(mib.to_string()))?;
     if held.wrong > 0 {
         return Err(FloorsError::Wrong {
             program: "hold",

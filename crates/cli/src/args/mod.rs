@@ -41,7 +41,7 @@ pub(crate) use simulate::{FaultPrice, HomesName, Simulate};
 pub(crate) use skyline::{Axis, Skyline};
 pub(crate) use teams::Teams;
 pub(crate) use workload::Workload;
-pub(crate) use writers::{Way, WriterList};
+pub(crate) use writers::{WriterList, WriterName};
 
 /// Tells what an OpenMP program costs and how far it will scale, from the
 /// program as it is.

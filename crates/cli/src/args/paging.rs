@@ -1,7 +1,7 @@
 //! What `fathomp record` records of paging.
 
 use super::quantities::{MemoryList, SampleInterval};
-use super::writers::{Way, WriterList};
+use super::writers::{WriterList, WriterName};
 use clap::Args;
 use fathomp_paging::setup::Writer;
 
@@ -87,9 +87,9 @@ impl Paging {
         if let Some(sentence) = self.without_paging(every_fault) {
             return Some(sentence);
         }
-        let ways = self.writer.as_ref().map_or(&[][..], WriterList::ways);
-        let is_remote = |way: &Way| matches!(way, Way::Writer(Writer::Remote(_)));
-        if self.measure_intrusion.is_some() && ways.iter().any(is_remote) {
+        let names = self.writer.as_ref().map_or(&[][..], WriterList::names);
+        let is_remote = |way: &WriterName| matches!(way, WriterName::Writer(Writer::Remote(_)));
+        if self.measure_intrusion.is_some() && names.iter().any(is_remote) {
             return Some(
                 "what another machine keeps cannot be counted here: --measure-intrusion measures loopback in the place of HOST:PORT",
             );
@@ -106,8 +106,8 @@ impl Paging {
     /// An option that was given without what it needs.
     fn without_paging(&self, every_fault: bool) -> Option<&'static str> {
         if self.paging {
-            let writers = self.writer.as_ref().map_or(&[][..], WriterList::ways);
-            let is_remote = |way: &Way| matches!(way, Way::Writer(Writer::Remote(_)));
+            let writers = self.writer.as_ref().map_or(&[][..], WriterList::names);
+            let is_remote = |way: &WriterName| matches!(way, WriterName::Writer(Writer::Remote(_)));
             let remote = writers.iter().any(is_remote);
             return (self.key.is_some() && !remote).then_some(
                 "--key opens the way to `fathomp collect` on another machine: give --writer HOST:PORT with it, or leave it out",

@@ -17,7 +17,9 @@ pub(crate) enum IntervalError {
     TooShort(String),
     #[error("a sampler that looks every {0} sees nothing: give at most an hour, such as 1s")]
     TooLong(String),
-    #[error("{0} is no time that a task waits for a page: give more than 0 and at most 1min, such as 50us")]
+    #[error(
+        "{0} is no time that a task waits for a page: give more than 0 and at most 1min, such as 50us"
+    )]
     NoWait(String),
 }
 

@@ -1,4 +1,4 @@
-//! Several ways of recording, to be compared.
+//! How records get to the disk, as options name it; several, to be compared.
 
 use fathomp_paging::setup::Writer;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// A way in which records get to the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum WriterName {
     /// One of which everything is said.
     Writer(Writer),
     /// Striped over directories that fathomp makes.
@@ -15,7 +15,7 @@ pub(crate) enum Way {
     Loopback,
 }
 
-impl Way {
+impl WriterName {
     /// All of them, the default last, whose recording is kept.
     pub(crate) fn all() -> Vec<Self> {
         vec![
@@ -51,18 +51,18 @@ impl Way {
 /// The directories of `striped:` end at the next word that is a writer: a directory of that
 /// name is written `./task`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct WriterList(Vec<Way>);
+pub(crate) struct WriterList(Vec<WriterName>);
 
 impl WriterList {
     /// The writers, each once, in the order given.
-    pub(crate) fn ways(&self) -> &[Way] {
+    pub(crate) fn names(&self) -> &[WriterName] {
         &self.0
     }
 
     /// The writer, if there is one only that a recording can be made with.
     pub(crate) fn single(&self) -> Option<&Writer> {
         match &self.0[..] {
-            [Way::Writer(writer)] => Some(writer),
+            [WriterName::Writer(writer)] => Some(writer),
             _ => None,
         }
     }
@@ -72,17 +72,17 @@ impl FromStr for WriterList {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut ways: Vec<Way> = Vec::new();
+        let mut names: Vec<WriterName> = Vec::new();
         for word in text.split(',') {
-            if let Some(way) = Way::of(word) {
-                if ways.iter().any(|known| known.name() == way.name()) {
-                    return Err(format!("{} stands there twice", way.name()));
+            if let Some(name) = WriterName::of(word) {
+                if names.iter().any(|known| known.name() == name.name()) {
+                    return Err(format!("{} stands there twice", name.name()));
                 }
-                ways.push(way);
+                names.push(name);
                 continue;
             }
-            match ways.last_mut() {
-                Some(Way::Writer(Writer::Striped(directories))) if !word.is_empty() => {
+            match names.last_mut() {
+                Some(WriterName::Writer(Writer::Striped(directories))) if !word.is_empty() => {
                     directories.push(PathBuf::from(word));
                 }
                 _ => {
@@ -92,7 +92,7 @@ impl FromStr for WriterList {
                 }
             }
         }
-        Ok(Self(ways))
+        Ok(Self(names))
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
 
     fn names(text: &str) -> Vec<String> {
         let list: WriterList = text.parse().unwrap();
-        list.ways().iter().map(Way::name).collect()
+        list.names().iter().map(WriterName::name).collect()
     }
 
     #[test]
@@ -114,10 +114,10 @@ mod tests {
         let list: WriterList = "striped:/a,./task,task".parse().unwrap();
         let directories = vec!["/a".into(), "./task".into()];
         assert_eq!(
-            list.ways(),
+            list.names(),
             [
-                Way::Writer(Writer::Striped(directories)),
-                Way::Writer(Writer::Task),
+                WriterName::Writer(Writer::Striped(directories)),
+                WriterName::Writer(Writer::Task),
             ]
         );
     }
@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn all_ways_have_names_of_their_own() {
-        let names: std::collections::BTreeSet<_> = Way::all().iter().map(Way::name).collect();
-        assert_eq!(names.len(), Way::all().len());
+        let names: std::collections::BTreeSet<_> =
+            WriterName::all().iter().map(WriterName::name).collect();
+        assert_eq!(names.len(), WriterName::all().len());
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::args::Collect;
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch::Hold;
+use crate::launch::StopSignalsBlocked;
 use crate::paging::{Service, key_of_environment, new_key, serve};
 use crate::voice::Voice;
 use fathomp_collect::{Host, HostSummary};
@@ -46,7 +46,7 @@ fn listen(plan: &Collect, address: &str, voice: Voice) -> Outcome {
         })?,
     };
     // What has come is kept whole when this is told to stop.
-    let hold = Hold::begin()
+    let hold = StopSignalsBlocked::begin()
         .map_err(|error| Failure::new(format!("cannot prepare for signals: {error}; try again")))?;
     let host = Host::listen(address, &plan.output, &key, plan.limit << 20)?;
     let shown = match given {

@@ -2,7 +2,7 @@
 
 use crate::args::{Share, Strategy};
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch::{Ended, Hold};
+use crate::launch::{Ended, StopSignalsBlocked};
 use crate::output::{check_file, write_file};
 use crate::program::{self, Program, Suspicion};
 use crate::share::compare::{CompareError, Comparison, Estimate, compare};
@@ -58,7 +58,7 @@ pub(super) fn share(plan: &Share, voice: Voice) -> Outcome {
         }
     }
     let unpacked = fathomp_runtime::unpack()?;
-    let hold = Hold::begin()
+    let hold = StopSignalsBlocked::begin()
         .map_err(|error| Failure::new(format!("cannot prepare for signals: {error}")))?;
     let mut session = Session {
         programs: programs.iter().collect(),
@@ -220,7 +220,12 @@ fn text(plan: &Share, answer: &Answer) -> String {
     text
 }
 
-fn compared(plan: &Share, session: &Session<'_>, hold: &Hold, voice: Voice) -> Outcome {
+fn compared(
+    plan: &Share,
+    session: &Session<'_>,
+    hold: &StopSignalsBlocked,
+    voice: Voice,
+) -> Outcome {
     let comparison = compare(session, plan.repeat, hold, |done, all| {
         if done == 0 {
             voice.say(format!("{all} runs are made"));

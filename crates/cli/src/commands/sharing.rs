@@ -6,7 +6,7 @@ use crate::failure::{Failure, Outcome, exit};
 use crate::host;
 use crate::launch::{Stderr, Stdin, Stdout};
 use crate::program;
-use crate::sharing::{self, Looked, Request};
+use crate::sharing::{self, Request, SharingRun};
 use crate::voice::{self, Voice};
 use fathomp_launch::{OpenMp, of_this_process};
 use fathomp_predict::machine::Machine;
@@ -69,7 +69,7 @@ fn measured(unpacked: &Unpacked, voice: Voice) -> Option<Machine> {
     Some(calibrated.machine)
 }
 
-fn tell(plan: &Sharing, looked: &Looked, voice: Voice) -> Result<(), Failure> {
+fn tell(plan: &Sharing, looked: &SharingRun, voice: Voice) -> Result<(), Failure> {
     let findings = &looked.findings;
     for note in &findings.notes {
         voice.warn(note);

@@ -70,7 +70,7 @@ enum Shown {
 
 /// The thread that passes output on.
 #[derive(Debug)]
-pub(super) struct Passing(Receiver<()>);
+pub(super) struct OutputForwarder(Receiver<()>);
 
 impl Capture {
     /// Keeps the output of a program that goes where `stdout` says.
@@ -108,7 +108,7 @@ impl Capture {
     }
 
     /// Begins to pass on what comes in.
-    pub(super) fn pass_on(&self, from: File) -> Passing {
+    pub(super) fn pass_on(&self, from: File) -> OutputForwarder {
         let (ended, end) = mpsc::channel::<()>();
         let capture = self.clone();
         thread::spawn(move || {
@@ -119,7 +119,7 @@ impl Capture {
             }
             drop(ended);
         });
-        Passing(end)
+        OutputForwarder(end)
     }
 
     /// Copies until the output ends, or nobody wants it any more: then the
@@ -145,7 +145,7 @@ impl Capture {
     }
 }
 
-impl Passing {
+impl OutputForwarder {
     /// The program has ended: waits for the rest of its output.
     pub(super) fn wait(self) {
         // An error says that the thread is through, or that time is up.

@@ -10,7 +10,7 @@ use crate::args::{Cluster, Faults, Net, ThreadCount};
 use crate::failure::exit;
 use crate::host;
 use crate::program::Program;
-use capture::Passing;
+use capture::OutputForwarder;
 use fathomp_launch::{Inherit, OpenMp, Plan};
 use fathomp_runtime::Unpacked;
 use fathomp_sys::held;
@@ -29,7 +29,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 pub(crate) use capture::{Capture, Printed};
-pub(crate) use signals::{Hold, survive_file_limits};
+pub(crate) use signals::{StopSignalsBlocked, survive_file_limits};
 pub(crate) use streams::{Repeatable, Stderr, Stdin, Stdout};
 
 /// What asks the program for so many threads on each node, and the runtime for the nodes.
@@ -164,7 +164,7 @@ pub(crate) enum LaunchError {
 /// A program that runs.
 pub(crate) struct Running {
     child: Child,
-    output: Option<Passing>,
+    output: Option<OutputForwarder>,
     forwarding: Forwarding,
     started: Instant,
 }

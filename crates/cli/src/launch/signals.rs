@@ -133,13 +133,13 @@ static HOLDS: AtomicUsize = AtomicUsize::new(0);
 
 /// Keeps signals that mean "stop" from ending this process between the runs of several
 /// programs, so that what has to be put away is.
-pub(crate) struct Hold {
+pub(crate) struct StopSignalsBlocked {
     idle: Arc<AtomicBool>,
     asked: Arc<AtomicBool>,
     registered: Vec<SigId>,
 }
 
-impl Hold {
+impl StopSignalsBlocked {
     /// From now on.
     pub(crate) fn begin() -> io::Result<Self> {
         let wanted = wanted();
@@ -165,7 +165,7 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
+impl Drop for StopSignalsBlocked {
     fn drop(&mut self) {
         for registered in self.registered.drain(..) {
             signal_hook::low_level::unregister(registered);

@@ -1,6 +1,6 @@
 //! The program's standard streams.
 
-use super::capture::{Capture, Passing};
+use super::capture::{Capture, OutputForwarder};
 use crate::voice::Voice;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -56,7 +56,7 @@ impl Stdout {
     }
 
     /// Begins to take what the program writes, if it does so through us.
-    pub(super) fn take(&self, ours: Option<File>) -> Option<Passing> {
+    pub(super) fn take(&self, ours: Option<File>) -> Option<OutputForwarder> {
         match (self, ours) {
             (Self::Capture(capture), Some(ours)) => Some(capture.pass_on(ours)),
             _ => None,

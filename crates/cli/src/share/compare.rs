@@ -1,9 +1,9 @@
 //! The strategies against each other: the same programs under each, and each program alone,
 //! in turns.
 
-use super::{Outputs, Session, ShareError, Together};
+use super::{Outputs, Session, ShareError, SharedRun};
 use crate::args::Strategy;
-use crate::launch::{Ended, Hold};
+use crate::launch::{Ended, StopSignalsBlocked};
 use fathomp_bench::stats::{Interval, Resampler, geometric_mean, median, percentile_interval};
 use fathomp_trace::model::Outcome;
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub(crate) struct Estimate {
 
 /// How a strategy did.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Standing {
+pub(crate) struct StrategyResult {
     pub(crate) strategy: &'static str,
     /// From the first start to the last end, s.
     pub(crate) wall_s: Estimate,
@@ -60,7 +60,7 @@ pub(crate) struct Comparison {
     pub(crate) programs: Vec<String>,
     /// Time alone, s.
     pub(crate) alone_s: Vec<Estimate>,
-    pub(crate) strategies: Vec<Standing>,
+    pub(crate) strategies: Vec<StrategyResult>,
     pub(crate) samples: Vec<Sample>,
 }
 
@@ -84,7 +84,7 @@ pub(crate) enum CompareError {
 pub(crate) fn compare(
     session: &Session<'_>,
     repeat: u32,
-    hold: &Hold,
+    hold: &StopSignalsBlocked,
     mut told: impl FnMut(u32, u32),
 ) -> Result<Comparison, CompareError> {
     let count = session.programs.len();
@@ -139,7 +139,11 @@ impl Job {
         }
     }
 
-    fn run(self, session: &Session<'_>, hold: &Hold) -> Result<Together, ShareError> {
+    fn run(
+        self,
+        session: &Session<'_>,
+        hold: &StopSignalsBlocked,
+    ) -> Result<SharedRun, ShareError> {
         let programs = match self {
             Self::Together(_) => session.programs.clone(),
             Self::Alone(index) => vec![session.programs[index]],
@@ -159,7 +163,7 @@ fn check(
     job: &Job,
     session: &Session<'_>,
     ended: &[Ended],
-    hold: &Hold,
+    hold: &StopSignalsBlocked,
 ) -> Result<(), CompareError> {
     if hold.is_asked_to_stop() || ended.iter().any(|one| one.interrupted.is_some()) {
         return Err(CompareError::Stopped);
@@ -231,7 +235,7 @@ fn judge(programs: Vec<String>, repeat: u32, samples: Vec<Sample>) -> Comparison
             let of = |value: &dyn Fn(&Round) -> f64| {
                 estimate(&rounds.iter().map(value).collect::<Vec<_>>())
             };
-            Some(Standing {
+            Some(StrategyResult {
                 strategy: strategy.name(),
                 wall_s: of(&|round| round.wall_s)?,
                 per_hour: of(&|round| 3600.0 * count as f64 / round.wall_s)?,

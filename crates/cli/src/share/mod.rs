@@ -1,4 +1,4 @@
-//! Several programs on one machine: how they are started, who may run where and when, and
+//! Several programs on one machine: how they are started, which may run where and when, and
 //! what they left.
 
 mod board;
@@ -8,7 +8,7 @@ mod mix;
 pub(crate) mod session;
 pub(crate) mod timeline;
 
-pub(crate) use session::{Outputs, Session, Together};
+pub(crate) use session::{Outputs, Session, SharedRun};
 
 use std::io;
 

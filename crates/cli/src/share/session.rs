@@ -7,7 +7,7 @@ use super::mix::{Draining, Labelled};
 use super::timeline::{Collected, Collector};
 use crate::args::Strategy;
 use crate::host;
-use crate::launch::{Ended, Hold, Launch, Running, Stderr, Stdin, Stdout};
+use crate::launch::{Ended, Launch, Running, Stderr, Stdin, Stdout, StopSignalsBlocked};
 use crate::program::Program;
 use fathomp_launch::openmp::DYNAMIC;
 use fathomp_launch::{OpenMp, Plan, of_this_process};
@@ -40,17 +40,17 @@ pub(crate) struct Session<'a> {
     pub(crate) keep_teams: bool,
     pub(crate) slice: Duration,
     pub(crate) outputs: Outputs,
-    /// Whether it is noted who had which cores when.
+    /// Whether it is noted which program had which cores when.
     pub(crate) events: bool,
 }
 
 /// How it went.
-pub(crate) struct Together {
+pub(crate) struct SharedRun {
     /// In the order of the programs.
     pub(crate) ended: Vec<Ended>,
     /// From the first start to the last end.
     pub(crate) wall: Duration,
-    /// Who had which cores when, if that was asked for.
+    /// Which program had which cores when, if that was asked for.
     pub(crate) timeline: Option<Collected>,
 }
 
@@ -63,7 +63,7 @@ struct Started {
 impl Session<'_> {
     /// Runs the programs until all have ended. `hold` keeps signals from ending this
     /// process meanwhile.
-    pub(crate) fn run(&self, hold: &Hold) -> Result<Together, ShareError> {
+    pub(crate) fn run(&self, hold: &StopSignalsBlocked) -> Result<SharedRun, ShareError> {
         let processors = host::cpus_allowed();
         let board = match self.strategy {
             Strategy::Hints => true,
@@ -141,7 +141,7 @@ impl Session<'_> {
         for result in results {
             all.push(result??);
         }
-        Ok(Together {
+        Ok(SharedRun {
             ended: all,
             wall,
             timeline: collector.map(Collector::finish),

@@ -1,4 +1,4 @@
-//! Who had which cores when, as the programs told it.
+//! Which program had which cores when, as the programs told it.
 
 use crate::args::Strategy;
 use crate::failure::Failure;
@@ -29,12 +29,12 @@ pub(crate) struct Collected {
     /// Start and end of the session, nanoseconds of the monotonic clock.
     pub(crate) begin_ns: u64,
     pub(crate) end_ns: u64,
-    pub(crate) programs: Vec<Told>,
+    pub(crate) programs: Vec<ProgramEvents>,
 }
 
 /// What one program told.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct ProgramEvents {
     pub(crate) spans: Vec<Span>,
     /// File and address in it, by the address in the process.
     pub(crate) names: BTreeMap<u64, (PathBuf, u64)>,
@@ -56,7 +56,7 @@ impl<'a> Collector<'a> {
             collected: Collected {
                 begin_ns: now,
                 end_ns: now,
-                programs: logs.iter().map(|_| Told::default()).collect(),
+                programs: logs.iter().map(|_| ProgramEvents::default()).collect(),
             },
             logs: logs
                 .into_iter()
@@ -114,7 +114,7 @@ impl<'a> Collector<'a> {
     }
 }
 
-impl Told {
+impl ProgramEvents {
     /// Its regions by name, and when they were executed.
     fn regions(&self, symbols: &mut Symbols) -> SharedProgram {
         let mut numbers = BTreeMap::new();

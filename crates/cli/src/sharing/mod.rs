@@ -32,7 +32,7 @@ pub(crate) struct Request<'a> {
 }
 
 /// What was found, and how the program ended.
-pub(crate) struct Looked {
+pub(crate) struct SharingRun {
     pub(crate) findings: Findings,
     pub(crate) ended: Ended,
 }
@@ -71,12 +71,12 @@ pub(crate) fn check(program: &Program) -> Result<(), Failure> {
 }
 
 /// Runs the program and looks.
-pub(crate) fn look(request: &Request<'_>) -> Result<Looked, Failure> {
+pub(crate) fn look(request: &Request<'_>) -> Result<SharingRun, Failure> {
     check(request.program)?;
     let room = Room::new()?;
     let ended = run(request, &room.0)?;
     let findings = findings(request, &room.0)?;
-    Ok(Looked { findings, ended })
+    Ok(SharingRun { findings, ended })
 }
 
 fn run(request: &Request<'_>, room: &Path) -> Result<Ended, Failure> {

@@ -1,16 +1,16 @@
 //! The paging of a recording, analysed.
 
 mod advice;
-mod beside;
+mod related;
 mod source;
 
 use crate::failure::Failure;
-use beside::Beside;
 use fathomp_analyse::{AxisClock, axis};
 use fathomp_paging::reader::{OpenError, Recording, VisitError};
 use fathomp_paging::{DIRECTORY, Task};
 use fathomp_report::{Circumstances, PagingFacts};
 use fathomp_skyline::{Bins, Lanes, Settings, analyse};
+use related::RelatedFiles;
 use source::Recorded;
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,7 @@ impl Opened {
 
     /// Analyses it.
     pub(crate) fn facts(&self, settings: &Settings) -> Result<PagingFacts, SkylineError> {
-        let mut beside = Beside::read(&self.directory);
+        let mut beside = RelatedFiles::read(&self.directory);
         let bins = Bins::read(&self.recorded, settings)?;
         let analysis = analyse(&bins, settings);
         let mut facts = PagingFacts {

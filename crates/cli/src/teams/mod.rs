@@ -1,6 +1,6 @@
 //! Runs whose teams are decided: by advice, by trying, or both.
 //!
-//! The launcher reads advice and checks whom it is for; the runtime gets a short table
+//! The launcher reads advice and checks which program it is for; the runtime gets a short table
 //! ([`fathomp_adapt::Table`]), and leaves what it chose in a file.
 
 mod advice;

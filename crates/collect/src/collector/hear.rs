@@ -1,7 +1,7 @@
 //! What processes send: introductions, words, names, facts.
 
 use super::{Collector, StartError, merging};
-use crate::peers::{self, Event, Expected, PeerId, Peers};
+use crate::peers::{self, Event, ExpectedPeers, PeerId, Peers};
 use crate::process::{Common, Whereabouts};
 use fathomp_feed::file::RingFile;
 use fathomp_feed::layout::EXTENSION;
@@ -160,6 +160,6 @@ pub(super) fn listen(
         }
         None => (None, None),
     };
-    let peers = Peers::new(local, network, &setup.key, Expected::Processes);
+    let peers = Peers::new(local, network, &setup.key, ExpectedPeers::Processes);
     Ok((Some(peers), bound))
 }

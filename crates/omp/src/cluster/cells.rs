@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 /// What a construct uses a cell for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Of {
-    /// Who is first (`single`); how many units of a loop are claimed.
+    /// Which node is first (`single`); how many units of a loop are claimed.
     Claim,
     /// That a `single` block has been run.
     Done,
@@ -19,7 +19,7 @@ pub(crate) enum Of {
     Copy,
     /// The position whose turn it is in an ordered loop.
     Turn,
-    /// Who allocates the memory that the members share.
+    /// Which node allocates the memory that the members share.
     Allocator,
     /// Where that memory is, by number.
     Memory(u32),

@@ -34,7 +34,7 @@ use crate::parallel::LARGEST_TEAM;
 use crate::sync::Names;
 use fathomp_base::NodeId;
 use fathomp_sys::affinity;
-use nodes::{Blocks, INSTALLED, Lent};
+use nodes::{Blocks, INSTALLED, ConstructMemory};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
@@ -50,7 +50,7 @@ pub fn install(cluster: &'static dyn Cluster) {
             busy: AtomicBool::new(false),
             regions: AtomicU64::new(0),
             locks: Names::default(),
-            lent: Lent::default(),
+            lent: ConstructMemory::default(),
             blocks: Blocks::default(),
             code: Mutex::default(),
         }));

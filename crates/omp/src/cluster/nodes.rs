@@ -19,7 +19,7 @@ pub(crate) struct Nodes {
     pub(super) regions: AtomicU64,
     /// Locks that threads of this node hold or wait for.
     pub(crate) locks: Names,
-    pub(super) lent: Lent,
+    pub(super) lent: ConstructMemory,
     pub(super) blocks: Blocks,
     /// Functions that regions have run.
     pub(super) code: Mutex<HashMap<usize, Outlined>>,
@@ -76,13 +76,13 @@ pub(crate) struct Blocks {
 /// construct's memory may be read until its members have passed the barrier
 /// after its own.
 #[derive(Debug, Default)]
-pub(super) struct Lent(pub(super) Mutex<[Vec<usize>; 2]>);
+pub(super) struct ConstructMemory(pub(super) Mutex<[Vec<usize>; 2]>);
 
 /// On a line of its own, since every lock looks at it.
 #[repr(align(128))]
-pub(super) struct Apart(pub(super) AtomicRef<Nodes>);
+pub(super) struct OwnLine(pub(super) AtomicRef<Nodes>);
 
-pub(super) static INSTALLED: Apart = Apart(AtomicRef::new(None));
+pub(super) static INSTALLED: OwnLine = OwnLine(AtomicRef::new(None));
 
 /// The cluster, if this process is a node of one.
 #[inline]

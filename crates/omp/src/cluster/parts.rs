@@ -1,13 +1,13 @@
 //! Loops dealt by parts: every node begins with a part of its own.
 //!
 //! It is the same part whenever the loop is met again, so nodes find at home what they
-//! worked on before. Who has finished its part takes from the end of that part of which
-//! most is left (affinity scheduling: Markatos and LeBlanc, "Using Processor Affinity in
+//! worked on before. A node that has finished its part takes from the end of that part of
+//! which most is left (affinity scheduling: Markatos and LeBlanc, "Using Processor Affinity in
 //! Loop Scheduling on Shared-Memory Multiprocessors", IEEE TPDS 5(4), 1994, with a part
 //! for each node instead of each processor).
 //!
-//! The last unit is in no part, as in [`super::super::worksharing`]'s ranges: who gets it
-//! gets nothing after it.
+//! The last unit is in no part, as in [`super::super::worksharing`]'s ranges: the node that gets
+//! it gets nothing after it.
 
 use std::ops::Range;
 
@@ -60,7 +60,7 @@ impl PartedLoop {
     }
 }
 
-/// Units of a loop for whoever asked.
+/// Units of a loop for the node that asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dealt {
     /// The first of them.

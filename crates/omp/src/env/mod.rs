@@ -281,7 +281,7 @@ impl Settings {
         }
         match bind {
             Some(list) => self.proc_bind = keep(list),
-            // Who names places wants threads to stay there.
+            // A user who names places wants threads to stay there.
             None if self.places.is_some() => self.proc_bind = &[ProcBind::True],
             None => {}
         }

@@ -1,4 +1,4 @@
-//! Places: where threads may run, and who runs where.
+//! Places: where threads may run, and which thread runs where.
 //!
 //! * [`Topology`]: the machine, read from sysfs.
 //! * [`Places`]: the place list of the process.

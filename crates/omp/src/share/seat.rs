@@ -30,7 +30,7 @@ pub(super) struct Seat {
     /// Address of its team; 0 if there is none.
     team: AtomicUsize,
     places: Places,
-    mine: Mutex<Mine>,
+    mine: Mutex<FormingState>,
 }
 
 /// Where members of the present team belong.
@@ -42,7 +42,7 @@ struct Places {
 }
 
 /// What only the thread uses that forms a team.
-struct Mine {
+struct FormingState {
     regions: Regions,
     spans: Option<Spans>,
     observer: Observer,
@@ -95,7 +95,7 @@ impl Seat {
                 count: AtomicU32::new(0),
                 cores: [const { AtomicU32::new(0) }; CORES_MAX as usize],
             },
-            mine: Mutex::new(Mine {
+            mine: Mutex::new(FormingState {
                 regions: Regions::default(),
                 spans: slot.log().map(Spans::new),
                 observer: Observer::new(index),
@@ -128,12 +128,12 @@ impl Seat {
         Some(seat)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Mine> {
+    fn lock(&self) -> MutexGuard<'_, FormingState> {
         self.mine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the slot from a process that has never begun a region. Who has, keeps it: this
-    /// process then is not seen, and takes what it sees to be free.
+    /// Takes the slot from a process that has never begun a region. A process that has keeps
+    /// it: this process then is not seen, and takes what it sees to be free.
     pub(super) fn claim_slot(&self) {
         let before = self.slot.owner();
         if before != Some(self.me)
@@ -215,7 +215,7 @@ impl Seat {
     }
 
     /// Looks at the board and works out which cores are this program's.
-    fn decide(&self, mine: &mut Mine, region: usize, size: u32, now_ns: u64) {
+    fn decide(&self, mine: &mut FormingState, region: usize, size: u32, now_ns: u64) {
         let times = mine.regions.times(region);
         let region_ns = times.and_then(|times| times.expected_ns(size));
         mine.claim.speedup = times.map_or_else(Speedup::default, Times::speedup);
@@ -236,7 +236,7 @@ impl Seat {
     }
 
     /// From now on members belong on these cores; none if they are not bound.
-    fn arrange(&self, mine: &mut Mine, cores: Option<Cores>) {
+    fn arrange(&self, mine: &mut FormingState, cores: Option<Cores>) {
         if mine.placed == cores {
             return;
         }

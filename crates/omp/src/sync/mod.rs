@@ -11,10 +11,10 @@ pub use nest::{NamedNestLock, NestLock};
 
 /// A lock whose cache line holds nothing else.
 #[repr(align(128))]
-struct Apart(Lock);
+struct OwnLine(Lock);
 
-static CRITICAL: Apart = Apart(Lock::new());
-static ATOMIC: Apart = Apart(Lock::new());
+static CRITICAL: OwnLine = OwnLine(Lock::new());
+static ATOMIC: OwnLine = OwnLine(Lock::new());
 
 /// The lock of `critical` without a name.
 #[inline]

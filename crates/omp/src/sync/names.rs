@@ -147,7 +147,7 @@ impl Names {
             return;
         }
         let passes = held.passes.load(Ordering::Relaxed);
-        // Who waits will get the word, so the lock does not stay here unused.
+        // The thread that waits will get the word, so the lock does not stay here unused.
         if held.waiting.load(Ordering::Relaxed) != 0 && passes < PASSES_MAX {
             held.passes.store(passes + 1, Ordering::Relaxed);
         } else {

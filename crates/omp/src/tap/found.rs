@@ -24,9 +24,9 @@ impl fmt::Debug for Tap {
 
 /// On a line of its own, which all threads read and nobody writes once there are some.
 #[repr(align(128))]
-struct Apart(AtomicRef<Tap>);
+struct OwnLine(AtomicRef<Tap>);
 
-static TAP: Apart = Apart(AtomicRef::new(None));
+static TAP: OwnLine = OwnLine(AtomicRef::new(None));
 
 static FINDER: OnceLock<fn() -> Option<&'static Tap>> = OnceLock::new();
 

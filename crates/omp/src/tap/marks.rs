@@ -23,7 +23,7 @@ const APART: u64 = 100_000;
 /// comes right behind the end of the one before.
 const AT_ONCE: u64 = 32;
 
-/// What of a team's present region is marked. Apart from what members read all the time.
+/// What of a team's present region is marked. OwnLine from what members read all the time.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Marks {

@@ -234,7 +234,7 @@ impl Bound {
         for (number, word) in self.plan.words.iter().enumerate() {
             let value = match word {
                 WordPlan::Cheap(slot) => values.cheap.get(usize::from(*slot)).copied(),
-                WordPlan::Behind(program) => program.evaluate(&Now {
+                WordPlan::Behind(program) => program.evaluate(&EvaluationInputs {
                     inputs: &values.cheap,
                     have: u64::MAX,
                     data,
@@ -263,7 +263,7 @@ impl Bound {
         steps_max: u32,
     ) -> Option<Result<dry::Found, dry::GiveUp>> {
         let plan = self.plan.dry.as_ref()?;
-        let now = Now {
+        let now = EvaluationInputs {
             inputs: known.words,
             have: known.have,
             data,
@@ -287,7 +287,7 @@ impl Bound {
     }
 
     fn total(&self, values: &Values, data: Opaque) -> Option<u64> {
-        let total = self.plan.total.as_ref()?.evaluate(&Now {
+        let total = self.plan.total.as_ref()?.evaluate(&EvaluationInputs {
             inputs: &values.words,
             have: values.have,
             data,
@@ -320,14 +320,14 @@ impl dry::Memory for Process {
 }
 
 /// What programs are evaluated with.
-struct Now<'a> {
+struct EvaluationInputs<'a> {
     inputs: &'a [i64],
     have: u64,
     data: Opaque,
     bias: u64,
 }
 
-impl Inputs for Now<'_> {
+impl Inputs for EvaluationInputs<'_> {
     #[inline]
     fn input(&self, number: u16) -> Option<i64> {
         if self.have.checked_shr(number.into())? & 1 == 0 {

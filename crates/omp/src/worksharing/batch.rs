@@ -34,7 +34,7 @@ pub(super) enum Cut {
     Guided(u64),
 }
 
-/// Who shares a loop.
+/// The threads that share a loop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sharers {
     /// Thread number of this node's first member.

@@ -1,4 +1,4 @@
-//! The words through which members agree who does what.
+//! The words through which members agree which of them does what.
 //!
 //! Each word carries a tag made from the number of the construct it serves.
 //! A word whose tag is not the construct's is left over from an older one and

@@ -1,4 +1,4 @@
-//! What a region brings along, and who leaves it for good.
+//! What a region brings along, and which threads leave it for good.
 
 use super::mock::{Mock, cluster, data};
 use super::{SHAPES, add, all_were, call_body, region, rest};

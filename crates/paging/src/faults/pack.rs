@@ -28,7 +28,7 @@ const NAME_BYTES_MAX: usize = 4096;
 
 /// What differences are taken to; the same at both ends.
 #[derive(Debug, Default)]
-struct Before {
+struct DifferenceBase {
     at: u64,
     process: u32,
     thread: u32,
@@ -40,7 +40,7 @@ struct Before {
 #[derive(Debug, Default)]
 pub(super) struct Packer {
     bytes: Vec<u8>,
-    before: Before,
+    before: DifferenceBase,
 }
 
 impl Packer {
@@ -50,7 +50,7 @@ impl Packer {
 
     /// Takes the block's bytes and begins another.
     pub(super) fn take(&mut self) -> Vec<u8> {
-        self.before = Before::default();
+        self.before = DifferenceBase::default();
         std::mem::take(&mut self.bytes)
     }
 
@@ -167,14 +167,14 @@ impl Packer {
 #[derive(Debug)]
 pub(super) struct Unpacker<'a> {
     rest: &'a [u8],
-    before: Before,
+    before: DifferenceBase,
 }
 
 impl<'a> Unpacker<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self {
             rest: bytes,
-            before: Before::default(),
+            before: DifferenceBase::default(),
         }
     }
 

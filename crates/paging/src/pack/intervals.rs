@@ -32,7 +32,7 @@ pub struct TaskPacker {
     /// The causes of the last intervals of each state, in this block.
     causes: [u32; State::COUNT],
     /// What the last intervals of each context counted, in this block.
-    last: Box<[Last; CONTEXTS]>,
+    last: Box<[LastCounted; CONTEXTS]>,
     /// Sums, once intervals are merged.
     bins: Option<Box<Bins>>,
     /// Where the last stay ended that was merged into them.
@@ -42,7 +42,7 @@ pub struct TaskPacker {
 
 /// The last interval of a context in which anything was counted.
 #[derive(Clone, Copy, Debug, Default)]
-struct Last {
+struct LastCounted {
     mask: u32,
     counts: [u64; Counter::COUNT],
 }
@@ -55,7 +55,7 @@ impl TaskPacker {
         Self {
             buffer: Buffer::new(Kind::Intervals, BY_TAP, task, begin),
             causes: [0; State::COUNT],
-            last: Box::new([Last::default(); CONTEXTS]),
+            last: Box::new([LastCounted::default(); CONTEXTS]),
             bins: None,
             binned_to: begin,
             end: EndNote::default(),

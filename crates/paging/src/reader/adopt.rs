@@ -7,7 +7,7 @@
 
 use super::assemble::{Noted, extent, read};
 use super::gather::GatheredTask;
-use super::trouble::Trouble;
+use super::problems::Problems;
 use crate::TaskKind;
 use crate::stream::{BY_TAP, TaskNote};
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ type Key = (u32, u32);
 const EDGE_NS: u64 = 100_000_000;
 
 /// A task of the tap.
-struct Host {
+struct TapTask {
     process: usize,
     key: Key,
     span: Span,
@@ -27,8 +27,8 @@ struct Host {
 
 /// Moves the samples of samplers to the tasks of the tap that they are of, and what
 /// else samplers saw of a process to that process.
-pub(super) fn adopt(noted: &mut [Noted], trouble: &mut Trouble) {
-    let mut hosts = HashMap::<(u32, u32), Vec<Host>>::new();
+pub(super) fn adopt(noted: &mut [Noted], problems: &mut Problems) {
+    let mut hosts = HashMap::<(u32, u32), Vec<TapTask>>::new();
     let mut guests = Vec::new();
     for (process, one) in noted.iter().enumerate() {
         for (&key, task) in &one.gathered.tasks {
@@ -37,7 +37,7 @@ pub(super) fn adopt(noted: &mut [Noted], trouble: &mut Trouble) {
             let thread = (one.process.pid, os_id);
             let span = Span::of(&note, task, one);
             if key.0 == BY_TAP {
-                let host = Host { process, key, span };
+                let host = TapTask { process, key, span };
                 hosts.entry(thread).or_default().push(host);
             } else if note.kind.unwrap_or(TaskKind::Thread) == TaskKind::Thread {
                 guests.push((process, key, thread, span));
@@ -46,10 +46,10 @@ pub(super) fn adopt(noted: &mut [Noted], trouble: &mut Trouble) {
     }
     for (from, key, thread, span) in guests {
         let candidates = hosts.get(&thread).into_iter().flatten();
-        let known: Vec<&Host> = candidates
+        let known: Vec<&TapTask> = candidates
             .filter(|host| are_neighbours(&noted[from], &noted[host.process]))
             .collect();
-        let met: Vec<&&Host> = known
+        let met: Vec<&&TapTask> = known
             .iter()
             .filter(|host| host.span.overlap(&span) > 0)
             .collect();
@@ -61,22 +61,27 @@ pub(super) fn adopt(noted: &mut [Noted], trouble: &mut Trouble) {
         let Some(guest) = noted[from].gathered.tasks.remove(&key) else {
             continue;
         };
-        trouble.add_end(guest.end);
+        problems.add_end(guest.end);
         for host in met {
             if let Some(task) = noted[host.process].gathered.tasks.get_mut(&host.key) {
-                take_samples(task, &guest, host.span, trouble);
+                take_samples(task, &guest, host.span, problems);
             }
         }
     }
     move_processes(noted);
 }
 
-fn take_samples(task: &mut GatheredTask, guest: &GatheredTask, span: Span, trouble: &mut Trouble) {
+fn take_samples(
+    task: &mut GatheredTask,
+    guest: &GatheredTask,
+    span: Span,
+    problems: &mut Problems,
+) {
     if task.samples.is_empty() {
         task.samples.clone_from(&guest.samples);
         task.sampled = Some((span.0, span.1));
     } else {
-        trouble.other_samples += guest.samples.len() as u64;
+        problems.other_samples += guest.samples.len() as u64;
     }
 }
 

@@ -3,8 +3,8 @@
 use super::Process;
 use super::adopt::adopt;
 use super::gather::{BlockAt, Gathered, GatheredTask, complete};
+use super::problems::Problems;
 use super::time::{Timeline, offset_of_day, offset_of_ticks};
-use super::trouble::Trouble;
 use crate::stream::{BY_TAP, EndNote, ProcessNote, TaskNote, Totals};
 use crate::{CounterSet, Ending, PagingMeta, Task, TaskId, TaskKind};
 use fathomp_base::{Clock, Ticks};
@@ -59,10 +59,10 @@ pub(super) struct Noted {
 pub(super) fn assemble(
     meta: &PagingMeta,
     streams: BTreeMap<String, Gathered>,
-    trouble: &mut Trouble,
+    problems: &mut Problems,
 ) -> Assembled {
-    let mut noted = noted(meta, streams, trouble);
-    adopt(&mut noted, trouble);
+    let mut noted = noted(meta, streams, problems);
+    adopt(&mut noted, problems);
     noted.retain(|one| !one.gathered.tasks.is_empty() || one.is_tapped);
     let mut assembled = Assembled {
         names: vec![String::new()],
@@ -83,15 +83,15 @@ pub(super) fn assemble(
             let id = TaskId(assembled.tasks.len() as u32);
             let process = assembled.processes.len();
             let names = names.clone();
-            let (task, content) = of_task(id, process, &one, task, names, trouble);
+            let (task, content) = of_task(id, process, &one, task, names, problems);
             let has_intervals = !content.intervals.is_empty() || content.bins.is_some();
             if source != BY_TAP && !has_intervals && task.kind == TaskKind::Thread {
-                trouble.strangers += 1;
+                problems.strangers += 1;
             }
             assembled.tasks.push(task);
             assembled.contents.push(content);
         }
-        let process = one.close(&assembled.tasks[first..], trouble);
+        let process = one.close(&assembled.tasks[first..], problems);
         assembled.processes.push(process);
     }
     assembled
@@ -101,7 +101,7 @@ pub(super) fn assemble(
 fn noted(
     meta: &PagingMeta,
     streams: BTreeMap<String, Gathered>,
-    trouble: &mut Trouble,
+    problems: &mut Problems,
 ) -> Vec<Noted> {
     let notes: Vec<(String, ProcessNote, Gathered, bool)> = streams
         .into_iter()
@@ -130,13 +130,13 @@ fn noted(
             let clock = told.or(reference).unwrap_or(Clock::NANOS);
             let has_blocks = !gathered.tasks.is_empty();
             if told.is_none() && has_blocks {
-                trouble.of_process("have times that are guessed", format!(
+                problems.of_process("have times that are guessed", format!(
                     "What the ticks of process {pid} mean is not known; its times are guessed."
                 ));
             }
             let offset_ns = note.offset_ns.unwrap_or_else(|| match reference {
                 Some(reference) if is_elsewhere(&note, meta) => {
-                    trouble.of_process("have times that are right to some milliseconds only", format!(
+                    problems.of_process("have times that are right to some milliseconds only", format!(
                         "The clock of process {pid} on another host was not compared; its times \
                          are right to some milliseconds only."
                     ));
@@ -199,28 +199,28 @@ fn of_task(
     of: &Noted,
     mut task: GatheredTask,
     names: Arc<[u32]>,
-    trouble: &mut Trouble,
+    problems: &mut Problems,
 ) -> (Task, Content) {
     let note: TaskNote = read(std::mem::take(&mut task.notes));
     for blocks in [&mut task.intervals, &mut task.marks, &mut task.samples] {
-        in_order(blocks, trouble);
+        in_order(blocks, problems);
     }
     let used = task.intervals.iter().chain(&task.marks);
     let used = used.map(|block| u64::from(block.head.names)).max();
     // Number 0 needs no name.
     let missing = used.unwrap_or(0).saturating_sub(names.len().max(1) as u64);
-    trouble.missing_names = trouble.missing_names.max(missing);
+    problems.missing_names = problems.missing_names.max(missing);
     let end_note = task.end.map(|(_, note)| note).unwrap_or_default();
     let has_ended = matches!(of.note.ending, Some(Ending::Exit | Ending::Exec));
     if has_ended && task.end.is_none() && !task.intervals.is_empty() {
-        trouble.missing_ends += 1;
+        problems.missing_ends += 1;
     }
-    trouble.compare(&end_note, &task);
-    trouble.add_end(task.end);
+    problems.compare(&end_note, &task);
+    problems.add_end(task.end);
     if let Some(from) = end_note.binned_from {
-        trouble.binned_tasks += 1;
+        problems.binned_tasks += 1;
         let from = of.timeline.at(from);
-        trouble.binned_from = Some(trouble.binned_from.map_or(from, |known| known.min(from)));
+        problems.binned_from = Some(problems.binned_from.map_or(from, |known| known.min(from)));
     }
     let kind = note.kind.unwrap_or(TaskKind::Thread);
     let (begin, end) = extent(&note, &task);
@@ -264,21 +264,21 @@ fn of_task(
 }
 
 /// Puts blocks in the order of their positions, and looks whether all are there.
-fn in_order(blocks: &mut Vec<BlockAt>, trouble: &mut Trouble) {
+fn in_order(blocks: &mut Vec<BlockAt>, problems: &mut Problems) {
     blocks.sort_by_key(|block| block.position);
     let all = blocks.len();
     blocks.dedup_by_key(|block| block.position);
-    trouble.doubles += (all - blocks.len()) as u64;
+    problems.doubles += (all - blocks.len()) as u64;
     let Some(last) = blocks.last() else { return };
     let missing = last.position.saturating_sub(blocks.len() as u64);
-    trouble.missing_blocks = trouble.missing_blocks.saturating_add(missing);
+    problems.missing_blocks = problems.missing_blocks.saturating_add(missing);
     let overlaps = blocks
         .windows(2)
         .filter(|pair| pair[1].head.begin < pair[0].head.end);
-    trouble.overlaps += overlaps.count() as u64;
+    problems.overlaps += overlaps.count() as u64;
 }
 
-impl Trouble {
+impl Problems {
     pub(super) fn add_end(&mut self, note: Option<(u64, EndNote)>) {
         if let Some((_, note)) = note {
             self.end = self.end.and(&note);
@@ -301,16 +301,16 @@ impl Trouble {
 
 impl Noted {
     /// What is to be said of the process, whose tasks these are.
-    fn close(self, tasks: &[Task], trouble: &mut Trouble) -> Process {
+    fn close(self, tasks: &[Task], problems: &mut Problems) -> Process {
         let mut process = self.process;
         let last = tasks.iter().map(|task| task.end).max();
         let end = self.note.end.map(|end| self.timeline.at(end));
         process.end = end.or(last).unwrap_or(0).max(process.begin);
         for (_, note) in self.gathered.ends.values() {
-            trouble.end = trouble.end.and(note);
+            problems.end = problems.end.and(note);
         }
         for problem in &self.note.problems {
-            trouble.say_once(problem);
+            problems.say_once(problem);
         }
         // Of what was only sampled, no end is to be seen.
         if process.ending == Ending::Lost && self.is_tapped {
@@ -318,10 +318,10 @@ impl Noted {
                 "" => format!("Process {}", process.pid),
                 program => format!("{program} (process {})", process.pid),
             };
-            trouble.killed(&name, process.end);
+            problems.killed(&name, process.end);
         }
         if let (Some(seen), Some(made)) = (process.io_calls_seen, process.io_calls_made) {
-            let sum = &mut trouble.io_calls;
+            let sum = &mut problems.io_calls;
             sum.0 = sum.0.saturating_add(seen.min(made));
             sum.1 = sum.1.saturating_add(made);
         }

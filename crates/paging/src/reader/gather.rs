@@ -1,7 +1,7 @@
 //! Goes through streams once: where which block is, and what the notes say.
 
+use super::problems::Problems;
 use super::store::{Store, Window};
-use super::trouble::Trouble;
 use crate::pack::{BlockHead, unpack_bins};
 use crate::stream::{
     BY_TAP, EndNote, Kind, MAGIC, NamesNote, PROCESS, ProcessNote, TaskNote, VERSION,
@@ -67,24 +67,24 @@ impl Gathered {
         &mut self,
         number: u32,
         store: &Store,
-        trouble: &mut Trouble,
+        problems: &mut Problems,
     ) -> io::Result<()> {
         let mut window = Window::new(store.open()?)?;
         let start = window.at(0, START_BYTES)?;
         let start = &start[..START_BYTES.min(start.len())];
         if let Err(why) = fathomp_blocks::after_start(start, MAGIC, VERSION) {
-            trouble.left_out(&store.name, &why);
+            problems.left_out(&store.name, &why);
             return Ok(());
         }
         if window.total() <= START_BYTES as u64 {
-            trouble.empty(&store.name);
+            problems.empty(&store.name);
             return Ok(());
         }
         let mut walk = Walk::new(START_BYTES as u64);
         while let Some(place) = walk.next(&mut window)? {
             match place {
-                Place::Damage(bytes) => trouble.damaged(&store.name, bytes),
-                Place::Cut(bytes) => trouble.cut(&store.name, bytes),
+                Place::Damage(bytes) => problems.damaged(&store.name, bytes),
+                Place::Cut(bytes) => problems.cut(&store.name, bytes),
                 Place::Block(at, bytes) => {
                     let window = window.at(at, bytes)?;
                     if let Some((block, bytes)) = fathomp_blocks::read(window) {
@@ -96,7 +96,7 @@ impl Gathered {
                             head: BlockHead::default(),
                             entries: 0,
                         };
-                        self.block(&block, place, trouble);
+                        self.block(&block, place, problems);
                     }
                 }
             }
@@ -104,10 +104,10 @@ impl Gathered {
         Ok(())
     }
 
-    fn block(&mut self, block: &Block<'_>, place: BlockAt, trouble: &mut Trouble) {
+    fn block(&mut self, block: &Block<'_>, place: BlockAt, problems: &mut Problems) {
         let origin = block.origin;
         let Some(kind) = Kind::from_number(block.kind) else {
-            trouble.unknown_blocks += 1;
+            problems.unknown_blocks += 1;
             return;
         };
         let is_of_process = origin.owner == PROCESS;
@@ -132,7 +132,7 @@ impl Gathered {
             }
         };
         if understood.is_none() {
-            trouble.malformed_blocks += 1;
+            problems.malformed_blocks += 1;
         }
     }
 

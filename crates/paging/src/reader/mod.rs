@@ -9,12 +9,12 @@ mod adopt;
 mod assemble;
 mod gather;
 mod join;
+mod problems;
 mod store;
 mod time;
-mod trouble;
 mod visit;
 
-pub use trouble::{VisitError, Visited};
+pub use problems::{VisitError, Visited};
 pub use visit::View;
 
 use crate::meta::{FORMAT, META, PagingMeta};
@@ -23,12 +23,12 @@ use crate::{Cause, CounterSet, Deviation, Ending, Part, Task, TaskId, TaskKind, 
 use assemble::Content;
 use fathomp_base::Clock;
 use gather::Gathered;
+use problems::Problems;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use store::{Place, Store};
-use trouble::Trouble;
 
 /// Why a recording cannot be read at all.
 #[derive(Debug, thiserror::Error)]
@@ -145,8 +145,8 @@ impl Recording {
         meta: Option<&[u8]>,
         streams: Vec<Store>,
     ) -> Result<Self, OpenError> {
-        let mut trouble = Trouble::default();
-        let meta = circumstances(directory, meta, !streams.is_empty(), &mut trouble)?;
+        let mut found = Problems::default();
+        let meta = circumstances(directory, meta, !streams.is_empty(), &mut found)?;
         let mut processes = BTreeMap::<String, Gathered>::new();
         for (number, store) in streams.iter().enumerate() {
             // PID-BEGIN.fthp, PID-BEGIN.PART.fthp
@@ -155,15 +155,15 @@ impl Recording {
             let stem = stem.split('.').next().unwrap_or_default();
             let gathered = processes.entry(stem.to_owned()).or_default();
             gathered
-                .stream(number as u32, store, &mut trouble)
+                .stream(number as u32, store, &mut found)
                 .map_err(|source| OpenError::Unreadable {
                     path: PathBuf::from(&store.name),
                     source,
                 })?;
         }
-        let assembled = assemble::assemble(&meta, processes, &mut trouble);
+        let assembled = assemble::assemble(&meta, processes, &mut found);
         let mut problems = meta.problems.clone();
-        problems.extend(trouble.sentences());
+        problems.extend(found.sentences());
         Ok(Self {
             meta,
             processes: assembled.processes,
@@ -290,13 +290,13 @@ fn circumstances(
     directory: &Path,
     json: Option<&[u8]>,
     has_streams: bool,
-    trouble: &mut Trouble,
+    found: &mut Problems,
 ) -> Result<PagingMeta, OpenError> {
     let mut lost = |why: String| {
         if !has_streams {
             return Err(OpenError::NotARecording(directory.to_owned()));
         }
-        trouble.say(format!(
+        found.say(format!(
             "{} {why}, so the circumstances of the run are unknown.",
             directory.join(META).display()
         ));

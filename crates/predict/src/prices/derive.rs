@@ -10,7 +10,7 @@ use super::events::{Prices, Protocol};
 use super::network::Network;
 
 /// Work of both ends for a page fetched from its home, beyond the fault and the
-/// network: waking who serves it, protections, copies. In local write faults:
+/// network: waking the thread that serves it, protections, copies. In local write faults:
 /// (295.3 - 20.9 - 2 x 62.5 - 4096 / 103.4) / 20.9 on `gige_amd`.
 const SERVICE_FAULTS: f64 = 5.25;
 /// A remote write fault also makes a twin: 40.5 / 20.9 on `gige_amd`.

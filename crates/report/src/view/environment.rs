@@ -1,4 +1,4 @@
-//! What ran where, for whoever wants to do it again.
+//! What ran where, so that it can be done again.
 
 use super::{Fact, paging, words};
 use crate::{Input, units};

@@ -322,7 +322,7 @@ fn joined(spans: &[SharedSpan]) -> Vec<SharedSpan> {
     all
 }
 
-/// Who has each core when; nothing if nobody was given any.
+/// Which program has each core when; nothing if nobody was given any.
 fn cores(shared: &Shared, spans: &[Vec<SharedSpan>]) -> Vec<Core> {
     let given = spans.iter().flatten().any(|span| !span.cores.is_empty());
     if !given {
@@ -340,7 +340,7 @@ fn cores(shared: &Shared, spans: &[Vec<SharedSpan>]) -> Vec<Core> {
 }
 
 fn segments(core: usize, spans: &[Vec<SharedSpan>]) -> Vec<Segment> {
-    // Who comes (true) and goes when.
+    // When programs come (true) and go.
     let mut changes: Vec<(u64, bool, usize)> = Vec::new();
     for (program, own) in spans.iter().enumerate() {
         for span in own.iter().filter(|span| span.cores.contains(&core)) {

@@ -27,10 +27,10 @@ const MISS: f64 = 1.5;
 const SENTENCE_CHARS: usize = 1000;
 
 pub(crate) fn build(input: &Input<'_>) -> Trust {
-    let (notes, doubts): (Vec<Said>, Vec<Said>) = said(input)
+    let (notes, doubts): (Vec<SharedProblem>, Vec<SharedProblem>) = said(input)
         .into_iter()
         .partition(|one| one.severity == Severity::Note);
-    let sentences = |list: Vec<Said>| -> Vec<String> {
+    let sentences = |list: Vec<SharedProblem>| -> Vec<String> {
         list.iter()
             .map(|one| one.sentence(input.measured().count()))
             .collect()
@@ -128,13 +128,13 @@ fn cut(list: &mut Vec<String>) {
 }
 
 /// A problem and the recordings that have it.
-struct Said {
+struct SharedProblem {
     severity: Severity,
     text: String,
     recordings: BTreeSet<usize>,
 }
 
-impl Said {
+impl SharedProblem {
     fn sentence(&self, all: usize) -> String {
         let text = words::shorten(&self.text, SENTENCE_CHARS);
         if all > 1 && self.recordings.len() < all {
@@ -147,8 +147,8 @@ impl Said {
 
 /// All problems, worst first. What several recordings say, be it with other
 /// numbers, is said once, in the words of the first.
-fn said(input: &Input<'_>) -> Vec<Said> {
-    let mut all: Vec<Said> = Vec::new();
+fn said(input: &Input<'_>) -> Vec<SharedProblem> {
+    let mut all: Vec<SharedProblem> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for (recording, analysis) in input.measured().enumerate() {
         for problem in &analysis.problems {
@@ -160,7 +160,7 @@ fn said(input: &Input<'_>) -> Vec<Said> {
                 }
                 _ => {
                     known.insert(like, all.len());
-                    all.push(Said {
+                    all.push(SharedProblem {
                         severity: problem.severity,
                         text: problem.sentence.clone(),
                         recordings: BTreeSet::from([recording]),

@@ -1,7 +1,7 @@
 //! The blocks of one loop, or of a function outside loops.
 
 use super::merge::Edge;
-use super::trips::{Ends, Leaving};
+use super::trips::{Ends, LoopExit};
 use super::{FrameId, Reach, Walk};
 use crate::machine::{State, gpr, xmm};
 use crate::values::{Location, Node, Substitution, Value};
@@ -253,11 +253,11 @@ impl Walk<'_> {
         };
         let mut left = left;
         let hopeful = &self.frames[frame.0 as usize].hopeful;
-        let leaves: Vec<Leaving> = left
+        let leaves: Vec<LoopExit> = left
             .exits
             .iter()
             .filter(|exit| hopeful[exit.to.index()])
-            .map(|exit| Leaving {
+            .map(|exit| LoopExit {
                 from: exit.from,
                 to: exit.to,
                 reach: exit.state.reach.clone(),

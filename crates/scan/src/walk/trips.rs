@@ -25,7 +25,7 @@ enum Bound {
 }
 
 /// A way out of a loop as it is left.
-pub(super) struct Leaving {
+pub(super) struct LoopExit {
     pub(super) from: BlockId,
     pub(super) to: BlockId,
     /// When it is reached in an iteration.
@@ -62,7 +62,7 @@ impl Walk<'_> {
         frame: FrameId,
         cycle: CycleId,
         id: LoopId,
-        leaves: &[Leaving],
+        leaves: &[LoopExit],
         solved: &mut Substitution,
     ) -> Ends {
         let flow = self.frames[frame.0 as usize].flow.clone();
@@ -70,7 +70,7 @@ impl Walk<'_> {
         self.facts.loops[id.0 as usize].seen = true;
         self.facts.loops[id.0 as usize].chunks = None;
         let mut exits = Vec::new();
-        for Leaving { from, to, .. } in leaves {
+        for LoopExit { from, to, .. } in leaves {
             let (from, to) = (*from, *to);
             if self.frames[frame.0 as usize].hopeful[to.index()] {
                 let bound = match flow.cycle_of(from) == Some(cycle) {

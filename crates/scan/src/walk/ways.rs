@@ -1,13 +1,13 @@
 //! The trips of loops whose ways out are looked at in some iterations only: what holds on the
 //! ways to them says in which.
 
-use super::trips::{Ends, Leaving};
+use super::trips::{Ends, LoopExit};
 use super::{Reach, Walk};
 use crate::values::{Substitution, Value};
 use fathomp_regions::{LoopId, Op};
 
 /// A way out of a loop: in which iteration, and what else has to hold, the same in all of them.
-struct Way {
+struct ExitRule {
     iteration: Value,
     holds: Reach,
 }
@@ -18,10 +18,10 @@ impl Walk<'_> {
     pub(super) fn by_ways(
         &mut self,
         id: LoopId,
-        leaves: &[Leaving],
+        leaves: &[LoopExit],
         solved: &mut Substitution,
     ) -> Option<(Value, Ends)> {
-        let mut ways: Vec<Way> = Vec::new();
+        let mut ways: Vec<ExitRule> = Vec::new();
         let mut ends = Ends::default();
         for leaving in leaves {
             let reach = leaving.reach.ways()?.to_vec();
@@ -41,7 +41,7 @@ impl Walk<'_> {
             }
         }
         // Ways that end in the same iteration are taken together.
-        let mut joined: Vec<Way> = Vec::new();
+        let mut joined: Vec<ExitRule> = Vec::new();
         for way in ways {
             match joined
                 .iter_mut()
@@ -108,7 +108,7 @@ impl Walk<'_> {
         id: LoopId,
         conditions: &std::collections::BTreeSet<Value>,
         solved: &mut Substitution,
-    ) -> Option<Option<Way>> {
+    ) -> Option<Option<ExitRule>> {
         let mut holds = Reach::always();
         let mut iteration: Option<Value> = None;
         let mut late: Vec<Value> = Vec::new();
@@ -136,10 +136,10 @@ impl Walk<'_> {
             return Some(None);
         }
         match iteration {
-            Some(iteration) => Some(Some(Way { iteration, holds })),
+            Some(iteration) => Some(Some(ExitRule { iteration, holds })),
             None if late.is_empty() => {
                 let iteration = self.values.constant(0);
-                Some(Some(Way { iteration, holds }))
+                Some(Some(ExitRule { iteration, holds }))
             }
             None => None,
         }

@@ -1,6 +1,6 @@
 //! Reads a recording into bins.
 
-use super::trouble::{Trouble, complain, complain_of_phases};
+use super::flaws::{RecordFlaws, complain, complain_of_phases};
 use super::{Bins, SLOTS, Series, slot};
 use crate::facts::{Problem, ProblemKind, TaskFacts, Window};
 use crate::packed::Packed;
@@ -31,7 +31,7 @@ pub(super) fn read<S: Source>(source: &S, settings: &Settings) -> Result<Bins, S
         outside,
         barriers: &barriers,
     };
-    let read: Vec<(TaskFacts, Vec<Series>, Trouble)> = tasks
+    let read: Vec<(TaskFacts, Vec<Series>, RecordFlaws)> = tasks
         .par_iter()
         .enumerate()
         .map_init(Scratch::new, |scratch, (place, task)| {
@@ -40,11 +40,11 @@ pub(super) fn read<S: Source>(source: &S, settings: &Settings) -> Result<Bins, S
         .collect::<Result<_, S::Error>>()?;
     let mut facts = Vec::with_capacity(read.len());
     let mut series = Vec::with_capacity(read.len());
-    let mut trouble = Vec::with_capacity(read.len());
+    let mut flaws = Vec::with_capacity(read.len());
     for (fact, one, problem) in read {
         facts.push(fact);
         series.push(one);
-        trouble.push(problem);
+        flaws.push(problem);
     }
     if tasks.is_empty() {
         problems.push(Problem {
@@ -52,7 +52,7 @@ pub(super) fn read<S: Source>(source: &S, settings: &Settings) -> Result<Bins, S
             sentence: "The recording holds no tasks, so there is nothing to analyse.".to_owned(),
         });
     }
-    complain(&facts, &trouble, &mut problems);
+    complain(&facts, &flaws, &mut problems);
     let phases = barriers.facts(source, tasks, origin, grid.to());
     complain_of_phases(phases.as_ref(), &mut problems);
     Ok(Bins {
@@ -185,7 +185,7 @@ impl Reading<'_> {
         place: usize,
         task: &Task,
         scratch: &mut Scratch,
-    ) -> Result<(TaskFacts, Vec<Series>, Trouble), S::Error> {
+    ) -> Result<(TaskFacts, Vec<Series>, RecordFlaws), S::Error> {
         let ends = self.barriers.ends_of(place, self.grid.to());
         let mut one = OneTask {
             grid: self.grid,
@@ -200,7 +200,7 @@ impl Reading<'_> {
             intervals: 0,
             merged: 0,
             last_end: 0,
-            trouble: Trouble::default(),
+            flaws: RecordFlaws::default(),
             scratch,
         };
         source.visit(place, |interval| one.take(interval))?;
@@ -219,7 +219,7 @@ struct OneTask<'a> {
     intervals: u64,
     merged: u64,
     last_end: u64,
-    trouble: Trouble,
+    flaws: RecordFlaws,
     scratch: &'a mut Scratch,
 }
 
@@ -228,8 +228,8 @@ impl OneTask<'_> {
         let (begin, end) = (interval.begin, interval.end.max(interval.begin));
         let back = (self.last_end.saturating_sub(begin)).max(begin - interval.end.min(begin));
         if back > 0 {
-            self.trouble.jumps += 1;
-            self.trouble.largest_jump_ns = self.trouble.largest_jump_ns.max(back);
+            self.flaws.jumps += 1;
+            self.flaws.largest_jump_ns = self.flaws.largest_jump_ns.max(back);
         }
         self.last_end = self.last_end.max(end);
         let spread = Spread::new(&self.grid, begin, end, self.outside);
@@ -253,7 +253,7 @@ impl OneTask<'_> {
             .map(|axis| (axis, Spread::new(&axis, begin, end, self.outside)));
         for (counter, count) in interval.counts.nonzero() {
             if is_outside_life {
-                self.trouble.outside_counts = self.trouble.outside_counts.saturating_add(count);
+                self.flaws.outside_counts = self.flaws.outside_counts.saturating_add(count);
             }
             let slot = slot(counter, interval.state);
             let room = &mut *self.scratch;
@@ -264,7 +264,7 @@ impl OneTask<'_> {
             room.intervals[slot] += 1;
             let before = room.totals[slot];
             let (bins, total) = (&mut room.bins[slot], &mut room.totals[slot]);
-            let saturated = &mut self.trouble.saturated;
+            let saturated = &mut self.flaws.saturated;
             let mut add = |bin: usize, n: u64| {
                 bins[bin] = bins[bin].saturating_add(n);
                 let (sum, over) = total.overflowing_add(n);
@@ -287,7 +287,7 @@ impl OneTask<'_> {
         }
     }
 
-    fn finish(self, task: &Task, origin: u64) -> (TaskFacts, Vec<Series>, Trouble) {
+    fn finish(self, task: &Task, origin: u64) -> (TaskFacts, Vec<Series>, RecordFlaws) {
         let series = self.scratch.close();
         let mut totals = BTreeMap::new();
         for one in &series {
@@ -333,6 +333,6 @@ impl OneTask<'_> {
             unrecorded_ns: to.saturating_sub(from).saturating_sub(recorded),
             totals,
         };
-        (facts, series, self.trouble)
+        (facts, series, self.flaws)
     }
 }

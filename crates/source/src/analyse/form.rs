@@ -1,7 +1,7 @@
 //! How an expression depends on the loops around it.
 
 use super::assigned::PART;
-use super::{Around, Walker};
+use super::{EnclosingLoop, Walker};
 use crate::ast::{Binary, Expr, ExprKind, Unary};
 use crate::text::directive::squeeze;
 use std::collections::BTreeMap;
@@ -281,7 +281,8 @@ impl Walker<'_> {
     /// The form of a name that loops around this place change, or parts of which they do.
     fn changing(&self, name: &str, part: &str) -> Option<Form> {
         let part = format!("{name}{part}");
-        let changes = |one: &&Around| one.assigned.contains(name) || one.assigned.contains(&part);
+        let changes =
+            |one: &&EnclosingLoop| one.assigned.contains(name) || one.assigned.contains(&part);
         let changing = self.loops.iter().filter(changes);
         let forms: Vec<Form> = changing
             .filter_map(|one| one.index)

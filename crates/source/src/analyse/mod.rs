@@ -36,7 +36,7 @@ struct Building {
 }
 
 /// A loop around the current place.
-struct Around {
+struct EnclosingLoop {
     /// Its number in the current construct.
     index: Option<usize>,
     variable: Option<String>,
@@ -58,7 +58,7 @@ pub(crate) struct Walker<'a> {
     values: HashMap<String, Form>,
     building: Vec<Building>,
     current: Option<usize>,
-    loops: Vec<Around>,
+    loops: Vec<EnclosingLoop>,
     conditional: bool,
     /// Loops of the nest that follows that a directive divides.
     divided: u64,
@@ -267,7 +267,7 @@ impl<'a> Walker<'a> {
             scope.extend(declared.iter().map(|one| (one.name.clone(), one.clone())));
         }
         self.scopes.push(scope);
-        self.loops.push(Around {
+        self.loops.push(EnclosingLoop {
             index,
             variable: variable.clone(),
             assigned: changed,

@@ -34,7 +34,7 @@ static LEAVES_TO_PARENT: AtomicBool = AtomicBool::new(false);
 static PREPARE: OnceLock<fn()> = OnceLock::new();
 
 /// What is known of a thread.
-struct Own {
+struct ThreadState {
     /// How often it has entered the runtime without leaving it.
     inside: Cell<u32>,
     /// Signals put off, by number.
@@ -42,8 +42,8 @@ struct Own {
 }
 
 thread_local! {
-    static OWN: Own = const {
-        Own {
+    static OWN: ThreadState = const {
+        ThreadState {
             inside: Cell::new(0),
             held: Cell::new(0),
         }

@@ -1,4 +1,4 @@
-//! The C library's own heap, whoever stands in front of `malloc`.
+//! The C library's own heap, whichever library stands in front of `malloc`.
 
 use std::ffi::c_void;
 

@@ -68,7 +68,7 @@ fn thread_number() -> Option<*mut libc::c_int> {
 }
 
 /// As `fork`, but of a child that tells its parent by no signal. Such children
-/// are waited for only by who asks for them (`__WALL`).
+/// are waited for only by calls that ask for them (`__WALL`).
 fn fork_unnoticed(number: *mut libc::c_int) -> libc::c_long {
     let flags = libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID;
     let none: *mut libc::c_void = std::ptr::null_mut();

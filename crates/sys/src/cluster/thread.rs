@@ -55,7 +55,7 @@ impl Stacks {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         // SAFETY: memory for stacks, promised to `new`. A range handed out twice
-        // would be an error of the one caller, who counts its stacks.
+        // would be an error of the one caller, which counts its stacks.
         starting_ours(|| unsafe { spawn(stack, body) })
     }
 }

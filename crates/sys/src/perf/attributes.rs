@@ -88,14 +88,14 @@ pub(crate) mod format {
 
 /// Whose events.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Whose {
+pub(crate) struct EventScope {
     /// A thread by the kernel's number, 0 for the calling one.
     pub(crate) thread: libc::pid_t,
     /// Only while it runs on that processor; -1 for all.
     pub(crate) processor: libc::c_int,
 }
 
-impl Whose {
+impl EventScope {
     /// The calling thread's, wherever it runs.
     pub(crate) const MINE: Self = Self {
         thread: 0,
@@ -106,7 +106,7 @@ impl Whose {
 /// Opens an event, in the group of `leader` if there is one; closed by `exec`.
 pub(crate) fn open_event(
     attributes: &Attributes,
-    whose: Whose,
+    whose: EventScope,
     leader: Option<&OwnedFd>,
 ) -> io::Result<OwnedFd> {
     const CLOSE_ON_EXEC: libc::c_ulong = 8;

@@ -4,7 +4,7 @@
 //! processor, so there is one per processor.
 
 use super::PerfError;
-use super::attributes::{Attributes, Whose, flag, kind, open_event, sample, software};
+use super::attributes::{Attributes, EventScope, flag, kind, open_event, sample, software};
 use super::record::{Record, SAMPLE, Shape, parse};
 use super::ring::Ring;
 use std::io;
@@ -61,14 +61,14 @@ impl FaultRings {
             buffer: Vec::new(),
         };
         for processor in online()? {
-            let whose = Whose { thread, processor };
+            let whose = EventScope { thread, processor };
             rings.add(whose, bytes)?;
         }
         Ok(rings)
     }
 
     /// Opens the events of one processor.
-    fn add(&mut self, whose: Whose, bytes: usize) -> Result<(), PerfError> {
+    fn add(&mut self, whose: EventScope, bytes: usize) -> Result<(), PerfError> {
         let mut opened = self.open_pair(whose, bytes);
         if self.shape.page_size
             && self.events.is_empty()
@@ -95,7 +95,7 @@ impl FaultRings {
         Ok(())
     }
 
-    fn open_pair(&self, whose: Whose, bytes: usize) -> io::Result<(OwnedFd, OwnedFd)> {
+    fn open_pair(&self, whose: EventScope, bytes: usize) -> io::Result<(OwnedFd, OwnedFd)> {
         let page_size = match self.shape.page_size {
             true => sample::PAGE_SIZE,
             false => 0,

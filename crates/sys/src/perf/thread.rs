@@ -1,7 +1,7 @@
 //! Counters of another thread, read by one system call.
 
 use super::PerfError;
-use super::attributes::{Attributes, Whose, flag, format, kind, open_event, software};
+use super::attributes::{Attributes, EventScope, flag, format, kind, open_event, software};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -57,7 +57,7 @@ impl ThreadCounters {
     }
 
     fn open_as(thread: u32, seen: Seen) -> io::Result<Self> {
-        let whose = Whose {
+        let whose = EventScope {
             thread: libc::pid_t::try_from(thread).map_err(|_| io::ErrorKind::InvalidInput)?,
             processor: -1,
         };

@@ -251,7 +251,7 @@ pub(crate) fn helper_begins() {
 
 /// The end of a stay that may turn out not to have been one.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct PendingEnd {
     at: Ticks,
     ended: Top,
     next: Activity,
@@ -265,7 +265,7 @@ pub(crate) struct Own {
     pace: Pace,
     /// When the present stay began.
     since: Ticks,
-    held: Option<Held>,
+    held: Option<PendingEnd>,
     /// The process's rank as the sink knows it, and 1; 0 for none.
     rank_told: u32,
     sink: ThreadSink,
@@ -298,7 +298,7 @@ impl Own {
         if next.activity != top.activity {
             let at = self.read_before();
             if perhaps {
-                self.held = Some(Held {
+                self.held = Some(PendingEnd {
                     at,
                     ended: top,
                     next: next.activity,

@@ -25,7 +25,7 @@ front! {
             process::goes_on();
         }
     };
-    // The parent ends inside; who returns is the child.
+    // The parent ends inside; the process that returns is the child.
     daemon(keeps_folder: c_int, keeps_streams: c_int) -> c_int;
 }
 

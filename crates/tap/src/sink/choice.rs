@@ -115,9 +115,9 @@ impl Orders {
 
 /// A number that may become known later; [`u32::MAX`] stands for none.
 #[derive(Debug)]
-pub(super) struct Later(AtomicU64);
+pub(super) struct LateNumber(AtomicU64);
 
-impl Later {
+impl LateNumber {
     pub(super) fn new(number: Option<u32>) -> Self {
         Self(AtomicU64::new(
             number.map_or(0, |number| u64::from(number) + 1),

@@ -1,6 +1,6 @@
 //! The sink of a process.
 
-use super::choice::{Choice, Later, Numbers, Orders};
+use super::choice::{Choice, LateNumber, Numbers, Orders};
 use super::facts::{EndFacts, Hooks, ThreadFacts};
 use super::helper::Helper;
 use super::outlet::Outlet;
@@ -38,8 +38,8 @@ pub struct Process {
     pub(super) choice: Choice,
     orders: Option<Orders>,
     order: Option<u32>,
-    rank: Later,
-    node: Later,
+    rank: LateNumber,
+    node: LateNumber,
     outlet: Outlet,
     helper: Helper,
     own_io_calls: AtomicU64,
@@ -50,7 +50,7 @@ pub struct Process {
 #[derive(Debug, Default)]
 struct Slot {
     claimed: AtomicBool,
-    /// Held by who hands on what is in the ring.
+    /// Held by the thread that hands on what is in the ring.
     consumer: Mutex<()>,
 }
 
@@ -154,8 +154,8 @@ impl Process {
             slots: (0..slots).map(|_| Slot::default()).collect(),
             orders,
             order,
-            rank: Later::new(parent.and_then(|parent| parent.rank.get())),
-            node: Later::new(parent.and_then(|parent| parent.node.get())),
+            rank: LateNumber::new(parent.and_then(|parent| parent.rank.get())),
+            node: LateNumber::new(parent.and_then(|parent| parent.node.get())),
             outlet,
             helper: Helper::default(),
             own_io_calls: AtomicU64::new(0),
@@ -334,7 +334,7 @@ impl Process {
         let Some(slot) = self.slots.get(index) else {
             return Handed::Refused;
         };
-        // A lock that is held is held by a thread that does the same; who comes second need
+        // A lock that is held is held by a thread that does the same; a thread that comes second need
         // not wait, and must not if a signal handler brought it here.
         let Ok(_held) = slot.consumer.try_lock() else {
             return Handed::Busy;

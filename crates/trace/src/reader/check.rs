@@ -148,29 +148,29 @@ fn sentences_before(parsed: &Parsed) -> Vec<String> {
     let Parsed {
         note,
         open,
-        trouble,
+        damage,
         process,
     } = parsed;
     let counted = [
         (
-            trouble.damaged_bytes as u64,
+            damage.damaged_bytes as u64,
             "bytes of the recording of {process} are damaged; what they held is missing.",
         ),
         (
-            trouble.cut_bytes as u64,
+            damage.cut_bytes as u64,
             "bytes at the end of the recording of {process} are an unfinished block and were left \
              out.",
         ),
         (
-            trouble.malformed,
+            damage.malformed,
             "parts of the recording of {process} could not be understood and were left out.",
         ),
         (
-            trouble.unknown,
+            damage.unknown,
             "parts of the recording of {process} are of a kind that only a newer fathomp knows.",
         ),
         (
-            trouble.words_lost / 8,
+            damage.words_lost / 8,
             "or so executions in {process} were lost with the recorder when it was killed.",
         ),
         (
@@ -221,7 +221,7 @@ fn sentences_before(parsed: &Parsed) -> Vec<String> {
              single executions and details are missing.",
         );
     }
-    if trouble.salvaged {
+    if damage.salvaged {
         tell(
             "The recorder was killed while it recorded {process}; its last records were found in \
              memory.",

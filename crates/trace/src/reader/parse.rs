@@ -23,7 +23,7 @@ pub(super) struct Parser {
     dry: Vec<DryRun>,
     /// How far each slot's ring is in the stream.
     slots: BTreeMap<u32, Slot>,
-    trouble: Trouble,
+    damage: StreamDamage,
 }
 
 /// What is known of a thread.
@@ -35,7 +35,7 @@ struct Collected {
 
 /// What is wrong with a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct StreamDamage {
     /// Bytes that are no sound block.
     pub(super) damaged_bytes: usize,
     /// Bytes of an incomplete block at the end.
@@ -56,7 +56,7 @@ pub(super) struct Parsed {
     pub(super) process: Process,
     pub(super) note: ProcessNote,
     pub(super) open: u64,
-    pub(super) trouble: Trouble,
+    pub(super) damage: StreamDamage,
 }
 
 impl Parsed {
@@ -73,8 +73,8 @@ impl Parser {
         for piece in Blocks::new(bytes) {
             match piece {
                 Piece::Block(block) => self.block(&block.into()),
-                Piece::Damage(bytes) => self.trouble.damaged_bytes += bytes,
-                Piece::Cut(bytes) => self.trouble.cut_bytes += bytes,
+                Piece::Damage(bytes) => self.damage.damaged_bytes += bytes,
+                Piece::Cut(bytes) => self.damage.cut_bytes += bytes,
             }
         }
     }
@@ -89,25 +89,25 @@ impl Parser {
         match block.kind {
             Some(Kind::Process) => match serde_json::from_slice(block.payload) {
                 Ok(note) => self.note = Some(note),
-                Err(_) => self.trouble.malformed += 1,
+                Err(_) => self.damage.malformed += 1,
             },
             Some(Kind::Sites) => match serde_json::from_slice(block.payload) {
                 Ok(note) => self.add_sites(note),
-                Err(_) => self.trouble.malformed += 1,
+                Err(_) => self.damage.malformed += 1,
             },
             Some(Kind::Thread) => match serde_json::from_slice(block.payload) {
                 Ok(note) => self.add_thread(&note),
-                Err(_) => self.trouble.malformed += 1,
+                Err(_) => self.damage.malformed += 1,
             },
             Some(Kind::Records) => self.add_records(origin.thread, block.payload),
-            None => self.trouble.unknown += 1,
+            None => self.damage.unknown += 1,
         }
     }
 
     fn add_sites(&mut self, note: SitesNote) {
         for (number, site) in (note.first as usize..).zip(note.sites) {
             if number >= SITES_MAX {
-                self.trouble.malformed += 1;
+                self.damage.malformed += 1;
                 return;
             }
             self.need_site(number);
@@ -161,7 +161,7 @@ impl Parser {
         let mut records = Vec::new();
         while !rest.is_empty() {
             let Ok((entry, length)) = wire::read(rest) else {
-                self.trouble.malformed += 1;
+                self.damage.malformed += 1;
                 break;
             };
             rest = &rest[length..];
@@ -169,7 +169,7 @@ impl Parser {
                 Entry::Record(record) => {
                     let site = record.site();
                     if site.0 as usize >= SITES_MAX {
-                        self.trouble.malformed += 1;
+                        self.damage.malformed += 1;
                         continue;
                     }
                     self.need_site(site.0 as usize);
@@ -177,7 +177,7 @@ impl Parser {
                 }
                 Entry::Words(set) => {
                     if set.site.0 as usize >= SITES_MAX {
-                        self.trouble.malformed += 1;
+                        self.damage.malformed += 1;
                         continue;
                     }
                     self.need_site(set.site.0 as usize);
@@ -185,7 +185,7 @@ impl Parser {
                 }
                 Entry::Dry(dry) => self.dry.push(dry),
                 Entry::ThreadBegin { .. } | Entry::ThreadEnd { .. } | Entry::Unknown => {
-                    self.trouble.unknown += 1;
+                    self.damage.unknown += 1;
                 }
             }
         }
@@ -214,8 +214,8 @@ impl Parser {
     /// What was found outside the stream was taken in, except for words that
     /// nobody has any more.
     pub(super) fn salvaged(&mut self, words_lost: u64) {
-        self.trouble.salvaged = true;
-        self.trouble.words_lost = words_lost;
+        self.damage.salvaged = true;
+        self.damage.words_lost = words_lost;
     }
 
     /// The process, if the stream says which.
@@ -261,7 +261,7 @@ impl Parser {
             process,
             note,
             open,
-            trouble: self.trouble,
+            damage: self.damage,
         })
     }
 }

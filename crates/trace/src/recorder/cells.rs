@@ -30,9 +30,9 @@ impl Own for AtomicU64 {
 /// lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Apart<T>(pub(crate) T);
+pub(crate) struct OwnLine<T>(pub(crate) T);
 
-impl<T> Deref for Apart<T> {
+impl<T> Deref for OwnLine<T> {
     type Target = T;
     fn deref(&self) -> &T {
         &self.0

@@ -21,7 +21,7 @@ use crate::layout::{self, Geometry, header};
 use crate::live;
 use crate::model::SiteKind;
 use crate::stack::StackOverflow;
-use cells::{Apart, Own};
+use cells::{Own, OwnLine};
 use fathomp_base::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
 use fathomp_launch::of_this_process;
 use fathomp_sys::clock::{self, Pair};
@@ -119,7 +119,7 @@ pub struct Recorder {
     settings: Settings,
     runtime: String,
     sites: Sites,
-    instances: Apart<AtomicU64>,
+    instances: OwnLine<AtomicU64>,
     /// Slots in use. Kept privately, because a slot's page must not be touched
     /// before there is memory for it.
     claimed: Box<[AtomicBool]>,
@@ -244,7 +244,7 @@ impl Recorder {
             settings,
             runtime: runtime.to_owned(),
             sites,
-            instances: Apart(AtomicU64::new(first_instance)),
+            instances: OwnLine(AtomicU64::new(first_instance)),
             claimed: (0..geometry.slots)
                 .map(|_| AtomicBool::new(false))
                 .collect(),

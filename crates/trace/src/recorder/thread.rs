@@ -3,7 +3,7 @@
 use super::Recorder;
 use super::asleep;
 use super::carry;
-use super::cells::{Apart, Own};
+use super::cells::{Own, OwnLine};
 use super::frames::{clear, head_of, is_quiet, words};
 use super::phases::OpenPhase;
 use super::sampler::Sampler;
@@ -65,7 +65,7 @@ pub struct ThreadRecorder {
     detail_margin: u64,
     recorder: &'static Recorder,
     index: usize,
-    own: Apart<Private>,
+    own: OwnLine<Private>,
 }
 
 /// What only the thread itself needs to know.
@@ -105,7 +105,7 @@ impl ThreadRecorder {
             detail_margin: ring.capacity() / 4,
             recorder,
             index,
-            own: Apart::default(),
+            own: OwnLine::default(),
         })
     }
 

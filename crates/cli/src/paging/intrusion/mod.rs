@@ -12,7 +12,7 @@ mod place;
 mod runs;
 
 use super::Plan;
-use crate::args::{Record, Way, WriterList};
+use crate::args::{Record, WriterList, WriterName};
 use crate::failure::{Failure, Outcome};
 use crate::launch::{Stdin, exit_code};
 use crate::output;
@@ -37,7 +37,7 @@ pub(crate) fn measure(
     unpacked: &Unpacked,
     voice: Voice,
 ) -> Outcome {
-    let asked = plan.paging.writer.as_ref().map(WriterList::ways);
+    let asked = plan.paging.writer.as_ref().map(WriterList::names);
     let place = Place::claim(&plan.output, plan.force)?;
     let spool = tempfile::tempdir().map_err(|error| {
         Failure::new(format!(
@@ -45,9 +45,9 @@ pub(crate) fn measure(
         ))
     })?;
     let machine = Machine::read();
-    let ways = place.prepare(asked.map_or_else(Way::all, <[Way]>::to_vec));
+    let writers = place.prepare(asked.map_or_else(WriterName::all, <[WriterName]>::to_vec));
     let seed = seed();
-    let progress = Progress::start(voice, 1 + rounds as usize * (1 + ways.len()));
+    let progress = Progress::start(voice, 1 + rounds as usize * (1 + writers.len()));
     let mut runs = Runs {
         plan,
         paging,
@@ -56,14 +56,14 @@ pub(crate) fn measure(
         voice,
         progress: &progress,
         stdin: Stdin::for_several_runs(spool.path().join("stdin")),
-        ways: &ways,
+        writers: &writers,
         order: Resampler::new(seed),
         done: 0,
     };
     let taken = runs.take(rounds)?;
     progress.finish();
-    let names: Vec<String> = ways.iter().map(|way| way.name.clone()).collect();
-    drop(ways);
+    let names: Vec<String> = writers.iter().map(|writer| writer.name.clone()).collect();
+    drop(writers);
     place.keep(&names)?;
     if let (Some(signal), true) = (taken.interrupted, taken.rounds.is_empty()) {
         voice.warn("stopped before a round was complete: nothing was measured");

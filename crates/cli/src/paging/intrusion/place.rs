@@ -1,7 +1,7 @@
 //! The directory that a measurement leaves.
 
 use super::loopback::Loopback;
-use crate::args::Way;
+use crate::args::WriterName;
 use crate::failure::Failure;
 use fathomp_paging::DIRECTORY;
 use fathomp_paging::setup::Writer;
@@ -21,11 +21,11 @@ pub(super) struct Place {
     directory: PathBuf,
 }
 
-/// A way of recording that is ready to be used.
+/// A writer that is ready to be used.
 pub(super) struct Prepared {
     /// Its name in the table.
     pub(super) name: String,
-    way: Way,
+    writer: WriterName,
     /// Its recordings.
     pub(super) directory: PathBuf,
     /// What of ours is emptied before the next recording: directories to stripe over, or that
@@ -45,10 +45,10 @@ impl Prepared {
                 .and_then(|()| fs::create_dir(space))
                 .map_err(|error| Failure::unwritable(space, &error))?;
         }
-        Ok(match (&self.way, &self.spaces[..]) {
-            (Way::Writer(writer), _) => (writer.clone(), None, None),
-            (Way::Striped, stripes) => (Writer::Striped(stripes.to_vec()), None, None),
-            (Way::Loopback, spaces) => {
+        Ok(match (&self.writer, &self.spaces[..]) {
+            (WriterName::Writer(writer), _) => (writer.clone(), None, None),
+            (WriterName::Striped, stripes) => (Writer::Striped(stripes.to_vec()), None, None),
+            (WriterName::Loopback, spaces) => {
                 let host = Loopback::start(spaces.first().unwrap_or(&self.directory))?;
                 (host.writer.clone(), Some(host.key.clone()), Some(host))
             }
@@ -57,8 +57,8 @@ impl Prepared {
 
     /// Where the streams of the recording are in the end.
     pub(super) fn streams(&self) -> PathBuf {
-        match (&self.way, self.spaces.first()) {
-            (Way::Loopback, Some(kept)) => kept.clone(),
+        match (&self.writer, self.spaces.first()) {
+            (WriterName::Loopback, Some(kept)) => kept.clone(),
             _ => self.directory.join(DIRECTORY),
         }
     }
@@ -84,15 +84,16 @@ impl Place {
         Ok(Self { directory })
     }
 
-    /// Makes ways ready.
-    pub(super) fn prepare(&self, ways: Vec<Way>) -> Vec<Prepared> {
-        ways.into_iter()
-            .map(|way| {
-                let name = way.name();
-                let spaces = match way {
-                    Way::Writer(_) => 0..0,
-                    Way::Striped => 1..STRIPES + 1,
-                    Way::Loopback => 1..2,
+    /// Makes writers ready.
+    pub(super) fn prepare(&self, writers: Vec<WriterName>) -> Vec<Prepared> {
+        writers
+            .into_iter()
+            .map(|writer| {
+                let name = writer.name();
+                let spaces = match writer {
+                    WriterName::Writer(_) => 0..0,
+                    WriterName::Striped => 1..STRIPES + 1,
+                    WriterName::Loopback => 1..2,
                 };
                 Prepared {
                     directory: self.of_writer(&name),
@@ -100,7 +101,7 @@ impl Place {
                         .map(|space| self.of_writer(&format!("{name}-{space}")))
                         .collect(),
                     name,
-                    way,
+                    writer,
                 }
             })
             .collect()
@@ -146,8 +147,8 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let directory = parent.path().join("measured");
         let place = Place::claim(&directory, false).unwrap();
-        let ways = "task,striped,shared".parse::<crate::args::WriterList>();
-        let ready = place.prepare(ways.unwrap().ways().to_vec());
+        let writers = "task,striped,shared".parse::<crate::args::WriterList>();
+        let ready = place.prepare(writers.unwrap().names().to_vec());
         let (Writer::Striped(stripes), None, None) = ready[1].begin().unwrap() else {
             panic!("not striped");
         };

@@ -28,7 +28,7 @@ pub(super) struct Runs<'a> {
     pub(super) voice: Voice,
     pub(super) progress: &'a Progress,
     pub(super) stdin: Repeatable,
-    pub(super) ways: &'a [Prepared],
+    pub(super) writers: &'a [Prepared],
     pub(super) order: Resampler,
     /// Runs made so far.
     pub(super) done: usize,
@@ -84,8 +84,8 @@ impl Runs<'_> {
         first: &Made,
         taken: &mut Taken,
     ) -> Result<(), Failure> {
-        let ways = self.ways;
-        let mut order: Vec<Option<&Prepared>> = ways.iter().map(Some).chain([None]).collect();
+        let writers = self.writers;
+        let mut order: Vec<Option<&Prepared>> = writers.iter().map(Some).chain([None]).collect();
         self.order.shuffle(&mut order);
         let (mut plain, mut outputs) = (None, Vec::new());
         let mut runs = Vec::new();

@@ -9,7 +9,7 @@ pub(crate) use group::{Group, GroupError, Place};
 pub(crate) use table::table;
 
 use super::sampling::system_swaps;
-use crate::launch::Hold;
+use crate::launch::StopSignalsBlocked;
 use crate::recording::Recorded;
 use fathomp_paging::{Counter, Counts};
 use fathomp_trace::model::Outcome;
@@ -30,7 +30,7 @@ pub(crate) enum MemoryError {
 /// Runs of a program under limits of memory.
 pub(crate) struct Memory {
     place: Place,
-    hold: Hold,
+    hold: StopSignalsBlocked,
     /// Whether the machine has swap.
     pub(crate) swap: bool,
     runs: Vec<Run>,
@@ -40,7 +40,7 @@ impl Memory {
     /// Finds out whether memory can be limited here.
     pub(crate) fn prepare() -> Result<Self, MemoryError> {
         let place = Place::find()?;
-        let hold = Hold::begin()?;
+        let hold = StopSignalsBlocked::begin()?;
         place.check()?;
         Ok(Self {
             place,

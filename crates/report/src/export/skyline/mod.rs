@@ -33,7 +33,7 @@ impl Record<'_> {
 }
 
 /// Counters in the order in which they are shown; also those with too few counts for a
-/// picture: whoever exports draws for themselves.
+/// picture: exports are for drawing one's own.
 fn counters(paging: &PagingFacts, states: Option<StateSet>) -> Vec<Chosen<'_>> {
     let (mut chosen, few) = choice::counters(paging, states);
     chosen.extend(few.into_iter().filter_map(|facts| {

@@ -37,7 +37,7 @@ struct SuiteSection {
     note: &'static str,
     legend: Vec<Colour>,
     comparison: Option<Comparison>,
-    tables: Vec<Fold>,
+    tables: Vec<FoldedTable>,
     groups: Vec<Group>,
 }
 
@@ -57,7 +57,7 @@ struct Comparison {
 
 /// A table that can be folded away.
 #[derive(Debug, Serialize)]
-struct Fold {
+struct FoldedTable {
     title: String,
     open: bool,
     sentence: String,

@@ -1,14 +1,14 @@
 //! Tables: a row per case, a column per compiler and runtime, and what EPCC
 //! would have printed.
 
-use super::Fold;
+use super::FoldedTable;
 use crate::units;
 use crate::view::table::{Cell, Column, Row, Table};
 use fathomp_bench::suite::SuiteName;
 use fathomp_bench::summary::{Entry, Estimate, Point, Quantity, Summary};
 
 /// A table per team size and quantity, then all statistics.
-pub(super) fn folds(summary: &Summary, suite: SuiteName, columns: &[usize]) -> Vec<Fold> {
+pub(super) fn folds(summary: &Summary, suite: SuiteName, columns: &[usize]) -> Vec<FoldedTable> {
     let mut sets: Vec<((u32, Quantity), Vec<&Point>)> = Vec::new();
     for point in summary.points.iter().filter(|point| point.suite == suite) {
         let key = (point.threads, point.quantity);
@@ -18,9 +18,9 @@ pub(super) fn folds(summary: &Summary, suite: SuiteName, columns: &[usize]) -> V
         }
     }
     sets.sort_by_key(|(key, _)| *key);
-    let mut folds: Vec<Fold> = sets
+    let mut folds: Vec<FoldedTable> = sets
         .iter()
-        .map(|((threads, quantity), points)| Fold {
+        .map(|((threads, quantity), points)| FoldedTable {
             title: format!(
                 "{} with {}",
                 capital(quantity.title()),
@@ -38,7 +38,7 @@ pub(super) fn folds(summary: &Summary, suite: SuiteName, columns: &[usize]) -> V
         .iter()
         .flat_map(|(_, points)| points.iter().copied())
         .collect();
-    folds.push(Fold {
+    folds.push(FoldedTable {
         title: "All statistics".to_owned(),
         open: false,
         sentence: "As EPCC prints them (outliers are further than three standard deviations from the mean), of the paired differences where there is a reference, and both standard deviations: of all samples, and of the runs' means.".to_owned(),

@@ -33,7 +33,7 @@ const SUMMARY_MAX: usize = 4;
 pub(crate) struct Paging {
     note: String,
     /// Sentences that belong to no picture.
-    sentences: Vec<Said>,
+    sentences: Vec<Statement>,
     legend: Vec<LegendEntry>,
     /// About states over time, and their picture.
     lanes: Option<Picture>,
@@ -59,7 +59,7 @@ pub(crate) struct Paging {
 pub(crate) struct Picture {
     title: String,
     /// What follows from it.
-    sentences: Vec<Said>,
+    sentences: Vec<Statement>,
     /// For those who cannot see it.
     label: String,
     caption: String,
@@ -67,7 +67,7 @@ pub(crate) struct Picture {
 
 /// A statement and what it rests on.
 #[derive(Debug, Serialize)]
-pub(crate) struct Said {
+pub(crate) struct Statement {
     sentence: String,
     evidence: String,
 }
@@ -117,7 +117,7 @@ impl Paging {
         {
             there.extend(picture.sentences.iter().map(|one| &*one.sentence));
         }
-        let lost: Vec<Said> = paging
+        let lost: Vec<Statement> = paging
             .analysis
             .findings
             .iter()
@@ -132,10 +132,10 @@ impl Paging {
 /// Findings by the picture that they are of.
 #[derive(Debug, Default)]
 struct Sorted {
-    states: Vec<Said>,
-    counters: Vec<Said>,
-    relations: Vec<Said>,
-    others: Vec<Said>,
+    states: Vec<Statement>,
+    counters: Vec<Statement>,
+    relations: Vec<Statement>,
+    others: Vec<Statement>,
 }
 
 impl Sorted {
@@ -161,9 +161,9 @@ impl Sorted {
     }
 }
 
-fn said(finding: &Finding) -> Said {
+fn said(finding: &Finding) -> Statement {
     let short = |text: &str| page_words::bound(&page_words::shorten(text, SENTENCE_CHARS));
-    Said {
+    Statement {
         sentence: short(&finding.sentence),
         evidence: short(&finding.evidence),
     }
@@ -216,7 +216,7 @@ pub(crate) const fn class(state: State) -> &'static str {
     }
 }
 
-fn lanes(paging: &PagingFacts, data: &PagingData, sentences: Vec<Said>) -> Picture {
+fn lanes(paging: &PagingFacts, data: &PagingData, sentences: Vec<Statement>) -> Picture {
     let shown = data.lanes_shown();
     let all = choice::alive(paging);
     let tasks = units::plural(shown as u64, "task");
@@ -236,7 +236,7 @@ fn lanes(paging: &PagingFacts, data: &PagingData, sentences: Vec<Said>) -> Pictu
     }
 }
 
-fn profile(paging: &PagingFacts, sentences: Vec<Said>) -> Picture {
+fn profile(paging: &PagingFacts, sentences: Vec<Statement>) -> Picture {
     let tasks = units::plural(choice::alive(paging) as u64, "task");
     Picture {
         title: "All tasks together".to_owned(),
@@ -259,7 +259,7 @@ fn panels() -> Picture {
     }
 }
 
-fn relations(sentences: Vec<Said>) -> Picture {
+fn relations(sentences: Vec<Statement>) -> Picture {
     Picture {
         title: "How alike tasks are".to_owned(),
         sentences,

@@ -7,7 +7,7 @@ use fathomp_paging::TaskKind;
 
 /// What was strange about a task's record.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Trouble {
+pub(super) struct RecordFlaws {
     pub(super) jumps: u64,
     pub(super) largest_jump_ns: u64,
     pub(super) outside_counts: u64,
@@ -15,16 +15,16 @@ pub(super) struct Trouble {
 }
 
 /// Says what was strange about tasks' records.
-pub(super) fn complain(tasks: &[TaskFacts], trouble: &[Trouble], problems: &mut Vec<Problem>) {
+pub(super) fn complain(tasks: &[TaskFacts], flaws: &[RecordFlaws], problems: &mut Vec<Problem>) {
     let mut say = |kind, sentence| problems.push(Problem { kind, sentence });
-    let jumps: u64 = trouble.iter().map(|one| one.jumps).sum();
+    let jumps: u64 = flaws.iter().map(|one| one.jumps).sum();
     if jumps > 0 {
-        let largest = trouble
+        let largest = flaws
             .iter()
             .map(|one| one.largest_jump_ns)
             .max()
             .unwrap_or(0);
-        let which = trouble.iter().zip(tasks).find(|(one, _)| one.jumps > 0);
+        let which = flaws.iter().zip(tasks).find(|(one, _)| one.jumps > 0);
         say(
             ProblemKind::ClockJumps,
             format!(
@@ -36,7 +36,7 @@ pub(super) fn complain(tasks: &[TaskFacts], trouble: &[Trouble], problems: &mut 
             ),
         );
     }
-    let outside = trouble
+    let outside = flaws
         .iter()
         .fold(0, |sum: u64, one| sum.saturating_add(one.outside_counts));
     if outside > 0 {
@@ -49,7 +49,7 @@ pub(super) fn complain(tasks: &[TaskFacts], trouble: &[Trouble], problems: &mut 
             ),
         );
     }
-    if trouble.iter().any(|one| one.saturated) {
+    if flaws.iter().any(|one| one.saturated) {
         say(
             ProblemKind::Saturated,
             "Counts of a task are too large for 64 bits: they are shown as the largest number, \

@@ -13,7 +13,7 @@ const COVERAGE: f64 = 0.95;
 
 /// What was found, to be told.
 #[derive(Debug, Default)]
-pub(super) struct Trouble {
+pub(super) struct Problems {
     sentences: Vec<String>,
     /// What processes' notes say, and how often.
     repeated: BTreeMap<String, u64>,
@@ -48,7 +48,7 @@ pub(super) struct Trouble {
     pub(super) io_calls: (u64, u64),
 }
 
-impl Trouble {
+impl Problems {
     pub(super) fn say(&mut self, sentence: String) {
         self.sentences.push(sentence);
     }

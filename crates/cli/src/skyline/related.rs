@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// What was found.
 #[derive(Default)]
-pub(super) struct Beside {
+pub(super) struct RelatedFiles {
     pub(super) faults: Option<FaultFacts>,
     pub(super) memory: Option<MemoryCurve>,
     pub(super) intrusion: Option<Document>,
@@ -21,7 +21,7 @@ pub(super) struct Beside {
     pub(super) problems: Vec<String>,
 }
 
-impl Beside {
+impl RelatedFiles {
     /// Looks beside the recording in `directory`.
     pub(super) fn read(directory: &Path) -> Self {
         let mut found = Self::default();
@@ -95,13 +95,13 @@ mod tests {
     #[test]
     fn what_is_damaged_is_said_and_left_out() {
         let directory = tempfile::tempdir().unwrap();
-        assert!(Beside::read(directory.path()).problems.is_empty());
+        assert!(RelatedFiles::read(directory.path()).problems.is_empty());
         fs::create_dir(directory.path().join(DIRECTORY)).unwrap();
         let faults = directory.path().join(DIRECTORY).join(faults::FILE);
         fs::write(faults, "this is no file of faults, however long").unwrap();
         fs::write(directory.path().join(MEMORY_FILE), "{").unwrap();
         fs::write(directory.path().join(INTRUSION_FILE), "[]").unwrap();
-        let found = Beside::read(directory.path());
+        let found = RelatedFiles::read(directory.path());
         assert!(found.faults.is_none() && found.memory.is_none() && found.intrusion.is_none());
         assert_eq!(found.problems.len(), 3, "{:#?}", found.problems);
     }
