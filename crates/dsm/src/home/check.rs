@@ -145,8 +145,8 @@ impl<B: Clone + Body> Home<B> {
             let entry = self.table.get(page);
             let is_copy = matches!(entry.state, State::Clean | State::Expected | State::Dirty);
             holds(
-                is_copy && entry.home != self.me,
-                "a page is leased that is not here",
+                is_copy && entry.home != self.me && !entry.borrowed,
+                "a page is leased that is not here to be kept",
             )?;
         }
         holds(
