@@ -28,9 +28,10 @@ impl<B> Homeless<B> {
             "operations wait for a barrier that is over".to_owned()
         })?;
         let mut own = self.own.iter();
-        ensure(own.all(|notice| notice.interval <= self.order.interval), || {
-            "an interval was told before it ended".to_owned()
-        })?;
+        ensure(
+            own.all(|notice| notice.interval <= self.order.interval),
+            || "an interval was told before it ended".to_owned(),
+        )?;
         let next = self.order.epoch + 1;
         ensure(self.early.iter().all(|(_, m)| m.epoch() == next), || {
             "a message waits that could be taken in".to_owned()
@@ -106,7 +107,10 @@ impl<B> Homeless<B> {
         for (page, pending) in &self.pending {
             let is_awaited = !pending.asked.is_empty() || self.is_pulling();
             ensure(is_awaited || pending.page.is_some(), || {
-                format!("page {} at node {}: nobody was asked for it", page.0, self.me)
+                format!(
+                    "page {} at node {}: nobody was asked for it",
+                    page.0, self.me
+                )
             })?;
             ensure(!pending.asked.contains_key(&self.me), || {
                 format!("page {} at node {}: it asks itself", page.0, self.me)

@@ -263,7 +263,11 @@ impl<B> Homeless<B> {
         let (mut after, mut resumed) = (Vec::new(), Vec::new());
         for page in pages {
             let waiters = self.complete(page, actions, &mut after);
-            resumed.extend(waiters.into_iter().map(|(thread, _)| Action::Resume(thread)));
+            resumed.extend(
+                waiters
+                    .into_iter()
+                    .map(|(thread, _)| Action::Resume(thread)),
+            );
         }
         actions.append(&mut after);
         actions.append(&mut resumed);

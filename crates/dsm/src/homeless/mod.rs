@@ -21,8 +21,8 @@ use crate::order::{FAN_IN, LOG_MAX, News, Order, Version, When, peer};
 use crate::stretches::Stretches;
 use crate::table::Table;
 use crate::{
-    Access, Action, Area, AreaError, Diff, Input, Interval, LockId, Notice, Operation,
-    Protection, Protocol, Seen, Violation,
+    Access, Action, Area, AreaError, Diff, Input, Interval, LockId, Notice, Operation, Protection,
+    Protocol, Seen, Violation,
 };
 use advance::Advance;
 use fathomp_base::{NodeId, PageId, ThreadId};
