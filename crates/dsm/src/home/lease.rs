@@ -389,7 +389,9 @@ impl<B: Clone + Body> Home<B> {
         let mut gone = Vec::new();
         for &page in pages {
             let entry = self.table.get(page);
-            if matches!(entry.state, State::Clean | State::Expected | State::Dirty) {
+            let is_copy = matches!(entry.state, State::Clean | State::Expected | State::Dirty);
+            // A borrowed copy is given back with the next news.
+            if is_copy && !entry.borrowed {
                 self.note(Event::Lease(page, Lease::Granted));
                 self.leasing.leased.insert(page);
             } else {
