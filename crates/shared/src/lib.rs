@@ -17,6 +17,8 @@ mod primitive;
 mod sizes;
 mod take;
 mod tell;
+#[cfg(test)]
+mod tests;
 mod update;
 mod view;
 mod window;

