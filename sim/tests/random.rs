@@ -1,10 +1,12 @@
 //! Random programs without data races give every read what was last written,
 //! whatever the network does. `FATHOMP_SIM_SEEDS=FIRST..END` tries other seeds
-//! than the everyday ones;
+//! than the everyday ones, so many of each kind:
+//! `FATHOMP_SIM_SEEDS=0..100000 cargo test --release -p fathomp-sim --test random`;
 //! `FATHOMP_SIM_TRACE=1` tells what happened before a failure.
 
 use fathomp_base::NodeId;
 use fathomp_dsm::Protocol;
+use fathomp_dsm::guess::{Guessing, Limits};
 use fathomp_dsm::home::{self, Home};
 use fathomp_dsm::homeless::{self, Homeless};
 use fathomp_sim::{
@@ -109,7 +111,11 @@ fn home_based_with_a_short_log() {
     for (own_threads, log_max) in all_with_short_logs() {
         let config = |program: &Program, network, random: &mut StdRng| home::Config {
             migrate: false,
-            expect_writes: true,
+            guessing: Guessing::Habits(Limits {
+                prefetch: random.random_range(0..5),
+                expect_writes: true,
+                lease_after: random.random_range(0..3),
+            }),
             loads_acquire: program.relies_on_loads(),
             log_max: log_max(program),
             ..random_home(program, network, random)
@@ -200,6 +206,39 @@ fn homeless_any() {
     }
 }
 
+/// As the published systems work: for both see their configurations.
+#[test]
+fn home_based_plain() {
+    let config = |program: &Program, network, random: &mut StdRng| {
+        let any = random_home(program, network, random);
+        home::Config {
+            direct: any.direct,
+            fan_in: any.fan_in,
+            log_max: any.log_max,
+            ..home::Config::usual(any.nodes, any.areas, true, any.loads_acquire)
+        }
+    };
+    for own_threads in ALL {
+        all_seeds(own_threads, config, home);
+    }
+}
+
+#[test]
+fn homeless_plain() {
+    let config = |program: &Program, _, random: &mut StdRng| {
+        let any = random_homeless(program, random);
+        homeless::Config {
+            diffs_max: any.diffs_max,
+            fan_in: any.fan_in,
+            log_max: any.log_max,
+            ..homeless::Config::usual(any.nodes, any.areas, 1, true, any.loads_acquire)
+        }
+    };
+    for own_threads in ALL {
+        all_seeds(own_threads, config, homeless);
+    }
+}
+
 /// Most pages have one writer, and another one after the next barrier.
 const ONE_WRITER: Shape = Shape {
     phases_max: 9,
@@ -224,8 +263,11 @@ fn home_based_where_pages_have_one_writer() {
     let config = |program: &Program, network, random: &mut StdRng| home::Config {
         loads_acquire: false,
         migrate: true,
-        expect_writes: true,
-        prefetch: random.random_range(2..=6),
+        guessing: Guessing::Habits(Limits {
+            prefetch: random.random_range(2..=6),
+            expect_writes: true,
+            lease_after: random.random_range(0..3),
+        }),
         ..random_home(program, network, random)
     };
     for own_threads in ALL {
@@ -246,7 +288,11 @@ const WRITTEN_AGAIN: Shape = Shape {
 fn home_based_where_pages_are_leased() {
     let config = |program: &Program, network, random: &mut StdRng| home::Config {
         loads_acquire: false,
-        lease_after: 1,
+        guessing: Guessing::Habits(Limits {
+            prefetch: random.random_range(0..5),
+            expect_writes: random.random(),
+            lease_after: 1,
+        }),
         ..random_home(program, network, random)
     };
     for own_threads in ALL {

@@ -37,6 +37,12 @@ impl PageRange {
         u64::from(self.first.0) + u64::from(self.pages)
     }
 
+    /// True if `page` is one of them.
+    #[must_use]
+    pub fn contains(self, page: PageId) -> bool {
+        page >= self.first && u64::from(page.0) < self.end()
+    }
+
     /// Its pages, ascending.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = PageId> {
         (0..self.pages).map(move |i| PageId(self.first.0 + i))

@@ -54,6 +54,13 @@ impl<E: Copy + From<Place>> Table<E> {
         &mut chunk[at as usize]
     }
 
+    /// What is known of each page of which something may be known.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (PageId, &E)> {
+        let chunks = (0..).step_by(CHUNK_PAGES as usize).zip(&self.chunks);
+        let chunks = chunks.filter_map(|(first, chunk)| Some((first, chunk.as_ref()?)));
+        chunks.flat_map(|(first, chunk)| (first..).map(PageId).zip(chunk.iter()))
+    }
+
     /// If nothing is known of `page`: where it is at home, and how many pages
     /// from it on are like it.
     pub(crate) fn unknown(&self, page: PageId) -> Option<(Place, u32)> {

@@ -1,11 +1,12 @@
 //! Everything of a simulated cluster but its protocols.
 
 use super::wait::{Frame, Publishing};
-use super::{check, update, wait};
+use super::{check, wait};
 use crate::failure::{Failure, Wrong};
 use crate::memory::Memory;
 use crate::network::{Death, Network};
 use crate::program::{Address, Program, Step};
+use crate::update::Update;
 use crate::world::Outcome;
 use fathomp_base::{NodeId, ThreadId};
 use fathomp_shared::Window;
@@ -52,7 +53,7 @@ pub(super) struct Thread {
     /// An awaited value was not there; flush, then look again.
     pub(super) flushing: bool,
     /// How far it is with an update, and what it found there.
-    pub(super) update: update::Stage,
+    pub(super) update: Update,
     pub(super) found: u8,
     /// How far it is with waiting.
     pub(super) wait: wait::Stage,
@@ -134,7 +135,7 @@ impl<'a> Cluster<'a> {
                 member: steps.contains(&Step::Barrier),
                 at_barrier: false,
                 flushing: false,
-                update: update::Stage::default(),
+                update: Update::default(),
                 found: 0,
                 wait: wait::Stage::default(),
             });

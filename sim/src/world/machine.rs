@@ -1,11 +1,12 @@
 //! What a protocol runs on: a node of the simulated cluster.
 
+use super::SERVICE;
 use super::cluster::{Cluster, Event, Node, node_id};
 use super::wait::PUBLISHER;
-use super::{SERVICE, update};
 use crate::blob::Blob;
 use crate::failure::Wrong;
 use crate::program::Step;
+use crate::update::Update;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_driver::{Answer, Machine};
 use fathomp_dsm::message::Message;
@@ -219,7 +220,7 @@ impl Machine for Seat<'_, '_> {
 impl super::cluster::Thread {
     /// It leaves out what it wanted a lock for, or does not get a page to update.
     fn refuse(&mut self) -> Result<(), Wrong> {
-        if self.update != update::Stage::default() {
+        if self.update != Update::default() {
             self.update = self.update.refused();
             return Ok(());
         }

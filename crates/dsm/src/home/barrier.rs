@@ -255,6 +255,11 @@ impl<B: Clone + Body> Home<B> {
             lost.extend((untouched && entry.home != me).then_some((*page, entry.home)));
             !(untouched && entry.home == me)
         });
+        let has_twin = |page: &PageId| {
+            let entry = self.table.get(*page);
+            entry.state == State::Dirty && entry.home == me
+        };
+        self.has_twins = self.dirty.iter().any(has_twin);
         if !lost.is_empty() {
             let notice = self.end_interval(actions);
             self.order.exchange(Request::Publish, notice, actions);

@@ -47,6 +47,23 @@ pub(super) struct Leasing {
     rounds: BTreeMap<NodeId, Round>,
 }
 
+impl Leasing {
+    /// Leased copies here.
+    pub(super) fn leased(&self) -> impl Iterator<Item = PageId> {
+        self.leased.iter().copied()
+    }
+
+    /// Whether a leased copy here was written, and stays so when an interval ends.
+    pub(super) fn is_open(&self, page: PageId) -> bool {
+        self.open.contains(&page)
+    }
+
+    /// Whether nothing is leased here, and nobody is about to be alone with pages.
+    pub(super) fn has_ended(&self) -> bool {
+        self.leased.is_empty() && self.open.is_empty() && self.rounds.is_empty()
+    }
+}
+
 impl<B: Clone + Body> Home<B> {
     /// Whether pages can be leased.
     pub(super) fn leases(&self) -> bool {
@@ -372,7 +389,9 @@ impl<B: Clone + Body> Home<B> {
         let mut gone = Vec::new();
         for &page in pages {
             let entry = self.table.get(page);
-            if matches!(entry.state, State::Clean | State::Expected | State::Dirty) {
+            let is_copy = matches!(entry.state, State::Clean | State::Expected | State::Dirty);
+            // A borrowed copy is given back with the next news.
+            if is_copy && !entry.borrowed {
                 self.note(Event::Lease(page, Lease::Granted));
                 self.leasing.leased.insert(page);
             } else {
@@ -461,6 +480,10 @@ impl<B: Clone + Body> Home<B> {
                 // Given back when this node learns of anything.
                 _ if entry.borrowed => {}
                 State::Clean | State::Expected | State::Dirty => {
+                    if let Some(own) = self.own.get_mut(&entry.home).filter(|_| entry.noted) {
+                        // A page that is named twice does not move here: it is not here.
+                        own.pages.push(page);
+                    }
                     self.drop_copy(page, Why::Lease, actions);
                 }
                 State::Pending => self.give_back_unseen(page, actions),

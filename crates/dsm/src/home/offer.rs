@@ -50,7 +50,7 @@ impl<B: Clone + Body> Home<B> {
 
     /// Others may take a page at home here: once its writes are noticed, or to give it
     /// back if they never are.
-    fn open(&mut self, page: PageId) {
+    pub(super) fn open(&mut self, page: PageId) {
         let pinned = self.table.get(page).pinned;
         self.change_offer(page, if pinned { Offer::Lent } else { Offer::Open });
     }

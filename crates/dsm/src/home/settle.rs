@@ -4,7 +4,7 @@
 use super::{Actions, Home};
 use crate::guess::{Afterwards, Settled};
 use crate::state::State;
-use crate::{Action, Body, Offer, PageSet};
+use crate::{Action, Body, Offer, PageSet, Protection};
 use fathomp_base::PageId;
 
 impl<B: Clone + Body> Home<B> {
@@ -66,15 +66,22 @@ impl<B: Clone + Body> Home<B> {
 
     fn settle_page(&mut self, page: PageId, is_watched: bool, actions: &mut Actions<B>) {
         let entry = self.table.entry(page);
-        if entry.state == State::Dirty {
+        let before = std::mem::replace(&mut entry.state, State::Untouched);
+        if before == State::Dirty {
             actions.push(Action::DropTwin(page));
         }
-        entry.state = State::Untouched;
-        if is_watched {
-            self.watch(page, actions);
-        } else {
-            self.close(page);
-            Action::protect(actions, page, self.alone());
+        match (is_watched, before) {
+            // It was written at the barrier: that is told when the open interval ends.
+            (true, State::Dirty) => {
+                entry.state = State::Written;
+                Action::protect(actions, page, Protection::ReadWrite);
+                self.open(page);
+            }
+            (true, _) => self.watch(page, actions),
+            (false, _) => {
+                self.close(page);
+                Action::protect(actions, page, self.alone());
+            }
         }
     }
 

@@ -42,7 +42,7 @@ impl Parked {
         self.pages().any(|other| other == page)
     }
 
-    fn pages(&self) -> impl Iterator<Item = PageId> {
+    pub(super) fn pages(&self) -> impl Iterator<Item = PageId> {
         match self {
             Self::Fetch(_, pages, _) => *pages,
             Self::Update(updater, _) => updater.page.into(),
@@ -50,7 +50,7 @@ impl Parked {
         .iter()
     }
 
-    fn need(&self) -> &[Version] {
+    pub(super) fn need(&self) -> &[Version] {
         let (Self::Fetch(_, _, need) | Self::Update(_, need)) = self;
         need
     }

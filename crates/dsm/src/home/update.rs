@@ -39,6 +39,13 @@ pub(super) struct Updating {
     lacks: Vec<Version>,
 }
 
+impl Updating {
+    /// Whether a page at home here is offered to be updated.
+    pub(super) fn is_offered(&self, page: PageId) -> bool {
+        self.offered.iter().any(|(offered, _)| *offered == page)
+    }
+}
+
 impl<B: Clone + Body> Home<B> {
     /// Whether there are pages that can be updated.
     fn is_updated(&self) -> bool {

@@ -1,0 +1,221 @@
+//! What a protocol runs on: a node of the model.
+
+use crate::cluster::{At, Step, World, is_unsettled, number};
+use crate::memory::Small;
+use crate::wait::PUBLISHER;
+use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
+use fathomp_driver::{Answer, Machine};
+use fathomp_dsm::message::Message;
+use fathomp_dsm::{Content, Interval, PageBytes, PageRange, PageSet, Protection, Protocol};
+use fathomp_shared::Window;
+use fathomp_sim::Update;
+
+/// What is wrong, in words.
+pub(crate) type Problem = Box<dyn std::error::Error + Send + Sync>;
+
+/// A node, with all others within reach.
+pub(crate) struct Seat<'a> {
+    pub(crate) node: usize,
+    pub(crate) world: &'a mut World,
+    pub(crate) programs: &'a [Vec<Vec<Step>>],
+    pub(crate) window: Option<Window>,
+}
+
+impl Seat<'_> {
+    fn memory(&mut self) -> &mut crate::memory::Memory {
+        &mut self.world.nodes[self.node].memory
+    }
+
+    /// Content of a message that leaves now.
+    fn content(&mut self, content: Content) -> Option<Small> {
+        match content {
+            Content::Left(_) => Some(Small::Left(node_id(self.node))),
+            content => self.memory().content(content),
+        }
+    }
+
+    /// All pages that can be read here are as they were when all had arrived.
+    fn leave_barrier(&mut self) -> Result<(), Problem> {
+        let (node, programs) = (self.node, self.programs);
+        let here = &mut self.world.nodes[node];
+        let truth = self.world.at_barrier.get(here.left as usize);
+        let truth = truth.ok_or_else(|| format!("node {node} leaves a barrier too early"))?;
+        here.left += 1;
+        for (place, expected) in truth {
+            let seen = here.memory.read(*place);
+            if seen.is_some_and(|seen| seen != *expected) && !is_unsettled(programs, *place) {
+                return Err(format!("node {node} leaves a barrier with another {place:?}").into());
+            }
+        }
+        if let Some(window) = &self.window {
+            window.pass_barrier(here.left);
+        }
+        Ok(())
+    }
+}
+
+impl Machine for Seat<'_> {
+    type Body = Small;
+    type Error = Problem;
+
+    fn window(&self) -> Option<Window> {
+        self.window.clone()
+    }
+
+    /// Between two events nobody is in the middle of anything.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
+    fn protect(
+        &mut self,
+        pages: PageRange,
+        protection: Protection,
+        _protocol: &dyn Protocol<Small>,
+    ) -> Result<(), Problem> {
+        self.memory().protect(pages, protection);
+        Ok(())
+    }
+
+    fn twin(
+        &mut self,
+        pages: PageRange,
+        _ahead: bool,
+        _protocol: &dyn Protocol<Small>,
+    ) -> Result<(), Problem> {
+        let memory = self.memory();
+        Ok(pages.iter().try_for_each(|page| memory.twin(page))?)
+    }
+
+    fn drop_twin(&mut self, page: PageId) -> Result<(), Problem> {
+        Ok(self.memory().drop_twin(page)?)
+    }
+
+    fn diff(&mut self, page: PageId, of: Option<Interval>) -> Result<(), Problem> {
+        Ok(self.memory().diff(page, of)?)
+    }
+
+    fn reapply(&mut self, page: PageId, of: Interval) -> Result<(), Problem> {
+        Ok(self.memory().reapply(page, of)?)
+    }
+
+    fn forget(&mut self) -> Result<(), Problem> {
+        self.memory().forget();
+        Ok(())
+    }
+
+    fn written(&mut self, _protocol: &dyn Protocol<Small>) -> Result<PageSet, Problem> {
+        Ok(self.memory().take_written())
+    }
+
+    fn may_have_been_written(&self) -> bool {
+        self.world.nodes[self.node].memory.may_have_been_written()
+    }
+
+    fn install(
+        &mut self,
+        page: PageId,
+        mut content: Small,
+        twinned: bool,
+        _protocol: &dyn Protocol<Small>,
+    ) -> Result<(), Problem> {
+        if let Small::Left(home) = content {
+            let there = &mut self.world.nodes[usize::from(home.0)].memory;
+            let there = there.content(Content::Page(page));
+            content = there.ok_or("a page is not where it was left")?;
+        }
+        Ok(self.memory().install(page, &content, twinned)?)
+    }
+
+    fn apply(&mut self, page: PageId, diff: Small) -> Result<(), Problem> {
+        let Small::Diff(diff) = diff else {
+            return Err("a page is applied as a diff".into());
+        };
+        self.memory().change(page, diff);
+        Ok(())
+    }
+
+    fn read(&mut self, page: PageId) -> Result<Box<PageBytes>, Problem> {
+        let mut bytes = Box::new([0; PAGE_BYTES]);
+        let page = self.memory().bytes(page);
+        bytes[..page.len()].copy_from_slice(&page);
+        Ok(bytes)
+    }
+
+    fn copy_from(&mut self, home: NodeId, pages: PageRange) -> bool {
+        pages.iter().all(|page| {
+            let bytes = self.world.nodes[usize::from(home.0)].memory.bytes(page);
+            let installed = self.memory().install(page, &Small::Page(bytes), false);
+            installed.is_ok()
+        })
+    }
+
+    fn write_changes_to(&mut self, home: NodeId, pages: &[PageId]) -> bool {
+        pages.iter().all(|page| {
+            // What cannot be compared fails once more as a diff.
+            let diff = self.memory().compare(*page);
+            let there = &mut self.world.nodes[usize::from(home.0)].memory;
+            diff.map(|diff| there.bring(*page, diff)).is_ok()
+        })
+    }
+
+    /// Of each answer some.
+    fn leaves(&mut self, _to: NodeId, content: Content) -> bool {
+        matches!(content, Content::Page(page) | Content::Fresh(page) if page.0 % 2 == 0)
+    }
+
+    fn send(&mut self, to: NodeId, message: Message<Content>) -> Result<(), Problem> {
+        let node = self.node;
+        let mut missing = false;
+        let message = message.map(|content| {
+            let content = self.content(content);
+            missing |= content.is_none();
+            content.unwrap_or(Small::Blank)
+        });
+        if missing {
+            return Err("it sends what it does not have".into());
+        }
+        let channel = (node, usize::from(to.0));
+        let channel = self.world.channels.entry(channel).or_default();
+        channel.push_back(message);
+        Ok(())
+    }
+
+    fn resume(&mut self, thread: ThreadId, answer: Answer) -> Result<(), Problem> {
+        let (node, programs) = (self.node, self.programs);
+        let here = &mut self.world.nodes[node];
+        if thread == PUBLISHER {
+            here.publishes = false;
+            return Ok(());
+        }
+        let state = here.threads.get_mut(number(thread));
+        let state = state.ok_or("a thread goes on that does not exist")?;
+        let Some(waits) = state.waits.take() else {
+            return Err(format!("thread {thread} goes on unasked").into());
+        };
+        if answer == Answer::Granted {
+            return match waits {
+                At::Barrier => self.leave_barrier(),
+                At::Fault | At::Operation => Ok(()),
+            };
+        }
+        if state.update != Update::default() {
+            state.update = state.update.refused();
+            return Ok(());
+        }
+        let asked = programs[node][number(thread)][state.next - 1];
+        let Step::TryAcquire(_, leave_out) = asked else {
+            return Err(format!("{asked:?} is refused").into());
+        };
+        state.next += leave_out;
+        Ok(())
+    }
+}
+
+pub(crate) fn node_id(number: usize) -> NodeId {
+    NodeId(u16::try_from(number).unwrap_or(u16::MAX))
+}
+
+pub(crate) fn thread_id(number: usize) -> ThreadId {
+    ThreadId(u32::try_from(number).unwrap_or(u32::MAX))
+}
