@@ -1,11 +1,12 @@
-//! The home-based protocol is right whatever is guessed: random programs with guesses from
+//! The protocols are right whatever is guessed: random programs with guesses from
 //! habits, with none, and with answers drawn at random.
 
 use fathomp_dsm::guess::Guessing;
 use fathomp_dsm::home::{self, Home};
+use fathomp_dsm::homeless::{self, Homeless};
 use fathomp_sim::{
     Program, Shape, Step, add_own_threads, add_own_threads_anywhere, add_updates, random_habits,
-    random_home, random_network, random_program, run_seed, seeds,
+    random_home, random_homeless, random_network, random_program, run_seed, seeds,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -40,29 +41,42 @@ fn any_program(random: &mut StdRng) -> Program {
     program
 }
 
+/// Runs programs of all seeds over both protocols.
 fn all_seeds(guessing: impl Fn(&mut StdRng) -> Guessing) {
     for seed in seeds(1500) {
-        let mut random = StdRng::seed_from_u64(seed);
-        let program = any_program(&mut random);
-        let network = random_network(&mut random);
-        let config = home::Config {
-            guessing: guessing(&mut random),
-            ..random_home(&program, network, &mut random)
-        };
-        let loads_acquire = program.relies_on_loads() || random.random_ratio(1, 4);
-        let config = home::Config {
-            loads_acquire,
-            ..config
-        };
-        run_seed(
-            seed,
-            &program,
-            network,
-            &config,
-            |me, config| Home::new(me, config.clone()).unwrap(),
-            &mut random,
-        );
+        run_home(seed, &guessing);
+        run_homeless(seed, &guessing);
     }
+}
+
+fn run_home(seed: u64, guessing: impl Fn(&mut StdRng) -> Guessing) {
+    let mut random = StdRng::seed_from_u64(seed);
+    let program = any_program(&mut random);
+    let network = random_network(&mut random);
+    let config = home::Config {
+        guessing: guessing(&mut random),
+        ..random_home(&program, network, &mut random)
+    };
+    let loads_acquire = program.relies_on_loads() || random.random_ratio(1, 4);
+    let config = home::Config {
+        loads_acquire,
+        ..config
+    };
+    let home = |me, config: &home::Config| Home::new(me, config.clone()).unwrap();
+    run_seed(seed, &program, network, &config, home, &mut random);
+}
+
+fn run_homeless(seed: u64, guessing: impl Fn(&mut StdRng) -> Guessing) {
+    let mut random = StdRng::seed_from_u64(seed);
+    let program = any_program(&mut random);
+    let network = random_network(&mut random);
+    let config = homeless::Config {
+        guessing: guessing(&mut random),
+        sole_writers: random.random(),
+        ..random_homeless(&program, &mut random)
+    };
+    let homeless = |me, config: &homeless::Config| Homeless::new(me, config.clone()).unwrap();
+    run_seed(seed, &program, network, &config, homeless, &mut random);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use fathomp_dsm::home::{self, Home};
 use fathomp_dsm::homeless::{self, Homeless};
 use fathomp_sim::{
     Address, Blob, Network, Program, Shape, Step, add_own_threads, add_own_threads_anywhere,
-    add_updates, random_home, random_homeless, random_network, random_program, roomy, run_seed,
+    add_updates, random_habits, random_home, random_homeless, random_network, random_program, roomy, run_seed,
     seeds,
 };
 use rand::rngs::StdRng;
@@ -305,7 +305,7 @@ fn homeless_where_pages_have_one_writer() {
     let config = |program: &Program, _, random: &mut StdRng| homeless::Config {
         loads_acquire: false,
         sole_writers: true,
-        prefetch: random.random_range(2..=6),
+        guessing: random_habits(random),
         ..random_homeless(program, random)
     };
     for own_threads in ALL {

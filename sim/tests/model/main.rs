@@ -525,8 +525,9 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
         let kinds = [
             (0, false, false),
             (100, false, true),
-            (100, true, true),
             (100, true, false),
+            (100, false, false),
+            (100, true, true),
         ];
         for (diffs_max, sole_writers, acquires) in kinds {
             configs.push(homeless::Config {
@@ -535,7 +536,13 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 diffs_max,
                 loads_acquire: program.relies_on_loads || program.relies_on_writes || acquires,
                 sole_writers,
-                prefetch: if sole_writers { 2 } else { 0 },
+                guessing: match sole_writers {
+                    true => Guessing::Habits(Limits {
+                        prefetch: 2,
+                        ..Limits::default()
+                    }),
+                    false => Guessing::Nothing,
+                },
                 fan_in: if number == 0 { 1 } else { 2 },
                 log_max: if diffs_max == 0 { 1 } else { 1024 },
             });

@@ -11,13 +11,11 @@ fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
 
 impl<B> Homeless<B> {
     pub(super) fn check_state(&self) -> Result<(), String> {
-        let mut left = PageRange::new(PageId(0), self.table.layout().pages());
-        while let Some(pages) = left
-            && let Some(page) = self.table.known(pages, |_| false)
-        {
+        let pages = PageRange::new(PageId(0), self.table.layout().pages());
+        let known = pages.map(|pages| self.table.known(pages, |_| false));
+        for page in known.into_iter().flatten() {
             let checked = self.check_page(page);
             checked.map_err(|what| format!("page {} at node {}: {what}", page.0, self.me))?;
-            (_, left) = pages.split(page.0 - pages.first().0 + 1);
         }
         self.check_pending()?;
         let is_tidying = self.tidying != Tidying::No;

@@ -10,8 +10,6 @@ mod fetch;
 mod plan;
 mod serve;
 mod sole;
-#[cfg(test)]
-mod tests;
 mod tidy;
 mod write;
 

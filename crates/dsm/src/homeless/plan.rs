@@ -57,10 +57,11 @@ impl View for Sight<'_> {
 }
 
 impl<B> Homeless<B> {
-    fn guess(&mut self, epoch: u32) -> (&mut dyn Guess, Sight<'_>) {
+    /// The guesses, and what they may see.
+    fn guess(&mut self) -> (&mut dyn Guess, Sight<'_>) {
         let sight = Sight {
             me: self.me,
-            epoch,
+            epoch: self.order.epoch,
             interval: self.order.interval,
             table: &self.table,
         };
@@ -69,33 +70,38 @@ impl<B> Homeless<B> {
 
     /// Whole pages to be fetched, as a thread waits for `page`, which is one of them.
     pub(super) fn planned(&mut self, page: PageId, access: Access) -> PageRange {
-        let (guess, view) = self.guess(self.order.epoch);
-        guess.on_fault(page, access, &view).possible(page, &view).pages
+        let (guess, view) = self.guess();
+        let plan = guess.on_fault(page, access, &view);
+        plan.possible(page, &view).pages
     }
 
-    /// A whole page has arrived, for threads that wait to do so with it.
+    /// A whole page has arrived; threads wait to do this with it.
     pub(super) fn note_arrival(&mut self, page: PageId, wanted: Option<Access>) {
-        let (guess, view) = self.guess(self.order.epoch);
-        let (blank, begins_to_write) = (false, false);
+        let (guess, view) = self.guess();
         let arrival = Arrival {
             page,
             wanted,
-            blank,
-            begins_to_write,
+            blank: false,
+            begins_to_write: false,
         };
         guess.on_arrival(&arrival, &view);
     }
 
     /// A thread begins to write a page.
     pub(super) fn note_written(&mut self, page: PageId) {
-        let (guess, view) = self.guess(self.order.epoch);
+        let (guess, view) = self.guess();
         guess.note(Event::Written(page), &view);
     }
 
-    /// At the end of an epoch, in which another node has written it, a copy is dropped.
+    /// A copy is dropped because another node has written the page, alone, in the epoch that
+    /// is over.
     pub(super) fn note_dropped(&mut self, page: PageId) {
-        let (guess, view) = self.guess(self.order.epoch - 1);
-        guess.note(Event::Dropped(page, Why::News), &view);
-        guess.note(Event::ToldAtBarrier(page), &view);
+        let (guess, view) = self.guess();
+        let before = Sight {
+            epoch: view.epoch - 1,
+            ..view
+        };
+        guess.note(Event::Dropped(page, Why::News), &before);
+        guess.note(Event::ToldAtBarrier(page), &before);
     }
 }

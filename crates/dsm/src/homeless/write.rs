@@ -185,17 +185,13 @@ impl<B> Homeless<B> {
     ) {
         let me = self.me;
         let is_mine = |place: Place| place.pinned && place.home == me;
-        let mut left = Some(pages);
-        while let Some(pages) = left
-            && let Some(page) = self.table.known(pages, is_mine)
-        {
+        for page in self.table.known(pages, is_mine) {
             if self.is_mine(page) {
                 self.missing.entry(page).or_default().push(version);
                 outdated.pinned.push(page);
             } else {
                 self.invalidate_page(page, version, outdated, actions);
             }
-            (_, left) = pages.split(page.0 - pages.first().0 + 1);
         }
     }
 
