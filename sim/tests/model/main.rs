@@ -491,6 +491,15 @@ fn some_of<C>(configs: Vec<C>) -> Vec<C> {
     some.map(|(_, config)| config).collect()
 }
 
+/// Guesses from habits that are formed at once.
+fn habits() -> Guessing {
+    Guessing::Habits(Limits {
+        prefetch: 2,
+        expect_writes: true,
+        lease_after: 1,
+    })
+}
+
 fn home_configs(program: &Program) -> Vec<home::Config> {
     let mut configs = Vec::new();
     for (number, areas) in areas().into_iter().enumerate() {
@@ -504,11 +513,7 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
                 loads_acquire: program.relies_on_loads || !richly,
                 direct: richly,
                 guessing: match richly {
-                    true => Guessing::Habits(Limits {
-                        prefetch: 2,
-                        expect_writes: true,
-                        lease_after: 1,
-                    }),
+                    true => habits(),
                     false => Guessing::Nothing,
                 },
                 fan_in: if number == 0 { 1 } else { 2 },
@@ -537,10 +542,7 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 loads_acquire: program.relies_on_loads || program.relies_on_writes || acquires,
                 sole_writers,
                 guessing: match sole_writers {
-                    true => Guessing::Habits(Limits {
-                        prefetch: 2,
-                        ..Limits::default()
-                    }),
+                    true => habits(),
                     false => Guessing::Nothing,
                 },
                 fan_in: if number == 0 { 1 } else { 2 },
