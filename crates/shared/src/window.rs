@@ -87,7 +87,7 @@ impl Window {
     pub fn show_sequenced(&self, sequenced: Sequenced) {
         if let Some(view) = self.mine() {
             view::show_all(view.contained, sequenced.contains);
-            view.logs.store((!sequenced.asks).into(), Ordering::Release);
+            view.logs.store((!sequenced.asks).into(), Ordering::Relaxed);
         }
     }
 

@@ -130,6 +130,23 @@ fn epochs_do_not_meet() {
     });
 }
 
+/// A node that has nothing to enter reads all the same what was entered before.
+#[test]
+fn what_comes_before_the_end_can_be_read() {
+    explore(3, || {
+        let memory = memory(2, sizes());
+        let theirs = Arc::clone(&memory);
+        let other = thread::spawn(move || {
+            enter(&theirs, 1, 1, 1).unwrap();
+            enter(&theirs, 1, 1, 2).unwrap();
+        });
+        let end = memory.log(1).unwrap().enter(NodeId(0), None);
+        let entries = read(&memory, 1, 0, end).unwrap();
+        assert_eq!(Some(entries.len() as u64), end);
+        other.join().unwrap();
+    });
+}
+
 /// Whether there is news is asked without a lock around it: no entry is missed that was made
 /// before something that was seen.
 #[test]
