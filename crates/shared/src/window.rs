@@ -50,7 +50,7 @@ impl Window {
     /// what is of another epoch is written into them.
     pub fn end_epoch(&self, next: u32) {
         let Some(view) = self.mine() else { return };
-        if view.epoch.load(Ordering::Relaxed) != next.into() {
+        if ![next.into(), NO_EPOCH].contains(&view.epoch.load(Ordering::Relaxed)) {
             view.epoch.store(NO_EPOCH, Ordering::Relaxed);
             // Those who copy something that is written after this see that then.
             fence(Ordering::Release);
