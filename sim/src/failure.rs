@@ -2,7 +2,8 @@
 
 use crate::program::Address;
 use fathomp_base::{NodeId, PageId, ThreadId};
-use fathomp_dsm::{Violation, WireError};
+use fathomp_driver::DriverError;
+use fathomp_dsm::WireError;
 
 /// Why a protocol is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -23,43 +24,48 @@ pub enum Failure {
         /// What it should have seen.
         expected: u8,
     },
+    /// Something else is wrong at a node.
+    #[error("node {node}: {what}")]
+    Node {
+        /// Where.
+        node: NodeId,
+        /// What.
+        what: Wrong,
+    },
+    /// Nothing can happen any more, or it goes on for ever.
+    #[error("the program does not end: waiting threads (node, thread): {0:?}")]
+    Hung(Vec<(NodeId, ThreadId)>),
+}
+
+/// What is wrong at a node.
+#[derive(Debug, thiserror::Error)]
+pub enum Wrong {
+    /// The protocol refused what correct nodes did.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    /// The protocol asked for something that makes no sense.
+    #[error("{0}")]
+    Action(String),
+    /// After a step something does not hold that must.
+    #[error("after a step its protocol's invariant does not hold: {0}")]
+    Invariant(String),
+    /// A message did not survive its journey.
+    #[error("a message cannot be read: {0}")]
+    Wire(#[from] WireError),
     /// After a barrier a readable page is not what was written.
     #[error(
-        "page {page} of node {node} differs from what was written, or from others' copies, at byte {offset} after a barrier"
+        "page {page} differs from what was written, or from others' copies, at byte {offset} after a barrier"
     )]
     Page {
-        /// The node.
-        node: NodeId,
         /// The page.
         page: PageId,
         /// The first byte that differs.
         offset: usize,
     },
-    /// The protocol refused what correct nodes did.
-    #[error("node {node}: {violation}")]
-    Violation {
-        /// Where.
-        node: NodeId,
-        /// Why.
-        violation: Violation,
-    },
-    /// A message did not survive its journey.
-    #[error("node {node} cannot read a message: {error}")]
-    Wire {
-        /// The receiver.
-        node: NodeId,
-        /// Why.
-        error: WireError,
-    },
-    /// The protocol asked for something that makes no sense.
-    #[error("node {node}: {what}")]
-    Action {
-        /// Where.
-        node: NodeId,
-        /// What.
-        what: String,
-    },
-    /// Nothing can happen any more, or it goes on for ever.
-    #[error("the program does not end: waiting threads (node, thread): {0:?}")]
-    Hung(Vec<(NodeId, ThreadId)>),
+}
+
+impl From<String> for Wrong {
+    fn from(what: String) -> Self {
+        Self::Action(what)
+    }
 }

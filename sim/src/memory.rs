@@ -1,50 +1,11 @@
 //! A node's pages, as its threads and its protocol see them.
 
-use fathomp_base::{NodeId, PAGE_BYTES, PageId};
+use crate::blob::Blob;
+use fathomp_base::{PAGE_BYTES, PageId};
 use fathomp_dsm::{
     Access, Body, Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection,
 };
 use std::collections::BTreeMap;
-use std::fmt;
-
-/// Content that a message carries.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub enum Blob {
-    /// The bytes of a page, or of a diff.
-    Bytes(Box<[u8]>),
-    /// A page that this node has left where it was.
-    Left(NodeId),
-}
-
-impl Blob {
-    fn bytes(&self) -> Result<&[u8], String> {
-        match self {
-            Self::Bytes(bytes) => Ok(bytes),
-            Self::Left(node) => Err(format!("what node {node} has left is not there")),
-        }
-    }
-}
-
-impl From<Vec<u8>> for Blob {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self::Bytes(bytes.into())
-    }
-}
-
-impl Body for Blob {
-    fn is_blank(&self) -> bool {
-        self.bytes().is_ok_and(<[u8]>::is_empty)
-    }
-}
-
-impl fmt::Debug for Blob {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bytes(bytes) => write!(f, "{} bytes", bytes.len()),
-            Self::Left(node) => write!(f, "left at node {node}"),
-        }
-    }
-}
 
 /// One page.
 #[derive(Clone)]
@@ -56,8 +17,6 @@ struct Page {
     protection: Protection,
     /// Made and not sent yet.
     diff: Option<Diff>,
-    /// Written while it was watched, and nobody told.
-    wrote: bool,
     /// Told since it has been watched: a page with a twin is closed by that.
     told: bool,
 }
@@ -68,26 +27,22 @@ pub(crate) struct Memory {
     pages: Vec<Page>,
     /// Diffs of intervals.
     kept: BTreeMap<(PageId, Interval), Diff>,
-    /// Writes to watched pages are no faults.
-    silent: bool,
 }
 
 impl Memory {
     /// Zeroed pages, open to everything.
-    pub(crate) fn new(pages: u32, silent: bool) -> Self {
+    pub(crate) fn new(pages: u32) -> Self {
         let page = |_| Page {
             bytes: Box::new([0; PAGE_BYTES]),
             twin: None,
             beneath: false,
             protection: Protection::ReadWrite,
             diff: None,
-            wrote: false,
             told: false,
         };
         Self {
             pages: (0..pages).map(page).collect(),
             kept: BTreeMap::new(),
-            silent,
         }
     }
 
@@ -101,10 +56,7 @@ impl Memory {
         let page = self.pages.get(id.0 as usize);
         page.is_some_and(|page| match (access, page.protection) {
             (_, Protection::None) | (Access::Write, Protection::Read) => false,
-            (Access::Write, Protection::Watched) => match page.twin {
-                Some(_) => !page.told,
-                None => self.silent,
-            },
+            (Access::Write, Protection::Watched) => page.twin.is_some() && !page.told,
             (Access::Read, _) | (Access::Write, Protection::ReadWrite) => true,
         })
     }
@@ -124,9 +76,7 @@ impl Memory {
     }
 
     pub(crate) fn write(&mut self, id: PageId, offset: usize, value: u8) -> Result<(), String> {
-        let page = self.page(id)?;
-        page.bytes[offset % PAGE_BYTES] = value;
-        page.wrote |= page.protection == Protection::Watched;
+        self.page(id)?.bytes[offset % PAGE_BYTES] = value;
         Ok(())
     }
 
@@ -137,9 +87,8 @@ impl Memory {
         offset: usize,
         after: impl FnOnce(u8) -> u8,
     ) -> Result<u8, String> {
-        let silent = self.silent;
         let page = self.page(id)?;
-        if page.protection != Protection::Watched || page.twin.is_some() || silent {
+        if page.protection != Protection::Watched || page.twin.is_some() {
             return Err(format!("page {id} is updated and not watched"));
         }
         let byte = &mut page.bytes[offset % PAGE_BYTES];
@@ -152,32 +101,28 @@ impl Memory {
     pub(crate) fn may_have_been_written(&self) -> bool {
         self.pages.iter().any(|page| {
             let unwatched = page.twin.is_some() && !page.told;
-            page.wrote || page.protection == Protection::Watched && unwatched
+            page.protection == Protection::Watched && unwatched
         })
     }
 
     pub(crate) fn protect(&mut self, ids: PageRange, to: Protection) -> Result<(), String> {
         for id in ids.iter() {
             let page = self.page(id)?;
-            page.wrote &= to == Protection::Watched && page.protection == to;
             page.told = false;
             page.protection = to;
         }
         Ok(())
     }
 
-    /// Pages written while they were watched, which nobody was told before.
-    pub(crate) fn take_wrote(&mut self) -> PageSet {
+    /// Pages that differ from their twins. From now on their next writes are faults.
+    pub(crate) fn take_written(&mut self) -> PageSet {
         let pages = self.pages.iter_mut().zip(0..);
-        let wrote = pages.filter_map(|(page, id)| {
+        let written = pages.filter_map(|(page, id)| {
             page.told = true;
-            let wrote = std::mem::take(&mut page.wrote);
-            // With a twin, what is the same as before is not noticed, and what others
-            // have written beneath it is.
-            let differs = page.twin.as_ref().map(|twin| *twin != page.bytes);
-            (differs.unwrap_or(wrote)).then_some(PageId(id))
+            let twin = page.twin.as_ref()?;
+            (*twin != page.bytes).then_some(PageId(id))
         });
-        wrote.collect()
+        written.collect()
     }
 
     pub(crate) fn twin(&mut self, id: PageId) -> Result<(), String> {
@@ -189,12 +134,17 @@ impl Memory {
         }
     }
 
-    pub(crate) fn diff(&mut self, ids: PageRange) -> Result<(), String> {
-        ids.iter().try_for_each(|id| self.diff_page(id))
+    /// Makes a page's diff, which is kept until it is sent.
+    pub(crate) fn diff(&mut self, id: PageId) -> Result<(), String> {
+        let diff = self.compare(id)?;
+        match self.page(id)?.diff.replace(diff) {
+            None => Ok(()),
+            Some(_) => Err(format!("the diff of page {id} was made and never sent")),
+        }
     }
 
     /// What changed in a page since its twin was made, which is forgotten.
-    fn compare(&mut self, id: PageId) -> Result<Diff, String> {
+    pub(crate) fn compare(&mut self, id: PageId) -> Result<Diff, String> {
         let page = self.page(id)?;
         let twin = page.twin.take();
         let twin = twin.ok_or_else(|| format!("page {id} has no twin to compare with"))?;
@@ -238,47 +188,59 @@ impl Memory {
         Ok(())
     }
 
-    fn diff_page(&mut self, id: PageId) -> Result<(), String> {
-        let diff = self.compare(id)?;
-        match self.page(id)?.diff.replace(diff) {
-            None => Ok(()),
-            Some(_) => Err(format!("the diff of page {id} was made and never sent")),
-        }
-    }
-
     pub(crate) fn drop_twin(&mut self, id: PageId) -> Result<(), String> {
         let twin = self.page(id)?.twin.take();
         twin.map(drop)
             .ok_or_else(|| format!("page {id} has no twin to forget"))
     }
 
-    pub(crate) fn install(&mut self, id: PageId, content: &Blob) -> Result<(), String> {
-        let page = self.page(id)?;
-        if page.protection != Protection::None {
-            return Err(format!("page {id} is replaced under its threads' hands"));
-        }
+    /// Replaces a page that threads may not touch, unless its content is there already.
+    pub(crate) fn install(
+        &mut self,
+        id: PageId,
+        content: &Blob,
+        twinned: bool,
+    ) -> Result<(), String> {
+        let page = self.closed(id)?;
         if content.is_blank() {
             page.bytes.fill(0);
-            return Ok(());
+        } else if *content != Blob::InPlace {
+            let bytes = content.bytes()?.try_into();
+            *page.bytes =
+                bytes.map_err(|_| format!("page {id} is installed from a part of one"))?;
         }
-        let bytes = content.bytes()?.try_into();
-        *page.bytes = bytes.map_err(|_| format!("page {id} is installed from a part of one"))?;
+        match twinned {
+            true => self.twin(id),
+            false => Ok(()),
+        }
+    }
+
+    /// Replaces a page that threads may not touch by another node's.
+    pub(crate) fn copy(&mut self, id: PageId, bytes: Box<PageBytes>) -> Result<(), String> {
+        self.closed(id)?.bytes = bytes;
         Ok(())
     }
 
-    pub(crate) fn install_twinned(&mut self, id: PageId, content: &Blob) -> Result<(), String> {
-        self.install(id, content)?;
-        self.twin(id)
+    fn closed(&mut self, id: PageId) -> Result<&mut Page, String> {
+        let page = self.page(id)?;
+        match page.protection {
+            Protection::None => Ok(page),
+            _ => Err(format!("page {id} is replaced under its threads' hands")),
+        }
     }
 
+    pub(crate) fn read(&mut self, id: PageId) -> Result<Box<PageBytes>, String> {
+        Ok(self.page(id)?.bytes.clone())
+    }
+
+    /// Writes a diff that has arrived into a page and its twin.
     pub(crate) fn apply(&mut self, id: PageId, content: &Blob) -> Result<(), String> {
-        let diff = diff(content)?;
-        self.change(id, &diff)
+        let diff = Diff::from_bytes(content.bytes()?.into());
+        self.change(id, &diff.map_err(|error| error.to_string())?)
     }
 
     /// Another node writes its changes into a page by itself.
-    pub(crate) fn bring(&mut self, id: PageId, content: &Blob) -> Result<(), String> {
-        let diff = diff(content)?;
+    pub(crate) fn bring(&mut self, id: PageId, diff: &Diff) -> Result<(), String> {
         let page = self.page(id)?;
         diff.apply(&mut page.bytes);
         page.beneath |= page.twin.is_some();
@@ -292,22 +254,6 @@ impl Memory {
             diff.apply(twin);
         }
         Ok(())
-    }
-
-    /// Others have taken this of a page while it was written unwatched, and keep it. True
-    /// if it has been written since: then that is the twin.
-    pub(crate) fn was_kept(&mut self, id: PageId, taken: &[u8]) -> Result<bool, String> {
-        let page = self.page(id)?;
-        let changed = page.bytes.as_slice() != taken;
-        if changed {
-            let mut twin = Box::new([0; PAGE_BYTES]);
-            twin.copy_from_slice(taken);
-            if page.twin.replace(twin).is_some() {
-                return Err(format!("page {id} is kept elsewhere and has a twin"));
-            }
-            page.beneath = false;
-        }
-        Ok(changed)
     }
 
     /// Appends content that a message carries.
@@ -336,9 +282,4 @@ impl Memory {
         }
         Ok(())
     }
-}
-
-fn diff(content: &Blob) -> Result<Diff, String> {
-    let bytes = content.bytes()?.into();
-    Diff::from_bytes(bytes).map_err(|error| error.to_string())
 }

@@ -1,6 +1,7 @@
 //! What kind of cluster a program runs on.
 
 use fathomp_base::NodeId;
+use fathomp_shared::Sizes;
 
 /// How the network and the nodes behave. Times have no unit: a thread's step
 /// takes 1.
@@ -11,17 +12,13 @@ pub struct Network {
     pub delay_max: u64,
     /// How many times slower than the others a node may be.
     pub slowness_max: u64,
-    /// Writes to watched pages are told by [`Input::Wrote`], not by faults.
-    pub silent_writes: bool,
-    /// Whether nodes may take pages out of each other's memory, bring diffs into it, and
-    /// reach a log; each time it is up to chance whether they do.
-    pub direct: bool,
+    /// Memory that the nodes share, of these sizes, if they share some. Each time it is up
+    /// to chance whether they use it or send a message.
+    pub shared: Option<Sizes>,
     /// Whether what nodes answer may be left in their memory until it is installed; the same.
     pub leaves: bool,
-    /// Whether nodes may keep locks there whose threads all take part in barriers; the same.
+    /// Whether nodes may keep locks whose threads all take part in barriers; the same.
     pub keeps_locks: bool,
-    /// Intervals that a log has room for.
-    pub log_max: usize,
     /// Whether to keep what happened.
     pub trace: bool,
     /// Whether to keep the pages as each barrier leaves them.
@@ -35,8 +32,22 @@ pub struct Network {
 /// The end of a node. What it has sent arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Death {
-    /// Who.
+    /// The node.
     pub node: NodeId,
     /// Events before.
     pub after: u64,
+}
+
+/// Sizes of shared memory in which small programs find room for everything: no log ever
+/// closes. [`Sizes::small`] are such that one often does.
+#[must_use]
+pub fn roomy() -> Sizes {
+    Sizes {
+        notes: 64,
+        log_slots: 1 << 10,
+        log_ring: 1 << 11,
+        log_entry_max: 64,
+        lock_places: 64,
+        ..Sizes::small()
+    }
 }

@@ -1,10 +1,11 @@
 //! Random clusters for a program: where pages are at home, how much is fetched in
 //! advance, how deep the barrier's tree is, how slow everything is.
 
-use crate::network::Network;
+use crate::network::{Network, roomy};
 use crate::program::Program;
 use fathomp_base::NodeId;
 use fathomp_dsm::{Area, Placement, home, homeless};
+use fathomp_shared::Sizes;
 use rand::{Rng, RngExt};
 
 /// A network of any kind.
@@ -12,16 +13,23 @@ pub fn random_network(random: &mut impl Rng) -> Network {
     Network {
         delay_max: [1, 4, 60][random.random_range(0..3)],
         slowness_max: [1, 20][random.random_range(0..2)],
-        silent_writes: random.random(),
-        direct: random.random(),
+        shared: random.random::<bool>().then(|| random_sizes(random)),
         keeps_locks: false,
         leaves: random.random(),
-        log_max: [0, 4, usize::MAX][random.random_range(0..3)],
         trace: false,
         images: false,
         events_max: 2_000_000,
         death: None,
     }
+}
+
+/// Room for everything, for little, or for no log at all.
+fn random_sizes(random: &mut impl Rng) -> Sizes {
+    let no_log = Sizes {
+        log_slots: 1,
+        ..Sizes::small()
+    };
+    [roomy(), Sizes::small(), no_log][random.random_range(0..3)]
 }
 
 /// Areas of all kinds that together have `pages` pages.
@@ -61,10 +69,9 @@ pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -
         migrate: random.random(),
         prefetch: random.random_range(0..5),
         batch: [1, 2, 256][program.pages as usize % 3],
-        silent_writes: network.silent_writes,
         expect_writes: random.random(),
         loads_acquire: program.relies_on_loads() || random.random(),
-        direct: network.direct,
+        direct: network.shared.is_some(),
         lease_after: random.random_range(0..3),
         fan_in: random.random_range(1..=3),
         log_max: log_max(program),
@@ -73,11 +80,7 @@ pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -
 
 /// The homeless protocol in any of its configurations that the program may rely
 /// on.
-pub fn random_homeless(
-    program: &Program,
-    network: Network,
-    random: &mut impl Rng,
-) -> homeless::Config {
+pub fn random_homeless(program: &Program, random: &mut impl Rng) -> homeless::Config {
     let nodes = program.nodes();
     homeless::Config {
         nodes,
@@ -88,7 +91,6 @@ pub fn random_homeless(
         },
         loads_acquire: program.relies_on_loads() || random.random(),
         sole_writers: random.random(),
-        direct: network.direct,
         prefetch: random.random_range(0..5),
         fan_in: random.random_range(1..=3),
         log_max: log_max(program),

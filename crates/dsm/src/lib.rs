@@ -12,7 +12,7 @@ mod area;
 mod diff;
 mod effect;
 pub mod home;
-// pub mod homeless;
+pub mod homeless;
 mod interval;
 mod looks;
 pub mod message;

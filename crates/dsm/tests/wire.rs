@@ -1,10 +1,9 @@
 //! Messages survive their journey, and nothing else is taken for one.
 
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
-use fathomp_dsm::home::{Home, Message, PageCopy};
-use fathomp_dsm::homeless::{self, Homeless};
-use fathomp_dsm::order::{Control, Request, Version};
-use fathomp_dsm::{Content, Diff, Interval, LockId, Notice, PageRange, Protocol};
+use fathomp_dsm::message::{Control, Message, PageCopy, Request, Term};
+use fathomp_dsm::order::Version;
+use fathomp_dsm::{Content, Diff, Interval, LockId, Notice, PageRange};
 use proptest::prelude::*;
 use std::ops::Range;
 
@@ -32,20 +31,18 @@ fn content(what: Content) -> Bytes {
     }
 }
 
-fn encode<P: Protocol<Bytes>>(message: &P::Outgoing) -> Bytes {
+fn encode(message: &Message<Content>) -> Bytes {
     let mut bytes = Vec::new();
-    P::encode(message, &mut bytes, |what, bytes| {
-        bytes.extend(content(what))
-    });
+    message.encode(&mut bytes, |what, bytes| bytes.extend(content(what)));
     bytes
 }
 
-fn decode<P: Protocol<Bytes>>(bytes: &[u8]) -> Option<P::Incoming> {
+fn decode(bytes: &[u8]) -> Option<Message<Bytes>> {
     let content = |range: Option<Range<usize>>| match range {
         Some(range) => bytes[range].to_vec(),
         None => LEFT.to_vec(),
     };
-    P::decode(bytes, content).ok()
+    Message::decode(bytes, content).ok()
 }
 
 fn version() -> impl Strategy<Value = Version> {
@@ -140,8 +137,8 @@ fn pages() -> impl Strategy<Value = PageRange> {
 
 fn message() -> impl Strategy<Value = Message<Content>> {
     let page = || any::<u32>().prop_map(PageId);
-    let content = (page(), 0..3_usize).prop_map(|(page, kind)| {
-        let kinds = [Content::Page, Content::Fresh, Content::Left];
+    let content = (page(), 0..4_usize).prop_map(|(page, kind)| {
+        let kinds = [Content::Page, Content::Fresh, Content::Left, Content::Twin];
         kinds[kind](page)
     });
     let copy = (versions(), versions(), content).prop_map(|(versions, after, content)| PageCopy {
@@ -150,6 +147,7 @@ fn message() -> impl Strategy<Value = Message<Content>> {
         content,
     });
     let diff = page().prop_map(|page| (page, Content::Diff(page)));
+    let intervals = || prop::collection::vec(any::<u32>().prop_map(Interval), 0..4);
     prop_oneof![
         4 => control().prop_map(Message::Control),
         1 => (any::<u32>(), pages(), versions()).prop_map(
@@ -166,99 +164,54 @@ fn message() -> impl Strategy<Value = Message<Content>> {
                 more
             }
         ),
+        1 => (any::<u32>(), page(), intervals()).prop_map(
+            |(epoch, page, intervals)| Message::DiffsWanted { epoch, page, intervals }
+        ),
+        1 => (any::<u32>(), page(), intervals()).prop_map(|(epoch, page, intervals)| {
+            let diffs = intervals.into_iter().map(|of| (of, Content::Kept(page, of))).collect();
+            Message::DiffsOfPage { epoch, page, diffs }
+        }),
         1 => (any::<u32>(), page(), thread(), versions()).prop_map(
             |(epoch, page, thread, need)| Message::Update { epoch, page, thread, need }
         ),
         1 => (any::<u32>(), thread(), any::<bool>(), versions()).prop_map(
             |(epoch, thread, can, shows)| Message::Updatable { epoch, thread, can, shows }
         ),
+        1 => (any::<u32>(), term(), prop::collection::vec(page(), 0..9)).prop_map(
+            |(epoch, term, pages)| Message::Lease { epoch, term, pages: pages.into_iter().collect() }
+        ),
     ]
 }
 
-fn homeless_message() -> impl Strategy<Value = homeless::Message<Content>> {
-    let page = || any::<u32>().prop_map(PageId);
-    let interval = || any::<u32>().prop_map(Interval);
-    let intervals = prop::collection::vec(interval(), 0..4);
+fn term() -> impl Strategy<Value = Term> {
     prop_oneof![
-        control().prop_map(homeless::Message::Control),
-        (any::<u32>(), page(), intervals).prop_map(|(epoch, page, intervals)| {
-            homeless::Message::DiffsWanted {
-                epoch,
-                page,
-                intervals,
-            }
-        }),
-        (
-            any::<u32>(),
-            page(),
-            prop::collection::vec(interval(), 0..4)
-        )
-            .prop_map(|(epoch, page, intervals)| {
-                let diffs = intervals.into_iter().map(|i| (i, Content::Kept(page, i)));
-                homeless::Message::Diffs {
-                    epoch,
-                    page,
-                    diffs: diffs.collect(),
-                }
-            }),
-        (any::<u32>(), pages())
-            .prop_map(|(epoch, pages)| homeless::Message::PagesWanted { epoch, pages }),
-        (
-            any::<u32>(),
-            page(),
-            versions(),
-            prop::collection::vec(versions(), 0..3)
-        )
-            .prop_map(|(epoch, first, known, applied)| homeless::Message::Pages {
-                epoch,
-                first,
-                known,
-                copies: applied
-                    .into_iter()
-                    .map(|a| (a, Content::Twin(first)))
-                    .collect(),
-            }),
+        Just(Term::Ask),
+        Just(Term::Grant),
+        Just(Term::Recall),
+        Just(Term::Return),
+        Just(Term::Away),
+        any::<u16>().prop_map(|node| Term::Drop(NodeId(node))),
+        any::<u16>().prop_map(|node| Term::Dropped(NodeId(node))),
     ]
-}
-
-/// Whole messages arrive as they were sent, others do not arrive.
-fn journey<P: Protocol<Bytes>>(
-    message: P::Outgoing,
-    cut: &prop::sample::Index,
-    noise: &[u8],
-) -> Result<(), TestCaseError>
-where
-    P::Incoming: PartialEq,
-{
-    let mut bytes = encode::<P>(&message);
-    prop_assert_eq!(decode::<P>(&bytes), Some(P::fill(message, content)));
-    let cut = cut.index(bytes.len());
-    prop_assert_eq!(decode::<P>(&bytes[..cut]), None);
-    prop_assert_eq!(decode::<P>(&[&bytes[..], &[0]].concat()), None);
-    // Whatever comes of these, it is no panic.
-    let _ = decode::<P>(noise);
-    let end = bytes.len().min(cut + noise.len());
-    bytes[cut..end].copy_from_slice(&noise[..end - cut]);
-    let _ = decode::<P>(&bytes);
-    Ok(())
 }
 
 proptest! {
+    /// Whole messages arrive as they were sent, others do not arrive.
     #[test]
-    fn of_the_home_based_protocol(
+    fn messages_arrive_whole_or_not_at_all(
         message in message(),
         cut in any::<prop::sample::Index>(),
         noise in prop::collection::vec(any::<u8>(), 1..40),
     ) {
-        journey::<Home<Bytes>>(message, &cut, &noise)?;
-    }
-
-    #[test]
-    fn of_the_homeless_protocol(
-        message in homeless_message(),
-        cut in any::<prop::sample::Index>(),
-        noise in prop::collection::vec(any::<u8>(), 1..40),
-    ) {
-        journey::<Homeless<Bytes>>(message, &cut, &noise)?;
+        let mut bytes = encode(&message);
+        prop_assert_eq!(decode(&bytes), Some(message.map(content)));
+        let cut = cut.index(bytes.len());
+        prop_assert_eq!(decode(&bytes[..cut]), None);
+        prop_assert_eq!(decode(&[&bytes[..], &[0]].concat()), None);
+        // Whatever comes of these, it is no panic.
+        let _ = decode(&noise);
+        let end = bytes.len().min(cut + noise.len());
+        bytes[cut..end].copy_from_slice(&noise[..end - cut]);
+        let _ = decode(&bytes);
     }
 }

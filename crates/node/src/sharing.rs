@@ -7,6 +7,7 @@ use crate::races::RACES_VARIABLE;
 use crate::start::StartError;
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::home::{self, Home};
+use fathomp_dsm::homeless::{self, Homeless};
 use fathomp_dsm::{Area, PageRange, Placement};
 use std::env;
 use std::ffi::OsString;
@@ -131,7 +132,9 @@ impl Sharing {
                 Engine::start(Box::new(home), host, watch)?
             }
             Protocol::Homeless(mib) => {
-                let _ = mib; unreachable!()
+                let config = homeless::Config::usual(nodes, areas, mib, plain, loads_acquire);
+                let homeless = Homeless::new(me, config)?;
+                Engine::start(Box::new(homeless), host, watch)?
             }
         })
     }
@@ -189,6 +192,8 @@ mod tests {
 
         assert_eq!(memory(None).unwrap(), MEMORY_MIB);
         assert_eq!(memory(Some("1".into())).unwrap(), 1);
+        let config = homeless::Config::usual(2, Vec::new(), 1, false, false);
+        assert_eq!(config.diffs_max, 227);
         for bad in ["", "0", "-1", "1.5", "64M", "1048577"] {
             assert!(memory(Some(bad.into())).is_err(), "{bad}");
         }

@@ -1,17 +1,44 @@
 //! What pages have to be when a node leaves a barrier.
 
-use super::{World, action, node_id};
-use crate::failure::Failure;
-use crate::memory::Blob;
+use super::cluster::{Cluster, node_id, thread_id};
+use crate::failure::{Failure, Wrong};
 use crate::program::{Address, Program, Step};
 use fathomp_base::{PAGE_BYTES, PageId};
-use fathomp_dsm::{PageBytes, Protocol};
+use fathomp_dsm::PageBytes;
 use std::collections::{BTreeMap, BTreeSet};
 
-impl<P: Protocol<Blob>> World<P> {
-    pub(super) fn check_pages(&mut self, node: usize) -> Result<(), Failure> {
+impl Cluster<'_> {
+    /// A thread has written a byte.
+    pub(super) fn has_written(&mut self, address: Address, value: u8) {
+        self.truth.insert(address, value);
+        self.since.entry(address).or_default().insert(value);
+    }
+
+    /// What a thread has seen must be what was last written.
+    pub(super) fn check_read(
+        &self,
+        node: usize,
+        thread: usize,
+        address: Address,
+        seen: u8,
+    ) -> Result<(), Failure> {
+        let expected = self.truth.get(&address).copied().unwrap_or(0);
+        if seen == expected {
+            return Ok(());
+        }
+        Err(Failure::Read {
+            node: node_id(node),
+            thread: thread_id(thread),
+            address,
+            seen,
+            expected,
+        })
+    }
+
+    /// What a node can read when it leaves a barrier must be what was written before.
+    pub(super) fn check_pages(&mut self, node: usize) -> Result<(), Wrong> {
         let Some(truth) = self.at_barrier.get(self.nodes[node].left) else {
-            return Err(action(node, "leaves a barrier too early".into()));
+            return Err(Wrong::Action("it leaves a barrier too early".into()));
         };
         for (address, expected) in truth {
             let page = address.page();
@@ -19,8 +46,7 @@ impl<P: Protocol<Blob>> World<P> {
             let content = content.filter(|_| !self.unsettled.contains(address));
             let is_right = |byte| byte == *expected || is_newer(&self.since, *address, byte);
             if content.is_some_and(|bytes| !is_right(bytes[address.offset()])) {
-                return Err(Failure::Page {
-                    node: node_id(node),
+                return Err(Wrong::Page {
                     page,
                     offset: address.offset(),
                 });
@@ -33,7 +59,7 @@ impl<P: Protocol<Blob>> World<P> {
     }
 
     /// Keeps the pages that a node can read, which others have to have alike.
-    fn keep_images(&mut self, node: usize) -> Result<(), Failure> {
+    fn keep_images(&mut self, node: usize) -> Result<(), Wrong> {
         let left = self.nodes[node].left;
         if self.outcome.images.len() <= left {
             self.outcome.images.push(BTreeMap::new());
@@ -43,11 +69,7 @@ impl<P: Protocol<Blob>> World<P> {
             let bytes = as_of_barrier(&self.since, &self.at_barrier[left], page, bytes);
             let image = images.entry(page).or_insert_with(|| bytes.clone());
             if let Some(offset) = (0..bytes.len()).find(|at| image[*at] != bytes[*at]) {
-                return Err(Failure::Page {
-                    node: node_id(node),
-                    page,
-                    offset,
-                });
+                return Err(Wrong::Page { page, offset });
             }
         }
         Ok(())

@@ -1,15 +1,15 @@
 //! Threads that update bytes: each by one atomic instruction, which nodes carry out in the
 //! memory of the page's home where they can, and otherwise in a copy under a lock.
 
-use super::{World, action, node_id, thread_id};
+use super::World;
+use super::cluster::{node_id, thread_id};
+use crate::blob::Blob;
 use crate::failure::Failure;
-use crate::memory::Blob;
 use crate::program::{Address, Step};
-use fathomp_base::PageId;
-use fathomp_dsm::{Access, Input, LockId, Offer, Operation, Protocol, Updates};
-use rand::Rng;
+use fathomp_dsm::{Access, LockId, Operation, Protocol};
+use fathomp_shared::UpdateStart;
 
-/// The lock that everybody takes who cannot update a page in its home's memory.
+/// The lock of threads that cannot update a page in its home's memory.
 const UPDATES: LockId = LockId(u64::MAX - 1);
 
 /// How often a page is asked for that is not offered any more when the answer comes.
@@ -51,209 +51,130 @@ impl Stage {
     }
 }
 
-impl<P: Protocol<Blob>> World<P> {
+impl<P: Protocol<Blob>> World<'_, P> {
     /// A thread goes on with an update, or with one after the other until a byte has a value.
-    pub(super) fn update(
-        &mut self,
-        node: usize,
-        thread: usize,
-        step: Step,
-        random: &mut impl Rng,
-    ) -> Result<(), Failure> {
+    pub(super) fn update(&mut self, node: usize, thread: usize, step: Step) -> Result<(), Failure> {
         let Some(address) = updated(step) else {
             return Ok(());
         };
-        let stage = self.nodes[node].threads[thread].stage;
-        let operation = match stage {
+        let page = address.page();
+        let stage = self.cluster.nodes[node].threads[thread].update;
+        let (next, operation) = match stage {
             Stage::Begun => {
-                self.nodes[node].threads[thread].stage = Stage::Told;
-                match self.owes(node) {
-                    true => Operation::Flush,
-                    false => return self.update(node, thread, step, random),
+                let (driver, seat) = self.at(node);
+                let owes = driver.owes_before_update(&seat, page) == Some(true);
+                (Stage::Told, owes.then_some(Operation::Flush))
+            }
+            Stage::Told | Stage::Locked(_) => {
+                match (self.try_to_update(node, thread, step)?, stage) {
+                    (UpdateStart::Begun, _) => {
+                        let locked = stage != Stage::Told;
+                        (Stage::Done { locked }, None)
+                    }
+                    (_, Stage::Told) => (Stage::Locked(0), Some(Operation::Acquire(UPDATES))),
+                    (UpdateStart::Incomplete, tried) => (tried, Some(Operation::Update(page))),
+                    (_, Stage::Locked(tries)) if tries < TRIES => {
+                        (Stage::Locked(tries + 1), Some(Operation::Update(page)))
+                    }
+                    // Others may have updated it at home since this one has the lock.
+                    _ => (Stage::Copy, Some(Operation::Flush)),
                 }
             }
-            Stage::Told | Stage::Locked(_) if self.try_to_update(node, thread, step)? => {
-                return self.update(node, thread, step, random);
+            Stage::Refused => (Stage::Copy, Some(Operation::Flush)),
+            Stage::Copy => return self.update_copy(node, thread, step),
+            Stage::Written => (Stage::Home, Some(Operation::Flush)),
+            Stage::Home => (Stage::Shown, Some(Operation::Update(page))),
+            Stage::Shown if self.drivers[node].protocol().lacks_what_is_shown() => {
+                (Stage::Shown, Some(Operation::Flush))
             }
-            Stage::Told => {
-                self.nodes[node].threads[thread].stage = Stage::Locked(0);
-                Operation::Acquire(UPDATES)
+            Stage::Shown => (Stage::Done { locked: true }, None),
+            Stage::Done { locked: true } => {
+                // A thread that has the lock has it since before.
+                let next = Stage::Done { locked: false };
+                (next, Some(Operation::Release(UPDATES)))
             }
-            Stage::Locked(tries) if tries < TRIES || self.is_reserved(node, address.page()) => {
-                let more = u8::from(!self.is_reserved(node, address.page()));
-                self.nodes[node].threads[thread].stage = Stage::Locked(tries + more);
-                Operation::Update(address.page())
-            }
-            // Others may have updated it at home since this one has the lock.
-            Stage::Locked(_) | Stage::Refused => {
-                self.nodes[node].threads[thread].stage = Stage::Copy;
-                Operation::Flush
-            }
-            Stage::Copy => return self.update_copy(node, thread, step, random),
-            Stage::Written => {
-                self.nodes[node].threads[thread].stage = Stage::Home;
-                Operation::Flush
-            }
-            Stage::Home => {
-                self.nodes[node].threads[thread].stage = Stage::Shown;
-                Operation::Update(address.page())
-            }
-            Stage::Shown if self.nodes[node].protocol.lacks_what_is_shown() => Operation::Flush,
-            Stage::Shown => {
-                self.nodes[node].threads[thread].stage = Stage::Done { locked: true };
-                return self.update(node, thread, step, random);
-            }
-            Stage::Done { locked } => {
-                // Who has the lock has it since before.
-                let next = match locked {
-                    true => Stage::Done { locked: false },
-                    false => Stage::Learned,
-                };
-                self.nodes[node].threads[thread].stage = next;
-                match locked {
-                    true => Operation::Release(UPDATES),
-                    false if self.has_news(node) => Operation::Flush,
-                    false => return self.update(node, thread, step, random),
-                }
+            Stage::Done { locked: false } => {
+                let (driver, seat) = self.at(node);
+                let lacks = driver.lacks_news_after_update(&seat);
+                (Stage::Learned, lacks.then_some(Operation::Flush))
             }
             Stage::Learned => {
-                let state = &mut self.nodes[node].threads[thread];
-                state.stage = Stage::Begun;
+                let state = &mut self.cluster.nodes[node].threads[thread];
+                state.update = Stage::Begun;
                 let done = match step {
                     Step::Poll(_, value) => state.found == value,
                     Step::Take(_) => state.found == 0,
                     _ => true,
                 };
                 state.next += usize::from(done);
-                self.go_on(node, thread, random);
+                self.cluster.go_on(node, thread);
                 return Ok(());
             }
         };
-        self.nodes[node].threads[thread].waiting = true;
-        let thread = thread_id(thread);
-        self.input(node, Input::Operation { thread, operation }, random)
-    }
-
-    /// Whether a node has to flush before an update.
-    fn owes(&self, node: usize) -> bool {
-        let state = &self.nodes[node];
-        let told = self.nodes[0].protocol.sequenced().is_some_and(|sequencer| {
-            let contained = sequencer.contains.of(node_id(node));
-            state.underway.may_tell(contained)
-        });
-        !told || state.protocol.owes() || state.memory.may_have_been_written()
-    }
-
-    /// Whether a node has to flush after it.
-    pub(super) fn has_news(&self, node: usize) -> bool {
-        let state = &self.nodes[node];
-        let sequencer = self.nodes[0].protocol.sequenced();
-        let room = self.network.log_max;
-        let epoch = state.protocol.committed().map(|there| there.epoch);
-        state.protocol.borrows()
-            || state.protocol.awaits_diffs()
-            || sequencer.zip(epoch).is_none_or(|(sequencer, epoch)| {
-                self.shared.has_news(node_id(node), epoch, sequencer, room)
-            })
-    }
-
-    /// Whether a page's home lets others update it.
-    fn is_updatable(&self, node: usize, page: PageId) -> bool {
-        let updates = self.nodes[node].protocol.updates(page);
-        updates.is_some_and(|updates| self.offers(&updates, page, Offer::Updated))
-    }
-
-    /// Whether it does or soon will.
-    fn is_reserved(&self, node: usize, page: PageId) -> bool {
-        let updates = self.nodes[node].protocol.updates(page);
-        updates.is_some_and(|updates| {
-            let offers = |offer| self.offers(&updates, page, offer);
-            offers(Offer::Updated) || offers(Offer::Reserved)
-        })
-    }
-
-    fn offers(&self, updates: &Updates, page: PageId, offer: Offer) -> bool {
-        let home = usize::from(updates.home.0);
-        let Some(there) = self.nodes.get(home).filter(|_| !self.is_dead(home)) else {
-            return false;
-        };
-        let epoch = there.protocol.committed().map(|there| there.epoch);
-        epoch == Some(updates.epoch) && there.offers.get(&page) == Some(&offer)
+        self.cluster.nodes[node].threads[thread].update = next;
+        match operation {
+            Some(operation) => self.operation(node, thread_id(thread), operation),
+            None => self.update(node, thread, step),
+        }
     }
 
     /// Updates a byte in the memory of its page's home, if that may be.
-    fn try_to_update(&mut self, node: usize, thread: usize, step: Step) -> Result<bool, Failure> {
-        let Some(address) = updated(step) else {
-            return Ok(false);
-        };
-        let page = address.page();
-        let Some(updates) = self.nodes[node].protocol.updates(page) else {
-            return Ok(false);
-        };
-        if !self.offers(&updates, page, Offer::Updated) {
-            return Ok(false);
-        }
-        let home = usize::from(updates.home.0);
-        let there = &mut self.nodes[home];
-        let Some(committed) = there.protocol.committed() else {
-            return Ok(false);
-        };
-        let mut received = committed.received.clone();
-        for (writer, interval) in &there.brought {
-            received.learn(*writer, *interval);
-        }
-        let mut need = updates.need.iter();
-        if !need.all(|(writer, interval)| received.covers(*writer, *interval)) {
-            return Ok(false);
-        }
-        let after = |before| after(step, before);
-        let updated = there.memory.update(page, address.offset(), after);
-        let before = updated.map_err(|what| action(home, what))?;
-        let state = &mut self.nodes[node].threads[thread];
-        let locked = matches!(state.stage, Stage::Locked(_));
-        self.outcome.updates[0] += 1;
-        state.stage = Stage::Done { locked };
-        self.updated(node, thread, step, address, before)?;
-        Ok(true)
-    }
-
-    /// Updates a byte in this node's copy, under the lock.
-    fn update_copy(
+    fn try_to_update(
         &mut self,
         node: usize,
         thread: usize,
         step: Step,
-        random: &mut impl Rng,
-    ) -> Result<(), Failure> {
+    ) -> Result<UpdateStart, Failure> {
+        let (driver, seat) = self.at(node);
+        let Some(address) = updated(step) else {
+            return Ok(UpdateStart::Never);
+        };
+        let (begun, home) = driver.begin_update(&seat, address.page());
+        if begun == UpdateStart::Begun {
+            let there = &mut self.cluster.nodes[usize::from(home.0)].memory;
+            let after = |before| after(step, before);
+            let updated = there.update(address.page(), address.offset(), after);
+            if let Some(window) = &self.cluster.nodes[node].window {
+                window.end_update(home);
+            }
+            let before = updated.map_err(|what| self.wrong(node, what))?;
+            self.cluster.outcome.updates[0] += 1;
+            self.updated(node, thread, step, address, before)?;
+        }
+        Ok(begun)
+    }
+
+    /// Updates a byte in this node's copy, under the lock.
+    fn update_copy(&mut self, node: usize, thread: usize, step: Step) -> Result<(), Failure> {
         let Some(address) = updated(step) else {
             return Ok(());
         };
         let page = address.page();
-        if self.is_updatable(node, page) {
+        let (driver, seat) = self.at(node);
+        if driver.begin_update(&seat, page).0 == UpdateStart::Begun {
             let what = format!("page {page} is updated in a copy and at its home");
-            return Err(action(node, what));
+            return Err(self.wrong(node, what));
         }
-        let state = &mut self.nodes[node];
+        let state = &mut self.cluster.nodes[node];
         if !state.memory.permits(page, Access::Write) {
-            state.threads[thread].waiting = true;
-            self.outcome.faults += 1;
-            let fault = Input::Fault {
-                thread: thread_id(thread),
-                page,
-                access: Access::Write,
-            };
-            return self.input(node, fault, random);
+            return self.fault(node, thread, page, Access::Write);
         }
         let bytes = state.memory.readable(page);
         let before = bytes.map_or(0, |bytes| bytes[address.offset()]);
-        let written = state
-            .memory
-            .write(page, address.offset(), after(step, before));
-        written.map_err(|what| action(node, what))?;
-        state.threads[thread].stage = Stage::Written;
-        self.outcome.updates[1] += 1;
+        let after = after(step, before);
+        let written = state.memory.write(page, address.offset(), after);
+        written.map_err(|what| self.wrong(node, what))?;
+        self.cluster.nodes[node].threads[thread].update = Stage::Written;
+        self.cluster.outcome.updates[1] += 1;
         self.updated(node, thread, step, address, before)?;
-        self.update(node, thread, step, random)
+        self.update(node, thread, step)
+    }
+
+    fn wrong(&self, node: usize, what: String) -> Failure {
+        Failure::Node {
+            node: node_id(node),
+            what: what.into(),
+        }
     }
 
     /// A byte was updated that had the value `before`.
@@ -265,22 +186,14 @@ impl<P: Protocol<Blob>> World<P> {
         address: Address,
         before: u8,
     ) -> Result<(), Failure> {
-        self.nodes[node].threads[thread].found = before;
-        let expected = self.truth.get(&address).copied().unwrap_or(0);
+        self.cluster.nodes[node].threads[thread].found = before;
         // What is polled others write meanwhile.
-        if before != expected && matches!(step, Step::Update(..)) {
-            return Err(Failure::Read {
-                node: node_id(node),
-                thread: thread_id(thread),
-                address,
-                seen: before,
-                expected,
-            });
+        if matches!(step, Step::Update(..)) {
+            self.cluster.check_read(node, thread, address, before)?;
         }
         let after = after(step, before);
         if after != before {
-            self.truth.insert(address, after);
-            self.since.entry(address).or_default().insert(after);
+            self.cluster.has_written(address, after);
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ mod update;
 
 use crate::area::Layout;
 use crate::message::{Control, IfLate, Message};
-use crate::order::{LOG_MAX, News, Order, Version, When, peer};
+use crate::order::{FAN_IN, LOG_MAX, News, Order, Version, When, peer};
 use crate::prefetch::Streams;
 use crate::table::Table;
 use crate::{
@@ -78,8 +78,6 @@ const PREFETCH: u32 = 16;
 const BATCH: usize = 256;
 /// Intervals in which writes are told that nobody wants to know of.
 const LEASE_AFTER: u8 = 8;
-/// Nodes below a node in the tree of a barrier.
-const FAN_IN: u16 = 4;
 
 impl Config {
     /// As nodes have it. If it is `plain`, pages stay at their first home, every

@@ -1,36 +1,34 @@
-//! The homeless protocol: writers keep what they changed, and whoever touches a
-//! page fetches it from each of them and puts it together in causal order
-//! (Keleher, Cox, Zwaenepoel: "Lazy Release Consistency for Software Distributed
-//! Shared Memory", ISCA 1992; Keleher, Dwarkadas, Cox, Zwaenepoel: "TreadMarks",
-//! USENIX 1994). States, messages and reasons: `docs/protocols/homeless.md`.
+//! The homeless protocol: writers keep what they changed, and a node that touches a page
+//! fetches it from each of them and puts it together in causal order (Keleher, Cox,
+//! Zwaenepoel: "Lazy Release Consistency for Software Distributed Shared Memory", ISCA 1992;
+//! Keleher, Dwarkadas, Cox, Zwaenepoel: "TreadMarks", USENIX 1994). It is the reference
+//! implementation: all of it goes by message. States, messages and reasons:
+//! `docs/protocols/homeless.md`.
 
-mod direct;
-mod expect;
+mod advance;
+mod check;
 mod fetch;
-mod message;
+mod serve;
 mod sole;
+#[cfg(test)]
+mod tests;
 mod tidy;
 mod write;
 
-pub use message::Message;
-
 use crate::area::{Layout, Place};
-use crate::order::{IfLate, LOG_MAX, News, Order, Request, Version, When, peer};
-use crate::prefetch::Streams;
+use crate::message::{IfLate, Message, Request};
+use crate::order::{FAN_IN, LOG_MAX, News, Order, Version, When, peer};
 use crate::stretches::Stretches;
 use crate::table::Table;
-use crate::wire::WireError;
 use crate::{
-    Access, Action, Admits, Area, AreaError, Carried, Committed, Content, Diff, Input, Interval,
-    LockId, Notice, Offer, Operation, PageRange, Protection, Protocol, Seen, Sequenced, Told,
-    Violation, Wanted,
+    Access, Action, Area, AreaError, Diff, Input, Interval, LockId, Notice, Operation, Protection,
+    Protocol, Seen, Violation,
 };
-use direct::Offers;
+use advance::Advance;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fetch::Pending;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-use std::ops::Range;
 use tidy::Tidying;
 
 /// What all nodes agree on before they start.
@@ -38,41 +36,37 @@ use tidy::Tidying;
 pub struct Config {
     /// Nodes in the cluster, at least 1.
     pub nodes: u16,
-    /// What is shared, and who owns it at first.
+    /// What is shared, and which node owns it at first.
     pub areas: Vec<Area>,
     /// Diffs and twins that a node keeps before it asks for a tidying at the next
     /// barrier. Each takes 4,616 bytes at most.
     pub diffs_max: u32,
     /// Whether programs may rely on an ordinary load that sees an ordinary store
     /// to see what was stored before it, as compilers make it of atomic reads
-    /// that acquire and writes that release. It costs: whoever serves a page that
-    /// it writes unwatched ends its interval first.
+    /// that acquire and writes that release. It costs: written pages are protected
+    /// whenever an interval ends, and a node that serves a page which it writes
+    /// unwatched ends its interval first.
     pub loads_acquire: bool,
     /// Whether a page that one node alone wrote between two barriers is that node's
     /// own from the second on.
     pub sole_writers: bool,
-    /// Whether nodes can reach a log of intervals, and locks, without messages, and take
-    /// pages out of each other's memory. If `loads_acquire` is set they must not.
-    pub direct: bool,
     /// Most whole pages that a fault fetches; with 0 or 1 never more than the page
     /// that is missing.
     pub prefetch: u32,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
     /// Intervals that the sequencer's log has room for, at least 1. When it is full and
-    /// somebody asks for something, everybody is told them.
+    /// a node asks for something, all nodes are told them.
     pub log_max: usize,
 }
 
 /// Pages fetched at once where a program goes through memory in order.
 const PREFETCH: u32 = 16;
-/// Nodes below a node in the tree of a barrier.
-const FAN_IN: u16 = 4;
 
 impl Config {
-    /// As nodes have it, with room for diffs in so many MiB. If it is `plain`, every page
-    /// that others have had is watched until the next tidying, and what changed in it is
-    /// fetched by itself, so that counts mean what the SDP papers mean.
+    /// As nodes have it, with room for diffs in so many MiB. If it is `plain`, the protocol
+    /// is TreadMarks' (Keleher, Dwarkadas, Cox, Zwaenepoel, USENIX 1994): no page has a sole
+    /// writer, and none is fetched in advance, so that counts mean what the SDP papers mean.
     #[must_use]
     pub fn usual(
         nodes: u16,
@@ -88,7 +82,6 @@ impl Config {
             diffs_max: u32::try_from(diffs).unwrap_or(u32::MAX),
             loads_acquire,
             sole_writers: !plain,
-            direct: false,
             prefetch: if plain { 0 } else { PREFETCH },
             fan_in: FAN_IN,
             log_max: LOG_MAX,
@@ -96,22 +89,20 @@ impl Config {
     }
 }
 
-type Actions<B> = Vec<Action<Message<Content>, B>>;
+type Actions<B> = Vec<Action<B>>;
 
 /// A page as its node sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum State {
-    /// Its owner has the only copy, and writes it unwatched. Elsewhere: not there.
+    /// Its owner has the only copy, and writes it unwatched. Elsewhere: it is not here.
     Untouched,
     /// Readable; nothing that is known of is missing.
     Valid,
-    /// Writable, with a twin, which tells whether it was written.
-    Expected,
-    /// Writable, with a twin.
-    Dirty,
-    /// Of an earlier time; what is missing is known.
+    /// The same, and writable: a twin tells what has been written.
+    Writable,
+    /// Forbidden; what is missing is known.
     Invalid,
-    /// On its way.
+    /// Forbidden; what is missing is on its way.
     Pending,
 }
 
@@ -119,28 +110,17 @@ enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Entry {
     state: State,
-    /// Who has all of it as of the last tidying, or of the beginning.
+    /// The node that has all of it as of when it was last settled: at the beginning, at a
+    /// tidying, or at a barrier if it has a sole writer.
     owner: NodeId,
     /// The owner's threads write it without being watched.
     pinned: bool,
-    /// Pinned, and fetched from here since the last interval that names it.
+    /// It is pinned here, and another node has fetched it since the last interval that
+    /// names it.
     served: bool,
-    /// The interval whose diff has not been made: the twin is still there.
+    /// The first interval that has ended since the twin was made. Its notice has named the
+    /// page, and its diff, which has yet to be made, will have all that was written since.
     twin: Option<Interval>,
-    /// A copy was here and another node has become the page's only one: it is likely to
-    /// be read again.
-    missed: bool,
-    /// The epoch in which the copy here was fetched in advance, plus one; 0 if it
-    /// was not.
-    ahead: u32,
-    /// The last copy was fetched in advance and nobody had use for it.
-    unwanted: bool,
-    /// The last copy here was written, or a thread wanted to.
-    rewritten: bool,
-    /// Somebody has asked for it while it was being written here.
-    wanted: bool,
-    /// Whether others may take it, as they were told last.
-    offer: Option<Offer>,
 }
 
 impl From<Place> for Entry {
@@ -151,12 +131,6 @@ impl From<Place> for Entry {
             pinned: place.pinned,
             served: false,
             twin: None,
-            missed: false,
-            ahead: 0,
-            unwanted: false,
-            rewritten: false,
-            wanted: false,
-            offer: None,
         }
     }
 }
@@ -168,15 +142,13 @@ pub struct Homeless<B> {
     config: Config,
     order: Order,
     table: Table<Entry>,
-    /// Pages written in the open interval, perhaps.
-    dirty: Vec<PageId>,
-    /// Pages that may be written without a fault.
-    expected: Vec<PageId>,
+    /// Pages that the notice of the open interval has to name.
+    unnamed: Vec<PageId>,
     /// My intervals of this epoch.
     own: Vec<Notice>,
     /// Intervals that barriers have told.
     told: Seen,
-    /// Who wrote each page since the last tidying, in an order in which no
+    /// The intervals that wrote each page since it was last settled, in an order in which no
     /// interval comes before one that its writer knew of.
     history: Stretches<Vec<Version>>,
     /// Pages of all its entries.
@@ -186,17 +158,14 @@ pub struct Homeless<B> {
     pending: BTreeMap<PageId, Pending<B>>,
     /// Pinned pages of mine among these.
     pulls: BTreeSet<PageId>,
-    /// Pages that were borrowed since this node learned of something last.
-    borrowed: Vec<PageId>,
-    /// What others have to be told after this step.
-    offers: Offers,
-    streams: Streams,
-    /// What this node knew of when others last asked, in this epoch, for a page that
-    /// it had written unwatched.
+    /// My diffs that are kept until a tidying, those which have yet to be made of a twin
+    /// included.
+    diffs: BTreeSet<(PageId, Interval)>,
+    advance: Advance,
+    /// What this node knew of when it last served, in this epoch, a page that it had
+    /// written unwatched.
     opened: Option<Seen>,
-    /// Diffs and twins kept since the last tidying.
-    kept: u32,
-    /// The thread that came to a barrier which everybody has reached.
+    /// The thread that came to a barrier which all nodes have reached.
     leaving: Option<ThreadId>,
     tidying: Tidying,
     /// Faults of threads that take no part in barriers, until the tidying is over.
@@ -207,7 +176,7 @@ pub struct Homeless<B> {
     early: Vec<(NodeId, Message<B>)>,
 }
 
-impl<B: Clone> Homeless<B> {
+impl<B> Homeless<B> {
     /// The protocol at node `me` before anything happened.
     ///
     /// # Errors
@@ -217,28 +186,22 @@ impl<B: Clone> Homeless<B> {
         let (nodes, fan_in, log_max) = (config.nodes, config.fan_in, config.log_max);
         let mut order = Order::new(me, nodes, layout.pages(), fan_in, log_max);
         order.in_order = true;
-        if config.direct && !config.loads_acquire {
-            order.share_memory();
-        }
         Ok(Self {
             me,
             told: Seen::nothing(config.nodes),
+            advance: Advance::new(config.prefetch),
             config,
             order,
             table: Table::new(layout),
-            dirty: Vec::new(),
-            expected: Vec::new(),
+            unnamed: Vec::new(),
             own: Vec::new(),
             history: Stretches::default(),
             noted: 0,
             missing: BTreeMap::new(),
             pending: BTreeMap::new(),
             pulls: BTreeSet::new(),
-            borrowed: Vec::new(),
-            offers: Offers::new(),
-            streams: Streams::default(),
+            diffs: BTreeSet::new(),
             opened: None,
-            kept: 0,
             leaving: None,
             tidying: Tidying::No,
             deferred: Vec::new(),
@@ -306,6 +269,11 @@ impl<B: Clone> Homeless<B> {
         is_answered && self.is_standing() && !self.order.is_root()
     }
 
+    /// True if none of this node's threads runs that take part in barriers: it is at one.
+    fn is_standing(&self) -> bool {
+        self.order.is_at_barrier() || self.leaving.is_some()
+    }
+
     fn enter_barrier(&mut self, actions: &mut Actions<B>) {
         // Nothing asked for in this epoch may be answered in the next one.
         if self.leaving.is_some() || !self.pending.is_empty() {
@@ -349,8 +317,7 @@ impl<B: Clone> Homeless<B> {
             Message::Control(control) => match self.order.control(from, control, actions)? {
                 News::None => self.enter_barrier(actions),
                 News::Learned(notices) => {
-                    self.give_back(actions);
-                    self.learn(&notices, actions)?;
+                    self.learn(&notices, actions);
                     self.settle(actions)?;
                 }
                 News::Recalled(lock) => self.release(lock, None, actions),
@@ -361,57 +328,21 @@ impl<B: Clone> Homeless<B> {
             Message::DiffsWanted {
                 page, intervals, ..
             } => self.diffs_wanted(from, page, &intervals, actions)?,
-            Message::PagesWanted { pages, .. } => self.pages_wanted(from, pages, actions)?,
-            Message::Diffs { page, diffs, .. } => self.diffs_arrived(from, page, diffs, actions)?,
-            Message::Pages {
-                first,
-                known,
-                copies,
-                ..
-            } => self.pages_arrived(from, first, &known, copies, actions)?,
+            Message::DiffsOfPage { page, diffs, .. } => {
+                self.diffs_arrived(from, page, diffs, actions)?;
+            }
+            Message::Fetch { pages, .. } => self.pages_wanted(from, pages, actions)?,
+            Message::Pages { first, copies, .. } => {
+                self.pages_arrived(from, first, copies, actions)?;
+            }
+            Message::Diffs { .. }
+            | Message::Update { .. }
+            | Message::Updatable { .. }
+            | Message::Lease { .. } => {
+                return Err(peer(from, "speaks of homes, where no page has one"));
+            }
         }
         Ok(())
-    }
-
-    /// Takes an input in.
-    fn input(
-        &mut self,
-        input: Input<Message<B>>,
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        match input {
-            Input::Fault {
-                thread,
-                page,
-                access,
-            } if self.tidying == Tidying::No => self.fault(thread, page, access, actions)?,
-            Input::Fault {
-                thread,
-                page,
-                access,
-            } => self.deferred.push((thread, page, access)),
-            Input::Taken(_) | Input::Brought(_) | Input::Begun(_) => {}
-            Input::Wrote(pages) => self.wrote(&pages, actions),
-            Input::Left(pages) => self.were_left(pages, actions),
-            Input::Borrowed(pages) => self.borrow(pages),
-            Input::Kept(pages, changed) => self.were_kept(&pages, &changed, actions),
-            Input::Logged(notices) => self.order.logged(notices, actions)?,
-            Input::Claimed(lock, holder) => self.order.claimed(lock, holder, actions)?,
-            Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
-            Input::Message { from, message } => self.message(from, message, actions)?,
-        }
-        loop {
-            if let Some(control) = self.order.next_own() {
-                self.message(self.me, Message::Control(control), actions)?;
-                continue;
-            }
-            let epoch = self.order.epoch;
-            let Some(next) = self.early.iter().position(|(_, m)| m.epoch() == epoch) else {
-                return Ok(());
-            };
-            let (from, message) = self.early.remove(next);
-            self.message(from, message, actions)?;
-        }
     }
 
     /// Ends what waits for pinned pages of mine to be up to date.
@@ -439,76 +370,40 @@ impl<B: Clone> Homeless<B> {
     }
 }
 
-impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
-    type Incoming = Message<B>;
-    type Outgoing = Message<Content>;
-
-    fn step(
-        &mut self,
-        input: Input<Message<B>>,
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        let first = actions.len();
-        self.input(input, actions)?;
-        self.tell_offers(first, actions);
-        Ok(())
-    }
-
-    fn carries(message: &Message<Content>) -> Option<Carried> {
-        match message {
-            Message::Control(control) => control.carries(),
-            _ => None,
-        }
-    }
-
-    fn can_wait(message: &Message<Content>) -> bool {
-        matches!(message, Message::Control(control) if control.can_wait())
-    }
-
-    fn told<'a>(&self, message: &'a Message<Content>) -> Option<Told<'a>> {
-        match message {
-            // At a barrier the sequencer has perhaps read that log to its end, and has to
-            // hear of what threads write that take no part in it; this node may have left that
-            // barrier in the same step.
-            Message::Control(control) if !self.order.is_at_barrier() => {
-                let told = control.told();
-                told.filter(|told| told.epoch == self.order.epoch)
+impl<B> Protocol<B> for Homeless<B> {
+    fn step(&mut self, input: Input<B>, actions: &mut Actions<B>) -> Result<(), Violation> {
+        match input {
+            Input::Fault {
+                thread,
+                page,
+                access,
+            } => self.fault(thread, page, access, actions)?,
+            Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
+            Input::Message { from, message } => self.message(from, message, actions)?,
+            // No page is watched but by forbidding writes.
+            Input::Wrote(_) => {}
+            Input::Taken(_)
+            | Input::Took { .. }
+            | Input::Brought(_)
+            | Input::Begun(_)
+            | Input::Logged(_)
+            | Input::Claimed(..) => {
+                let what = "nodes do nothing in each other's memory where pages have no home";
+                return Err(Violation::Runtime(what));
             }
-            _ => None,
         }
-    }
-
-    const TELLS_VERSIONS: bool = true;
-
-    fn wanted<'a>(&'a self, message: &'a Message<Content>) -> Option<Wanted<'a>> {
-        self.wants(message)
-    }
-
-    fn taken(
-        epoch: u32,
-        pages: PageRange,
-        copy: impl FnMut(PageId) -> (Vec<Version>, B),
-    ) -> Option<Message<B>> {
-        Some(Message::Pages {
-            epoch,
-            first: pages.first(),
-            known: Vec::new(),
-            copies: pages.iter().map(copy).collect(),
-        })
-    }
-
-    fn committed(&self) -> Option<Committed<'_>> {
-        self.is_direct().then_some(Committed {
-            epoch: self.order.epoch,
-            received: &self.order.seen,
-            begun: &self.order.seen,
-            known: &self.order.seen,
-            admits: Admits::Nothing,
-        })
-    }
-
-    fn sequenced(&self) -> Option<Sequenced<'_>> {
-        self.order.sequenced()
+        loop {
+            if let Some(control) = self.order.next_own() {
+                self.message(self.me, Message::Control(control), actions)?;
+                continue;
+            }
+            let epoch = self.order.epoch;
+            let Some(next) = self.early.iter().position(|(_, m)| m.epoch() == epoch) else {
+                return Ok(());
+            };
+            let (from, message) = self.early.remove(next);
+            self.message(from, message, actions)?;
+        }
     }
 
     fn stands(&self) -> Option<u32> {
@@ -516,8 +411,8 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
             .then_some(self.order.epoch)
     }
 
-    fn wants_writes(&self, input: &Input<Message<B>>) -> bool {
-        self.asks_for_writes(input)
+    fn wants_writes(&self, _input: &Input<B>) -> bool {
+        false
     }
 
     fn start(&self, actions: &mut Actions<B>) {
@@ -528,22 +423,7 @@ impl<B: Clone + Debug> Protocol<B> for Homeless<B> {
         }
     }
 
-    fn fill(message: Message<Content>, content: impl FnMut(Content) -> B) -> Message<B> {
-        message.fill(content)
-    }
-
-    fn encode(
-        message: &Message<Content>,
-        bytes: &mut Vec<u8>,
-        content: impl FnMut(Content, &mut Vec<u8>),
-    ) {
-        message.encode(bytes, content);
-    }
-
-    fn decode(
-        bytes: &[u8],
-        mut content: impl FnMut(Option<Range<usize>>) -> B,
-    ) -> Result<Message<B>, WireError> {
-        message::decode(bytes, |range| content(Some(range)))
+    fn check(&self) -> Result<(), String> {
+        self.check_state()
     }
 }

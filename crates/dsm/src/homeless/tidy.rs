@@ -3,7 +3,7 @@
 
 use super::{Actions, Homeless, State};
 use crate::order::Version;
-use crate::{Action, Notice, Offer, Protection, Violation};
+use crate::{Action, Notice, Protection, Violation};
 use fathomp_base::{NodeId, PageId};
 
 /// Notices of single pages that weigh as much as a diff.
@@ -19,10 +19,11 @@ pub(super) enum Tidying {
     Waiting,
 }
 
-impl<B: Clone> Homeless<B> {
+impl<B> Homeless<B> {
     pub(super) fn is_full(&self) -> bool {
         let most = self.config.diffs_max.saturating_mul(NOTICES_PER_DIFF);
-        self.kept > self.config.diffs_max || self.noted > u64::from(most)
+        let kept = u32::try_from(self.diffs.len()).unwrap_or(u32::MAX);
+        kept > self.config.diffs_max || self.noted > u64::from(most)
     }
 
     pub(super) fn everybody_arrived(
@@ -52,8 +53,7 @@ impl<B: Clone> Homeless<B> {
         let (mine, faults) = self.withdraw();
         self.deferred.extend(faults);
         self.publish_late(actions);
-        self.give_back(actions);
-        self.take_in(&news, actions)?;
+        self.take_in(&news, actions);
         if self.config.sole_writers && !full && !tidied && self.tidying == Tidying::No {
             self.settle_pages(&untold, actions)?;
         }
@@ -64,6 +64,8 @@ impl<B: Clone> Homeless<B> {
             self.forget(actions);
         } else if full {
             self.tidying = Tidying::Fetching;
+            // Threads that take no part in barriers stand still until it is over.
+            self.forbid_writes(actions);
             for page in self.owned_and_incomplete() {
                 self.fetch(page, actions);
             }
@@ -135,7 +137,7 @@ impl<B: Clone> Homeless<B> {
         }
         self.missing.clear();
         self.noted = 0;
-        self.kept = 0;
+        self.diffs.clear();
         self.tidying = Tidying::No;
         actions.push(Action::Forget);
     }
@@ -148,19 +150,16 @@ impl<B: Clone> Homeless<B> {
             entry.owner = writer;
         }
         entry.twin = None;
-        let alone = alone && !entry.pinned;
         if entry.state == State::Invalid {
             entry.state = State::Untouched;
-            self.offer(page, Offer::Closed);
-        } else if alone && entry.state == State::Valid {
+        } else if alone && !entry.pinned && entry.state == State::Valid {
             // Without other copies it costs nothing to write it.
             entry.state = State::Untouched;
-            let (what, offer) = match entry.owner == self.me {
-                true => (Protection::ReadWrite, Offer::Lent),
-                false => (Protection::None, Offer::Closed),
+            let protection = match entry.owner == self.me {
+                true => Protection::ReadWrite,
+                false => Protection::None,
             };
-            Action::protect(actions, page, what);
-            self.offer(page, offer);
+            Action::protect(actions, page, protection);
         }
     }
 }

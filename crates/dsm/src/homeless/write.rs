@@ -2,49 +2,75 @@
 
 use super::{Actions, Homeless, State};
 use crate::area::Place;
-use crate::order::{Request, Version};
-use crate::{Action, Notice, Offer, PageRange, PageSet, Protection, Violation};
+use crate::message::Request;
+use crate::order::Version;
+use crate::{Action, Notice, PageRange, PageSet, Protection};
 use fathomp_base::PageId;
 
-impl<B: Clone> Homeless<B> {
+/// What is to be done once it is known which pages have become invalid.
+#[derive(Default)]
+struct Outdated {
+    /// Diffs of these have to be made.
+    closed: Vec<PageId>,
+    /// These are pinned here: threads do not fault at them.
+    pinned: Vec<PageId>,
+}
+
+impl<B> Homeless<B> {
+    /// Lets threads write a page that is valid here: from now on a twin tells what they write.
     pub(super) fn make_writable(&mut self, page: PageId, actions: &mut Actions<B>) {
         self.make_diff(page, actions);
         actions.push(Action::Twin(page));
-        self.make_dirty(page, actions);
-    }
-
-    /// A page with a twin is written.
-    pub(super) fn make_dirty(&mut self, page: PageId, actions: &mut Actions<B>) {
-        let entry = self.table.entry(page);
-        entry.state = State::Dirty;
-        entry.rewritten = true;
-        self.dirty.push(page);
+        self.table.entry(page).state = State::Writable;
+        self.unnamed.push(page);
         Action::protect(actions, page, Protection::ReadWrite);
-        self.offer_twin(page);
     }
 
-    /// Makes the diff of an interval that has ended, if that was not needed
-    /// before: the page or its twin is about to change.
+    /// Makes the diff of what was written since a page's twin was made, if an interval has
+    /// ended since. From now on the next write is a fault.
+    pub(super) fn close(&mut self, page: PageId, actions: &mut Actions<B>) {
+        let entry = self.table.entry(page);
+        if entry.twin.is_some() && entry.state == State::Writable {
+            entry.state = State::Valid;
+            Action::protect(actions, page, Protection::Read);
+        }
+        self.make_diff(page, actions);
+    }
+
+    /// The same of a page that is not writable.
     pub(super) fn make_diff(&mut self, page: PageId, actions: &mut Actions<B>) {
-        if let Some(interval) = self.table.entry(page).twin.take() {
+        let entry = self.table.entry(page);
+        if let Some(interval) = entry.twin.take() {
+            debug_assert!(self.diffs.contains(&(page, interval)), "an unknown diff");
             actions.push(Action::Keep(page, interval));
         }
     }
 
-    /// Ends the open interval if anything was written in it. Returns the notice
+    /// Forbids writes to all pages that have a twin, of which an interval has named all; diffs
+    /// are made when they are needed.
+    pub(super) fn forbid_writes(&mut self, actions: &mut Actions<B>) {
+        for (page, _) in &self.diffs {
+            let entry = self.table.entry(*page);
+            if entry.state == State::Writable {
+                entry.state = State::Valid;
+                Action::protect(actions, *page, Protection::Read);
+            }
+        }
+    }
+
+    /// Ends the open interval if there is anything to be told of it. Returns the notice
     /// that others have to be told.
     pub(super) fn end_interval(&mut self, actions: &mut Actions<B>) -> Option<Notice> {
         self.end(false, actions)
     }
 
     fn end(&mut self, late: bool, actions: &mut Actions<B>) -> Option<Notice> {
-        if self.dirty.is_empty() {
+        if self.unnamed.is_empty() {
             return None;
         }
         let interval = self.order.end_interval();
-        let mut pages = std::mem::take(&mut self.dirty);
+        let mut pages = std::mem::take(&mut self.unnamed);
         pages.sort_unstable();
-        pages.dedup();
         let set = PageSet::from_sorted(&pages);
         self.note(&set, (self.me, interval));
         for page in pages {
@@ -53,16 +79,13 @@ impl<B: Clone> Homeless<B> {
                 entry.served = false;
                 continue;
             }
-            self.kept += 1;
-            if entry.state != State::Dirty {
-                // Written before it became invalid, see `were_kept`.
-                actions.push(Action::Keep(page, interval));
-                continue;
-            }
-            entry.state = State::Valid;
             entry.twin = Some(interval);
-            Action::protect(actions, page, Protection::Read);
-            self.offer(page, Offer::Open);
+            self.diffs.insert((page, interval));
+            if self.config.loads_acquire {
+                // A diff must not show what is written after the interval.
+                entry.state = State::Valid;
+                Action::protect(actions, page, Protection::Read);
+            }
         }
         let notice = Notice {
             writer: self.me,
@@ -91,8 +114,8 @@ impl<B: Clone> Homeless<B> {
         let (own, told) = (self.own.iter_mut(), &self.told);
         own.filter(|notice| !told.covers(notice.writer, notice.interval))
             .for_each(|notice| notice.late = true);
-        let is_open = |page: &PageId| self.table.get(*page).state == State::Dirty;
-        if self.dirty.iter().any(is_open) {
+        let was_written = |page: &PageId| self.table.get(*page).state == State::Writable;
+        if self.unnamed.iter().any(was_written) {
             self.publish_as(true, actions);
         }
     }
@@ -106,24 +129,16 @@ impl<B: Clone> Homeless<B> {
     }
 
     /// Learns of others' intervals: pages that lack them become invalid.
-    pub(super) fn learn(
-        &mut self,
-        notices: &[Notice],
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
+    pub(super) fn learn(&mut self, notices: &[Notice], actions: &mut Actions<B>) {
         let seen = &mut self.order.seen;
         let news = notices.iter().filter(|n| seen.learn(n.writer, n.interval));
         let news: Vec<_> = news.cloned().collect();
-        self.take_in(&news, actions)
+        self.take_in(&news, actions);
     }
 
     /// Invalidates what was written in intervals that were not known before.
-    pub(super) fn take_in(
-        &mut self,
-        news: &[Notice],
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        let mut pinned = Vec::new();
+    pub(super) fn take_in(&mut self, news: &[Notice], actions: &mut Actions<B>) {
+        let mut outdated = Outdated::default();
         for notice in news {
             let version = (notice.writer, notice.interval);
             if self.writes_any_of(&notice.pages) {
@@ -133,14 +148,15 @@ impl<B: Clone> Homeless<B> {
             }
             self.note(&notice.pages, version);
             for range in notice.pages.ranges() {
-                self.invalidate(*range, version, &mut pinned, actions)?;
+                self.invalidate(*range, version, &mut outdated, actions);
             }
         }
-        // Threads do not fault at them.
-        for page in pinned {
+        for page in outdated.closed {
+            self.make_diff(page, actions);
+        }
+        for page in outdated.pinned {
             self.fetch(page, actions);
         }
-        Ok(())
     }
 
     fn note(&mut self, pages: &PageSet, version: Version) {
@@ -151,10 +167,11 @@ impl<B: Clone> Homeless<B> {
         }
     }
 
-    /// True if the open interval writes one of `pages`.
+    /// True if the open interval is the first that writes one of `pages`.
     fn writes_any_of(&self, pages: &PageSet) -> bool {
-        let dirty = |page: &PageId| self.table.get(*page).state == State::Dirty;
-        self.dirty.iter().any(|p| pages.contains(*p) && dirty(p))
+        let writable = |page: &PageId| self.table.get(*page).state == State::Writable;
+        let mut unnamed = self.unnamed.iter();
+        unnamed.any(|page| pages.contains(*page) && writable(page))
     }
 
     /// Nothing that this node knows of `pages` lacks `version` unnoticed.
@@ -162,9 +179,9 @@ impl<B: Clone> Homeless<B> {
         &mut self,
         pages: PageRange,
         version: Version,
-        pinned: &mut Vec<PageId>,
+        outdated: &mut Outdated,
         actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
+    ) {
         let me = self.me;
         let is_mine = |place: Place| place.pinned && place.home == me;
         let mut left = Some(pages);
@@ -173,43 +190,42 @@ impl<B: Clone> Homeless<B> {
         {
             if self.is_mine(page) {
                 self.missing.entry(page).or_default().push(version);
-                self.offer(page, Offer::Closed);
-                pinned.push(page);
+                outdated.pinned.push(page);
             } else {
-                self.invalidate_page(page, version, actions)?;
+                self.invalidate_page(page, version, outdated, actions);
             }
             (_, left) = pages.split(page.0 - pages.first().0 + 1);
         }
-        Ok(())
     }
 
     fn invalidate_page(
         &mut self,
         page: PageId,
         version: Version,
+        outdated: &mut Outdated,
         actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
+    ) {
         let entry = *self.table.entry(page);
-        match entry.state {
-            // Its owner's writes have no diffs.
-            State::Valid if entry.pinned => self.drop_pinned(page, actions),
-            State::Valid => {
-                self.table.entry(page).state = State::Invalid;
-                self.missing.entry(page).or_default().push(version);
-                self.offer_old(page);
-                Action::protect(actions, page, Protection::None);
+        let state = match entry.state {
+            // Its owner's writes have no diffs: it is fetched whole the next time.
+            State::Valid | State::Writable if entry.pinned => State::Untouched,
+            State::Valid | State::Writable => State::Invalid,
+            State::Untouched if entry.owner == self.me => {
+                self.stop_writing_unwatched(actions);
+                State::Invalid
             }
-            State::Invalid => self.missing.entry(page).or_default().push(version),
-            State::Pending => self.outdate(page, version),
-            State::Untouched if entry.owner == self.me => self.lose(page, version, actions),
             // What is missing is found out when it has been fetched.
-            State::Untouched | State::Dirty => {}
-            // Told before, see `asks_for_writes` and `expects_writes`.
-            State::Expected => {
-                let what = "news of a page that may have been written unnoticed";
-                return Err(Violation::Runtime(what));
-            }
+            State::Untouched => return,
+            State::Pending => return self.outdate(page, version),
+            State::Invalid => State::Invalid,
+        };
+        if entry.state != State::Invalid {
+            self.table.entry(page).state = state;
+            Action::protect(actions, page, Protection::None);
+            outdated.closed.push(page);
         }
-        Ok(())
+        if state == State::Invalid {
+            self.missing.entry(page).or_default().push(version);
+        }
     }
 }

@@ -24,6 +24,8 @@ pub(crate) const ITSELF: ThreadId = ThreadId(u32::MAX - 1);
 
 /// Intervals that the sequencer keeps, as nodes have it.
 pub(crate) const LOG_MAX: usize = 1024;
+/// Nodes below a node in the tree of a barrier, as nodes have it.
+pub(crate) const FAN_IN: u16 = 4;
 
 /// A node's place in the order of things.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -217,11 +219,6 @@ impl Order {
     /// The next message to myself.
     pub(crate) fn next_own(&mut self) -> Option<Control> {
         self.loopback.pop_front()
-    }
-
-    /// Whether there is one.
-    pub(crate) fn has_own(&self) -> bool {
-        !self.loopback.is_empty()
     }
 
     /// Whether a message of `epoch` from `from` is to be taken now.

@@ -1,0 +1,232 @@
+//! What a protocol runs on: a node of the simulated cluster.
+
+use super::cluster::{Cluster, Event, Node, node_id};
+use super::wait::PUBLISHER;
+use super::{SERVICE, update};
+use crate::blob::Blob;
+use crate::failure::Wrong;
+use crate::program::Step;
+use fathomp_base::{NodeId, PageId, ThreadId};
+use fathomp_driver::{Answer, Machine};
+use fathomp_dsm::message::Message;
+use fathomp_dsm::{
+    Content, Fetch, Interval, PageBytes, PageRange, PageSet, Protection, Protocol, Tell,
+};
+use fathomp_shared::Window;
+use rand::RngExt;
+
+/// A node, with all others within reach.
+pub(super) struct Seat<'c, 'a> {
+    pub(super) cluster: &'c mut Cluster<'a>,
+    pub(super) node: usize,
+}
+
+impl Seat<'_, '_> {
+    fn here(&mut self) -> &mut Node {
+        &mut self.cluster.nodes[self.node]
+    }
+
+    fn note(&mut self, what: &dyn std::fmt::Debug) {
+        self.cluster.note(self.node, "out", what);
+    }
+
+    /// Another node whose memory is within reach, if chance wants it.
+    fn reaches(&mut self, node: NodeId) -> Option<usize> {
+        let other = usize::from(node.0);
+        let is_there = other < self.cluster.nodes.len() && !self.cluster.is_dead(other);
+        (is_there && self.cluster.random.random()).then_some(other)
+    }
+
+    fn move_changes(&mut self, home: usize, page: PageId) -> Result<(), String> {
+        let diff = self.here().memory.compare(page)?;
+        self.cluster.nodes[home].memory.bring(page, &diff)
+    }
+}
+
+impl Machine for Seat<'_, '_> {
+    type Body = Blob;
+    type Error = Wrong;
+
+    fn window(&self) -> Option<Window> {
+        self.cluster.nodes[self.node].window.clone()
+    }
+
+    /// Between two events nobody is in the middle of anything.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
+    fn protect(
+        &mut self,
+        pages: PageRange,
+        protection: Protection,
+        _protocol: &dyn Protocol<Blob>,
+    ) -> Result<(), Wrong> {
+        self.note(&(pages, protection));
+        Ok(self.here().memory.protect(pages, protection)?)
+    }
+
+    fn twin(
+        &mut self,
+        pages: PageRange,
+        ahead: bool,
+        _protocol: &dyn Protocol<Blob>,
+    ) -> Result<(), Wrong> {
+        self.note(&("twin", pages, ahead));
+        let memory = &mut self.here().memory;
+        Ok(pages.iter().try_for_each(|page| memory.twin(page))?)
+    }
+
+    fn drop_twin(&mut self, page: PageId) -> Result<(), Wrong> {
+        self.note(&("drop twin", page));
+        Ok(self.here().memory.drop_twin(page)?)
+    }
+
+    fn diff(&mut self, page: PageId, of: Option<Interval>) -> Result<(), Wrong> {
+        self.note(&("diff", page, of));
+        let memory = &mut self.here().memory;
+        Ok(match of {
+            Some(interval) => memory.keep(page, interval)?,
+            None => memory.diff(page)?,
+        })
+    }
+
+    fn reapply(&mut self, page: PageId, of: Interval) -> Result<(), Wrong> {
+        self.note(&("reapply", page, of));
+        Ok(self.here().memory.reapply(page, of)?)
+    }
+
+    fn forget(&mut self) -> Result<(), Wrong> {
+        self.note(&"forget");
+        Ok(self.here().memory.forget()?)
+    }
+
+    fn written(&mut self, _protocol: &dyn Protocol<Blob>) -> Result<PageSet, Wrong> {
+        let written = self.here().memory.take_written();
+        self.cluster.note(self.node, "in", &("wrote", &written));
+        Ok(written)
+    }
+
+    fn may_have_been_written(&self) -> bool {
+        self.cluster.nodes[self.node].memory.may_have_been_written()
+    }
+
+    fn install(
+        &mut self,
+        page: PageId,
+        mut content: Blob,
+        twinned: bool,
+        _protocol: &dyn Protocol<Blob>,
+    ) -> Result<(), Wrong> {
+        self.note(&("install", page, &content, twinned));
+        if let Blob::Left(home) = content {
+            let there = self.cluster.nodes.get_mut(usize::from(home.0));
+            let there = there.ok_or_else(|| format!("page {page} was left at node {home}"))?;
+            content = Blob::from(&there.memory.read(page)?[..]);
+        }
+        Ok(self.here().memory.install(page, &content, twinned)?)
+    }
+
+    fn apply(&mut self, page: PageId, diff: Blob) -> Result<(), Wrong> {
+        self.note(&("apply", page, &diff));
+        Ok(self.here().memory.apply(page, &diff)?)
+    }
+
+    fn read(&mut self, page: PageId) -> Result<Box<PageBytes>, Wrong> {
+        Ok(self.here().memory.read(page)?)
+    }
+
+    fn copy_from(&mut self, home: NodeId, pages: PageRange) -> bool {
+        let Some(home) = self.reaches(home) else {
+            return false;
+        };
+        self.note(&("take", pages, home));
+        pages.iter().all(|page| {
+            let there = self.cluster.nodes[home].memory.read(page);
+            there.is_ok_and(|bytes| self.here().memory.copy(page, bytes).is_ok())
+        })
+    }
+
+    fn write_changes_to(&mut self, home: NodeId, pages: &[PageId]) -> bool {
+        let Some(home) = self.reaches(home) else {
+            return false;
+        };
+        self.note(&("bring", pages, home));
+        // What cannot be compared fails once more as a diff.
+        let mut pages = pages.iter();
+        pages.all(|page| self.move_changes(home, *page).is_ok())
+    }
+
+    fn leaves(&mut self, _to: NodeId, _content: Content) -> bool {
+        self.cluster.network.leaves && self.cluster.random.random()
+    }
+
+    fn fetches_by_message(&mut self, _fetch: &Fetch) -> bool {
+        self.cluster.random.random_ratio(1, 4)
+    }
+
+    fn tells_by_message(&mut self, _tell: &Tell) -> bool {
+        self.cluster.random.random_ratio(1, 4)
+    }
+
+    fn send(&mut self, to: NodeId, message: Message<Content>) -> Result<(), Wrong> {
+        self.note(&(to, &message));
+        let target = usize::from(to.0);
+        if target >= self.cluster.nodes.len() {
+            return Err(format!("a message to node {to}").into());
+        }
+        let memory = &mut self.here().memory;
+        let (mut bytes, mut appended) = (Vec::new(), Ok(()));
+        message.encode(&mut bytes, |content, bytes| {
+            if let Err(what) = memory.append(content, bytes) {
+                appended = Err(what);
+            }
+        });
+        appended?;
+        self.cluster.outcome.messages += 1;
+        let delay = self.cluster.delay(self.node, target);
+        let message = Event::Deliver(node_id(self.node), target, bytes);
+        self.cluster.schedule(delay, message);
+        Ok(())
+    }
+
+    fn resume(&mut self, thread: ThreadId, answer: Answer) -> Result<(), Wrong> {
+        self.note(&(thread, answer));
+        if thread == PUBLISHER {
+            self.cluster.schedule(0, Event::Published(self.node));
+            return Ok(());
+        }
+        let here = self.here();
+        if thread == SERVICE && std::mem::take(&mut here.flushing) {
+            return Ok(());
+        }
+        let number = thread.0 as usize;
+        let state = here.threads.get_mut(number).filter(|t| t.waiting);
+        let state = state.ok_or_else(|| format!("thread {thread} goes on and does not wait"))?;
+        if state.at_barrier {
+            return self.cluster.leave_barrier(self.node);
+        }
+        if answer == Answer::Refused {
+            state.refuse()?;
+        }
+        state.waiting = false;
+        self.cluster.go_on(self.node, number);
+        Ok(())
+    }
+}
+
+impl super::cluster::Thread {
+    /// It leaves out what it wanted a lock for, or does not get a page to update.
+    fn refuse(&mut self) -> Result<(), Wrong> {
+        if self.update != update::Stage::default() {
+            self.update = self.update.refused();
+            return Ok(());
+        }
+        let asked = self.next.checked_sub(1);
+        match asked.and_then(|step| self.steps.get(step)) {
+            Some(Step::TryAcquire(_, leave_out)) => self.next += leave_out,
+            asked => return Err(format!("{asked:?} is refused").into()),
+        }
+        Ok(())
+    }
+}
