@@ -73,7 +73,7 @@ impl Window {
     #[must_use]
     pub fn has_news(&self, epoch: u32) -> bool {
         let sequencer = self.memory.view(ROOT);
-        let has_log = sequencer.is_some_and(|view| view.logs.load(Ordering::Acquire) != 0);
+        let has_log = sequencer.is_some_and(|view| view.logs.load(Ordering::Relaxed) != 0);
         let log = self.memory.log(epoch);
         !has_log || log.is_none_or(|log| log.has_news(self.me))
     }

@@ -50,7 +50,7 @@ impl Window {
     /// what is of another epoch is written into them.
     pub fn end_epoch(&self, next: u32) {
         let Some(view) = self.mine() else { return };
-        if view.epoch.load(Ordering::Relaxed) != next.into() {
+        if ![next.into(), NO_EPOCH].contains(&view.epoch.load(Ordering::Relaxed)) {
             view.epoch.store(NO_EPOCH, Ordering::Relaxed);
             // Those who copy something that is written after this see that then.
             fence(Ordering::Release);
@@ -87,7 +87,7 @@ impl Window {
     pub fn show_sequenced(&self, sequenced: Sequenced) {
         if let Some(view) = self.mine() {
             view::show_all(view.contained, sequenced.contains);
-            view.logs.store((!sequenced.asks).into(), Ordering::Release);
+            view.logs.store((!sequenced.asks).into(), Ordering::Relaxed);
         }
     }
 

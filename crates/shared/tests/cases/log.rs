@@ -66,23 +66,22 @@ fn all_read_one_order() {
 
 /// A ring goes round, or the log closes, while another node has yet to read; what was entered
 /// is never written over before.
-#[test]
-fn entries_are_read_as_they_were_written() {
-    explore(3, || {
+fn write_round(log_slots: usize, log_ring: usize) {
+    explore(3, move || {
         let sizes = Sizes {
-            log_slots: 3,
-            log_ring: 6,
+            log_slots,
+            log_ring,
             ..sizes()
         };
         let memory = memory(1, sizes);
         let theirs = Arc::clone(&memory);
         let writer = thread::spawn(move || {
             let mut entered = 0;
-            while entered < 2 + ROUNDS && flush(&theirs, 1, 0, entered + 1).is_some() {
+            while entered < 3 + ROUNDS && flush(&theirs, 1, 0, entered + 1).is_some() {
                 entered += 1;
             }
             // Once it is closed it stays so.
-            let closed = entered < 2 + ROUNDS;
+            let closed = entered < 3 + ROUNDS;
             assert!(!closed || flush(&theirs, 1, 0, 9).is_none());
             entered
         });
@@ -95,6 +94,16 @@ fn entries_are_read_as_they_were_written() {
         let expected: Vec<_> = (1..=entered).map(|interval| notice(0, interval)).collect();
         assert_eq!(told, expected);
     });
+}
+
+#[test]
+fn entries_are_read_as_they_were_written() {
+    write_round(9, 6);
+}
+
+#[test]
+fn slots_are_used_again_when_they_were_read() {
+    write_round(3, 24);
 }
 
 /// The log of an epoch has the place of the one before the last, which everybody has left.
@@ -127,6 +136,23 @@ fn epochs_do_not_meet() {
             flush(&memory, 3, 1, 3).map(|read| read.len() < 2),
             Some(true)
         );
+    });
+}
+
+/// A node that has nothing to enter reads all the same what was entered before.
+#[test]
+fn what_comes_before_the_end_can_be_read() {
+    explore(3, || {
+        let memory = memory(2, sizes());
+        let theirs = Arc::clone(&memory);
+        let other = thread::spawn(move || {
+            enter(&theirs, 1, 1, 1).unwrap();
+            enter(&theirs, 1, 1, 2).unwrap();
+        });
+        let end = memory.log(1).unwrap().enter(NodeId(0), None);
+        let entries = read(&memory, 1, 0, end).unwrap();
+        assert_eq!(Some(entries.len() as u64), end);
+        other.join().unwrap();
     });
 }
 

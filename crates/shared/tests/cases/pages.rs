@@ -5,9 +5,13 @@ use fathomp_dsm::{Bring, Fetch, Offer, Underway};
 
 /// Takes the first page of node 0 in epoch 1; what was copied.
 fn take(cluster: &Cluster, node: usize, need: &[(NodeId, Interval)]) -> Option<u64> {
+    take_in(cluster, node, 1, need)
+}
+
+fn take_in(cluster: &Cluster, node: usize, epoch: u32, need: &[(NodeId, Interval)]) -> Option<u64> {
     let fetch = Fetch {
         from: NodeId(0),
-        epoch: 1,
+        epoch,
         pages: pages(0, 1),
         need: need.to_vec(),
         borrows: false,
@@ -87,6 +91,24 @@ fn what_is_taken_contains_what_is_needed() {
         let copied = take(&cluster, 2, &needs);
         assert!(copied.is_none_or(|copied| copied == u64::from(ROUNDS)));
         writer.join().unwrap();
+    });
+}
+
+/// A home's own intervals are part of its pages.
+#[test]
+fn what_a_home_wrote_before_an_epoch_is_part_of_what_is_taken() {
+    explore(3, || {
+        let cluster = Cluster::new(2, sizes());
+        cluster.nodes[0].offer(pages(0, 1), Offer::Open, || true);
+        let theirs = Arc::clone(&cluster);
+        let home = thread::spawn(move || {
+            theirs.nodes[0].end_epoch(2);
+            theirs.write(0, 1);
+            theirs.show(&theirs.nodes[0], 2, &[], Admits::All);
+        });
+        let copied = take_in(&cluster, 1, 2, &[]);
+        assert!(copied.is_none_or(|copied| copied == 1));
+        home.join().unwrap();
     });
 }
 
