@@ -2,8 +2,7 @@
 
 mod common;
 
-use common::{body, fork, identity};
-use fathomp_omp::parallel::Fork;
+use common::{body, fork, identity, known};
 use fathomp_omp::trips;
 use fathomp_sys::modules;
 use fathomp_sys::outlined::Opaque;
@@ -19,10 +18,6 @@ extern "C" fn planned(_: Opaque) {
 
 extern "C" fn another(_: Opaque) {
     std::hint::black_box(2);
-}
-
-fn known(fork: &Fork<'_>) -> Option<u64> {
-    trips::total(fork.function, fork.data)
 }
 
 /// One test, since a process has one plan.
