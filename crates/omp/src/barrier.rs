@@ -5,8 +5,9 @@
 //! [`crate::task`]), so a member that leaves a barrier late never waits for
 //! tasks that faster members made after it.
 
+use crate::marking;
 use crate::runtime::runtime;
-use crate::tap::{self, Called, Place};
+use crate::tap::{self, Called};
 use crate::task;
 use crate::team::{Member, Order};
 use fathomp_base::Ticks;
@@ -32,7 +33,7 @@ fn passed(member: &'static Member, state: State) {
         State::ExplicitBarrier => Called::Barrier,
         _ => Called::ImplicitBarrier,
     };
-    tap::passes(member.team(), member.phase.get(), called);
+    marking::passes(member.team(), member.phase.get(), called);
 }
 
 /// A barrier that is a cancellation point: returns `true`, possibly before the
@@ -65,7 +66,7 @@ pub(crate) fn wait_recorded_at(
     state: State,
     wait: impl FnOnce(),
 ) -> Option<Ticks> {
-    let wait = || tap::waiting(state, || Place::of(member, call), wait);
+    let wait = || tap::waiting(state, || member.place(call), wait);
     let Some(recorder) = member.worker().recorder() else {
         wait();
         return None;
@@ -99,7 +100,7 @@ fn meet(member: &'static Member, cancellable: bool) -> bool {
                 task::complete_phase(member, phase);
                 nodes.meet(team);
             }
-            tap::opens(team, next);
+            marking::opens(team, next);
             team.barrier.open(next);
         } else {
             team.barrier.wait(next, team.patience(), || {
@@ -122,7 +123,7 @@ pub(crate) fn join(primary: &'static Member, order: Order) {
     let team = primary.team();
     let nodes = team.nodes();
     if order.size() == 1 && !team.tasks.is_used() && nodes.is_none() {
-        tap::ends(team);
+        marking::ends(team);
         if let Some(recorder) = primary.worker().recorder() {
             recorder.end();
         }
@@ -140,7 +141,7 @@ pub(crate) fn join(primary: &'static Member, order: Order) {
             nodes.end(team);
         }
     });
-    tap::ends(team);
+    marking::ends(team);
     if let (Some(recorder), Some(ended)) = (primary.worker().recorder(), ended) {
         recorder.end_at(ended);
     }
@@ -156,7 +157,7 @@ pub(crate) fn leave(member: &'static Member, order: Order) {
             team.join.open(order.number());
         }
     };
-    tap::ends(team);
+    marking::ends(team);
     match member.worker().recorder() {
         Some(recorder) if task::may_stay(member) => {
             // Tasks it runs from now on are part of the region, and so is its

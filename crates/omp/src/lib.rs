@@ -12,7 +12,7 @@
 //!   themselves.
 //! * [`trips`]: what regions are begun with, so far as it says how much they have to do.
 //! * [`share`]: dividing the machine with other programs.
-//! * [`tap`]: what the recorder of paging is told.
+//! * [`tap`]: what the recorder of paging is told; `marking`: of regions and barriers.
 //! * [`icv`], [`env`], [`places`]: what the user may set.
 #![forbid(unsafe_code)]
 
@@ -24,6 +24,7 @@ mod encounter;
 pub mod env;
 pub mod icv;
 pub mod initial;
+mod marking;
 mod message;
 pub mod overflow;
 mod own;
@@ -32,6 +33,7 @@ pub mod places;
 mod pool;
 mod primitive;
 pub mod query;
+mod recorded;
 mod rendezvous;
 pub mod runtime;
 pub mod share;

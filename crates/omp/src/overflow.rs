@@ -1,7 +1,7 @@
 //! A thread whose stack has run out: one sentence for the user, and a note in
 //! the recording.
 
-use crate::runtime;
+use crate::recorded;
 use crate::worker;
 use fathomp_sys::process;
 use fathomp_sys::stack_overflow::{self, Overflow, Owner};
@@ -44,7 +44,7 @@ fn report(overflow: &Overflow) {
         needed_bytes: overflow.needed_bytes as u64,
         at_least: overflow.at_least,
     };
-    if let Some(recorder) = runtime::recorder() {
+    if let Some(recorder) = recorded::recorder() {
         recorder.stack_overflow(&overflow);
     }
     let mut line = Line::default();

@@ -9,7 +9,7 @@ use crate::tap::{self, Place};
 use crate::team::{Member, Order, Team};
 use crate::trips::{self, Look};
 use crate::worker::{Worker, current, set_current};
-use crate::{barrier, places, share, task, worksharing};
+use crate::{barrier, marking, places, share, task, worksharing};
 use fathomp_base::{InstanceId, SiteId, Ticks};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_trace::model::SiteKind;
@@ -59,7 +59,8 @@ pub fn begin(fork: &Fork) -> Frame {
     let outer = current();
     let worker = outer.worker();
     let recorder = worker.recorder();
-    let look = recorder.and_then(|recorder| trips::look_and_record(fork, recorder));
+    let look =
+        recorder.and_then(|recorder| trips::look_and_record(fork.function, fork.data, recorder));
     let asked = recorder.map(|_| now());
     let outer_team = outer.team();
     let icvs = outer.icvs();
@@ -160,7 +161,7 @@ pub(crate) fn form(
         let set = look.map_or(0, |look| look.note(worker.recorder(), site));
         dock.set.store(set, Ordering::Relaxed);
     }
-    tap::forms(team);
+    marking::forms(team);
     if let Some(nodes) = part.nodes {
         nodes.begin(fork, team, icvs);
     }
@@ -392,7 +393,7 @@ impl Member {
             let asked = Ticks(dock.fork.load(Ordering::Relaxed));
             recorder.begin(&self.part(team, asked));
         }
-        tap::begins(self, team);
+        marking::begins(self, team);
     }
 
     /// This member's part in the team's region, for the recording. `asked` is

@@ -11,7 +11,7 @@ pub(crate) use std::sync::atomic::{AtomicU32, Ordering};
 /// sleep in the runtime is not taken for sleep in the program.
 pub(crate) mod futex {
     use super::AtomicU32;
-    use crate::runtime::is_recorded;
+    use crate::recorded::is_recorded;
     use fathomp_sys::futex;
     pub(crate) use fathomp_sys::futex::{wake, wake_all};
     use fathomp_trace::now;

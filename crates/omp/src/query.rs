@@ -1,38 +1,22 @@
 //! Questions about the calling thread's regions, as the `omp_get_*` routines
 //! ask them.
 
-use crate::team::Member;
 use crate::{cluster, current, places};
-
-/// The member that represents the calling thread at `level`: the ancestor
-/// whose team has that nesting level, or the thread itself at its own.
-fn ancestor(level: i32) -> Option<&'static Member> {
-    let level = u32::try_from(level).ok()?;
-    let mut member = current();
-    if level > member.team().level() {
-        return None;
-    }
-    while member.team().level() > level {
-        match member.team().parent() {
-            Some(outer) => member = outer,
-            // The region came from another node. What encloses it is there,
-            // one thread each.
-            None => break,
-        }
-    }
-    Some(member)
-}
 
 /// `omp_get_ancestor_thread_num`: -1 if there is no such level.
 #[must_use]
 pub fn ancestor_thread_num(level: i32) -> i32 {
-    ancestor(level).map_or(-1, |member| member.thread_num() as i32)
+    current()
+        .at_level(level)
+        .map_or(-1, |member| member.thread_num() as i32)
 }
 
 /// `omp_get_team_size`: -1 if there is no such level.
 #[must_use]
 pub fn team_size(level: i32) -> i32 {
-    ancestor(level).map_or(-1, |member| member.team().size() as i32)
+    current()
+        .at_level(level)
+        .map_or(-1, |member| member.team().size() as i32)
 }
 
 /// Threads in the current team.
@@ -79,19 +63,11 @@ pub fn in_parallel() -> bool {
 /// `omp_get_team_num`: 0 outside a `teams` region.
 #[must_use]
 pub fn team_num() -> u32 {
-    use std::sync::atomic::Ordering::Relaxed;
-    current()
-        .team()
-        .group()
-        .map_or(0, |group| group.team_num.load(Relaxed))
+    current().team().league().0
 }
 
 /// `omp_get_num_teams`: 1 outside a `teams` region.
 #[must_use]
 pub fn num_teams() -> u32 {
-    use std::sync::atomic::Ordering::Relaxed;
-    current()
-        .team()
-        .group()
-        .map_or(1, |group| group.num_teams.load(Relaxed).max(1))
+    current().team().league().1
 }

@@ -6,13 +6,15 @@ use crate::env::{Settings, WaitPolicy, Warning, process_variable};
 use crate::icv::{DeviceIcvs, Icvs};
 use crate::message;
 use crate::pool::Pool;
+use crate::recorded;
 use crate::share;
 use crate::task;
 use crate::worker;
+use fathomp_base::NodeId;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_sys::{affinity, clock};
 use fathomp_trace::recorder::Recorder;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Once, OnceLock};
 
 /// Name and version under which recordings mention this runtime.
@@ -41,8 +43,6 @@ static RUNTIME: AtomicRef<Runtime> = AtomicRef::new(None);
 static START: Once = Once::new();
 static ENVIRONMENT: OnceLock<(Settings, Vec<Warning>)> = OnceLock::new();
 static LOADED: OnceLock<clock::Pair> = OnceLock::new();
-/// The process has a recorder: what costs one load to find out that it has none.
-static RECORDED: AtomicBool = AtomicBool::new(false);
 
 /// Takes note of the environment. Called when the library is loaded: what the
 /// program changes later has no effect (OpenMP 5.1, chapter 6). Nothing is
@@ -53,26 +53,15 @@ pub fn read_environment() -> &'static (Settings, Vec<Warning>) {
     ENVIRONMENT.get_or_init(|| Settings::from_env(process_variable))
 }
 
-/// The recorder of this process, if it is recorded and has begun. Starts nothing.
-pub(crate) fn recorder() -> Option<&'static Recorder> {
-    RUNTIME.load(Ordering::Acquire)?.recorder
-}
-
 /// Called when the process ends properly.
 pub fn finish() {
     share::finish();
     if let Some(member) = worker::known() {
         crate::advice::finish(member.worker());
     }
-    if let Some(recorder) = recorder() {
+    if let Some(recorder) = recorded::recorder() {
         recorder.finish();
     }
-}
-
-/// Whether anything is recorded in this process.
-#[inline]
-pub(crate) fn is_recorded() -> bool {
-    RECORDED.load(Ordering::Relaxed)
 }
 
 /// The runtime of this process, started at the first call.
@@ -91,7 +80,7 @@ fn start() -> &'static Runtime {
         // since the library was loaded.
         crate::overflow::watch();
         crate::tap::find();
-        crate::trips::start();
+        crate::trips::start(node());
         share::start();
         crate::advice::start();
         let (settings, warnings) = read_environment();
@@ -119,21 +108,26 @@ fn new_recorder() -> Option<&'static Recorder> {
     Recorder::from_environment(NAME, loaded, cluster::identity())
 }
 
+/// The node that this process is, if it is one.
+fn node() -> Option<NodeId> {
+    cluster::identity().map(|(node, _)| node)
+}
+
 /// This process has become a node. The runtime that its constructors have used, if they
 /// did, gives way to one that is recorded as the node's, with threads of the node's.
 pub(crate) fn become_node() {
     let Some(before) = RUNTIME.load(Ordering::Acquire) else {
         return;
     };
-    let node = Runtime::leak(
+    let new = Runtime::leak(
         before.settings.clone(),
         before.device.for_child(&before.settings.affinity_format),
         cluster::sizes().unwrap_or([before.processors, before.threads]),
         new_recorder(),
     );
-    RUNTIME.store(Some(node), Ordering::Release);
+    RUNTIME.store(Some(new), Ordering::Release);
     crate::advice::stop();
-    crate::trips::restart();
+    crate::trips::restart(node());
 }
 
 /// The calling thread's teams give their workers back, which then rest for ever.
@@ -161,7 +155,7 @@ extern "C" fn restart_in_child() {
     crate::tap::restart_in_child();
     share::restart_in_child();
     cluster::leave();
-    crate::trips::restart();
+    crate::trips::restart(node());
     crate::sync::restart_in_child();
     crate::worker::restart_in_child(child);
 }
@@ -182,7 +176,7 @@ impl Runtime {
         [processors, threads]: [u32; 2],
         recorder: Option<&'static Recorder>,
     ) -> &'static Self {
-        RECORDED.store(recorder.is_some(), Ordering::Relaxed);
+        recorded::set(recorder);
         Box::leak(Box::new(Self {
             device,
             processors,

@@ -18,8 +18,9 @@ mod names;
 mod waits;
 
 pub use found::{Tap, expect, find, tap};
-pub(crate) use marks::{Marks, begins, ends, forms, introduce, opens, passes};
+pub(crate) use marks::Marks;
 pub use names::Called;
+pub(crate) use names::Name;
 pub(crate) use waits::{Place, meanwhile, waiting};
 pub use waits::{Stay, communicate, waits_long};
 

@@ -11,7 +11,7 @@ use crate::icv::Icvs;
 use crate::own::Own;
 use crate::places::{Spot, TeamBinding};
 use crate::rendezvous::Rendezvous;
-use crate::tap::Marks;
+use crate::tap::{Marks, Place};
 use crate::task;
 use crate::worker::Worker;
 use crate::worksharing;
@@ -234,6 +234,16 @@ impl Team {
         self.parent.load(Ordering::Relaxed)
     }
 
+    /// Number of the initial team in its league, and the league's size: 0 and 1 outside a
+    /// `teams` region.
+    pub(crate) fn league(&self) -> (u32, u32) {
+        let of = |group: &Group| {
+            let number = group.team_num.load(Ordering::Relaxed);
+            (number, group.num_teams.load(Ordering::Relaxed).max(1))
+        };
+        self.group().map_or((0, 1), of)
+    }
+
     /// The contention group.
     pub fn group(&self) -> Option<&'static Group> {
         self.group.load(Ordering::Relaxed)
@@ -333,6 +343,33 @@ impl Member {
         self.worker
             .load(Ordering::Relaxed)
             .expect("a member is played by a thread")
+    }
+
+    /// The member that represents the thread at `level`: the ancestor whose team has that
+    /// nesting level, or this one at its own; none if there is no such level.
+    pub(crate) fn at_level(&'static self, level: i32) -> Option<&'static Self> {
+        let level = u32::try_from(level).ok()?;
+        let mut member = self;
+        if level > member.team().level() {
+            return None;
+        }
+        while member.team().level() > level {
+            match member.team().parent() {
+                Some(outer) => member = outer,
+                // The region came from another node. What encloses it is there,
+                // one thread each.
+                None => break,
+            }
+        }
+        Some(member)
+    }
+
+    /// Where a construct of this member is that was called from `call`, if that is known.
+    pub(crate) fn place(&self, call: Option<usize>) -> Place {
+        match call {
+            Some(call) if call != 0 => Place::Call(call),
+            _ => Place::Region(self.team().dock.site.load(Ordering::Relaxed)),
+        }
     }
 
     /// OpenMP thread number.

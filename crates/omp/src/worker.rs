@@ -1,9 +1,9 @@
 //! An OS thread as the runtime knows it.
 
 use crate::icv::Icvs;
+use crate::marking;
 use crate::own::Own;
 use crate::runtime::{Runtime, runtime};
-use crate::tap;
 use crate::team::{Group, Member, Team};
 use fathomp_sys::own_cell::OwnCell;
 use fathomp_sys::stack_overflow::{self, Owner};
@@ -88,7 +88,7 @@ fn adopt() -> &'static Member {
     worker.start_recording(runtime);
     let is_first = fathomp_sys::process::is_initial_thread();
     if is_first {
-        tap::introduce(home, 0);
+        marking::introduce(home, 0);
     }
     // Its destructor runs when the thread ends. A thread that comes here from
     // another destructor has none left to run: its worker is lost, not harmed.

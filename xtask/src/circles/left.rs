@@ -14,7 +14,7 @@ pub(super) const LEFT: &[(&str, usize)] = &[
     ("crates/heap", 3),
     ("crates/judge", 2),
     ("crates/node", 13),
-    ("crates/omp", 20),
+    ("crates/omp", 15),
     ("crates/paging", 5),
     ("crates/patch", 5),
     ("crates/regions", 6),

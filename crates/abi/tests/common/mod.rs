@@ -1,6 +1,7 @@
 //! What tests of plans have in common.
 
 use fathomp_omp::parallel::Fork;
+use fathomp_omp::trips;
 use fathomp_regions::{Body, Known, Loop, LoopRole, Schedule, ScheduleKind};
 use fathomp_sys::modules;
 use fathomp_sys::outlined::{Opaque, Outlined};
@@ -19,6 +20,11 @@ pub(crate) fn fork(function: extern "C" fn(Opaque), block: &[u64]) -> Fork<'stat
         preset: None,
         prepare: None,
     }
+}
+
+/// What is known of the iterations of such a region.
+pub(crate) fn known(fork: &Fork<'_>) -> Option<u64> {
+    trips::total(fork.function, fork.data)
 }
 
 pub(crate) fn body(address: u64, total: &str) -> Body {

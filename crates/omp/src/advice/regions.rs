@@ -249,7 +249,10 @@ pub(super) fn choose(
         return None;
     }
     let worker = outer.worker();
-    let trips = trips::total(fork);
+    let trips = match fork.preset {
+        Some(preset) => Some(preset.0.iterations.count()),
+        None => trips::total(fork.function, fork.data),
+    };
     let key = Key {
         function: fork.function.address(),
         call: fork.call,

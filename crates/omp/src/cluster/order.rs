@@ -5,9 +5,9 @@
 
 use crate::icv::{Icvs, ProcBind, Schedule, ScheduleKind};
 use crate::parallel::{Fork, LARGEST_TEAM};
-use crate::query;
 use crate::runtime::runtime;
 use crate::team::Team;
+use crate::worker::current;
 use crate::worksharing::Preset;
 use fathomp_sys::outlined::{Opaque, Outlined};
 use std::fmt;
@@ -82,13 +82,14 @@ impl Region {
     /// The region that `fork` asks for in a task with these ICVs, `team` being
     /// this node's part of the team.
     pub(super) fn new(fork: &Fork, team: &'static Team, icvs: &Icvs) -> Self {
+        let (team_num, num_teams) = current().team().league();
         Self {
             function: fork.function,
             data: fork.data,
             total: team.size(),
             level: team.level() - 1,
-            team_num: query::team_num(),
-            num_teams: query::num_teams(),
+            team_num,
+            num_teams,
             bind: fork.bind,
             call: fork.call,
             table: team.tasks.region_table(),

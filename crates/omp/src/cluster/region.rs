@@ -4,6 +4,7 @@ use super::interface::Cell;
 use super::nodes::{Nodes, installed};
 use super::order::{Order, Region};
 use crate::icv::Icvs;
+use crate::marking;
 use crate::parallel::{self, Fork};
 use crate::tap::{self, Place};
 use crate::task;
@@ -250,7 +251,7 @@ impl Nodes {
 pub fn serve() {
     let Some(nodes) = installed() else { return };
     // Its waiting is recorded from the first region on.
-    tap::introduce(current(), 0);
+    marking::introduce(current(), 0);
     loop {
         // Between regions, and during those in which this node has no part.
         tap::waiting(State::Idle, || Place::Nowhere, || nodes.cluster.barrier(0));

@@ -3,7 +3,7 @@
 
 use super::{Ranges, ranges};
 use crate::team::Member;
-use crate::{current, query, runtime};
+use crate::{current, runtime};
 use fathomp_sys::{affinity, counters};
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
@@ -30,13 +30,15 @@ impl Facts {
     fn of(member: &'static Member) -> Self {
         let team = member.team();
         let cpus = affinity::of_this_thread().unwrap_or_default();
+        let (team_num, num_teams) = team.league();
+        let outer = member.at_level(team.level() as i32 - 1);
         Self {
-            team_num: query::team_num(),
-            num_teams: query::num_teams(),
+            team_num,
+            num_teams,
             nesting_level: team.level(),
             thread_num: member.thread_num(),
             num_threads: team.size(),
-            ancestor_thread_num: query::ancestor_thread_num(team.level() as i32 - 1),
+            ancestor_thread_num: outer.map_or(-1, |outer| outer.thread_num() as i32),
             host: host_name(),
             process: std::process::id(),
             native_thread: counters::os_thread_id(),

@@ -3,7 +3,7 @@
 use super::word::Word;
 use crate::barrier::wait_recorded_at;
 use crate::cluster::{self, Nodes};
-use crate::runtime::is_recorded;
+use crate::recorded::is_recorded;
 use crate::team::Member;
 use crate::worker::{current, recorder};
 use fathomp_trace::state::State;

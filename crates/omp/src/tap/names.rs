@@ -93,7 +93,7 @@ impl Called {
 
 /// What something is called, and the number of its site, 0 if it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Name(pub(super) Called, pub(super) u32);
+pub(crate) struct Name(pub(crate) Called, pub(crate) u32);
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -121,7 +121,7 @@ pub(super) fn forget() {
 
 impl Name {
     /// The tap's number for it; 0 if the tap has no room for more names.
-    pub(super) fn number(self, tap: &Tap) -> u32 {
+    pub(crate) fn number(self, tap: &Tap) -> u32 {
         let Self(called, site) = self;
         let Some(known) = NUMBERS[called as usize].get(site as usize) else {
             return Self(called, 0).number(tap);

@@ -3,13 +3,11 @@
 use super::found::{Tap, tap};
 use super::names::{Called, Name};
 
-use crate::runtime::recorder;
-use crate::team::Member;
+use crate::recorded::recorder;
 use fathomp_paging::Activity;
 use fathomp_trace::model::SiteKind;
 use fathomp_trace::state::State;
 use std::cell::Cell;
-use std::sync::atomic::Ordering;
 
 /// Where a construct is in the program, as far as that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,14 +21,6 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Of a construct of `member` that called from `call`, if that is known.
-    pub(crate) fn of(member: &Member, call: Option<usize>) -> Self {
-        match call {
-            Some(call) if call != 0 => Self::Call(call),
-            _ => Self::Region(member.team().dock.site.load(Ordering::Relaxed)),
-        }
-    }
-
     fn site(self) -> u32 {
         match self {
             Self::Nowhere => 0,

@@ -12,12 +12,12 @@ mod table;
 
 pub(crate) use bound::{Known, Look};
 
-use crate::cluster;
 use crate::message;
-use crate::parallel::Fork;
 use bound::Bound;
 use budget::Budget;
+use fathomp_base::NodeId;
 use fathomp_launch::of_this_process;
+use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_sys::peek::Leave;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_trace::now;
@@ -39,6 +39,8 @@ static TRIPS: AtomicRef<Trips> = AtomicRef::new(None);
 struct Trips {
     plan: &'static Plan,
     leave: Leave,
+    /// The node that this process is, if it is one.
+    node: Option<NodeId>,
     table: Table,
     /// Number of the next set of values.
     next_set: AtomicU64,
@@ -53,15 +55,15 @@ pub fn allow(leave: Leave) {
     let _ = LEAVE.set(leave);
 }
 
-/// Takes the plan up if the environment names one.
-pub(crate) fn start() {
+/// Takes the plan up if the environment names one, in a process that is `node`.
+pub(crate) fn start(node: Option<NodeId>) {
     let Some(&leave) = LEAVE.get() else { return };
     let Some(path) = fathomp_launch::plan_file(&of_this_process) else {
         return;
     };
     match read(&path) {
         Ok(plan) if plan.is_empty() => {}
-        Ok(plan) => install(Box::leak(Box::new(plan)), leave),
+        Ok(plan) => install_on(Box::leak(Box::new(plan)), leave, node),
         Err(why) => message::warn(format_args!(
             "the plan {} is not followed, iterations of static loops stay unknown: {why}",
             path.display()
@@ -78,13 +80,18 @@ fn read(path: &Path) -> Result<Plan, String> {
     Plan::from_bytes(&bytes).map_err(|error| error.to_string())
 }
 
-/// Follows a plan from now on.
+/// Follows a plan from now on, in a process that is no node.
 pub fn install(plan: &'static Plan, leave: Leave) {
-    let first = cluster::identity().map_or(0, |(node, _)| u64::from(node.0));
+    install_on(plan, leave, None);
+}
+
+fn install_on(plan: &'static Plan, leave: Leave, node: Option<NodeId>) {
+    let first = node.map_or(0, |node| u64::from(node.0));
     TRIPS.store(
         Some(Box::leak(Box::new(Trips {
             plan,
             leave,
+            node,
             table: Table::new(),
             next_set: AtomicU64::new(1 | first << 48),
             reading: Budget::new(now().0),
@@ -96,9 +103,9 @@ pub fn install(plan: &'static Plan, leave: Leave) {
 
 /// Begins anew: in a forked child, or a process that has become a node, nothing is recorded
 /// of what was found before.
-pub(crate) fn restart() {
+pub(crate) fn restart(node: Option<NodeId>) {
     if let Some(trips) = TRIPS.load(Ordering::Acquire) {
-        install(trips.plan, trips.leave);
+        install_on(trips.plan, trips.leave, node);
     }
 }
 
@@ -107,34 +114,35 @@ pub(crate) fn restart() {
 /// encounters the region, before the region begins.
 #[inline]
 #[must_use]
-pub fn total(fork: &Fork) -> Option<u64> {
-    if let Some(preset) = fork.preset {
-        return Some(preset.0.iterations.count());
-    }
-    look(fork)?.total()
+pub fn total(function: Outlined, data: Opaque) -> Option<u64> {
+    look(function, data)?.total()
 }
 
 /// What the region is about to be begun with; `None` if there is no plan for it.
 #[inline]
-pub(crate) fn look(fork: &Fork) -> Option<Look> {
+fn look(function: Outlined, data: Opaque) -> Option<Look> {
     let trips = TRIPS.load(Ordering::Acquire)?;
-    let bound = trips.bound(fork.function.address())?;
-    bound.look(fork.data, &trips.next_set, &trips.reading)
+    let bound = trips.bound(function.address())?;
+    bound.look(data, &trips.next_set, &trips.reading)
 }
 
 /// As [`look`], for a region that is recorded: what no expression says of it is found by a
 /// dry run, once for each set of values. Takes time, and so is to be called before the region
 /// begins.
 #[inline]
-pub(crate) fn look_and_record(fork: &Fork, recorder: &ThreadRecorder) -> Option<Look> {
+pub(crate) fn look_and_record(
+    function: Outlined,
+    data: Opaque,
+    recorder: &ThreadRecorder,
+) -> Option<Look> {
     let trips = TRIPS.load(Ordering::Acquire)?;
-    let function = fork.function.address();
+    let function = function.address();
     let bound = trips.bound(function)?;
-    let look = bound.look(fork.data, &trips.next_set, &trips.reading)?;
+    let look = bound.look(data, &trips.next_set, &trips.reading)?;
     if let Look::Known(known) = look
         && bound.is_dry(known)
     {
-        trips.run_dry(bound, known, fork, recorder);
+        trips.run_dry(bound, known, (function, data), recorder);
     }
     Some(look)
 }
@@ -144,7 +152,13 @@ impl Trips {
     /// time so far, and a little to begin with.
     #[cold]
     #[inline(never)]
-    fn run_dry(&self, bound: &Bound, known: &Known, fork: &Fork, recorder: &ThreadRecorder) {
+    fn run_dry(
+        &self,
+        bound: &Bound,
+        known: &Known,
+        (function, data): (usize, Opaque),
+        recorder: &ThreadRecorder,
+    ) {
         /// Of a step, at most.
         const STEP_TICKS: u64 = 400;
         const STEPS: [u64; 2] = [2_000, 100_000];
@@ -155,8 +169,7 @@ impl Trips {
         if steps < STEPS[0] {
             return;
         }
-        let function = fork.function.address();
-        let found = bound.run_dry(known, function, fork.data, steps as u32);
+        let found = bound.run_dry(known, function, data, steps as u32);
         self.running.spend(now().0.saturating_sub(begin));
         let over = match found {
             Some(Ok(found)) => found
@@ -196,7 +209,7 @@ impl Trips {
                 .bodies
                 .binary_search_by_key(&address, |body| body.address)
                 .ok()?;
-            let checked = cluster::installed().is_some();
+            let checked = self.node.is_some();
             Some(Box::leak(Box::new(Bound::new(
                 &module.bodies[at],
                 &loaded,
