@@ -1,4 +1,5 @@
-//! The evaluation over machines and programs that are made up: it is known which predictor is right.
+//! The evaluation over machines and programs that are made up: it is known which predictor
+//! is right.
 
 use fathomp_advise::evaluate::{Case, Evaluation, PredictorResult, Times, Utilisation, evaluate};
 use fathomp_advise::{Choosing, Demand, Profile, Target, Timed};

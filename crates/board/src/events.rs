@@ -1,4 +1,5 @@
-//! Which program had which cores when: what a program tells the launcher, through a ring of its slot.
+//! Which program had which cores when: what a program tells the launcher, through a ring
+//! of its slot.
 //!
 //! A record is a head and some words. The head holds what it is, its length and a check.
 //! Regions are named once, by the file that holds their code and the address in it, and
