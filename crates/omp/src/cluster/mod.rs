@@ -20,9 +20,9 @@ mod region;
 pub use blocks::{settle, tell};
 pub(crate) use cells::{Of, of_construct, of_reductions};
 pub use memory::{allocate, free};
-pub use parts::{Dealt, Left, PartedLoop};
 #[doc(hidden)]
 pub use order::is_order;
+pub use parts::{Dealt, Left, PartedLoop};
 pub(crate) use region::Part;
 pub use region::{dismiss, serve};
 

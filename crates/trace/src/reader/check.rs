@@ -78,7 +78,8 @@ pub(super) fn check(parsed: Parsed, problems: &mut Vec<String>) -> Process {
     if !sane {
         tell("The clock of {process} is unknown: times are in ticks, not nanoseconds.".to_owned());
     }
-    let dropped: u64 = process.threads.iter().map(|thread| thread.dropped).sum();
+    let dropped = process.threads.iter().map(|thread| thread.dropped);
+    let dropped = dropped.fold(0, u64::saturating_add);
     let counted = [
         (
             dropped,
