@@ -11,7 +11,7 @@ pub struct Network {
     pub delay_max: u64,
     /// How many times slower than the others a node may be.
     pub slowness_max: u64,
-    /// Writes to watched pages are told by [`Input::Wrote`], not by faults.
+    /// Writes to watched pages are told by `Input::Wrote`, not by faults.
     pub silent_writes: bool,
     /// Whether nodes may take pages out of each other's memory, bring diffs into it, and
     /// reach a log; each time it is up to chance whether they do.

@@ -1,6 +1,6 @@
 //! Predictions held against what was measured: every number of threads is
 //! predicted from all others, by our model, by the published ones and by simple
-//! ones, in the form of table 4 of the ACSAC 2008 paper that [`sdp`](crate::sdp)
+//! ones, in the form of table 4 of the ACSAC 2008 paper that [`crate::sdp`]
 //! is from.
 
 use crate::runs::{PredictError, Runs, threads_of};

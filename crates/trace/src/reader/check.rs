@@ -64,14 +64,11 @@ pub(super) fn check(parsed: Parsed, problems: &mut Vec<String>) -> Process {
         };
         thread.end = thread.end.max(thread.begin);
     }
+    let name = process.executable.file_name().unwrap_or_default();
     let of = format!(
         "process {} ({})",
         process.pid,
-        process
-            .executable
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
+        one_line(&name.to_string_lossy())
     );
     let mut tell = |sentence: String| problems.push(sentence.replacen("{process}", &of, 1));
     sentences.into_iter().for_each(&mut tell);
@@ -104,6 +101,11 @@ pub(super) fn check(parsed: Parsed, problems: &mut Vec<String>) -> Process {
         }
     }
     process
+}
+
+/// A name as part of a sentence: names of files may hold any letters.
+fn one_line(name: &str) -> String {
+    name.replace(char::is_control, "\u{fffd}")
 }
 
 /// The last moment at which anything can have happened in a process.
