@@ -24,7 +24,7 @@ pub enum Shape {
     /// A program or library (ELF).
     Elf,
     /// Bytes with something, such as a checksum, that this function puts right.
-    Sealed(fn(&mut Vec<u8>)),
+    Sealed(fn(&mut [u8])),
 }
 
 /// A reader that is fuzzed.

@@ -346,7 +346,7 @@ struct Unknown;
 
 impl Layout for Unknown {
     fn access_bytes(&self, instruction: u64) -> Option<u64> {
-        (instruction % 3 != 0).then_some(8)
+        (!instruction.is_multiple_of(3)).then_some(8)
     }
 
     fn scalar(&self, address: u64) -> Option<Range<u64>> {
