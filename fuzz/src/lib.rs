@@ -2,7 +2,7 @@
 //! shared memory, programs, sources and text that somebody else wrote or changed. The README
 //! beside this crate says which readers there are and how to run them for hours.
 //!
-//! A [target](target) is a function of bytes. [`mutate`], [`json`] and [`blocks`] change
+//! A [`target`] is a function of bytes. [`mutate`], [`json`] and [`blocks`] change
 //! inputs that are as they should be; [`run`] is the loop, [`watch`] the process around it.
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! What taps and the collector say to each other.
 //!
 //! * [`record`]: what threads say, as words.
-//! * [`layout`], [`file`]: a process's ring file, in which these words, names and the facts
+//! * [`layout`], [`mod@file`]: a process's ring file, in which these words, names and the facts
 //!   of the process lie in shared memory.
 //! * [`names`], [`sums`]: parts of it.
 //! * [`facts`]: what a process says about itself.

@@ -430,7 +430,7 @@ impl Task {
         let totals = &mut self.totals;
         let sum = &mut totals.ticks[stay.state.index()];
         *sum = sum.saturating_add(ticks.0);
-        totals.stays += 1;
+        totals.stays = totals.stays.saturating_add(1);
         let mut mask = stay.mask;
         while mask != 0 {
             let number = mask.trailing_zeros() as usize;

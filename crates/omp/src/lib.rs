@@ -3,7 +3,7 @@
 //! Everything here is safe Rust over a few primitives of `fathomp-sys`; the C
 //! symbols are in `fathomp-abi`. How it hangs together:
 //!
-//! * [`runtime`]: what the process shares; [`worker`]: an OS thread;
+//! * [`mod@runtime`]: what the process shares; [`worker`]: an OS thread;
 //!   [`team`]: a team and its members (implicit tasks).
 //! * [`parallel`]: fork and join; [`barrier`]; both wait through `bell`
 //!   and count arrivals through `rendezvous`; [`overflow`]: stacks that run out.
@@ -13,7 +13,7 @@
 //! * [`trips`]: what regions are begun with, so far as it says how much they have to do.
 //! * [`share`]: dividing the machine with other programs.
 //! * [`tap`]: what the recorder of paging is told; `marking`: of regions and barriers.
-//! * [`icv`], [`env`], [`places`]: what the user may set.
+//! * [`icv`], [`mod@env`], [`places`]: what the user may set.
 #![forbid(unsafe_code)]
 
 mod advice;

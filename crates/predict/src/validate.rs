@@ -1,6 +1,6 @@
 //! Predictions held against what was measured: every number of threads is
 //! predicted from all others, by our model, by the published ones and by simple
-//! ones, in the form of table 4 of the ACSAC 2008 paper that [`published`] models
+//! ones, in the form of table 4 of the ACSAC 2008 paper that [`crate::published`] models
 //! is from.
 
 use crate::counts::{self, Counted, RecordingsError};

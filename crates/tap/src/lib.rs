@@ -9,7 +9,7 @@
 //! The functions in front have names of their own here, `fathomp_front_read` for `read`;
 //! only the shared library is linked so that they answer to the names of those behind
 //! (`crates/runtime/build`). In the shared library, calls of this crate itself come by them
-//! too, and pass straight through ([`engine::Turn`]).
+//! too, and pass straight through (`engine::Turn`).
 
 mod engine;
 mod front;

@@ -129,7 +129,7 @@ fn cluster(input: &[u8]) -> Said {
 }
 
 const HOMELESS: &str = "program,region,thread,threads,sequential_s,write_faults,fetch_faults\n\
-a,1,0,2,10.5,100,200\na,1,1,2,10.5,110,190\n\"b, c\",all,,4,3,0,0\n";
+a,1,0,2,10.5,100,200\na,1,1,2,10.5,110,190\n\"b, c\",1,all,4,3,0,0\n";
 const HOME: &str = "threads,sequential_s,local_write_faults,remote_write_faults,fetch_faults,diffs_to_home,thread\n\
 2,10,100,200,300,400,0\n2,10,1,2,3,4,1\n";
 
@@ -346,7 +346,7 @@ struct Unknown;
 
 impl Layout for Unknown {
     fn access_bytes(&self, instruction: u64) -> Option<u64> {
-        (instruction % 3 != 0).then_some(8)
+        (!instruction.is_multiple_of(3)).then_some(8)
     }
 
     fn scalar(&self, address: u64) -> Option<Range<u64>> {

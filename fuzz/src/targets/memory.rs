@@ -158,7 +158,7 @@ fn board(input: &[u8]) -> Said {
     };
     let decided = Observer::new(0).decide(&board, &claim, &beginning, &mut Everybody);
     if let Some(held) = decided {
-        assert!(held.len() >= 1, "no core at all");
+        assert!(!held.is_empty(), "no core at all");
         assert!(
             held.iter().all(|core| core < cores),
             "a core that is not there"

@@ -84,11 +84,9 @@ fn options(input: &[u8]) -> Said {
     let kinds = errors
         .clone()
         .map(|error| error.map(|text| text.len().min(30)));
-    if text.lines().count() < 2 {
-        errors
-            .iter()
-            .flatten()
-            .for_each(|error| check_sentence(error));
-    }
+    errors
+        .iter()
+        .flatten()
+        .for_each(|error| check_sentence(error));
     Said::read((kinds, text.parse::<Part>().is_ok()))
 }

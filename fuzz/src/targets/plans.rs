@@ -65,7 +65,7 @@ pub(super) const CHOICES: Target = Target {
 };
 
 /// Puts the checksum of a plan right: eight bytes that tell what it is, four of checksum.
-fn seal(input: &mut Vec<u8>) {
+fn seal(input: &mut [u8]) {
     if let Some((head, rest)) = input.split_first_chunk_mut::<12>() {
         head[8..].copy_from_slice(&crc32fast::hash(rest).to_le_bytes());
     }

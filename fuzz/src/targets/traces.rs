@@ -190,8 +190,18 @@ fn ring(input: &[u8]) -> Said {
     for problem in &summary.problems {
         check_sentence(problem);
     }
+    // The same if whoever drains was killed before it began.
+    let killed = room::path().join("killed");
+    fs::create_dir_all(&live).expect("a directory in the room");
+    fs::write(live.join("1-1.ring"), input).expect("a file in the room");
+    let meta = Meta {
+        live: Some(live),
+        ..Meta::default()
+    };
+    writer::create(&killed, &meta, writer::Existing::Replace).expect("a recording");
     Said::all([
         Said::read(about(summary.problems.len())),
         opened(&recording),
+        opened(&killed),
     ])
 }

@@ -21,7 +21,7 @@ pub struct Timeline {
 /// A row of the timeline.
 #[derive(Clone, Debug, Serialize)]
 pub struct TimelineThread {
-    /// Index into [`processes`](super::Analysis::processes).
+    /// Index into [`Analysis::processes`](crate::Analysis::processes).
     pub process: usize,
     /// Number of the thread in its process.
     pub thread: u32,
@@ -39,7 +39,7 @@ pub struct Segment {
     pub begin_ns: u64,
     /// to here.
     pub end_ns: u64,
-    /// Index into [`regions`](super::Analysis::regions) of the region with the most time in it
+    /// Index into [`Analysis::regions`](crate::Analysis::regions) of the region with the most time in it
     /// (0 is the serial part).
     pub region: usize,
     /// The state with the most time in it.

@@ -24,9 +24,9 @@ pub(crate) use cells::{Of, of_construct, of_reductions};
 pub use interface::{Cell, Cluster};
 pub use memory::{allocate, free};
 pub(crate) use nodes::{Nodes, installed};
-pub use parts::{Dealt, Left, PartedLoop};
 #[doc(hidden)]
 pub use order::is_order;
+pub use parts::{Dealt, Left, PartedLoop};
 pub(crate) use region::Part;
 pub use region::{dismiss, serve};
 

@@ -234,7 +234,7 @@ impl Columns {
         {
             Some(name) => Err(CountsError::Column {
                 name,
-                found: columns.names.join(", "),
+                found: columns.names.join(", ").escape_debug().to_string(),
             }),
             None => Ok(columns),
         }

@@ -11,7 +11,7 @@ const DEPTH_MAX: usize = 400;
 
 /// Why text is no expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no expression: {why} at byte {at}")]
+#[error("`{}` is no expression: {why} at byte {at}", text.escape_debug())]
 pub struct ExprError {
     /// The beginning of what was read.
     pub text: String,

@@ -11,9 +11,9 @@ mod ring;
 mod thread;
 
 pub use faults::FaultRings;
-pub use record::{Fault, Map, Record};
 #[doc(hidden)]
 pub use record::read_foreign;
+pub use record::{Fault, Map, Record};
 pub use thread::{Seen, ThreadCounters, ThreadCounts};
 
 use std::io;

@@ -65,14 +65,11 @@ pub(super) fn check(parsed: Parsed, problems: &mut Vec<String>) -> Process {
         };
         thread.end = thread.end.max(thread.begin);
     }
+    let name = process.executable.file_name().unwrap_or_default();
     let of = format!(
         "process {} ({})",
         process.pid,
-        process
-            .executable
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
+        one_line(&name.to_string_lossy())
     );
     let mut tell = |sentence: String| {
         let sentence = sentence
@@ -85,7 +82,8 @@ pub(super) fn check(parsed: Parsed, problems: &mut Vec<String>) -> Process {
     if !sane {
         tell("The clock of {process} is unknown: times are in ticks, not nanoseconds.".to_owned());
     }
-    let dropped: u64 = process.threads.iter().map(|thread| thread.dropped).sum();
+    let dropped = process.threads.iter().map(|thread| thread.dropped);
+    let dropped = dropped.fold(0, u64::saturating_add);
     let counted = [
         (
             dropped,
@@ -110,6 +108,11 @@ pub(super) fn check(parsed: Parsed, problems: &mut Vec<String>) -> Process {
         }
     }
     process
+}
+
+/// A name as part of a sentence: names of files may hold any letters.
+fn one_line(name: &str) -> String {
+    name.replace(char::is_control, "\u{fffd}")
 }
 
 /// The last moment at which anything can have happened in a process.

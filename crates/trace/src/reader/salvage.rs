@@ -54,7 +54,7 @@ pub(super) fn salvage(
 fn one(source: Source, parser: &mut Parser) {
     let (mut slots, sites) = parser.resume_at();
     slots.truncate(source.slots_used());
-    let mut lost = 0;
+    let mut lost = 0_u64;
     for (index, slot) in slots.iter_mut().enumerate() {
         let Some(ring) = source.ring(index) else {
             continue;
@@ -64,7 +64,7 @@ fn one(source: Source, parser: &mut Parser) {
         let consumed = ring.consumed();
         let plausible = ring.written().wrapping_sub(consumed) <= ring.capacity();
         if plausible && consumed > slot.position {
-            lost += consumed - slot.position;
+            lost = lost.saturating_add(consumed - slot.position);
             slot.position = consumed;
         }
     }
