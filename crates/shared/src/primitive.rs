@@ -9,6 +9,18 @@ pub(crate) use fathomp_sys::process::yield_now;
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::atomic::{AtomicU64, Ordering, fence};
 
+/// Adds to a word, and then is as a sequentially consistent fence.
+#[inline]
+pub(crate) fn add_and_fence(word: &AtomicU64, amount: u64) {
+    // On x86-64 an instruction with a lock prefix orders all loads and stores as a fence
+    // does (Intel, Software Developer's Manual 3A, "Locked instructions have a total
+    // order" and "Loads and stores are not reordered with locked instructions"); a second one
+    // takes as long again.
+    word.fetch_add(amount, Ordering::SeqCst);
+    #[cfg(not(target_arch = "x86_64"))]
+    fence(Ordering::SeqCst);
+}
+
 /// Words, at first all 0.
 #[derive(Debug)]
 pub(crate) enum Words {

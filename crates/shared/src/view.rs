@@ -1,7 +1,7 @@
 //! What one node shows to the others, and where they leave what it has to know.
 
 use crate::offers::Offers;
-use crate::primitive::{AtomicU64, Ordering, fence, yield_now};
+use crate::primitive::{AtomicU64, Ordering, add_and_fence, fence, yield_now};
 use crate::sizes::Sizes;
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::order::Version;
@@ -97,8 +97,7 @@ impl<'a> View<'a> {
 /// A thread begins to write into another node's pages, if that may be, which it looks at
 /// afterwards.
 pub(crate) fn begin_writing(writing: &AtomicU64) {
-    writing.fetch_add(1, Ordering::Relaxed);
-    fence(Ordering::SeqCst);
+    add_and_fence(writing, 1);
 }
 
 /// It has ended: what it wrote is there.

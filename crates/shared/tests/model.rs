@@ -127,6 +127,12 @@ mod primitive {
         }
     }
 
+    #[track_caller]
+    pub(crate) fn add_and_fence(word: &AtomicU64, amount: u64) {
+        word.fetch_add(amount, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
     #[derive(Debug)]
     pub(crate) struct Words(Box<[AtomicU64]>);
 

@@ -8,6 +8,10 @@ mod primitive {
     pub(crate) use shuttle::sync::atomic::{AtomicU64, Ordering, fence};
     pub(crate) use shuttle::thread::{self, yield_now};
 
+    pub(crate) fn add_and_fence(word: &AtomicU64, amount: u64) {
+        word.fetch_add(amount, Ordering::SeqCst);
+    }
+
     #[derive(Debug)]
     pub(crate) struct Words(Box<[AtomicU64]>);
 
