@@ -9,7 +9,9 @@ use fathomp_bench::synthetic;
 use fathomp_dsm::{Access, Area, PageRange, Placement};
 use fathomp_judge::Profile;
 use fathomp_predict::machine::Machine;
-use fathomp_predict::sdp::{self, Cluster, Counted, F, Model};
+use fathomp_predict::counts::Counted;
+use fathomp_predict::prices::Cluster;
+use fathomp_predict::published::{self, F, Model};
 use fathomp_replay::{Costs, Homes, Setting, Sharing, replay};
 use fathomp_score::Weights;
 use fathomp_sharing::log::{Header, Reader, Record, Region, Writer};
@@ -110,8 +112,8 @@ fn machine(input: &[u8]) -> Said {
 }
 
 const CLUSTERS: [&[u8]; 2] = [
-    include_bytes!("../../../crates/predict/src/sdp/clusters/gige_amd.json"),
-    include_bytes!("../../../crates/predict/src/sdp/clusters/infiniband_ddr4x.json"),
+    include_bytes!("../../../crates/predict/src/prices/clusters/gige_amd.json"),
+    include_bytes!("../../../crates/predict/src/prices/clusters/infiniband_ddr4x.json"),
 ];
 
 fn cluster(input: &[u8]) -> Said {
@@ -135,14 +137,14 @@ const HOME: &str = "threads,sequential_s,local_write_faults,remote_write_faults,
 
 fn predicted(counted: &Counted, cluster: &Cluster) -> Said {
     let all = [Model::Critical, Model::Aggregate].map(|model| {
-        let question = sdp::Question {
+        let question = published::Question {
             model,
             protocol: None,
             f: F::Values(vec![0.0, 0.5]),
             at: Vec::new(),
             diff_bytes: None,
         };
-        match sdp::predict(counted, cluster, &question) {
+        match published::predict(counted, cluster, &question) {
             Ok(predicted) => Said::read(about(format!("{predicted:?}").len())),
             // A cluster need not have prices for both protocols.
             Err(error) => {

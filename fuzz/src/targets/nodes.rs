@@ -2,30 +2,19 @@
 
 use crate::target::{Said, Shape, Target, about};
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
-use fathomp_dsm::home::{self, Home, PageCopy};
-use fathomp_dsm::homeless::{self, Homeless};
-use fathomp_dsm::order::{Control, Request};
-use fathomp_dsm::{Content, Diff, Interval, LockId, Notice, PageRange, Protocol};
+use fathomp_dsm::message::{Control, Message, PageCopy, Request, Term};
+use fathomp_dsm::{Content, Diff, Interval, LockId, Notice, PageRange, PageSet};
 use fathomp_node::foreign;
 use fathomp_omp::cluster::is_order;
 use fathomp_transport::local::foreign::receive;
 
-/// Messages of the home-based protocol.
-pub(super) const HOME: Target = Target {
-    name: "dsm-home",
-    what: "messages of the home-based protocol",
+/// Messages of the protocols.
+pub(super) const MESSAGE: Target = Target {
+    name: "dsm-message",
+    what: "messages of the protocols of shared memory",
     shape: Shape::Bytes,
-    seeds: home_messages,
-    read: decoded::<Home<Vec<u8>>>,
-};
-
-/// Messages of the homeless protocol.
-pub(super) const HOMELESS: Target = Target {
-    name: "dsm-homeless",
-    what: "messages of the homeless protocol",
-    shape: Shape::Bytes,
-    seeds: homeless_messages,
-    read: decoded::<Homeless<Vec<u8>>>,
+    seeds: messages,
+    read: decoded,
 };
 
 /// Diffs.
@@ -85,9 +74,9 @@ pub(super) const TRANSPORT: Target = Target {
     read: transport,
 };
 
-fn encode<P: Protocol<Vec<u8>>>(message: &P::Outgoing) -> Vec<u8> {
+fn encode(message: &Message<Content>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    P::encode(message, &mut bytes, |what, bytes| match what {
+    message.encode(&mut bytes, |what, bytes| match what {
         Content::Page(_) | Content::Twin(_) => bytes.extend([1; PAGE_BYTES]),
         Content::Diff(_) | Content::Kept(..) => bytes.extend(&diffs()[0]),
         Content::Fresh(_) | Content::Left(_) => {}
@@ -95,9 +84,9 @@ fn encode<P: Protocol<Vec<u8>>>(message: &P::Outgoing) -> Vec<u8> {
     bytes
 }
 
-fn decoded<P: Protocol<Vec<u8>>>(input: &[u8]) -> Said {
+fn decoded(input: &[u8]) -> Said {
     let mut contents = 0;
-    let decoded = P::decode(input, |range| {
+    let decoded = Message::decode(input, |range| {
         contents += 1;
         range.map_or_else(Vec::new, |range| input[range].to_vec())
     });
@@ -153,66 +142,67 @@ fn controls() -> Vec<Control> {
     ]
 }
 
-fn home_messages() -> Vec<Vec<u8>> {
+fn messages() -> Vec<Vec<u8>> {
     let versions = vec![(NodeId(0), Interval(3)), (NodeId(1), Interval(300))];
-    let mut all: Vec<home::Message<Content>> =
-        controls().into_iter().map(home::Message::Control).collect();
-    all.extend(
-        PageRange::new(PageId(5), 3).map(|pages| home::Message::Fetch {
-            epoch: 2,
-            pages,
-            need: versions.clone(),
-        }),
-    );
+    let (epoch, page, thread) = (2, PageId(5), ThreadId(3));
+    let mut all: Vec<Message<Content>> = controls().into_iter().map(Message::Control).collect();
+    all.extend(PageRange::new(page, 3).map(|pages| Message::Fetch {
+        epoch,
+        pages,
+        need: versions.clone(),
+    }));
     let copy = |content| PageCopy {
         versions: versions.clone(),
-        after: Vec::new(),
+        after: vec![(NodeId(1), Interval(4))],
         content,
     };
-    all.push(home::Message::Pages {
-        epoch: 2,
-        first: PageId(5),
-        copies: vec![
-            copy(Content::Page(PageId(5))),
-            copy(Content::Fresh(PageId(6))),
-            copy(Content::Left(PageId(7))),
-        ],
+    let contents = [
+        Content::Page(PageId(5)),
+        Content::Fresh(PageId(6)),
+        Content::Left(PageId(7)),
+        Content::Twin(PageId(8)),
+    ];
+    all.push(Message::Pages {
+        epoch,
+        first: page,
+        copies: contents.map(copy).to_vec(),
     });
-    all.push(home::Message::Diffs {
-        epoch: 2,
+    all.push(Message::Diffs {
+        epoch,
         interval: Interval(4),
         diffs: [8, 9]
             .map(|page| (PageId(page), Content::Diff(PageId(page))))
             .to_vec(),
         more: true,
     });
-    all.iter().map(encode::<Home<Vec<u8>>>).collect()
-}
-
-fn homeless_messages() -> Vec<Vec<u8>> {
-    let mut all: Vec<homeless::Message<Content>> = controls()
-        .into_iter()
-        .map(homeless::Message::Control)
-        .collect();
-    let page = PageId(5);
-    all.push(homeless::Message::DiffsWanted {
-        epoch: 2,
+    all.push(Message::DiffsWanted {
+        epoch,
         page,
         intervals: vec![Interval(3), Interval(200)],
     });
-    all.push(homeless::Message::Diffs {
-        epoch: 2,
+    all.push(Message::DiffsOfPage {
+        epoch,
         page,
         diffs: vec![(Interval(3), Content::Kept(page, Interval(3)))],
     });
-    let known = vec![(NodeId(1), Interval(4))];
-    all.push(homeless::Message::Pages {
-        epoch: 2,
-        first: page,
-        known: known.clone(),
-        copies: vec![(known, Content::Twin(page))],
+    all.push(Message::Update {
+        epoch,
+        page,
+        thread,
+        need: versions.clone(),
     });
-    all.iter().map(encode::<Homeless<Vec<u8>>>).collect()
+    all.push(Message::Updatable {
+        epoch,
+        thread,
+        can: false,
+        shows: versions,
+    });
+    all.push(Message::Lease {
+        epoch,
+        term: Term::Drop(NodeId(1)),
+        pages: PageSet::from_sorted(&[PageId(1), PageId(70_000)]),
+    });
+    all.iter().map(encode).collect()
 }
 
 fn diffs() -> Vec<Vec<u8>> {

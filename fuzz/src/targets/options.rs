@@ -4,7 +4,7 @@ use crate::target::{Said, Shape, Target, about, check_sentence};
 use fathomp_omp::env::Settings;
 use fathomp_paging::Part;
 use fathomp_paging::Selection;
-use fathomp_transport::local::Net;
+use fathomp_launch::Network;
 
 /// The environment.
 pub(super) const ENVIRONMENT: Target = Target {
@@ -61,13 +61,13 @@ fn environment(input: &[u8]) -> Said {
 
 fn options(input: &[u8]) -> Said {
     let text = String::from_utf8_lossy(input);
-    let net = text.parse::<Net>();
+    let net = text.parse::<Network>();
     if let Ok(net) = &net {
         assert!(
             net.latency_us().is_finite() && net.mb_per_s() > 0.0,
             "{net:?}"
         );
-        let again = net.to_string().parse::<Net>();
+        let again = net.to_string().parse::<Network>();
         assert!(again.is_ok(), "a network that is not read again");
     }
     let tasks = Selection::parse_tasks(&text);
