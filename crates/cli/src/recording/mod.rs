@@ -6,7 +6,7 @@ mod silence;
 mod watch;
 
 use crate::args::{Cluster, ThreadCount};
-use crate::failure::{Failure, exit};
+use crate::failure::Failure;
 use crate::host;
 use crate::launch::{self, Ended, Launch, Running, Stderr, Stdin, Stdout};
 use crate::output;
@@ -14,6 +14,7 @@ use crate::paging::{self, Session};
 use crate::plan;
 use crate::program::Program;
 use crate::teams::Decided;
+use fathomp_launch::names::RECORD;
 use fathomp_launch::steering::is_noted;
 use fathomp_launch::{Faults, OpenMp, Plan};
 use fathomp_runtime::Unpacked;
@@ -257,9 +258,13 @@ fn circumstances(request: &Request<'_>) -> Result<Meta, Failure> {
     for (name, value) in asked(request).variables() {
         environment.insert(name.to_owned(), value);
     }
-    // What the user has set himself counts too.
-    let told = Plan::from_env(&|name| environment.get(name).cloned())
-        .map_err(|error| Failure::of(&error).with_code(exit::USAGE))?;
+    // What the user has set counts too; what makes no sense is said before the program runs.
+    let told = Plan::from_env(&|name| match name == RECORD.name {
+        true => Some(request.directory.into()),
+        false => environment.get(name).cloned(),
+    })
+    .map_err(|error| Failure::of(&error))?;
+    let cluster = told.cluster.filter(|_| request.cluster.nodes > 1);
     let text = |(name, value): (String, OsString)| (name, value.to_string_lossy().into_owned());
     let environment = environment.into_iter().map(text).collect();
     Ok(Meta {
@@ -275,7 +280,7 @@ fn circumstances(request: &Request<'_>) -> Result<Meta, Failure> {
         machine: host::machine(),
         threads: request.threads.map(|ThreadCount(count)| count),
         nodes: request.cluster.nodes.into(),
-        sharing: told.cluster.as_ref().map(sharing),
+        sharing: cluster.as_ref().map(sharing),
         rehearsal: request.rehearsal,
         emulated_time: request.cluster.emulated_time,
         started_unix_ns: SystemTime::now()
