@@ -491,6 +491,18 @@ fn some_of<C>(configs: Vec<C>) -> Vec<C> {
     some.map(|(_, config)| config).collect()
 }
 
+fn guessing(guesses: bool) -> Guessing {
+    let habits = Limits {
+        prefetch: 2,
+        expect_writes: true,
+        lease_after: 1,
+    };
+    match guesses {
+        true => Guessing::Habits(habits),
+        false => Guessing::Nothing,
+    }
+}
+
 fn home_configs(program: &Program) -> Vec<home::Config> {
     let mut configs = Vec::new();
     for (number, areas) in areas().into_iter().enumerate() {
@@ -503,14 +515,7 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
                 batch: 1,
                 loads_acquire: program.relies_on_loads || !richly,
                 direct: richly,
-                guessing: match richly {
-                    true => Guessing::Habits(Limits {
-                        prefetch: 2,
-                        expect_writes: true,
-                        lease_after: 1,
-                    }),
-                    false => Guessing::Nothing,
-                },
+                guessing: guessing(richly),
                 fan_in: if number == 0 { 1 } else { 2 },
                 log_max: if richly { 1 } else { 1024 },
             });
@@ -536,13 +541,7 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 diffs_max,
                 loads_acquire: program.relies_on_loads || program.relies_on_writes || acquires,
                 sole_writers,
-                guessing: match sole_writers {
-                    true => Guessing::Habits(Limits {
-                        prefetch: 2,
-                        ..Limits::default()
-                    }),
-                    false => Guessing::Nothing,
-                },
+                guessing: guessing(sole_writers),
                 fan_in: if number == 0 { 1 } else { 2 },
                 log_max: if diffs_max == 0 { 1 } else { 1024 },
             });
