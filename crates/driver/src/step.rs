@@ -44,7 +44,8 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                 self.carry_out(machine, &mut actions)?;
             }
             self.actions = actions;
-            next = self.following.pop_front();
+            let following = self.following.pop_front();
+            next = following.or_else(|| self.protocol.next_early());
         }
         self.show(machine);
         Ok(())

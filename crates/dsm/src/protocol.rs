@@ -287,6 +287,13 @@ pub trait Protocol<B> {
     /// A [`Violation`]; the protocol must not be used after it.
     fn step(&mut self, input: Input<B>, actions: &mut Vec<Action<B>>) -> Result<(), Violation>;
 
+    /// A message of the epoch that has begun, which arrived when this node had not left the one
+    /// before. To be asked for after each step until there is none, and to be told like any
+    /// input: what others have done in the new epoch comes first.
+    fn next_early(&mut self) -> Option<Input<B>> {
+        None
+    }
+
     /// What is to be done before anything else, on nodes whose pages are all
     /// alike and may all be read and written.
     fn start(&self, actions: &mut Vec<Action<B>>);

@@ -123,7 +123,6 @@ impl Sharing {
             Protocol::Home => {
                 let usual = home::Config::usual(nodes, areas, plain, loads_acquire);
                 let config = home::Config {
-                    expect_writes: usual.expect_writes && !races,
                     direct: host.peers.is_some() && host.direct,
                     ..usual
                 };

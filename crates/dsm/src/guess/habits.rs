@@ -69,10 +69,10 @@ impl Guess for Habits {
         let is_here = view.page(page).is_some_and(|glance| glance.is_readable());
         match is_here {
             true => Plan {
-                pages: self.to_write(page, view),
+                pages: self.plan_writes(page, view),
                 borrow: false,
             },
-            false => self.to_fetch(page, access, view),
+            false => self.plan_fetch(page, access, view),
         }
     }
 
@@ -102,7 +102,7 @@ impl Guess for Habits {
     }
 
     fn before_barrier(&mut self, view: &dyn View) -> Vec<PageId> {
-        self.to_take_back(view)
+        self.take_back(view)
     }
 
     fn after_barrier(&mut self, barrier: &Settled, view: &dyn View) -> Afterwards {

@@ -77,7 +77,7 @@ impl CopyHistory {
 
 impl Habits {
     /// `page`, and what is worth fetching with it.
-    pub(super) fn to_fetch(&mut self, page: PageId, access: Access, view: &dyn View) -> Plan {
+    pub(super) fn plan_fetch(&mut self, page: PageId, access: Access, view: &dyn View) -> Plan {
         let (epoch, most) = (view.epoch(), self.limits.prefetch);
         let borrow = self.is_worth_borrowing(page, view);
         if self.pages.get(page).loan.is_updated() {

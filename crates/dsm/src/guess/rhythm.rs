@@ -128,7 +128,7 @@ impl Habits {
 
     /// Pages that others have read, or may have, and that will probably be written here next:
     /// if nobody keeps a copy, the writes need not be noticed.
-    pub(super) fn to_take_back(&mut self, view: &dyn View) -> Vec<PageId> {
+    pub(super) fn take_back(&mut self, view: &dyn View) -> Vec<PageId> {
         let mut served = std::mem::take(&mut self.served);
         served.sort_unstable();
         served.dedup();

@@ -47,7 +47,7 @@ impl Habits {
     /// A thread begins to write a page. Those behind it that are like it, and that it will
     /// probably write next, are to become writable as well: twice as many as with the page
     /// before.
-    pub(super) fn to_write(&mut self, page: PageId, view: &dyn View) -> PageRange {
+    pub(super) fn plan_writes(&mut self, page: PageId, view: &dyn View) -> PageRange {
         if !self.limits.expect_writes {
             return page.into();
         }

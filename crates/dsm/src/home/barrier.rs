@@ -40,7 +40,7 @@ impl<B: Clone + Body> Home<B> {
         let Some(thread) = self.order.enters_barrier() else {
             return Ok(());
         };
-        let taken_back = self.to_take_back();
+        let taken_back = self.take_back();
         self.end_leases(actions);
         let closed = self.close_interval(false, actions);
         let (last, kept) = closed.map_or((None, None), |closed| {
@@ -64,14 +64,14 @@ impl<B: Clone + Body> Home<B> {
 
     /// Pages that others have read, or may have, and whose copies everybody gives up at the
     /// barrier, because they will probably be written here next.
-    fn to_take_back(&mut self) -> Option<Notice> {
+    fn take_back(&mut self) -> Option<Notice> {
         let (guess, view) = self.guess();
         let mut pages = guess.before_barrier(&view);
         let shared =
             |page: PageId| self.exists(page) && self.table.get(page).state == State::Shared;
         pages.retain(|page| shared(*page));
         let pages: PageSet = pages.into_iter().collect();
-        (!pages.is_empty()).then(|| Notice {
+        (!pages.is_empty()).then_some(Notice {
             writer: self.me,
             interval: self.order.interval,
             pages,

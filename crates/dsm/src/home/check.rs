@@ -117,7 +117,8 @@ impl<B: Clone + Body> Home<B> {
             expected.count() == self.expected,
             "the number of expected copies is wrong",
         )?;
-        let with_twins = entries().any(|entry| entry.state == State::Dirty && entry.home == self.me);
+        let with_twins =
+            entries().any(|entry| entry.state == State::Dirty && entry.home == self.me);
         holds(
             with_twins == self.has_twins,
             "pages at home have twins, or do not, unlike it is known",
