@@ -92,10 +92,14 @@ impl Cluster {
     }
 
     fn try_step(&mut self, at: u16, input: Input<Bytes>) -> Result<(), Violation> {
-        let mut actions = Vec::new();
-        self.node(at).protocol.step(input, &mut actions)?;
-        self.node(at).protocol.check().unwrap();
-        self.carry_out(at, actions);
+        let mut next = Some(input);
+        while let Some(input) = next {
+            let mut actions = Vec::new();
+            self.node(at).protocol.step(input, &mut actions)?;
+            self.node(at).protocol.check().unwrap();
+            self.carry_out(at, actions);
+            next = self.node(at).protocol.next_early();
+        }
         Ok(())
     }
 

@@ -172,8 +172,9 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
         let kinds = [
             (0, false, false),
             (100, false, true),
-            (100, true, true),
             (100, true, false),
+            (100, false, false),
+            (100, true, true),
         ];
         for (diffs_max, sole_writers, acquires) in kinds {
             configs.push(homeless::Config {
