@@ -3,10 +3,10 @@
 
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::homeless::{Config, Homeless};
-use fathomp_dsm::message::Message;
+use fathomp_dsm::message::{Control, Message};
 use fathomp_dsm::{
-    Access, Action, Area, Content, Input, Interval, LockId, Operation, Placement, Protection,
-    Protocol, Violation,
+    Access, Action, Area, Content, Input, Interval, LockId, Notice, Operation, Placement,
+    Protection, Protocol, Violation,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -92,10 +92,14 @@ impl Cluster {
     }
 
     fn try_step(&mut self, at: u16, input: Input<Bytes>) -> Result<(), Violation> {
-        let mut actions = Vec::new();
-        self.node(at).protocol.step(input, &mut actions)?;
-        self.node(at).protocol.check().unwrap();
-        self.carry_out(at, actions);
+        let mut next = Some(input);
+        while let Some(input) = next {
+            let mut actions = Vec::new();
+            self.node(at).protocol.step(input, &mut actions)?;
+            self.node(at).protocol.check().unwrap();
+            self.carry_out(at, actions);
+            next = self.node(at).protocol.next_early();
+        }
         Ok(())
     }
 
@@ -447,6 +451,18 @@ fn nodes_that_do_not_keep_to_the_protocol_are_named() {
             first: page,
             copies: Vec::new(),
         },
+        Message::Control(Control::Arrive {
+            epoch,
+            notices: vec![Notice {
+                writer: NodeId(0),
+                interval: Interval(1),
+                pages: [page].into_iter().collect(),
+                foreseen: false,
+                first: false,
+                late: false,
+            }],
+            full: false,
+        }),
         Message::Diffs {
             epoch,
             interval: Interval(1),

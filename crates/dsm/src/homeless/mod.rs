@@ -389,18 +389,18 @@ impl<B> Protocol<B> for Homeless<B> {
                 return Err(Violation::Runtime(what));
             }
         }
-        loop {
-            if let Some(control) = self.order.next_own() {
-                self.message(self.me, Message::Control(control), actions)?;
-                continue;
-            }
-            let epoch = self.order.epoch;
-            let Some(next) = self.early.iter().position(|(_, m)| m.epoch() == epoch) else {
-                return Ok(());
-            };
-            let (from, message) = self.early.remove(next);
-            self.message(from, message, actions)?;
+        while let Some(control) = self.order.next_own() {
+            self.message(self.me, Message::Control(control), actions)?;
         }
+        Ok(())
+    }
+
+    fn next_early(&mut self) -> Option<Input<B>> {
+        let epoch = self.order.epoch;
+        let mut early = self.early.iter();
+        let next = early.position(|(_, message)| message.epoch() == epoch)?;
+        let (from, message) = self.early.remove(next);
+        Some(Input::Message { from, message })
     }
 
     fn stands(&self) -> Option<u32> {
