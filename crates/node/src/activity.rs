@@ -39,7 +39,9 @@ impl Activity {
     /// What a number means; a node that lies has not begun.
     pub(crate) fn from_word(word: u32) -> Self {
         let kind = word & ((1 << KIND_BITS) - 1);
-        let known = Self::ALL.into_iter().find(|activity| *activity as u32 == kind);
+        let known = Self::ALL
+            .into_iter()
+            .find(|activity| *activity as u32 == kind);
         known.unwrap_or(Self::Start)
     }
 

@@ -255,12 +255,16 @@ impl Engine {
 
     /// See [`Driver::owes_before_update`].
     pub(crate) fn owes_before_update(&mut self, host: &Host, page: PageId) -> Option<bool> {
-        self.on(host, |driver, machine| driver.owes_before_update(machine, page))
+        self.on(host, |driver, machine| {
+            driver.owes_before_update(machine, page)
+        })
     }
 
     /// See [`Driver::lacks_news_after_update`].
     pub(crate) fn lacks_news_after_update(&mut self, host: &Host) -> bool {
-        self.on(host, |driver, machine| driver.lacks_news_after_update(machine))
+        self.on(host, |driver, machine| {
+            driver.lacks_news_after_update(machine)
+        })
     }
 
     /// See [`Protocol::lacks_what_is_shown`].

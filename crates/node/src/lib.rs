@@ -18,10 +18,10 @@
 #![forbid(unsafe_code)]
 
 pub mod accesses;
+mod activity;
 mod blocks;
 mod cells;
 mod cluster;
-mod activity;
 mod engine;
 #[doc(hidden)]
 pub mod foreign;

@@ -5,13 +5,14 @@
 //! answer looks for messages meanwhile and handles what it finds; the service
 //! thread handles messages when all others compute.
 
-use crate::cells::{Asker, Cells};
 use crate::activity::Activity;
+use crate::cells::{Asker, Cells};
 use crate::engine::{Engine, Host, NodeError, answer};
 use crate::frame::Frame;
 use crate::layout::Layout;
 use crate::meeting::{Meetings, Outcome, Outcomes};
 use crate::memory;
+use crate::peers::Peers;
 use crate::profile::Profile;
 use crate::quiet::{self, Quiet};
 use crate::races::Lookout;
@@ -19,7 +20,6 @@ use crate::slots::{Place, Slot, Slots};
 use crate::standing::{Standing, Stillness};
 use crate::stopwatch::Stopwatch;
 use crate::waits::Waits;
-use crate::peers::Peers;
 use fathomp_base::{NodeId, ThreadId};
 use fathomp_omp::tap;
 use fathomp_sys::clock::emulated::{self, Work};

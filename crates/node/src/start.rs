@@ -5,8 +5,8 @@
 //! all nodes by construction. Each node then replaces the memory behind the
 //! shared range by its own.
 
-use crate::blocks;
 use crate::activity::Activity;
+use crate::blocks;
 use crate::engine::Host;
 use crate::layout::{Layout, StackBytes};
 use crate::memory;

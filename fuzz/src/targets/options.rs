@@ -1,10 +1,10 @@
 //! Text that users write: variables of the environment, values of options.
 
 use crate::target::{Said, Shape, Target, about, check_sentence};
+use fathomp_launch::Network;
 use fathomp_omp::env::Settings;
 use fathomp_paging::Part;
 use fathomp_paging::Selection;
-use fathomp_launch::Network;
 
 /// The environment.
 pub(super) const ENVIRONMENT: Target = Target {

@@ -341,7 +341,9 @@ fn protocols() -> impl TypedValueParser<Value = Protocol> {
     let described = |protocol: &Protocol| {
         PossibleValue::new(protocol.name()).help(match protocol {
             Protocol::Home => "Every page has a home, to which nodes send what they changed",
-            Protocol::Homeless => "Nodes that wrote a page hold their changes until another node asks for them",
+            Protocol::Homeless => {
+                "Nodes that wrote a page hold their changes until another node asks for them"
+            }
         })
     };
     let names = PossibleValuesParser::new(Protocol::ALL.iter().map(described));

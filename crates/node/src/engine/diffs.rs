@@ -15,7 +15,10 @@ impl NodeMachine<'_> {
         // The program may not write the page now, and others' diffs come in
         // under the same lock as this.
         let mut now = twins.room();
-        self.host.pages.read(page, &mut now).map_err(NodeError::Permit)?;
+        self.host
+            .pages
+            .read(page, &mut now)
+            .map_err(NodeError::Permit)?;
         let diff = Diff::between(&twin, &now);
         emulated::charge(Work::Compare);
         twins.keep(twin);

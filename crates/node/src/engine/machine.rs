@@ -6,9 +6,7 @@ use crate::start;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_driver::{Answer, Machine};
 use fathomp_dsm::message::Message;
-use fathomp_dsm::{
-    Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection, Protocol,
-};
+use fathomp_dsm::{Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection, Protocol};
 use fathomp_shared::Window;
 use fathomp_trace::dsm::DsmCount;
 

@@ -124,7 +124,9 @@ impl Node {
                     return Some(place);
                 }
                 // A copy must not be updated while others may do so there.
-                (UpdateStart::Never, _) => self.fail(self.me(), "it cannot reach another node's memory"),
+                (UpdateStart::Never, _) => {
+                    self.fail(self.me(), "it cannot reach another node's memory")
+                }
                 (UpdateStart::NotOffered, _) if tries == TRIES => break,
                 (UpdateStart::NotOffered, _) => {}
                 // It may be told here.

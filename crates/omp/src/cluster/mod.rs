@@ -34,7 +34,7 @@ use crate::parallel::LARGEST_TEAM;
 use crate::sync::Names;
 use fathomp_base::NodeId;
 use fathomp_sys::affinity;
-use nodes::{Blocks, INSTALLED, ConstructMemory};
+use nodes::{Blocks, ConstructMemory, INSTALLED};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
