@@ -9,7 +9,8 @@
 //! writes there.
 
 use crate::lines::Lines;
-use crate::sharing::Shared;
+use crate::layout::Shared;
+use crate::watching::WatchError;
 use fathomp_accesses::{End, Permit, Permits, Run, Step, Writer};
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};
 use fathomp_dsm::{Access, Diff, PageBytes, PageRange};
@@ -31,22 +32,6 @@ const SETS_MAX: usize = 1 << 16;
 
 /// Pages of which one more access is noted at a time.
 const SAMPLED_MAX: usize = 256;
-
-/// Accesses cannot be recorded.
-#[derive(Debug, thiserror::Error)]
-pub enum WatchError {
-    /// The medium fails.
-    #[error("cannot write what the program accesses: {0}: free some space or record elsewhere")]
-    Write(#[source] io::Error),
-    /// The system refuses.
-    #[error("cannot change what the program may do to a page: {0}")]
-    Permit(#[source] io::Error),
-    /// More threads than nodes.
-    #[error(
-        "accesses can be recorded of one thread on each node, and the program has more: give as many nodes as it has threads"
-    )]
-    Threads,
-}
 
 /// A page that was touched since the last synchronisation.
 #[derive(Debug)]

@@ -1,81 +1,35 @@
 //! The protocol at work on this node: the one [driver](fathomp_driver), on real pages, threads
 //! and peers.
 
+mod blank;
 mod blob;
 mod changes;
 mod diffs;
+mod host;
 mod machine;
 mod protect;
 mod sending;
 mod twins;
 mod unwatched;
+mod work;
 
 pub(crate) use blob::Blob;
+pub(crate) use host::{GRANTED, Host, PeerWatch, REFUSED, answer};
+pub use host::NodeError;
 
-use crate::accesses::{Watch, WatchError};
-use crate::peers::Peers;
-use crate::profile::{Profile, Tally};
-use crate::races::{Changes, Lookout};
-use crate::slots::Slots;
+use crate::accesses::Watch;
+use crate::profile::Tally;
+use crate::races::Changes;
 use fathomp_base::{NodeId, PageId, ThreadId};
-use fathomp_driver::{Driver, DriverError};
+use fathomp_driver::Driver;
 use fathomp_dsm::message::Message;
-use fathomp_dsm::{
-    Access, Diff, DiffError, Input, Interval, Lacks, Operation, PageBytes, PageRange, Protection,
-    Protocol, WireError,
-};
+use fathomp_dsm::{Access, Input, Lacks, Operation, PageBytes, Protection, Protocol};
 use fathomp_shared::UpdateStart;
-use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_trace::dsm::DsmCount;
-use fathomp_transport::local::Awaited;
-use fathomp_transport::{SendError, Transport, Wake};
+use fathomp_transport::Wake;
 use machine::NodeMachine;
-use sending::Blank;
-use std::collections::HashMap;
-use std::io;
 use std::ops::Range;
-use twins::Twins;
-use unwatched::Unwatched;
-
-/// The parts of the node that the protocol works with.
-pub(crate) struct Host<'a> {
-    pub(crate) pages: &'a Pages,
-    pub(crate) transport: &'a dyn Transport,
-    pub(crate) slots: &'a Slots,
-    pub(crate) profile: &'a Profile,
-    pub(crate) lookout: &'a Lookout,
-    /// Other nodes' memory, if it can be reached: what nodes answer may be left there.
-    pub(crate) peers: Option<&'a Peers>,
-    /// And pages may be taken and diffs be brought unasked, and the log and locks be used.
-    pub(crate) direct: bool,
-    /// This node is at a barrier, and no thread of the program can run until that is over,
-    /// except for [handlers](Engine::expect_touches).
-    pub(crate) still: bool,
-}
-
-/// Why a node cannot go on.
-#[derive(Debug, thiserror::Error)]
-pub enum NodeError {
-    #[error(transparent)]
-    Driver(#[from] DriverError),
-    #[error("node {from} sent a message that makes no sense: {what}")]
-    Garbage { from: NodeId, what: WireError },
-    #[error("a diff arrived damaged: {0}")]
-    Diff(#[from] DiffError),
-    #[error(transparent)]
-    Send(#[from] SendError),
-    #[error("cannot change what the program may do to a page: {0}")]
-    Permit(#[source] io::Error),
-    #[error("the protocol asked for something impossible: {0}")]
-    Action(&'static str),
-    #[error(transparent)]
-    Watch(#[from] WatchError),
-}
-
-/// What a thread is told that was refused what it tried to get.
-pub(crate) const REFUSED: u64 = 0;
-/// What a thread is told that may go on.
-pub(crate) const GRANTED: u64 = 1;
+use work::Work;
 
 /// A protocol, whichever it is, at a node.
 type AnyProtocol = Box<dyn Protocol<Blob> + Send>;
@@ -85,37 +39,6 @@ type AnyProtocol = Box<dyn Protocol<Blob> + Send>;
 pub(crate) struct Engine {
     driver: Driver<AnyProtocol, Blob>,
     work: Work,
-}
-
-/// What is kept of pages beside their content, and of the step that is being made.
-pub(crate) struct Work {
-    twins: Twins,
-    unwatched: Unwatched,
-    /// Pages that should be forbidden to write and are not, since no thread touches them
-    /// before they are given back.
-    untouched: Vec<PageRange>,
-    /// What is to be permitted next, see [`protect`].
-    unsettled: Option<(PageRange, Permission)>,
-    /// Pages that are to be watched once the answers are sent that come next.
-    late: Vec<PageRange>,
-    /// Diffs that are made and not sent yet.
-    diffs: HashMap<PageId, Diff>,
-    /// Diffs that are made and sent whenever they are asked for.
-    kept: HashMap<(PageId, Interval), Diff>,
-    /// A message as bytes.
-    outgoing: Vec<u8>,
-    /// Pages that the message which is sent next leaves in this node's memory.
-    left: usize,
-    /// Which pages of that message were never touched here.
-    blank: Blank,
-    /// Where races are looked for.
-    changes: Option<Changes>,
-    /// If accesses are recorded.
-    watch: Option<Watch>,
-    /// The protocol is being started: all pages may still be touched.
-    starting: bool,
-    tally: Tally,
-    wake: Wake,
 }
 
 impl Engine {
@@ -128,23 +51,8 @@ impl Engine {
         host: &Host,
         watch: Option<Watch>,
     ) -> Result<Self, NodeError> {
-        let work = Work {
-            twins: Twins::default(),
-            unwatched: Unwatched::default(),
-            untouched: Vec::new(),
-            unsettled: None,
-            late: Vec::new(),
-            diffs: HashMap::new(),
-            kept: HashMap::new(),
-            outgoing: Vec::new(),
-            left: 0,
-            blank: Blank::new(watch.is_none()),
-            changes: protocol.clock().map(|_| Changes::default()),
-            watch,
-            starting: true,
-            tally: Tally::default(),
-            wake: Wake::Polling,
-        };
+        let changes = protocol.clock().map(|_| Changes::default());
+        let work = Work::new(changes, watch);
         let mut engine = Self {
             driver: Driver::new(host.transport.me(), protocol),
             work,
@@ -318,19 +226,4 @@ impl Engine {
     pub(crate) fn watch(&mut self) -> Option<&mut Watch> {
         self.work.watch.as_mut()
     }
-}
-
-/// Lets a thread of this node go on.
-pub(crate) fn answer(host: &Host, thread: ThreadId, what: u64) -> Result<(), NodeError> {
-    if let Some(emulation) = host.transport.emulation()
-        && host.slots.is_programs(thread)
-    {
-        emulation.tell(Awaited::Answer);
-    }
-    match host.slots.answer(thread, what) {
-        Some(true) => host.transport.rouse(),
-        Some(false) => {}
-        None => return Err(NodeError::Action("a thread goes on that does not exist")),
-    }
-    Ok(())
 }

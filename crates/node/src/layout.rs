@@ -6,6 +6,14 @@ use fathomp_sys::cluster::image::Segment;
 use fathomp_sys::cluster::pages::Area;
 use std::ops::{Range, RangeInclusive};
 
+/// What is shared.
+pub(crate) struct Shared {
+    pub(crate) nodes: u16,
+    pub(crate) areas: Vec<fathomp_dsm::Area>,
+    /// Whether the program relies on ordinary loads to acquire.
+    pub(crate) loads_acquire: bool,
+}
+
 /// Where the shared heap begins. Far from everything that the kernel places by
 /// itself, below or above, with or without randomisation.
 const HEAP_BASE: usize = 0x2000_0000_0000;

@@ -44,6 +44,7 @@ pub mod start;
 mod stopwatch;
 mod told;
 mod waits;
+mod watching;
 pub mod world;
 
 pub use layout::StackBytes;

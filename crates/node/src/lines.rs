@@ -6,7 +6,7 @@
 //! known by the byte; accesses that trap and atomic instructions add the exact
 //! address and the instruction.
 
-use crate::accesses::WatchError;
+use crate::watching::WatchError;
 use crate::blocks;
 use fathomp_accesses::End;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};

@@ -7,7 +7,7 @@
 
 use crate::activity::Activity;
 use crate::cells::{Asker, Cells};
-use crate::engine::{Engine, Host, NodeError, answer};
+use crate::engine::{Engine, Host, NodeError, PeerWatch, answer};
 use crate::frame::Frame;
 use crate::layout::Layout;
 use crate::meeting::{Meetings, Outcome, Outcomes};
@@ -39,15 +39,16 @@ use std::time::{Duration, Instant};
 mod agree;
 mod asks;
 mod atomics;
+pub(crate) mod current;
 mod ends;
 mod faults;
 mod noting;
 mod publish;
+mod state;
 mod time;
 mod turns;
 
-use publish::Publishing;
-use turns::Turn;
+use state::{Publishing, Turn};
 
 /// Exit code of a program whose cluster failed (`EX_SOFTWARE`).
 const FAILED: i32 = 70;
@@ -250,6 +251,7 @@ impl Node {
             still: self.in_barrier.load(Ordering::Relaxed)
                 && !self.strangers.load(Ordering::Relaxed)
                 && !deferral::handlers_run(),
+            peer_watch: Some(self),
         }
     }
 
@@ -571,5 +573,11 @@ impl Node {
         } else {
             self.send(to, frame)
         }
+    }
+}
+
+impl PeerWatch for Node {
+    fn look_after_peers(&self) {
+        Node::look_after_peers(self);
     }
 }

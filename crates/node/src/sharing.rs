@@ -1,15 +1,16 @@
 //! Which protocol shares memory, and how, as the environment says.
 
-use crate::accesses::{Purpose, Replay, Watch, WatchError};
+use crate::accesses::{Purpose, Replay, Watch};
 use crate::engine::{Engine, Host, NodeError};
+use crate::layout::Shared;
 use crate::lines::Lines;
-use crate::start::StartError;
 use crate::waits::Waits;
+use crate::watching::WatchError;
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::guess::{Guessing, Limits};
 use fathomp_dsm::home::{self, Home};
 use fathomp_dsm::homeless::{self, Homeless};
-use fathomp_dsm::{Area, PageRange, Placement};
+use fathomp_dsm::{Area, AreaError, PageRange, Placement};
 use fathomp_launch::{Cluster, Protocol, of_this_process};
 
 /// How memory is shared.
@@ -20,12 +21,15 @@ pub(crate) struct Sharing {
     watched: bool,
 }
 
-/// What is shared.
-pub(crate) struct Shared {
-    pub(crate) nodes: u16,
-    pub(crate) areas: Vec<Area>,
-    /// Whether the program relies on ordinary loads to acquire.
-    pub(crate) loads_acquire: bool,
+/// A protocol cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SharingError {
+    /// There is more than pages can be numbered.
+    #[error("cannot share so much memory among so many nodes: {0}")]
+    Areas(#[from] AreaError),
+    /// The protocol cannot start.
+    #[error("cannot start sharing: {0}")]
+    Protocol(#[from] NodeError),
 }
 
 impl Sharing {
@@ -63,7 +67,7 @@ impl Sharing {
         me: NodeId,
         shared: Shared,
         host: &Host,
-    ) -> Result<Engine, StartError> {
+    ) -> Result<Engine, SharingError> {
         let Cluster {
             protocol,
             diff_memory_mib: mib,

@@ -1,10 +1,9 @@
 //! Threads that stand still until somebody lets them go on.
 
-use crate::start;
 use fathomp_base::ThreadId;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Threads of one node at most.
 pub(crate) const THREADS: usize = 1024;
@@ -65,6 +64,20 @@ impl Slot {
     }
 }
 
+/// What the node does when a thread gets its place, and when a thread ends that has one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hooks {
+    pub(crate) introduce: fn(ThreadId),
+    pub(crate) put_back: fn(ThreadId),
+}
+
+static HOOKS: OnceLock<Hooks> = OnceLock::new();
+
+/// This process has become a node, which is to hear of threads.
+pub(crate) fn hook(hooks: Hooks) {
+    let _ = HOOKS.set(hooks);
+}
+
 /// All places of the node.
 #[derive(Debug)]
 pub(crate) struct Slots {
@@ -94,8 +107,8 @@ thread_local! {
 
 impl Drop for Mine {
     fn drop(&mut self) {
-        if let (Some(thread), Some(node)) = (self.thread.take(), start::node()) {
-            node.slots().put_back(thread);
+        if let (Some(thread), Some(hooks)) = (self.thread.take(), HOOKS.get()) {
+            (hooks.put_back)(thread);
         }
     }
 }
@@ -155,8 +168,8 @@ impl Slots {
             // A thread that is about to end, and has given its place back
             // already, loses this one.
             let _ = MINE.try_with(|mine| mine.thread.set(Some(thread)));
-            if let Some(node) = start::node() {
-                node.introduce(thread);
+            if let Some(hooks) = HOOKS.get() {
+                (hooks.introduce)(thread);
             }
             thread
         });
@@ -186,7 +199,7 @@ impl Slots {
         free.unwrap_or_else(|| ThreadId(self.used.fetch_add(1, Ordering::Relaxed)))
     }
 
-    fn put_back(&self, thread: ThreadId) {
+    pub(crate) fn put_back(&self, thread: ThreadId) {
         if let Some(slot) = self.slots.get(thread.0 as usize) {
             slot.asked.store(0, Ordering::Relaxed);
         }

@@ -8,17 +8,17 @@
 use crate::activity::Activity;
 use crate::blocks;
 use crate::engine::Host;
-use crate::layout::{Layout, StackBytes};
+use crate::layout::{Layout, Shared, StackBytes};
 use crate::memory;
+use crate::node::current::become_node;
 use crate::node::{Node, Parts, Size};
 use crate::peers::{Memories, Peers};
 use crate::profile::Profile;
 use crate::races::Lookout;
-use crate::sharing::{Shared, Sharing, asked_to_watch};
-use crate::slots::{Slots, THREADS};
+use crate::sharing::{Sharing, SharingError, asked_to_watch};
+use crate::slots::{self, Hooks, Slots, THREADS};
 use crate::waits::Waits;
 use fathomp_base::NodeId;
-use fathomp_dsm::AreaError;
 use fathomp_launch::names::{EMULATED_TIME, NETWORK};
 use fathomp_launch::{Cluster, ClusterError, Faults, WatchError, of_this_process};
 use fathomp_omp::tap;
@@ -32,23 +32,14 @@ use fathomp_sys::cluster::process::{self, Forked};
 use fathomp_sys::cluster::thread::Stacks;
 use fathomp_sys::process::{sleep_to_the_moment, without_null};
 use fathomp_sys::shm;
-use fathomp_sys::static_ref::AtomicRef;
 use fathomp_transport::local::{Fabric, Limits, Net};
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 /// The library that a program must have been linked with to become a cluster.
 const OPENMP: &str = "libgomp.so.1";
 
-static NODE: AtomicRef<Node> = AtomicRef::new(None);
-
-/// This process as a node, once it is one.
-#[inline]
-#[must_use]
-pub fn node() -> Option<&'static Node> {
-    NODE.load(Ordering::Acquire)
-}
+pub use crate::node::current::node;
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,12 +101,9 @@ pub enum StartError {
     /// Memory cannot be watched.
     #[error("cannot share the program's memory: {0}")]
     Share(#[source] io::Error),
-    /// There is more than pages can be numbered.
-    #[error("cannot share so much memory among so many nodes: {0}")]
-    Areas(#[from] AreaError),
     /// The protocol cannot start.
-    #[error("cannot start sharing: {0}")]
-    Protocol(#[from] crate::engine::NodeError),
+    #[error(transparent)]
+    Sharing(#[from] SharingError),
 }
 
 /// What mends that addresses are refused, if there is a limit.
@@ -374,6 +362,7 @@ impl Forming {
             peers: peers.as_ref(),
             direct,
             still: false,
+            peer_watch: None,
         };
         let memory = Shared {
             nodes: size.nodes,
@@ -400,7 +389,19 @@ impl Forming {
         });
         let node = Box::leak(Box::new(node));
         node.set_activity(Activity::Compute);
-        NODE.store(Some(node), Ordering::Release);
+        become_node(node);
+        slots::hook(Hooks {
+            introduce: |thread| {
+                if let Some(node) = self::node() {
+                    node.introduce(thread);
+                }
+            },
+            put_back: |thread| {
+                if let Some(node) = self::node() {
+                    node.slots().put_back(thread);
+                }
+            },
+        });
         deferral::before_handlers(|| {
             if let Some(node) = self::node() {
                 node.expect_handler();

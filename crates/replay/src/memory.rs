@@ -6,6 +6,9 @@ use fathomp_base::{PAGE_BYTES, PageId};
 use fathomp_dsm::{Access, Content, Diff, Interval, PageRange, PageSet, Protection};
 use std::collections::HashMap;
 
+/// Content as it arrives: only its size.
+pub(crate) type Size = u32;
+
 /// Bytes of a diff of a page that did not change.
 const EMPTY_BYTES: u32 = 8;
 /// What a protocol asked for does not fit together.

@@ -12,7 +12,7 @@ mod thread;
 
 use crate::desk::Desk;
 use crate::homes;
-use crate::memory::Memory;
+use crate::memory::{Memory, Size};
 use crate::outcome::{NodeOutcome, Outcome};
 use crate::setting::{Setting, Sharing};
 use act::Tally;
@@ -75,9 +75,6 @@ pub enum ReplayError {
         what: &'static str,
     },
 }
-
-/// Content as it arrives: only its size.
-type Size = u32;
 
 /// What happens when accesses that can be replayed ([`Accesses::check`]) are made
 /// on a cluster. The same is answered every time.

@@ -1,6 +1,6 @@
 //! What messages carry, on its way into memory.
 
-use super::{Host, NodeError};
+use super::host::{Host, NodeError};
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};
 use fathomp_dsm::Body;
 use fathomp_sys::cluster::copy::PageCopy;

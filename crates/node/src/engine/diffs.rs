@@ -1,6 +1,6 @@
 //! Twins and diffs: what pages were, what changed in them, and what changed elsewhere.
 
-use super::NodeError;
+use super::host::NodeError;
 use super::machine::NodeMachine;
 use fathomp_base::PageId;
 use fathomp_dsm::Diff;

@@ -1,8 +1,8 @@
 //! What the driver asks for, done to real pages, threads and peers.
 
-use super::blob::install;
-use super::{Blob, GRANTED, Host, NodeError, REFUSED, Work, answer};
-use crate::start;
+use super::blob::{Blob, install};
+use super::host::{GRANTED, Host, NodeError, REFUSED, answer};
+use super::work::Work;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_driver::{Answer, Machine};
 use fathomp_dsm::message::Message;
@@ -36,8 +36,8 @@ impl Machine for NodeMachine<'_> {
     /// The caller holds the engine, and all other threads here may stand still for it: it
     /// looks itself.
     fn goes_on(&self) -> bool {
-        if let Some(node) = start::node() {
-            node.look_after_peers();
+        if let Some(watch) = self.host.peer_watch {
+            watch.look_after_peers();
         }
         let transport = self.host.transport;
         transport.aborted().is_none() && transport.dead().is_none()

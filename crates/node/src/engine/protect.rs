@@ -4,7 +4,8 @@
 //! kernel, made before anything else is done.
 
 use super::machine::NodeMachine;
-use super::{Blob, NodeError};
+use super::blob::Blob;
+use super::host::NodeError;
 use fathomp_dsm::{PageRange, Protection, Protocol};
 use fathomp_sys::cluster::pages::Permission;
 

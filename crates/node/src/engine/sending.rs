@@ -1,14 +1,13 @@
 //! Messages of the protocol, and the content that they carry.
 
 use super::machine::NodeMachine;
-use super::{Host, NodeError};
+use super::host::NodeError;
 use crate::frame::Frame;
-use fathomp_base::{NodeId, PAGE_BYTES, PageId};
+use fathomp_base::{NodeId, PAGE_BYTES};
 use fathomp_dsm::Content;
 use fathomp_dsm::message::Message;
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::Wake;
-use std::ops::Range;
 
 impl NodeMachine<'_> {
     /// Sends a message with its content. Pages that it leaves here count as if they were
@@ -75,39 +74,5 @@ impl NodeMachine<'_> {
             work.wake = wake;
         }
         Ok(())
-    }
-}
-
-/// Which pages of a message were never touched here: the kernel is asked once for all that
-/// lie together.
-pub(super) struct Blank {
-    /// Whether there are any.
-    looks: bool,
-    /// What is known of pages from one to another.
-    known: Option<(Range<u32>, bool)>,
-}
-
-impl Blank {
-    pub(super) fn new(looks: bool) -> Self {
-        Self { looks, known: None }
-    }
-
-    /// The message is sent: pages may be touched from now on.
-    pub(super) fn forget(&mut self) {
-        self.known = None;
-    }
-
-    pub(super) fn contains(&mut self, host: &Host, page: PageId) -> bool {
-        if !self.looks {
-            return false;
-        }
-        if let Some((pages, blank)) = &self.known
-            && pages.contains(&page.0)
-        {
-            return *blank;
-        }
-        let touched = host.pages.first_touched(page).unwrap_or(page);
-        self.known = Some((page.0..touched.0.max(page.0 + 1), touched > page));
-        touched > page
     }
 }

@@ -1,9 +1,8 @@
 //! How a program on several nodes ends.
 
-use super::{LOOK_AFTER, NAP, Node, lock};
+use super::{current, lock, LOOK_AFTER, NAP, Node};
 use crate::activity::Activity;
 use crate::frame::Frame;
-use crate::start;
 use fathomp_accesses::End;
 use fathomp_base::NodeId;
 use fathomp_sys::cluster::thread::starting_ours;
@@ -78,7 +77,7 @@ impl Node {
     /// does at its end may take as long as it likes: others are served meanwhile.
     pub(super) fn exit_for_another(&self, code: i32) -> ! {
         let serve = || {
-            if let Some(node) = start::node() {
+            if let Some(node) = current::node() {
                 node.serve_others();
             }
         };

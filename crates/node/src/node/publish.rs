@@ -1,6 +1,7 @@
 //! Threads that wait for plain variables in loops of the program's own, which tell by their
 //! branches: whoever changes the variable need not flush, so others are asked to.
 
+use super::state::Publishing;
 use super::{Node, lock};
 use crate::cells::Asker;
 use crate::engine::REFUSED;
@@ -15,21 +16,7 @@ use fathomp_sys::cluster::deferral;
 use fathomp_sys::process::yield_now;
 use fathomp_transport::local::{Awaited, Emulation};
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-/// Who wants to see what was written here.
-#[derive(Debug, Default)]
-pub(super) struct Publishing {
-    /// Threads of other nodes, which stand still.
-    askers: Mutex<Vec<Asker>>,
-    /// Whether there are any.
-    is_asked: AtomicBool,
-    /// A thread flushes for them.
-    is_busy: AtomicBool,
-    /// How often threads of this node have flushed because the program says so.
-    pub(super) flushes: AtomicU64,
-}
+use std::sync::atomic::Ordering;
 
 /// How often it is looked whether others have told what they have brought.
 const TELLING: u32 = 32;

@@ -1,8 +1,7 @@
 //! Emulated time, as the threads of a node see it.
 
-use super::{LOOK_AFTER, Node};
+use super::{current, LOOK_AFTER, Node};
 use crate::slots::Slot;
-use crate::start;
 use fathomp_base::PageId;
 use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_transport::local::{Awaited, Emulation, Inside};
@@ -95,7 +94,7 @@ impl Node {
         if self.transport.emulation().is_none() {
             return run;
         }
-        let (begins_ns, node) = (self.begins_ns, start::node());
+        let (begins_ns, node) = (self.begins_ns, current::node());
         Box::new(move || {
             if let Some(node) = node
                 && let Some(emulation) = node.transport.emulation()

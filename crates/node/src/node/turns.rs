@@ -1,19 +1,12 @@
 //! Waiting for turns in a region that may be cancelled: whoever was to pass the turn
 //! on may have left.
 
+use super::state::Turn;
 use super::{Node, lock};
 use crate::frame::Frame;
 use fathomp_base::NodeId;
 use fathomp_sys::cluster::deferral;
 use std::sync::atomic::Ordering;
-
-/// A turn that a thread of this node waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Turn {
-    region: u64,
-    epoch: u32,
-    cell: u64,
-}
 
 impl Node {
     /// As [`wait_for`](Self::wait_for), or until `region` is cancelled: then the cell is

@@ -29,7 +29,7 @@ use fathomp_launch::{Teams, of_this_process};
 use fathomp_sys::clock;
 use fathomp_sys::static_ref::AtomicRef;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 /// Larger files are no advice.

@@ -1,10 +1,10 @@
 //! What a protocol asks for is done to a node.
 
 use super::queue::{Event, Parcel};
-use super::{ReplayError, Size, World};
+use super::{ReplayError, World};
 use crate::costs::Costs;
 use crate::desk::HEAD_BYTES;
-use crate::memory::{Memory, Nonsense};
+use crate::memory::{Memory, Nonsense, Size};
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_driver::{Answer, DriverError, Machine};
 use fathomp_dsm::message::Message;

@@ -1,7 +1,7 @@
 //! What will happen, by time; at the same time, in the order in which it was
 //! decided.
 
-use super::Size;
+use crate::memory::Size;
 use crate::desk::Wish;
 use fathomp_base::NodeId;
 use fathomp_dsm::message::Message;

@@ -1,0 +1,26 @@
+//! What a node keeps of threads that wait for others.
+
+use crate::cells::Asker;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// A turn that a thread of this node waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    pub(super) region: u64,
+    pub(super) epoch: u32,
+    pub(super) cell: u64,
+}
+
+/// Threads of other nodes that want to see what was written here.
+#[derive(Debug, Default)]
+pub(super) struct Publishing {
+    /// Threads of other nodes, which stand still.
+    pub(super) askers: Mutex<Vec<Asker>>,
+    /// Whether there are any.
+    pub(super) is_asked: AtomicBool,
+    /// A thread flushes for them.
+    pub(super) is_busy: AtomicBool,
+    /// How often threads of this node have flushed because the program says so.
+    pub(super) flushes: AtomicU64,
+}
