@@ -19,7 +19,7 @@ fn local_write_faults(plain: bool) -> u32 {
     let config = Config::usual(1, vec![area], plain, false);
     let mut home: Home<u32> = Home::new(NodeId(0), config).unwrap();
     let mut writable = vec![true; PAGES as usize];
-    let mut protect = |actions: &mut Vec<Action<u32>>, writable: &mut Vec<bool>| {
+    let protect = |actions: &mut Vec<Action<u32>>, writable: &mut Vec<bool>| {
         let mut resumed = false;
         for action in actions.drain(..) {
             match action {
