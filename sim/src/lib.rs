@@ -20,6 +20,7 @@ mod world;
 
 pub use blob::Blob;
 pub use failure::{Failure, Wrong};
+pub use memory::{Arriving, Bytes, Leaving, Memory};
 pub use network::{Death, Network, roomy};
 pub use program::{Address, Program, Step};
 pub use random::{Shape, add_own_threads, add_own_threads_anywhere, add_updates, random_program};

@@ -1,39 +1,125 @@
 //! A node's pages, as its threads and its protocol see them.
 
-use crate::blob::Blob;
 use fathomp_base::{PAGE_BYTES, PageId};
-use fathomp_dsm::{
-    Access, Body, Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection,
-};
+use fathomp_dsm::{Access, Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+/// The bytes of a page, which may be fewer than a real one has.
+pub trait Bytes: Clone + Debug + Eq + Hash {
+    /// What was changed in a page.
+    type Diff: Clone + Debug + Eq + Hash;
+
+    /// A page that nobody has touched.
+    fn zero() -> Self;
+
+    /// Its bytes.
+    fn bytes(&self) -> &[u8];
+
+    /// Its bytes.
+    fn bytes_mut(&mut self) -> &mut [u8];
+
+    /// What was changed in this page since it was as its twin.
+    fn changes(&self, twin: &Self) -> Self::Diff;
+
+    /// Changes a page so.
+    fn change(&mut self, diff: &Self::Diff);
+}
+
+impl Bytes for Box<PageBytes> {
+    type Diff = Diff;
+
+    fn zero() -> Self {
+        Box::new([0; PAGE_BYTES])
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self[..]
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self[..]
+    }
+
+    fn changes(&self, twin: &Self) -> Diff {
+        Diff::between(twin, self)
+    }
+
+    fn change(&mut self, diff: &Diff) {
+        diff.apply(self);
+    }
+}
+
+/// Content that leaves a node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Leaving<B: Bytes> {
+    /// A page that nobody has touched.
+    Blank,
+    /// A page.
+    Page(B),
+    /// A diff.
+    Diff(B::Diff),
+}
+
+/// Content for a page.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Arriving<B> {
+    /// Zeros.
+    Blank,
+    /// These bytes.
+    Page(B),
+    /// What is in its place already.
+    InPlace,
+}
 
 /// One page.
-#[derive(Clone)]
-struct Page {
-    bytes: Box<PageBytes>,
-    twin: Option<Box<PageBytes>>,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Page<B: Bytes> {
+    bytes: B,
+    twin: Option<B>,
     /// Others have written the page since the twin was made, and not that.
     beneath: bool,
     protection: Protection,
     /// Made and not sent yet.
-    diff: Option<Diff>,
+    diff: Option<B::Diff>,
     /// Told since it has been watched: a page with a twin is closed by that.
     told: bool,
 }
 
-/// All pages of a node.
-#[derive(Clone)]
-pub(crate) struct Memory {
-    pages: Vec<Page>,
+/// All pages of a node. What makes no sense is an error in words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Memory<B: Bytes> {
+    pages: Vec<Page<B>>,
     /// Diffs of intervals.
-    kept: BTreeMap<(PageId, Interval), Diff>,
+    kept: BTreeMap<(PageId, Interval), B::Diff>,
 }
 
-impl Memory {
+impl<B: Bytes> Page<B> {
+    fn may_be_read(&self) -> bool {
+        self.protection != Protection::None
+    }
+
+    /// Whether it may be written without a fault, and its twin tells.
+    fn is_unwatched(&self) -> bool {
+        self.protection == Protection::Watched && self.twin.is_some() && !self.told
+    }
+
+    fn change(&mut self, diff: &B::Diff) {
+        self.bytes.change(diff);
+        if let Some(twin) = &mut self.twin {
+            twin.change(diff);
+        }
+    }
+}
+
+#[expect(clippy::missing_errors_doc, reason = "all errors are of the same kind")]
+impl<B: Bytes> Memory<B> {
     /// Zeroed pages, open to everything.
-    pub(crate) fn new(pages: u32) -> Self {
-        let page = |_| Page {
-            bytes: Box::new([0; PAGE_BYTES]),
+    #[must_use]
+    pub fn new(pages: u32) -> Self {
+        let page = Page {
+            bytes: B::zero(),
             twin: None,
             beneath: false,
             protection: Protection::ReadWrite,
@@ -41,47 +127,48 @@ impl Memory {
             told: false,
         };
         Self {
-            pages: (0..pages).map(page).collect(),
+            pages: vec![page; pages as usize],
             kept: BTreeMap::new(),
         }
     }
 
-    fn page(&mut self, id: PageId) -> Result<&mut Page, String> {
+    fn page(&mut self, id: PageId) -> Result<&mut Page<B>, String> {
         let page = self.pages.get_mut(id.0 as usize);
         page.ok_or_else(|| format!("page {id} does not exist"))
     }
 
     /// True if a thread may do that without a fault.
-    pub(crate) fn permits(&self, id: PageId, access: Access) -> bool {
+    #[must_use]
+    pub fn permits(&self, id: PageId, access: Access) -> bool {
         let page = self.pages.get(id.0 as usize);
-        page.is_some_and(|page| match (access, page.protection) {
-            (_, Protection::None) | (Access::Write, Protection::Read) => false,
-            (Access::Write, Protection::Watched) => page.twin.is_some() && !page.told,
-            (Access::Read, _) | (Access::Write, Protection::ReadWrite) => true,
+        page.is_some_and(|page| match access {
+            Access::Read => page.may_be_read(),
+            Access::Write => page.protection == Protection::ReadWrite || page.is_unwatched(),
         })
     }
 
     /// The content of a page that threads may read.
-    pub(crate) fn readable(&self, id: PageId) -> Option<&PageBytes> {
+    #[must_use]
+    pub fn readable(&self, id: PageId) -> Option<&B> {
         let page = self.pages.get(id.0 as usize)?;
-        (page.protection != Protection::None).then_some(&page.bytes)
+        page.may_be_read().then_some(&page.bytes)
     }
 
     /// All pages that threads may read.
-    pub(crate) fn all_readable(&self) -> impl Iterator<Item = (PageId, &Box<PageBytes>)> {
+    pub fn all_readable(&self) -> impl Iterator<Item = (PageId, &B)> {
         let pages = (0..).map(PageId).zip(&self.pages);
-        pages
-            .filter(|(_, page)| page.protection != Protection::None)
-            .map(|(id, page)| (id, &page.bytes))
+        let readable = pages.filter(|(_, page)| page.may_be_read());
+        readable.map(|(id, page)| (id, &page.bytes))
     }
 
-    pub(crate) fn write(&mut self, id: PageId, offset: usize, value: u8) -> Result<(), String> {
-        self.page(id)?.bytes[offset % PAGE_BYTES] = value;
+    /// A thread writes a byte of a page, which it may.
+    pub fn write(&mut self, id: PageId, offset: usize, value: u8) -> Result<(), String> {
+        self.page(id)?.bytes.bytes_mut()[offset] = value;
         Ok(())
     }
 
     /// Changes a byte of a page whose writes by this node are noticed; what was there.
-    pub(crate) fn update(
+    pub fn update(
         &mut self,
         id: PageId,
         offset: usize,
@@ -91,41 +178,40 @@ impl Memory {
         if page.protection != Protection::Watched || page.twin.is_some() {
             return Err(format!("page {id} is updated and not watched"));
         }
-        let byte = &mut page.bytes[offset % PAGE_BYTES];
+        let byte = &mut page.bytes.bytes_mut()[offset];
         let before = *byte;
         *byte = after(before);
         Ok(before)
     }
 
     /// Whether there are pages that may have been written without a fault.
-    pub(crate) fn may_have_been_written(&self) -> bool {
-        self.pages.iter().any(|page| {
-            let unwatched = page.twin.is_some() && !page.told;
-            page.protection == Protection::Watched && unwatched
-        })
+    #[must_use]
+    pub fn may_have_been_written(&self) -> bool {
+        self.pages.iter().any(Page::is_unwatched)
     }
 
-    pub(crate) fn protect(&mut self, ids: PageRange, to: Protection) -> Result<(), String> {
-        for id in ids.iter() {
-            let page = self.page(id)?;
-            page.told = false;
-            page.protection = to;
-        }
-        Ok(())
-    }
-
-    /// Pages that differ from their twins. From now on their next writes are faults.
-    pub(crate) fn take_written(&mut self) -> PageSet {
-        let pages = self.pages.iter_mut().zip(0..);
-        let written = pages.filter_map(|(page, id)| {
+    /// Pages written without a fault. From now on their next writes are faults.
+    pub fn take_written(&mut self) -> PageSet {
+        let pages = self.pages.iter_mut().zip((0..).map(PageId));
+        let unwatched = pages.filter(|(page, _)| page.is_unwatched());
+        let written = unwatched.filter_map(|(page, id)| {
             page.told = true;
-            let twin = page.twin.as_ref()?;
-            (*twin != page.bytes).then_some(PageId(id))
+            (page.twin.as_ref() != Some(&page.bytes)).then_some(id)
         });
         written.collect()
     }
 
-    pub(crate) fn twin(&mut self, id: PageId) -> Result<(), String> {
+    /// Changes what threads may do.
+    pub fn protect(&mut self, ids: PageRange, to: Protection) -> Result<(), String> {
+        ids.iter().try_for_each(|id| {
+            let page = self.page(id)?;
+            (page.protection, page.told) = (to, false);
+            Ok(())
+        })
+    }
+
+    /// Makes a page's twin.
+    pub fn twin(&mut self, id: PageId) -> Result<(), String> {
         let page = self.page(id)?;
         page.beneath = false;
         match page.twin.replace(page.bytes.clone()) {
@@ -134,17 +220,15 @@ impl Memory {
         }
     }
 
-    /// Makes a page's diff, which is kept until it is sent.
-    pub(crate) fn diff(&mut self, id: PageId) -> Result<(), String> {
-        let diff = self.compare(id)?;
-        match self.page(id)?.diff.replace(diff) {
-            None => Ok(()),
-            Some(_) => Err(format!("the diff of page {id} was made and never sent")),
-        }
+    /// Forgets it.
+    pub fn drop_twin(&mut self, id: PageId) -> Result<(), String> {
+        let twin = self.page(id)?.twin.take();
+        twin.map(drop)
+            .ok_or_else(|| format!("page {id} has no twin to forget"))
     }
 
     /// What changed in a page since its twin was made, which is forgotten.
-    pub(crate) fn compare(&mut self, id: PageId) -> Result<Diff, String> {
+    pub fn compare(&mut self, id: PageId) -> Result<B::Diff, String> {
         let page = self.page(id)?;
         let twin = page.twin.take();
         let twin = twin.ok_or_else(|| format!("page {id} has no twin to compare with"))?;
@@ -156,28 +240,35 @@ impl Memory {
                 "page {id} has a twin that a diff was not brought into"
             ));
         }
-        Ok(Diff::between(&twin, &page.bytes))
+        Ok(page.bytes.changes(&twin))
     }
 
-    pub(crate) fn keep(&mut self, id: PageId, interval: Interval) -> Result<(), String> {
+    /// Makes a page's diff, which is kept until it is sent, or as that of an interval.
+    pub fn diff(&mut self, id: PageId, of: Option<Interval>) -> Result<(), String> {
         let diff = self.compare(id)?;
-        match self.kept.insert((id, interval), diff) {
+        let before = match of {
+            Some(interval) => self.kept.insert((id, interval), diff),
+            None => self.page(id)?.diff.replace(diff),
+        };
+        match before {
             None => Ok(()),
-            Some(_) => Err(format!("the diff of page {id} is kept twice")),
+            Some(_) => Err(format!("a diff of page {id} is made twice")),
         }
     }
 
-    fn kept(&self, id: PageId, interval: Interval) -> Result<&Diff, String> {
+    fn kept(&self, id: PageId, interval: Interval) -> Result<&B::Diff, String> {
         let diff = self.kept.get(&(id, interval));
         diff.ok_or_else(|| format!("no diff of page {id} is kept for interval {interval:?}"))
     }
 
-    pub(crate) fn reapply(&mut self, id: PageId, interval: Interval) -> Result<(), String> {
+    /// Writes the diff of an interval into a page and its twin.
+    pub fn reapply(&mut self, id: PageId, interval: Interval) -> Result<(), String> {
         let diff = self.kept(id, interval)?.clone();
-        self.change(id, &diff)
+        self.apply(id, &diff)
     }
 
-    pub(crate) fn forget(&mut self) -> Result<(), String> {
+    /// Forgets all twins and the diffs of all intervals.
+    pub fn forget(&mut self) -> Result<(), String> {
         self.kept.clear();
         for page in &mut self.pages {
             page.twin = None;
@@ -188,26 +279,21 @@ impl Memory {
         Ok(())
     }
 
-    pub(crate) fn drop_twin(&mut self, id: PageId) -> Result<(), String> {
-        let twin = self.page(id)?.twin.take();
-        twin.map(drop)
-            .ok_or_else(|| format!("page {id} has no twin to forget"))
-    }
-
-    /// Replaces a page that threads may not touch, unless its content is there already.
-    pub(crate) fn install(
+    /// Replaces a page that threads may not touch.
+    pub fn install(
         &mut self,
         id: PageId,
-        content: &Blob,
+        content: Arriving<B>,
         twinned: bool,
     ) -> Result<(), String> {
-        let page = self.closed(id)?;
-        if content.is_blank() {
-            page.bytes.fill(0);
-        } else if *content != Blob::InPlace {
-            let bytes = content.bytes()?.try_into();
-            *page.bytes =
-                bytes.map_err(|_| format!("page {id} is installed from a part of one"))?;
+        let page = self.page(id)?;
+        if page.may_be_read() {
+            return Err(format!("page {id} is replaced under its threads' hands"));
+        }
+        match content {
+            Arriving::Blank => page.bytes = B::zero(),
+            Arriving::Page(bytes) => page.bytes = bytes,
+            Arriving::InPlace => {}
         }
         match twinned {
             true => self.twin(id),
@@ -215,71 +301,41 @@ impl Memory {
         }
     }
 
-    /// Replaces a page that threads may not touch by another node's.
-    pub(crate) fn copy(&mut self, id: PageId, bytes: Box<PageBytes>) -> Result<(), String> {
-        self.closed(id)?.bytes = bytes;
-        Ok(())
-    }
-
-    fn closed(&mut self, id: PageId) -> Result<&mut Page, String> {
-        let page = self.page(id)?;
-        match page.protection {
-            Protection::None => Ok(page),
-            _ => Err(format!("page {id} is replaced under its threads' hands")),
-        }
-    }
-
-    pub(crate) fn read(&mut self, id: PageId) -> Result<Box<PageBytes>, String> {
+    /// A page as it is now.
+    pub fn read(&mut self, id: PageId) -> Result<B, String> {
         Ok(self.page(id)?.bytes.clone())
     }
 
-    /// Writes a diff that has arrived into a page and its twin.
-    pub(crate) fn apply(&mut self, id: PageId, content: &Blob) -> Result<(), String> {
-        let diff = Diff::from_bytes(content.bytes()?.into());
-        self.change(id, &diff.map_err(|error| error.to_string())?)
+    /// Writes a diff into a page and its twin.
+    pub fn apply(&mut self, id: PageId, diff: &B::Diff) -> Result<(), String> {
+        self.page(id)?.change(diff);
+        Ok(())
     }
 
     /// Another node writes its changes into a page by itself.
-    pub(crate) fn bring(&mut self, id: PageId, diff: &Diff) -> Result<(), String> {
+    pub fn bring(&mut self, id: PageId, diff: &B::Diff) -> Result<(), String> {
         let page = self.page(id)?;
-        diff.apply(&mut page.bytes);
+        page.bytes.change(diff);
         page.beneath |= page.twin.is_some();
         Ok(())
     }
 
-    fn change(&mut self, id: PageId, diff: &Diff) -> Result<(), String> {
-        let page = self.page(id)?;
-        diff.apply(&mut page.bytes);
-        if let Some(twin) = &mut page.twin {
-            diff.apply(twin);
-        }
-        Ok(())
-    }
-
-    /// Appends content that a message carries.
-    pub(crate) fn append(&mut self, content: Content, bytes: &mut Vec<u8>) -> Result<(), String> {
-        match content {
+    /// Content that leaves now.
+    pub fn content(&mut self, content: Content) -> Result<Leaving<B>, String> {
+        Ok(match content {
             // That nobody has touched it is more than a protocol may rely on.
-            Content::Fresh(id) if self.page(id)?.bytes.iter().all(|byte| *byte == 0) => {}
-            Content::Page(id) | Content::Fresh(id) => {
-                bytes.extend_from_slice(self.page(id)?.bytes.as_slice())
-            }
+            Content::Fresh(id) if self.page(id)?.bytes == B::zero() => Leaving::Blank,
+            Content::Page(id) | Content::Fresh(id) => Leaving::Page(self.read(id)?),
             Content::Left(id) => return Err(format!("page {id} is sent that was left")),
             Content::Twin(id) => {
-                let twin = self.page(id)?.twin.as_ref();
-                let twin = twin.ok_or_else(|| format!("page {id} has no twin to be sent"))?;
-                bytes.extend_from_slice(twin.as_slice());
+                let twin = self.page(id)?.twin.clone();
+                Leaving::Page(twin.ok_or_else(|| format!("page {id} has no twin to be sent"))?)
             }
-            Content::Kept(id, interval) => {
-                bytes.extend_from_slice(self.kept(id, interval)?.as_bytes());
-            }
+            Content::Kept(id, interval) => Leaving::Diff(self.kept(id, interval)?.clone()),
             Content::Diff(id) => {
                 let diff = self.page(id)?.diff.take();
-                let diff =
-                    diff.ok_or_else(|| format!("a diff of page {id} is sent that was not made"))?;
-                bytes.extend_from_slice(diff.as_bytes());
+                Leaving::Diff(diff.ok_or_else(|| format!("page {id} has no diff to be sent"))?)
             }
-        }
-        Ok(())
+        })
     }
 }

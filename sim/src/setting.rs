@@ -100,7 +100,7 @@ pub fn random_homeless(program: &Program, random: &mut impl Rng) -> homeless::Co
         },
         loads_acquire: program.relies_on_loads() || random.random(),
         sole_writers: random.random(),
-        prefetch: random.random_range(0..5),
+        guessing: random_habits(random),
         fan_in: random.random_range(1..=3),
         log_max: log_max(program),
     }

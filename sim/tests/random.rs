@@ -1,7 +1,6 @@
 //! Random programs without data races give every read what was last written,
 //! whatever the network does. `FATHOMP_SIM_SEEDS=FIRST..END` tries other seeds
-//! than the everyday ones, so many of each kind:
-//! `FATHOMP_SIM_SEEDS=0..100000 cargo test --release -p fathomp-sim --test random`;
+//! than the everyday ones;
 //! `FATHOMP_SIM_TRACE=1` tells what happened before a failure.
 
 use fathomp_base::NodeId;
@@ -11,8 +10,8 @@ use fathomp_dsm::home::{self, Home};
 use fathomp_dsm::homeless::{self, Homeless};
 use fathomp_sim::{
     Address, Blob, Network, Program, Shape, Step, add_own_threads, add_own_threads_anywhere,
-    add_updates, random_home, random_homeless, random_network, random_program, roomy, run_seed,
-    seeds,
+    add_updates, random_habits, random_home, random_homeless, random_network, random_program,
+    roomy, run_seed, seeds,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -206,39 +205,6 @@ fn homeless_any() {
     }
 }
 
-/// As the published systems work: for both see their configurations.
-#[test]
-fn home_based_plain() {
-    let config = |program: &Program, network, random: &mut StdRng| {
-        let any = random_home(program, network, random);
-        home::Config {
-            direct: any.direct,
-            fan_in: any.fan_in,
-            log_max: any.log_max,
-            ..home::Config::usual(any.nodes, any.areas, true, any.loads_acquire)
-        }
-    };
-    for own_threads in ALL {
-        all_seeds(own_threads, config, home);
-    }
-}
-
-#[test]
-fn homeless_plain() {
-    let config = |program: &Program, _, random: &mut StdRng| {
-        let any = random_homeless(program, random);
-        homeless::Config {
-            diffs_max: any.diffs_max,
-            fan_in: any.fan_in,
-            log_max: any.log_max,
-            ..homeless::Config::usual(any.nodes, any.areas, 1, true, any.loads_acquire)
-        }
-    };
-    for own_threads in ALL {
-        all_seeds(own_threads, config, homeless);
-    }
-}
-
 /// Most pages have one writer, and another one after the next barrier.
 const ONE_WRITER: Shape = Shape {
     phases_max: 9,
@@ -305,7 +271,7 @@ fn homeless_where_pages_have_one_writer() {
     let config = |program: &Program, _, random: &mut StdRng| homeless::Config {
         loads_acquire: false,
         sole_writers: true,
-        prefetch: random.random_range(2..=6),
+        guessing: random_habits(random),
         ..random_homeless(program, random)
     };
     for own_threads in ALL {

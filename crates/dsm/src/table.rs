@@ -73,23 +73,21 @@ impl<E: Copy + From<Place>> Table<E> {
         }
     }
 
-    /// The first of `pages` of which something is known, or that is at home where
-    /// `matters` says so.
-    pub(crate) fn known(
-        &self,
-        pages: PageRange,
-        matters: impl Fn(Place) -> bool,
-    ) -> Option<PageId> {
-        let mut page = pages.first();
-        while u64::from(page.0) < pages.end() {
-            match self.unknown(page) {
-                Some((place, alike)) if !matters(place) => {
-                    page = PageId(page.0.checked_add(alike)?);
+    /// Those of `pages` of which something is known, or that are at home where `matters`
+    /// says so.
+    pub(crate) fn known(&self, pages: PageRange, matters: impl Fn(Place) -> bool) -> Vec<PageId> {
+        let (mut known, mut left) = (Vec::new(), Some(pages));
+        while let Some(pages) = left {
+            let alike = match self.unknown(pages.first()) {
+                Some((place, alike)) if !matters(place) => alike,
+                _ => {
+                    known.push(pages.first());
+                    1
                 }
-                _ => return Some(page),
-            }
+            };
+            (_, left) = pages.split(alike);
         }
-        None
+        known
     }
 
     /// Pages are at home at `home` from now on, unless something is known of them or

@@ -9,6 +9,7 @@ use crate::program::{Address, Program, Step};
 use crate::update::Update;
 use crate::world::Outcome;
 use fathomp_base::{NodeId, ThreadId};
+use fathomp_dsm::PageBytes;
 use fathomp_shared::Window;
 use rand::{Rng, RngExt};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,7 +61,7 @@ pub(super) struct Thread {
 }
 
 pub(super) struct Node {
-    pub(super) memory: Memory,
+    pub(super) memory: Memory<Box<PageBytes>>,
     /// Memory that it shares with the others.
     pub(super) window: Option<Window>,
     pub(super) threads: Vec<Thread>,

@@ -5,13 +5,14 @@ use super::cluster::{Cluster, Event, Node, node_id};
 use super::wait::PUBLISHER;
 use crate::blob::Blob;
 use crate::failure::Wrong;
+use crate::memory::{Arriving, Leaving};
 use crate::program::Step;
 use crate::update::Update;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_driver::{Answer, Machine};
 use fathomp_dsm::message::Message;
 use fathomp_dsm::{
-    Content, Fetch, Interval, PageBytes, PageRange, PageSet, Protection, Protocol, Tell,
+    Content, Diff, Fetch, Interval, PageBytes, PageRange, PageSet, Protection, Protocol, Tell,
 };
 use fathomp_shared::Window;
 use rand::RngExt;
@@ -86,11 +87,7 @@ impl Machine for Seat<'_, '_> {
     fn diff(&mut self, page: PageId, of: Option<Interval>) -> Result<(), Wrong> {
         self.note(&("diff", page, of));
         let memory = &mut self.here().memory;
-        let made = match of {
-            Some(interval) => memory.keep(page, interval),
-            None => memory.diff(page),
-        };
-        Ok(made?)
+        Ok(memory.diff(page, of)?)
     }
 
     fn reapply(&mut self, page: PageId, of: Interval) -> Result<(), Wrong> {
@@ -116,21 +113,31 @@ impl Machine for Seat<'_, '_> {
     fn install(
         &mut self,
         page: PageId,
-        mut content: Blob,
+        content: Blob,
         twinned: bool,
         _protocol: &dyn Protocol<Blob>,
     ) -> Result<(), Wrong> {
         self.note(&("install", page, &content, twinned));
-        if let Blob::Left(home) = content {
-            let there = self.cluster.nodes.get_mut(usize::from(home.0));
-            let there = there.ok_or_else(|| format!("page {page} was left at node {home}"))?;
-            content = Blob::from(&there.memory.read(page)?[..]);
-        }
-        Ok(self.here().memory.install(page, &content, twinned)?)
+        let content = match content {
+            Blob::Left(home) => {
+                let there = self.cluster.nodes.get_mut(usize::from(home.0));
+                let there = there.ok_or_else(|| format!("page {page} was left at node {home}"))?;
+                Arriving::Page(there.memory.read(page)?)
+            }
+            Blob::InPlace => Arriving::InPlace,
+            Blob::Bytes(bytes) if bytes.is_empty() => Arriving::Blank,
+            Blob::Bytes(bytes) => {
+                let bytes = <Box<PageBytes>>::try_from(bytes);
+                Arriving::Page(bytes.map_err(|_| format!("page {page} comes in part"))?)
+            }
+        };
+        Ok(self.here().memory.install(page, content, twinned)?)
     }
 
     fn apply(&mut self, page: PageId, diff: Blob) -> Result<(), Wrong> {
         self.note(&("apply", page, &diff));
+        let diff = Diff::from_bytes(diff.bytes()?.into());
+        let diff = diff.map_err(|error| error.to_string())?;
         Ok(self.here().memory.apply(page, &diff)?)
     }
 
@@ -145,7 +152,8 @@ impl Machine for Seat<'_, '_> {
         self.note(&("take", pages, home));
         pages.iter().all(|page| {
             let there = self.cluster.nodes[home].memory.read(page);
-            there.is_ok_and(|bytes| self.here().memory.copy(page, bytes).is_ok())
+            let copy = there.map(Arriving::Page);
+            copy.is_ok_and(|copy| self.here().memory.install(page, copy, false).is_ok())
         })
     }
 
@@ -179,10 +187,11 @@ impl Machine for Seat<'_, '_> {
         }
         let memory = &mut self.here().memory;
         let (mut bytes, mut appended) = (Vec::new(), Ok(()));
-        message.encode(&mut bytes, |content, bytes| {
-            if let Err(what) = memory.append(content, bytes) {
-                appended = Err(what);
-            }
+        message.encode(&mut bytes, |content, bytes| match memory.content(content) {
+            Ok(Leaving::Blank) => {}
+            Ok(Leaving::Page(page)) => bytes.extend_from_slice(&page[..]),
+            Ok(Leaving::Diff(diff)) => bytes.extend_from_slice(diff.as_bytes()),
+            Err(what) => appended = Err(what),
         });
         appended?;
         self.cluster.outcome.messages += 1;

@@ -1,14 +1,14 @@
 //! A cluster as a model: its states, and what can happen next.
 
 use crate::machine::{Problem, Seat, node_id, thread_id};
-use crate::memory::{Memory, Place, Small};
+use crate::memory::{Place, Small, Two};
 use crate::wait;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_driver::Driver;
 use fathomp_dsm::message::Message;
 use fathomp_dsm::{Access, Input, LockId, Operation, Protocol};
 use fathomp_shared::{Memory as Shared, Sizes, Window};
-use fathomp_sim::{Next, Update};
+use fathomp_sim::{Bytes, Memory, Next, Update};
 use stateright::{Model, Property};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
@@ -82,7 +82,7 @@ pub(crate) struct Thread {
 /// A node but for its protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Node {
-    pub(crate) memory: Memory,
+    pub(crate) memory: Memory<Two>,
     pub(crate) threads: Vec<Thread>,
     /// Barriers left.
     pub(crate) left: u32,
@@ -252,7 +252,7 @@ impl<P: Protocol<Small>> Turn<'_, P> {
     }
 
     /// A thread faults.
-    fn fault(&mut self, at: (usize, usize), page: u32, access: Access) -> Result<(), Problem> {
+    fn fault(&mut self, at: (usize, usize), page: PageId, access: Access) -> Result<(), Problem> {
         // Not counted where all are looked into: it would only tell states apart.
         let counts = self.cluster.faults_max < u8::MAX;
         let thread = self.thread(at);
@@ -260,7 +260,7 @@ impl<P: Protocol<Small>> Turn<'_, P> {
         thread.faults = thread.faults.saturating_add(u8::from(counts));
         let fault = Input::Fault {
             thread: thread_id(at.1),
-            page: PageId(page),
+            page,
             access,
         };
         self.input(at.0, fault)
@@ -274,16 +274,17 @@ impl<P: Protocol<Small>> Turn<'_, P> {
         step: Step,
     ) -> Result<(), Problem> {
         let node = &mut self.world.nodes[number];
-        if !node.memory.permits(place.page, access) {
-            return self.fault(at, place.page, access);
+        if !node.memory.permits(place.id(), access) {
+            return self.fault(at, place.id(), access);
         }
         let thread = &mut node.threads[thread];
         thread.next += 1;
         thread.faults = 0;
-        let seen = node.memory.read(place);
+        let seen = node.memory.readable(place.id());
+        let seen = seen.map(|page| page.bytes()[place.byte]);
         match step {
             Step::Write(_, value) => {
-                node.memory.write(place, value);
+                node.memory.write(place.id(), place.byte, value)?;
                 self.world.truth.insert(place, value);
             }
             Step::IfSeen(_, value, leave_out) | Step::IfWaited(_, value, leave_out)
@@ -316,24 +317,26 @@ impl<P: Protocol<Small>> Turn<'_, P> {
         adds: Option<u8>,
         looks: Option<(u8, usize)>,
     ) -> Result<(), Problem> {
-        let page = PageId(place.page);
+        let page = place.id();
         let add = adds.unwrap_or(0);
         let (driver, mut seat) = self.at(node);
         let stage = seat.world.nodes[node].threads[thread].update;
         let at_home = |seat: &mut Seat<'_>, home: NodeId| {
             let there = &mut seat.world.nodes[usize::from(home.0)].memory;
-            let found = there.update(place, add)?;
+            let found = there.update(page, place.byte, |byte| byte.wrapping_add(add))?;
             seat.world.nodes[node].threads[thread].found = found;
             Ok(())
         };
         let (stage, next) = stage.next(driver, &mut seat, page, 1, at_home)?;
         if next == Next::UpdatesCopy {
             let node = &mut self.world.nodes[node];
-            if !node.memory.permits(place.page, Access::Write) {
-                return self.fault(at, place.page, Access::Write);
+            if !node.memory.permits(page, Access::Write) {
+                return self.fault(at, page, Access::Write);
             }
-            let before = node.memory.read(place).unwrap_or_default();
-            node.memory.write(place, before.wrapping_add(add));
+            let before = node.memory.readable(page);
+            let before = before.map_or(0, |page| page.bytes()[place.byte]);
+            let after = before.wrapping_add(add);
+            node.memory.write(page, place.byte, after)?;
             (node.threads[thread].found, node.threads[thread].faults) = (before, 0);
         }
         let state = self.thread(at);
@@ -407,7 +410,7 @@ where
 
     fn init_states(&self) -> Vec<Self::State> {
         let node = |programs: &Vec<_>| Node {
-            memory: Memory::new(self.pages),
+            memory: Memory::new(self.pages as u32),
             threads: vec![Thread::default(); programs.len()],
             left: 0,
             publishes: false,

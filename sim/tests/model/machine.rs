@@ -1,14 +1,14 @@
 //! What a protocol runs on: a node of the model.
 
 use crate::cluster::{At, Step, World, is_unsettled, number};
-use crate::memory::Small;
+use crate::memory::{Small, Two};
 use crate::wait::PUBLISHER;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_driver::{Answer, Machine};
 use fathomp_dsm::message::Message;
 use fathomp_dsm::{Content, Interval, PageBytes, PageRange, PageSet, Protection, Protocol};
 use fathomp_shared::Window;
-use fathomp_sim::Update;
+use fathomp_sim::{Arriving, Bytes, Memory, Update};
 
 /// What is wrong, in words.
 pub(crate) type Problem = Box<dyn std::error::Error + Send + Sync>;
@@ -22,16 +22,8 @@ pub(crate) struct Seat<'a> {
 }
 
 impl Seat<'_> {
-    fn memory(&mut self) -> &mut crate::memory::Memory {
+    fn memory(&mut self) -> &mut Memory<Two> {
         &mut self.world.nodes[self.node].memory
-    }
-
-    /// Content of a message that leaves now.
-    fn content(&mut self, content: Content) -> Option<Small> {
-        match content {
-            Content::Left(_) => Some(Small::Left(node_id(self.node))),
-            content => self.memory().content(content),
-        }
     }
 
     /// All pages that can be read here are as they were when all had arrived.
@@ -42,7 +34,8 @@ impl Seat<'_> {
         let truth = truth.ok_or_else(|| format!("node {node} leaves a barrier too early"))?;
         here.left += 1;
         for (place, expected) in truth {
-            let seen = here.memory.read(*place);
+            let seen = here.memory.readable(place.id());
+            let seen = seen.map(|page| page.bytes()[place.byte]);
             if seen.is_some_and(|seen| seen != *expected) && !is_unsettled(programs, *place) {
                 return Err(format!("node {node} leaves a barrier with another {place:?}").into());
             }
@@ -73,8 +66,7 @@ impl Machine for Seat<'_> {
         protection: Protection,
         _protocol: &dyn Protocol<Small>,
     ) -> Result<(), Problem> {
-        self.memory().protect(pages, protection);
-        Ok(())
+        Ok(self.memory().protect(pages, protection)?)
     }
 
     fn twin(
@@ -100,8 +92,7 @@ impl Machine for Seat<'_> {
     }
 
     fn forget(&mut self) -> Result<(), Problem> {
-        self.memory().forget();
-        Ok(())
+        Ok(self.memory().forget()?)
     }
 
     fn written(&mut self, _protocol: &dyn Protocol<Small>) -> Result<PageSet, Problem> {
@@ -115,38 +106,39 @@ impl Machine for Seat<'_> {
     fn install(
         &mut self,
         page: PageId,
-        mut content: Small,
+        content: Small,
         twinned: bool,
         _protocol: &dyn Protocol<Small>,
     ) -> Result<(), Problem> {
-        if let Small::Left(home) = content {
-            let there = &mut self.world.nodes[usize::from(home.0)].memory;
-            let there = there.content(Content::Page(page));
-            content = there.ok_or("a page is not where it was left")?;
-        }
-        Ok(self.memory().install(page, &content, twinned)?)
+        let content = match content {
+            Small::Left(home) => {
+                let there = &mut self.world.nodes[usize::from(home.0)].memory;
+                Arriving::Page(there.read(page)?)
+            }
+            content => content.try_into()?,
+        };
+        Ok(self.memory().install(page, content, twinned)?)
     }
 
     fn apply(&mut self, page: PageId, diff: Small) -> Result<(), Problem> {
         let Small::Diff(diff) = diff else {
             return Err("a page is applied as a diff".into());
         };
-        self.memory().change(page, diff);
-        Ok(())
+        Ok(self.memory().apply(page, &diff)?)
     }
 
     fn read(&mut self, page: PageId) -> Result<Box<PageBytes>, Problem> {
         let mut bytes = Box::new([0; PAGE_BYTES]);
-        let page = self.memory().bytes(page);
-        bytes[..page.len()].copy_from_slice(&page);
+        let page = self.memory().read(page)?;
+        bytes[..2].copy_from_slice(page.bytes());
         Ok(bytes)
     }
 
     fn copy_from(&mut self, home: NodeId, pages: PageRange) -> bool {
         pages.iter().all(|page| {
-            let bytes = self.world.nodes[usize::from(home.0)].memory.bytes(page);
-            let installed = self.memory().install(page, &Small::Page(bytes), false);
-            installed.is_ok()
+            let there = self.world.nodes[usize::from(home.0)].memory.read(page);
+            let copy = there.map(Arriving::Page);
+            copy.is_ok_and(|copy| self.memory().install(page, copy, false).is_ok())
         })
     }
 
@@ -155,7 +147,7 @@ impl Machine for Seat<'_> {
             // What cannot be compared fails once more as a diff.
             let diff = self.memory().compare(*page);
             let there = &mut self.world.nodes[usize::from(home.0)].memory;
-            diff.map(|diff| there.bring(*page, diff)).is_ok()
+            diff.and_then(|diff| there.bring(*page, &diff)).is_ok()
         })
     }
 
@@ -166,14 +158,19 @@ impl Machine for Seat<'_> {
 
     fn send(&mut self, to: NodeId, message: Message<Content>) -> Result<(), Problem> {
         let node = self.node;
-        let mut missing = false;
-        let message = message.map(|content| {
-            let content = self.content(content);
-            missing |= content.is_none();
-            content.unwrap_or(Small::Blank)
+        let mut missing = None;
+        let message = message.map(|content| match content {
+            Content::Left(_) => Small::Left(node_id(node)),
+            content => self.memory().content(content).map_or_else(
+                |what| {
+                    missing = Some(what);
+                    Small::Blank
+                },
+                Small::from,
+            ),
         });
-        if missing {
-            return Err("it sends what it does not have".into());
+        if let Some(what) = missing {
+            return Err(what.into());
         }
         let channel = (node, usize::from(to.0));
         let channel = self.world.channels.entry(channel).or_default();

@@ -10,9 +10,10 @@
 mod cluster;
 mod machine;
 mod memory;
+mod programs;
 mod wait;
 
-use cluster::{Cluster, Step};
+use cluster::Cluster;
 use fathomp_base::NodeId;
 use fathomp_dsm::guess::{Guessing, Limits};
 use fathomp_dsm::home::{self, Home};
@@ -20,7 +21,8 @@ use fathomp_dsm::homeless::{self, Homeless};
 use fathomp_dsm::message::{Message, Term};
 use fathomp_dsm::{Area, Placement, Protocol};
 use fathomp_shared::Sizes;
-use memory::{Place, Small};
+use memory::Small;
+use programs::{PASSED_BY_LOADS, PROGRAMS, Program};
 use stateright::{Checker, Model};
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -31,366 +33,6 @@ const PAGES: usize = 2;
 /// protocol, where threads may take pages from each other for ever. Of the homeless one all.
 const FAULTS_MAX: u8 = 2;
 const ALL_FAULTS: u8 = u8::MAX;
-
-/// The first page and the second.
-const A: Place = Place { page: 0, byte: 0 };
-const A2: Place = Place { page: 0, byte: 1 };
-const B: Place = Place { page: 1, byte: 0 };
-
-use Step::{
-    Acquire, Barrier, Flush, IfSeen, IfUpdated, IfWaited, Keep, Read, Release, TryAcquire, Update,
-    Write,
-};
-
-/// A program: a thread on each node, and perhaps one more on node 0 that takes no
-/// part in barriers.
-struct Program {
-    name: &'static str,
-    threads: [&'static [Step]; 3],
-    own_thread: &'static [Step],
-    /// Whether plain loads have to acquire.
-    relies_on_loads: bool,
-    /// Whether who updates relies on plain writes of others: without homes, loads have to
-    /// acquire for that.
-    relies_on_writes: bool,
-    /// Pages are leased in some of the runs over the home-based protocol, if they can be.
-    leases: bool,
-    /// Takes long.
-    large: bool,
-}
-
-const fn program(name: &'static str, threads: [&'static [Step]; 3]) -> Program {
-    Program {
-        name,
-        threads,
-        own_thread: &[],
-        relies_on_loads: false,
-        relies_on_writes: false,
-        leases: false,
-        large: false,
-    }
-}
-
-const PASSED_BY_LOADS: Program = Program {
-    relies_on_loads: true,
-    ..program(
-        "messages are passed by plain loads",
-        [
-            &[Write(A, 1), Write(B, 1), Flush],
-            &[IfSeen(A2, 9, 0), IfSeen(B, 1, 1), Read(A)],
-            &[IfSeen(A2, 9, 0), IfSeen(B, 1, 1), Read(A)],
-        ],
-    )
-};
-
-const PROGRAMS: &[Program] = &[
-    program(
-        "two writers of a page, read after a barrier",
-        [
-            &[Write(A, 1), Barrier, Read(A2)],
-            &[Write(A2, 2), Barrier, Read(A)],
-            &[Barrier, Read(A), Read(A2)],
-        ],
-    ),
-    program(
-        "a page goes round at barriers",
-        [
-            &[Write(A, 1), Barrier, Read(B), Barrier, Read(A)],
-            &[Write(B, 1), Barrier, Write(A, 2), Barrier, Read(A)],
-            &[Barrier, Read(B), Barrier, Write(A2, 3), Write(B, 3)],
-        ],
-    ),
-    program(
-        "a lock goes round",
-        [
-            &[
-                Acquire(1),
-                Read(B),
-                Write(B, 1),
-                Release(1),
-                Barrier,
-                Read(B),
-            ],
-            &[
-                Acquire(1),
-                Read(B),
-                Write(B, 2),
-                Release(1),
-                Barrier,
-                Read(B),
-            ],
-            &[TryAcquire(1, 3), Read(B), Write(B, 3), Release(1), Barrier],
-        ],
-    ),
-    program(
-        "a lock stays",
-        [
-            &[
-                Acquire(1),
-                Write(A, 1),
-                Keep(1),
-                Acquire(1),
-                Read(A),
-                Write(B, 1),
-                Keep(1),
-                Barrier,
-            ],
-            &[
-                Acquire(1),
-                Read(A),
-                Write(A, 2),
-                Keep(1),
-                Barrier,
-                Acquire(1),
-                Write(B, 2),
-                Keep(1),
-            ],
-            &[
-                TryAcquire(1, 3),
-                Read(B),
-                Write(A, 3),
-                Release(1),
-                Barrier,
-                Acquire(1),
-                Read(A),
-                Read(B),
-                Keep(1),
-            ],
-        ],
-    ),
-    program(
-        "two locks",
-        [
-            &[
-                Acquire(1),
-                Write(A, 1),
-                Release(1),
-                Acquire(2),
-                Read(A2),
-                Release(2),
-            ],
-            &[
-                Acquire(2),
-                Write(A2, 1),
-                Release(2),
-                Acquire(1),
-                Read(A),
-                Release(1),
-            ],
-            &[Acquire(2), Read(A2), Write(A2, 2), Release(2)],
-        ],
-    ),
-    program(
-        "messages are passed by flushes",
-        [
-            &[Write(A, 1), Flush, Write(B, 1), Flush],
-            &[Read(A2), Flush, IfSeen(B, 1, 2), Flush, Read(A)],
-            &[Write(A2, 0), Flush],
-        ],
-    ),
-    program(
-        "all update a byte",
-        [
-            &[Update(A, 1), Update(A, 1), Barrier, Barrier, Read(A)],
-            &[Write(A2, 5), Update(A, 2), Barrier, Barrier, Read(A)],
-            &[Update(A, 4), Barrier, Update(A, 8), Barrier, Read(B)],
-        ],
-    ),
-    program(
-        "a message is passed by an update",
-        [
-            &[Write(B, 1), Update(A, 1), Write(A2, 3)],
-            &[IfSeen(A2, 9, 0), IfUpdated(A, 1, 1), Read(B)],
-            &[IfSeen(B, 9, 0), IfUpdated(A, 1, 1), Read(B)],
-        ],
-    ),
-    Program {
-        relies_on_writes: true,
-        ..program(
-            "a message is passed by a plain write to who updates",
-            [
-                &[Write(B, 1), Write(A, 1), Barrier],
-                &[IfSeen(B, 9, 0), IfUpdated(A, 1, 1), Read(B), Barrier],
-                &[IfUpdated(A, 1, 1), Read(B), Barrier],
-            ],
-        )
-    },
-    program(
-        "a message is passed by plain writes to who waits",
-        [
-            &[Write(B, 1), Write(A, 1), Barrier],
-            &[IfSeen(B, 9, 0), IfWaited(A, 1, 1), Read(B), Barrier],
-            &[IfWaited(A, 1, 1), Read(B), Write(A2, 1), Barrier],
-        ],
-    ),
-    program(
-        "a message is passed on to who waits",
-        [
-            &[Write(A, 1), Write(A2, 1)],
-            &[IfWaited(A2, 1, 1), Write(B, 1)],
-            &[IfSeen(A, 9, 0), IfWaited(B, 1, 1), Read(A)],
-        ],
-    ),
-    Program {
-        leases: true,
-        ..program(
-            "who writes a page again and again leases it",
-            [
-                &[Write(A2, 1), Barrier, Read(A)],
-                &[
-                    Write(A, 1),
-                    Flush,
-                    Write(A, 2),
-                    Flush,
-                    Write(A, 3),
-                    Barrier,
-                    Read(A2),
-                ],
-                &[Barrier, Read(A), Read(A2)],
-            ],
-        )
-    },
-    Program {
-        leases: true,
-        large: true,
-        ..program(
-            "a page that is leased is wanted back",
-            [
-                &[
-                    IfSeen(A2, 9, 0),
-                    Flush,
-                    IfSeen(B, 1, 2),
-                    Flush,
-                    Read(A),
-                    Barrier,
-                    Read(A),
-                ],
-                &[
-                    Write(A, 1),
-                    Flush,
-                    Write(A, 2),
-                    Flush,
-                    Write(A, 3),
-                    Flush,
-                    Write(B, 1),
-                    Barrier,
-                    Read(A2),
-                ],
-                &[Write(A2, 1), Barrier],
-            ],
-        )
-    },
-    PASSED_BY_LOADS,
-    Program {
-        relies_on_loads: true,
-        ..program(
-            "causes are seen before effects",
-            [
-                &[Write(A, 1), Flush],
-                &[IfSeen(A, 1, 1), Write(B, 1)],
-                &[IfSeen(A, 9, 0), IfSeen(B, 1, 1), Read(A)],
-            ],
-        )
-    },
-    Program {
-        own_thread: &[Write(A2, 1), Read(A2), Write(A2, 2)],
-        ..program(
-            "a thread writes while its node is at a barrier",
-            [
-                &[Barrier, Read(A), Barrier],
-                &[Write(A, 1), Barrier, Barrier, Write(A, 2)],
-                &[Barrier, Read(A), Barrier],
-            ],
-        )
-    },
-    Program {
-        own_thread: &[
-            Acquire(1),
-            Read(A2),
-            Write(A2, 1),
-            Release(1),
-            Acquire(1),
-            Read(A2),
-            Release(1),
-        ],
-        ..program(
-            "a thread uses a lock while its node is at a barrier",
-            [
-                &[Barrier, Barrier],
-                &[
-                    Write(A, 1),
-                    Acquire(1),
-                    Write(A2, 2),
-                    Release(1),
-                    Barrier,
-                    Barrier,
-                ],
-                &[Barrier, Acquire(1), Read(A2), Release(1), Read(A), Barrier],
-            ],
-        )
-    },
-    Program {
-        large: true,
-        ..program(
-            "a lock between barriers",
-            [
-                &[
-                    Write(A2, 1),
-                    Acquire(1),
-                    Write(A, 1),
-                    Release(1),
-                    Barrier,
-                    Read(A2),
-                    Write(A, 4),
-                ],
-                &[
-                    Acquire(1),
-                    Read(A),
-                    Write(A, 2),
-                    Release(1),
-                    Barrier,
-                    Read(A2),
-                    Write(B, 1),
-                ],
-                &[
-                    Read(B),
-                    Acquire(1),
-                    Write(A, 3),
-                    Release(1),
-                    Barrier,
-                    Read(A2),
-                ],
-            ],
-        )
-    },
-    Program {
-        large: true,
-        relies_on_loads: true,
-        ..program(
-            "flushes and loads",
-            [
-                &[Write(A, 1), Flush, Write(B, 1), Barrier, Read(A2)],
-                &[
-                    Read(A2),
-                    Flush,
-                    IfSeen(B, 1, 2),
-                    Write(A2, 1),
-                    Read(A),
-                    Barrier,
-                    Write(A, 2),
-                ],
-                &[
-                    IfSeen(B, 1, 1),
-                    Read(A),
-                    Flush,
-                    IfSeen(B, 1, 1),
-                    Read(A),
-                    Barrier,
-                ],
-            ],
-        )
-    },
-];
 
 /// What is asked for.
 fn asked() -> Option<String> {
@@ -491,6 +133,15 @@ fn some_of<C>(configs: Vec<C>) -> Vec<C> {
     some.map(|(_, config)| config).collect()
 }
 
+/// Guesses from habits that are formed at once.
+fn habits() -> Guessing {
+    Guessing::Habits(Limits {
+        prefetch: 2,
+        expect_writes: true,
+        lease_after: 1,
+    })
+}
+
 fn home_configs(program: &Program) -> Vec<home::Config> {
     let mut configs = Vec::new();
     for (number, areas) in areas().into_iter().enumerate() {
@@ -504,11 +155,7 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
                 loads_acquire: program.relies_on_loads || !richly,
                 direct: richly,
                 guessing: match richly {
-                    true => Guessing::Habits(Limits {
-                        prefetch: 2,
-                        expect_writes: true,
-                        lease_after: 1,
-                    }),
+                    true => habits(),
                     false => Guessing::Nothing,
                 },
                 fan_in: if number == 0 { 1 } else { 2 },
@@ -525,8 +172,9 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
         let kinds = [
             (0, false, false),
             (100, false, true),
-            (100, true, true),
             (100, true, false),
+            (100, false, false),
+            (100, true, true),
         ];
         for (diffs_max, sole_writers, acquires) in kinds {
             configs.push(homeless::Config {
@@ -535,7 +183,10 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 diffs_max,
                 loads_acquire: program.relies_on_loads || program.relies_on_writes || acquires,
                 sole_writers,
-                prefetch: if sole_writers { 2 } else { 0 },
+                guessing: match sole_writers {
+                    true => habits(),
+                    false => Guessing::Nothing,
+                },
                 fan_in: if number == 0 { 1 } else { 2 },
                 log_max: if diffs_max == 0 { 1 } else { 1024 },
             });

@@ -146,6 +146,26 @@ pub(crate) struct Plan {
     pub(crate) borrow: bool,
 }
 
+impl Plan {
+    /// What of it is possible at a fault at `page`: those of its pages that follow each other
+    /// around that one and can be dealt with like it.
+    pub(crate) fn possible(self, page: PageId, view: &dyn View) -> Self {
+        let goes_with = |next: &u32| view.goes_with(page, PageId(*next));
+        let end = u32::try_from(self.pages.end()).unwrap_or(u32::MAX);
+        let first = (self.pages.first().0..page.0)
+            .rev()
+            .take_while(goes_with)
+            .last();
+        let last = (page.0..end).skip(1).take_while(goes_with).last();
+        let (first, last) = (first.unwrap_or(page.0), last.unwrap_or(page.0));
+        let pages = PageRange::new(PageId(first), last - first + 1);
+        Self {
+            pages: pages.unwrap_or(page.into()),
+            ..self
+        }
+    }
+}
+
 /// A copy that has arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {

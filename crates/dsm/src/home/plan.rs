@@ -5,7 +5,7 @@ use super::page::Entry;
 use crate::guess::{Event, Glance, Guess, Plan, View};
 use crate::state::State;
 use crate::table::Table;
-use crate::{Access, Body, Interval, Offer, PageRange};
+use crate::{Access, Body, Interval, Offer};
 use fathomp_base::{NodeId, PageId};
 
 /// A node as guesses see it.
@@ -77,24 +77,6 @@ impl<B: Clone + Body> Home<B> {
     /// What to do at a fault, as far as it is possible.
     pub(super) fn planned(&mut self, page: PageId, access: Access) -> Plan {
         let (guess, view) = self.guess();
-        let plan = guess.on_fault(page, access, &view);
-        Plan {
-            pages: possible(&view, page, plan.pages),
-            ..plan
-        }
+        guess.on_fault(page, access, &view).possible(page, &view)
     }
-}
-
-/// The part of a plan that is possible: those of its pages that follow each other around `page`
-/// and can be dealt with like it.
-fn possible(view: &Sight, page: PageId, planned: PageRange) -> PageRange {
-    let goes_with = |next: &u32| view.goes_with(page, PageId(*next));
-    let end = u32::try_from(planned.end()).unwrap_or(u32::MAX);
-    let first = (planned.first().0..page.0)
-        .rev()
-        .take_while(goes_with)
-        .last();
-    let last = (page.0..end).skip(1).take_while(goes_with).last();
-    let (first, last) = (first.unwrap_or(page.0), last.unwrap_or(page.0));
-    PageRange::new(PageId(first), last - first + 1).unwrap_or(page.into())
 }

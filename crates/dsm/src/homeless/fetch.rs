@@ -48,7 +48,7 @@ impl<B> Homeless<B> {
             // Another thread's fault at the page was served in the meantime.
             (State::Valid | State::Writable, _) => {}
             (State::Untouched | State::Invalid | State::Pending, _) => {
-                self.fetch_for_thread(page, actions);
+                self.fetch_for_thread(page, access, actions);
                 if let Some(pending) = self.pending.get_mut(&page) {
                     pending.waiters.push((thread, access));
                 }
@@ -61,20 +61,12 @@ impl<B> Homeless<B> {
 
     /// A thread waits for `page`: asks for what it lacks, and for what is likely to be
     /// wanted next.
-    fn fetch_for_thread(&mut self, page: PageId, actions: &mut Actions<B>) {
+    fn fetch_for_thread(&mut self, page: PageId, access: Access, actions: &mut Actions<B>) {
         let entry = self.table.get(page);
         if entry.state != State::Untouched || entry.pinned {
             return self.fetch(page, actions);
         }
-        let table = &self.table;
-        let fits = |next: PageId| {
-            let exists = next.0 < table.layout().pages();
-            exists && {
-                let other = table.get(next);
-                other.state == State::Untouched && other.owner == entry.owner && !other.pinned
-            }
-        };
-        let pages = self.advance.fetch(page, self.order.epoch, fits);
+        let pages = self.planned(page, access);
         for each in pages.iter() {
             self.begin(each, true);
         }
@@ -324,8 +316,10 @@ impl<B> Homeless<B> {
             return false;
         }
         pending.whole = false;
+        let wanted = pending.waiters.iter().map(|(_, access)| *access).max();
         self.missing.insert(page, missing);
         actions.push(Action::Install(page, copy.content));
+        self.note_arrival(page, wanted);
         !self.ask_writers(page, actions)
     }
 

@@ -5,17 +5,16 @@
 //! implementation: all of it goes by message. States, messages and reasons:
 //! `docs/protocols/homeless.md`.
 
-mod advance;
 mod check;
 mod fetch;
+mod plan;
 mod serve;
 mod sole;
-#[cfg(test)]
-mod tests;
 mod tidy;
 mod write;
 
 use crate::area::{Layout, Place};
+use crate::guess::{Guesses, Guessing, Limits};
 use crate::message::{IfLate, Message, Request};
 use crate::order::{FAN_IN, LOG_MAX, News, Order, Version, When, peer};
 use crate::stretches::Stretches;
@@ -24,7 +23,6 @@ use crate::{
     Access, Action, Area, AreaError, Diff, Input, Interval, LockId, Notice, Operation, Protection,
     Protocol, Seen, Violation,
 };
-use advance::Advance;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fetch::Pending;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,18 +48,14 @@ pub struct Config {
     /// Whether a page that one node alone wrote between two barriers is that node's
     /// own from the second on.
     pub sole_writers: bool,
-    /// Most whole pages that a fault fetches; with 0 or 1 never more than the page
-    /// that is missing.
-    pub prefetch: u32,
+    /// Which whole pages are fetched ahead of time. Nothing else is guessed.
+    pub guessing: Guessing,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
     /// Intervals that the sequencer's log has room for, at least 1. When it is full and
     /// a node asks for something, all nodes are told them.
     pub log_max: usize,
 }
-
-/// Pages fetched at once where a program goes through memory in order.
-const PREFETCH: u32 = 16;
 
 impl Config {
     /// As nodes have it, with room for diffs in so many MiB. If it is `plain`, the protocol
@@ -82,7 +76,10 @@ impl Config {
             diffs_max: u32::try_from(diffs).unwrap_or(u32::MAX),
             loads_acquire,
             sole_writers: !plain,
-            prefetch: if plain { 0 } else { PREFETCH },
+            guessing: match plain {
+                true => Guessing::Nothing,
+                false => Guessing::Habits(Limits::default()),
+            },
             fan_in: FAN_IN,
             log_max: LOG_MAX,
         }
@@ -161,7 +158,7 @@ pub struct Homeless<B> {
     /// My diffs that are kept until a tidying, those which have yet to be made of a twin
     /// included.
     diffs: BTreeSet<(PageId, Interval)>,
-    advance: Advance,
+    guesses: Guesses,
     /// What this node knew of when it last served, in this epoch, a page that it had
     /// written unwatched.
     opened: Option<Seen>,
@@ -189,7 +186,7 @@ impl<B> Homeless<B> {
         Ok(Self {
             me,
             told: Seen::nothing(config.nodes),
-            advance: Advance::new(config.prefetch),
+            guesses: config.guessing.start(me, &layout),
             config,
             order,
             table: Table::new(layout),
@@ -392,18 +389,18 @@ impl<B> Protocol<B> for Homeless<B> {
                 return Err(Violation::Runtime(what));
             }
         }
-        loop {
-            if let Some(control) = self.order.next_own() {
-                self.message(self.me, Message::Control(control), actions)?;
-                continue;
-            }
-            let epoch = self.order.epoch;
-            let Some(next) = self.early.iter().position(|(_, m)| m.epoch() == epoch) else {
-                return Ok(());
-            };
-            let (from, message) = self.early.remove(next);
-            self.message(from, message, actions)?;
+        while let Some(control) = self.order.next_own() {
+            self.message(self.me, Message::Control(control), actions)?;
         }
+        Ok(())
+    }
+
+    fn next_early(&mut self) -> Option<Input<B>> {
+        let epoch = self.order.epoch;
+        let mut early = self.early.iter();
+        let next = early.position(|(_, message)| message.epoch() == epoch)?;
+        let (from, message) = self.early.remove(next);
+        Some(Input::Message { from, message })
     }
 
     fn stands(&self) -> Option<u32> {

@@ -67,7 +67,9 @@ impl<B> Homeless<B> {
             if !place.pinned {
                 self.forget_history(now);
                 self.table.settle(now, writer);
-                self.settle_known(now, writer, actions)?;
+                for page in self.table.known(now, |_| false) {
+                    self.settle_page(page, writer, actions)?;
+                }
             }
             left = rest;
         }
@@ -83,22 +85,6 @@ impl<B> Homeless<B> {
         self.history.change(pages, &Vec::new(), forget);
         self.history.prune(pages, Vec::is_empty);
         self.noted -= before - self.history.weight(pages, Vec::len);
-    }
-
-    fn settle_known(
-        &mut self,
-        pages: PageRange,
-        writer: NodeId,
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        let mut left = Some(pages);
-        while let Some(pages) = left
-            && let Some(page) = self.table.known(pages, |_| false)
-        {
-            self.settle_page(page, writer, actions)?;
-            (_, left) = pages.split(page.0 - pages.first().0 + 1);
-        }
-        Ok(())
     }
 
     fn settle_page(
@@ -138,7 +124,7 @@ impl<B> Homeless<B> {
             Action::protect(actions, page, Protection::None);
         }
         if before != State::Untouched {
-            self.advance.dropped(page, self.order.epoch - 1);
+            self.note_dropped(page);
         }
         Ok(())
     }

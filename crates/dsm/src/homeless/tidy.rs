@@ -3,7 +3,7 @@
 
 use super::{Actions, Homeless, State};
 use crate::order::Version;
-use crate::{Action, Notice, Protection, Violation};
+use crate::{Action, Notice, Protection, Seen, Violation};
 use fathomp_base::{NodeId, PageId};
 
 /// Notices of single pages that weigh as much as a diff.
@@ -38,13 +38,11 @@ impl<B> Homeless<B> {
         // Whose pages are whose follows from what the barrier tells.
         let full = full || cut && self.config.sole_writers || self.tidying == Tidying::Waiting;
         // What is fetched now belongs to the next epoch: others may be there.
-        let news: Vec<_> = notices
-            .iter()
-            .filter(|n| !self.order.seen.covers(n.writer, n.interval))
-            .cloned()
-            .collect();
-        let untold = |n: &&Notice| self.told.covers(n.writer, n.interval);
-        let untold: Vec<_> = notices.iter().filter(|n| !untold(n)).cloned().collect();
+        let beyond = |known: &Seen| -> Vec<_> {
+            let new = |n: &&Notice| !known.covers(n.writer, n.interval);
+            notices.iter().filter(new).cloned().collect()
+        };
+        let (news, untold) = (beyond(&self.order.seen), beyond(&self.told));
         for notice in notices {
             self.told.learn(notice.writer, notice.interval);
         }
@@ -127,12 +125,8 @@ impl<B> Homeless<B> {
             };
             let alone = versions.iter().all(|(other, _)| *other == writer);
             self.table.settle(pages, writer);
-            let mut left = Some(pages);
-            while let Some(pages) = left
-                && let Some(page) = self.table.known(pages, |_| false)
-            {
+            for page in self.table.known(pages, |_| false) {
                 self.forget_page(page, writer, alone, actions);
-                (_, left) = pages.split(page.0 - pages.first().0 + 1);
             }
         }
         self.missing.clear();

@@ -19,6 +19,7 @@ struct Outdated {
 impl<B> Homeless<B> {
     /// Lets threads write a page that is valid here: from now on a twin tells what they write.
     pub(super) fn make_writable(&mut self, page: PageId, actions: &mut Actions<B>) {
+        self.note_written(page);
         self.make_diff(page, actions);
         actions.push(Action::Twin(page));
         self.table.entry(page).state = State::Writable;
@@ -184,17 +185,13 @@ impl<B> Homeless<B> {
     ) {
         let me = self.me;
         let is_mine = |place: Place| place.pinned && place.home == me;
-        let mut left = Some(pages);
-        while let Some(pages) = left
-            && let Some(page) = self.table.known(pages, is_mine)
-        {
+        for page in self.table.known(pages, is_mine) {
             if self.is_mine(page) {
                 self.missing.entry(page).or_default().push(version);
                 outdated.pinned.push(page);
             } else {
                 self.invalidate_page(page, version, outdated, actions);
             }
-            (_, left) = pages.split(page.0 - pages.first().0 + 1);
         }
     }
 

@@ -366,14 +366,20 @@ impl Order {
         Some(sequencer.sequenced())
     }
 
-    /// Refuses notices that speak of nodes or pages that do not exist.
+    /// Refuses notices that speak of nodes, pages or intervals that do not exist.
     fn check(&self, from: NodeId, notices: &[Notice]) -> Result<(), Violation> {
         let pages = u64::from(self.pages);
         let exists = |n: &Notice| n.writer.0 < self.nodes && n.pages.end() <= pages;
-        if notices.iter().all(exists) {
-            Ok(())
-        } else {
+        let has_ended = |n: &Notice| n.writer != self.me || n.interval <= self.interval;
+        if !notices.iter().all(exists) {
             Err(peer(from, "tells of nodes or pages that do not exist"))
+        } else if !notices.iter().all(has_ended) {
+            Err(peer(
+                from,
+                "tells of an interval of this node that has not ended",
+            ))
+        } else {
+            Ok(())
         }
     }
 

@@ -1,12 +1,13 @@
-//! A few nodes with pages of a few bytes, whose messages arrive one after the other.
+//! The homeless protocol on a few nodes with pages of a few bytes, whose messages arrive one
+//! after the other.
 
-use super::{Config, Homeless};
-use crate::message::Message;
-use crate::{
-    Access, Action, Area, Content, Input, Interval, LockId, Operation, Placement, Protection,
-    Protocol, Violation,
-};
 use fathomp_base::{NodeId, PageId, ThreadId};
+use fathomp_dsm::homeless::{Config, Homeless};
+use fathomp_dsm::message::{Control, Message};
+use fathomp_dsm::{
+    Access, Action, Area, Content, Input, Interval, LockId, Notice, Operation, Placement,
+    Protection, Protocol, Violation,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 const THREAD: ThreadId = ThreadId(0);
@@ -91,10 +92,14 @@ impl Cluster {
     }
 
     fn try_step(&mut self, at: u16, input: Input<Bytes>) -> Result<(), Violation> {
-        let mut actions = Vec::new();
-        self.node(at).protocol.step(input, &mut actions)?;
-        self.node(at).protocol.check().unwrap();
-        self.carry_out(at, actions);
+        let mut next = Some(input);
+        while let Some(input) = next {
+            let mut actions = Vec::new();
+            self.node(at).protocol.step(input, &mut actions)?;
+            self.node(at).protocol.check().unwrap();
+            self.carry_out(at, actions);
+            next = self.node(at).protocol.next_early();
+        }
         Ok(())
     }
 
@@ -288,7 +293,9 @@ fn ten_rounds_over_256_pages_of_which_others_had_copies_are_256_write_faults() {
 #[test]
 fn a_diff_comes_before_what_was_written_with_its_first_interval_known() {
     let mut cluster = Cluster::new(3, &[(2, 0)], plain);
-    (0..2).for_each(|page| (1..3).for_each(|at| drop(cluster.read(at, page))));
+    for (at, page) in [(1, 0), (1, 1), (2, 0), (2, 1)] {
+        cluster.read(at, page);
+    }
     cluster.write(0, 0, 0, 1);
     cluster.flush(0);
     cluster.flush(2);
@@ -311,7 +318,9 @@ fn a_diff_comes_before_what_was_written_with_its_first_interval_known() {
 fn what_two_nodes_write_into_one_page_comes_together() {
     for loads_acquire in [false, true] {
         let mut cluster = Cluster::new(3, &[(1, 0)], |c| c.loads_acquire = loads_acquire);
-        (1..3).for_each(|at| drop(cluster.read(at, 0)));
+        for at in [1, 2] {
+            cluster.read(at, 0);
+        }
         for round in 1..4 {
             (0..3).for_each(|at| cluster.write(at, 0, usize::from(at), round));
             cluster.barrier();
@@ -354,7 +363,9 @@ fn where_loads_acquire_intervals_end_with_their_writes() {
 #[test]
 fn a_tidying_leaves_one_owner_and_no_diffs() {
     let mut cluster = Cluster::new(3, &[(3, 0)], |config| config.diffs_max = 1);
-    (0..3).for_each(|page| drop(cluster.read(1, page)));
+    for page in 0..3 {
+        cluster.read(1, page);
+    }
     // One page of node 1, one of both.
     for page in [0, 1] {
         cluster.write(1, page, 1, 5);
@@ -440,6 +451,18 @@ fn nodes_that_do_not_keep_to_the_protocol_are_named() {
             first: page,
             copies: Vec::new(),
         },
+        Message::Control(Control::Arrive {
+            epoch,
+            notices: vec![Notice {
+                writer: NodeId(0),
+                interval: Interval(1),
+                pages: [page].into_iter().collect(),
+                foreseen: false,
+                first: false,
+                late: false,
+            }],
+            full: false,
+        }),
         Message::Diffs {
             epoch,
             interval: Interval(1),
