@@ -69,7 +69,7 @@ impl Direction {
 }
 
 /// How far a thread went the last time that it began at a page: what is done at once when
-/// somebody begins there again.
+/// a thread begins there again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Reach {
     /// Which way.

@@ -27,7 +27,7 @@ pub(crate) struct Streams {
 
 impl Streams {
     /// `page` and those behind it, `most` altogether, that will be wanted too: because
-    /// somebody reads one after the other, or because copies were here before. `missed` says
+    /// a thread reads one after the other, or because copies were here before. `missed` says
     /// of a page whether one was; nothing if it cannot be fetched with this one, or is not
     /// worth it.
     pub(crate) fn worth_fetching(

@@ -139,8 +139,8 @@ impl<B: Clone + Body> Home<B> {
     }
 
     /// Others have been told of the last interval before the barrier ends, by one of the
-    /// `actions` from the `first` on: they may fetch pages of it. Diffs come first. Whoever has
-    /// read of an interval in a log waits for them, and is not told when they are brought.
+    /// `actions` from the `first` on: they may fetch pages of it. Diffs come first. A node
+    /// that has read of an interval in a log waits for them, and is not told when they are brought.
     pub(super) fn send_kept_if_told(&mut self, first: usize, actions: &mut Actions<B>) {
         if !self.order.keeps_last_to_itself() {
             let mut diffs = Vec::new();
@@ -209,7 +209,7 @@ impl<B: Clone + Body> Home<B> {
             operations,
         } = std::mem::take(&mut self.deferred);
         for (page, pending) in std::mem::take(&mut self.pending) {
-            // Perhaps out of date now, and whoever was asked may have left.
+            // Perhaps out of date now, and the node that was asked may have left.
             self.table.entry(page).state = State::Untouched;
             let waiters = pending.waiters.into_iter();
             faults.extend(waiters.map(|(thread, access)| (thread, page, access)));
@@ -388,14 +388,14 @@ fn written(notices: &[Notice]) -> Vec<Stretch> {
         })
         .collect();
     edges.sort_unstable();
-    // Who has written the current page, and who is likely to: how many, the sum of their
-    // numbers, which is the number of the writer if there is one, and how many of them say
-    // that nobody had touched it before.
+    // Nodes that have written the current page, and nodes that are likely to: how many, the sum
+    // of their numbers, which is the node's if there is one, and how many of them say that
+    // nobody had touched it before.
     let (mut writers, mut at) = ([(0_i64, 0_i64, 0_i64); 2], 0_u64);
     let mut stretches = Vec::new();
     for (edge, one, writer, [foreseen, first]) in edges {
         let pages = u32::try_from(edge - at).ok().zip(u32::try_from(at).ok());
-        // What is likely does not count where somebody has written.
+        // What is likely does not count where a node has written.
         let who = writers.iter().position(|(number, ..)| *number > 0);
         if let Some(who) = who
             && let Some(pages) = pages.and_then(|(pages, at)| PageRange::new(PageId(at), pages))

@@ -3,7 +3,7 @@
 //!
 //! A node's copy of such a page is *leased*: it stays open, with its twin, and no notice
 //! names it. Nobody else has a copy meanwhile, and the home's own threads may not touch it
-//! either: who wants it has the home *recall* it. A home that writes such a page itself has
+//! either: a node that wants it has the home *recall* it. A home that writes such a page itself has
 //! everybody *drop* it, and is alone with it again. All leases end at barriers.
 
 use super::{Actions, Home};
@@ -27,7 +27,7 @@ struct Away {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Round {
     pages: BTreeSet<PageId>,
-    /// Who has not answered yet.
+    /// Nodes that have not answered yet.
     waiting: BTreeSet<NodeId>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Leasing {
     /// Those that were leased when this node came to the barrier at which it is.
     lapsed: BTreeSet<PageId>,
     away: BTreeMap<PageId, Away>,
-    /// By who is to be alone.
+    /// By the node that is to be alone.
     rounds: BTreeMap<NodeId, Round>,
 }
 
@@ -293,8 +293,8 @@ impl<B: Clone + Body> Home<B> {
         self.leasing.away.contains_key(&page)
     }
 
-    /// Somebody has asked for pages at home here. Those that he has to wait for; what he has
-    /// asked for together with others nobody may want.
+    /// A node has asked for pages at home here. Those that it has to wait for: perhaps no
+    /// thread wants what it has asked for together with others.
     pub(super) fn without_away(
         &mut self,
         from: NodeId,

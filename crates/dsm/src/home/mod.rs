@@ -53,7 +53,7 @@ pub struct Config {
     pub batch: usize,
     /// Whether programs may rely on an ordinary load that sees an ordinary store
     /// to see what was stored before it, as compilers make it of atomic reads
-    /// that acquire and writes that release. It costs: whoever serves a page that
+    /// that acquire and writes that release. It costs: a node that serves a page that
     /// it is writing ends its interval first.
     pub loads_acquire: bool,
     /// Whether nodes can take pages out of each other's memory, write diffs into it, and
@@ -207,7 +207,7 @@ impl<B: Clone + Body> Home<B> {
     }
 
     /// Homes notice all writes to their pages, also where nobody else has a copy,
-    /// and whoever learns of an interval that wrote a page ends its own first if it
+    /// and a node that learns of an interval that wrote a page ends its own first if it
     /// has written that page: so each interval's changes of a page began after what
     /// was known then, and before what was not. For looking for [races](crate::races).
     #[must_use]

@@ -23,7 +23,7 @@ impl<B: Clone + Body> Home<B> {
             }
             Operation::Release(lock) => {
                 let notice = self.end_interval(actions);
-                // Nobody waits for this thread's news but who gets the lock next.
+                // Only the thread that gets the lock next waits for this thread's news.
                 actions.push(Action::Resume(thread));
                 let request = Request::Release(lock);
                 self.order.exchange(request, notice, actions);
@@ -48,7 +48,7 @@ impl<B: Clone + Body> Home<B> {
     pub(super) fn give_back_lock(&mut self, lock: LockId, actions: &mut Actions<B>) {
         let first = actions.len();
         let notice = match self.order.is_at_barrier() || self.written.is_some() {
-            // Nobody has written since, and who gets the lock has to be told of the last
+            // Nobody has written since, and the next holder has to be told of the last
             // interval: it may have to come to the barrier that this node is at.
             true => {
                 self.order.demanded(actions);

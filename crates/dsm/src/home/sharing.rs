@@ -74,7 +74,7 @@ impl<B: Clone + Body> Home<B> {
             self.deferred.faults.push((thread, page, access));
             return Ok(());
         }
-        // Who faults at a barrier takes no part in it, and may write what was kept.
+        // A thread that faults at a barrier takes no part in it, and may write what was kept.
         self.send_all_kept(actions);
         let (me, at_barrier) = (self.me, self.order.is_at_barrier());
         let entry = self.table.entry(page);
@@ -291,7 +291,7 @@ impl<B: Clone + Body> Home<B> {
         let writing =
             self.config.loads_acquire && !self.dirty.is_empty() && !self.order.is_at_barrier();
         if writing && pages.iter().any(|page| self.is_uncommitted(page)) {
-            // Whoever sees what this node wrote last must know what it wrote
+            // A node that sees what this one wrote last must know what it wrote
             // before: an atomic read that acquires is an ordinary load.
             let notice = self.end_interval(actions);
             self.order.exchange(Request::Publish, notice, actions);
@@ -432,7 +432,7 @@ impl<B: Clone + Body> Home<B> {
     }
 
     /// Installs pages that came with news which is known now, if loads acquire. To
-    /// be called when all diffs that this node knows of have arrived: whoever sees
+    /// be called when all diffs that this node knows of have arrived: a thread that sees
     /// one write has to see those before it, here too.
     pub(super) fn release_held(&mut self, actions: &mut Actions<B>) {
         let relaxed = !self.config.loads_acquire;
@@ -454,7 +454,7 @@ impl<B: Clone + Body> Home<B> {
     }
 
     fn install(&mut self, ready: Vec<Ready<B>>, actions: &mut Actions<B>) {
-        // At a barrier, nobody who takes part in it writes before it is over.
+        // No thread that takes part in a barrier writes before it is over.
         let may_expect = !self.watches_all && !self.order.comes_to_barrier();
         let wanted = |waiters: &[(ThreadId, Access)]| {
             let accesses = waiters.iter().map(|(_, access)| *access);

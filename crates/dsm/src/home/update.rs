@@ -1,12 +1,12 @@
 //! Pages that threads update: change at their home by single atomic instructions, wherever
 //! they run. Where nodes can write each other's memory that needs neither a message nor a
-//! fault; but whoever sees what an update wrote must see what was written before it.
+//! fault; but a thread that sees what an update wrote must see what was written before it.
 //!
 //! So a home offers that only while it notices what its own threads write to the page,
 //! before others can see it: then it withdraws the offer, and is asked anew. Before it makes
 //! one it tells everybody what it wrote, and knows of all whose diffs are part of the page;
 //! while it stands, diffs of that page come by message. Updates themselves nobody notices,
-//! so the page is borrowed by who reads it.
+//! so nodes that read the page borrow it.
 
 use super::sharing::Parked;
 use super::{Actions, Home};
@@ -25,13 +25,13 @@ pub(super) struct Updater {
     pub(super) page: PageId,
 }
 
-/// Who waits until a page can be updated, and which can.
+/// Threads that wait until a page can be updated, and pages that can.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Updating {
     /// Threads here that have asked another node.
     asking: BTreeSet<ThreadId>,
-    /// A page at home here that is to be offered. There is one at most, since who asks holds
-    /// a lock.
+    /// A page at home here that is to be offered. There is one at most, since a thread that
+    /// asks holds a lock.
     next: Option<Updater>,
     /// Pages that are offered, and since which epoch.
     pub(super) offered: Vec<(PageId, u32)>,
@@ -143,7 +143,7 @@ impl<B: Clone + Body> Home<B> {
     }
 
     /// Nobody takes a page at home here or brings diffs of it any more, its writes are
-    /// noticed, and who has a copy has to be told that it was written.
+    /// noticed, and nodes that have a copy have to be told that it was written.
     fn reserve(&mut self, page: PageId, actions: &mut Actions<B>) {
         if !self.offer(page, Offer::Reserved) {
             // It was before, and nobody has had it since.
@@ -173,7 +173,7 @@ impl<B: Clone + Body> Home<B> {
         };
         let (page, epoch) = (updater.page, self.order.epoch);
         let entry = self.table.get(page);
-        // What it shows was perhaps written by who has yet to tell of it. Then it stays
+        // What it shows was perhaps written by a node that has yet to tell of it. Then it stays
         // reserved, and is asked for anew.
         let begun: Vec<Version> = self.begun.iter().collect();
         let ready = self.order.knows(&begun) && entry.state == State::Shared;
@@ -185,7 +185,7 @@ impl<B: Clone + Body> Home<B> {
         self.answer_updater(updater, true, actions);
     }
 
-    /// A page at home here is about to be written by others than who updates it.
+    /// A page at home here is about to be written otherwise than by updates.
     pub(super) fn forbid_updates(&mut self, page: PageId, actions: &mut Actions<B>) {
         if matches!(self.table.get(page).offer, Offer::Reserved | Offer::Updated) {
             self.offer(page, Offer::Closed);
@@ -201,7 +201,8 @@ impl<B: Clone + Body> Home<B> {
             self.order.demanded(actions);
             self.send_kept_if_told(first, actions);
         }
-        // Who has used a copy, and asks what it showed, finds the page perhaps reserved again.
+        // A thread that has used a copy, and asks what it showed, finds the page perhaps
+        // reserved again.
         let mut shows = Vec::new();
         if self.table.get(page).offer != Offer::Updated {
             let own = (self.me, self.order.interval);
@@ -269,7 +270,7 @@ impl<B: Clone + Body> Home<B> {
         }
     }
 
-    /// Fetches that a barrier has overtaken are made anew; who wants to update does not
+    /// Fetches that a barrier has overtaken are made anew; a thread that wants to update does not
     /// find the page here any more.
     pub(super) fn refuse_parked(&mut self, actions: &mut Actions<B>) {
         for parked in std::mem::take(&mut self.parked) {
@@ -286,7 +287,7 @@ mod tests {
     use crate::home::Config;
     use crate::{Area, Input, Interval, Placement, Protocol};
 
-    /// Who used a copy before must wait for what the copy showed, though the page may be
+    /// A thread that used a copy before must wait for what the copy showed, though the page may be
     /// offered soon.
     #[test]
     fn a_page_that_shows_what_nobody_knows_of_stays_reserved_and_its_home_says_so() {
