@@ -2,8 +2,8 @@
 //! it. The driver picks the way for each peer: directly in memory that nodes share, or by
 //! message.
 
+use crate::interval::Version;
 use crate::message::{Control, Message, PageCopy, Request};
-use crate::order::Version;
 use crate::{Content, Interval, LockId, Notice, Offer, PageRange, PageSet, Seen};
 use fathomp_base::{NodeId, PageId, ThreadId};
 

@@ -17,6 +17,9 @@ impl Interval {
     }
 }
 
+/// An interval of a node.
+pub type Version = (NodeId, Interval);
+
 /// A write notice: what a node wrote in one interval.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Notice {

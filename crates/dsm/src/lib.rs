@@ -26,6 +26,7 @@ mod stretches;
 mod table;
 mod underway;
 mod wire;
+mod words;
 
 pub use area::{Area, AreaError, Placement};
 pub use diff::{Diff, DiffError, PageBytes};
@@ -36,8 +37,7 @@ pub use interval::{Interval, Notice, Seen};
 pub use looks::{Lacks, Looks};
 pub use message::PageCopy;
 pub use pageset::{PageRange, PageSet, PageSetError};
-pub use protocol::{
-    Access, Action, Body, Content, Input, LockId, Offer, Operation, Protection, Protocol, Violation,
-};
+pub use protocol::{Access, Action, Body, Input, Operation, Protection, Protocol, Violation};
 pub use underway::{Carried, Underway};
 pub use wire::WireError;
+pub use words::{Content, LockId, Offer};

@@ -1,14 +1,10 @@
 //! What a protocol is told and what it answers.
 
 use crate::effect::{Bring, Committed, Fetch, Holder, Sequenced, Serve, Taking, Tell, Updates};
+use crate::interval::Version;
 use crate::message::Message;
-use crate::order::Version;
-use crate::{Interval, Notice, PageRange, PageSet, Seen};
+use crate::{Content, Interval, LockId, Notice, Offer, PageRange, PageSet, Seen};
 use fathomp_base::{NodeId, PageId, ThreadId};
-
-/// A lock of the program: a number that all nodes give it, say its address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LockId(pub u64);
 
 /// How a thread touched a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,36 +31,6 @@ pub enum Protection {
     Watched,
     /// Read and write.
     ReadWrite,
-}
-
-/// Whether other nodes may [take](Fetch) a page out of its home's memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Offer {
-    /// They have to ask for it, as for all pages before anything happened.
-    #[default]
-    Closed,
-    /// They may, and keep it until they learn that it was written: writes are noticed
-    /// at its home.
-    Open,
-    /// They may borrow it: writes are not noticed at its home.
-    Lent,
-    /// As closed; nor may they [bring](Bring) diffs of it.
-    Reserved,
-    /// The same, as long as its home tells by a twin whether it writes it: what others bring, or
-    /// have seen, may be changed back.
-    Twinned,
-    /// They may borrow it, also if they would rather keep it, and [update](Updates) it in
-    /// its home's memory; they must not bring diffs of it. Its home notices what its own
-    /// threads write, but no updates.
-    Updated,
-}
-
-impl Offer {
-    /// Whether diffs of such a page may be [brought](Bring).
-    #[must_use]
-    pub fn admits_diffs(self) -> bool {
-        !matches!(self, Self::Reserved | Self::Twinned | Self::Updated)
-    }
 }
 
 /// A synchronisation between nodes, asked for by one thread on behalf of its
@@ -152,25 +118,6 @@ pub enum Input<B> {
         /// What it says.
         message: Message<B>,
     },
-}
-
-/// Content that an outgoing message carries. Whoever carries out the action
-/// puts it in: the protocol holds no page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Content {
-    /// The page as it is now.
-    Page(PageId),
-    /// The same of a page that nobody else has had from here, or [nothing](Body::is_blank)
-    /// if it was never touched here.
-    Fresh(PageId),
-    /// Nothing: the page stays where it is until it is installed, see [`Serve`].
-    Left(PageId),
-    /// The page's twin as it is now.
-    Twin(PageId),
-    /// The diff of the page since its twin was made, see [`Bring`]. It is sent once.
-    Diff(PageId),
-    /// The diff that an [`Action::Keep`] made.
-    Kept(PageId, Interval),
 }
 
 /// Content as it arrives.

@@ -8,8 +8,8 @@
 //! What a node's own stacks are is left out: they cost nothing, and the kernel
 //! writes there.
 
-use crate::lines::Lines;
 use crate::layout::Shared;
+use crate::lines::Lines;
 use crate::watching::WatchError;
 use fathomp_accesses::{End, Permit, Permits, Run, Step, Writer};
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};

@@ -14,8 +14,8 @@ mod unwatched;
 mod work;
 
 pub(crate) use blob::Blob;
-pub(crate) use host::{GRANTED, Host, PeerWatch, REFUSED, answer};
 pub use host::NodeError;
+pub(crate) use host::{GRANTED, Host, PeerWatch, REFUSED, answer};
 
 use crate::accesses::Watch;
 use crate::profile::Tally;

@@ -6,8 +6,8 @@
 //! known by the byte; accesses that trap and atomic instructions add the exact
 //! address and the instruction.
 
-use crate::watching::WatchError;
 use crate::blocks;
+use crate::watching::WatchError;
 use fathomp_accesses::End;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};
 use fathomp_dsm::{Diff, PageBytes, PageRange};

@@ -415,7 +415,7 @@ impl<B: Clone + Body> Home<B> {
             let includes_all = wanted.all(|version| includes(&copy.versions, *version));
             if pending.returned || !includes_all {
                 self.fetch_again(page, actions);
-            } else if settled && (relaxed || copy.is_known(&self.order)) {
+            } else if settled && (relaxed || self.order.knows_copy(&copy)) {
                 let waiters = std::mem::take(&mut pending.waiters);
                 self.pending.remove(&page);
                 ready.push((page, waiters, copy.content));
@@ -440,7 +440,7 @@ impl<B: Clone + Body> Home<B> {
         self.pending.retain(|page, pending| {
             match pending
                 .held
-                .take_if(|copy| relaxed || copy.is_known(&self.order))
+                .take_if(|copy| relaxed || self.order.knows_copy(copy))
             {
                 Some(copy) => {
                     let waiters = std::mem::take(&mut pending.waiters);

@@ -298,7 +298,7 @@ impl<B> Homeless<B> {
             return false;
         };
         let has_come = pending.page.is_some();
-        let Some(copy) = pending.page.take_if(|copy| copy.is_known(&self.order)) else {
+        let Some(copy) = pending.page.take_if(|copy| self.order.knows_copy(copy)) else {
             if !has_come && pending.whole {
                 // Its owner wrote it while diffs were on their way.
                 self.ask_owner(page.into(), actions);

@@ -1,6 +1,6 @@
 //! What nodes tell each other to synchronise.
 
-use crate::order::Version;
+use crate::interval::Version;
 use crate::{Carried, LockId, Notice};
 use fathomp_base::ThreadId;
 

@@ -7,7 +7,7 @@ mod wire;
 pub(crate) use control::IfLate;
 pub use control::{Control, Request};
 
-use crate::order::{Order, Version};
+use crate::interval::Version;
 use crate::{Carried, Interval, PageRange, PageSet};
 use fathomp_base::{NodeId, PageId, ThreadId};
 
@@ -131,13 +131,6 @@ pub enum Term {
     Drop(NodeId),
     /// To the home: these are gone.
     Dropped(NodeId),
-}
-
-impl<C> PageCopy<C> {
-    /// Whether a node that sees it knows of all that comes before what it shows.
-    pub(crate) fn is_known(&self, order: &Order) -> bool {
-        order.knows(&self.versions) && order.knows(&self.after)
-    }
 }
 
 impl<C> Message<C> {

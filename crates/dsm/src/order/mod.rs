@@ -6,7 +6,7 @@
 mod barrier;
 mod sequencer;
 
-use crate::message::{Control, Request};
+use crate::message::{Control, PageCopy, Request};
 use crate::{Action, Holder, Interval, LockId, Notice, Seen, Sequenced, Tell, Violation};
 use barrier::Barrier;
 use fathomp_base::{NodeId, ThreadId};
@@ -16,8 +16,7 @@ use std::collections::{BTreeSet, VecDeque};
 /// The node that sequences intervals and is the root of the barrier's tree.
 pub const ROOT: NodeId = NodeId(0);
 
-/// An interval of a node.
-pub type Version = (NodeId, Interval);
+pub use crate::interval::Version;
 
 /// In place of a thread: the node asks by itself.
 pub(crate) const ITSELF: ThreadId = ThreadId(u32::MAX - 1);
@@ -196,6 +195,11 @@ impl Order {
         if !versions.is_empty() {
             self.exchange(Request::Learn(versions), None, actions);
         }
+    }
+
+    /// Whether a node that sees the page knows of all that comes before what it shows.
+    pub(crate) fn knows_copy<C>(&self, copy: &PageCopy<C>) -> bool {
+        self.knows(&copy.versions) && self.knows(&copy.after)
     }
 
     pub(crate) fn knows(&self, versions: &[Version]) -> bool {

@@ -1,8 +1,8 @@
 //! What a node changes in pages and when, where races are looked for.
 
-use super::machine::NodeMachine;
 use super::blob::Blob;
 use super::host::NodeError;
+use super::machine::NodeMachine;
 use fathomp_base::{PAGE_BYTES, PageId};
 use fathomp_dsm::{PageRange, Protection, Protocol};
 use fathomp_sys::cluster::pages::Permission;

@@ -3,9 +3,9 @@
 //! Neighbours that come to be permitted the same one after the other are one request to the
 //! kernel, made before anything else is done.
 
-use super::machine::NodeMachine;
 use super::blob::Blob;
 use super::host::NodeError;
+use super::machine::NodeMachine;
 use fathomp_dsm::{PageRange, Protection, Protocol};
 use fathomp_sys::cluster::pages::Permission;
 

@@ -1,7 +1,7 @@
 //! Messages of the protocol, and the content that they carry.
 
-use super::machine::NodeMachine;
 use super::host::NodeError;
+use super::machine::NodeMachine;
 use crate::frame::Frame;
 use fathomp_base::{NodeId, PAGE_BYTES};
 use fathomp_dsm::Content;

@@ -1,6 +1,6 @@
 //! How a program on several nodes ends.
 
-use super::{current, lock, LOOK_AFTER, NAP, Node};
+use super::{LOOK_AFTER, NAP, Node, current, lock};
 use crate::activity::Activity;
 use crate::frame::Frame;
 use fathomp_accesses::End;

@@ -1,6 +1,6 @@
 //! Emulated time, as the threads of a node see it.
 
-use super::{current, LOOK_AFTER, Node};
+use super::{LOOK_AFTER, Node, current};
 use crate::slots::Slot;
 use fathomp_base::PageId;
 use fathomp_sys::clock::emulated::{self, Work};

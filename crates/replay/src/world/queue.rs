@@ -1,8 +1,8 @@
 //! What will happen, by time; at the same time, in the order in which it was
 //! decided.
 
-use crate::memory::Size;
 use crate::desk::Wish;
+use crate::memory::Size;
 use fathomp_base::NodeId;
 use fathomp_dsm::message::Message;
 use std::cmp::Ordering;
