@@ -97,11 +97,15 @@ pub fn replay(accesses: &Accesses, setting: &Setting) -> Result<Outcome, ReplayE
     match setting.sharing {
         Sharing::Home { plain } => {
             let config = home::Config::usual(nodes, areas, plain, acquire);
-            run(accesses, setting, |me| Ok(Box::new(Home::new(me, config.clone())?)))
+            run(accesses, setting, |me| {
+                Ok(Box::new(Home::new(me, config.clone())?))
+            })
         }
         Sharing::Homeless { plain, memory_mib } => {
             let config = homeless::Config::usual(nodes, areas, memory_mib, plain, acquire);
-            run(accesses, setting, |me| Ok(Box::new(Homeless::new(me, config.clone())?)))
+            run(accesses, setting, |me| {
+                Ok(Box::new(Homeless::new(me, config.clone())?))
+            })
         }
     }
 }

@@ -8,9 +8,7 @@ use crate::memory::{Memory, Nonsense};
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_driver::{Answer, DriverError, Machine};
 use fathomp_dsm::message::Message;
-use fathomp_dsm::{
-    Content, Input, Interval, PageBytes, PageRange, PageSet, Protection, Protocol,
-};
+use fathomp_dsm::{Content, Input, Interval, PageBytes, PageRange, PageSet, Protection, Protocol};
 use fathomp_trace::dsm::{DsmCount, DsmCounts};
 
 /// What a step of a protocol did, counted as nodes count it.

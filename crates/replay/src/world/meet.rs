@@ -3,10 +3,10 @@
 use super::queue::Parcel;
 use super::regions::OUTSIDE;
 use super::thread::At;
-use super::{ReplayError, Size, World};
+use super::{ReplayError, World};
 use crate::desk::{ANSWER_BYTES, ARRIVED_BYTES, ASK_BYTES, PASSED_BYTES, PUT_BYTES, Wish};
 use fathomp_base::NodeId;
-use fathomp_dsm::{Operation, Protocol};
+use fathomp_dsm::Operation;
 use fathomp_trace::dsm::DsmCount;
 
 /// The node that keeps the books.

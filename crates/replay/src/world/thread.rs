@@ -6,11 +6,11 @@
 use super::act::Tally;
 use super::queue::Event;
 use super::regions::OUTSIDE;
-use super::{ReplayError, Size, World};
+use super::{ReplayError, World};
 use crate::desk::Wish;
 use fathomp_accesses::End;
 use fathomp_base::{NodeId, PageId, ThreadId};
-use fathomp_dsm::{Access, Input, LockId, Operation, Protocol};
+use fathomp_dsm::{Access, Input, LockId, Operation};
 use fathomp_trace::dsm::DsmCount;
 
 /// What a thread stands still at.
