@@ -33,23 +33,27 @@ impl Permit {
 #[derive(Debug, Default)]
 pub struct Permits {
     chunks: Vec<Option<Box<[Permit; CHUNK as usize]>>>,
-    /// Pages forbidden at the start, ascending; all others may be written.
-    forbidden: Vec<(u32, u64)>,
+    /// What threads may do at the start with pages from one up to another, ascending; all
+    /// others may be written.
+    first: Vec<(u32, u64, Permit)>,
 }
 
 impl Permits {
-    /// Forbids pages before anything has happened; ascending.
-    pub fn forbid_first(&mut self, pages: PageRange) {
-        match self.forbidden.last_mut() {
-            Some((_, end)) if *end == u64::from(pages.first().0) => *end = pages.end(),
-            _ => self.forbidden.push((pages.first().0, pages.end())),
+    /// Says what threads may do before anything has happened; ascending.
+    pub fn start(&mut self, pages: PageRange, permit: Permit) {
+        let first = pages.first().0;
+        match self.first.last_mut() {
+            Some((_, end, same)) if *end == u64::from(first) && *same == permit => {
+                *end = pages.end()
+            }
+            _ => self.first.push((first, pages.end(), permit)),
         }
     }
 
     fn at_first(&self, page: u32) -> Permit {
-        let after = self.forbidden.partition_point(|(first, _)| *first <= page);
-        match after.checked_sub(1).and_then(|at| self.forbidden.get(at)) {
-            Some((_, end)) if u64::from(page) < *end => Permit::Nothing,
+        let after = self.first.partition_point(|(first, ..)| *first <= page);
+        match after.checked_sub(1).and_then(|at| self.first.get(at)) {
+            Some((_, end, permit)) if u64::from(page) < *end => *permit,
             _ => Permit::Write,
         }
     }
@@ -93,8 +97,8 @@ mod tests {
     #[test]
     fn what_was_forbidden_first_stays_so_beside_what_changes() {
         let mut permits = Permits::default();
-        permits.forbid_first(range(10, 5));
-        permits.forbid_first(range(15, 5));
+        permits.start(range(10, 5), Permit::Nothing);
+        permits.start(range(15, 5), Permit::Nothing);
         permits.set(range(12, 1), Permit::Read);
         let found = [9, 10, 12, 19, 20].map(|page| permits.of(PageId(page)));
         let expected = [
@@ -105,6 +109,6 @@ mod tests {
             Permit::Write,
         ];
         assert_eq!(found, expected);
-        assert_eq!(permits.forbidden.len(), 1);
+        assert_eq!(permits.first.len(), 1);
     }
 }

@@ -237,9 +237,7 @@ pub trait Protocol<B> {
     /// A message of the epoch that has begun, which arrived when this node had not left the one
     /// before. To be asked for after each step until there is none, and to be told like any
     /// input: what others have done in the new epoch comes first.
-    fn next_early(&mut self) -> Option<Input<B>> {
-        None
-    }
+    fn next_early(&mut self) -> Option<Input<B>>;
 
     /// What is to be done before anything else, on nodes whose pages are all
     /// alike and may all be read and written.
@@ -317,6 +315,10 @@ pub trait Protocol<B> {
 impl<B, P: Protocol<B> + ?Sized> Protocol<B> for Box<P> {
     fn step(&mut self, input: Input<B>, actions: &mut Vec<Action<B>>) -> Result<(), Violation> {
         (**self).step(input, actions)
+    }
+
+    fn next_early(&mut self) -> Option<Input<B>> {
+        (**self).next_early()
     }
 
     fn start(&self, actions: &mut Vec<Action<B>>) {

@@ -189,7 +189,7 @@ impl Watch {
 
     /// The protocol forbids pages before the program runs; ascending.
     pub(crate) fn forbid_first(&mut self, pages: PageRange) {
-        self.permits.forbid_first(pages);
+        self.permits.start(pages, Permit::Nothing);
     }
 
     /// Makes all pages inaccessible, once the protocol has started.

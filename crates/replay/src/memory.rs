@@ -39,9 +39,15 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Forbids pages before anything has happened; ascending.
-    pub(crate) fn forbid_first(&mut self, pages: PageRange) {
-        self.permits.forbid_first(pages);
+    /// Says what threads may do before anything has happened; ascending. No page has a twin
+    /// then, so writes to those that are watched are faults.
+    pub(crate) fn start(&mut self, pages: PageRange, to: Protection) {
+        let permit = match to {
+            Protection::None => Permit::Nothing,
+            Protection::Read | Protection::Watched => Permit::Read,
+            Protection::ReadWrite => Permit::Write,
+        };
+        self.permits.start(pages, permit);
     }
 
     /// True if a thread may do that without a fault.

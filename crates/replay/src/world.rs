@@ -21,7 +21,7 @@ use fathomp_base::NodeId;
 use fathomp_driver::Driver;
 use fathomp_dsm::home::{self, Home};
 use fathomp_dsm::homeless::{self, Homeless};
-use fathomp_dsm::{Action, AreaError, Input, Protection, Protocol, Violation};
+use fathomp_dsm::{Action, AreaError, Input, Protocol, Violation};
 use meet::Meeting;
 use queue::{Event, Parcel, Queue};
 use regions::{OUTSIDE, Regions};
@@ -304,11 +304,11 @@ fn first_memory(protocol: &AnyProtocol, me: NodeId) -> Result<Memory, ReplayErro
     protocol.start(&mut actions);
     for action in actions {
         match action {
-            Action::Protect(pages, Protection::None) => memory.forbid_first(pages),
+            Action::Protect(pages, protection) => memory.start(pages, protection),
             _ => {
                 return Err(ReplayError::Action {
                     node: me,
-                    what: "something else than to forbid pages at the start",
+                    what: "something else than to protect pages at the start",
                 });
             }
         }
