@@ -14,8 +14,7 @@ mod unwatched;
 mod work;
 
 pub(crate) use blob::Blob;
-pub use host::NodeError;
-pub(crate) use host::{GRANTED, Host, PeerWatch, REFUSED, answer};
+pub(crate) use host::{GRANTED, Host, NodeError, PeerWatch, REFUSED, answer};
 
 use crate::accesses::Watch;
 use crate::profile::Tally;
