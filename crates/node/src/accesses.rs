@@ -13,7 +13,7 @@ use crate::lines::Lines;
 use crate::watching::WatchError;
 use fathomp_accesses::{End, Permit, Permits, Run, Step, Writer};
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};
-use fathomp_dsm::{Access, Diff, PageBytes, PageRange};
+use fathomp_dsm::{Access, Diff, PageBytes, PageRange, Protection};
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_sys::counters::os_thread_id;
 use std::collections::HashMap;
@@ -187,9 +187,14 @@ impl Watch {
         self.stacks.is_some_and(inside)
     }
 
-    /// The protocol forbids pages before the program runs; ascending.
-    pub(crate) fn forbid_first(&mut self, pages: PageRange) {
-        self.permits.start(pages, Permit::Nothing);
+    /// What the protocol permits before the program runs; ascending. No page has a twin then.
+    pub(crate) fn start(&mut self, pages: PageRange, protection: Protection) {
+        let permit = match protection {
+            Protection::None => Permit::Nothing,
+            Protection::Read | Protection::Watched => Permit::Read,
+            Protection::ReadWrite => Permit::Write,
+        };
+        self.permits.start(pages, permit);
     }
 
     /// Makes all pages inaccessible, once the protocol has started.

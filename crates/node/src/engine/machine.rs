@@ -52,9 +52,7 @@ impl Machine for NodeMachine<'_> {
         if self.work.starting
             && let Some(watch) = &mut self.work.watch
         {
-            if protection == Protection::None {
-                watch.forbid_first(pages);
-            }
+            watch.start(pages, protection);
             return Ok(());
         }
         self.watch_late()?;
