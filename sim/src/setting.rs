@@ -99,6 +99,7 @@ pub fn random_homeless(program: &Program, random: &mut impl Rng) -> homeless::Co
             false => 1000,
         },
         loads_acquire: program.relies_on_loads() || random.random(),
+        stays_writable: random.random(),
         sole_writers: random.random(),
         guessing: random_habits(random),
         fan_in: random.random_range(1..=3),

@@ -18,7 +18,7 @@ pub struct Network {
 /// The numbers are no network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "\"{0}\" is no network: give a latency of 0 to 1000000 us and a bandwidth of at least 0.001 MB/s, as in 62.5,103.4"
+    "{0:?} is no network: give a latency of 0 to 1000000 us and a bandwidth of at least 0.001 MB/s, as in 62.5,103.4"
 )]
 pub struct NetworkError(String);
 

@@ -93,7 +93,11 @@ pub fn replay(accesses: &Accesses, setting: &Setting) -> Result<Outcome, ReplayE
     let acquire = accesses.loads_acquire;
     match setting.sharing {
         Sharing::Home { plain } => {
-            let config = home::Config::usual(nodes, areas, plain, acquire);
+            let config = home::Config {
+                // What the program takes by itself is not shared.
+                watch_home: plain && nodes > 1,
+                ..home::Config::usual(nodes, areas, plain, acquire)
+            };
             run(accesses, setting, |me| {
                 Ok(Box::new(Home::new(me, config.clone())?))
             })

@@ -182,6 +182,7 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 areas: areas.clone(),
                 diffs_max,
                 loads_acquire: program.relies_on_loads || program.relies_on_writes || acquires,
+                stays_writable: true,
                 sole_writers,
                 guessing: match sole_writers {
                     true => habits(),

@@ -213,6 +213,7 @@ impl<B: Clone + Body> Home<B> {
     #[must_use]
     pub fn watching_all(mut self) -> Self {
         self.watches_all = true;
+        self.config.watch_home = true;
         self
     }
 

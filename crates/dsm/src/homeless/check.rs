@@ -92,7 +92,7 @@ impl<B> Homeless<B> {
                 format!("{entry:?} has a twin that {history:?} does not name")
             })?;
             let is_writable = state == State::Writable;
-            let is_forbidden = self.config.loads_acquire || self.tidying != Tidying::No;
+            let is_forbidden = !self.config.keeps_writable() || self.tidying != Tidying::No;
             ensure(!(is_writable && is_forbidden), || {
                 "it is writable, which the end of its interval should have ended".to_owned()
             })?;

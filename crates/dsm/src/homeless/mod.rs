@@ -45,6 +45,11 @@ pub struct Config {
     /// whenever an interval ends, and a node that serves a page which it writes
     /// unwatched ends its interval first.
     pub loads_acquire: bool,
+    /// Whether a written page stays writable when its interval ends, until its diff is
+    /// wanted, as in TreadMarks. That saves faults, but a diff may show what its interval has
+    /// not told: a program that gives a lock of its own back by an ordinary store does not
+    /// work. Not where loads acquire.
+    pub stays_writable: bool,
     /// Whether a page that one node alone wrote between two barriers is that node's
     /// own from the second on.
     pub sole_writers: bool,
@@ -58,9 +63,15 @@ pub struct Config {
 }
 
 impl Config {
+    /// Whether a diff is of an interval that may still be open.
+    fn keeps_writable(&self) -> bool {
+        self.stays_writable && !self.loads_acquire
+    }
+
     /// As nodes have it, with room for diffs in so many MiB. If it is `plain`, the protocol
-    /// is TreadMarks' (Keleher, Dwarkadas, Cox, Zwaenepoel, USENIX 1994): no page has a sole
-    /// writer, and none is fetched in advance, so that counts mean what the SDP papers mean.
+    /// is TreadMarks' (Keleher, Dwarkadas, Cox, Zwaenepoel, USENIX 1994): written pages stay
+    /// writable, no page has a sole writer, and none is fetched in advance, so that counts mean
+    /// what the SDP papers mean.
     #[must_use]
     pub fn usual(
         nodes: u16,
@@ -75,6 +86,7 @@ impl Config {
             areas,
             diffs_max: u32::try_from(diffs).unwrap_or(u32::MAX),
             loads_acquire,
+            stays_writable: plain,
             sole_writers: !plain,
             guessing: match plain {
                 true => Guessing::Nothing,

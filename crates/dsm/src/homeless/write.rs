@@ -82,7 +82,7 @@ impl<B> Homeless<B> {
             }
             entry.twin = Some(interval);
             self.diffs.insert((page, interval));
-            if self.config.loads_acquire {
+            if !self.config.keeps_writable() {
                 // A diff must not show what is written after the interval.
                 entry.state = State::Valid;
                 Action::protect(actions, page, Protection::Read);
