@@ -28,5 +28,5 @@ pub(super) const LEFT: &[(&str, usize)] = &[
     ("crates/trace", 6),
     ("crates/traffic", 3),
     ("crates/transport", 5),
-    ("sim", 4),
+    ("sim", 5),
 ];
