@@ -311,6 +311,9 @@ impl Node {
         self.operation(Operation::Barrier);
         let outcome = loop {
             self.await_outcome();
+            // A step that began while no thread could run here may put off watching pages
+            // until it has answered: it ends before this thread writes them.
+            let _engine = lock(&self.engine);
             let mut outcomes = lock(&self.outcomes);
             if let Some(outcome) = outcomes.take() {
                 self.in_barrier.store(false, Ordering::Relaxed);

@@ -61,7 +61,7 @@ pub trait Cluster: Sync {
     /// nothing else.
     fn add(&self, cell: Cell, amount: u64) -> u64;
 
-    /// Units of a loop, which has that cell for nothing else; see [`Left::deal`]. Orders
+    /// Units of a loop, which has that cell for nothing else; see [`Left::deal`](super::Left::deal). Orders
     /// nothing else.
     fn deal(&self, cell: Cell, parted: PartedLoop, most: u64) -> Dealt;
 
