@@ -40,24 +40,6 @@ impl<T: Sync> AtomicRef<T> {
     pub fn swap(&self, value: Option<&'static T>, order: Ordering) -> Option<&'static T> {
         from_pointer(self.pointer.swap(as_pointer(value), order))
     }
-
-    /// Stores `value` if nothing was stored yet; otherwise returns what is there.
-    ///
-    /// # Errors
-    /// The reference that was there first.
-    #[inline]
-    pub fn set_first(&self, value: &'static T) -> Result<(), &'static T> {
-        match self.pointer.compare_exchange(
-            ptr::null_mut(),
-            as_pointer(Some(value)),
-            Ordering::AcqRel,
-            Ordering::Acquire,
-        ) {
-            Ok(_) => Ok(()),
-            // `from_pointer` is `Some` here: the exchange failed on non-null.
-            Err(found) => Err(from_pointer(found).unwrap_or(value)),
-        }
-    }
 }
 
 const fn as_pointer<T>(value: Option<&'static T>) -> *mut T {
