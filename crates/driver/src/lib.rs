@@ -20,7 +20,7 @@ mod update;
 pub use machine::{Answer, Machine};
 
 use fathomp_base::NodeId;
-use fathomp_dsm::{Action, Input, Looks, Protocol, Underway, Violation};
+use fathomp_dsm::{Action, Input, Protocol, SpinReads, Underway, Violation};
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
@@ -43,7 +43,7 @@ pub struct Driver<P, B> {
     /// What was sent by message and must not be overtaken in shared memory.
     underway: Underway,
     /// What has come to pages that threads look at in loops.
-    looks: Looks,
+    looks: SpinReads,
     /// What follows from what was done in shared memory.
     following: VecDeque<Input<B>>,
     /// Pages that were taken, of which the protocol has to be told next.
@@ -59,7 +59,7 @@ impl<P: Protocol<B>, B> Driver<P, B> {
             me,
             protocol,
             underway: Underway::default(),
-            looks: Looks::default(),
+            looks: SpinReads::default(),
             following: VecDeque::new(),
             took: VecDeque::new(),
             actions: Vec::new(),

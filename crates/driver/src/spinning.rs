@@ -1,5 +1,5 @@
 //! Threads that leave loops of the program's own: what they may have seen, and what they have
-//! to learn for that (see [`fathomp_dsm::Looks`]).
+//! to learn for that (see [`fathomp_dsm::SpinReads`]).
 
 use crate::{Driver, Machine};
 use fathomp_base::PageId;

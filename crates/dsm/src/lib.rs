@@ -15,12 +15,12 @@ pub mod guess;
 pub mod home;
 pub mod homeless;
 mod interval;
-mod looks;
 pub mod message;
 pub mod order;
 mod pageset;
 mod protocol;
 pub mod races;
+mod spin_reads;
 mod state;
 mod stretches;
 mod table;
@@ -34,10 +34,10 @@ pub use effect::{
     Admits, Bring, Committed, Fetch, Holder, Sequenced, Serve, Taking, Tell, Updates, Wants,
 };
 pub use interval::{Interval, Notice, Seen};
-pub use looks::{Lacks, Looks};
 pub use message::PageCopy;
 pub use pageset::{PageRange, PageSet, PageSetError};
 pub use protocol::{Access, Action, Body, Input, Operation, Protection, Protocol, Violation};
+pub use spin_reads::{Lacks, SpinReads};
 pub use underway::{Carried, Underway};
 pub use wire::WireError;
 pub use words::{Content, LockId, Offer};

@@ -266,6 +266,23 @@ fn overhead_follows_the_machines_prices() {
     assert!((3..=5).contains(&best), "{best}");
 }
 
+/// How the runtime's own time grows one thread does not show, and without prices nobody knows.
+#[test]
+fn overhead_that_one_thread_shows_does_not_grow_without_prices() {
+    let mut script = Script::new(1);
+    for _ in 0..1_000 {
+        let work = Work {
+            lead_ns: 2_000,
+            ..Work::compute(40_000)
+        };
+        script.region(0x100, &[work]);
+    }
+    let run = facts(&script.build());
+    let prediction = predict(&[&run], &options(2)).unwrap();
+    let overhead = term(&prediction.points[0], Term::Overhead);
+    assert!(overhead < 1e7, "{overhead}");
+}
+
 #[test]
 fn terms_can_be_switched_off() {
     let law = Law {

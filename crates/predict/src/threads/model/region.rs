@@ -308,9 +308,12 @@ impl RegionModel {
             &ordered.priors(),
         );
         let alone = observed().all(|o| o.team < 1.5);
-        if alone && setting.machine.is_some() {
-            // One thread does not show what a fork costs: the prices say.
-            overhead = vec![1.0, 1.0, 0.0];
+        if alone {
+            // One thread does not show what a fork costs: the prices say, or nobody knows.
+            overhead = match setting.machine {
+                Some(_) => vec![1.0, 1.0, 0.0],
+                None => vec![last.overhead, 0.0, 0.0],
+            };
         }
         let mut model = Self {
             team,

@@ -2,7 +2,7 @@
 //!
 //! Content comes from another node's memory with whatever is written there, told or not. A
 //! thread that leaves such a loop has to know what came before what it has seen: everybody is
-//! asked to tell, which [covers](Looks::cover) what has come here until then. But who looks at a
+//! asked to tell, which [covers](SpinReads::cover) what has come here until then. But who looks at a
 //! byte that no other node has changed since sees nothing new, even if other bytes of its page
 //! are: only a variable that changed elsewhere costs a question.
 
@@ -16,13 +16,13 @@ const PAGES_MAX: usize = 1024;
 
 /// Content that has come to a node, as far as it matters to loops that wait.
 #[derive(Clone, Debug, Default)]
-pub struct Looks {
+pub struct SpinReads {
     /// How often some has come.
     arrivals: u64,
     /// So much of it is covered.
     covered: u64,
     /// Pages that such loops look at.
-    pages: BTreeMap<PageId, Look>,
+    pages: BTreeMap<PageId, Followed>,
 }
 
 /// What a thread that has left a loop may have seen without what came before it.
@@ -38,7 +38,7 @@ pub enum Lacks {
 
 /// A page that a loop looks at.
 #[derive(Clone, Debug)]
-struct Look {
+struct Followed {
     /// What it was before the content that comes next, from when that begins to come.
     before: Option<Box<PageBytes>>,
     /// Bytes that others have changed and that are not covered.
@@ -47,7 +47,7 @@ struct Look {
     changed_by: u64,
 }
 
-impl Looks {
+impl SpinReads {
     /// Arrivals so far: what a question that is asked from now on covers.
     #[must_use]
     pub fn arrivals(&self) -> u64 {
@@ -119,7 +119,7 @@ impl Looks {
         let is_covered = self.covered == self.arrivals;
         // From now on it is followed.
         if self.pages.len() < PAGES_MAX {
-            let mut look = Look {
+            let mut look = Followed {
                 before: None,
                 changed: Bytes::NONE,
                 changed_by: self.arrivals,
@@ -182,7 +182,7 @@ mod tests {
         page
     }
 
-    fn arrives(looks: &mut Looks, content: &PageBytes, before: Box<PageBytes>) {
+    fn arrives(looks: &mut SpinReads, content: &PageBytes, before: Box<PageBytes>) {
         assert!(looks.wants(PAGE));
         looks.before(PAGE, before);
         assert!(!looks.wants(PAGE));
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn only_a_variable_that_others_changed_is_new() {
-        let mut looks = Looks::default();
+        let mut looks = SpinReads::default();
         let at = |at: usize| Some((PAGE, at..at + 4));
         // Nothing has come yet.
         assert!(looks.is_covered(at(100)) && looks.is_covered(None));
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn what_came_before_a_page_is_followed_is_covered_only_with_all() {
-        let mut looks = Looks::default();
+        let mut looks = SpinReads::default();
         looks.arrived(PAGE, None);
         assert!(!looks.wants(PAGE) && !looks.follows(PAGE));
         for _ in 0..2 {
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn so_many_pages_are_followed_and_no_more() {
-        let mut looks = Looks::default();
+        let mut looks = SpinReads::default();
         for page in (0..).map(PageId).take(PAGES_MAX + 1) {
             assert!(looks.is_covered(Some((page, 0..4))));
         }
