@@ -226,9 +226,9 @@ fn replayed(directory: &Path, how: &str, simulated: &str) -> Vec<[u64; 13]> {
 /// recording: that it is there, and a notice of nothing.
 const ARRIVAL_BYTES: u64 = 17 + 8;
 
-/// How much more than the replay an ordinary run may send. Two ordinary runs of this program
-/// differ by up to 16 bytes among themselves: a notice names ranges of pages, two bytes or more
-/// each, and into how many ranges the same pages fall depends on when the others' requests come.
+/// How much more than the replay an ordinary run may send, in bytes. Two ordinary runs of this
+/// program differ by up to 16 among themselves, in steps of two, with the same address layout
+/// too: as much as a few ranges of pages in a notice. What makes them differ is not known.
 const RANGE_BYTES: u64 = 24;
 
 fn is_same(replayed: &[u64; 13], ordinary: &[u64; 13]) -> bool {
