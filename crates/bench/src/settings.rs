@@ -139,7 +139,7 @@ impl Settings {
             plan.openmp.wait_policy = Some(self.wait_policy.name().into());
         }
         if let Some(protocol) = on_nodes.filter(|_| threads > 1) {
-            // What is too many the runtime refuses.
+            // The runtime refuses a number of nodes that is too large.
             let nodes = u16::try_from(threads).unwrap_or(u16::MAX);
             plan.cluster = Some(Cluster {
                 protocol,

@@ -82,7 +82,7 @@ pub(crate) struct Launch<'a> {
     /// The runtime library to put in front; without it the program runs on
     /// what it was linked with.
     pub(crate) library: Option<&'a Path>,
-    /// What it is told beside; the libraries above are put into it.
+    /// What else the program is told; starting it adds the libraries above.
     pub(crate) plan: Plan,
     pub(crate) stdin: Stdin,
     pub(crate) stdout: Stdout,
