@@ -2,6 +2,7 @@
 
 use crate::random::Random;
 use crate::{blocks, json, mutate};
+use fathomp_base::text::one_line;
 use std::fmt::Display;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -102,14 +103,15 @@ pub fn about(number: usize) -> u32 {
     number.checked_ilog2().map_or(0, |log| log + 1)
 }
 
-/// What is shown to a user is one line.
+/// What a user is told says something. It may hold whatever the input holds; that it is one
+/// line is the matter of what shows it ([`fathomp_base::text::one_line`]).
 ///
 /// # Panics
-/// If the sentence is none.
+/// If nothing is left of the sentence where it is shown.
 pub fn check_sentence(sentence: &str) {
-    assert!(!sentence.is_empty(), "an empty sentence");
-    let shown: String = sentence.chars().take(200).collect();
-    assert!(!sentence.contains('\n'), "several lines: {shown:?}");
+    let shown = one_line(sentence);
+    let words = shown.split_whitespace().filter(|word| *word != "\u{fffd}");
+    assert!(words.count() > 2, "no sentence: {shown:?}");
 }
 
 impl Target {

@@ -115,6 +115,8 @@ pub struct Accesses {
 impl Accesses {
     /// Bytes of the longest diff.
     pub const DIFF_BYTES_MAX: u16 = Diff::BYTES_MAX as u16;
+    /// The longest that all threads work together, in nanoseconds: 146 years.
+    pub const WORK_NS_MAX: u64 = 1 << 62;
 
     /// Pages of all areas.
     #[must_use]

@@ -18,6 +18,9 @@ pub enum AccessError {
     /// More pages than can be numbered.
     #[error("its areas have {0} pages, and {max} are the most", max = u32::MAX)]
     TooManyPages(u64),
+    /// They work for longer than anybody has recorded: sums of times would overflow.
+    #[error("its threads work for more than {max} ns together", max = Accesses::WORK_NS_MAX)]
+    TooLong,
     /// An area is at home where there is nothing.
     #[error("area {area} is at home at node {home}, and there are {threads}")]
     Home {
@@ -135,6 +138,11 @@ impl Accesses {
                     threads,
                 });
             }
+        }
+        let mut steps = self.threads.iter().flat_map(|thread| &thread.steps);
+        let work_ns = steps.try_fold(0u64, |sum, step| sum.checked_add(step.work_ns));
+        if work_ns.is_none_or(|work_ns| work_ns > Self::WORK_NS_MAX) {
+            return Err(AccessError::TooLong);
         }
         let mut first = 0;
         for (number, thread) in self.threads.iter().enumerate() {

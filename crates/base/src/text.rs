@@ -1,5 +1,7 @@
 //! Names and lists inside sentences.
 
+use std::borrow::Cow;
+
 /// `text` with at most `limit` characters: a long one keeps its beginning and
 /// its end, where names differ.
 #[must_use]
@@ -22,6 +24,17 @@ pub fn list(items: &[String]) -> String {
         [] => String::new(),
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `text` as one line of a terminal: names and values out of files may hold any characters,
+/// also those that end a line or move the cursor, and show as `\u{fffd}` here.
+#[must_use]
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    if text.contains(char::is_control) {
+        Cow::Owned(text.replace(char::is_control, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
@@ -49,6 +62,12 @@ mod tests {
         assert_eq!(shorten("short", 10), "short");
         assert_eq!(shorten("abcdefghijklmnop", 10), "abcdef…nop");
         assert_eq!(shorten("äöüäöüäöüäöü", 4).chars().count(), 4);
+    }
+
+    #[test]
+    fn no_name_breaks_the_line() {
+        assert_eq!(one_line("region é"), "region é");
+        assert_eq!(one_line("a\nb\u{1b}[2J"), "a\u{fffd}b\u{fffd}[2J");
     }
 
     #[test]

@@ -24,13 +24,14 @@ mod teams;
 mod voice;
 
 use clap::Parser;
+use fathomp_base::text::one_line;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match commands::carry_out(args::Arguments::parse()) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            voice::complain("", &failure.sentence);
+            voice::complain("", &one_line(&failure.sentence));
             ExitCode::from(failure.code)
         }
     }

@@ -1,6 +1,7 @@
 //! Words to the user: results on stdout, everything else on stderr.
 
 use crate::failure::Failure;
+use fathomp_base::text::one_line;
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
 
@@ -23,7 +24,7 @@ impl Voice {
 
     /// A sentence the user should know even if all goes well.
     pub(crate) fn warn(self, sentence: impl AsRef<str>) {
-        complain("warning: ", sentence.as_ref());
+        complain("warning: ", &one_line(sentence.as_ref()));
     }
 
     /// What the user has asked to be told on stderr.

@@ -162,6 +162,17 @@ fn threads_that_would_wait_for_each_other_are_named() {
     assert_eq!(accesses.check(), Ok(()));
 }
 
+#[test]
+fn times_that_would_overflow_are_refused() {
+    let mut accesses = sample();
+    for thread in &mut accesses.threads {
+        thread.steps[0].work_ns = Accesses::WORK_NS_MAX / 2 + 1;
+    }
+    assert_eq!(accesses.check(), Err(AccessError::TooLong));
+    accesses.threads[0].steps[0].work_ns = 0;
+    assert_eq!(accesses.check(), Ok(()));
+}
+
 fn runs() -> impl Strategy<Value = Vec<Run>> {
     let run = (0..40_u32, 1..8_u32, any::<bool>(), 8..4616_u16);
     let run = run.prop_map(|(first, pages, written, diff_bytes)| Run {

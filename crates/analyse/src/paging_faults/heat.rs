@@ -30,7 +30,7 @@ impl HeatMap {
     ) -> Self {
         let mut heat = Heat {
             begin_ns,
-            end_ns: end_ns.max(begin_ns + u64::from(COLUMNS)),
+            end_ns: end_ns.max(begin_ns.saturating_add(u64::from(COLUMNS))),
             columns: COLUMNS,
             rows: Vec::new(),
         };
@@ -66,7 +66,7 @@ impl HeatMap {
             begin_ns, end_ns, ..
         } = self.heat;
         let since = u128::from(judged.fault.at.clamp(begin_ns, end_ns) - begin_ns);
-        let column = since * u128::from(COLUMNS) / u128::from(end_ns - begin_ns);
+        let column = since * u128::from(COLUMNS) / u128::from((end_ns - begin_ns).max(1));
         let column = (column as usize).min(COLUMNS as usize - 1);
         let row = self.heat.rows.get_mut(first + row as usize);
         if let Some(cell) = row.and_then(|row| row.faults.get_mut(column)) {

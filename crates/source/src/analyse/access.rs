@@ -8,7 +8,7 @@ use fathomp_regions::{Array, SourceAccess, Statement, Subscript};
 /// Longer names of what is called or accessed are cut.
 const NAME_MAX: usize = 80;
 /// A constant factor from this on is taken for the length of a row that was multiplied in.
-const ROW_MIN: i64 = 16;
+const ROW_MIN: u64 = 16;
 
 /// How an expression is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -342,12 +342,12 @@ fn varying(subscripts: &[Subscript]) -> u32 {
         let rows = subscript
             .factors
             .iter()
-            .filter(|(_, factor)| factor.abs() >= ROW_MIN);
+            .filter(|(_, factor)| factor.unsigned_abs() >= ROW_MIN);
         let rows = rows.count() + subscript.symbolic.len();
         let small = subscript
             .factors
             .iter()
-            .any(|(_, factor)| factor.abs() < ROW_MIN);
+            .any(|(_, factor)| factor.unsigned_abs() < ROW_MIN);
         (rows + usize::from(small)) as u32
     };
     subscripts.iter().map(of).sum()

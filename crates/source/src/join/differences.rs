@@ -180,5 +180,5 @@ fn contiguous(subscripts: &[Subscript], number: usize) -> bool {
     let known = subscripts
         .iter()
         .all(|one| !one.irregular && one.symbolic.iter().all(|(index, _)| *index != number));
-    known && steps(last).abs() == 1 && others.iter().all(|one| steps(one) == 0)
+    known && steps(last).unsigned_abs() == 1 && others.iter().all(|one| steps(one) == 0)
 }

@@ -4,6 +4,7 @@ use super::parse::Parsed;
 use crate::model::{Meta, Process};
 use crate::record::{Instance, Record};
 use crate::state::State;
+use fathomp_base::text::one_line;
 use fathomp_base::{Clock, Ticks};
 use fathomp_launch::names::{RING_KIB, RING_THREADS};
 
@@ -108,11 +109,6 @@ pub(super) fn check(parsed: Parsed, problems: &mut Vec<String>) -> Process {
         }
     }
     process
-}
-
-/// A name as part of a sentence: names of files may hold any letters.
-fn one_line(name: &str) -> String {
-    name.replace(char::is_control, "\u{fffd}")
 }
 
 /// The last moment at which anything can have happened in a process.
