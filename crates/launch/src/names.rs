@@ -59,6 +59,11 @@ variables! { ALL:
         set_by: "`--nodes`", read_by: "abi, node",
         "Number of processes (nodes) that run the program and share its memory."
     }
+    HOST = "FATHOMP_HOST" {
+        values: "a descriptor", default: "all nodes are processes of this machine",
+        set_by: "`--hosts`", read_by: "node",
+        "The socket to the agent of this host, which connects its nodes with those of others."
+    }
     PROTOCOL = "FATHOMP_DSM" {
         values: "home, homeless", default: "home",
         set_by: "`--dsm`", read_by: "node",

@@ -2,7 +2,7 @@
 //!
 //! [`Transport`] is what the rest sees: messages of bytes, never lost and in
 //! order between two nodes, with a sender who never waits. [`local`] joins the
-//! processes of one machine through shared memory.
+//! processes of one machine through shared memory, [`tcp`] those of several hosts.
 #![forbid(unsafe_code)]
 
 mod doorbell;
@@ -10,6 +10,7 @@ pub mod local;
 mod primitive;
 mod ring;
 mod spin;
+pub mod tcp;
 mod transport;
 
 pub use doorbell::{Role, Wake};
