@@ -2,7 +2,7 @@
 //! for each doubling, so that at most a fifth is lost to rounding up.
 
 /// A class of sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Class(u8);
 
 /// Steps between classes up to `LINEAR_MAX`, and least alignment.

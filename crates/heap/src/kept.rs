@@ -17,7 +17,7 @@ const SHARE: u32 = 4;
 const LONGEST: u32 = 16;
 
 /// See the module's documentation.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Hash)]
 pub(crate) struct Kept {
     /// How many pages.
     pages: u32,

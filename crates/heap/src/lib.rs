@@ -18,6 +18,7 @@ use class::Class;
 use pages::Pages;
 use slab::Slab;
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 /// Bytes in a page, the unit in which the range is divided.
@@ -38,7 +39,7 @@ pub enum BadFree {
 }
 
 /// See the crate's documentation.
-#[derive(Debug)]
+#[derive(Debug, Hash)]
 pub struct Heap {
     base: usize,
     pages: Pages,
@@ -54,7 +55,7 @@ pub struct Heap {
 /// Index of a block, plus one.
 type BlockId = std::num::NonZeroU32;
 
-#[derive(Debug)]
+#[derive(Debug, Hash)]
 enum Block {
     Vacant,
     Slab(Slab),
@@ -62,7 +63,7 @@ enum Block {
 }
 
 /// The slabs of a class that have room.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Hash)]
 struct Shelf {
     /// The slab to allocate from; kept even if it is empty or full.
     current: Option<BlockId>,
@@ -87,6 +88,14 @@ impl Heap {
             vacant: Vec::new(),
             shelves: std::array::from_fn(|_| Shelf::default()),
         }
+    }
+
+    /// A number that two heaps share if they have given out the same and will go on alike.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Address of `bytes` free bytes, aligned to `align`, a power of two, and in

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// See the module's documentation.
-#[derive(Debug)]
+#[derive(Debug, Hash)]
 pub(crate) struct Pages {
     /// Number of the range's first page among all pages of the address space,
     /// which alignment is about.

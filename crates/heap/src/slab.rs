@@ -9,7 +9,7 @@ use crate::{BadFree, PAGE_BYTES};
 const BITS: usize = u64::BITS as usize;
 
 /// See the module's documentation.
-#[derive(Debug)]
+#[derive(Debug, Hash)]
 pub(crate) struct Slab {
     first_page: u32,
     class: Class,

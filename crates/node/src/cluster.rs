@@ -33,7 +33,7 @@ impl Cluster for Node {
     }
 
     fn processors(&self) -> u32 {
-        (self.size.processors / u32::from(self.size.nodes)).max(1)
+        (self.size.processors / u32::from(self.size.here)).max(1)
     }
 
     fn reaches(&self, code: usize, stack: usize) -> bool {

@@ -27,6 +27,7 @@ mod engine;
 pub mod foreign;
 mod frame;
 pub mod heap;
+mod hosts;
 mod layout;
 pub mod lines;
 mod look;

@@ -75,6 +75,11 @@ impl Memory {
         }
     }
 
+    /// A number that is the same in processes that have allocated the same blocks.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        self.with_own(|own| own.1.fingerprint())
+    }
+
     /// Whether code at that address gets private memory.
     #[inline]
     pub(crate) fn is_private(&self, caller: usize) -> bool {

@@ -9,6 +9,7 @@ use crate::activity::Activity;
 use crate::cells::{Asker, Cells};
 use crate::engine::{Engine, Host, NodeError, PeerWatch, answer};
 use crate::frame::Frame;
+use crate::hosts;
 use crate::layout::Layout;
 use crate::meeting::{Meetings, Outcome, Outcomes};
 use crate::memory;
@@ -29,7 +30,7 @@ use fathomp_sys::cluster::process::{self, Ended};
 use fathomp_sys::cluster::thread::{Body, Stacks};
 use fathomp_sys::cluster::{deferral, image};
 use fathomp_transport::local::{Awaited, Emulation};
-use fathomp_transport::{Abort, Polling, Role, SendError, Spin, Transport, Wake};
+use fathomp_transport::{Abort, Death, Polling, Role, SendError, Spin, Transport, Wake};
 use std::io::{self, Write as _};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -51,7 +52,10 @@ mod turns;
 use state::{Publishing, Turn};
 
 /// Exit code of a program whose cluster failed (`EX_SOFTWARE`).
-const FAILED: i32 = 70;
+pub(crate) const FAILED: i32 = 70;
+/// Codes of reports: a node has failed, or cannot be reached and others may know why.
+const FAILURE: u32 = 0;
+const LOSS: u32 = 1;
 /// Time between two looks whether all nodes live, which ask the kernel about each.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
 /// How long a thread with a processor of its own looks for messages before it sleeps.
@@ -68,6 +72,8 @@ const NO_EXIT: i64 = i64::MIN;
 pub struct Size {
     /// Nodes.
     pub nodes: u16,
+    /// Nodes of this machine.
+    pub here: u16,
     /// Threads per node, unless the program asks for others.
     pub threads: u32,
     /// Processors of the machine.
@@ -82,7 +88,7 @@ pub(crate) struct Parts {
     /// Processes of the other nodes, in their order; at node 0.
     pub(crate) children: Vec<u32>,
     pub(crate) stacks: Stacks,
-    pub(crate) transport: Box<dyn Transport>,
+    pub(crate) transport: &'static dyn Transport,
     pub(crate) pages: Pages,
     pub(crate) slots: Slots,
     pub(crate) profile: Profile,
@@ -108,7 +114,7 @@ pub struct Node {
     begins_ns: u64,
     /// The program's own code.
     text: Vec<Range<usize>>,
-    transport: Box<dyn Transport>,
+    transport: &'static dyn Transport,
     pages: Pages,
     slots: Slots,
     profile: Profile,
@@ -242,7 +248,7 @@ impl Node {
     fn host(&self) -> Host<'_> {
         Host {
             pages: &self.pages,
-            transport: &*self.transport,
+            transport: self.transport,
             slots: &self.slots,
             profile: &self.profile,
             lookout: &self.lookout,
@@ -257,7 +263,7 @@ impl Node {
 
     /// Ends the cluster because of something this node met.
     pub(crate) fn fail(&self, node: NodeId, what: &str) -> ! {
-        let abort = self.transport.abort(node, 0, what);
+        let abort = self.transport.abort(node, FAILURE, what);
         self.give_up(&abort)
     }
 
@@ -268,9 +274,12 @@ impl Node {
                 // Another thread says it and ends the process.
                 std::thread::park();
             }
-            let line = format!("fathomp: node {}: {}\n", abort.node, abort.text);
-            // Not `eprint!`, which panics if stderr is closed.
-            let _ = std::io::stderr().write_all(line.as_bytes());
+            // On several hosts the launcher says what it hears first.
+            if !hosts::report(abort) {
+                let line = format!("fathomp: node {}: {}\n", abort.node, abort.text);
+                // Not `eprint!`, which panics if stderr is closed.
+                let _ = std::io::stderr().write_all(line.as_bytes());
+            }
         } else {
             self.let_speak(abort.by);
         }
@@ -295,7 +304,10 @@ impl Node {
             Ok(value) => value,
             Err(error @ NodeError::Garbage { from, .. }) => self.fail(from, &error.to_string()),
             // Noticed by a thread that was not looking for it.
-            Err(NodeError::Send(SendError::Lost(node))) => self.mourn(node),
+            Err(NodeError::Send(SendError::Lost(node))) => {
+                let death = self.transport.dead().filter(|death| death.node == node);
+                self.mourn(node, death.and_then(|death| death.why).as_deref())
+            }
             Err(error) => self.fail(self.me(), &error.to_string()),
         }
     }
@@ -313,15 +325,16 @@ impl Node {
             return;
         }
         self.looked_ns.store(now, Ordering::Relaxed);
-        if let Some(dead) = self.transport.dead() {
-            self.mourn(dead);
+        if let Some(Death { node, why }) = self.transport.dead() {
+            self.mourn(node, why.as_deref());
         }
         self.say_who_stands();
         self.say_if_all_wait();
     }
 
-    /// Says how a node's process has ended, and ends the others.
-    fn mourn(&self, dead: NodeId) -> ! {
+    /// Says how a node's process has ended, and ends the others. `why` is known of one on
+    /// another host.
+    fn mourn(&self, dead: NodeId, why: Option<&str>) -> ! {
         let child = usize::from(dead.0)
             .checked_sub(1)
             .and_then(|i| self.children.get(i));
@@ -330,12 +343,17 @@ impl Node {
             Some(Ended::BROKEN_PIPE) => process::end_by_broken_pipe(),
             Some(how) => self.fail(dead, &format!("its process {how} {activity}")),
             None => {
-                // Node 0 knows more, if it lives.
+                // Node 0 knows more, if it lives, or who has started the node.
                 std::thread::sleep(LOOK_AFTER * 5);
                 if let Some(abort) = self.transport.aborted() {
                     self.give_up(&abort);
                 }
-                self.fail(dead, &format!("its process has ended {activity}"))
+                let what = match why {
+                    Some(why) => why.to_owned(),
+                    None => format!("its process has ended {activity}"),
+                };
+                let abort = self.transport.abort(dead, LOSS, &what);
+                self.give_up(&abort)
             }
         }
     }
@@ -363,12 +381,12 @@ impl Node {
     /// Handles messages until `done`. It is asked again and again, for different reasons,
     /// and so says only whether there is something: who takes it away does so afterwards.
     fn wait_here(&self, wake: Wake, slot: &Slot, done: impl Fn(&Slot) -> bool) {
-        let threads = u32::from(self.size.nodes) * self.size.threads;
+        let threads = u32::from(self.size.here) * self.size.threads;
         // Whoever had to be woken needs a processor first: perhaps this one.
         let crowded = wake == Wake::Woken || threads > self.size.processors;
         let slow = self.transport.answers_after() > NAP;
         loop {
-            let polling = Polling::new(&*self.transport);
+            let polling = Polling::new(self.transport, Role::Application);
             let mut spin = Spin::new(SPIN, crowded);
             loop {
                 if done(slot) {
@@ -378,7 +396,7 @@ impl Node {
                     spin.reset();
                 } else if slow || !spin.again() {
                     slot.lie_down();
-                    polling.sleep(Role::Application, Some(LOOK_AFTER), || done(slot));
+                    polling.sleep(Some(LOOK_AFTER), || done(slot));
                     // Woken for a message, as a rule. Whoever leaves it behind
                     // has to wake another thread for it.
                     if !self.handle_one() {
@@ -462,7 +480,7 @@ impl Node {
         let emulation = self.transport.emulation();
         loop {
             {
-                let polling = Polling::new(&*self.transport);
+                let polling = Polling::new(self.transport, Role::Service);
                 while self.handle_one() {}
                 let rest = emulation.map_or(quiet::REST, |time| time.look(quiet::REST));
                 let rest = rest.min(self.until_sample());

@@ -2,12 +2,14 @@
 //!
 //! The process forks after its libraries and its own constructors have run and
 //! before `main`, so that code, variables, libraries and environment agree on
-//! all nodes by construction. Each node then replaces the memory behind the
+//! all nodes by construction; processes that are started apart, on several hosts,
+//! [meet](crate::hosts) before that. Each node then replaces the memory behind the
 //! shared range by its own.
 
 use crate::activity::Activity;
 use crate::blocks;
 use crate::engine::Host;
+use crate::hosts::{self, Facts, MeetError, Met};
 use crate::layout::{Layout, Shared, StackBytes};
 use crate::memory;
 use crate::node::current::become_node;
@@ -24,15 +26,18 @@ use fathomp_launch::{Cluster, ClusterError, Faults, WatchError, of_this_process}
 use fathomp_omp::tap;
 use fathomp_sys::affinity;
 use fathomp_sys::clock::{emulated, monotonic_ns};
+use fathomp_sys::cluster::alike::OwnPages;
 use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::image;
 use fathomp_sys::cluster::pages::{self, Area, Pages, Scheme};
 use fathomp_sys::cluster::process::{self, Forked};
-use fathomp_sys::cluster::thread::Stacks;
+use fathomp_sys::cluster::thread::{Stacks, starting_ours};
 use fathomp_sys::process::{sleep_to_the_moment, without_null};
 use fathomp_sys::shm;
+use fathomp_transport::Transport;
 use fathomp_transport::local::{Fabric, Limits, Net};
+use fathomp_transport::tcp::HostsTransport;
 use std::io;
 use std::ops::Range;
 
@@ -89,6 +94,9 @@ pub enum StartError {
     /// An address range is taken.
     #[error("cannot reserve addresses for what the nodes share: {0}{limit}", limit = limit_on_addresses())]
     Reserve(#[source] io::Error),
+    /// Other hosts' processes.
+    #[error(transparent)]
+    Meet(#[from] MeetError),
     /// No memory for messages.
     #[error("cannot connect the nodes: {0}")]
     Connect(#[source] io::Error),
@@ -211,6 +219,7 @@ pub struct Forming {
     sharing: Sharing,
     /// Processes of the other nodes, at node 0.
     children: Vec<u32>,
+    met: Option<Met>,
     peers: Option<Peers>,
     /// When the program begins, if time is emulated.
     begins_ns: u64,
@@ -218,39 +227,107 @@ pub struct Forming {
     stops_ns: Option<u64>,
 }
 
-/// Makes the other nodes. Returns in each of them; only to be called while
-/// there is one thread that runs, beside one that waits for what becomes of this.
-/// `threads` per node, with such stacks; `waits` says what the program does, and
-/// `thread_locals` are the pages of the waiting thread's variables.
-///
-/// # Errors
-/// If the system refuses.
-pub fn fork(
+/// A process that knows where everything will be, and its host among all hosts.
+#[derive(Debug)]
+pub struct Meeting {
     plan: Plan,
     threads: u32,
     stacks: StackBytes,
-    waits: Waits,
+    layout: Layout,
+    met: Option<Met>,
+}
+
+/// Meets the processes of other hosts, if there are some. `threads` per node, with such stacks;
+/// `thread_locals` are the pages of the variables of the program's first thread.
+///
+/// # Errors
+/// If they do not come together, or the system refuses.
+pub fn meet(
+    plan: Plan,
+    threads: u32,
+    stacks: StackBytes,
     thread_locals: Range<usize>,
-) -> Result<(Forming, Backing), StartError> {
-    let size = Size {
-        nodes: plan.nodes,
-        threads,
-        processors: affinity::allowed_count(),
-    };
+) -> Result<Meeting, StartError> {
     if emulated::is_emulated() && threads != 1 {
         return Err(StartError::Threads(threads));
+    }
+    if hosts::are_asked_for() && (emulated::is_emulated() || plan.net.is_some()) {
+        return Err(MeetError::Emulated.into());
     }
     let layout = Layout::new(image::program_segments(), plan.nodes, stacks)
         .with_thread_locals(thread_locals);
     pages::reserve(&layout.stacks()).map_err(StartError::Reserve)?;
+    let met = hosts::meet(plan.nodes)?;
+    Ok(Meeting {
+        plan,
+        threads,
+        stacks,
+        layout,
+        met,
+    })
+}
+
+impl Meeting {
+    /// Memory that has to hold the same on all hosts before the program begins.
+    #[must_use]
+    pub fn areas(&self) -> Vec<Area> {
+        let used = memory::memory().map_or(0, |memory| memory.used_end());
+        self.layout.memory(used)
+    }
+
+    /// Compares what has to be the same on all hosts, and takes over what node 0 has in pages
+    /// that differ; nothing is to be done where all nodes run on one.
+    ///
+    /// # Errors
+    /// If something differs that must not, or another host is not heard of.
+    pub fn agree(&mut self, own: &mut OwnPages<'_>) -> Result<(), StartError> {
+        let Some(met) = &mut self.met else {
+            return Ok(());
+        };
+        let heap = memory::memory().map_or(0, |memory| memory.fingerprint());
+        let facts = Facts::collect(self.stacks, heap);
+        Ok(met.agree(&facts, own)?)
+    }
+
+    /// The numbers of the nodes of this host.
+    fn nodes_here(&self) -> Range<u16> {
+        match &self.met {
+            None => 0..self.plan.nodes,
+            Some(Met { hosts, .. }) => hosts.nodes_of(hosts.me()),
+        }
+    }
+}
+
+/// Makes the other nodes of this host. Returns in each of them; only to be called while
+/// there is one thread that runs, beside one that waits for what becomes of this. `waits` says
+/// what the program does.
+///
+/// # Errors
+/// If the system refuses.
+pub fn fork(meeting: Meeting, waits: Waits) -> Result<(Forming, Backing), StartError> {
+    let here = meeting.nodes_here();
+    let Meeting {
+        plan,
+        threads,
+        layout,
+        met,
+        ..
+    } = meeting;
+    let size = Size {
+        nodes: plan.nodes,
+        here: here.end - here.start,
+        threads,
+        processors: affinity::allowed_count(),
+    };
     if plan.net.is_some() {
         // Whoever waits for a message that is under way sleeps until it arrives.
         sleep_to_the_moment();
     }
-    let fabric = Fabric::new(plan.nodes, Limits::for_nodes(plan.nodes), plan.net)
+    let fabric = Fabric::new(size.here, Limits::for_nodes(size.here), plan.net)
         .map_err(StartError::Connect)?;
-    // An emulated network carries messages only.
-    let reach = plan.net.is_none() && !emulated::is_emulated() && plan.sharing.may_reach();
+    // An emulated network carries messages only, and so does a real one.
+    let reach =
+        plan.net.is_none() && met.is_none() && !emulated::is_emulated() && plan.sharing.may_reach();
     let memories = reach.then(|| Memories::new(plan.nodes, layout.pages()));
     let memories = memories.transpose().map_err(StartError::Connect)?;
     let fabric = match emulated::is_emulated() {
@@ -261,10 +338,11 @@ pub fn fork(
     let stops_ns = time_limit().map(|limit_ns| monotonic_ns().saturating_add(limit_ns));
     let mut me = NodeId(0);
     let mut children = Vec::new();
-    for node in 1..plan.nodes {
+    // The process that runs on the first host is node 0; on others it is none.
+    for node in here.clone().filter(|node| *node != 0) {
         match process::fork().map_err(StartError::Fork)? {
             Forked::Parent(child) => {
-                fabric.announce(NodeId(node), child);
+                fabric.announce(NodeId(node - here.start), child);
                 children.push(child);
             }
             Forked::Child => {
@@ -276,6 +354,11 @@ pub fn fork(
                 break;
             }
         }
+    }
+    if me == NodeId(0) && here.start != 0 {
+        // What it has of the connections would keep them open when a node has ended.
+        drop(met);
+        hosts::guard(&children, here.start);
     }
     if let Some(memory) = memory::memory() {
         memory.become_node(me);
@@ -294,11 +377,29 @@ pub fn fork(
         fabric,
         sharing: plan.sharing,
         children,
+        met,
         peers,
         begins_ns,
         stops_ns,
     };
     Ok((forming, backing))
+}
+
+/// The connection of node `me` to all others, which lives as long as the process.
+fn connect(me: NodeId, fabric: &Fabric, met: Option<Met>) -> io::Result<&'static dyn Transport> {
+    let Some(Met { hosts, joints }) = met else {
+        return Ok(Box::leak(Box::new(fabric.join(me)?)));
+    };
+    let transport = HostsTransport::new(hosts, me, fabric, joints)?;
+    let transport: &'static HostsTransport = Box::leak(Box::new(transport));
+    if transport.has_neighbours() {
+        let forward = || {
+            tap::ignore_this_thread();
+            transport.forward_bell()
+        };
+        starting_ours(|| std::thread::Builder::new().spawn(forward))?;
+    }
+    Ok(transport)
 }
 
 /// How long the program may run, in nanoseconds, where shared lines are looked for.
@@ -344,18 +445,19 @@ impl Forming {
             fabric,
             sharing,
             children,
+            met,
             peers,
             begins_ns,
             stops_ns,
         } = self;
-        let transport = fabric.join(me).map_err(StartError::Connect)?;
+        let transport = connect(me, &fabric, met).map_err(StartError::Connect)?;
         let slots = Slots::new();
         let profile = Profile::new(THREADS);
         let lookout = Lookout::new(sharing.looks_for_races());
         let direct = sharing.may_be_direct();
         let host = Host {
             pages: &pages,
-            transport: &transport,
+            transport,
             slots: &slots,
             profile: &profile,
             lookout: &lookout,
@@ -376,7 +478,7 @@ impl Forming {
             layout,
             children,
             stacks,
-            transport: Box::new(transport),
+            transport,
             pages,
             slots,
             profile,

@@ -31,4 +31,5 @@ pub mod text_patch;
 pub mod thread_slot;
 pub mod unwind;
 pub mod userfault;
+pub mod wire;
 pub mod words;

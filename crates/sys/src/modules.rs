@@ -88,6 +88,39 @@ pub fn loaded(address: usize) -> Option<Loaded> {
     })
 }
 
+/// All loaded modules that come from files, the program itself first. As slow as [`locate`].
+#[must_use]
+pub fn all() -> Vec<Loaded> {
+    let mut addresses: Vec<usize> = Vec::new();
+    // SAFETY: `note_address` has the required signature and treats its last argument as the
+    // vector passed here, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(note_address), (&raw mut addresses).cast()) };
+    let all = addresses.into_iter().filter_map(loaded);
+    // What the kernel brings has no file.
+    all.filter(|module| !module.path.starts_with("linux-vdso.so.1"))
+        .collect()
+}
+
+/// Notes an address inside of each module.
+unsafe extern "C" fn note_address(
+    info: *mut libc::dl_phdr_info,
+    _size: libc::size_t,
+    addresses: *mut libc::c_void,
+) -> libc::c_int {
+    // SAFETY: the loader passes a valid description for the time of the call, and `addresses` is
+    // the exclusive pointer that the caller handed over.
+    let (info, addresses) = unsafe { (&*info, &mut *addresses.cast::<Vec<usize>>()) };
+    if info.dlpi_phdr.is_null() {
+        return 0;
+    }
+    // SAFETY: the loader guarantees `dlpi_phnum` headers at `dlpi_phdr`.
+    let headers =
+        unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let load = headers.iter().find(|header| header.p_type == libc::PT_LOAD);
+    addresses.extend(load.map(|load| info.dlpi_addr.wrapping_add(load.p_vaddr) as usize));
+    0
+}
+
 struct Describe {
     bias: u64,
     build_id: Vec<u8>,

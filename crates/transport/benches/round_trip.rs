@@ -66,7 +66,7 @@ impl Waiting {
                 Self::SpinThenSleep(_) | Self::YieldThenSleep => spin.again(),
             };
             if !again {
-                polling.sleep(Role::Application, None, || false);
+                polling.sleep(None, || false);
                 spin.reset();
             }
         }
@@ -167,7 +167,7 @@ fn through_transport(name: &str, processors: [usize; 2], waiting: Waiting, trips
     });
     pin(processors[0]);
     let node = fabric.join(NodeId(0)).expect("node 0");
-    let polling = Polling::<dyn Transport>::new(&node);
+    let polling = Polling::<dyn Transport>::new(&node, Role::Application);
     let (mut trip, mut message) = (0_u64, Vec::new());
     measure(name, trips, || {
         trip += 1;
@@ -197,7 +197,7 @@ fn measure(name: &str, trips: u32, mut trip: impl FnMut()) {
 }
 
 fn answer(node: &dyn Transport, waiting: Waiting) {
-    let polling = Polling::new(node);
+    let polling = Polling::new(node, Role::Application);
     let mut message = Vec::new();
     loop {
         let from = waiting.receive(node, &polling, &mut message);

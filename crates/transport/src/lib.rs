@@ -15,4 +15,4 @@ mod transport;
 
 pub use doorbell::{Role, Wake};
 pub use spin::Spin;
-pub use transport::{Abort, Polling, Ready, ReceiveError, SendError, Transport};
+pub use transport::{Abort, Death, Polling, Ready, ReceiveError, SendError, Transport};

@@ -56,15 +56,15 @@ pub trait Transport: Send + Sync {
     fn receive(&self, message: &mut Vec<u8>) -> Result<Option<NodeId>, ReceiveError>;
 
     /// The calling thread begins to look for messages; see [`Polling`].
-    fn enter(&self);
+    fn enter(&self, role: Role);
 
-    /// The calling thread stops looking for messages. If there are any, another
-    /// thread of this node is woken to handle them.
-    fn leave(&self);
+    /// The calling thread, which has entered in that role, stops looking for messages. If there
+    /// are any, another thread of this node is woken to handle them.
+    fn leave(&self, role: Role);
 
     /// Sleeps until there is a message, [`rouse`](Self::rouse) is called, or
     /// `timeout` has passed, or for any other reason: callers look again at
-    /// everything. The calling thread must have [entered](Self::enter). `ready`
+    /// everything. The calling thread must have [entered](Self::enter) in that role. `ready`
     /// is asked once, after the thread has been registered as a sleeper: if it
     /// says so, the thread does not sleep.
     fn sleep(&self, role: Role, timeout: Option<Duration>, ready: &mut dyn FnMut() -> Ready);
@@ -73,12 +73,13 @@ pub trait Transport: Send + Sync {
     /// waits for has happened (and been written) before.
     fn rouse(&self);
 
-    /// A node whose process has ended without having [departed](Self::depart).
+    /// A node that cannot be reached any more although it has not [departed](Self::depart).
     /// Asks the kernel about every peer: some microseconds.
-    fn dead(&self) -> Option<NodeId>;
+    fn dead(&self) -> Option<Death>;
 
-    /// Tells all nodes that the run has failed and wakes all their threads. Only
-    /// the first to tell is heard; its report is returned, be it ours or not.
+    /// Tells all nodes that the run has failed and wakes all their threads. The first report
+    /// that this node knows stays and is returned, be it ours or not; nodes of different hosts
+    /// may know different ones first, and whoever has started them decides.
     fn abort(&self, node: NodeId, code: u32, text: &str) -> Abort;
 
     /// The report of the first node that called [`abort`](Self::abort).
@@ -100,6 +101,15 @@ pub trait Transport: Send + Sync {
 
     /// This node's process will end now, and that is as it should be.
     fn depart(&self);
+}
+
+/// A node is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Death {
+    /// The node.
+    pub node: NodeId,
+    /// What is known of it if its host is another one: a sentence.
+    pub why: Option<String>,
 }
 
 /// Why a run failed.
@@ -172,26 +182,29 @@ pub enum Ready {
 /// so that senders need not wake anybody.
 #[derive(Debug)]
 #[must_use = "the thread counts as looking for messages only while this lives"]
-pub struct Polling<'a, T: Transport + ?Sized>(&'a T);
+pub struct Polling<'a, T: Transport + ?Sized> {
+    transport: &'a T,
+    role: Role,
+}
 
 impl<'a, T: Transport + ?Sized> Polling<'a, T> {
     /// The calling thread begins to look for messages.
     #[inline]
-    pub fn new(transport: &'a T) -> Self {
-        transport.enter();
-        Self(transport)
+    pub fn new(transport: &'a T, role: Role) -> Self {
+        transport.enter(role);
+        Self { transport, role }
     }
 
     /// Sleeps as [`Transport::sleep`] does.
-    pub fn sleep(&self, role: Role, timeout: Option<Duration>, mut ready: impl FnMut() -> bool) {
+    pub fn sleep(&self, timeout: Option<Duration>, mut ready: impl FnMut() -> bool) {
         let mut ready = || match ready() {
             true => Ready::Yes,
             false => Ready::IfThereIsAMessage,
         };
-        self.0.sleep(role, timeout, &mut ready);
+        self.transport.sleep(self.role, timeout, &mut ready);
     }
 
-    /// Sleeps as a service, although there may be messages, if they are `served`: another thread
+    /// Sleeps although there may be messages, if they are `served`: another thread
     /// that polls handles one. It may have been on this thread's processor, and would not go on
     /// while this one looked again and again.
     pub fn rest(&self, timeout: Option<Duration>, mut served: impl FnMut() -> bool) {
@@ -199,13 +212,13 @@ impl<'a, T: Transport + ?Sized> Polling<'a, T> {
             true => Ready::No,
             false => Ready::IfThereIsAMessage,
         };
-        self.0.sleep(Role::Service, timeout, &mut ready);
+        self.transport.sleep(self.role, timeout, &mut ready);
     }
 }
 
 impl<T: Transport + ?Sized> Drop for Polling<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.0.leave();
+        self.transport.leave(self.role);
     }
 }

@@ -51,7 +51,7 @@ fn fabric(ring_bytes: usize) -> Fabric {
 fn everybody_answers(ring_bytes: usize, spin: Duration) {
     const QUESTIONS: u32 = 500;
     let ended = run(&fabric(ring_bytes), |node| {
-        let polling = Polling::new(node);
+        let polling = Polling::new(node, Role::Application);
         let mut spin = Spin::new(spin, spin.is_zero());
         let mut message = Vec::new();
         let (mut answers, mut farewells) = (0, 0);
@@ -64,7 +64,7 @@ fn everybody_answers(ring_bytes: usize, spin: Duration) {
         while farewells < NODES {
             let Some(from) = node.receive(&mut message).expect("a sound message") else {
                 if !spin.again() {
-                    polling.sleep(Role::Application, None, || false);
+                    polling.sleep(None, || false);
                     spin.reset();
                 }
                 continue;
@@ -93,7 +93,7 @@ fn everybody_answers(ring_bytes: usize, spin: Duration) {
         }
         while node.has_backlog() {
             assert_eq!(node.receive(&mut message), Ok(None));
-            polling.sleep(Role::Application, None, || !node.has_backlog());
+            polling.sleep(None, || !node.has_backlog());
         }
         node.depart();
         0
@@ -108,7 +108,7 @@ fn a_killed_node_is_noticed() {
             // SAFETY: ends this process, as the test wants.
             unsafe { libc::raise(libc::SIGKILL) };
         }
-        let polling = Polling::new(node);
+        let polling = Polling::new(node, Role::Service);
         loop {
             if let Some(abort) = node.aborted() {
                 assert_eq!((abort.node, abort.code), (NodeId(1), 5));
@@ -117,11 +117,11 @@ fn a_killed_node_is_noticed() {
                 node.depart();
                 return 3;
             }
-            polling.sleep(Role::Service, Some(Duration::from_millis(20)), || false);
+            polling.sleep(Some(Duration::from_millis(20)), || false);
             if let Some(dead) = node.dead() {
-                assert_eq!(dead, NodeId(1));
-                assert!(node.send(dead, &[b"?"]).is_err());
-                node.abort(dead, 5, "killed");
+                assert_eq!(dead.node, NodeId(1));
+                assert!(node.send(dead.node, &[b"?"]).is_err());
+                node.abort(dead.node, 5, "killed");
             }
         }
     });

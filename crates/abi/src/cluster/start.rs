@@ -14,6 +14,7 @@ use fathomp_node::{Node, StackBytes, Waits};
 use fathomp_omp::{cluster, overflow, runtime};
 use fathomp_patch::{AnalyseError, Wait};
 use fathomp_sys::clock::emulated;
+use fathomp_sys::cluster::alike::OwnPages;
 use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::initial::{self, Gate, Mask, ThreadLocals};
@@ -183,8 +184,16 @@ fn become_nodes(
     GATE.await_standing();
     let locals = first.pages(&ThreadLocals::mine());
     let locals = locals.map_err(start::StartError::Share);
-    let forming =
-        locals.and_then(|locals| start::fork(plan, threads_per_node(plan), stacks, waits, locals));
+    let meeting = locals.and_then(|locals| {
+        let mut meeting = start::meet(plan, threads_per_node(plan), stacks, locals)?;
+        let areas = meeting.areas();
+        // SAFETY: the program's variables, and ranges that were reserved for what nodes share,
+        // are mapped for reading and writing; the only other thread stands still.
+        let mut own = unsafe { OwnPages::new(&areas) };
+        meeting.agree(&mut own)?;
+        Ok(meeting)
+    });
+    let forming = meeting.and_then(|meeting| start::fork(meeting, waits));
     let shared = forming.and_then(|(forming, backing)| share(forming, backing, plan.scheme()));
     let node = match shared {
         Ok(node) => node,

@@ -74,11 +74,9 @@ impl Node {
         let moment_ns = emulation.come();
         while !emulation.may_act(moment_ns) {
             {
-                let polling = Polling::new(&*self.transport);
+                let polling = Polling::new(self.transport, Role::Application);
                 while self.handle_one() {}
-                polling.sleep(Role::Application, Some(LOOK_AFTER), || {
-                    emulation.may_act(moment_ns)
-                });
+                polling.sleep(Some(LOOK_AFTER), || emulation.may_act(moment_ns));
                 while self.handle_one() {}
             }
             self.look_after_peers();

@@ -1,6 +1,7 @@
 //! What a process needs to be a node: pages it can watch, threads on stacks of
 //! its choice, and its place in the cluster's life.
 
+pub mod alike;
 pub mod backing;
 pub mod copy;
 pub mod deferral;

@@ -303,6 +303,30 @@ pub fn ended(child: u32) -> Option<Ended> {
     }
 }
 
+/// Waits until a child has ended; which one, and how. None if there is none left.
+#[must_use]
+pub fn wait_for_any() -> Option<(u32, Ended)> {
+    loop {
+        // SAFETY: all fields of a siginfo may be zero.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let flags = libc::WEXITED | libc::__WALL;
+        // SAFETY: fills in `info`.
+        if unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, flags) } != 0 {
+            match io::Error::last_os_error().kind() {
+                io::ErrorKind::Interrupted => continue,
+                _ => return None,
+            }
+        }
+        // SAFETY: filled in by the kernel.
+        let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
+        let how = match info.si_code {
+            libc::CLD_EXITED => Ended::Exited(status),
+            _ => Ended::Signalled(status),
+        };
+        return Some((u32::try_from(pid).ok()?, how));
+    }
+}
+
 /// Waits until children have ended; those that have not after `longest` are
 /// killed.
 pub fn reap(children: &[u32], longest: Duration) {

@@ -7,7 +7,7 @@ use super::inbox::Inbox;
 use super::net::Net;
 use super::outbox::Outbox;
 use crate::doorbell::{Role, Sleep, Wake};
-use crate::transport::{Abort, Ready, ReceiveError, SendError, Transport};
+use crate::transport::{Abort, Death, Ready, ReceiveError, SendError, Transport};
 use fathomp_base::NodeId;
 use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_sys::clock::monotonic_ns;
@@ -219,6 +219,11 @@ impl LocalTransport {
         })
     }
 
+    /// Whether there are messages that nobody has taken.
+    pub(crate) fn has_messages(&self) -> bool {
+        self.is_anything_there()
+    }
+
     /// Whether there are messages, or parts of some.
     fn is_anything_there(&self) -> bool {
         self.peers().any(|(from, link)| {
@@ -309,11 +314,11 @@ impl Transport for LocalTransport {
         Ok(None)
     }
 
-    fn enter(&self) {
+    fn enter(&self, _role: Role) {
         self.fabric.doorbell(self.me).enter();
     }
 
-    fn leave(&self) {
+    fn leave(&self, _role: Role) {
         let left_over = || {
             self.flush();
             if let Some(emulation) = &self.emulation {
@@ -345,12 +350,15 @@ impl Transport for LocalTransport {
         self.fabric.doorbell(self.me).rouse(&[Role::Application]);
     }
 
-    fn dead(&self) -> Option<NodeId> {
+    fn dead(&self) -> Option<Death> {
         let members = self.fabric.members();
         let mut peers = self.peers().filter(|(peer, _)| *peer != self.me);
         let (peer, link) = peers.find(|(peer, _)| members.is_dead(*peer))?;
         link.dead.store(true, Ordering::Relaxed);
-        Some(peer)
+        Some(Death {
+            node: peer,
+            why: None,
+        })
     }
 
     fn abort(&self, node: NodeId, code: u32, text: &str) -> Abort {

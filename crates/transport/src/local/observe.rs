@@ -92,14 +92,14 @@ fn echo(node: &LocalTransport) {
 }
 
 fn receive(node: &LocalTransport, message: &mut Vec<u8>) -> bool {
-    let polling = Polling::new(node);
+    let polling = Polling::new(node, Role::Application);
     let mut spin = Spin::new(SPIN, false);
     loop {
         match node.receive(message) {
             Ok(Some(_)) => return true,
             Ok(None) if spin.again() => {}
             Ok(None) => {
-                polling.sleep(Role::Application, None, || false);
+                polling.sleep(None, || false);
                 spin.reset();
             }
             Err(_) => return false,
@@ -109,12 +109,12 @@ fn receive(node: &LocalTransport, message: &mut Vec<u8>) -> bool {
 
 /// Lets everything leave that has been sent.
 fn deliver(node: &LocalTransport) {
-    let polling = Polling::new(node);
+    let polling = Polling::new(node, Role::Application);
     while node.has_backlog() {
         if node.receive(&mut Vec::new()).is_err() {
             return;
         }
-        polling.sleep(Role::Application, None, || !node.has_backlog());
+        polling.sleep(None, || !node.has_backlog());
     }
 }
 

@@ -167,13 +167,13 @@ fn fabrics_that_make_no_sense_are_refused() {
 
 /// Receives until `done`, asleep in between.
 fn receive_until(node: &LocalTransport, role: Role, mut done: impl FnMut(NodeId, &[u8]) -> bool) {
-    let polling = Polling::new(node);
+    let polling = Polling::new(node, role);
     let mut received = Vec::new();
     loop {
         match node.receive(&mut received).unwrap() {
             Some(from) if done(from, &received) => return,
             Some(_) => {}
-            None => polling.sleep(role, None, || false),
+            None => polling.sleep(None, || false),
         }
     }
 }
@@ -200,10 +200,10 @@ fn full_rings_in_all_directions_do_not_block() {
                     next == [COUNT; 3]
                 });
                 // Others may still wait for what is queued here.
-                let polling = Polling::new(&node);
+                let polling = Polling::new(&node, Role::Service);
                 while node.has_backlog() {
                     let _ = node.receive(&mut Vec::new()).unwrap();
-                    polling.sleep(Role::Service, None, || !node.has_backlog());
+                    polling.sleep(None, || !node.has_backlog());
                 }
             });
         }
@@ -214,11 +214,11 @@ fn full_rings_in_all_directions_do_not_block() {
 fn who_rests_is_woken_by_whoever_leaves_a_message() {
     let (_fabric, first, second) = pair(256);
     let [rests, leaves] = [const { AtomicBool::new(false) }; 2];
-    let serving = Polling::new(&second);
+    let serving = Polling::new(&second, Role::Application);
     first.send(NodeId(1), &[b"late"]).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let polling = Polling::new(&second);
+            let polling = Polling::new(&second, Role::Service);
             polling.rest(None, || {
                 rests.store(true, Ordering::Release);
                 true
@@ -252,10 +252,10 @@ fn a_message_waits_for_its_emulated_network() {
     std::thread::scope(|scope| {
         let flusher = &nodes[0];
         scope.spawn(move || {
-            let polling = Polling::new(flusher);
+            let polling = Polling::new(flusher, Role::Service);
             while flusher.has_backlog() {
                 let _ = flusher.receive(&mut Vec::new()).unwrap();
-                polling.sleep(Role::Service, None, || !flusher.has_backlog());
+                polling.sleep(None, || !flusher.has_backlog());
             }
         });
         let mut bytes = 0;
@@ -282,9 +282,9 @@ fn an_abort_wakes_everybody_and_is_told_once() {
         for role in [Role::Service, Role::Application] {
             let (node, expected) = (&nodes[1], &expected);
             scope.spawn(move || {
-                let polling = Polling::new(node);
+                let polling = Polling::new(node, role);
                 while node.aborted().is_none() {
-                    polling.sleep(role, None, || false);
+                    polling.sleep(None, || false);
                 }
                 assert_eq!(node.aborted().as_ref(), Some(expected));
             });

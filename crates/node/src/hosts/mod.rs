@@ -1,0 +1,251 @@
+//! Nodes on several hosts, whose processes are started apart.
+//!
+//! A launcher starts the program on each host in the same way: same arguments, environment,
+//! directory, limits, and no randomised addresses. Each of these processes runs its
+//! constructors and meets the others before `main`: they compare what has to be the same
+//! ([`facts`]), take over what node 0 has in pages that differ ([`pages`]), and fork the nodes of
+//! their host. On the first host the process itself is node 0; on others it waits for its nodes
+//! and says how they end.
+
+mod facts;
+mod fields;
+mod guard;
+mod pages;
+
+pub(crate) use guard::guard;
+
+use fathomp_base::NodeId;
+use fathomp_launch::names::HOST;
+use fathomp_launch::of_this_process;
+use fathomp_sys::cluster::alike::OwnPages;
+use fathomp_sys::wire::Packets;
+use fathomp_transport::Abort;
+use fathomp_transport::tcp::handover::{FromAgent, Hosts, PACKET_BYTES_MAX, ToAgent};
+use fathomp_transport::tcp::{Joint, JointError};
+use std::ffi::OsString;
+use std::io;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+pub(crate) use facts::Facts;
+
+/// How long the processes of all hosts may take to compare what they have.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The processes of all hosts did not come together.
+#[derive(Debug, thiserror::Error)]
+pub enum MeetError {
+    /// The variable holds no descriptor.
+    #[error("{HOST} is {0:?}, not the number of a descriptor: leave it to `fathomp run --hosts`")]
+    Descriptor(OsString),
+    /// There is no agent.
+    #[error(
+        "{HOST} names no socket to an agent of this host ({0}): whatever starts the program must \
+         leave its descriptors open"
+    )]
+    NoAgent(#[source] io::Error),
+    /// The agent is gone.
+    #[error("the agent of this host has ended")]
+    AgentEnded,
+    /// The agent says something else than it should.
+    #[error("the agent of this host is of another version of fathomp")]
+    AgentLies,
+    /// There are no connections.
+    #[error("{0}")]
+    Refused(String),
+    /// A network is emulated.
+    #[error("a network is emulated between nodes of one machine only: leave out --net or --hosts")]
+    Emulated,
+    /// The numbers of nodes differ.
+    #[error(
+        "the program is to have {asked} nodes, and its hosts have {here}: give one of --nodes and --hosts"
+    )]
+    Nodes {
+        /// What its environment says.
+        asked: u16,
+        /// What the agent says.
+        here: u16,
+    },
+    /// Another host's process is not heard of.
+    #[error("the program on host {host} is not heard of: {source}")]
+    Unheard {
+        /// The host.
+        host: String,
+        /// Why.
+        source: JointError,
+    },
+    /// Another host's process says what makes no sense.
+    #[error(
+        "the program on host {0} says what makes no sense: it may be of another version of fathomp"
+    )]
+    Nonsense(String),
+    /// The hosts differ.
+    #[error("{0}")]
+    Differ(String),
+    /// Which pages there are is not known.
+    #[error("cannot look at the program's memory: {0}")]
+    Pages(#[source] io::Error),
+}
+
+/// The socket to the agent of this host, once it is known.
+static AGENT: OnceLock<Packets> = OnceLock::new();
+
+/// Tells the agent why the run has failed; `false` if there is no agent.
+pub(crate) fn report(abort: &Abort) -> bool {
+    AGENT
+        .get()
+        .is_some_and(|agent| agent.send(&ToAgent::Report(abort.clone()).encode()).is_ok())
+}
+
+/// Whether this process is one of several hosts'.
+pub(crate) fn are_asked_for() -> bool {
+    of_this_process(HOST.name).is_some()
+}
+
+/// This host's process among those of all hosts.
+#[derive(Debug)]
+pub(crate) struct Met {
+    pub(crate) hosts: Hosts,
+    pub(crate) joints: Vec<Joint>,
+}
+
+/// Asks the agent of this host for connections to the others, for a program of `nodes` nodes.
+/// None if there is only this host.
+///
+/// # Errors
+/// If there are none.
+pub(crate) fn meet(nodes: u16) -> Result<Option<Met>, MeetError> {
+    let Some(value) = of_this_process(HOST.name) else {
+        return Ok(None);
+    };
+    let number = value.to_str().and_then(|value| value.parse().ok());
+    let number = number.ok_or(MeetError::Descriptor(value))?;
+    let agent = Packets::inherited(number).map_err(MeetError::NoAgent)?;
+    let agent = AGENT.get_or_init(|| agent);
+    let hello = ToAgent::Hello {
+        pid: std::process::id(),
+    };
+    agent.send(&hello.encode()).map_err(MeetError::NoAgent)?;
+    let mut room = vec![0; PACKET_BYTES_MAX];
+    let (mut hosts, mut joints) = (None, Vec::new());
+    loop {
+        let (packet, wire) = agent.receive(&mut room).map_err(MeetError::NoAgent)?;
+        if packet.is_empty() {
+            return Err(MeetError::AgentEnded);
+        }
+        match (FromAgent::decode(packet), wire) {
+            (Ok(FromAgent::Join(all)), None) => hosts = Some(all),
+            (Ok(FromAgent::Wire { mine, peer }), Some(wire)) => {
+                joints.push(Joint::new(mine, peer, wire));
+            }
+            (Ok(FromAgent::Complete), None) => break,
+            (Ok(FromAgent::Refuse { text }), _) => return Err(MeetError::Refused(text)),
+            _ => return Err(MeetError::AgentLies),
+        }
+    }
+    let hosts = hosts.ok_or(MeetError::AgentLies)?;
+    let here = hosts.nodes();
+    if here != nodes {
+        return Err(MeetError::Nodes { asked: nodes, here });
+    }
+    Ok(Some(Met { hosts, joints }))
+}
+
+impl Met {
+    /// Compares with the processes of other hosts what has to be the same, and takes over what
+    /// node 0 has in pages that differ.
+    ///
+    /// # Errors
+    /// If something differs that must not.
+    pub(crate) fn agree(&mut self, facts: &Facts, own: &mut OwnPages<'_>) -> Result<(), MeetError> {
+        match self.hosts.me() {
+            0 => self.lead(facts, own),
+            _ => self.follow(facts, own),
+        }
+    }
+
+    /// At node 0.
+    fn lead(&mut self, facts: &Facts, own: &OwnPages<'_>) -> Result<(), MeetError> {
+        let mine = pages::digests(own)?;
+        let others = 1..u16::try_from(self.hosts.all().len()).unwrap_or(u16::MAX);
+        let mut theirs = Vec::new();
+        let mut verdict = None;
+        for host in others.clone() {
+            let mut talk = self.talk(host)?;
+            let said = Facts::decode(&talk.hear()?).ok_or_else(|| talk.nonsense())?;
+            theirs.push(pages::hear_digests(&mut talk)?);
+            let names = [
+                &self.hosts.all()[0].name,
+                &self.hosts.all()[usize::from(host)].name,
+            ];
+            verdict = verdict.or_else(|| facts.difference(&said, names));
+        }
+        for host in others.clone() {
+            let text = verdict.as_deref().unwrap_or_default();
+            let mut talk = self.talk(host)?;
+            talk.say(text.as_bytes())?;
+        }
+        if let Some(sentence) = verdict {
+            return Err(MeetError::Differ(sentence));
+        }
+        for (host, theirs) in others.zip(theirs) {
+            pages::bring(&mut self.talk(host)?, own, &mine, &theirs)?;
+        }
+        Ok(())
+    }
+
+    /// On the other hosts.
+    fn follow(&mut self, facts: &Facts, own: &mut OwnPages<'_>) -> Result<(), MeetError> {
+        let mine = pages::digests(own)?;
+        let mut talk = self.talk(0)?;
+        talk.say(&facts.encode())?;
+        pages::say_digests(&mut talk, &mine)?;
+        let verdict = talk.hear()?;
+        if !verdict.is_empty() {
+            return Err(MeetError::Differ(
+                String::from_utf8_lossy(&verdict).into_owned(),
+            ));
+        }
+        pages::take_over(&mut talk, own)
+    }
+
+    /// The connection between this host's process and another's: that of their first nodes.
+    fn talk(&mut self, host: u16) -> Result<Talk<'_>, MeetError> {
+        let first = |host| NodeId(self.hosts.nodes_of(host).start);
+        let ends = (first(self.hosts.me()), first(host));
+        let name = &self.hosts.all()[usize::from(host)].name;
+        let joint = self.joints.iter_mut().find(|joint| joint.ends() == ends);
+        let joint = joint.ok_or(MeetError::AgentLies)?;
+        Ok(Talk { name, joint })
+    }
+}
+
+/// What two hosts' processes say to each other.
+struct Talk<'a> {
+    name: &'a str,
+    joint: &'a mut Joint,
+}
+
+impl Talk<'_> {
+    /// Longest message, in bytes.
+    const BYTES_MAX: usize = 16 << 20;
+
+    fn say(&mut self, message: &[u8]) -> Result<(), MeetError> {
+        let said = self.joint.send(message, PATIENCE);
+        said.map_err(|source| self.unheard(source))
+    }
+
+    fn hear(&mut self) -> Result<Vec<u8>, MeetError> {
+        let heard = self.joint.receive(Self::BYTES_MAX, PATIENCE);
+        heard.map_err(|source| self.unheard(source))
+    }
+
+    fn unheard(&self, source: JointError) -> MeetError {
+        let host = self.name.to_owned();
+        MeetError::Unheard { host, source }
+    }
+
+    fn nonsense(&self) -> MeetError {
+        MeetError::Nonsense(self.name.to_owned())
+    }
+}

@@ -1,0 +1,489 @@
+//! Streams between nodes on different hosts, and waiting for several of them.
+//!
+//! The descriptors live in other people's programs: they have high numbers, and the kernel is
+//! called directly, past functions of the C library in front of which somebody may stand.
+
+use crate::descriptor::move_up;
+use crate::errno;
+use std::io::{self, IoSlice};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+/// A connected stream that never waits.
+#[derive(Debug)]
+pub struct Wire(OwnedFd);
+
+/// What a system call that returns a number or -1 has returned.
+fn number(returned: libc::c_long) -> io::Result<usize> {
+    usize::try_from(returned).map_err(|_| io::Error::last_os_error())
+}
+
+/// Repeats a call that a signal has interrupted. `errno` stays as it was.
+fn uninterrupted(mut call: impl FnMut() -> libc::c_long) -> io::Result<usize> {
+    let _errno = errno::Saved::new();
+    loop {
+        match number(call()) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+impl Wire {
+    /// A stream of this process.
+    #[must_use]
+    pub fn new(stream: OwnedFd) -> Self {
+        Self(move_up(stream))
+    }
+
+    /// Sends as much as there is room for, of parts one after another, and says how many bytes
+    /// that was.
+    ///
+    /// # Errors
+    /// `WouldBlock` if there is no room; others if the connection is lost.
+    pub fn send(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        // SAFETY: all-zero bytes are a valid message header.
+        let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+        // An `IoSlice` has the layout of an iovec, which the kernel only reads.
+        header.msg_iov = parts.as_ptr().cast_mut().cast();
+        header.msg_iovlen = parts.len();
+        uninterrupted(|| {
+            // SAFETY: the header and the parts outlive the call.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_sendmsg,
+                    self.0.as_raw_fd(),
+                    &raw const header,
+                    libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT,
+                )
+            }
+        })
+    }
+
+    /// Receives what there is, and says how many bytes: 0 at the end of the stream.
+    ///
+    /// # Errors
+    /// `WouldBlock` if there is nothing; others if the connection is lost.
+    pub fn receive(&self, bytes: &mut [u8]) -> io::Result<usize> {
+        uninterrupted(|| {
+            // SAFETY: writes to the bytes that the slice holds.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_recvfrom,
+                    self.0.as_raw_fd(),
+                    bytes.as_mut_ptr(),
+                    bytes.len(),
+                    libc::MSG_DONTWAIT,
+                    std::ptr::null_mut::<libc::sockaddr>(),
+                    std::ptr::null_mut::<libc::socklen_t>(),
+                )
+            }
+        })
+    }
+
+    /// Nothing more will be sent: the peer finds the end of the stream behind what was.
+    pub fn end(&self) {
+        // It is gone already if this fails.
+        let _ = uninterrupted(|| {
+            // SAFETY: takes numbers only.
+            unsafe { libc::syscall(libc::SYS_shutdown, self.0.as_raw_fd(), libc::SHUT_WR) }
+        });
+    }
+}
+
+/// What to wait for on a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Nothing.
+    Nothing,
+    /// Bytes to receive.
+    Bytes,
+    /// Bytes to receive, or room to send.
+    BytesOrRoom,
+}
+
+impl Interest {
+    fn events(self) -> u32 {
+        (match self {
+            Self::Nothing => 0,
+            Self::Bytes => libc::EPOLLIN,
+            Self::BytesOrRoom => libc::EPOLLIN | libc::EPOLLOUT,
+        }) as u32
+    }
+}
+
+/// A way to wake a thread that waits at a [`Post`].
+#[derive(Debug)]
+pub struct Bell(OwnedFd);
+
+impl Bell {
+    /// A bell that has not been rung.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn new() -> io::Result<Self> {
+        let flags = libc::EFD_NONBLOCK | libc::EFD_CLOEXEC;
+        // SAFETY: takes numbers only.
+        let bell = uninterrupted(|| unsafe { libc::syscall(libc::SYS_eventfd2, 0, flags) })?;
+        Ok(Self(owned(bell)))
+    }
+
+    /// Rings it: whoever waits there is woken, or whoever waits next.
+    pub fn ring(&self) {
+        let one = 1_u64.to_ne_bytes();
+        // A bell that has been rung so often that this fails is ringing.
+        let _ = uninterrupted(|| {
+            // SAFETY: reads the bytes that the array holds.
+            unsafe { libc::syscall(libc::SYS_write, self.0.as_raw_fd(), one.as_ptr(), one.len()) }
+        });
+    }
+
+    /// Stills it.
+    pub fn still(&self) {
+        let mut count = [0_u8; 8];
+        // One that is still cannot be read.
+        let _ = uninterrupted(|| {
+            // SAFETY: writes to the bytes that the array holds.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_read,
+                    self.0.as_raw_fd(),
+                    count.as_mut_ptr(),
+                    count.len(),
+                )
+            }
+        });
+    }
+}
+
+/// The kernel has just returned that descriptor.
+fn owned(descriptor: usize) -> OwnedFd {
+    let descriptor = libc::c_int::try_from(descriptor).unwrap_or(-1);
+    // SAFETY: a new descriptor, which nobody else knows; only called with what the kernel gave.
+    move_up(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Where threads wait for streams and bells (an epoll instance).
+#[derive(Debug)]
+pub struct Post(OwnedFd);
+
+impl Post {
+    /// Most keys that [`wait`](Self::wait) returns at a time.
+    pub const KEYS: usize = 32;
+
+    /// A post where nothing is waited for.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn new() -> io::Result<Self> {
+        let flags = libc::EPOLL_CLOEXEC;
+        // SAFETY: takes numbers only.
+        let post = uninterrupted(|| unsafe { libc::syscall(libc::SYS_epoll_create1, flags) })?;
+        Ok(Self(owned(post)))
+    }
+
+    fn control(
+        &self,
+        what: libc::c_int,
+        of: &OwnedFd,
+        interest: Interest,
+        key: u32,
+    ) -> io::Result<()> {
+        let event = libc::epoll_event {
+            events: interest.events(),
+            u64: key.into(),
+        };
+        uninterrupted(|| {
+            // SAFETY: reads the event, which outlives the call.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_epoll_ctl,
+                    self.0.as_raw_fd(),
+                    what,
+                    of.as_raw_fd(),
+                    &raw const event,
+                )
+            }
+        })?;
+        Ok(())
+    }
+
+    /// From now on a stream is waited for, under a key.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn add(&self, wire: &Wire, key: u32) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, &wire.0, Interest::Bytes, key)
+    }
+
+    /// What of a stream is waited for.
+    ///
+    /// # Errors
+    /// If it is not waited for.
+    pub fn set(&self, wire: &Wire, interest: Interest, key: u32) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_MOD, &wire.0, interest, key)
+    }
+
+    /// A stream is not waited for any more.
+    pub fn remove(&self, wire: &Wire) {
+        // One that is not there need not be removed.
+        let _ = self.control(libc::EPOLL_CTL_DEL, &wire.0, Interest::Nothing, 0);
+    }
+
+    /// From now on a bell is waited for, under a key.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn add_bell(&self, bell: &Bell, key: u32) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, &bell.0, Interest::Bytes, key)
+    }
+
+    /// From now on this is waited for at another post too, under a key, or not
+    /// ([`Interest::Nothing`]).
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn add_to(&self, other: &Self, interest: Interest, key: u32) -> io::Result<()> {
+        other.control(libc::EPOLL_CTL_ADD, &self.0, interest, key)
+    }
+
+    /// Whether this is waited for at another post to which it was [added](Self::add_to).
+    ///
+    /// # Errors
+    /// If it was not added there.
+    pub fn set_at(&self, other: &Self, interest: Interest, key: u32) -> io::Result<()> {
+        other.control(libc::EPOLL_CTL_MOD, &self.0, interest, key)
+    }
+
+    /// Waits until there is something, for `timeout` at most, or until a signal comes; puts the
+    /// keys of what there is into `keys` and says how many.
+    pub fn wait(&self, timeout: Option<Duration>, keys: &mut [u32; Self::KEYS]) -> usize {
+        let _errno = errno::Saved::new();
+        let timeout = timeout.map_or(-1, |timeout| {
+            // Rounded up: who waits for a moment shall not look again and again before it.
+            let ms = timeout.as_nanos().div_ceil(1_000_000);
+            libc::c_int::try_from(ms).unwrap_or(libc::c_int::MAX)
+        });
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; Self::KEYS];
+        // SAFETY: writes at most so many events to the array.
+        let count = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait,
+                self.0.as_raw_fd(),
+                events.as_mut_ptr(),
+                Self::KEYS,
+                timeout,
+                std::ptr::null::<libc::sigset_t>(),
+                0,
+            )
+        };
+        // Whoever waits looks again at everything, so an error is like a signal.
+        let count = usize::try_from(count).unwrap_or(0).min(Self::KEYS);
+        for (key, event) in keys.iter_mut().zip(&events[..count]) {
+            *key = event.u64 as u32;
+        }
+        count
+    }
+}
+
+/// A socket for packets (`SOCK_SEQPACKET`) that this process has inherited.
+#[derive(Debug)]
+pub struct Packets(OwnedFd);
+
+impl Packets {
+    /// The inherited descriptor of that number, moved out of the program's way.
+    ///
+    /// # Errors
+    /// If there is none, or it is no such socket.
+    pub fn inherited(number: i32) -> io::Result<Self> {
+        let mut kind: libc::c_int = 0;
+        let mut bytes = size_of::<libc::c_int>() as libc::socklen_t;
+        // SAFETY: writes an integer, and its size.
+        uninterrupted(|| unsafe {
+            libc::syscall(
+                libc::SYS_getsockopt,
+                number,
+                libc::SOL_SOCKET,
+                libc::SO_TYPE,
+                &raw mut kind,
+                &raw mut bytes,
+            )
+        })?;
+        if kind != libc::SOCK_SEQPACKET {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // Not the number itself: programs that a script starts after this one find it there.
+        // SAFETY: takes numbers only; the copy is a new descriptor.
+        let copy = uninterrupted(|| unsafe {
+            libc::syscall(libc::SYS_fcntl, number, libc::F_DUPFD_CLOEXEC, number)
+        })?;
+        Ok(Self(owned(copy)))
+    }
+
+    /// Sends a packet.
+    ///
+    /// # Errors
+    /// If nobody is at the other end.
+    pub fn send(&self, packet: &[u8]) -> io::Result<()> {
+        uninterrupted(|| {
+            // SAFETY: reads the bytes that the slice holds.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_sendto,
+                    self.0.as_raw_fd(),
+                    packet.as_ptr(),
+                    packet.len(),
+                    libc::MSG_NOSIGNAL,
+                    std::ptr::null::<libc::sockaddr>(),
+                    0,
+                )
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Waits for a packet, and the stream that may come with it. An empty packet is the end.
+    ///
+    /// # Errors
+    /// If the packet is longer than `packet`, or the system refuses.
+    pub fn receive<'a>(&self, packet: &'a mut [u8]) -> io::Result<(&'a [u8], Option<Wire>)> {
+        /// Room for one descriptor.
+        const CONTROL: usize = 64;
+        #[repr(C, align(8))]
+        struct Control([u8; CONTROL]);
+        let mut control = Control([0; CONTROL]);
+        let mut part = libc::iovec {
+            iov_base: packet.as_mut_ptr().cast(),
+            iov_len: packet.len(),
+        };
+        // SAFETY: all-zero bytes are a valid message header.
+        let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+        header.msg_iov = &raw mut part;
+        header.msg_iovlen = 1;
+        header.msg_control = control.0.as_mut_ptr().cast();
+        header.msg_controllen = CONTROL;
+        let received = uninterrupted(|| {
+            // SAFETY: writes to the packet and to the room for control data, which outlive the
+            // call and have these sizes.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_recvmsg,
+                    self.0.as_raw_fd(),
+                    &raw mut header,
+                    libc::MSG_CMSG_CLOEXEC,
+                )
+            }
+        })?;
+        // SAFETY: the kernel has filled the header in; the pointer is null or inside of the room.
+        let wire = unsafe {
+            let message = libc::CMSG_FIRSTHDR(&raw const header);
+            let is_one = !message.is_null()
+                && (*message).cmsg_level == libc::SOL_SOCKET
+                && (*message).cmsg_type == libc::SCM_RIGHTS
+                && (*message).cmsg_len >= libc::CMSG_LEN(size_of::<libc::c_int>() as u32) as usize;
+            is_one.then(|| {
+                let place: *const libc::c_int = libc::CMSG_DATA(message).cast();
+                Wire::new(OwnedFd::from_raw_fd(place.read_unaligned()))
+            })
+        };
+        if header.msg_flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0 {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Ok((&packet[..received.min(packet.len())], wire))
+    }
+
+    /// Lets [`receive`](Self::receive) fail (`WouldBlock`) if nothing comes for so long.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_patience(&self, patience: Duration) -> io::Result<()> {
+        let time = libc::timeval {
+            tv_sec: patience.as_secs() as libc::time_t,
+            tv_usec: patience.subsec_micros().into(),
+        };
+        uninterrupted(|| {
+            // SAFETY: reads the time, which outlives the call and has that size.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_setsockopt,
+                    self.0.as_raw_fd(),
+                    libc::SOL_SOCKET,
+                    libc::SO_RCVTIMEO,
+                    &raw const time,
+                    size_of::<libc::timeval>(),
+                )
+            }
+        })?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    fn pair() -> (Wire, Wire) {
+        let (one, other) = UnixStream::pair().unwrap();
+        (Wire::new(one.into()), Wire::new(other.into()))
+    }
+
+    #[test]
+    fn parts_arrive_one_after_another_until_the_end() {
+        let (one, other) = pair();
+        let mut bytes = [0; 16];
+        let error = other.receive(&mut bytes).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        let parts = [IoSlice::new(b"ab"), IoSlice::new(b""), IoSlice::new(b"cd")];
+        assert_eq!(one.send(&parts).unwrap(), 4);
+        assert_eq!(other.receive(&mut bytes).unwrap(), 4);
+        assert_eq!(&bytes[..4], b"abcd");
+        one.end();
+        assert_eq!(other.receive(&mut bytes).unwrap(), 0);
+        drop(other);
+        assert!(one.send(&parts).is_err());
+    }
+
+    #[test]
+    fn a_post_sees_bytes_room_and_bells() {
+        let (one, other) = pair();
+        let (inner, outer) = (Post::new().unwrap(), Post::new().unwrap());
+        let bell = Bell::new().unwrap();
+        inner.add(&other, 7).unwrap();
+        inner.add_bell(&bell, 8).unwrap();
+        inner.add_to(&outer, Interest::Bytes, 9).unwrap();
+        let mut keys = [0; Post::KEYS];
+        let mut wait = |post: &Post| {
+            let count = post.wait(Some(Duration::ZERO), &mut keys);
+            keys[..count].to_vec()
+        };
+        assert_eq!((wait(&inner), wait(&outer)), (vec![], vec![]));
+        bell.ring();
+        bell.ring();
+        assert_eq!((wait(&inner), wait(&outer)), (vec![8], vec![9]));
+        bell.still();
+        assert_eq!(wait(&outer), []);
+        one.send(&[IoSlice::new(b"x")]).unwrap();
+        assert_eq!((wait(&inner), wait(&outer)), (vec![7], vec![9]));
+        inner.set_at(&outer, Interest::Nothing, 9).unwrap();
+        assert_eq!(wait(&outer), []);
+        inner.set_at(&outer, Interest::Bytes, 9).unwrap();
+        assert_eq!(wait(&outer), [9]);
+        assert_eq!(other.receive(&mut [0; 4]).unwrap(), 1);
+        assert_eq!(wait(&inner), []);
+        inner.set(&other, Interest::BytesOrRoom, 7).unwrap();
+        assert_eq!(wait(&inner), [7]);
+        inner.remove(&other);
+        assert_eq!(wait(&inner), []);
+    }
+
+    #[test]
+    fn what_is_no_socket_for_packets_is_refused() {
+        use std::os::fd::AsRawFd;
+        let file = std::fs::File::open("/dev/null").unwrap();
+        assert!(Packets::inherited(file.as_raw_fd()).is_err());
+        assert!(Packets::inherited(999_999).is_err());
+        let (one, _other) = UnixStream::pair().unwrap();
+        assert!(Packets::inherited(one.as_raw_fd()).is_err());
+    }
+}

@@ -1,0 +1,175 @@
+//! Which thread of a node sleeps where, while nobody looks at the connections.
+//!
+//! Two posts: at the *inner* one all connections are waited for, at the *outer* one the inner
+//! post is. A thread that waits for an answer sleeps at the inner post, one at a time; others
+//! that wait sleep at the node's doorbell, and are roused when what they wait for has happened.
+//! The service thread sleeps at the outer post, where the inner one counts only while no thread
+//! of the program looks: what arrives wakes the thread that waits for it and no other.
+
+use fathomp_sys::wire::{Bell, Interest, Post, Wire};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Keys that are no connection's.
+const BELL: u32 = u32::MAX;
+const INNER: u32 = u32::MAX - 1;
+
+/// Where a node's threads wait for connections.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    inner: Post,
+    outer: Post,
+    /// Wakes the thread at the inner post, and the one at the outer.
+    inner_bell: Bell,
+    outer_bell: Bell,
+    /// Threads of the program that look at the connections, at the inner post or awake.
+    looking: Mutex<u32>,
+    /// A thread has the inner post for itself, and whether it sleeps there.
+    taken: AtomicBool,
+    asleep: AtomicBool,
+}
+
+impl Waiting {
+    /// Where nothing is waited for yet.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(super) fn new() -> io::Result<Self> {
+        let (inner, outer) = (Post::new()?, Post::new()?);
+        let (inner_bell, outer_bell) = (Bell::new()?, Bell::new()?);
+        inner.add_bell(&inner_bell, BELL)?;
+        outer.add_bell(&outer_bell, BELL)?;
+        inner.add_to(&outer, Interest::Bytes, INNER)?;
+        Ok(Self {
+            inner,
+            outer,
+            inner_bell,
+            outer_bell,
+            looking: Mutex::new(0),
+            taken: AtomicBool::new(false),
+            asleep: AtomicBool::new(false),
+        })
+    }
+
+    /// From now on a connection is waited for.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(super) fn add(&self, wire: &Wire, key: u16) -> io::Result<()> {
+        self.inner.add(wire, key.into())
+    }
+
+    /// What of a connection is waited for.
+    pub(super) fn set(&self, wire: &Wire, interest: Interest, key: u16) {
+        // It fails for one that was removed, of which nothing is wanted any more.
+        let _ = self.inner.set(wire, interest, key.into());
+    }
+
+    /// A connection is not waited for any more.
+    pub(super) fn remove(&self, wire: &Wire) {
+        self.inner.remove(wire);
+    }
+
+    /// Calls `each` with the connections at which there is something.
+    pub(super) fn ready(&self, mut each: impl FnMut(u16)) {
+        let mut keys = [0; Post::KEYS];
+        let count = self.inner.wait(Some(Duration::ZERO), &mut keys);
+        for key in &keys[..count] {
+            if let Ok(key) = u16::try_from(*key) {
+                each(key);
+            }
+        }
+    }
+
+    fn looking(&self) -> MutexGuard<'_, u32> {
+        self.looking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a thread of the program looks at the connections.
+    pub(super) fn is_looked_at(&self) -> bool {
+        *self.looking() > 0
+    }
+
+    /// A thread of the program begins to look at the connections.
+    pub(super) fn look(&self) {
+        let mut looking = self.looking();
+        *looking += 1;
+        if *looking == 1 {
+            self.lead_to_outer(Interest::Nothing);
+        }
+    }
+
+    /// It stops. `left_over` says whether there is something that no connection tells any more,
+    /// because it has been received.
+    pub(super) fn look_away(&self, left_over: impl FnOnce() -> bool) {
+        let mut looking = self.looking();
+        *looking = looking.saturating_sub(1);
+        if *looking == 0 {
+            self.lead_to_outer(Interest::Bytes);
+            if left_over() {
+                self.outer_bell.ring();
+            }
+        }
+    }
+
+    fn lead_to_outer(&self, interest: Interest) {
+        // It was added when this was made, so only a program that has closed our descriptors
+        // can make it fail; the service thread then looks each time that it wakes.
+        let _ = self.inner.set_at(&self.outer, interest, INNER);
+    }
+
+    /// The service thread sleeps, if `may_sleep`, which is asked after its bell counts.
+    pub(super) fn serve(&self, timeout: Option<Duration>, may_sleep: impl FnOnce() -> bool) {
+        if may_sleep() {
+            self.outer.wait(timeout, &mut [0; Post::KEYS]);
+        }
+        self.outer_bell.still();
+    }
+
+    /// A thread of the program that looks at the connections sleeps until there is something,
+    /// if `may_sleep`; `false` if another sleeps there.
+    pub(super) fn sleep(
+        &self,
+        timeout: Option<Duration>,
+        may_sleep: impl FnOnce() -> bool,
+    ) -> bool {
+        if self.taken.swap(true, Ordering::Acquire) {
+            return false;
+        }
+        self.asleep.store(true, Ordering::Relaxed);
+        // Whoever has something to tell writes it before it looks whether somebody sleeps.
+        fence(Ordering::SeqCst);
+        if may_sleep() {
+            self.inner.wait(timeout, &mut [0; Post::KEYS]);
+        }
+        self.asleep.store(false, Ordering::Relaxed);
+        self.inner_bell.still();
+        self.taken.store(false, Ordering::Release);
+        true
+    }
+
+    /// Wakes the thread of the program that sleeps here, if one does.
+    pub(super) fn rouse(&self) {
+        fence(Ordering::SeqCst);
+        if self.asleep.load(Ordering::Relaxed) {
+            self.inner_bell.ring();
+        }
+    }
+
+    /// Wakes all.
+    pub(super) fn rouse_all(&self) {
+        self.rouse();
+        self.outer_bell.ring();
+    }
+
+    /// Wakes whoever is there to handle what has come by another way.
+    pub(super) fn call(&self) {
+        fence(Ordering::SeqCst);
+        match self.asleep.load(Ordering::Relaxed) {
+            true => self.inner_bell.ring(),
+            false => self.outer_bell.ring(),
+        }
+    }
+}
