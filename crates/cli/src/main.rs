@@ -7,6 +7,7 @@ mod commands;
 mod evidence;
 mod failure;
 mod host;
+mod hosts;
 mod launch;
 mod live;
 mod output;

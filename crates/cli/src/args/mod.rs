@@ -4,6 +4,7 @@
 mod advise;
 mod bench;
 mod collect;
+mod hosts;
 mod install;
 mod lists;
 mod net;
@@ -28,6 +29,7 @@ use std::path::PathBuf;
 pub(crate) use advise::Advise;
 pub(crate) use bench::Bench;
 pub(crate) use collect::Collect;
+pub(crate) use hosts::{NotOnHosts, OnHosts};
 pub(crate) use install::{Completions, Man};
 pub(crate) use lists::{ThreadCount, ThreadList};
 pub(crate) use net::Net;
@@ -148,6 +150,9 @@ pub(crate) enum Command {
     /// Write a manual page for each command into a directory.
     #[command(after_help = "Example:\n  fathomp man ~/.local/share/man/man1")]
     Man(Man),
+    /// Serve `fathomp run --hosts` on this host.
+    #[command(hide = true)]
+    HostAgent(HostAgent),
     /// Print the path of the unpacked runtime library, for LD_PRELOAD.
     #[command(hide = true)]
     RuntimePath,
@@ -179,8 +184,44 @@ impl Command {
         }
     }
 
-    /// What it asks of nodes or of paging that does not go together.
+    /// What it asks of hosts that does not go together.
+    fn contradiction_on_hosts(&self) -> Option<&'static str> {
+        use workload::Action;
+        let run = match self {
+            Self::Run(run) => run,
+            Self::Record(record) => return record.not_on.contradiction(),
+            Self::Study(study) => return study.not_on.contradiction(),
+            Self::Sharing(sharing) => return sharing.not_on.contradiction(),
+            Self::Calibrate(calibrate) => return calibrate.not_on.contradiction(),
+            Self::Workload(workload) => {
+                return match &workload.action {
+                    Action::Run(run) => run.not_on.contradiction(),
+                    Action::Verify(verify) => verify.not_on.contradiction(),
+                    Action::List(_) | Action::Build(_) => None,
+                };
+            }
+            _ => return None,
+        };
+        if let Some(sentence) = run.on.contradiction() {
+            return Some(sentence);
+        }
+        let cluster = &run.cluster;
+        match run.on.are_asked_for() {
+            true if cluster.net.is_some() || cluster.emulated_time => Some(
+                "--net and --emulated-time emulate a network between nodes of one machine: leave them out with --hosts",
+            ),
+            true if run.teams.is_something() => {
+                Some("--advice and --adapt decide the teams of one process: leave --hosts out")
+            }
+            _ => None,
+        }
+    }
+
+    /// What it asks of hosts, nodes or paging that does not go together.
     pub(crate) fn contradiction(&self) -> Option<&'static str> {
+        if let Some(sentence) = self.contradiction_on_hosts() {
+            return Some(sentence);
+        }
         let cluster = self.cluster()?;
         let every_fault = cluster.faults == Some(Faults::Every);
         let teams = match self {
@@ -257,6 +298,8 @@ pub(crate) struct Study {
     /// Never look for shared cache lines.
     #[arg(long, conflicts_with = "sharing")]
     pub(crate) no_sharing: bool,
+    #[command(flatten)]
+    pub(crate) not_on: NotOnHosts,
     /// The report.
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,
@@ -283,9 +326,19 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) check_races: bool,
     #[command(flatten)]
+    pub(crate) on: OnHosts,
+    #[command(flatten)]
     pub(crate) teams: Teams,
     #[command(flatten)]
     pub(crate) program: Program,
+}
+
+/// `fathomp host-agent`.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct HostAgent {
+    /// Keep the program of an agent.
+    #[arg(long)]
+    pub(crate) keeper: bool,
 }
 
 /// On how many processes, and how they share memory.
@@ -394,6 +447,8 @@ pub(crate) struct Record {
     #[arg(long)]
     pub(crate) accesses: bool,
     #[command(flatten)]
+    pub(crate) not_on: NotOnHosts,
+    #[command(flatten)]
     pub(crate) cluster: Cluster,
     #[command(flatten)]
     pub(crate) paging: Paging,
@@ -421,6 +476,8 @@ pub(crate) struct Calibrate {
     /// With --nodes: compiler of the program that measures nodes.
     #[arg(long, value_name = "CC", default_value = "gcc")]
     pub(crate) cc: String,
+    #[command(flatten)]
+    pub(crate) not_on: NotOnHosts,
     /// With --nodes, also measure what keeping memory consistent between so
     /// many nodes costs.
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! Options of `fathomp sharing`.
 
-use super::{Program, ThreadCount};
+use super::{NotOnHosts, Program, ThreadCount};
 use clap::Args;
 
 /// Fewest threads that can share something, and most nodes.
@@ -27,6 +27,8 @@ pub(crate) struct Sharing {
     /// Also list what threads only read.
     #[arg(long)]
     pub(crate) reads: bool,
+    #[command(flatten)]
+    pub(crate) not_on: NotOnHosts,
     #[command(flatten)]
     pub(crate) program: Program,
 }

@@ -1,6 +1,6 @@
 //! `fathomp workload`: which programs, how large, how built.
 
-use super::{Cluster, ThreadCount, ThreadList};
+use super::{Cluster, NotOnHosts, ThreadCount, ThreadList};
 use clap::{Args, Subcommand, ValueEnum};
 use fathomp_workloads::{Class, Suite, UnknownWorkload, catalogue, find};
 use std::ffi::OsString;
@@ -77,6 +77,8 @@ pub(crate) struct Run {
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<ThreadCount>,
     #[command(flatten)]
+    pub(crate) not_on: NotOnHosts,
+    #[command(flatten)]
     pub(crate) cluster: Cluster,
     /// The runtime that answers the program's OpenMP calls.
     #[arg(long, value_name = "RUNTIME", value_enum, default_value_t = RuntimeName::Fathomp)]
@@ -102,6 +104,8 @@ pub(crate) struct Verify {
     /// Numbers of threads per process.
     #[arg(long, value_name = "LIST", default_value = "1,2,4")]
     pub(crate) threads: ThreadList,
+    #[command(flatten)]
+    pub(crate) not_on: NotOnHosts,
     #[command(flatten)]
     pub(crate) cluster: Cluster,
     /// Runtimes that answer the programs' OpenMP calls [default: both, as far as the

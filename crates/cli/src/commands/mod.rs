@@ -8,6 +8,7 @@ mod collect;
 mod completions;
 mod doctor;
 mod evaluate;
+mod host_agent;
 mod man;
 mod predict;
 mod record;
@@ -56,6 +57,7 @@ pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
         Command::Workload(plan) => workload::workload(&plan, voice),
         Command::Completions(plan) => completions::completions(plan, voice),
         Command::Man(plan) => man::man(&plan, voice),
+        Command::HostAgent(plan) => host_agent::host_agent(plan),
         Command::RuntimePath => runtime_path::runtime_path(voice),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::args::Run;
 use crate::failure::{Failure, Outcome, exit};
+use crate::hosts;
 use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, library, plan};
 use crate::program;
 use crate::teams::{Chosen, Decided};
@@ -19,14 +20,27 @@ struct Answer {
 }
 
 pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
-    let home = plan.cluster.nodes > 1 && plan.cluster.dsm == Protocol::Home;
+    let several = plan.cluster.nodes > 1 || plan.on.are_asked_for();
+    let home = several && plan.cluster.dsm == Protocol::Home;
     if plan.check_races && !home {
         return Err(Failure::new(
-            "--check-races compares what nodes of the home-based protocol change: give --nodes 2 or more and --dsm home, or leave it out",
+            "--check-races compares what nodes of the home-based protocol change: give --nodes 2 or more, or --hosts, and --dsm home, or leave it out",
         )
         .with_code(exit::USAGE));
     }
     let program = program::examine(&plan.program.command)?;
+    if plan.on.are_asked_for() {
+        let hosts::Answer { exit_code, wall_ns } = hosts::run(plan, &program, voice)?;
+        let answer = Answer {
+            exit_code,
+            wall_ns,
+            teams: None,
+        };
+        if voice.json {
+            voice.result("fathomp.run", &answer, String::new)?;
+        }
+        return Ok(exit_code);
+    }
     if let Some(warning) = program.on_nodes(plan.cluster.nodes)? {
         voice.warn(warning);
     }

@@ -29,7 +29,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 pub(crate) use capture::{Capture, Printed};
-pub(crate) use signals::{StopSignalsBlocked, survive_file_limits};
+pub(crate) use signals::{StopSignalsBlocked, passed_signals, survive_file_limits};
 pub(crate) use streams::{Repeatable, Stderr, Stdin, Stdout};
 
 /// What asks the program for so many threads on each node, and the runtime for the nodes.

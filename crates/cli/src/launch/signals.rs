@@ -240,6 +240,17 @@ fn wanted() -> Vec<i32> {
         .collect()
 }
 
+/// Signals to pass on to programs on other hosts. The terminal's Ctrl-Z is one of them, since
+/// it reaches nobody there.
+pub(crate) fn passed_signals() -> Vec<i32> {
+    let mut signals = wanted();
+    let stop = Signal::SIGTSTP as i32;
+    if ignored_signals() & (1 << (stop - 1)) == 0 {
+        signals.push(stop);
+    }
+    signals
+}
+
 /// Signals this process ignores, as a bit set; bit 0 is signal 1.
 fn ignored_signals() -> u64 {
     host::field("/proc/self/status", "SigIgn")

@@ -1,0 +1,45 @@
+//! `fathomp host-agent`: this host's part of a run, for the launcher at the other end of
+//! standard input and output.
+
+use super::version;
+use crate::failure::{Failure, Outcome, exit};
+use fathomp_hosts::{Job, Setup};
+use fathomp_runtime::{Candidate, unpack_at};
+use std::io;
+
+/// The argument by which an agent starts its keeper.
+const KEEPER: &[&str] = &["host-agent", "--keeper"];
+
+/// Serves a launcher, or an agent as its keeper.
+pub(crate) fn serve(keeper: bool) -> Outcome {
+    let served = match keeper {
+        true => fathomp_hosts::keep().map_err(|error| {
+            Failure::new(format!(
+                "a keeper is started by an agent of `fathomp run --hosts`: {error}"
+            ))
+        }),
+        false => {
+            let setup = Setup {
+                version: &version(),
+                keeper: KEEPER,
+                prepare: &prepare,
+            };
+            let served = fathomp_hosts::serve(io::stdin(), io::stdout(), &setup);
+            served.map_err(|error| Failure::of(&error))
+        }
+    };
+    served.map_err(|failure| failure.with_code(exit::LAUNCHER))?;
+    Ok(0)
+}
+
+/// Has the runtime library lie where the launcher has it.
+fn prepare(job: &Job) -> Result<(), String> {
+    let place = Candidate {
+        path: job.files.to_path(),
+        shared: job.files_are_shared,
+    };
+    match unpack_at(&[place]) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}

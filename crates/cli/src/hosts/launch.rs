@@ -1,0 +1,169 @@
+//! `fathomp run --hosts`.
+
+use super::version;
+use crate::args::{Cluster, OnHosts, Run};
+use crate::failure::{Failure, exit};
+use crate::launch::{library, passed_signals, plan};
+use crate::program::Program;
+use crate::voice::{Voice, complain};
+use fathomp_base::text::one_line;
+use fathomp_hosts::{
+    Bytes, Ended, FAN_OUT, HANDOVER_DESCRIPTOR, Hosts, Job, Options, SSH, Status, digest,
+    file_mask, soft_limits,
+};
+use fathomp_launch::names::HOST;
+use fathomp_launch::{Plan, of_this_process};
+use fathomp_runtime::{Unpacked, candidates};
+use nix::sys::signal::Signal;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The exit code of a program whose nodes have failed.
+const RUN_FAILED: u8 = 70;
+
+/// What came of it.
+pub(crate) struct Answer {
+    pub(crate) exit_code: u8,
+    pub(crate) wall_ns: u64,
+}
+
+/// Runs a program on the hosts that were asked for.
+pub(crate) fn run(asked: &Run, program: &Program, voice: Voice) -> Result<Answer, Failure> {
+    let hosts = named(&asked.on)?;
+    let cluster = Cluster {
+        nodes: hosts.nodes(),
+        ..asked.cluster
+    };
+    if let Some(warning) = program.on_nodes(cluster.nodes)? {
+        voice.warn(warning);
+    }
+    let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
+    let unpacked = fathomp_runtime::unpack().map_err(|error| launcher(error.into()))?;
+    let mut told = Plan {
+        preload: vec![library(&unpacked, cluster).to_owned()],
+        ..plan(asked.threads, cluster)
+    };
+    if let Some(cluster) = &mut told.cluster {
+        cluster.races = asked.check_races;
+    }
+    let job = job(program, &told, &unpacked).map_err(launcher)?;
+    let run = fathomp_hosts::Run {
+        hosts,
+        remote: remote(&asked.on),
+        agent: std::env::current_exe()
+            .map_err(|error| launcher(Failure::new(format!("cannot find my own file: {error}"))))?
+            .as_path()
+            .into(),
+        agent_arguments: vec!["host-agent".to_owned()],
+        fan_out: asked.on.fan_out.unwrap_or(FAN_OUT),
+        ports: asked.on.ports.map(|ports| (ports.first, ports.last)),
+        secure: asked.on.secure,
+        job,
+    };
+    let options = Options {
+        version: version(),
+        signals: passed_signals(),
+        quiet_stdout: voice.json,
+        patience: Duration::from_secs(asked.on.start_timeout),
+    };
+    let say = |sentence: &str| complain("", &one_line(sentence));
+    let ended = fathomp_hosts::launch(&run, &options, &say)
+        .map_err(|error| launcher(Failure::of(&error)))?;
+    Ok(Answer {
+        exit_code: code(&ended),
+        wall_ns: u64::try_from(ended.wall.as_nanos()).unwrap_or(u64::MAX),
+    })
+}
+
+fn named(on: &OnHosts) -> Result<Hosts, Failure> {
+    let hosts = match (&on.hosts, &on.hostfile) {
+        (Some(list), _) => Hosts::parse(list),
+        (None, Some(file)) => Hosts::read(file),
+        (None, None) => Hosts::parse(""),
+    };
+    hosts.map_err(|error| Failure::of(&error).with_code(exit::USAGE))
+}
+
+/// The words of the command that logs in, split at blanks as OpenMPI's `plm_rsh_agent` is.
+fn remote(on: &OnHosts) -> Vec<String> {
+    match &on.ssh {
+        Some(command) => command.split_whitespace().map(str::to_owned).collect(),
+        None => SSH.iter().map(|word| (*word).to_owned()).collect(),
+    }
+}
+
+/// The program with everything that it inherits, as all hosts are to have it.
+fn job(program: &Program, told: &Plan, unpacked: &Unpacked) -> Result<Job, Failure> {
+    let path = with_slash(&program.path);
+    let unreadable = |error: std::io::Error| {
+        Failure::new(format!("cannot read {}: {error}", program.path.display()))
+    };
+    let directory = std::env::current_dir().map_err(|error| {
+        Failure::new(format!(
+            "cannot tell the working directory: {error}: change to one that is there"
+        ))
+    })?;
+    let found = candidates()
+        .into_iter()
+        .find(|one| one.path == unpacked.cache);
+    Ok(Job {
+        program_sha256: digest(&path).map_err(unreadable)?,
+        program: path.as_path().into(),
+        arguments: words(&program.command),
+        environment: environment(told),
+        directory: directory.as_path().into(),
+        limits: soft_limits(),
+        umask: file_mask(),
+        files: unpacked.cache.as_path().into(),
+        files_are_shared: found.is_none_or(|found| found.shared),
+    })
+}
+
+/// A name without a slash would be searched for on each host.
+fn with_slash(path: &Path) -> PathBuf {
+    match path.as_os_str().as_bytes().contains(&b'/') {
+        true => path.to_owned(),
+        false => Path::new(".").join(path),
+    }
+}
+
+fn words(words: &[OsString]) -> Vec<Bytes> {
+    words.iter().map(|word| word.as_os_str().into()).collect()
+}
+
+fn environment(told: &Plan) -> Vec<(Bytes, Bytes)> {
+    let mut all: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    for (name, value) in told.variables_over(&of_this_process) {
+        all.insert(name.into(), value);
+    }
+    all.insert(HOST.name.into(), HANDOVER_DESCRIPTOR.to_string().into());
+    let pair =
+        |(name, value): (OsString, OsString)| (name.as_os_str().into(), value.as_os_str().into());
+    all.into_iter().map(pair).collect()
+}
+
+/// The exit code that a shell would show for the first host's program, unless the run failed
+/// though that did not.
+fn code(ended: &Ended) -> u8 {
+    let own = match ended.status {
+        // The kernel passes on eight bits.
+        Some(Status::Exited(code)) => u8::try_from(code & 0xff).unwrap_or(exit::FAILED),
+        Some(Status::Signalled(number)) => by_signal(number),
+        None => 0,
+    };
+    match (own, ended.failed, ended.interrupted, ended.status) {
+        (0, Some(true), ..) => RUN_FAILED,
+        (0, Some(false), ..) => exit::LAUNCHER,
+        (0, None, Some(signal), None) => by_signal(signal),
+        // It was told to end, and all else is unknown.
+        (0, None, None, None) => by_signal(Signal::SIGKILL as i32),
+        (own, ..) => own,
+    }
+}
+
+fn by_signal(number: i32) -> u8 {
+    exit::SIGNAL.saturating_add(u8::try_from(number).unwrap_or(0))
+}

@@ -1,0 +1,14 @@
+//! Programs on several hosts: the plan of a run becomes a job for agents, and back.
+
+mod agent;
+mod launch;
+
+pub(crate) use agent::serve;
+pub(crate) use launch::{Answer, run};
+
+/// What agents and their launcher have to have in common: the same protocol between them, and
+/// the same libraries for programs.
+fn version() -> String {
+    let digest = fathomp_runtime::SHA256.get(..16).unwrap_or_default();
+    format!("{} ({digest})", env!("CARGO_PKG_VERSION"))
+}

@@ -1,0 +1,230 @@
+//! The agents that are started from here, and what goes to and comes from the hosts behind them.
+
+use crate::control::{
+    self, ALL, Down, Frame, FrameError, Heard, Link, PreambleError, Run, Silence, Up,
+    await_preamble,
+};
+use crate::key::Key;
+use crate::plan::Host;
+use crate::process::{Process, describe};
+use crate::reach;
+use crate::tree::Branch;
+use std::io;
+use std::process::Stdio;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+/// What is heard of an agent that was started from here.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// A message from its host or from one behind it.
+    Frame(Frame<Up>),
+    /// The agent of this host is gone: why, without the host's name.
+    Closed(u16, String),
+}
+
+struct Child {
+    branch: Branch,
+    /// None once nothing more is to be said.
+    link: Option<Link<Down>>,
+    process: Process,
+    silence: Silence,
+    closed: bool,
+}
+
+/// All of them.
+#[derive(Default)]
+pub(crate) struct Children(Vec<Child>);
+
+impl Children {
+    /// Starts the agents at the beginnings of these branches. Gives hosts whose agents cannot
+    /// be started, and why.
+    pub(crate) fn start<E: From<Told> + Send + 'static>(
+        branches: Vec<Branch>,
+        (run, key, version): (&Run, &Key, &str),
+        events: &Sender<E>,
+    ) -> (Self, Vec<(u16, String)>) {
+        let mut children = Vec::new();
+        let mut failed = Vec::new();
+        for branch in branches {
+            let host = branch.host;
+            match Child::start(branch, (run, key, version), events) {
+                Ok(child) => children.push(child),
+                Err(error) => failed.push((host, error.to_string())),
+            }
+        }
+        (Self(children), failed)
+    }
+
+    /// Sends a message to a host, or to [`ALL`] behind these agents.
+    pub(crate) fn send(&self, host: u16, message: &Down) -> io::Result<()> {
+        for child in &self.0 {
+            if (host == ALL || child.branch.leads_to(host))
+                && let Some(link) = &child.link
+            {
+                link.send(host, message)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for those that have been silent for too long, and gives them up.
+    pub(crate) fn tick(&mut self) {
+        for child in &mut self.0 {
+            let Some(link) = child.link.as_ref().filter(|_| !child.closed) else {
+                continue;
+            };
+            if child.silence.look(link.heard()) {
+                child.process.give_up("it has not answered for 3 s");
+            }
+        }
+    }
+
+    /// Waits until what was sent has been written.
+    pub(crate) fn flush(&self, patience: Duration) {
+        for link in self.0.iter().filter_map(|child| child.link.as_ref()) {
+            link.flush(patience);
+        }
+    }
+
+    /// Says nothing more, so that agents see the end of their input.
+    pub(crate) fn hang_up(&mut self) {
+        for child in &mut self.0 {
+            child.link = None;
+        }
+    }
+
+    /// Silence up to now does not count.
+    pub(crate) fn forgive(&mut self) {
+        for child in &mut self.0 {
+            child.silence.forgive();
+        }
+    }
+
+    /// That agent is known to be gone. Gives the hosts behind it, which are lost with it.
+    pub(crate) fn close(&mut self, host: u16) -> Vec<u16> {
+        let child = self.0.iter_mut().find(|child| child.branch.host == host);
+        child.map_or(Vec::new(), |child| {
+            child.closed = true;
+            child.branch.below.clone()
+        })
+    }
+
+    /// Whether all are gone.
+    pub(crate) fn are_gone(&self) -> bool {
+        self.0.iter().all(|child| child.closed)
+    }
+
+    /// Ends those that are still there.
+    pub(crate) fn kill(&self) {
+        for child in self.0.iter().filter(|child| !child.closed) {
+            child.process.give_up("it was ended");
+        }
+    }
+}
+
+impl Child {
+    fn start<E: From<Told> + Send + 'static>(
+        branch: Branch,
+        (run, key, version): (&Run, &Key, &str),
+        events: &Sender<E>,
+    ) -> io::Result<Self> {
+        let number = branch.host;
+        let host = run.hosts.all().get(usize::from(number));
+        let host = host.cloned().ok_or(io::ErrorKind::NotFound)?;
+        let mut command = reach::command(&host, run);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let (process, Some(stdin), Some(stdout)) = Process::spawn(&mut command)? else {
+            return Err(io::Error::other("it has no streams"));
+        };
+        let version = version.to_owned();
+        let check = {
+            let version = version.clone();
+            move |from: &mut _| Ok(await_preamble(from, &version)?)
+        };
+        let deliver = {
+            let (events, process, shown) =
+                (events.clone(), process.clone(), reach::shown(&host, run));
+            move |heard| {
+                let told = match heard {
+                    Heard::Frame(frame) => Told::Frame(frame),
+                    Heard::Closed(error) => {
+                        let why = explain(&error, &process, (&host, &shown, &version));
+                        Told::Closed(number, why)
+                    }
+                };
+                // Nobody waits for it any more.
+                let _ = events.send(told.into());
+            }
+        };
+        let link = Link::start(
+            &host_name(run, number),
+            (stdout, stdin),
+            (key.bytes().to_vec(), check),
+            (Down::Beat, Up::Beat),
+            deliver,
+        )?;
+        let start = Down::Start {
+            host: number,
+            below: branch.below.clone(),
+            run: Box::new(run.clone()),
+        };
+        link.send(number, &start)?;
+        Ok(Self {
+            branch,
+            link: Some(link),
+            process,
+            silence: Silence::default(),
+            closed: false,
+        })
+    }
+}
+
+fn host_name(run: &Run, number: u16) -> String {
+    run.hosts.name(number).to_owned()
+}
+
+/// Why the link to an agent has ended, in words for the user.
+fn explain(error: &FrameError, process: &Process, about: (&Host, &str, &str)) -> String {
+    let (host, shown, version) = about;
+    let end = process.conclude();
+    let said = match end.said.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", end.said),
+    };
+    if let Some(why) = end.given_up {
+        return why.to_owned();
+    }
+    let status = end
+        .status
+        .map_or_else(|| "in an unknown way".to_owned(), describe);
+    match error {
+        FrameError::Opening(PreambleError::Version(theirs)) => format!(
+            "it has fathomp {theirs}, and here it is {version}: install the same one at the same path on all hosts"
+        ),
+        FrameError::Opening(PreambleError::Stranger) => {
+            format!("what answered is no agent of fathomp{said}: see what `{shown}` prints")
+        }
+        FrameError::Opening(PreambleError::Ended) if host.is_here() => {
+            format!("its agent ended at once, by {status}{said}")
+        }
+        FrameError::Opening(PreambleError::Ended) => match end.status {
+            Some(control::Status::Exited(126 | 127)) => format!(
+                "fathomp cannot be started there{said}: install it at the same path on all hosts"
+            ),
+            _ => format!(
+                "it cannot be reached, the command that logs in ended by {status}{said}: check that `{shown}` works and asks nothing"
+            ),
+        },
+        FrameError::Nonsense => format!("{error}{said}"),
+        FrameError::Ended | FrameError::Broken(_) if host.is_here() => {
+            format!("its agent ended by {status}{said}")
+        }
+        FrameError::Ended | FrameError::Broken(_) => {
+            format!("the connection to its agent ended by {status}{said}")
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! The launcher: starts the agents, and is the one program that the user sees.
+
+mod course;
+mod input;
+mod lines;
+mod output;
+mod trouble;
+
+use crate::children::{Children, Told};
+use crate::control::{ALL, Bytes, Down, Run, Status, Stream, TICK, Up};
+use crate::credits::Credits;
+use crate::key::Key;
+use crate::tree::{self, Branch};
+use course::{Action, Course, Verdict};
+use nix::sys::signal::{Signal, raise};
+use output::{Output, Wrote};
+use signal_hook::iterator::Signals;
+use std::io;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long what was said to agents may take to be written.
+const FLUSHING: Duration = Duration::from_millis(300);
+/// How long agents' commands may take to end after their agents.
+const CLOSING: Duration = Duration::from_secs(1);
+/// How long output may take to be written when a run has failed.
+const WRITING: Duration = Duration::from_secs(1);
+
+/// What a launcher needs besides the run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The version, which agents compare with theirs.
+    pub version: String,
+    /// Signals to pass on.
+    pub signals: Vec<i32>,
+    /// Standard output goes to standard error.
+    pub quiet_stdout: bool,
+    /// How long agents, and programs that wait for each other, may take to be there.
+    pub patience: Duration,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How the first host's program ended, if it did.
+    pub status: Option<Status>,
+    /// It failed, as was said; whether the program ran by then.
+    pub failed: Option<bool>,
+    /// The signal that asked for the end.
+    pub interrupted: Option<i32>,
+    /// How long it took.
+    pub wall: Duration,
+}
+
+/// The launcher cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// There is no key.
+    #[error("the kernel gives no random numbers for a key: {0}")]
+    Key(io::Error),
+    /// There is something else that it needs.
+    #[error("cannot launch over hosts: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Everything that a launcher waits for.
+enum Event {
+    Below(Told),
+    Signal(i32),
+    Input(Option<Vec<u8>>),
+    Wrote(Stream, Wrote),
+}
+
+impl From<Told> for Event {
+    fn from(told: Told) -> Self {
+        Self::Below(told)
+    }
+}
+
+/// Runs a program on all hosts of a run; `say` gets sentences for the user.
+///
+/// # Errors
+/// If it cannot begin. What goes wrong on hosts is said.
+pub fn launch(run: &Run, options: &Options, say: &dyn Fn(&str)) -> Result<Ended, LaunchError> {
+    let started = Instant::now();
+    let key = Key::fresh().map_err(LaunchError::Key)?;
+    let (events, happens) = mpsc::channel();
+    pass_signals(options, &events)?;
+    let out = match options.quiet_stdout {
+        true => Stream::Err,
+        false => Stream::Out,
+    };
+    let outputs = [(Stream::Out, out), (Stream::Err, Stream::Err)].map(|(stream, to)| {
+        let events = events.clone();
+        let tell = move |wrote| drop(events.send(Event::Wrote(stream, wrote)));
+        Output::start(output::own(to)?, tell)
+    });
+    let [out, err] = outputs;
+    let outputs = [out?, err?];
+    let known = (run, &key, options.version.as_str());
+    let (children, failed) = Children::start(branches(run), known, &events);
+    let mut launcher = Launcher {
+        course: Course::new(run.hosts.clone(), options.patience, started),
+        children,
+        outputs,
+        credits: None,
+        events,
+        say,
+    };
+    for (host, why) in failed {
+        launcher.course.hear(host, Up::Failed(why), started);
+        launcher
+            .course
+            .lose(host, "its agent was not started", started);
+    }
+    let verdict = launcher.work(&happens);
+    launcher.finish(&happens, &verdict);
+    Ok(Ended {
+        status: verdict.status,
+        failed: verdict.failed,
+        interrupted: verdict.interrupted,
+        wall: started.elapsed(),
+    })
+}
+
+/// Agents to start from here. What means this machine does not mean the same elsewhere.
+fn branches(run: &Run) -> Vec<Branch> {
+    let (here, elsewhere): (Vec<u16>, Vec<u16>) = (0..run.hosts.count()).partition(|host| {
+        run.hosts
+            .all()
+            .get(usize::from(*host))
+            .is_some_and(crate::plan::Host::is_here)
+    });
+    let own = here.into_iter().map(|host| Branch {
+        host,
+        below: Vec::new(),
+    });
+    own.chain(tree::branches(&elsewhere, run.fan_out)).collect()
+}
+
+fn pass_signals(options: &Options, events: &Sender<Event>) -> io::Result<()> {
+    let mut signals = Signals::new(&options.signals)?;
+    let events = events.clone();
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            for signal in signals.forever() {
+                if events.send(Event::Signal(signal)).is_err() {
+                    return;
+                }
+            }
+        })
+        .map(drop)
+}
+
+struct Launcher<'a> {
+    course: Course,
+    children: Children,
+    outputs: [Output; 2],
+    /// How much of standard input may be read.
+    credits: Option<Credits>,
+    events: Sender<Event>,
+    say: &'a dyn Fn(&str),
+}
+
+impl Launcher<'_> {
+    fn work(&mut self, happens: &Receiver<Event>) -> Verdict {
+        let mut next = Instant::now() + TICK;
+        loop {
+            self.act();
+            let wait = next.saturating_duration_since(Instant::now());
+            match happens.recv_timeout(wait) {
+                Ok(event) => self.take(event),
+                Err(RecvTimeoutError::Timeout) => {}
+                // There is a sender in `self`.
+                Err(RecvTimeoutError::Disconnected) => {}
+            }
+            let now = Instant::now();
+            if now >= next {
+                next = now + TICK;
+                self.children.tick();
+            }
+            self.course.tick(now);
+            if let Some(verdict) = self.course.verdict(now) {
+                self.act();
+                return verdict;
+            }
+        }
+    }
+
+    fn act(&mut self) {
+        for action in self.course.actions() {
+            match action {
+                Action::Send(host, what) => drop(self.children.send(host, &what)),
+                Action::Say(sentence) => (self.say)(&sentence),
+                Action::Begin => {
+                    let events = self.events.clone();
+                    let pass = move |bytes| drop(events.send(Event::Input(bytes)));
+                    // Without the thread the program finds its input empty.
+                    self.credits = input::start(pass).ok();
+                    if self.credits.is_none() {
+                        let _ = self.children.send(0, &Down::InputEnd);
+                    }
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        let now = Instant::now();
+        match event {
+            Event::Below(Told::Frame(frame)) => match frame.message {
+                Up::Output(stream, Bytes(bytes)) => {
+                    let [out, err] = &self.outputs;
+                    match stream {
+                        Stream::Out => out.push(frame.host, bytes),
+                        Stream::Err => err.push(frame.host, bytes),
+                    }
+                }
+                Up::Credit(bytes) => {
+                    if let Some(credits) = &self.credits {
+                        credits.give(bytes);
+                    }
+                }
+                said => self.course.hear(frame.host, said, now),
+            },
+            Event::Below(Told::Closed(host, why)) => {
+                self.course.lose(host, &why, now);
+                for behind in self.children.close(host) {
+                    self.course
+                        .lose(behind, "the agent that had started its own is gone", now);
+                }
+            }
+            Event::Signal(number) if number == Signal::SIGTSTP as i32 => self.pause(),
+            Event::Signal(number) => self.course.signal(number, now),
+            Event::Input(Some(bytes)) => drop(self.children.send(0, &Down::Input(Bytes(bytes)))),
+            Event::Input(None) => drop(self.children.send(0, &Down::InputEnd)),
+            Event::Wrote(stream, wrote) => match wrote {
+                Wrote::Bytes(host, bytes) => {
+                    drop(self.children.send(host, &Down::Credit(stream, bytes)))
+                }
+                Wrote::Unread => drop(self.children.send(ALL, &Down::Unread(stream))),
+                Wrote::Failed(error) => {
+                    let which = match stream {
+                        Stream::Out => "output",
+                        Stream::Err => "error",
+                    };
+                    let why = format!(
+                        "cannot write to standard {which}: {error}: free some space or send it elsewhere"
+                    );
+                    self.course.unwritable(why, now);
+                }
+            },
+        }
+    }
+
+    /// Stops the program and this process, as a terminal's Ctrl-Z asks, until both are to go on.
+    fn pause(&mut self) {
+        let _ = self
+            .children
+            .send(ALL, &Down::Signal(Signal::SIGTSTP as i32));
+        self.children.flush(FLUSHING);
+        // Returns when somebody has us go on.
+        let _ = raise(Signal::SIGSTOP);
+        self.children.forgive();
+        let _ = self
+            .children
+            .send(ALL, &Down::Signal(Signal::SIGCONT as i32));
+    }
+
+    /// Waits for what is left of agents, and has all output written.
+    fn finish(mut self, happens: &Receiver<Event>, verdict: &Verdict) {
+        self.children.hang_up();
+        let until = Instant::now() + CLOSING;
+        while !self.children.are_gone() {
+            let wait = until.saturating_duration_since(Instant::now());
+            match happens.recv_timeout(wait) {
+                Ok(event) => self.take(event),
+                Err(_) => break,
+            }
+        }
+        self.children.kill();
+        let well = verdict.failed.is_none() && verdict.interrupted.is_none();
+        let [out, err] = self.outputs;
+        for output in [out, err] {
+            output.finish((!well).then_some(WRITING));
+        }
+    }
+}

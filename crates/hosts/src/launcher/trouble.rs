@@ -1,0 +1,74 @@
+//! Why a run failed. One cause often shows in several ways and on several hosts at once, so
+//! what comes within a moment is collected, and the best of it is said.
+
+use std::time::{Duration, Instant};
+
+/// How much a cause tells: the first of these that is known is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// A node says what happened to itself.
+    OwnReport,
+    /// A host cannot take part, or its agent is gone.
+    Host,
+    /// A program was killed by a signal.
+    Signal,
+    /// A node says what happened to another.
+    Report,
+    /// A program has ended by an exit code of its own, or too early.
+    Exit,
+}
+
+/// A cause, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Trouble {
+    pub(super) kind: Kind,
+    pub(super) sentence: String,
+    /// The program did run.
+    pub(super) ran: bool,
+}
+
+/// Causes, until one is said.
+#[derive(Debug, Default)]
+pub(super) struct Troubles {
+    known: Vec<Trouble>,
+    until: Option<Instant>,
+}
+
+impl Troubles {
+    /// One more.
+    pub(super) fn add(&mut self, trouble: Trouble, now: Instant) {
+        // Messages about the same death come by different ways, which differ by less than
+        // this; a program that ends by an exit code may do so on all hosts.
+        let wait = match trouble.kind {
+            Kind::Exit => Duration::from_millis(1000),
+            _ => Duration::from_millis(200),
+        };
+        let until = now + wait;
+        self.until = Some(self.until.map_or(until, |before| before.min(until)));
+        self.known.push(trouble);
+    }
+
+    /// Programs that end by a code do so on all hosts: nothing went wrong.
+    pub(super) fn forgive_exits(&mut self) {
+        self.known.retain(|trouble| trouble.kind != Kind::Exit);
+        if self.known.is_empty() {
+            self.until = None;
+        }
+    }
+
+    pub(super) fn are_none(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// What to say, if it is time to; `at_once` if nothing more can come.
+    pub(super) fn due(&mut self, now: Instant, at_once: bool) -> Option<Trouble> {
+        let due = self.until.is_some_and(|until| at_once || now >= until);
+        due.then(|| {
+            self.until = None;
+            let mut known = std::mem::take(&mut self.known);
+            known.sort_by_key(|trouble| trouble.kind);
+            known.into_iter().next()
+        })
+        .flatten()
+    }
+}

@@ -1,0 +1,36 @@
+//! Starts one program on several hosts, connects its processes, and keeps them together: its
+//! streams, its signals and its ends are those of one program.
+//!
+//! The [launcher](launch) starts an [agent](serve) on each host, by `ssh` or as a child. An
+//! agent starts the program through a [keeper](keep), makes the connections between its nodes
+//! and those of other hosts, and hands them to the program. Both sides talk over the agent's
+//! standard input and output.
+//!
+//! ```text
+//! launcher --ssh--> agent --> keeper --> program
+//!                     |   <---- handover ----'
+//!                     '<== TCP ==> agents of other hosts
+//! ```
+#![forbid(unsafe_code)]
+
+mod agent;
+mod children;
+pub mod control;
+mod credits;
+mod keeper;
+mod key;
+mod launcher;
+mod mesh;
+mod plan;
+mod process;
+mod reach;
+mod tree;
+
+pub use agent::{AgentError, Setup, digest, serve};
+pub use control::{Bytes, Job, Run, Status};
+pub use keeper::{HANDOVER_DESCRIPTOR, file_mask, keep, soft_limits};
+pub use key::Key;
+pub use launcher::{Ended, LaunchError, Options, launch};
+pub use plan::{Host, Hosts, HostsError, NODES_MAX};
+pub use reach::SSH;
+pub use tree::FAN_OUT;

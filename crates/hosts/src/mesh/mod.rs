@@ -1,0 +1,14 @@
+//! Connections between nodes of different hosts, which agents make and prove to each other.
+
+mod connect;
+mod handshake;
+mod listen;
+mod socket;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use connect::{Connector, Goal};
+pub(crate) use handshake::{Hello, Proof};
+pub(crate) use listen::{Listener, Wanted};
+pub(crate) use socket::{addresses, prepare};
