@@ -20,6 +20,11 @@ pub fn allocate(bytes: usize, align: usize, caller: usize) -> Option<Block> {
     }
     Some(match memory.allocate(bytes.max(1), align.max(ALIGNMENT)) {
         Some(address) => {
+            if let Some(end) = memory.outgrown(address, bytes)
+                && let Some(node) = start::node()
+            {
+                node.open_own_heap(end);
+            }
             blocks::note(address, bytes, caller);
             Block::At(address)
         }

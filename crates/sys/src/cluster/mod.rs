@@ -4,10 +4,12 @@
 pub mod backing;
 pub mod copy;
 pub mod deferral;
+mod ends;
 pub mod image;
 pub mod initial;
 mod merge;
 pub mod pages;
+mod permission;
 mod permits;
 mod present;
 pub mod private_heap;
