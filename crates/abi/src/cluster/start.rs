@@ -397,8 +397,5 @@ fn life(node: &'static Node, main: Main, arguments: &Arguments) {
         process::exit(code);
     }
     cluster::serve();
-    fathomp_node::world::flush();
-    process::flush_streams();
-    runtime::finish();
-    process::leave(0);
+    node.leave()
 }
