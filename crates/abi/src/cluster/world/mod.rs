@@ -84,7 +84,7 @@ pub(super) fn begin() {
         close: streams::close,
     });
     // What is held back now would be written by each of them.
-    streams::flush_all();
+    streams::flush();
 }
 
 fn first_time(kind: Kind) -> bool {

@@ -84,12 +84,6 @@ pub(super) fn flush() {
     }
 }
 
-/// Writes out what anybody may hold back.
-pub(super) fn flush_all() {
-    flush_fortran();
-    flush_cxx();
-}
-
 /// Writes out what is held back, for the last time in this process: it leaves without the
 /// library's end.
 pub(super) fn close() {
@@ -101,6 +95,7 @@ pub(super) fn close() {
             // run, too.
             unsafe { terminators::run(flush as *const c_void) };
         }
+        // Others hold nothing back, and were perhaps never made.
         if CXX.load(Ordering::Relaxed) {
             flush_cxx();
         }
