@@ -416,7 +416,7 @@ impl Forming {
     /// Memory to be shared, for [`Pages::take_over`].
     #[must_use]
     pub fn areas(&self) -> Vec<Area> {
-        let used = memory::memory().map_or(0, |memory| memory.used_end());
+        let used = memory::memory().map_or(0, |memory| memory.used_end(NodeId(0)));
         self.layout.memory(used)
     }
 
