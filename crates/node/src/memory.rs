@@ -1,7 +1,8 @@
 //! The program's heap: blocks that all nodes see, each from its own node's
 //! part of the address range, with the books kept in private memory.
 //!
-//! How far each node's part is used all nodes see, so that nobody gets at what lies behind.
+//! How far each node's part is used all nodes of a machine see, so that nobody gets at what lies
+//! behind. Parts of other hosts' nodes are open to their ends.
 //!
 //! Memory that the C library allocates for itself stays private. Who asks is
 //! told by the address to which `malloc` returns.
@@ -33,6 +34,8 @@ pub(crate) struct Memory {
     used_ends: SharedMemory,
     /// To where this node's part is open to its program.
     open_end: AtomicUsize,
+    /// The nodes of this host, once there are others.
+    near: OnceLock<Range<u16>>,
 }
 
 static MEMORY: OnceLock<Memory> = OnceLock::new();
@@ -62,6 +65,7 @@ pub(crate) fn set_up(nodes: u16, tap: usize) -> io::Result<&'static Memory> {
             bytes: 0,
         })?,
         open_end: AtomicUsize::new(0),
+        near: OnceLock::new(),
     };
     Ok(MEMORY.get_or_init(|| memory))
 }
@@ -116,8 +120,16 @@ impl Memory {
         usize::try_from(end).unwrap_or(0)
     }
 
+    /// Only these nodes are of this machine: how far others have come it does not see.
+    pub(crate) fn share_with(&self, near: Range<u16>) {
+        let _ = self.near.set(near);
+    }
+
     /// To where a node's part is for programs to use.
     pub(crate) fn end_of(&self, node: NodeId) -> usize {
+        if self.near.get().is_some_and(|near| !near.contains(&node.0)) {
+            return Layout::heap_of(node).end;
+        }
         Layout::heap_open(&Layout::heap_of(node), self.used_end(node))
     }
 

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const LEAVING: Duration = Duration::from_secs(2);
 
 /// Says a sentence on standard error.
-fn say(sentence: &str) {
+pub(crate) fn say(sentence: &str) {
     let line = format!("fathomp: {sentence}\n");
     // Not `eprint!`, which panics if stderr is closed.
     let _ = io::stderr().write_all(line.as_bytes());
