@@ -17,6 +17,7 @@ use crate::keeper::{self, FromKeeper};
 use crate::key::{KEY_BYTES, Key};
 use crate::mesh::{self, Connector, Hello, Listener, Proof, Wanted};
 use crate::process;
+use crate::secure;
 use crate::tree;
 use door::{Door, Said};
 use fathomp_base::NodeId;
@@ -520,10 +521,13 @@ impl Agent {
         let Some(wires) = self.meeting.take() else {
             return;
         };
-        let door = guest.door.clone();
+        let (door, key) = (
+            guest.door.clone(),
+            self.run.secure.then(|| self.key.clone()),
+        );
         let hand = move || {
             // If the program has ended meanwhile that is told of elsewhere.
-            let _ = give(&door, hosts, wires);
+            let _ = give(&door, key.as_ref(), hosts, wires);
         };
         // The program may be slow to take them.
         if let Err(error) = thread::Builder::new()
@@ -560,20 +564,29 @@ impl Agent {
     }
 }
 
-/// Says who is who, and hands over the connections.
+/// Says who is who, and hands over the connections; with a key, they are encrypted.
 fn give(
     door: &Door,
+    key: Option<&Key>,
     hosts: fathomp_transport::tcp::handover::Hosts,
     wires: Vec<(u16, u16, (Proof, TcpStream))>,
 ) -> io::Result<()> {
     door.say(&FromAgent::Join(hosts), None)?;
-    for (mine, peer, (_, stream)) in wires {
-        mesh::prepare(&stream)?;
+    for (mine, peer, (proof, stream)) in wires {
         let wire = FromAgent::Wire {
             mine: NodeId(mine),
             peer: NodeId(peer),
         };
-        door.say(&wire, Some(stream.as_fd()))?;
+        match key {
+            None => {
+                mesh::prepare(&stream)?;
+                door.say(&wire, Some(stream.as_fd()))?;
+            }
+            Some(key) => {
+                let end = secure::relay(key, &proof, stream, mine < peer)?;
+                door.say(&wire, Some(end.as_fd()))?;
+            }
+        }
     }
     door.say(&FromAgent::Complete, None)
 }
