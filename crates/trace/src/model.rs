@@ -47,6 +47,9 @@ pub struct Meta {
     /// How they share memory, if there are several. Recordings of earlier versions say it in
     /// their [`environment`](Self::environment) alone; readers fill it in from there.
     pub sharing: Option<Sharing>,
+    /// The hosts on which they ran, if that is more than one; the first is
+    /// [`machine`](Self::machine).
+    pub hosts: Vec<RunHost>,
     /// Start, nanoseconds since the Unix epoch.
     pub started_unix_ns: u64,
     /// Wall time from start to end of the program, once it has ended.
@@ -77,6 +80,35 @@ pub struct Meta {
     pub live: Option<PathBuf>,
     /// What the recorder noticed while recording, each as one sentence.
     pub problems: Vec<String>,
+}
+
+/// A host of a run on several.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunHost {
+    /// As the user calls it.
+    pub name: String,
+    /// How many nodes ran there.
+    pub nodes: u16,
+    /// What it is.
+    pub machine: Machine,
+    /// Its counter of ticks beside that of the first host, before the program began; not of the
+    /// first host itself.
+    pub clock_begin: Option<ClockReading>,
+    /// The same when it had ended.
+    pub clock_end: Option<ClockReading>,
+}
+
+/// What the counters of ticks of two hosts showed at the same moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockReading {
+    /// That of the first host.
+    pub first: u64,
+    /// That of this one.
+    pub here: u64,
+    /// How far they may have been apart, in nanoseconds: half of the shortest time in which a
+    /// question was answered.
+    pub error_ns: u64,
 }
 
 /// How the nodes of a cluster share memory.

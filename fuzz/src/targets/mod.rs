@@ -3,6 +3,7 @@
 mod answers;
 mod damage;
 mod feed;
+mod hosts;
 mod memory;
 mod nodes;
 mod options;
@@ -37,6 +38,9 @@ pub const ALL: &[Target] = &[
     nodes::ORDER,
     nodes::WORLD,
     nodes::TRANSPORT,
+    hosts::FRAMES,
+    hosts::HANDOVER,
+    hosts::FACTS,
     programs::IMAGE,
     programs::SCAN,
     programs::PATCH,

@@ -80,7 +80,7 @@ impl Facts {
         }
     }
 
-    pub(super) fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put(&mut bytes, self.version.as_bytes());
         put(&mut bytes, self.features.join(" ").as_bytes());
@@ -96,7 +96,7 @@ impl Facts {
         bytes
     }
 
-    pub(super) fn decode(mut bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(mut bytes: &[u8]) -> Option<Self> {
         let rest = &mut bytes;
         let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
         let version = text(take(rest)?);
@@ -124,7 +124,7 @@ impl Facts {
 
     /// The first thing in which another host's process differs from this one, as a sentence;
     /// `names` are those of the two hosts.
-    pub(super) fn difference(&self, other: &Self, names: [&String; 2]) -> Option<String> {
+    pub(crate) fn difference(&self, other: &Self, names: [&String; 2]) -> Option<String> {
         let [a, b] = names;
         if self.version != other.version {
             return Some(format!(

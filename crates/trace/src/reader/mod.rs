@@ -5,6 +5,7 @@
 
 mod check;
 mod cluster;
+mod hosts;
 mod parse;
 mod salvage;
 
@@ -15,6 +16,7 @@ use fathomp_regions::Regions;
 use parse::Parser;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -78,15 +80,26 @@ pub fn open(directory: &Path) -> Result<Recording, OpenError> {
     if let Some(live) = &meta.live {
         salvage::salvage(live, &mut parsers, &mut problems);
     }
-    let mut parsed: Vec<_> = parsers.into_values().filter_map(Parser::finish).collect();
-    if parsed.iter().any(parse::Parsed::says_something) {
+    let finished =
+        |(name, parser): (OsString, Parser)| Some((hosts::host_of(&name), parser.finish()?));
+    let mut parsed: Vec<_> = parsers.into_iter().filter_map(finished).collect();
+    if parsed.iter().any(|(_, parsed)| parsed.says_something()) {
         // Children that a recorded process forked only to run something else.
-        parsed.retain(parse::Parsed::says_something);
+        parsed.retain(|(_, parsed)| parsed.says_something());
     }
     let mut processes: Vec<_> = parsed
         .into_iter()
-        .map(|parsed| check::check(parsed, &mut problems))
+        .map(|(host, parsed)| (host, check::check(parsed, &mut problems)))
         .collect();
+    let first = processes.iter().find(|(host, _)| *host == 0);
+    if let Some(nanos) = first.map(|(_, process)| process.clock.nanos_per_tick) {
+        for (host, process) in &mut processes {
+            if let Some(host) = meta.hosts.get(*host) {
+                hosts::align(process, host, nanos);
+            }
+        }
+    }
+    let mut processes: Vec<_> = processes.into_iter().map(|(_, process)| process).collect();
     processes.sort_by_key(|process| (process.clock.zero_unix_ns, process.pid));
     check::check_whole(&meta, &processes, &mut problems);
     let processes = cluster::unite(processes);

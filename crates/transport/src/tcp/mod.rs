@@ -4,6 +4,8 @@
 //! something on one of them ([`waiting`]): no thread stands between a connection and the thread
 //! that waits for what comes out of it.
 
+#[doc(hidden)]
+pub mod foreign;
 pub mod handover;
 mod joint;
 mod link;

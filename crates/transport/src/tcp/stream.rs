@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
 
 /// Bytes of a frame in front of its content.
-const HEADER_BYTES: usize = 8;
+pub(super) const HEADER_BYTES: usize = 8;
 /// In the upper half of each kind, so that bytes that are no frames are seen as such.
 const MARK: u32 = 0xfa70 << 16;
 /// What is received at once.
