@@ -32,12 +32,16 @@ static int flag;
 static void linger(void) { for (;;) pause(); }
 static void outlast(void) { printf("%d\n", pids[2]); fflush(stdout); linger(); }
 static void handle(int signal) { _exit(3); }
+static volatile char *block;
+/* Far behind the block's end, and the end of all, as on one machine. */
+static void run_off(void) { for (long i = 0; i < 1600000; i++) block[8000 + i] = 1; }
 static void say(void) { printf("%d\n", (int)getpid()); fflush(stdout); }
 int main(int argc, char **argv)
 {
     const char *mode = argv[1];
     int victim = atoi(argv[argc - 1]);
     omp_init_lock(&lock);
+    block = malloc(8000);
 #pragma omp parallel
     {
         int me = omp_get_thread_num(), all = omp_get_num_threads();
@@ -111,6 +115,8 @@ int main(int argc, char **argv)
                 for (int i = 0; i < 2; i++) signal(i ? SIGBUS : SIGSEGV, handle);
             if (strcmp(mode, "stray") == 0 || strcmp(mode, "handled") == 0)
                 *(volatile int *)0x300000000004 = 1;
+            if (strcmp(mode, "own-heap") == 0) block = malloc(8000);
+            if (strstr(mode, "heap")) run_off();
             if (strcmp(mode, "exit") == 0) { printf("bye\n"); exit(9); }
         }
 #pragma omp barrier
@@ -435,6 +441,36 @@ fn an_access_that_ends_a_node_is_told_unless_the_program_handles_it() {
         );
         let left = "fathomp: node 1: its process ended with exit code 3 ";
         assert!(lines[1].starts_with(left), "{ended:?}");
+    }
+}
+
+#[test]
+fn nothing_can_be_written_behind_all_blocks_of_the_heap() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = death(directory.path());
+    let cases = [
+        ("node-0s-heap", 0, 0),
+        ("node-0s-heap", 1, 0),
+        ("own-heap", 1, 1),
+    ];
+    for (scheme, protocol) in fault_schemes()
+        .iter()
+        .zip(["home", "homeless"].iter().cycle())
+    {
+        for (mode, by, owner) in cases {
+            let mut command = fathomp(directory.path());
+            command.args(["run", "--nodes", "2", "--threads", "1", "--dsm", protocol]);
+            command.args(["--faults", scheme, "--"]).arg(&program);
+            let ended = finish(command.args([mode, &by.to_string()]));
+            let code = if by == 0 { 128 + 11 } else { 70 };
+            assert_eq!(ended.code, Some(code), "{mode} {by}: {ended:?}");
+            let access = format!("node {by}: a thread of the program writes address 0x2");
+            let place = format!("which is behind all that node {owner} has ever allocated\n");
+            let died = format!("node {by}: its process was killed by signal 11");
+            for words in [access, place, died] {
+                assert!(ended.stderr.contains(&words), "{words}: {ended:?}");
+            }
+        }
     }
 }
 

@@ -226,21 +226,10 @@ fn replayed(directory: &Path, how: &str, simulated: &str) -> Vec<[u64; 13]> {
 /// recording: that it is there, and a notice of nothing.
 const ARRIVAL_BYTES: u64 = 17 + 8;
 
-/// How much more than the replay an ordinary plain run may send, in bytes. Two plain runs of this
-/// program differ by up to 16 among themselves, in steps of two, with the same address layout
-/// too: as much as a few ranges of pages in a notice. What makes them differ is not known.
-const RANGE_BYTES: u64 = 24;
-
-fn is_same(how: &str, replayed: &[u64; 13], ordinary: &[u64; 13]) -> bool {
-    let more = if how.contains("--dsm-plain") {
-        RANGE_BYTES
-    } else {
-        0
-    };
+fn is_same(replayed: &[u64; 13], ordinary: &[u64; 13]) -> bool {
     let (bytes, counts) = replayed.split_last().unwrap();
     let (bytes_then, counts_then) = ordinary.split_last().unwrap();
-    let may_be = bytes_then.saturating_sub(more)..=bytes_then + ARRIVAL_BYTES;
-    counts == counts_then && may_be.contains(bytes)
+    counts == counts_then && (*bytes_then..=bytes_then + ARRIVAL_BYTES).contains(bytes)
 }
 
 /// The check of the whole: accesses, protocols, sizes of messages, where nodes do not take
@@ -258,10 +247,7 @@ fn a_replay_counts_what_a_recording_counts() {
                 let replayed = replayed(directory, &how, &how);
                 let ordinary = ordinary(directory, &format!("{how} --net 0,inf"), nodes);
                 let same = replayed.len() == ordinary.len()
-                    && replayed
-                        .iter()
-                        .zip(&ordinary)
-                        .all(|(a, b)| is_same(&how, a, b));
+                    && replayed.iter().zip(&ordinary).all(|(a, b)| is_same(a, b));
                 if !same {
                     eprintln!("{how}:\n{COUNTS:?}\n{replayed:?} replayed\n{ordinary:?} recorded");
                 }

@@ -244,6 +244,14 @@ impl Heap {
         }
     }
 
+    /// End of all pages that ever were part of a block: nobody has business with what lies
+    /// behind.
+    #[inline]
+    #[must_use]
+    pub fn used_end(&self) -> usize {
+        self.base + self.pages.reached() * PAGE_BYTES
+    }
+
     /// Whether `address` lies in this heap's range.
     #[must_use]
     pub fn contains(&self, address: usize) -> bool {

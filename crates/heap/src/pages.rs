@@ -14,6 +14,8 @@ pub(crate) struct Pages {
     count: u32,
     /// All pages from here on are free; the one before is not.
     top: u32,
+    /// The highest that `top` ever was.
+    reached: u32,
     /// Length of each free run below `top`, by its first page. No two touch.
     lengths: BTreeMap<u32, u32>,
     /// The same runs, by length and then by place.
@@ -29,6 +31,7 @@ impl Pages {
             origin,
             count,
             top: 0,
+            reached: 0,
             lengths: BTreeMap::new(),
             by_length: BTreeSet::new(),
             kept: Kept::default(),
@@ -39,6 +42,12 @@ impl Pages {
     #[inline]
     pub(crate) fn count(&self) -> usize {
         self.count as usize
+    }
+
+    /// All pages from here on have been free all the time.
+    #[inline]
+    pub(crate) fn reached(&self) -> usize {
+        self.reached as usize
     }
 
     /// Takes `count` pages, at least one, where the alignment asks: a run of so many that
@@ -77,6 +86,7 @@ impl Pages {
         let first = fitting(&(self.top..self.count))?;
         self.insert(self.top..first);
         self.top = first + count;
+        self.reached = self.reached.max(self.top);
         Some(first)
     }
 

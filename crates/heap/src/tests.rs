@@ -58,6 +58,7 @@ fn live_after(steps: &[Step], len: usize) -> Result<(), TestCaseError> {
                 };
                 let size = heap.size_of(address).unwrap();
                 prop_assert!(size >= *bytes && size > 0);
+                prop_assert!(address + size <= heap.used_end());
                 prop_assert!(address.is_multiple_of(align) && address.is_multiple_of(16));
                 prop_assert!(address >= BASE && address + size <= BASE + len);
                 prop_assert!(model.is_free(&(address..address + size)));

@@ -24,6 +24,10 @@ impl Cluster for Node {
         self.me().0.into()
     }
 
+    fn first_process(&self) -> Option<u32> {
+        self.first_process
+    }
+
     fn nodes(&self) -> u32 {
         self.size.nodes.into()
     }

@@ -5,6 +5,9 @@ use crate::blocks;
 use crate::memory::{self, memory};
 use crate::start;
 use fathomp_sys::cluster::deferral::{self, Inside};
+use fathomp_sys::thread_slot::thread_token;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Alignment that `malloc` promises.
 pub const ALIGNMENT: usize = 16;
@@ -15,16 +18,42 @@ pub const ALIGNMENT: usize = 16;
 #[must_use]
 pub fn allocate(bytes: usize, align: usize, caller: usize) -> Option<Block> {
     let memory = memory()?;
-    if memory.is_private(caller) {
+    if memory.is_private(caller) || allocates_privately() {
         return None;
     }
     Some(match memory.allocate(bytes.max(1), align.max(ALIGNMENT)) {
         Some(address) => {
+            if let Some(end) = memory.outgrown(address, bytes)
+                && let Some(node) = start::node()
+            {
+                node.open_own_heap(end);
+            }
             blocks::note(address, bytes, caller);
             Block::At(address)
         }
         None => Block::Exhausted,
     })
+}
+
+/// The thread that allocates privately; 0 if none does.
+static PRIVATE_THREAD: AtomicUsize = AtomicUsize::new(0);
+
+#[inline]
+fn allocates_privately() -> bool {
+    let thread = PRIVATE_THREAD.load(Ordering::Relaxed);
+    thread != 0 && thread == thread_token()
+}
+
+/// Gives private memory to all that the calling thread asks for meanwhile: for what a library
+/// keeps in variables of its own, which each node has to itself.
+pub fn privately<R>(use_it: impl FnOnce() -> R) -> R {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let alone = ONE_AT_A_TIME.lock();
+    let _alone = alone.unwrap_or_else(PoisonError::into_inner);
+    PRIVATE_THREAD.store(thread_token(), Ordering::Relaxed);
+    let result = use_it();
+    PRIVATE_THREAD.store(0, Ordering::Relaxed);
+    result
 }
 
 /// Keeps the program's signal handlers away while the calling thread is in the

@@ -19,6 +19,8 @@ pub(crate) struct Shared {
 const HEAP_BASE: usize = 0x2000_0000_0000;
 /// Address space for the blocks that one node allocates.
 const HEAP_BYTES: usize = 32 << 30;
+/// By so much a heap grows at a time, as the C library's does.
+const HEAP_STEP: usize = 128 << 10;
 /// Where the threads' stacks begin.
 const STACKS_BASE: usize = 0x3000_0000_0000;
 /// Address space for the stacks of a node's threads, if they are not larger. However many nodes
@@ -89,6 +91,12 @@ impl Layout {
         base..base + HEAP_BYTES
     }
 
+    /// To where a node's heap is open if it is used up to `used`: what runs far off the end of
+    /// the last block ends as on one machine.
+    pub(crate) fn heap_open(heap: &Range<usize>, used: usize) -> usize {
+        used.next_multiple_of(HEAP_STEP).clamp(heap.start, heap.end)
+    }
+
     /// Who allocated a block.
     pub(crate) fn owner_of(address: usize) -> NodeId {
         let node = (address - HEAP_BASE.min(address)) / HEAP_BYTES;
@@ -156,6 +164,7 @@ impl Layout {
                 range: segment.range.clone(),
                 file_end: segment.file_end,
                 used_end: segment.range.end,
+                open_end: segment.range.end,
             })
             .collect();
         let nodes = || (0..self.nodes).map(NodeId);
@@ -163,12 +172,14 @@ impl Layout {
         areas.extend(heaps.map(|range| Area {
             file_end: range.start,
             used_end: heap_used.clamp(range.start, range.end),
+            open_end: Self::heap_open(&range, heap_used),
             range,
         }));
         // What is pinned to a node is numbered without gaps.
         areas.push(Area {
             file_end: self.thread_locals.start,
             used_end: self.thread_locals.end,
+            open_end: self.thread_locals.end,
             range: self.thread_locals.clone(),
         });
         let stacks = nodes().map(|node| self.other_stacks(node));
@@ -176,6 +187,7 @@ impl Layout {
         areas.extend(stacks.map(|range| Area {
             file_end: range.start,
             used_end: range.start,
+            open_end: range.end,
             range,
         }));
         areas
@@ -225,7 +237,15 @@ mod tests {
         let layout = Layout::new(vec![segment], 3, MIB).with_thread_locals(0xa000..0xc000);
         let homes = layout.homes();
         let pages = homes.iter().map(|area| area.pages as usize * PAGE_BYTES);
-        let areas = layout.memory(HEAP_BASE);
+        let areas = layout.memory(HEAP_BASE + 1);
+        let open = |node| {
+            let heap = areas
+                .iter()
+                .find(|area| area.range == Layout::heap_of(node));
+            heap.map(|area| area.open_end - area.range.start)
+        };
+        assert_eq!(open(NodeId(0)), Some(HEAP_STEP));
+        assert_eq!(open(NodeId(1)), Some(0));
         assert!(pages.eq(areas.iter().map(|area| area.range.len())));
         // What is pinned to a node is numbered without gaps.
         let of_first = |area: &ProtocolArea| area.home == Placement::Pinned(NodeId(0));

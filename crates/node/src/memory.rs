@@ -1,6 +1,9 @@
 //! The program's heap: blocks that all nodes see, each from its own node's
 //! part of the address range, with the books kept in private memory.
 //!
+//! How far each node's part is used all nodes of a machine see, so that nobody gets at what lies
+//! behind. Parts of other hosts' nodes are open to their ends.
+//!
 //! Memory that the C library allocates for itself stays private. Who asks is
 //! told by the address to which `malloc` returns.
 
@@ -8,6 +11,7 @@ use crate::layout::Layout;
 use fathomp_base::NodeId;
 use fathomp_heap::Heap;
 use fathomp_sys::cluster::{deferral, image, pages};
+use fathomp_sys::shared_memory::{Sections, SharedMemory};
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,8 +29,13 @@ pub(crate) struct Memory {
     tap: Vec<Range<usize>>,
     /// What this node allocates, and who it is.
     own: Mutex<(NodeId, Heap)>,
-    /// End of the addresses that have ever been allocated here.
-    used_end: AtomicUsize,
+    /// End of the addresses that have ever been allocated, by node; 0 if none were. Of all
+    /// nodes, which are forked afterwards.
+    used_ends: SharedMemory,
+    /// To where this node's part is open to its program.
+    open_end: AtomicUsize,
+    /// The nodes of this host, once there are others.
+    near: OnceLock<Range<u16>>,
 }
 
 static MEMORY: OnceLock<Memory> = OnceLock::new();
@@ -50,7 +59,13 @@ pub(crate) fn set_up(nodes: u16, tap: usize) -> io::Result<&'static Memory> {
         private: image::modules_named(&PRIVATE, set_up as *const () as usize),
         tap: image::modules_named(&[], tap),
         own: Mutex::new((me, heap_of(me))),
-        used_end: AtomicUsize::new(0),
+        used_ends: SharedMemory::new(Sections {
+            halves: 0,
+            words: nodes.into(),
+            bytes: 0,
+        })?,
+        open_end: AtomicUsize::new(0),
+        near: OnceLock::new(),
     };
     Ok(MEMORY.get_or_init(|| memory))
 }
@@ -98,17 +113,50 @@ impl Memory {
         Layout::heap(self.nodes).contains(&address)
     }
 
-    /// End of the addresses that have ever been allocated here.
-    pub(crate) fn used_end(&self) -> usize {
-        self.used_end.load(Ordering::Relaxed)
+    /// End of the addresses that a node has ever allocated, 0 if there are none.
+    pub(crate) fn used_end(&self, node: NodeId) -> usize {
+        let end = self.used_ends.words().get(usize::from(node.0));
+        let end = end.map_or(0, |end| end.load(Ordering::Acquire));
+        usize::try_from(end).unwrap_or(0)
+    }
+
+    /// Only these nodes are of this machine: how far others have come it does not see.
+    pub(crate) fn share_with(&self, near: Range<u16>) {
+        let _ = self.near.set(near);
+    }
+
+    /// To where a node's part is for programs to use.
+    pub(crate) fn end_of(&self, node: NodeId) -> usize {
+        if self.near.get().is_some_and(|near| !near.contains(&node.0)) {
+            return Layout::heap_of(node).end;
+        }
+        Layout::heap_open(&Layout::heap_of(node), self.used_end(node))
+    }
+
+    /// To where this node's part has to be opened, since blocks were allocated behind what is
+    /// open.
+    #[inline]
+    pub(crate) fn outgrown(&self, block: usize, bytes: usize) -> Option<usize> {
+        let open = self.open_end.load(Ordering::Acquire);
+        (block.saturating_add(bytes) > open).then(|| self.end_of(Layout::owner_of(block)))
+    }
+
+    /// This node's part is open to there.
+    pub(crate) fn opened(&self, end: usize) {
+        self.open_end.fetch_max(end, Ordering::Release);
     }
 
     /// A block of this node.
     pub(crate) fn allocate(&self, bytes: usize, align: usize) -> Option<usize> {
-        let address = self.with_own(|own| own.1.allocate(bytes, align))?;
-        let end = address.saturating_add(bytes);
-        self.used_end.fetch_max(end, Ordering::Relaxed);
-        Some(address)
+        self.with_own(|(node, heap)| {
+            let address = heap.allocate(bytes, align)?;
+            let end = heap.used_end() as u64;
+            let known = self.used_ends.words().get(usize::from(node.0));
+            if let Some(known) = known.filter(|known| known.load(Ordering::Relaxed) != end) {
+                known.store(end, Ordering::Release);
+            }
+            Some(address)
+        })
     }
 
     /// Frees a block of this node; `false` if there is no such block. The

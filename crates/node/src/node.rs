@@ -49,6 +49,7 @@ mod state;
 mod time;
 mod turns;
 
+pub(crate) use ends::say;
 use state::{Publishing, Turn};
 
 /// Exit code of a program whose cluster failed (`EX_SOFTWARE`).
@@ -87,6 +88,8 @@ pub(crate) struct Parts {
     pub(crate) layout: Layout,
     /// Processes of the other nodes, in their order; at node 0.
     pub(crate) children: Vec<u32>,
+    /// The process of node 0 on several hosts.
+    pub(crate) first_process: Option<u32>,
     pub(crate) stacks: Stacks,
     pub(crate) transport: &'static dyn Transport,
     pub(crate) pages: Pages,
@@ -109,6 +112,7 @@ pub struct Node {
     waits: Waits,
     layout: Layout,
     children: Vec<u32>,
+    pub(crate) first_process: Option<u32>,
     stacks: Stacks,
     stacks_used: AtomicUsize,
     begins_ns: u64,
@@ -176,6 +180,7 @@ impl Node {
             waits,
             layout,
             children,
+            first_process,
             stacks,
             transport,
             pages,
@@ -195,6 +200,7 @@ impl Node {
             waits,
             layout,
             children,
+            first_process,
             stacks,
             stacks_used: AtomicUsize::new(0),
             begins_ns,

@@ -220,6 +220,7 @@ pub struct Forming {
     /// Processes of the other nodes, at node 0.
     children: Vec<u32>,
     met: Option<Met>,
+    first_process: Option<u32>,
     peers: Option<Peers>,
     /// When the program begins, if time is emulated.
     begins_ns: u64,
@@ -258,6 +259,9 @@ pub fn meet(
         .with_thread_locals(thread_locals);
     pages::reserve(&layout.stacks()).map_err(StartError::Reserve)?;
     let met = hosts::meet(plan.nodes)?;
+    if let (Some(Met { hosts, .. }), Some(memory)) = (&met, memory::memory()) {
+        memory.share_with(hosts.nodes_of(hosts.me()));
+    }
     Ok(Meeting {
         plan,
         threads,
@@ -271,7 +275,7 @@ impl Meeting {
     /// Memory that has to hold the same on all hosts before the program begins.
     #[must_use]
     pub fn areas(&self) -> Vec<Area> {
-        let used = memory::memory().map_or(0, |memory| memory.used_end());
+        let used = memory::memory().map_or(0, |memory| memory.used_end(NodeId(0)));
         self.layout.memory(used)
     }
 
@@ -355,11 +359,15 @@ pub fn fork(meeting: Meeting, waits: Waits) -> Result<(Forming, Backing), StartE
             }
         }
     }
-    if me == NodeId(0) && here.start != 0 {
-        // What it has of the connections would keep them open when a node has ended.
-        drop(met);
-        hosts::guard(&children, here.start);
-    }
+    let first_process = met.as_ref().map(|met| met.first_process);
+    let met = match met {
+        Some(Met { hosts, joints, .. }) if me == NodeId(0) && here.start != 0 => {
+            // They would stay open when a node has ended.
+            drop(joints);
+            hosts::guard(&children, &hosts)
+        }
+        met => met,
+    };
     if let Some(memory) = memory::memory() {
         memory.become_node(me);
     }
@@ -378,6 +386,7 @@ pub fn fork(meeting: Meeting, waits: Waits) -> Result<(Forming, Backing), StartE
         sharing: plan.sharing,
         children,
         met,
+        first_process,
         peers,
         begins_ns,
         stops_ns,
@@ -387,7 +396,7 @@ pub fn fork(meeting: Meeting, waits: Waits) -> Result<(Forming, Backing), StartE
 
 /// The connection of node `me` to all others, which lives as long as the process.
 fn connect(me: NodeId, fabric: &Fabric, met: Option<Met>) -> io::Result<&'static dyn Transport> {
-    let Some(Met { hosts, joints }) = met else {
+    let Some(Met { hosts, joints, .. }) = met else {
         return Ok(Box::leak(Box::new(fabric.join(me)?)));
     };
     let transport = HostsTransport::new(hosts, me, fabric, joints)?;
@@ -416,7 +425,7 @@ impl Forming {
     /// Memory to be shared, for [`Pages::take_over`].
     #[must_use]
     pub fn areas(&self) -> Vec<Area> {
-        let used = memory::memory().map_or(0, |memory| memory.used_end());
+        let used = memory::memory().map_or(0, |memory| memory.used_end(NodeId(0)));
         self.layout.memory(used)
     }
 
@@ -446,6 +455,7 @@ impl Forming {
             sharing,
             children,
             met,
+            first_process,
             peers,
             begins_ns,
             stops_ns,
@@ -477,6 +487,7 @@ impl Forming {
             waits,
             layout,
             children,
+            first_process,
             stacks,
             transport,
             pages,

@@ -28,6 +28,9 @@ pub struct Hooks {
     pub repeat: fn(&Change),
     /// Writes out what streams of this node hold back.
     pub flush: fn(),
+    /// The same for the last time: the process leaves, without what it does at the end of
+    /// programs.
+    pub close: fn(),
 }
 
 /// Changes that the other nodes have not been told of, in the order in which they were
@@ -81,6 +84,13 @@ pub fn flush() {
     {
         HOLDING.store(false, Ordering::Relaxed);
         (hooks.flush)();
+    }
+}
+
+/// Writes out what streams hold back for the last time.
+pub(crate) fn close() {
+    if let Some(hooks) = HOOKS.get() {
+        (hooks.close)();
     }
 }
 

@@ -26,6 +26,7 @@ pub mod socket;
 pub mod stack_overflow;
 pub mod static_ref;
 pub mod task_arguments;
+pub mod terminators;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub mod text_patch;
 pub mod thread_slot;

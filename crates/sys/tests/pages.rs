@@ -9,16 +9,22 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Two areas: the second one has no content yet.
+/// Three areas: the second one has no content yet, and the third one grows.
 const FIRST: usize = 700;
 const SECOND: usize = 1500;
 const PAGES: usize = FIRST + SECOND;
+const GROWING: usize = 1300;
+const OPEN: usize = 40;
+const ALL: usize = PAGES + GROWING;
 
 /// What the program asked for and was not permitted; then it was.
 struct Asked {
     pages: Pages,
     read: AtomicUsize,
     write: AtomicUsize,
+    /// To where an area is opened by who comes there, and how often it was.
+    grows_to: AtomicUsize,
+    grown: AtomicUsize,
 }
 
 /// Held by whoever changes what is permitted while threads run.
@@ -35,6 +41,11 @@ fn handle(interruption: &mut Interruption<'_>) -> bool {
         return false;
     };
     let write = interruption.is_write();
+    let grows_to = asked.grows_to.load(SeqCst);
+    if interruption.address() < grows_to && asked.pages.open(grows_to).unwrap() {
+        asked.grown.fetch_add(1, SeqCst);
+        return true;
+    }
     if asked.pages.serve(page, write).unwrap() {
         return true;
     }
@@ -106,23 +117,28 @@ fn with_each_scheme(test: fn(&'static Asked)) {
         best => schemes.push(best),
     }
     for scheme in schemes {
-        let (first, second) = (memory(FIRST), memory(SECOND));
+        let (first, second, third) = (memory(FIRST), memory(SECOND), memory(GROWING));
+        let open_end = third.start + OPEN * PAGE_BYTES;
         for page in 0..FIRST {
             let address = first.start + page * PAGE_BYTES + 8;
             // SAFETY: mapped above.
             unsafe { std::ptr::with_exposed_provenance_mut::<u64>(address).write(page as u64) };
         }
-        let areas = [first, second].map(|range| Area {
+        let mut areas = [first, second, third].map(|range| Area {
             file_end: range.start,
             used_end: range.end,
+            open_end: range.end,
             range,
         });
+        areas[2].open_end = open_end;
         // SAFETY: nobody else knows this memory, and there are handlers.
         let pages = unsafe { Pages::take_over(&areas, scheme, Backing::new().unwrap()) }.unwrap();
         let asked = Box::leak(Box::new(Asked {
             pages,
             read: AtomicUsize::new(0),
             write: AtomicUsize::new(0),
+            grows_to: AtomicUsize::new(0),
+            grown: AtomicUsize::new(0),
         }));
         ASKED.store(asked, SeqCst);
         test(asked);
@@ -172,6 +188,53 @@ fn what_is_permitted_never_asks_and_what_is_not_asks_once() {
                 }
             }
             assert_eq!(asked.counts(), expected, "round {round}, page {page}");
+        }
+        assert!(expected.0 > 100 && expected.1 > 100);
+    });
+}
+
+#[test]
+fn what_is_permitted_of_closed_pages_holds_once_they_are_open() {
+    with_each_scheme(|asked| {
+        let what = [Permission::None, Permission::Read, Permission::ReadWrite];
+        let mut permitted = vec![Permission::ReadWrite; GROWING];
+        let mut open = OPEN;
+        let mut expected = (0, 0);
+        let ends = [OPEN, OPEN + 1, 300, 512, 513, 1200, GROWING];
+        for (round, end) in ends.into_iter().enumerate() {
+            for step in 0..60 {
+                // Some of them reach over the end of what is open, some over all of it.
+                let first = (round * 211 + step * 97) % GROWING;
+                let last = (first + [1, 7, 100, 700][step % 4]).min(GROWING);
+                let what = what[(step / 4 + step + round) % 3];
+                asked.permit(PAGES + first..PAGES + last, what);
+                permitted[first..last].fill(what);
+            }
+            let page = PageId(u32::try_from(PAGES).unwrap());
+            let start = asked.pages.address_of(page).unwrap();
+            asked.grows_to.store(start + end * PAGE_BYTES, SeqCst);
+            let grown = asked.grown.load(SeqCst);
+            for page in (0..end).rev() {
+                match (round + page) % 2 {
+                    0 if permitted[page] != Permission::ReadWrite => {
+                        permitted[page] = Permission::ReadWrite;
+                        expected.1 += 1;
+                    }
+                    1 if permitted[page] == Permission::None => {
+                        permitted[page] = Permission::Read;
+                        expected.0 += 1;
+                    }
+                    _ => {}
+                }
+                match (round + page) % 2 {
+                    0 => asked.word(PAGES + page).store(1, SeqCst),
+                    _ => assert!(asked.word(PAGES + page).load(SeqCst) <= 1),
+                }
+                assert_eq!(asked.counts(), expected, "round {round}, page {page}");
+            }
+            let opened = asked.grown.load(SeqCst) - grown;
+            assert_eq!(opened, usize::from(end > open), "round {round}");
+            open = end;
         }
         assert!(expected.0 > 100 && expected.1 > 100);
     });
@@ -229,11 +292,11 @@ fn it_is_known_which_pages_were_never_touched() {
         };
         // The first area was filled before it was taken over.
         assert_eq!(touched(FIRST - 1), FIRST - 1);
-        assert_eq!(touched(FIRST), PAGES);
+        assert_eq!(touched(FIRST), ALL);
         asked.word(FIRST + 7).store(0, SeqCst);
         assert_eq!(touched(FIRST), FIRST + 7);
         assert_eq!(touched(FIRST + 7), FIRST + 7);
-        assert_eq!(touched(FIRST + 8), PAGES);
+        assert_eq!(touched(FIRST + 8), ALL);
     });
 }
 

@@ -52,6 +52,21 @@ int main(void)
         CHECK_EQ(n, strlen(expected));
         CHECK(strcmp(mine, expected) == 0);
     }
+    // The format is everybody's, whoever asks.
+    for (int round = 0; round < 3; round++) {
+        snprintf(text, sizeof text, "round %d: %%n", round);
+        omp_set_affinity_format(text);
+#pragma omp parallel
+        {
+            char mine[50], expected[50];
+            snprintf(expected, sizeof expected, "round %d: %d", round, omp_get_thread_num());
+            omp_capture_affinity(mine, sizeof mine, NULL);
+            CHECK(strcmp(mine, expected) == 0);
+            omp_get_affinity_format(mine, sizeof mine);
+            snprintf(expected, sizeof expected, "round %d: %%n", round);
+            CHECK(strcmp(mine, expected) == 0);
+        }
+    }
     printf("ok\n");
     return check_result();
 }

@@ -22,7 +22,7 @@ pub(super) const LEFT: &[(&str, usize)] = &[
     ("crates/scan", 12),
     ("crates/skyline", 7),
     ("crates/source", 4),
-    ("crates/sys", 12),
+    ("crates/sys", 9),
     ("crates/tap", 14),
     ("crates/toolchain", 3),
     ("crates/trace", 6),

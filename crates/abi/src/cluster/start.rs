@@ -339,8 +339,7 @@ fn share(
     let stacks = unsafe { Stacks::new(forming.stacks()) };
     signal_chain::install(scheme.fault(), serve_fault).map_err(start::StartError::Share)?;
     if scheme.fault() != Fault::Segment {
-        // Pages are none of its business then; it is looked at before it ends the process.
-        signal_chain::install(Fault::Segment, |_| false).map_err(start::StartError::Share)?;
+        signal_chain::install(Fault::Segment, serve_closed).map_err(start::StartError::Share)?;
     }
     deferral::take_over(!forming.is_first());
     // Whatever started the program may have blocked them, and threads that this one starts
@@ -366,6 +365,14 @@ fn serve_fault(interruption: &mut Interruption<'_>) -> bool {
         let (address, write) = (interruption.address(), interruption.is_write());
         node.serve_fault(address, write, interruption.instruction())
     })
+}
+
+/// An access where a mapping forbids it, and pages are shared by other means: to a part of the
+/// heap that has grown, or to what is none of ours.
+fn serve_closed(interruption: &mut Interruption<'_>) -> bool {
+    let _inside = deferral::enter();
+    start::node()
+        .is_some_and(|node| node.serve_closed(interruption.address(), interruption.instruction()))
 }
 
 extern "C" fn on_exit(code: c_int, _: *mut c_void) {
@@ -399,8 +406,5 @@ fn life(node: &'static Node, main: Main, arguments: &Arguments) {
         process::exit(code);
     }
     cluster::serve();
-    fathomp_node::world::flush();
-    process::flush_streams();
-    runtime::finish();
-    process::leave(0);
+    node.leave()
 }

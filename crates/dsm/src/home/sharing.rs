@@ -314,6 +314,10 @@ impl<B: Clone + Body> Home<B> {
                     // From now on this node's writes have to be noticed.
                     entry.state = State::Shared;
                     Action::protect(actions, page, Protection::Watched);
+                    if self.config.watch_home {
+                        // They were before, and noted.
+                        continue;
+                    }
                 }
                 (State::Foreseen, _) => {
                     // What is seen of it now may be changed back, and the twin would not tell.

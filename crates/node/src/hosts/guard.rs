@@ -1,26 +1,46 @@
 //! The process that has made the nodes of a host and is none itself.
 
-use super::report;
-use crate::node::FAILED;
+use super::{Hosts, report};
+use crate::node::{FAILED, say};
 use fathomp_base::NodeId;
-use fathomp_sys::cluster::process::{self, Ended};
+use fathomp_sys::cluster::process::{self, Ended, Life};
 use fathomp_transport::Abort;
 use std::time::Duration;
 
 /// How long the other nodes of this host may take to end, once one has failed.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// A node that stands for so long is told of: whoever stops a whole job, as Ctrl-Z does, stops
+/// this process too.
+const STANDS: Duration = Duration::from_secs(1);
 
-/// Waits for the nodes of this host, the first of which has that number, says how one ends that
-/// should not, and ends as they have.
-pub(crate) fn guard(children: &[u32], first: u16) -> ! {
+/// Waits for the nodes of this host, says how one ends that should not, and ends as they have.
+pub(crate) fn guard(children: &[u32], hosts: &Hosts) -> ! {
+    let first = hosts.nodes_of(hosts.me()).start;
     let mut left = children.len();
     while left > 0 {
-        let Some((child, how)) = process::wait_for_any() else {
+        let Some((child, life)) = process::wait_for_any() else {
             break;
         };
         let Some(place) = children.iter().position(|one| *one == child) else {
             // A process that the program's constructors have started.
             continue;
+        };
+        let node = NodeId(first.saturating_add(u16::try_from(place).unwrap_or(u16::MAX)));
+        let how = match life {
+            Life::GoesOn => continue,
+            Life::Stopped(signal) => {
+                std::thread::sleep(STANDS);
+                if process::life(child) == Some(Life::Stopped(signal)) {
+                    say(&format!(
+                        "node {node}: its process was stopped by signal {signal}, and all others \
+                         wait for it: let it go on (on host {}: kill -CONT {child}), or end the \
+                         program",
+                        hosts.name_of(node)
+                    ));
+                }
+                continue;
+            }
+            Life::Ended(how) => how,
         };
         left -= 1;
         match how {
@@ -28,7 +48,6 @@ pub(crate) fn guard(children: &[u32], first: u16) -> ! {
             // It has said why, or another node has.
             Ended::Exited(FAILED) => {}
             how => {
-                let node = NodeId(first.saturating_add(u16::try_from(place).unwrap_or(u16::MAX)));
                 report(&Abort {
                     by: node,
                     node,

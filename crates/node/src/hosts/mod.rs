@@ -107,6 +107,8 @@ pub(crate) fn are_asked_for() -> bool {
 pub(crate) struct Met {
     pub(crate) hosts: Hosts,
     pub(crate) joints: Vec<Joint>,
+    /// The process of node 0, once they have agreed.
+    pub(crate) first_process: u32,
 }
 
 /// Asks the agent of this host for connections to the others, for a program of `nodes` nodes.
@@ -148,7 +150,11 @@ pub(crate) fn meet(nodes: u16) -> Result<Option<Met>, MeetError> {
     if here != nodes {
         return Err(MeetError::Nodes { asked: nodes, here });
     }
-    Ok(Some(Met { hosts, joints }))
+    Ok(Some(Met {
+        hosts,
+        joints,
+        first_process: 0,
+    }))
 }
 
 impl Met {
@@ -180,10 +186,11 @@ impl Met {
             ];
             verdict = verdict.or_else(|| facts.difference(&said, names));
         }
+        self.first_process = std::process::id();
+        let mut answer = self.first_process.to_le_bytes().to_vec();
+        answer.extend(verdict.as_deref().unwrap_or_default().as_bytes());
         for host in others.clone() {
-            let text = verdict.as_deref().unwrap_or_default();
-            let mut talk = self.talk(host)?;
-            talk.say(text.as_bytes())?;
+            self.talk(host)?.say(&answer)?;
         }
         if let Some(sentence) = verdict {
             return Err(MeetError::Differ(sentence));
@@ -200,13 +207,16 @@ impl Met {
         let mut talk = self.talk(0)?;
         talk.say(&facts.encode())?;
         pages::say_digests(&mut talk, &mine)?;
-        let verdict = talk.hear()?;
+        let answer = talk.hear()?;
+        let (process, verdict) = answer.split_first_chunk().ok_or_else(|| talk.nonsense())?;
         if !verdict.is_empty() {
             return Err(MeetError::Differ(
-                String::from_utf8_lossy(&verdict).into_owned(),
+                String::from_utf8_lossy(verdict).into_owned(),
             ));
         }
-        pages::take_over(&mut talk, own)
+        pages::take_over(&mut talk, own)?;
+        self.first_process = u32::from_le_bytes(*process);
+        Ok(())
     }
 
     /// The connection between this host's process and another's: that of their first nodes.

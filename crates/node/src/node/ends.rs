@@ -3,6 +3,7 @@
 use super::{LOOK_AFTER, NAP, Node, current, lock};
 use crate::activity::Activity;
 use crate::frame::Frame;
+use crate::world;
 use fathomp_accesses::End;
 use fathomp_base::NodeId;
 use fathomp_sys::cluster::thread::starting_ours;
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 const LEAVING: Duration = Duration::from_secs(2);
 
 /// Says a sentence on standard error.
-fn say(sentence: &str) {
+pub(crate) fn say(sentence: &str) {
     let line = format!("fathomp: {sentence}\n");
     // Not `eprint!`, which panics if stderr is closed.
     let _ = io::stderr().write_all(line.as_bytes());
@@ -135,7 +136,18 @@ impl Node {
         if self.profile.is_on() {
             self.let_regions_end();
         }
+        self.leave()
+    }
+
+    /// Ends the process of a node that is no longer needed. What the program wants done at its
+    /// end node 0 does, and only streams are each node's.
+    pub fn leave(&self) -> ! {
         fathomp_omp::runtime::finish();
+        // Their buffers may lie in pages, which nobody can be asked for any more; what was
+        // written into them here is here.
+        self.ended.store(true, Ordering::Relaxed);
+        world::close();
+        process::flush_streams();
         process::leave(0)
     }
 }

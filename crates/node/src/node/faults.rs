@@ -3,6 +3,8 @@
 use super::{Node, lock};
 use crate::activity::Activity;
 use crate::engine::NodeError;
+use crate::layout::Layout;
+use crate::memory::memory;
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::Access;
 use fathomp_omp::tap::{self, Called};
@@ -20,8 +22,21 @@ enum Wrong {
     Overflow(NodeId),
     /// To memory that nodes do not share, from this one.
     Stray(NodeId),
+    /// To that node's part of the heap, where there never was a block.
+    Behind(NodeId),
     /// To a page that could not be had.
     Lost,
+}
+
+/// What an access to the heap finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// Nothing was ever allocated there.
+    Behind,
+    /// That part has grown, and is open now.
+    Opened,
+    /// It is open, or no part of the heap.
+    Open,
 }
 
 /// As the end of a sentence.
@@ -39,6 +54,9 @@ impl fmt::Display for Wrong {
                 "which is nobody's or node 0's alone: nodes do not share what belongs to \
                  libraries, to threads that the program starts by itself, or to mmap",
             ),
+            Self::Behind(node) => {
+                write!(f, "which is behind all that node {node} has ever allocated")
+            }
             Self::Lost => f.write_str("which cannot be had any more"),
         }
     }
@@ -52,6 +70,11 @@ impl Node {
         let Some(page) = page.filter(|_| !self.layout.is_guard(address)) else {
             return false;
         };
+        match self.reach(address) {
+            Reach::Behind => return false,
+            Reach::Opened => return true,
+            Reach::Open => {}
+        }
         let Some(_charged) = self.trap(page) else {
             return true;
         };
@@ -68,6 +91,43 @@ impl Node {
         true
     }
 
+    /// Serves an access to memory that is closed, where that raises a signal of its own. `false`
+    /// if it never will be.
+    pub fn serve_closed(&self, address: usize, instruction: usize) -> bool {
+        let heap = memory().is_some_and(|memory| memory.contains(address));
+        // What is open is so since another thread came. Instructions are never to be had there.
+        heap && address != instruction && self.reach(address) != Reach::Behind
+    }
+
+    /// Opens a node's part of the heap as far as that node has used it, if an access there is
+    /// about that.
+    fn reach(&self, address: usize) -> Reach {
+        let Some(memory) = memory().filter(|memory| memory.contains(address)) else {
+            return Reach::Open;
+        };
+        let end = memory.end_of(Layout::owner_of(address));
+        if address >= end {
+            return Reach::Behind;
+        }
+        let opened = self.pages.open(end).map_err(NodeError::Permit);
+        match self.must(opened) {
+            true => Reach::Opened,
+            false => Reach::Open,
+        }
+    }
+
+    /// Blocks were allocated here behind what was open of this node's part of the heap, which
+    /// is to be open to `end`.
+    #[cold]
+    pub(crate) fn open_own_heap(&self, end: usize) {
+        let _inside = deferral::enter();
+        let opened = self.pages.open(end).map_err(NodeError::Permit);
+        self.must(opened);
+        if let Some(memory) = memory() {
+            memory.opened(end);
+        }
+    }
+
     /// An access was not served, and the program does not handle its signal either, which ends
     /// the process: says which one it was. Anything may have been interrupted, so nothing is
     /// allocated and no lock taken.
@@ -75,10 +135,17 @@ impl Node {
         let address = fault.address();
         let wrong = match self.pages.page_of(address) {
             None => Wrong::Stray(self.me()),
-            Some(_) => match self.layout.is_guard(address) {
-                true => Wrong::Overflow(self.layout.owner_of_stack(address)),
-                false => Wrong::Lost,
-            },
+            Some(_) if self.layout.is_guard(address) => {
+                Wrong::Overflow(self.layout.owner_of_stack(address))
+            }
+            Some(_) => {
+                let owner = Layout::owner_of(address);
+                let heap = memory().filter(|memory| memory.contains(address));
+                match heap.is_some_and(|heap| address >= heap.end_of(owner)) {
+                    true => Wrong::Behind(owner),
+                    false => Wrong::Lost,
+                }
+            }
         };
         let thread = match self.layout.stacks().contains(&fault.stack()) {
             true => "a thread of the program",
@@ -126,8 +193,11 @@ impl Node {
     pub fn touch(&self, address: usize, bytes: usize, write: bool) {
         if bytes > 0 {
             self.leave_open(address);
-            self.pages
-                .touch(address..address.saturating_add(bytes), write);
+            let end = address.saturating_add(bytes);
+            // The kernel is told of more than there is, as a rule because it will use less.
+            let heap = memory().filter(|memory| memory.contains(address));
+            let end = heap.map_or(end, |heap| end.min(heap.end_of(Layout::owner_of(address))));
+            self.pages.touch(address..end, write);
         }
     }
 }

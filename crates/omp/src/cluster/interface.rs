@@ -14,6 +14,11 @@ pub trait Cluster: Sync {
     /// This node's number, from 0.
     fn node(&self) -> u32;
 
+    /// The process of node 0, where nodes run on several hosts.
+    fn first_process(&self) -> Option<u32> {
+        None
+    }
+
     /// How many nodes there are; the same everywhere.
     fn nodes(&self) -> u32;
 

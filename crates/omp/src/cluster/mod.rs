@@ -119,14 +119,15 @@ pub fn is_spread() -> bool {
     installed().is_some_and(|nodes| nodes.busy.load(Ordering::Relaxed))
 }
 
-/// This node's number and the process number of node 0, whose children the
-/// others are, if this process is a node.
+/// This node's number and the process number of node 0, whose children the others are unless
+/// they run on other hosts, if this process is a node.
 pub(crate) fn identity() -> Option<(NodeId, u32)> {
-    let node = installed()?.cluster.node();
-    let first = match node {
+    let cluster = installed()?.cluster;
+    let node = cluster.node();
+    let first = cluster.first_process().unwrap_or_else(|| match node {
         0 => std::process::id(),
         _ => std::os::unix::process::parent_id(),
-    };
+    });
     Some((NodeId(u16::try_from(node).unwrap_or(0)), first))
 }
 

@@ -13,11 +13,12 @@
 //! * Dynamic schedules: as large as makes the message a small part of the time
 //!   that the batch takes, and never more than half of a part, or of what an even
 //!   division of the rest would give the node, so that nodes end together.
-//! * Guided schedules: a chunk for each member of the node; chunks halve from
-//!   round to round (factoring: Hummel, Schonberg and Flynn, CACM 35(8), 1992).
+//! * Guided schedules: a chunk for each member of the node. The counter counts chunks, whose
+//!   units follow from their numbers ([`Shares`]), so chunks are those of one machine.
 //! * Ordered loops: a unit for each member. With more, other nodes would wait
 //!   for their turn while this one works alone.
 
+use super::shares::Shares;
 use crate::cluster::{Dealt, PartedLoop};
 use fathomp_base::Ticks;
 
@@ -30,7 +31,7 @@ pub(super) enum Cut {
     Parted(PartedLoop, u32),
     /// A unit each, drawn for one round.
     Ordered,
-    /// Decreasing numbers of units, not less than this.
+    /// Chunks of decreasing numbers of units, not less than this.
     Guided(u64),
 }
 
@@ -58,22 +59,22 @@ pub(super) struct Chunk {
     pub(super) before_other: bool,
 }
 
-/// What a node has of a loop.
+/// What a node has of a loop. What is numbered are units, or guided chunks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batch {
     cut: Cut,
     sharers: Sharers,
     /// Units of the loop.
     total: u64,
-    /// Units dealt in advance on all nodes; the counter, if there is one, counts
+    /// What the numbers of guided chunks mean.
+    shares: Option<Shares>,
+    /// Numbers dealt in advance on all nodes; the counter, if there is one, counts
     /// those after.
     dealt: u64,
-    /// The batch, and the units of it that are left.
+    /// The batch, and what is left of it.
     begin: u64,
     next: u64,
     end: u64,
-    /// Units per chunk.
-    each: u64,
     /// Units that are known to be in some node's hands: no less are.
     known: u64,
     /// Dynamic: units to draw next time.
@@ -87,8 +88,11 @@ const WORTH: u64 = 64;
 
 impl Batch {
     pub(super) fn new(cut: Cut, sharers: Sharers, total: u64) -> Self {
-        let each = cut.chunk(total, sharers.all);
-        let number = |member: u64| member.saturating_mul(each).min(total);
+        let number = |member: u64| member.min(total);
+        let shares = match cut {
+            Cut::Guided(least) => Some(Shares::new(total, sharers.all, least)),
+            _ => None,
+        };
         let (begin, end, dealt) = match cut {
             Cut::Parted(parted, node) => {
                 let own = parted.in_advance(node);
@@ -104,11 +108,11 @@ impl Batch {
             cut,
             sharers,
             total,
+            shares,
             dealt,
             begin,
             next: begin,
             end,
-            each,
             known: dealt,
             wish: sharers.here,
             drawn: None,
@@ -129,19 +133,22 @@ impl Batch {
         if self.next == self.end && !self.refill(draw, clock) {
             return None;
         }
-        let from = self.next;
-        let to = (from + self.each).min(self.end);
-        self.next = to;
+        let number = self.next;
+        self.next += 1;
+        let units = match &mut self.shares {
+            Some(shares) => shares.chunk(number)?,
+            None => number..self.next,
+        };
         Some(Chunk {
-            from,
-            to,
-            after_other: from == self.begin,
-            before_other: to == self.end,
+            from: units.start,
+            to: units.end,
+            after_other: number == self.begin,
+            before_other: self.next == self.end || units.end == self.total,
         })
     }
 
     fn refill(&mut self, draw: impl FnOnce(u64) -> Dealt, clock: impl Fn() -> Ticks) -> bool {
-        if self.known >= self.total {
+        if self.is_over() {
             return false;
         }
         let asked = clock();
@@ -149,7 +156,8 @@ impl Batch {
         let Dealt { first, units, more } = draw(amount);
         let there = clock();
         self.drawn = Some((there, (there - asked).0));
-        let first = first + self.dealt;
+        // There are no more chunks than units.
+        let first = first.saturating_add(self.dealt);
         self.begin = first.min(self.total);
         self.next = self.begin;
         self.end = first.saturating_add(units).min(self.total);
@@ -161,18 +169,20 @@ impl Batch {
         self.begin < self.end
     }
 
-    /// Units to draw now.
+    /// Whether all units are known to be in some node's hands.
+    fn is_over(&self) -> bool {
+        match &self.shares {
+            Some(shares) => shares.left() == 0,
+            None => self.known >= self.total,
+        }
+    }
+
+    /// How many to draw now.
     fn amount(&mut self, now: Ticks) -> u64 {
-        let Sharers {
-            here, all, nodes, ..
-        } = self.sharers;
+        let Sharers { here, nodes, .. } = self.sharers;
         let left = self.total - self.known;
         match self.cut {
-            Cut::Ordered => here,
-            Cut::Guided(_) => {
-                self.each = self.cut.chunk(left, all);
-                self.each * here
-            }
+            Cut::Ordered | Cut::Guided(_) => here,
             Cut::Dynamic | Cut::Parted(..) => {
                 if let Some((there, cost)) = self.drawn {
                     let took = (now - there).0;
@@ -190,16 +200,6 @@ impl Batch {
                 self.wish = self.wish.clamp(1, most);
                 self.wish
             }
-        }
-    }
-}
-
-impl Cut {
-    /// Units per chunk while `left` are left for `all` members.
-    fn chunk(self, left: u64, all: u64) -> u64 {
-        match self {
-            Self::Dynamic | Self::Parted(..) | Self::Ordered => 1,
-            Self::Guided(least) => left.div_ceil(2 * all).max(least).clamp(1, left.max(1)),
         }
     }
 }
@@ -348,13 +348,15 @@ mod tests {
     }
 
     #[test]
-    fn guided_chunks_decrease() {
+    fn guided_chunks_are_those_of_one_machine_and_a_node_has_one_for_each_member() {
         let counter = Cell::new(0);
         let mut batch = Batch::new(Cut::Guided(3), TWO_NODES, 1000);
         let draw = |amount| counted(&counter, amount);
         let sizes: Vec<u64> =
             std::iter::from_fn(|| batch.take(draw, || Ticks(0)).map(|c| c.to - c.from)).collect();
-        assert_eq!(sizes[..2], [125, 125]);
+        // The other node has 250 and 188 units without asking.
+        assert_eq!(sizes[..4], [141, 106, 79, 59]);
+        assert_eq!(sizes.iter().sum::<u64>(), 1000 - 250 - 188);
         assert!(sizes.is_sorted_by(|a, b| a >= b));
         let (_, others) = sizes.split_last().unwrap();
         assert!(others.iter().all(|&size| size >= 3));

@@ -26,6 +26,7 @@ use super::cursor::{Cursor, Place};
 use super::iterations::{Iterations, share};
 use super::ordered;
 use super::range;
+use super::shares;
 use super::wanted::Dealing;
 use crate::cluster::{Dealt, Nodes, Of, PartedLoop, of_construct};
 use crate::team::Member;
@@ -304,10 +305,7 @@ impl Cursor {
         };
         let size = u64::from(member.team().size());
         let (total, least) = (self.total.get(), self.amount.get());
-        let amount = |claimed: u64| {
-            let left = total.saturating_sub(claimed);
-            left.div_ceil(size).max(least).min(left)
-        };
+        let amount = |claimed| shares::size(total.saturating_sub(claimed), size, least);
         let tag = claim::Tag::of(self.in_loop.get());
         match slot.claim.take(tag, amount) {
             Some((from, to)) => {

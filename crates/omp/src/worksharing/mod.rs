@@ -17,6 +17,7 @@ mod primitive;
 mod progress;
 mod range;
 mod recording;
+mod shares;
 pub mod single;
 mod slot;
 mod tally;

@@ -6,6 +6,8 @@ mod others;
 
 use super::backing::Backing;
 use super::copy::{PageCopy, copy_aside};
+use super::ends::Protections;
+use super::permission::protect;
 use super::present::Present;
 use super::watched::Watcher;
 use crate::clock::emulated::{self, Work};
@@ -18,26 +20,7 @@ use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// What the program may do to a page without a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Permission {
-    /// Nothing.
-    None,
-    /// Read.
-    Read,
-    /// Read and write.
-    ReadWrite,
-}
-
-impl Permission {
-    fn bits(self) -> libc::c_int {
-        match self {
-            Self::None => libc::PROT_NONE,
-            Self::Read => libc::PROT_READ,
-            Self::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
-        }
-    }
-}
+pub use super::permission::Permission;
 
 /// How accesses that are not permitted are noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +63,17 @@ pub struct Area {
     pub file_end: usize,
     /// Addresses from this one on were never touched and are zero.
     pub used_end: usize,
+    /// Addresses from this one on, that of a page or the range's end, are closed: an access
+    /// fails as where nothing is mapped, until [`Pages::open`] has come there.
+    pub open_end: usize,
+}
+
+impl Area {
+    /// Pages that are open at first.
+    fn open_pages(&self) -> usize {
+        let end = self.open_end.clamp(self.range.start, self.range.end);
+        (end - self.range.start) / PAGE_BYTES
+    }
 }
 
 /// Watched pages, numbered through all areas.
@@ -89,6 +83,7 @@ pub struct Pages {
     alias: NonNull<u8>,
     count: u32,
     memory: Backing,
+    protections: Protections,
     watcher: Option<Watcher>,
 }
 
@@ -133,21 +128,6 @@ fn failed<T>() -> io::Result<T> {
     Err(io::Error::last_os_error())
 }
 
-/// Changes what the program may do to mapped pages. Private: any address would
-/// do.
-fn protect(address: usize, pages: usize, what: Permission) -> io::Result<()> {
-    // SAFETY: only called for pages of ours; the program's accesses to them
-    // fault or not, which is what it is for.
-    let done = unsafe {
-        libc::mprotect(
-            std::ptr::with_exposed_provenance_mut(address),
-            pages * PAGE_BYTES,
-            what.bits(),
-        )
-    };
-    if done == 0 { Ok(()) } else { failed() }
-}
-
 impl Pages {
     /// Takes areas over: what they contain is copied, and the memory behind
     /// them replaced by `memory`, which is new, all of it permitted to be read and
@@ -157,8 +137,8 @@ impl Pages {
     /// If the system refuses memory or mappings, or there are too many pages.
     ///
     /// # Safety
-    /// The areas are page-aligned, do not overlap, are readable and belong to
-    /// the program; no other thread runs. Before less is permitted, there is a
+    /// The areas are page-aligned, as their open ends are, do not overlap, are readable and
+    /// belong to the program; no other thread runs. Before less is permitted, there is a
     /// handler for [`Scheme::fault`] that serves accesses.
     pub unsafe fn take_over(areas: &[Area], scheme: Scheme, memory: Backing) -> io::Result<Self> {
         let mut numbered = Vec::new();
@@ -196,6 +176,11 @@ impl Pages {
             alias: NonNull::new(alias.cast()).ok_or(io::ErrorKind::OutOfMemory)?,
             count: number,
             memory,
+            protections: Protections::new(
+                areas
+                    .iter()
+                    .map(|area| (area.range.start, area.open_pages())),
+            ),
             watcher,
         };
         let present = Present::open()?;
@@ -217,9 +202,15 @@ impl Pages {
             if mapped == libc::MAP_FAILED {
                 return failed();
             }
+            let (start, open) = (area.range.start, area.open_pages());
+            let closed = area.range.len() / PAGE_BYTES - open;
+            if closed > 0 {
+                protect(start + open * PAGE_BYTES, closed, Permission::None)?;
+            }
             if let Some(watcher) = &pages.watcher {
+                let offset = *first as usize * PAGE_BYTES;
                 // SAFETY: promised by our caller.
-                unsafe { watcher.add(area.range.clone(), *first as usize * PAGE_BYTES) }?;
+                unsafe { watcher.add(area.range.clone(), offset, open) }?;
             }
         }
         Ok(pages)
@@ -308,8 +299,7 @@ impl Pages {
         while left > 0 {
             let place = self.place_of(page);
             let (area, index) = place.ok_or(io::ErrorKind::InvalidInput)?;
-            let range = &self.areas[area].0;
-            let behind = range.len() / PAGE_BYTES - index;
+            let behind = self.areas[area].0.len() / PAGE_BYTES - index;
             let here = behind.min(left as usize);
             emulated::charge(match what {
                 Permission::None => Work::Forbid(here),
@@ -317,7 +307,7 @@ impl Pages {
             });
             match &self.watcher {
                 Some(watcher) => watcher.permit(area, index..index + here, what, soon)?,
-                None => protect(range.start + index * PAGE_BYTES, here, what)?,
+                None => self.protections.permit(area, index..index + here, what)?,
             }
             // Not more than `left`.
             let here = u32::try_from(here).unwrap_or(left);
@@ -340,6 +330,26 @@ impl Pages {
             watcher.prepare(area, index..end + 1)?;
         }
         Ok(())
+    }
+
+    /// Opens the area that has `address` up to there, that of a page or an area's end. `false`
+    /// if it was open so far.
+    ///
+    /// # Errors
+    /// If there is no such area, or the kernel is out of mappings.
+    pub fn open(&self, address: usize) -> io::Result<bool> {
+        let found = self.areas.iter().enumerate().find(|(_, (range, _))| {
+            // The end of one may be the start of the next, which has nothing to open.
+            range.start < address && address <= range.end
+        });
+        let Some((area, (range, _))) = found else {
+            return Ok(false);
+        };
+        let end = (address - range.start) / PAGE_BYTES;
+        match &self.watcher {
+            Some(watcher) => watcher.open(area, end),
+            None => self.protections.open(area, end),
+        }
     }
 
     /// Makes every access to a page fail for good, whatever is permitted: the
@@ -541,6 +551,7 @@ mod tests {
             range: range.clone(),
             file_end: range.start,
             used_end: range.end,
+            open_end: range.end,
         };
         // SAFETY: nobody else knows this memory.
         let pages =

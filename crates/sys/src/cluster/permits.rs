@@ -1,7 +1,7 @@
 //! Books of what the program may do to the pages of one area, and of which
 //! pages the kernel has been told so.
 
-use super::pages::Permission;
+use super::permission::Permission;
 use std::collections::HashMap;
 use std::ops::Range;
 

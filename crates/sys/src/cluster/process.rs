@@ -303,13 +303,13 @@ pub fn ended(child: u32) -> Option<Ended> {
     }
 }
 
-/// Waits until a child has ended; which one, and how. None if there is none left.
+/// Waits until a child has ended or was stopped; which one, and how. None if there is none left.
 #[must_use]
-pub fn wait_for_any() -> Option<(u32, Ended)> {
+pub fn wait_for_any() -> Option<(u32, Life)> {
     loop {
         // SAFETY: all fields of a siginfo may be zero.
         let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-        let flags = libc::WEXITED | libc::__WALL;
+        let flags = libc::WEXITED | libc::WSTOPPED | libc::__WALL;
         // SAFETY: fills in `info`.
         if unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, flags) } != 0 {
             match io::Error::last_os_error().kind() {
@@ -320,8 +320,9 @@ pub fn wait_for_any() -> Option<(u32, Ended)> {
         // SAFETY: filled in by the kernel.
         let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
         let how = match info.si_code {
-            libc::CLD_EXITED => Ended::Exited(status),
-            _ => Ended::Signalled(status),
+            libc::CLD_STOPPED | libc::CLD_TRAPPED => Life::Stopped(status),
+            libc::CLD_EXITED => Life::Ended(Ended::Exited(status)),
+            _ => Life::Ended(Ended::Signalled(status)),
         };
         return Some((u32::try_from(pid).ok()?, how));
     }

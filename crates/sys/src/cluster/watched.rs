@@ -5,8 +5,11 @@
 //! accesses there as anywhere else. From then on its pages are installed by us:
 //! what is permitted at once, so that system calls do not fail on it, or, if
 //! those are very many pages, at the first access together with neighbours.
+//!
+//! Pages behind an area's open end are permitted as all others, but installed no sooner than
+//! they are open: the kernel installs nothing where a mapping ends.
 
-use super::pages::Permission;
+use super::permission::{Permission, protect};
 use super::permits::{CHUNK, Permits, State};
 use crate::userfault::{FirstTouch, FirstWrite, Watch};
 use fathomp_base::PAGE_BYTES;
@@ -28,6 +31,8 @@ struct Watched {
     start: usize,
     /// Where its content lies in the file.
     offset: usize,
+    /// Pages that are open, see [`super::pages::Area`].
+    open: usize,
     permits: Permits,
 }
 
@@ -58,20 +63,39 @@ impl Watcher {
         })
     }
 
-    /// Watches one more area, all of it permitted; its content lies at `offset`
-    /// of the file that is mapped there.
+    /// Watches one more area, all of it permitted, so many pages of it open; its content lies
+    /// at `offset` of the file that is mapped there.
     ///
     /// # Safety
     /// As of [`Watch::register`], from the first permission less on.
-    pub(super) unsafe fn add(&self, range: Range<usize>, offset: usize) -> io::Result<()> {
+    pub(super) unsafe fn add(
+        &self,
+        range: Range<usize>,
+        offset: usize,
+        open: usize,
+    ) -> io::Result<()> {
         // SAFETY: promised by our caller.
         unsafe { self.watch.register(range.clone(), FirstTouch::IsServed) }?;
         self.areas().push(Watched {
             start: range.start,
             offset,
+            open,
             permits: Permits::new(range.len() / PAGE_BYTES),
         });
         Ok(())
+    }
+
+    /// Opens the pages of an area before `end`. `false` if they were.
+    pub(super) fn open(&self, area: usize, end: usize) -> io::Result<bool> {
+        let mut areas = self.areas();
+        let area = areas.get_mut(area).ok_or(io::ErrorKind::InvalidInput)?;
+        if end <= area.open {
+            return Ok(false);
+        }
+        let address = area.start + area.open * PAGE_BYTES;
+        protect(address, end - area.open, Permission::ReadWrite)?;
+        area.open = end;
+        Ok(true)
     }
 
     fn areas(&self) -> MutexGuard<'_, Vec<Watched>> {
@@ -128,9 +152,10 @@ impl Watcher {
     }
 
     /// Installs pages that are alike and not installed, as far as they are
-    /// permitted.
+    /// permitted and open.
     fn install(&self, area: &mut Watched, pages: Range<usize>, state: State) -> io::Result<()> {
-        if state.permitted == Permission::None {
+        let pages = pages.start..pages.end.min(area.open);
+        if state.permitted == Permission::None || pages.is_empty() {
             return Ok(());
         }
         let addresses = area.addresses(&pages);

@@ -3,7 +3,7 @@
 //! in the program and is shared.
 
 use super::{Kind, bytes, cannot_follow, function, note, real, streams};
-use fathomp_node::start;
+use fathomp_node::{heap, start};
 use std::ffi::{CStr, CString, c_char, c_void};
 
 type SetHandler = unsafe extern "C" fn(usize) -> usize;
@@ -154,8 +154,9 @@ pub unsafe extern "C" fn fathomp_sync_with_stdio(in_step: bool) -> bool {
     let Some(next) = real!(c"_ZNSt8ios_base15sync_with_stdioEb" as InStep) else {
         return true;
     };
+    // Buffers of streams that are the library's: before there are nodes, each gets a copy.
     // SAFETY: promised by our caller.
-    let before = unsafe { next(in_step) };
+    let before = heap::privately(|| unsafe { next(in_step) });
     if before != in_step {
         streams::expect_cxx(!in_step);
         note(
@@ -173,7 +174,7 @@ pub(super) fn keep_in_step(in_step: bool) -> Result<(), String> {
         return absent();
     };
     // SAFETY: as node 0 has done.
-    unsafe { next(in_step) };
+    heap::privately(|| unsafe { next(in_step) });
     streams::expect_cxx(!in_step);
     Ok(())
 }

@@ -81,7 +81,10 @@ pub(super) fn begin() {
     world::set_hooks(Hooks {
         repeat,
         flush: streams::flush,
+        close: streams::close,
     });
+    // What is held back now would be written by each of them.
+    streams::flush();
 }
 
 fn first_time(kind: Kind) -> bool {

@@ -1,0 +1,85 @@
+//! Chunks of a guided schedule, by their numbers.
+
+use std::ops::Range;
+
+/// The chunks of a guided loop, in the order in which they are given out: each is an even
+/// share of what those before it have left, so its number tells which units it has. Numbers
+/// are asked for in increasing order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shares {
+    total: u64,
+    members: u64,
+    least: u64,
+    /// Number of the chunk that begins at `from`.
+    number: u64,
+    from: u64,
+}
+
+impl Shares {
+    /// The chunks of `total` units for so many members, none but the last of fewer units
+    /// than `least`.
+    pub(super) fn new(total: u64, members: u64, least: u64) -> Self {
+        Self {
+            total,
+            members: members.max(1),
+            least: least.max(1),
+            number: 0,
+            from: 0,
+        }
+    }
+
+    /// Units of the chunks that nobody has asked for here, nor for those after them.
+    pub(super) fn left(&self) -> u64 {
+        self.total - self.from
+    }
+
+    /// The units of the chunk of that number; `None` if there are not so many.
+    pub(super) fn chunk(&mut self, number: u64) -> Option<Range<u64>> {
+        while self.number < number && self.left() > 0 {
+            self.pass();
+        }
+        (self.left() > 0).then(|| self.pass())
+    }
+
+    fn pass(&mut self) -> Range<u64> {
+        let from = self.from;
+        self.from += size(self.left(), self.members, self.least);
+        self.number += 1;
+        from..self.from
+    }
+}
+
+/// Units of a chunk while `left` are left.
+#[inline]
+pub(super) fn size(left: u64, members: u64, least: u64) -> u64 {
+    left.div_ceil(members).max(least).min(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn numbers_tell_the_units(
+            total in 0_u64..3000, members in 1_u64..9, least in 1_u64..50, step in 1_u64..5,
+        ) {
+            let mut shares = Shares::new(total, members, least);
+            let all: Vec<_> = (0..).map_while(|number| shares.chunk(number)).collect();
+            let mut at = 0;
+            for chunk in &all {
+                prop_assert_eq!(chunk.start, at);
+                prop_assert_eq!(chunk.end - at, size(total - at, members, least));
+                at = chunk.end;
+            }
+            prop_assert_eq!(at, total);
+            let mut some = Shares::new(total, members, least);
+            for (number, chunk) in (0..).zip(&all).step_by(step as usize) {
+                prop_assert_eq!(some.chunk(number), Some(chunk.clone()));
+            }
+            prop_assert_eq!(some.chunk(u64::MAX), None);
+            prop_assert_eq!(some.left(), 0);
+        }
+    }
+}
