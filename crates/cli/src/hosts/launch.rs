@@ -72,6 +72,12 @@ pub(crate) fn run(asked: &Run, program: &Program, voice: Voice) -> Result<Answer
     let say = |sentence: &str| complain("", &one_line(sentence));
     let ended = fathomp_hosts::launch(&run, &options, &say)
         .map_err(|error| launcher(Failure::of(&error)))?;
+    if ended.strangers > 0 {
+        voice.warn(format!(
+            "{} connections to hosts of this run came from strangers and were refused: with --ports and a firewall you decide who can try",
+            ended.strangers
+        ));
+    }
     Ok(Answer {
         exit_code: code(&ended),
         wall_ns: u64::try_from(ended.wall.as_nanos()).unwrap_or(u64::MAX),

@@ -49,6 +49,8 @@ pub struct Ended {
     pub failed: Option<bool>,
     /// The signal that asked for the end.
     pub interrupted: Option<i32>,
+    /// Connections to agents that were not from agents, and were refused.
+    pub strangers: u32,
     /// How long it took.
     pub wall: Duration,
 }
@@ -120,6 +122,7 @@ pub fn launch(run: &Run, options: &Options, say: &dyn Fn(&str)) -> Result<Ended,
         status: verdict.status,
         failed: verdict.failed,
         interrupted: verdict.interrupted,
+        strangers: verdict.strangers,
         wall: started.elapsed(),
     })
 }
