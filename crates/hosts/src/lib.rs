@@ -24,6 +24,7 @@ mod mesh;
 mod plan;
 mod process;
 mod reach;
+mod secure;
 mod tree;
 
 pub use agent::{AgentError, Beside, Setup, Tell, digest, serve};

@@ -2,6 +2,8 @@
 
 use crate::target::{Said, Shape, Target, about, check_sentence};
 use fathomp_base::NodeId;
+use fathomp_hosts::Hosts as Named;
+use fathomp_hosts::control::{self, Bytes, Down, Place, Status, Stream, Up};
 use fathomp_node::foreign::{difference, facts};
 use fathomp_transport::Abort;
 use fathomp_transport::tcp::foreign::{frames, sent};
@@ -55,6 +57,74 @@ pub(super) const FACTS: Target = Target {
             Said::read(differs.split(' ').count())
         }
         None => Said::refused(&"it cannot be read"),
+    },
+};
+
+/// Frames between a launcher and its agents.
+pub(super) const CONTROL: Target = Target {
+    name: "host-control",
+    what: "frames between a launcher and the agents of hosts",
+    shape: Shape::Bytes,
+    seeds: || {
+        let down = [
+            Down::Go(vec![Place {
+                port: 4711,
+                addresses: vec![[10, 0, 0, 1].into()],
+            }]),
+            Down::Input(Bytes(b"text".to_vec())),
+            Down::Credit(Stream::Err, 100),
+        ];
+        let up = [
+            Up::Failed("why".to_owned()),
+            Up::Ended(Status::Signalled(9)),
+        ];
+        let down = down.iter().map(|message| control::encode(1, message));
+        let up = up.iter().map(|message| control::encode(2, message));
+        down.chain(up).map(|frame| frame.expect("short")).collect()
+    },
+    read: |input| {
+        let down = control::read::<Down>(&mut &*input);
+        match (down, control::read::<Up>(&mut &*input)) {
+            (Ok(frame), _) => {
+                let bytes = control::encode(frame.host, &frame.message).expect("it was as short");
+                let again = control::read(&mut &*bytes).expect("what was encoded");
+                assert_eq!(frame, again);
+                Said::read(1)
+            }
+            (_, Ok(_)) => Said::read(2),
+            (_, Err(error)) => Said::refused(&error),
+        }
+    },
+};
+
+/// What comes before the frames of an agent.
+pub(super) const OPENING: Target = Target {
+    name: "host-opening",
+    what: "what comes before the first frame of an agent",
+    shape: Shape::Bytes,
+    seeds: || {
+        let mut opening = b"Welcome!\n".to_vec();
+        control::write_preamble(&mut opening, "1").expect("memory takes it");
+        vec![opening]
+    },
+    read: |input| match control::await_preamble(&mut &*input, "1") {
+        Ok(()) => Said::read(0),
+        Err(error) => Said::refused(&error),
+    },
+};
+
+/// Lists of hosts.
+pub(super) const LIST: Target = Target {
+    name: "host-list",
+    what: "lists of hosts, as users write them",
+    shape: Shape::Bytes,
+    seeds: || vec![b"a,b:2,[::1]:3,user@c".to_vec()],
+    read: |input| match Named::parse(&String::from_utf8_lossy(input)) {
+        Ok(hosts) => {
+            assert!((1..=256).contains(&hosts.nodes()), "too many nodes");
+            Said::read(about(hosts.all().len()))
+        }
+        Err(error) => Said::refused(&error),
     },
 };
 

@@ -113,7 +113,15 @@ pub(super) fn start(
         quiet_stdout: voice.json,
         patience: Duration::from_secs(asked.on.start_timeout),
     };
-    fathomp_hosts::launch(&run, &options, caller).map_err(|error| launcher(Failure::of(&error)))
+    let ended = fathomp_hosts::launch(&run, &options, caller)
+        .map_err(|error| launcher(Failure::of(&error)))?;
+    if ended.strangers > 0 {
+        voice.warn(format!(
+            "{} connections to hosts of this run came from strangers and were refused: with --ports and a firewall you decide who can try",
+            ended.strangers
+        ));
+    }
+    Ok(ended)
 }
 
 pub(super) fn named(on: &OnHosts) -> Result<Hosts, Failure> {

@@ -1,8 +1,10 @@
 //! The agent of a host: it starts the program there, connects it with the other hosts, passes
 //! its streams on, and leaves nothing of it behind.
 
+mod asking;
 mod check;
 mod door;
+mod give;
 mod guest;
 mod meeting;
 mod streams;
@@ -16,21 +18,19 @@ use crate::control::{
 use crate::keeper::{self, FromKeeper};
 use crate::key::{KEY_BYTES, Key};
 use crate::mesh::{self, Connector, Hello, Listener, Proof, Wanted};
-use crate::process;
 use crate::tree;
-use door::{Door, Said};
-use fathomp_base::NodeId;
+use asking::{Asker, Asking};
+use door::Said;
 use fathomp_sys::clock;
 use fathomp_transport::tcp::handover::{FromAgent, ToAgent};
+use give::give;
 use guest::{Guest, Hear};
 use meeting::Meeting;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::Signal;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::{AsFd, OwnedFd};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -162,39 +162,6 @@ pub fn serve(
 fn have_descriptors() {
     if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
         let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
-    }
-}
-
-/// A program that asks for connections.
-#[derive(Clone)]
-struct Asking {
-    generation: u32,
-    process: Asker,
-}
-
-/// Its process.
-#[derive(Clone)]
-enum Asker {
-    Watched(Arc<OwnedFd>),
-    Gone,
-    /// It is of a name space that is not ours, so nobody can tell whether it is gone.
-    Unknown,
-}
-
-impl Asker {
-    fn of(pid: Option<u32>) -> Self {
-        match pid.map(process::watch) {
-            Some(Some(process)) => Self::Watched(Arc::new(process)),
-            Some(None) => Self::Gone,
-            None => Self::Unknown,
-        }
-    }
-
-    fn may_be_gone(&self) -> bool {
-        match self {
-            Self::Watched(process) => process::has_ended(process),
-            Self::Gone | Self::Unknown => true,
-        }
     }
 }
 
@@ -519,12 +486,10 @@ impl Agent {
     fn watch(&self, asking: &Asking) {
         let (events, asking) = (self.events.clone(), asking.clone());
         let left = move || {
-            match asking.process {
-                Asker::Watched(process) => process::wait_for(&process),
-                Asker::Gone => {}
-                Asker::Unknown => return,
+            let generation = asking.generation;
+            if asking.wait() {
+                let _ = events.send(Event::Left(generation));
             }
-            let _ = events.send(Event::Left(asking.generation));
         };
         // Without the thread others notice by their connections.
         let _ = thread::Builder::new().name("watch".to_owned()).spawn(left);
@@ -541,10 +506,13 @@ impl Agent {
         let Some(wires) = self.meeting.take() else {
             return;
         };
-        let door = guest.door.clone();
+        let (door, key) = (
+            guest.door.clone(),
+            self.run.secure.then(|| self.key.clone()),
+        );
         let hand = move || {
             // If the program has ended meanwhile that is told of elsewhere.
-            let _ = give(&door, hosts, wires);
+            let _ = give(&door, key.as_ref(), hosts, wires);
         };
         // The program may be slow to take them.
         if let Err(error) = thread::Builder::new()
@@ -582,24 +550,6 @@ impl Agent {
             self.up.flush(Duration::from_secs(1));
         }
     }
-}
-
-/// Says who is who, and hands over the connections.
-fn give(
-    door: &Door,
-    hosts: fathomp_transport::tcp::handover::Hosts,
-    wires: Vec<(u16, u16, (Proof, TcpStream))>,
-) -> io::Result<()> {
-    door.say(&FromAgent::Join(hosts), None)?;
-    for (mine, peer, (_, stream)) in wires {
-        mesh::prepare(&stream)?;
-        let wire = FromAgent::Wire {
-            mine: NodeId(mine),
-            peer: NodeId(peer),
-        };
-        door.say(&wire, Some(stream.as_fd()))?;
-    }
-    door.say(&FromAgent::Complete, None)
 }
 
 /// What is heard of the program's parts.

@@ -77,6 +77,8 @@ pub struct Ended {
     pub failed: Option<bool>,
     /// The signal that asked for the end.
     pub interrupted: Option<i32>,
+    /// Connections to agents that were not from agents, and were refused.
+    pub strangers: u32,
     /// How long it took.
     pub wall: Duration,
     /// The hosts' counters of ticks.
@@ -156,6 +158,7 @@ pub fn launch(run: &Run, options: &Options, caller: &dyn Caller) -> Result<Ended
         status: verdict.status,
         failed: verdict.failed,
         interrupted: verdict.interrupted,
+        strangers: verdict.strangers,
         wall: started.elapsed(),
         clocks,
     })

@@ -1,9 +1,11 @@
 //! Why a run failed. One cause often shows in several ways and on several hosts at once, so
 //! what comes within a moment is collected, and the best of it is said.
 
+use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
-/// How much a cause tells: the first of these that is known is said.
+/// How much a cause tells: of those that are known the first of these is said, and of several
+/// reports the one that most nodes agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// A node says what happened to itself.
@@ -41,6 +43,8 @@ impl Troubles {
         // this; a program that ends by an exit code may do so on all hosts.
         let wait = match trouble.kind {
             Kind::Exit => Duration::from_millis(1000),
+            // A host whose link is down takes all others for dead: they outvote it.
+            Kind::Report => Duration::from_millis(500),
             _ => Duration::from_millis(200),
         };
         let until = now + wait;
@@ -66,8 +70,12 @@ impl Troubles {
         due.then(|| {
             self.until = None;
             let mut known = std::mem::take(&mut self.known);
-            known.sort_by_key(|trouble| trouble.kind);
-            known.into_iter().next()
+            let votes: Vec<usize> = known
+                .iter()
+                .map(|one| known.iter().filter(|other| *other == one).count())
+                .collect();
+            let best = (0..known.len()).min_by_key(|at| (known[*at].kind, Reverse(votes[*at])));
+            best.map(|at| known.swap_remove(at))
         })
         .flatten()
     }

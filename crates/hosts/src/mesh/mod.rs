@@ -10,5 +10,7 @@ mod tests;
 
 pub(crate) use connect::{Connector, Goal};
 pub(crate) use handshake::{Hello, Proof};
+#[cfg(test)]
+pub(crate) use handshake::{initiate, respond};
 pub(crate) use listen::{Listener, Wanted};
-pub(crate) use socket::{addresses, prepare};
+pub(crate) use socket::{addresses, prepare, settle};

@@ -5,6 +5,7 @@
 //! first argument, since each is a process of its own.
 
 mod ends;
+mod networks;
 mod plain;
 mod roles;
 mod setting;
@@ -19,5 +20,6 @@ fn main() -> ExitCode {
     let mut trials = plain::trials();
     trials.extend(ends::trials());
     trials.extend(trees::trials());
+    trials.extend(networks::trials());
     fathomp_needs::run(trials)
 }

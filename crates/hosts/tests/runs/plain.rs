@@ -19,6 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_script_may_run_one_program_after_another,
         one_host_is_a_run_too,
         ports_are_taken_from_a_range,
+        connections_may_be_encrypted,
     ]
     .into()
 }
@@ -169,4 +170,11 @@ fn ports_are_taken_from_a_range() {
         crate::roles::NOT_LAUNCHED,
         &["host ", "none of the ports", "--ports"],
     );
+}
+
+fn connections_may_be_encrypted() {
+    let setting = Setting::new();
+    let left = setting.run(THREE, &["secure=1"], "meet exchange");
+    left.well();
+    assert_eq!(left.lines().len(), 3);
 }

@@ -106,6 +106,7 @@ mod tests {
             range: range.clone(),
             file_end,
             used_end,
+            open_end: range.end,
         };
         let areas = [area(START, START + 7 * PAGE_BYTES)];
         // SAFETY: just mapped for this test.

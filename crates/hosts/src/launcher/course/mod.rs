@@ -53,6 +53,8 @@ pub(super) struct Verdict {
     pub(super) failed: Option<bool>,
     /// The signal that asked for the end.
     pub(super) interrupted: Option<i32>,
+    /// Connections to agents that were not from agents.
+    pub(super) strangers: u32,
 }
 
 pub(super) struct Course {
@@ -90,6 +92,7 @@ impl Course {
                 status: None,
                 failed: None,
                 interrupted: None,
+                strangers: 0,
             },
         }
     }
@@ -146,7 +149,11 @@ impl Course {
                 known.ended = Some(status);
                 self.ended(host, status, now);
             }
-            Up::Bye { .. } => known.gone = true,
+            Up::Bye { strangers } => {
+                known.gone = true;
+                let all = &mut self.verdict.strangers;
+                *all = all.saturating_add(strangers);
+            }
         }
     }
 

@@ -130,7 +130,7 @@ fn of_several_signs_of_one_death_the_best_is_said_and_no_other() {
     run.hear(0, report(0, 1)).wait(50);
     run.hear(1, Up::Ended(Status::Signalled(9)));
     run.hear(0, Up::Ended(Status::Exited(70))).wait(100);
-    run.hear(2, report(3, 1)).wait(60);
+    run.hear(2, report(3, 1)).wait(110);
     assert!(run.is_stopped());
     run.hear(2, Up::Ended(Status::Signalled(9))).wait(1_000);
     let said = "host b: its program was killed by signal 9 (SIGKILL)";
@@ -288,4 +288,14 @@ fn agents_that_do_not_leave_are_not_waited_for() {
     assert!(run.is_stopped() && run.course.verdict(run.now).is_none());
     run.wait(3_000);
     assert!(run.course.verdict(run.now).is_some());
+}
+
+#[test]
+fn a_host_that_takes_all_others_for_dead_is_outvoted() {
+    let mut run = Try::met();
+    run.hear(2, report(3, 0))
+        .hear(0, report(0, 3))
+        .hear(1, report(1, 3))
+        .wait(600);
+    assert_eq!(run.said, ["node 3 (host c): it broke"]);
 }
