@@ -48,5 +48,5 @@ mod watching;
 pub mod world;
 
 pub use layout::StackBytes;
-pub use node::{Node, Size};
+pub use node::{Node, Size, expect_tasks};
 pub use waits::Waits;

@@ -45,10 +45,12 @@ mod faults;
 mod noting;
 mod publish;
 mod state;
+mod tasks;
 mod time;
 mod turns;
 
-use state::{Publishing, Turn};
+use state::{Carrying, Publishing, Turn};
+pub use tasks::expect_tasks;
 
 /// Exit code of a program whose cluster failed (`EX_SOFTWARE`).
 const FAILED: i32 = 70;
@@ -127,6 +129,7 @@ pub struct Node {
     inbox: Mutex<Vec<u8>>,
     /// At node 0.
     cells: Mutex<Cells>,
+    carrying: Carrying,
     /// At node 0.
     meetings: Mutex<Meetings>,
     outcomes: Mutex<Outcomes>,
@@ -207,6 +210,7 @@ impl Node {
             direct,
             inbox: Mutex::new(Vec::new()),
             cells: Mutex::new(Cells::default()),
+            carrying: Carrying::default(),
             meetings: Mutex::new(Meetings::default()),
             outcomes: Mutex::new(Outcomes::default()),
             order: Mutex::new(None),
@@ -469,6 +473,7 @@ impl Node {
                 polling.rest(Some(rest), || self.inbox.try_lock().is_err());
             }
             self.publish_if_asked(None);
+            self.attend_to_tasks();
             self.look_after_peers();
             self.sample_when_due();
             self.stop_when_due();
@@ -535,7 +540,8 @@ impl Node {
                 }
             }
             Frame::Answer { thread, value } => self.must(answer(&self.host(), thread, value)),
-            Frame::Arrived { epoch, word } => self.arrived(epoch, word),
+            Frame::Arrived { epoch, word } => self.arrived(from, epoch, word),
+            Frame::Tasks(letter) => self.hear_of_tasks(from, letter),
             Frame::Passed { word, order } => {
                 let order = (!order.is_empty()).then(|| order.to_vec());
                 self.tell_outcome(Outcome { word, order });

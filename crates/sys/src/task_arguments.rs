@@ -59,8 +59,17 @@ impl Arguments {
         self.copy.is_some()
     }
 
-    /// What a copy is aligned to.
-    fn align(&self) -> usize {
+    /// Words of a copy.
+    #[inline]
+    #[must_use]
+    pub fn words(&self) -> usize {
+        self.bytes.div_ceil(WORD)
+    }
+
+    /// What a copy is aligned to: bytes, a power of two and at least a word.
+    #[inline]
+    #[must_use]
+    pub fn align(&self) -> usize {
         self.align.max(WORD)
     }
 

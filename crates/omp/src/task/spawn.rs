@@ -58,7 +58,7 @@ pub fn encounter(member: &'static Member, deferrable: bool, priority: u32) -> Op
     let at_once = !deferrable
         || parent.traits().has(Traits::FINAL)
         || is_crowded(member, team, priority)
-        || team.local_size() == 1;
+        || team.is_alone();
     Some(Encounter {
         member,
         team,
@@ -123,7 +123,7 @@ impl Encounter {
 
     fn run_with_arguments(self, work: &Work, is_final: bool) {
         let copies = work.arguments.must_be_copied();
-        if copies && cluster::is_node() && self.team.size() == 1 {
+        if copies && cluster::is_node() && (self.team.size() == 1 || self.team.remote().is_some()) {
             return self.run_with_copy_on_stack(work, is_final);
         }
         let arguments = |task: &Task| {
@@ -137,8 +137,8 @@ impl Encounter {
         self.run_inline(is_final, arguments, work.function);
     }
 
-    /// The same where regions inside the task may be spread: other nodes reach the stacks of
-    /// the program's threads, and not the memory of the runtime.
+    /// The same where other nodes may run parts of the task, regions or tasks inside it: they
+    /// reach the stacks of the program's threads, and not the memory of the runtime.
     #[cold]
     fn run_with_copy_on_stack(self, work: &Work, is_final: bool) {
         match work.arguments.words_needed() {
@@ -230,7 +230,7 @@ pub fn create_special(
     let included = !clauses.deferrable || parent.traits().has(Traits::FINAL);
     // With no brother to wait for, and none that could come before it is
     // complete, dependences mean nothing.
-    let alone = team.local_size() == 1 && !parent.children.is_outstanding();
+    let alone = team.is_alone() && !parent.children.is_outstanding();
     if included {
         wait::wait_depend(member, dependences);
     }
@@ -272,7 +272,7 @@ pub fn create_special(
             return;
         }
     }
-    if team.local_size() == 1 || member.task.deque.is_full() {
+    if team.is_alone() || member.task.deque.is_full() {
         run_now(member, task);
     } else {
         enqueue(Some(member), team, task);
