@@ -5,7 +5,7 @@
 #include "tasks.h"
 #include <stdlib.h>
 
-enum { EDGE = 100 };
+enum { EDGE = 160 };
 
 typedef double block[EDGE][EDGE];
 
@@ -139,7 +139,7 @@ const struct task_program task_program = {
     .name = "sparselu",
     .about = "LU factors of a sparse matrix of blocks",
     .parameter = "blocks",
-    .set = {3, 6, 12, 20, 32},
+    .set = {3, 5, 8, 12, 20},
     .cutoff = "of no meaning here",
     .cutoff_initial = 0,
     .cutoff_most = 1,

@@ -95,6 +95,16 @@ impl Arguments {
         }
     }
 
+    /// Has the program's function copy the block to `room`, an address aligned as
+    /// [asked](Self::align) with room for all [words](Self::words). `None` if it has none, and
+    /// nothing but the bytes are to be copied.
+    #[must_use]
+    pub fn copy_by_program(&self, room: usize) -> Option<Opaque> {
+        let copy = self.copy?;
+        copy(Opaque(room), self.original());
+        Some(Opaque(room))
+    }
+
     /// Copies the block into `words`, which nobody else uses now, and returns
     /// the index of the copy's first word; `None` if it does not fit.
     #[inline]

@@ -41,6 +41,8 @@ use std::sync::{Mutex, OnceLock};
 
 /// Tasks that leave their node: what a [`Carrier`] calls.
 pub mod tasks {
+    #[doc(hidden)]
+    pub use crate::task::is_letter;
     pub use crate::task::{BadLetter, attend, hear, hear_arrival, is_due};
 }
 

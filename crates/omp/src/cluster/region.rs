@@ -7,7 +7,7 @@ use crate::icv::Icvs;
 use crate::marking;
 use crate::parallel::{self, Fork};
 use crate::tap::{self, Place};
-use crate::task;
+use crate::task::{self, Remote};
 use crate::team::{Member, Team};
 use crate::worker::current;
 use fathomp_base::SiteId;
@@ -144,7 +144,7 @@ impl Nodes {
             group.employed.store(busy, Ordering::Relaxed);
         }
         if let Some(remote) = &self.remote {
-            remote.begin(team);
+            remote.begin(team, fork.function.address());
         }
         if cluster.node() != 0 {
             return;
@@ -195,7 +195,11 @@ impl Nodes {
             Some(remote) => remote.gather(member, word),
             None => task::complete_phase(member, member.phase.get()),
         }
-        let words = self.pass(word());
+        let held = self.remote.as_ref().map_or(0, Remote::held);
+        let words = self.pass(word() | held);
+        if let Some(remote) = &self.remote {
+            remote.learn(words);
+        }
         self.take_back();
         words
     }

@@ -10,6 +10,7 @@ use super::depend::{Node, Scope};
 use super::event::Event;
 use super::group::Group;
 use super::origin::Origin;
+use super::room::Room;
 use super::tally::Tally;
 use crate::icv::Icvs;
 use crate::own::Own;
@@ -64,6 +65,7 @@ struct Cold {
     node: Mutex<Option<Arc<Node<Task>>>>,
     event: Mutex<Option<Arc<Event<Task>>>>,
     scope: Mutex<Option<Box<Scope<Task>>>>,
+    room: Mutex<Option<Room>>,
 }
 
 /// Properties of a task, as a set of bits.
@@ -94,6 +96,8 @@ impl Traits {
     /// Its arguments lie where other nodes reach nothing, and cannot be moved: neither it nor
     /// what it creates may leave the node.
     pub(crate) const STAYS: Self = Self(1 << 10);
+    /// Its arguments are in memory that other nodes reach, and must not be moved.
+    pub(crate) const ROOM: Self = Self(1 << 11);
 
     #[inline]
     pub(crate) const fn has(self, other: Self) -> bool {
@@ -253,8 +257,31 @@ impl Task {
         }
     }
 
+    /// The same with a copy that the program has made, in `room`, which is given back with the
+    /// block.
+    pub(super) fn use_room(&self, data: Opaque, room: Room) {
+        *lock(&self.cold.room) = Some(room);
+        self.add(Traits::ROOM);
+        self.use_copy_at(data);
+    }
+
+    fn use_copy_at(&self, data: Opaque) {
+        self.data.store(data.0, Ordering::Relaxed);
+        self.sizes[0].set(0);
+        self.sizes[1].set(0);
+    }
+
+    /// Gives the room back that it has, if any.
+    pub(super) fn take_room(&self) -> Option<Room> {
+        let has_room = self.traits().has(Traits::ROOM);
+        has_room.then(|| lock(&self.cold.room).take()).flatten()
+    }
+
     /// The same with arguments that have come from another node.
     pub(super) fn take_arguments(&self, words: &[u64], align: u32) {
+        if let ([data], 0) = (words, align) {
+            return self.use_copy_at(Opaque(*data as usize));
+        }
         let room = words.len() + align as usize / size_of::<u64>();
         let fill = |place: &[AtomicU64]| {
             let skip = skipped(place, align as usize);

@@ -30,6 +30,7 @@ mod primitive;
 mod queue;
 pub mod reductions;
 mod remote;
+mod room;
 mod run;
 mod spawn;
 mod tally;
@@ -45,7 +46,7 @@ pub(crate) use event::Events;
 pub(crate) use help::{complete_phase, help, help_from_dock, may_stay, stay};
 pub(crate) use pool::Pool;
 pub(crate) use remote::Remote;
-pub use remote::{BadLetter, attend, hear, hear_arrival, is_due};
+pub use remote::{BadLetter, attend, hear, hear_arrival, is_due, is_letter};
 pub use spawn::{
     Clauses, Encounter, Work, create, create_special, encounter, in_explicit, in_final,
 };

@@ -34,7 +34,7 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
     task.set_runner(Some(member));
     if !is_pointless(team, task) {
         match task.traits().has(Traits::FOREIGN) {
-            true => timed(task, || call(member, team, task)),
+            true => timed(team, task, || call(member, team, task)),
             false => call(member, team, task),
         }
     }
@@ -54,7 +54,10 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
 
 /// Whoever gave the task away is told how long it took.
 #[cold]
-fn timed(task: &'static Task, call: impl FnOnce()) {
+fn timed(team: &'static Team, task: &'static Task, call: impl FnOnce()) {
+    if let Some(remote) = team.remote() {
+        remote.begins(team);
+    }
     let begun_ns = monotonic_ns();
     call();
     let took_ns = monotonic_ns().saturating_sub(begun_ns);
@@ -246,6 +249,11 @@ pub(super) fn recycle(
 
 #[inline]
 pub(super) fn free(member: Option<&'static Member>, team: &'static Team, task: &'static Task) {
+    if let Some(room) = task.take_room()
+        && let Some(remote) = team.remote()
+    {
+        remote.rooms.give(room);
+    }
     task.clear();
     match member {
         Some(member) => member.task.give_block(team, task),

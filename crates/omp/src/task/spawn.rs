@@ -110,7 +110,7 @@ impl Encounter {
         }
         team.tasks.mark_used();
         let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
-        task.copy_arguments(&work.arguments, work.head);
+        copy_arguments(team, task, work);
         count(member, parent, task);
         enqueue(Some(member), team, task);
     }
@@ -250,7 +250,7 @@ pub fn create_special(
     }
     team.tasks.mark_used();
     let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
-    task.copy_arguments(&work.arguments, work.head);
+    copy_arguments(team, task, work);
     if let Some(new) = event {
         new.event.bind(task);
         task.set_event(Arc::clone(&new.event));
@@ -331,6 +331,20 @@ fn begin(
         task.set_icvs(member.icvs());
     }
     task
+}
+
+/// The task gets a copy of the arguments: where other nodes reach it, if it could not be moved
+/// and may leave.
+#[inline]
+fn copy_arguments(team: &'static Team, task: &'static Task, work: &Work) {
+    if work.arguments.must_be_copied()
+        && work.head.is_empty()
+        && let Some(remote) = team.remote()
+        && remote.copy_to_room(task, &work.arguments)
+    {
+        return;
+    }
+    task.copy_arguments(&work.arguments, work.head);
 }
 
 /// What a child of the task that `member` runs has from it.

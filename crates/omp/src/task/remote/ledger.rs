@@ -98,6 +98,11 @@ impl Ledger {
         }
     }
 
+    /// Barriers passed.
+    pub(crate) fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
     /// The node has tasks that others may have.
     pub(crate) fn holds(&mut self, out: &mut Vec<Posted>) {
         if !std::mem::replace(&mut self.holds, true) {
@@ -187,10 +192,14 @@ impl Ledger {
     }
 
     /// Threads of `node` wait for these tasks, which it gave to this node: from now on for
-    /// these alone. `None` if there is no such node.
+    /// these alone. `epoch` barriers were before: what comes late is about tasks that are
+    /// complete. `None` if there is no such node.
     #[must_use]
-    pub(crate) fn waits(&mut self, node: Node, tasks: Vec<u64>) -> Option<()> {
-        *self.back.get_mut(node as usize)? = tasks;
+    pub(crate) fn waits(&mut self, node: Node, epoch: u32, tasks: Vec<u64>) -> Option<()> {
+        let known = self.back.get_mut(node as usize)?;
+        if epoch == self.epoch {
+            *known = tasks;
+        }
         Some(())
     }
 

@@ -57,6 +57,7 @@ pub(super) enum Letter {
     },
     /// Threads of mine wait for these tasks, which I gave you: for all that I say from now on.
     Waits {
+        epoch: u32,
         tasks: Vec<u64>,
     },
     /// Tasks for you, and tasks of yours, by your numbers, that come back as they were.
@@ -116,8 +117,8 @@ impl Letter {
                 };
                 words.extend([kind, both(*epoch, node)]);
             }
-            Self::Waits { tasks } => {
-                words.push(WAITS);
+            Self::Waits { epoch, tasks } => {
+                words.extend([WAITS, u64::from(*epoch)]);
                 words.extend(tasks);
             }
             Self::Cancelled { tasks } => {
@@ -209,7 +210,10 @@ impl Reader<'_> {
                 };
                 Letter::Note { epoch, note }
             }
-            WAITS => Letter::Waits { tasks: self.rest() },
+            WAITS => Letter::Waits {
+                epoch: u32::try_from(self.word()?).ok()?,
+                tasks: self.rest(),
+            },
             CANCELLED => Letter::Cancelled { tasks: self.rest() },
             BATCH => {
                 let (parcels, home) = self.halves()?;
@@ -263,6 +267,14 @@ impl Reader<'_> {
             took_ns,
         })
     }
+}
+
+/// Whether bytes are a letter of another node, for the fuzz harness (`fuzz/`).
+#[doc(hidden)]
+pub fn is_letter(bytes: &[u8]) -> Result<(), String> {
+    let letter = Letter::decode(bytes).map_err(|bad| bad.to_string())?;
+    assert_eq!(letter.encode(), bytes, "a letter changed");
+    Ok(())
 }
 
 fn flag(word: u64) -> Option<bool> {
@@ -324,7 +336,7 @@ mod tests {
                 Letter::Note { epoch, note: Note::Idle },
                 Letter::Note { epoch, note: Note::Holds },
                 Letter::Note { epoch, note: Note::Wanted(node) },
-                Letter::Waits { tasks: numbers.clone() },
+                Letter::Waits { epoch, tasks: numbers.clone() },
                 Letter::Cancelled { tasks: numbers.clone() },
                 Letter::Reports { reports: reports.collect(), pays },
                 Letter::Batch { parcels, home: numbers.clone() },

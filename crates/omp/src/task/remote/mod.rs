@@ -4,9 +4,11 @@
 //! thread that waits inside a task runs descendants of it that other nodes have. What nodes say
 //! to whom and when is in `ledger`, which is pure and tried by `simulate`; `letter` is its form on
 //! the way. `serve` gives tasks away, `receive` takes them in and hears of their ends, `wait` is
-//! how members wait meanwhile, `worth` says which tasks pay. `README.md` in the folder above says
+//! how members wait meanwhile, `worth` says which tasks pay, and `habits` at which barriers to
+//! expect any. `README.md` in the folder above says
 //! why nothing is lost and nobody waits for ever.
 
+mod habits;
 mod ledger;
 mod letter;
 mod receive;
@@ -14,20 +16,23 @@ mod serve;
 mod wait;
 mod worth;
 
-pub use letter::BadLetter;
+pub use letter::{BadLetter, is_letter};
 
 use super::block::{Task, Traits};
 use super::group::Group;
+use super::room::Rooms;
 use crate::cluster::{Carrier, Cluster, IDLE, installed};
 use crate::team::Team;
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::cluster::deferral::{self, Inside};
+use fathomp_sys::task_arguments::Arguments;
+use habits::Habits;
 use ledger::{Ledger, Node, Note, Posted};
 use letter::{Letter, Report};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use worth::{Kind, Worth};
 
@@ -36,7 +41,12 @@ const REPORT_EVERY_NS: u64 = 200_000;
 
 /// This node's side of it.
 pub(crate) struct Remote {
+    cluster: &'static dyn Cluster,
     carrier: &'static dyn Carrier,
+    /// For arguments that cannot be moved.
+    pub(super) rooms: Rooms,
+    habits: Mutex<Habits>,
+    region: AtomicUsize,
     /// Whoever queues a task has to say so.
     tell: AtomicBool,
     /// Letters have come, or a node wants tasks, that nobody has attended to.
@@ -48,6 +58,8 @@ pub(crate) struct Remote {
     reported_ns: AtomicU64,
     /// Tasks of this node that others have.
     away: AtomicU32,
+    /// All members have come to a barrier.
+    gathers: AtomicBool,
     /// A batch has come or is paid back, or the node has come to a barrier, since it was found
     /// not to be settled.
     unsettled: AtomicBool,
@@ -123,13 +135,18 @@ impl Remote {
     pub(crate) fn new(cluster: &'static dyn Cluster, carrier: &'static dyn Carrier) -> Self {
         let (me, nodes) = (cluster.node(), cluster.nodes());
         Self {
+            cluster,
             carrier,
+            rooms: Rooms::default(),
+            habits: Mutex::default(),
+            region: AtomicUsize::new(0),
             tell: AtomicBool::new(true),
             due: AtomicBool::new(false),
             busy: AtomicBool::new(false),
             unreported: AtomicU32::new(0),
             reported_ns: AtomicU64::new(0),
             away: AtomicU32::new(0),
+            gathers: AtomicBool::new(false),
             unsettled: AtomicBool::new(false),
             post: Mutex::new(()),
             state: Mutex::new(State {
@@ -182,8 +199,9 @@ impl Remote {
         }
     }
 
-    /// A region begins, spread, in which this node has that team.
-    pub(crate) fn begin(&self, team: &'static Team) {
+    /// A region begins, spread, in which this node has that team; the address of its code.
+    pub(crate) fn begin(&self, team: &'static Team, region: usize) {
+        self.region.store(region, Ordering::Relaxed);
         self.state().team = Some(team);
     }
 
@@ -203,6 +221,23 @@ impl Remote {
         }
         state.told.iter_mut().for_each(Vec::clear);
         self.tell.store(true, Ordering::Relaxed);
+    }
+
+    /// Has the program copy the arguments of `task` to where other nodes reach them; false if
+    /// there is no room for that.
+    pub(super) fn copy_to_room(&self, task: &'static Task, arguments: &Arguments) -> bool {
+        let bytes = arguments.words() * size_of::<u64>();
+        let Some(room) = self.rooms.take(self.cluster, bytes, arguments.align()) else {
+            return false;
+        };
+        match arguments.copy_by_program(room.address) {
+            Some(data) => task.use_room(data, room),
+            None => {
+                self.rooms.give(room);
+                return false;
+            }
+        }
+        true
     }
 
     /// A task has been queued.
@@ -232,6 +267,19 @@ impl Remote {
     /// Threads that attend to letters look again.
     pub(super) fn rouse(&self) {
         self.carrier.rouse();
+    }
+
+    /// A task from elsewhere begins. If it is the last and other members wait for more, asks for
+    /// them now. A node of one member asks when it has ended: what comes early is taken from a
+    /// node that may be about to run it, and moves memory for it.
+    pub(super) fn begins(&self, team: &'static Team) {
+        let have_others = team.local_size() > 1 && self.gathers.load(Ordering::SeqCst);
+        if !have_others || has_queued(team) {
+            return;
+        }
+        let mut notes = Vec::new();
+        self.state().ledger.is_idle(&mut notes);
+        self.send_notes(notes);
     }
 
     /// A task from elsewhere has ended here. Whether to tell it now.
@@ -277,12 +325,12 @@ impl Remote {
         self.unreported.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// `group` is cancelled: those who have tasks of it are told, and the node that it stands for.
+    /// A task of `group` has cancelled it: those who have tasks of it are told, and the node that
+    /// it stands for.
     #[cold]
     pub(super) fn cancel(&self, group: &'static Group) {
-        let _post = self.post();
-        let mut state = self.state();
         if group.is_foreign() {
+            let mut state = self.state();
             let (node, number) = group.origin.get();
             let report = Report {
                 number,
@@ -293,6 +341,13 @@ impl Remote {
             };
             self.report(&mut state, node, report);
         }
+        self.cancel_elsewhere(group);
+    }
+
+    /// Those who have tasks of `group` are told that it is cancelled.
+    fn cancel_elsewhere(&self, group: &'static Group) {
+        let _post = self.post();
+        let state = self.state();
         let mut letters: HashMap<Node, Vec<u64>> = HashMap::new();
         for (number, away) in &state.away {
             if away.group.is_some_and(|other| std::ptr::eq(other, group)) {
@@ -333,6 +388,12 @@ impl Remote {
             self.send(node, &Letter::Reports { reports, pays });
         }
     }
+}
+
+/// Whether tasks are queued.
+fn has_queued(team: &'static Team) -> bool {
+    let mut members = (0..team.local_size()).map(|index| team.member(index));
+    !team.tasks.commons.is_empty() || members.any(|member| member.task.deque.has_work())
 }
 
 impl State {
@@ -380,7 +441,10 @@ pub fn hear(from: u32, bytes: &[u8]) -> Result<(), BadLetter> {
             let heard = state.ledger.hear(from, epoch, note, &mut notes);
             heard.ok_or(bad)?;
         }
-        Letter::Waits { tasks } => state.ledger.waits(from, tasks).ok_or(bad)?,
+        Letter::Waits { epoch, tasks } => {
+            let heard = state.ledger.waits(from, epoch, tasks);
+            heard.ok_or(bad)?;
+        }
         letter => state.mail.push((from, letter)),
     }
     remote.look_again(&state);

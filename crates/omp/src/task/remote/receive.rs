@@ -190,8 +190,9 @@ impl Remote {
             state.groups.iter().copied().filter(of).collect()
         };
         for group in found {
+            // Whoever told it need not be told, and it may have ended meanwhile.
             if !group.cancelled.swap(true, Ordering::Relaxed) {
-                self.cancel(group);
+                self.cancel_elsewhere(group);
             }
         }
     }

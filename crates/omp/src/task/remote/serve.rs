@@ -8,7 +8,7 @@ use crate::task::group::Group;
 use crate::task::run;
 use crate::team::Team;
 use fathomp_sys::clock::monotonic_ns;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What one node is to get.
 struct Request {
@@ -45,11 +45,13 @@ impl Remote {
         let wanted = !requests.is_empty();
         self.tell
             .store(wanted || state.ledger.must_tell(), Ordering::SeqCst);
-        if team.cancelled.load(Ordering::Relaxed) {
-            return None;
-        }
+        let is_cancelled = team.cancelled.load(Ordering::Relaxed);
         let mut refuses = false;
         for request in requests {
+            // Only who waits for something must get it back: it will not be run.
+            if is_cancelled && request.below.is_none() {
+                continue;
+            }
             let taken = self.take(&state, team, &request, now_ns, &mut refuses);
             if taken.is_empty() {
                 continue;
@@ -138,7 +140,15 @@ impl Remote {
         let number = state.last;
         let away = Away::new(task, to, kind_of(task));
         let group = away.group;
-        let (_, align) = task.sizes();
+        let (align, words) = match task.traits().has(Traits::ROOM) {
+            true => (0, vec![task.data().0 as u64]),
+            false => {
+                let (_, align) = task.sizes();
+                let word = |word: &AtomicU64| word.load(Ordering::Relaxed);
+                let words = task.with_arguments(|words| words.iter().map(word).collect());
+                (u32::try_from(align).unwrap_or(8).max(8), words)
+            }
+        };
         let parcel = Parcel {
             number,
             below: above(task, to).next().unwrap_or(0),
@@ -148,11 +158,8 @@ impl Remote {
             is_final: task.traits().has(Traits::FINAL),
             in_group: away.in_group,
             reductions: group.map_or(0, Group::reductions) as u64,
-            align: u32::try_from(align).unwrap_or(8).max(8),
-            words: task.with_arguments(|words| {
-                let word = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::Relaxed);
-                words.iter().map(word).collect()
-            }),
+            align,
+            words,
         };
         task.set_group(None);
         state.away.insert(number, away);

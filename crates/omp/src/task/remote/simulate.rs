@@ -1,6 +1,6 @@
 //! Nodes of one thread each, which run random trees of tasks in a random order of steps and
 //! messages, with the real [`Ledger`] and nothing else of the runtime. Every seed is one run:
-//! `FATHOMP_SEEDS=FIRST..END` tries others.
+//! `FATHOMP_TASK_SEEDS=FIRST..END` tries others.
 //!
 //! Checked at each step: who waits inside a task runs only descendants of it, by the true tree;
 //! every task begins once; nobody comes through a barrier before all tasks are complete. Checked
@@ -46,7 +46,7 @@ struct Task {
 
 enum Message {
     Note(u32, Note),
-    Waits(Vec<u64>),
+    Waits(u32, Vec<u64>),
     Batch(Vec<(usize, u64, u64)>, Vec<u64>),
     Reports(Vec<u64>, bool),
     Arrived(u32),
@@ -172,7 +172,7 @@ impl World {
 
     fn send(&mut self, from: usize, to: Node, message: Message) {
         assert_ne!(from, to as usize, "a message to itself");
-        self.notes += usize::from(matches!(message, Message::Note(..) | Message::Waits(_)));
+        self.notes += usize::from(matches!(message, Message::Note(..) | Message::Waits(..)));
         let channel = self.channels.entry((from as Node, to)).or_default();
         channel.push_back(message);
     }
@@ -267,7 +267,8 @@ impl World {
             let tasks: Vec<u64> = node.away.iter().filter(wanted).map(|(n, _)| *n).collect();
             if tasks != node.told[to] {
                 self.nodes[me].told[to].clone_from(&tasks);
-                self.send(me, to as Node, Message::Waits(tasks));
+                let epoch = self.nodes[me].passed;
+                self.send(me, to as Node, Message::Waits(epoch, tasks));
                 news = true;
             }
         }
@@ -280,6 +281,11 @@ impl World {
             return false;
         }
         if let Some(task) = self.nodes[me].queue.pop() {
+            if self.nodes[me].queue.is_empty() && self.random.below(2) == 0 {
+                let mut notes = Vec::new();
+                self.nodes[me].ledger.is_idle(&mut notes);
+                self.send_notes(me, notes);
+            }
             self.begin(me, task);
             return true;
         }
@@ -360,7 +366,7 @@ impl World {
             Some(Message::Note(epoch, note)) => {
                 node.ledger.hear(from, epoch, note, &mut notes).unwrap();
             }
-            Some(Message::Waits(tasks)) => node.ledger.waits(from, tasks).unwrap(),
+            Some(Message::Waits(epoch, tasks)) => node.ledger.waits(from, epoch, tasks).unwrap(),
             Some(Message::Batch(parcels, home)) => {
                 let pays = node.ledger.got(from);
                 node.told[from as usize].clear();
@@ -520,14 +526,17 @@ impl Process {
 
 #[test]
 fn all_tasks_run_once_and_every_barrier_ends_after_them() {
-    let asked = std::env::var("FATHOMP_SEEDS").ok();
-    let asked = asked.as_deref().and_then(|range| range.split_once(".."));
-    let asked = asked.and_then(|(first, end)| Some(first.parse().ok()?..end.parse().ok()?));
-    for seed in asked.unwrap_or(0..3000) {
+    let asked = std::env::var("FATHOMP_TASK_SEEDS").ok();
+    let seeds = asked.map_or(0..3000, |asked| {
+        let range = asked.split_once("..");
+        let range = range.and_then(|(first, end)| Some(first.parse().ok()?..end.parse().ok()?));
+        range.unwrap_or_else(|| panic!("FATHOMP_TASK_SEEDS is FIRST..END, not {asked:?}"))
+    });
+    for seed in seeds {
         let run = std::panic::AssertUnwindSafe(|| World::new(seed).run());
         if std::panic::catch_unwind(run).is_err() {
             panic!(
-                "seed {seed}: run it again with FATHOMP_SEEDS={seed}..{}",
+                "seed {seed}: run it again with FATHOMP_TASK_SEEDS={seed}..{}",
                 seed + 1
             );
         }

@@ -1,13 +1,19 @@
 //! Waiting while tasks may be on other nodes.
 
 use super::Remote;
+use super::habits::Habits;
 use super::ledger::{Node, Settled};
 use super::letter::Letter;
 use crate::cluster::{IDLE, Why, installed};
 use crate::task::block::Task;
 use crate::task::help::{help, phase_is_complete, run_available};
 use crate::team::{Member, Team};
+use fathomp_sys::cluster::deferral;
 use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
+
+/// In a barrier's word: the node had tasks for others.
+const HELD: u64 = 8;
 
 /// A member that attends to letters of other nodes while it waits.
 struct Attending(&'static Team);
@@ -31,18 +37,28 @@ impl Drop for Attending {
 }
 
 impl Remote {
-    /// All members of this node have come to a barrier, `member` as the last. Returns when all
-    /// nodes have come and the tasks of all are complete. `word` is what this one says there.
+    /// All members of this node have come to a barrier, `member` as the last. Returns when this
+    /// node may come, too: as a rule when all nodes have and the tasks of all are complete. `word`
+    /// is what this one says there.
     pub(crate) fn gather(&self, member: &'static Member, word: impl Fn() -> u64) {
         let team = member.team();
+        let expects = || {
+            let _inside = deferral::enter();
+            self.habits().expects(self.region.load(Ordering::Relaxed))
+        };
+        if !team.tasks.is_used() && !expects() {
+            return;
+        }
         let parity = member.phase.get() as usize & 1;
         self.state().parity = parity;
         self.unsettled.store(true, Ordering::SeqCst);
+        self.gathers.store(true, Ordering::SeqCst);
         let attending = Attending::begin(team);
         loop {
             let events = attending.events();
             help(member, || false);
             if self.carrier.all_have_come() {
+                self.gathers.store(false, Ordering::SeqCst);
                 return;
             }
             self.settle(team, parity, word() | IDLE);
@@ -54,6 +70,25 @@ impl Remote {
                 attending.events() != events || self.carrier.all_have_come() || is_settled()
             });
         }
+    }
+
+    /// What this node adds to its word at a barrier.
+    pub(crate) fn held(&self) -> u64 {
+        match self.state().ledger.must_tell() {
+            true => 0,
+            false => HELD,
+        }
+    }
+
+    /// A barrier's word is known.
+    pub(crate) fn learn(&self, words: u64) {
+        let _inside = deferral::enter();
+        let region = self.region.load(Ordering::Relaxed);
+        self.habits().learn(region, words & HELD != 0);
+    }
+
+    fn habits(&self) -> MutexGuard<'_, Habits> {
+        self.habits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The members find nothing to run: reports it, asks for tasks, and comes to the barrier if
@@ -141,7 +176,8 @@ impl Remote {
                 let tasks = state.waited_for(to);
                 if tasks != state.told[node] {
                     state.told[node].clone_from(&tasks);
-                    letters.push((to, Letter::Waits { tasks }));
+                    let epoch = state.ledger.epoch();
+                    letters.push((to, Letter::Waits { epoch, tasks }));
                 }
             }
             state.waits.contains_key(&index)
