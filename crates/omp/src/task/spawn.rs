@@ -57,7 +57,7 @@ pub fn encounter(member: &'static Member, deferrable: bool, priority: u32) -> Op
     }
     let at_once = !deferrable
         || parent.traits().has(Traits::FINAL)
-        || is_crowded(member, team, priority)
+        || is_crowded(member, team, parent, priority)
         || team.is_alone();
     Some(Encounter {
         member,
@@ -69,10 +69,34 @@ pub fn encounter(member: &'static Member, deferrable: bool, priority: u32) -> Op
 
 /// Whether enough tasks are queued where one of this priority would be.
 #[inline]
-fn is_crowded(member: &'static Member, team: &'static Team, priority: u32) -> bool {
-    member.task.deque.is_full()
+fn is_crowded(
+    member: &'static Member,
+    team: &'static Team,
+    parent: &'static Task,
+    priority: u32,
+) -> bool {
+    let deque = &member.task.deque;
+    if team.local_size() == 1
+        && let Some(nodes) = team.nodes()
+    {
+        // Others are on other nodes, and take a batch from time to time. What they leave is
+        // quicker run at once.
+        let enough = match parent.depth() {
+            0 => ENOUGH_FOR_BATCHES,
+            _ => ENOUGH_IN_TREES * u64::from(nodes.cluster.nodes()),
+        };
+        if deque.len() >= enough {
+            return true;
+        }
+    }
+    deque.is_full()
         || priority != 0 && team.tasks.commons.len() >= CAPACITY * team.local_size() as usize
 }
+
+/// Tasks that the only member of a node keeps for others: of many that follow each other, and of
+/// a tree, for each node, where the first have most below them.
+const ENOUGH_FOR_BATCHES: u64 = 64;
+const ENOUGH_IN_TREES: u64 = 2;
 
 /// Creates a task; runs it at once if it cannot be deferred or enough tasks
 /// are queued already.

@@ -25,6 +25,8 @@ pub(super) struct Parcel {
     pub(super) is_final: bool,
     /// Somebody waits for it and its descendants as for one taskgroup.
     pub(super) in_group: bool,
+    /// That group is cancelled.
+    pub(super) is_cancelled: bool,
     /// Where the reductions of that group are described; 0 if nowhere.
     pub(super) reductions: u64,
     /// Alignment of the arguments, in bytes; 0 if they stay where they are.
@@ -96,6 +98,7 @@ const CANCELLED: u64 = 6;
 
 const FINAL: u64 = 1;
 const IN_GROUP: u64 = 2;
+const IS_CANCELLED: u64 = 4;
 
 const ENDED: u64 = 1;
 const LEFT_GROUP: u64 = 2;
@@ -161,7 +164,9 @@ impl Letter {
 impl Parcel {
     fn encode(&self, words: &mut Vec<u64>) {
         let bit = |is: bool, bit| if is { bit } else { 0 };
-        let flags = bit(self.is_final, FINAL) | bit(self.in_group, IN_GROUP);
+        let flags = bit(self.is_final, FINAL)
+            | bit(self.in_group, IN_GROUP)
+            | bit(self.is_cancelled, IS_CANCELLED);
         words.extend([
             self.number,
             self.below,
@@ -240,7 +245,7 @@ impl Reader<'_> {
         let reductions = self.word()?;
         let (align, count) = self.halves()?;
         let aligned = align == 0 && count == 1 || align.is_power_of_two() && align >= 8;
-        if flags > FINAL | IN_GROUP || !aligned || count as usize > WORDS_MAX {
+        if flags > FINAL | IN_GROUP | IS_CANCELLED || !aligned || count as usize > WORDS_MAX {
             return None;
         }
         Some(Parcel {
@@ -251,6 +256,7 @@ impl Reader<'_> {
             depth,
             is_final: flags & FINAL != 0,
             in_group: flags & IN_GROUP != 0,
+            is_cancelled: flags & IS_CANCELLED != 0,
             reductions,
             align,
             words: self.words(count as usize)?,
@@ -295,7 +301,7 @@ mod tests {
         (
             any::<[u64; 4]>(),
             any::<[u32; 2]>(),
-            any::<[bool; 2]>(),
+            any::<[bool; 3]>(),
             3_u32..12,
             words,
         )
@@ -303,7 +309,7 @@ mod tests {
                 |(
                     [number, below, function, reductions],
                     [priority, depth],
-                    [is_final, in_group],
+                    [is_final, in_group, is_cancelled],
                     bits,
                     words,
                 )| {
@@ -315,6 +321,7 @@ mod tests {
                         depth,
                         is_final,
                         in_group,
+                        is_cancelled,
                         reductions,
                         align: 1 << bits,
                         words,

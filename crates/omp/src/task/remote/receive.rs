@@ -113,6 +113,9 @@ impl Remote {
                 let group = state.take_group();
                 let table = usize::try_from(parcel.reductions).ok()?;
                 group.stand_for(from, parcel.number, table);
+                group
+                    .cancelled
+                    .store(parcel.is_cancelled, Ordering::Relaxed);
                 Some(group)
             }
             false => team.tasks.region_group(),

@@ -131,7 +131,8 @@ impl Remote {
         };
         let below =
             |below: &Vec<u64>| above(task, request.node).any(|number| below.contains(&number));
-        request.below.as_ref().is_none_or(below) && known(task)
+        let is_of_use = || request.below.is_some() || !task.is_discarded();
+        request.below.as_ref().is_none_or(below) && known(task) && is_of_use()
     }
 
     /// A task of this node's as it goes to `to`.
@@ -157,6 +158,7 @@ impl Remote {
             depth: task.depth(),
             is_final: task.traits().has(Traits::FINAL),
             in_group: away.in_group,
+            is_cancelled: group.is_some_and(Group::is_cancelled),
             reductions: group.map_or(0, Group::reductions) as u64,
             align,
             words,
