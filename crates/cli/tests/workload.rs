@@ -194,7 +194,10 @@ fn nonsense_is_refused_before_anything_is_built() {
         ("workload run cg --runtime mine", "fathomp, system"),
         ("workload verify cg --threads 1,,2", ""),
         ("workload verify cg --limit never", "number of seconds"),
-        ("workload list --suite spec", "npb, polybench and patterns"),
+        (
+            "workload list --suite spec",
+            "npb, polybench, patterns and tasks",
+        ),
     ];
     for (line, words) in lines {
         let ended = run(directory.path(), line);

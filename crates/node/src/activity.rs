@@ -16,10 +16,11 @@ pub(crate) enum Activity {
     Leave,
     AwaitCell,
     Flush,
+    AwaitTask,
 }
 
 impl Activity {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Start,
         Self::Compute,
         Self::Fetch,
@@ -29,6 +30,7 @@ impl Activity {
         Self::Leave,
         Self::AwaitCell,
         Self::Flush,
+        Self::AwaitTask,
     ];
 
     /// As a number for others, which is another one each time that `turn` is.
@@ -48,7 +50,12 @@ impl Activity {
     /// Whether it waits for other nodes.
     pub(crate) fn waits(self) -> bool {
         match self {
-            Self::Fetch | Self::Barrier | Self::AwaitLock | Self::AwaitCell | Self::Flush => true,
+            Self::Fetch
+            | Self::Barrier
+            | Self::AwaitLock
+            | Self::AwaitCell
+            | Self::Flush
+            | Self::AwaitTask => true,
             Self::Start | Self::Compute | Self::HoldLock | Self::Leave => false,
         }
     }
@@ -70,6 +77,7 @@ impl fmt::Display for Activity {
             Self::Leave => "while it left",
             Self::AwaitCell => "while it waited for others in a worksharing construct",
             Self::Flush => "while it flushed",
+            Self::AwaitTask => "while it waited for tasks",
         })
     }
 }

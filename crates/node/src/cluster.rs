@@ -3,7 +3,7 @@
 use crate::memory;
 use crate::node::Node;
 use fathomp_base::{NodeId, SiteId};
-use fathomp_omp::cluster::{Cell, Cluster, Dealt, PartedLoop};
+use fathomp_omp::cluster::{Carrier, Cell, Cluster, Dealt, PartedLoop};
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -127,6 +127,10 @@ impl Cluster for Node {
         run: Box<dyn FnOnce() + Send>,
     ) -> io::Result<()> {
         self.begin(run)
+    }
+
+    fn carrier(&self) -> Option<&'static dyn Carrier> {
+        Self::carrier(self)
     }
 
     fn fail(&self, reason: &str) -> ! {

@@ -55,6 +55,8 @@ pub(crate) enum Frame<'a> {
     Changed(&'a [u8]),
     /// From node 0: the program has ended.
     Leave,
+    /// For the runtime: about tasks that leave their node.
+    Tasks(&'a [u8]),
 }
 
 /// Bytes that are no frame.
@@ -104,6 +106,7 @@ impl<'a> Frame<'a> {
             Self::Passed { word, order } => (of(1, &[word]), order),
             Self::Leave => (of(2, &[]), none),
             Self::Changed(body) => (of(12, &[]), body),
+            Self::Tasks(body) => (of(16, &[]), body),
             Self::Exit { code } => (of(3, &[u64::from(code.cast_unsigned())]), none),
             Self::Free { address } => (of(4, &[address]), none),
             Self::Answer { thread, value } => (of(5, &[thread.0.into(), value]), none),
@@ -172,6 +175,7 @@ impl<'a> Frame<'a> {
             }
             2 => words(0).map(|_| Self::Leave)?,
             12 => Self::Changed(body),
+            16 => Self::Tasks(body),
             3 => Self::Exit {
                 code: small(words(1)?[0])?.cast_signed(),
             },
@@ -280,6 +284,7 @@ mod tests {
                 Frame::Protocol(&body),
                 Frame::Passed { word: c, order: &body },
                 Frame::Leave,
+                Frame::Tasks(&body),
                 Frame::Cancel { region: d },
                 Frame::Exit { code: a.cast_signed() },
                 Frame::Free { address: c },

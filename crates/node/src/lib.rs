@@ -49,5 +49,5 @@ mod watching;
 pub mod world;
 
 pub use layout::StackBytes;
-pub use node::{Node, Size};
+pub use node::{Node, Size, expect_tasks};
 pub use waits::Waits;

@@ -46,11 +46,13 @@ mod faults;
 mod noting;
 mod publish;
 mod state;
+mod tasks;
 mod time;
 mod turns;
 
 pub(crate) use ends::say;
-use state::{Publishing, Turn};
+use state::{Carrying, Publishing, Turn};
+pub use tasks::expect_tasks;
 
 /// Exit code of a program whose cluster failed (`EX_SOFTWARE`).
 pub(crate) const FAILED: i32 = 70;
@@ -137,6 +139,7 @@ pub struct Node {
     inbox: Mutex<Vec<u8>>,
     /// At node 0.
     cells: Mutex<Cells>,
+    carrying: Carrying,
     /// At node 0.
     meetings: Mutex<Meetings>,
     outcomes: Mutex<Outcomes>,
@@ -219,6 +222,7 @@ impl Node {
             direct,
             inbox: Mutex::new(Vec::new()),
             cells: Mutex::new(Cells::default()),
+            carrying: Carrying::default(),
             meetings: Mutex::new(Meetings::default()),
             outcomes: Mutex::new(Outcomes::default()),
             order: Mutex::new(None),
@@ -493,6 +497,7 @@ impl Node {
                 polling.rest(Some(rest), || self.inbox.try_lock().is_err());
             }
             self.publish_if_asked(None);
+            self.attend_to_tasks();
             self.look_after_peers();
             self.sample_when_due();
             self.stop_when_due();
@@ -559,7 +564,8 @@ impl Node {
                 }
             }
             Frame::Answer { thread, value } => self.must(answer(&self.host(), thread, value)),
-            Frame::Arrived { epoch, word } => self.arrived(epoch, word),
+            Frame::Arrived { epoch, word } => self.arrived(from, epoch, word),
+            Frame::Tasks(letter) => self.hear_of_tasks(from, letter),
             Frame::Passed { word, order } => {
                 let order = (!order.is_empty()).then(|| order.to_vec());
                 self.tell_outcome(Outcome { word, order });

@@ -50,6 +50,11 @@ impl Lookout {
         Self { on, races }
     }
 
+    /// Whether somebody wants to know.
+    pub(crate) fn is_on(&self) -> bool {
+        self.on
+    }
+
     fn with<T>(&self, use_it: impl FnOnce(&mut Races) -> T) -> T {
         use_it(&mut self.races.lock().unwrap_or_else(PoisonError::into_inner))
     }

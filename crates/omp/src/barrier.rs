@@ -97,8 +97,7 @@ fn meet(member: &'static Member, cancellable: bool) -> bool {
         let next = phase.wrapping_add(1);
         if team.barrier.arrive(member.index(), size) {
             if let Some(nodes) = nodes {
-                task::complete_phase(member, phase);
-                nodes.meet(team);
+                nodes.meet(member);
             }
             marking::opens(team, next);
             team.barrier.open(next);
@@ -138,7 +137,7 @@ pub(crate) fn join(primary: &'static Member, order: Order) {
         }
         task::complete_phase(primary, primary.phase.get());
         if let Some(nodes) = nodes {
-            nodes.end(team);
+            nodes.end(primary);
         }
     });
     marking::ends(team);

@@ -199,6 +199,18 @@ impl Team {
         self.dock.nodes.load(Ordering::Relaxed)
     }
 
+    /// What moves tasks between nodes, if they may leave this team's.
+    #[inline]
+    pub(crate) fn remote(&self) -> Option<&'static task::Remote> {
+        self.nodes().and_then(|nodes| nodes.remote.as_ref())
+    }
+
+    /// Whether nobody but its only member could run the team's tasks.
+    #[inline]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.local_size() == 1 && self.remote().is_none()
+    }
+
     /// Nesting level of the region; 0 for an initial thread's implicit region.
     #[inline]
     pub fn level(&self) -> u32 {
@@ -280,7 +292,7 @@ impl Team {
         self.barrier.bell().ring();
         self.dock.bell.ring();
         self.join.bell().ring();
-        self.tasks.waiters.ring();
+        self.tasks.ring_waiters(self);
     }
 }
 

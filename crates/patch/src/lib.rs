@@ -44,6 +44,8 @@ pub struct Analysis {
     pub branches: Vec<Site>,
     /// Instructions looked at.
     pub instructions: u64,
+    /// It calls the functions by which OpenMP's tasks are created.
+    pub creates_tasks: bool,
 }
 
 /// Why a program could not be looked into.
@@ -118,7 +120,12 @@ pub fn analyse(path: &Path, bias: usize) -> Result<Analysis, AnalyseError> {
     if !has_code {
         return Err(AnalyseError::NoSections(path.to_owned()));
     }
-    Ok(sweep.finish())
+    let mut analysis = sweep.finish();
+    analysis.creates_tasks = file.dynamic_symbols().any(|symbol| {
+        let name = symbol.name().unwrap_or_default();
+        name == "GOMP_task" || name.starts_with("GOMP_taskloop")
+    });
+    Ok(analysis)
 }
 
 /// What has to be known of the program to understand its loops.

@@ -59,8 +59,17 @@ impl Arguments {
         self.copy.is_some()
     }
 
-    /// What a copy is aligned to.
-    fn align(&self) -> usize {
+    /// Words of a copy.
+    #[inline]
+    #[must_use]
+    pub fn words(&self) -> usize {
+        self.bytes.div_ceil(WORD)
+    }
+
+    /// What a copy is aligned to: bytes, a power of two and at least a word.
+    #[inline]
+    #[must_use]
+    pub fn align(&self) -> usize {
         self.align.max(WORD)
     }
 
@@ -84,6 +93,16 @@ impl Arguments {
                 }
             }
         }
+    }
+
+    /// Has the program's function copy the block to `room`, an address aligned as
+    /// [asked](Self::align) with room for all [words](Self::words). `None` if it has none, and
+    /// nothing but the bytes are to be copied.
+    #[must_use]
+    pub fn copy_by_program(&self, room: usize) -> Option<Opaque> {
+        let copy = self.copy?;
+        copy(Opaque(room), self.original());
+        Some(Opaque(room))
     }
 
     /// Copies the block into `words`, which nobody else uses now, and returns

@@ -73,6 +73,11 @@ pub trait Transport: Send + Sync {
     /// waits for has happened (and been written) before.
     fn rouse(&self);
 
+    /// Wakes the thread that sleeps as a [service](Role::Service): there is something for it to
+    /// do other than a message. Where this does nothing it looks by itself, when its timeout has
+    /// passed.
+    fn rouse_service(&self) {}
+
     /// A node that cannot be reached any more although it has not [departed](Self::depart).
     /// Asks the kernel about every peer: some microseconds.
     fn dead(&self) -> Option<Death>;

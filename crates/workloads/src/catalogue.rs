@@ -23,11 +23,13 @@ pub enum Suite {
     Polybench,
     /// One memory or scheduling behaviour each.
     Patterns,
+    /// Programs made of tasks, of the kind that the Barcelona OpenMP Tasks Suite collects.
+    Tasks,
 }
 
 impl Suite {
     /// All, in the order in which an ambiguous name is resolved.
-    pub const ALL: [Self; 3] = [Self::Npb, Self::Polybench, Self::Patterns];
+    pub const ALL: [Self; 4] = [Self::Npb, Self::Polybench, Self::Patterns, Self::Tasks];
 
     /// Its name, which is that of its folder.
     #[must_use]
@@ -36,6 +38,7 @@ impl Suite {
             Self::Npb => "npb",
             Self::Polybench => "polybench",
             Self::Patterns => "patterns",
+            Self::Tasks => "tasks",
         }
     }
 

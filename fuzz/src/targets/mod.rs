@@ -36,6 +36,7 @@ pub const ALL: &[Target] = &[
     nodes::DIFF,
     nodes::FRAME,
     nodes::ORDER,
+    nodes::LETTER,
     nodes::WORLD,
     nodes::TRANSPORT,
     hosts::FRAMES,

@@ -6,6 +6,7 @@ use fathomp_dsm::message::{Control, Message, PageCopy, Request, Term};
 use fathomp_dsm::{Content, Diff, Interval, LockId, Notice, PageRange, PageSet};
 use fathomp_node::foreign;
 use fathomp_omp::cluster::is_order;
+use fathomp_omp::cluster::tasks::is_letter;
 use fathomp_transport::local::foreign::receive;
 
 /// Messages of the protocols.
@@ -50,6 +51,44 @@ pub(super) const ORDER: Target = Target {
         Err(error) => Said::refused(&error),
     },
 };
+
+/// Letters.
+pub(super) const LETTER: Target = Target {
+    name: "node-letter",
+    what: "tasks that come from other nodes, and what becomes of those that went there",
+    shape: Shape::Words,
+    seeds: letters,
+    read: |input| match is_letter(input) {
+        Ok(()) => Said::read(0),
+        Err(error) => Said::refused(&error),
+    },
+};
+
+/// Of each kind: a note, numbers that are waited for, a batch of a task and of one that goes
+/// home, reports.
+fn letters() -> Vec<Vec<u8>> {
+    let words: [&[u64]; 4] = [
+        &[2, 7 << 32 | 1],
+        &[3, 4, 5, 6],
+        &[
+            4,
+            1 << 32 | 1,
+            9,
+            8,
+            0,
+            0x40_1000,
+            2,
+            3,
+            0,
+            8 << 32 | 2,
+            1,
+            2,
+        ],
+        &[5, 1, 8, 3, 1000],
+    ];
+    let bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    words.into_iter().map(bytes).collect()
+}
 
 /// The program's world.
 pub(super) const WORLD: Target = Target {

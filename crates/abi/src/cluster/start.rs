@@ -244,6 +244,7 @@ fn lead_atomics() -> Result<Waits, AtomicsError> {
     let program = std::env::current_exe().map_err(AtomicsError::Program)?;
     let found = fathomp_patch::analyse(&program, program_bias());
     let found = found.map_err(AtomicsError::Analyse)?;
+    fathomp_node::expect_tasks(found.creates_tasks);
     say_doubtful(&program, &found.doubtful);
     let hooks = Hooks {
         enter: |section| {

@@ -196,7 +196,7 @@ pub(crate) struct Seconds(pub(crate) Duration);
 pub(crate) enum NameError {
     #[error(transparent)]
     Workload(#[from] UnknownWorkload),
-    #[error("there is no suite \"{0}\": the suites are npb, polybench and patterns")]
+    #[error("there is no suite \"{0}\": the suites are npb, polybench, patterns and tasks")]
     Suite(String),
     #[error("\"{0}\" is not a number of seconds: give one from 0.001 to 1000000")]
     Seconds(String),

@@ -301,7 +301,9 @@ impl Node {
         let before = self.begin_activity(Activity::Barrier);
         self.take_turn();
         let epoch = self.epoch.load(Ordering::Relaxed);
-        self.send_or_handle(NodeId(0), Frame::Arrived { epoch, word });
+        if !self.carrying.has_arrived.swap(false, Ordering::Relaxed) {
+            self.send_or_handle(NodeId(0), Frame::Arrived { epoch, word });
+        }
         if self.strangers.load(Ordering::Relaxed) {
             // Another node's thread may need what a thread here does under a lock, or
             // writes and flushes, to come to the barrier; where one has begun they
@@ -352,7 +354,8 @@ impl Node {
     }
 
     /// A node has come to a barrier. Tells everybody if it was the last.
-    pub(super) fn arrived(&self, epoch: u32, word: u64) {
+    pub(super) fn arrived(&self, from: NodeId, epoch: u32, word: u64) {
+        self.hear_of_arrival(from, epoch, word);
         let outcome = lock(&self.meetings).arrive(epoch, word, self.size.nodes);
         let Some(outcome) = outcome else { return };
         let order = outcome.order.as_deref().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use crate::cells::Asker;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 /// A turn that a thread of this node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,4 +23,13 @@ pub(super) struct Publishing {
     pub(super) is_busy: AtomicBool,
     /// How often threads of this node have flushed because the program says so.
     pub(super) flushes: AtomicU64,
+}
+
+/// What is kept of tasks that leave their node.
+#[derive(Debug, Default)]
+pub(super) struct Carrying {
+    /// This node has come to the next barrier, and its thread is not in it yet.
+    pub(super) has_arrived: AtomicBool,
+    /// Threads that attend to letters while they wait.
+    pub(super) attending: AtomicU32,
 }

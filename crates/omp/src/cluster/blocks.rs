@@ -58,6 +58,13 @@ impl Nodes {
         }
     }
 
+    /// The calling thread is about to wait for tasks, which may wait for its blocks.
+    pub(crate) fn tell_own_blocks(&self) {
+        if self.blocks.some.load(Ordering::Acquire) {
+            self.tell(false);
+        }
+    }
+
     fn settle(&self) {
         if self.blocks.some.load(Ordering::Acquire) {
             self.tell(false);

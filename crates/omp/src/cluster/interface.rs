@@ -109,8 +109,58 @@ pub trait Cluster: Sync {
         run: Box<dyn FnOnce() + Send>,
     ) -> io::Result<()>;
 
+    /// What moves tasks between nodes; none if each runs where it was created.
+    fn carrier(&self) -> Option<&'static dyn Carrier> {
+        None
+    }
+
     /// Ends the program on all nodes because of `reason`, a sentence.
     fn fail(&self, reason: &str) -> !;
+}
+
+/// What a [`Cluster`] does so that tasks may leave their node. The provider hands in letters by
+/// [`tasks::hear`](super::tasks::hear) and arrivals at barriers by
+/// [`tasks::hear_arrival`](super::tasks::hear_arrival), and has a thread that calls
+/// [`tasks::attend`](super::tasks::attend) now and then, and soon after a letter has come.
+pub trait Carrier: Sync {
+    /// Sends bytes to another node. Between two nodes letters keep their order. Never waits.
+    fn send(&self, node: u32, letter: &[u8]);
+
+    /// What was written on this node before is visible to whoever acquires after a letter that
+    /// is sent afterwards.
+    fn release(&self);
+
+    /// What was released before a letter that has come is visible on this node afterwards.
+    fn acquire(&self);
+
+    /// Has a thread call [`tasks::attend`](super::tasks::attend) soon.
+    fn call(&self);
+
+    /// This node comes to the next barrier with that word. The thread that comes to the
+    /// [barrier](Cluster::barrier) afterwards gives the word that counts.
+    fn arrive(&self, word: u64);
+
+    /// Whether all nodes have come to the barrier to which this one has.
+    fn all_have_come(&self) -> bool;
+
+    /// Returns when `done` says so. Calls [`tasks::attend`](super::tasks::attend) when a letter
+    /// has come. `why` says what the node's thread waits for.
+    fn wait_until(&self, why: Why, done: &dyn Fn() -> bool);
+
+    /// Threads in [`wait_until`](Self::wait_until) look again.
+    fn rouse(&self);
+
+    /// Whether all nodes have the program's function at that address.
+    fn knows(&self, code: usize) -> bool;
+}
+
+/// What a thread waits for that handles letters meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// That all nodes come to a barrier.
+    Barrier,
+    /// That tasks are complete, some of which may be on other nodes.
+    Tasks,
 }
 
 /// Name of a word that all nodes see between two barriers.

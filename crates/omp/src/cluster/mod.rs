@@ -21,22 +21,30 @@ mod region;
 
 pub use blocks::{settle, tell};
 pub(crate) use cells::{Of, of_construct, of_reductions};
-pub use interface::{Cell, Cluster};
+pub use interface::{Carrier, Cell, Cluster, Why};
 pub use memory::{allocate, free};
 pub(crate) use nodes::{Nodes, installed};
 #[doc(hidden)]
 pub use order::is_order;
 pub use parts::{Dealt, Left, PartedLoop};
 pub(crate) use region::Part;
-pub use region::{dismiss, serve};
+pub use region::{IDLE, dismiss, serve};
 
 use crate::parallel::LARGEST_TEAM;
 use crate::sync::Names;
+use crate::task::Remote;
 use fathomp_base::NodeId;
 use fathomp_sys::affinity;
 use nodes::{Blocks, ConstructMemory, INSTALLED};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
+
+/// Tasks that leave their node: what a [`Carrier`] calls.
+pub mod tasks {
+    #[doc(hidden)]
+    pub use crate::task::is_letter;
+    pub use crate::task::{BadLetter, attend, hear, hear_arrival, is_due};
+}
 
 /// Makes this process a node. To be called before the program's first OpenMP
 /// construct, once. A cluster of one node changes nothing.
@@ -53,6 +61,9 @@ pub fn install(cluster: &'static dyn Cluster) {
             lent: ConstructMemory::default(),
             blocks: Blocks::default(),
             code: Mutex::default(),
+            remote: cluster
+                .carrier()
+                .map(|carrier| Remote::new(cluster, carrier)),
         }));
         INSTALLED.0.store(Some(nodes), Ordering::Release);
         crate::runtime::become_node();

@@ -3,6 +3,7 @@
 use super::interface::{Cell, Cluster};
 use crate::parallel::LARGEST_TEAM;
 use crate::sync::Names;
+use crate::task::Remote;
 use fathomp_sys::outlined::Outlined;
 use fathomp_sys::static_ref::AtomicRef;
 use std::collections::HashMap;
@@ -21,6 +22,8 @@ pub(crate) struct Nodes {
     pub(crate) locks: Names,
     pub(super) lent: ConstructMemory,
     pub(super) blocks: Blocks,
+    /// How tasks come and go; none if they stay.
+    pub(crate) remote: Option<Remote>,
     /// Functions that regions have run.
     pub(super) code: Mutex<HashMap<usize, Outlined>>,
 }
@@ -46,7 +49,7 @@ impl Nodes {
     }
 
     /// Ends the program because of `reason`.
-    pub(super) fn fail(&self, reason: fmt::Arguments) -> ! {
+    pub(crate) fn fail(&self, reason: fmt::Arguments) -> ! {
         self.cluster.fail(&reason.to_string())
     }
 

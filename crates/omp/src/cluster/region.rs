@@ -7,8 +7,8 @@ use crate::icv::Icvs;
 use crate::marking;
 use crate::parallel::{self, Fork};
 use crate::tap::{self, Place};
-use crate::task;
-use crate::team::Team;
+use crate::task::{self, Remote};
+use crate::team::{Member, Team};
 use crate::worker::current;
 use fathomp_base::SiteId;
 use fathomp_sys::outlined::Outlined;
@@ -21,6 +21,8 @@ use std::sync::atomic::Ordering;
 const MIDWAY: u64 = 1;
 /// In a barrier's word: the region has been cancelled.
 const CANCELLED: u64 = 2;
+/// In the word of a node that [arrives](super::Carrier::arrive): it can run tasks of others.
+pub const IDLE: u64 = 4;
 
 /// One node's part in a region.
 #[derive(Clone, Copy, Debug)]
@@ -141,6 +143,9 @@ impl Nodes {
             let busy = employed(limit, total, cluster.node(), nodes, wanted);
             group.employed.store(busy, Ordering::Relaxed);
         }
+        if let Some(remote) = &self.remote {
+            remote.begin(team, fork.function.address());
+        }
         if cluster.node() != 0 {
             return;
         }
@@ -149,14 +154,15 @@ impl Nodes {
         let order = Order::Region(region).encode();
         let site = SiteId(team.dock.site.load(Ordering::Relaxed));
         cluster.fork(&order, site);
-        cluster.barrier(0);
+        self.pass(0);
     }
 
-    /// A barrier inside the region: all members on this node have come, and
-    /// their tasks are complete.
+    /// A barrier inside the region, for the last member on this node to come, who awaits the
+    /// tasks of its phase.
     #[cold]
-    pub(crate) fn meet(&self, team: &'static Team) {
-        if self.barrier(team, MIDWAY) & CANCELLED != 0 {
+    pub(crate) fn meet(&self, member: &'static Member) {
+        let team = member.team();
+        if self.barrier(member, MIDWAY) & CANCELLED != 0 {
             team.cancelled.store(true, Ordering::SeqCst);
         }
     }
@@ -164,8 +170,12 @@ impl Nodes {
     /// The end of the region on this node. If it was cancelled, others may
     /// still be at a barrier inside; they learn it there.
     #[cold]
-    pub(crate) fn end(&self, team: &'static Team) {
-        while self.barrier(team, 0) & MIDWAY != 0 {}
+    pub(crate) fn end(&self, primary: &'static Member) {
+        let team = primary.team();
+        while self.barrier(primary, 0) & MIDWAY != 0 {}
+        if let Some(remote) = &self.remote {
+            remote.end();
+        }
         if let Some(group) = team.group() {
             group.employed.store(team.size() - 1, Ordering::Relaxed);
         }
@@ -175,21 +185,37 @@ impl Nodes {
         }
     }
 
-    fn barrier(&self, team: &'static Team, word: u64) -> u64 {
-        let cancelled = if team.cancelled.load(Ordering::SeqCst) {
-            CANCELLED
-        } else {
-            0
+    fn barrier(&self, member: &'static Member, word: u64) -> u64 {
+        let word = || {
+            let cancelled = member.team().cancelled.load(Ordering::SeqCst);
+            word | if cancelled { CANCELLED } else { 0 }
         };
         self.pass_blocks();
-        let words = self.cluster.barrier(word | cancelled);
+        match &self.remote {
+            Some(remote) => remote.gather(member, word),
+            None => task::complete_phase(member, member.phase.get()),
+        }
+        let held = self.remote.as_ref().map_or(0, Remote::held);
+        let words = self.pass(word() | held);
+        if let Some(remote) = &self.remote {
+            remote.learn(words);
+        }
         self.take_back();
+        words
+    }
+
+    /// A barrier, whether this node has a part in a region or not.
+    fn pass(&self, word: u64) -> u64 {
+        let words = self.cluster.barrier(word);
+        if let Some(remote) = &self.remote {
+            remote.pass();
+        }
         words
     }
 
     /// The program's function at an address. Finding out takes longer than all
     /// the rest of an order, so it is done once.
-    fn code(&self, address: usize) -> Option<Outlined> {
+    pub(crate) fn code(&self, address: usize) -> Option<Outlined> {
         let mut known = self.code.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.get(&address) {
             return Some(*found);
@@ -254,7 +280,7 @@ pub fn serve() {
     marking::introduce(current(), 0);
     loop {
         // Between regions, and during those in which this node has no part.
-        tap::waiting(State::Idle, || Place::Nowhere, || nodes.cluster.barrier(0));
+        tap::waiting(State::Idle, || Place::Nowhere, || nodes.pass(0));
         nodes.take_back();
         let Some(order) = nodes.cluster.next_order() else {
             continue;
@@ -273,7 +299,7 @@ pub fn serve() {
 pub fn dismiss() {
     if let Some(nodes) = installed().filter(|nodes| nodes.cluster.node() == 0) {
         nodes.cluster.fork(&Order::Leave.encode(), SiteId::SERIAL);
-        nodes.cluster.barrier(0);
+        nodes.pass(0);
     }
 }
 

@@ -9,6 +9,8 @@
 use super::depend::{Node, Scope};
 use super::event::Event;
 use super::group::Group;
+use super::origin::Origin;
+use super::room::Room;
 use super::tally::Tally;
 use crate::icv::Icvs;
 use crate::own::Own;
@@ -21,6 +23,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Words of an argument block that fit into the task itself.
 const INLINE_WORDS: usize = 16;
+
+/// Words of arguments that have room [on a stack](super::on_stack): 2 MiB.
+pub(super) const ON_STACK_MAX: usize = 262_144;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -45,6 +50,9 @@ pub(crate) struct Task {
     data: AtomicUsize,
     team: AtomicRef<Team>,
     pub(super) priority: Own,
+    /// Words of arguments, and their alignment.
+    sizes: [Own; 2],
+    pub(super) origin: Origin,
     words: [AtomicU64; INLINE_WORDS],
     cold: Cold,
 }
@@ -57,6 +65,7 @@ struct Cold {
     node: Mutex<Option<Arc<Node<Task>>>>,
     event: Mutex<Option<Arc<Event<Task>>>>,
     scope: Mutex<Option<Box<Scope<Task>>>>,
+    room: Mutex<Option<Room>>,
 }
 
 /// Properties of a task, as a set of bits.
@@ -80,6 +89,15 @@ impl Traits {
     pub(crate) const LARGE: Self = Self(1 << 6);
     /// Has created tasks with dependences.
     pub(crate) const SCOPE: Self = Self(1 << 7);
+    /// Another node has given it to this one, and counts it.
+    pub(crate) const FOREIGN: Self = Self(1 << 8);
+    /// Such a task that is complete, and of which its node has been told or soon will be.
+    pub(crate) const ENDED: Self = Self(1 << 9);
+    /// Its arguments lie where other nodes reach nothing, and cannot be moved: neither it nor
+    /// what it creates may leave the node.
+    pub(crate) const STAYS: Self = Self(1 << 10);
+    /// Its arguments are in memory that other nodes reach, and must not be moved.
+    pub(crate) const ROOM: Self = Self(1 << 11);
 
     #[inline]
     pub(crate) const fn has(self, other: Self) -> bool {
@@ -110,7 +128,7 @@ impl Traits {
     /// What children have in common with their parent.
     #[inline]
     pub(crate) const fn inherited(self) -> Self {
-        Self(self.0 & (Self::ODD.0 | Self::FINAL.0))
+        Self(self.0 & (Self::ODD.0 | Self::FINAL.0 | Self::STAYS.0))
     }
 
     /// Index of the phase's counters.
@@ -122,6 +140,14 @@ impl Traits {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Words to leave out so that the rest is aligned.
+#[inline]
+fn skipped(place: &[AtomicU64], align: usize) -> usize {
+    let start = place.first().map_or(0, |word| address_of(word).0);
+    let skip = start.wrapping_neg() & align.saturating_sub(1);
+    (skip / size_of::<u64>()).min(place.len())
 }
 
 impl Task {
@@ -138,10 +164,17 @@ impl Task {
             traits: Own::new(0),
             depth: Own::new(0),
             priority: Own::new(0),
+            sizes: [const { Own::new(0) }; 2],
+            origin: Origin::new(),
             children: Tally::new(),
             words: [const { AtomicU64::new(0) }; INLINE_WORDS],
             cold: Cold::default(),
         }
+    }
+
+    /// What tasks of other nodes descend from whose ancestors are not known here.
+    pub(super) fn leak_root() -> &'static Self {
+        Box::leak(Box::new(Self::new()))
     }
 
     /// A block for explicit tasks of `team`.
@@ -161,6 +194,17 @@ impl Task {
         self.depth.set(parent.depth.get() + 1);
     }
 
+    /// Distance from the implicit task.
+    #[inline]
+    pub(super) fn depth(&self) -> u32 {
+        self.depth.get()
+    }
+
+    /// The distance that it has on the node that created it.
+    pub(super) fn set_depth(&self, depth: u32) {
+        self.depth.set(depth);
+    }
+
     #[inline]
     pub(super) fn set_function(&self, function: Outlined) {
         self.function.store(function, Ordering::Relaxed);
@@ -174,6 +218,12 @@ impl Task {
         self.runner.store(Some(member), Ordering::Relaxed);
         self.children.reset();
         self.forget_scope();
+    }
+
+    /// The task's code; set before it is queued.
+    #[inline]
+    pub(super) fn function(&self) -> Option<Outlined> {
+        self.function.load(Ordering::Relaxed)
     }
 
     /// The task's code, with its copy of the arguments.
@@ -198,6 +248,77 @@ impl Task {
             Some(first) => self.use_copy(&self.words[first..], head),
             None => self.copy_large(arguments, head),
         }
+        let words = u32::try_from(arguments.words()).unwrap_or(u32::MAX);
+        let align = u32::try_from(arguments.align()).unwrap_or(u32::MAX);
+        self.sizes[0].set(words);
+        self.sizes[1].set(align);
+        if arguments.must_be_copied() || arguments.words_needed() > ON_STACK_MAX {
+            self.add(Traits::STAYS);
+        }
+    }
+
+    /// The same with a copy that the program has made, in `room`, which is given back with the
+    /// block.
+    pub(super) fn use_room(&self, data: Opaque, room: Room) {
+        *lock(&self.cold.room) = Some(room);
+        self.add(Traits::ROOM);
+        self.use_copy_at(data);
+    }
+
+    fn use_copy_at(&self, data: Opaque) {
+        self.data.store(data.0, Ordering::Relaxed);
+        self.sizes[0].set(0);
+        self.sizes[1].set(0);
+    }
+
+    /// Gives the room back that it has, if any.
+    pub(super) fn take_room(&self) -> Option<Room> {
+        let has_room = self.traits().has(Traits::ROOM);
+        has_room.then(|| lock(&self.cold.room).take()).flatten()
+    }
+
+    /// The same with arguments that have come from another node.
+    pub(super) fn take_arguments(&self, words: &[u64], align: u32) {
+        if let ([data], 0) = (words, align) {
+            return self.use_copy_at(Opaque(*data as usize));
+        }
+        let room = words.len() + align as usize / size_of::<u64>();
+        let fill = |place: &[AtomicU64]| {
+            let skip = skipped(place, align as usize);
+            self.use_copy(&place[skip..], words);
+        };
+        if room <= INLINE_WORDS {
+            fill(&self.words);
+        } else {
+            let place: Box<[AtomicU64]> = (0..room).map(|_| AtomicU64::new(0)).collect();
+            fill(&place);
+            *lock(&self.cold.large) = Some(place);
+            self.add(Traits::LARGE);
+        }
+        self.sizes[0].set(words.len() as u32);
+        self.sizes[1].set(align);
+    }
+
+    /// How many words of arguments it has, and how they are aligned.
+    #[inline]
+    pub(super) fn sizes(&self) -> (usize, usize) {
+        let [words, align] = &self.sizes;
+        (words.get() as usize, align.get() as usize)
+    }
+
+    /// Calls `read` with the arguments.
+    pub(super) fn with_arguments<R>(&self, read: impl FnOnce(&[AtomicU64]) -> R) -> R {
+        let (words, align) = self.sizes();
+        let of = |place: &'_ [AtomicU64]| {
+            let skip = skipped(place, align);
+            skip..(skip + words).min(place.len())
+        };
+        if self.traits().has(Traits::LARGE) {
+            let large = lock(&self.cold.large);
+            let place = large.as_deref().unwrap_or_default();
+            return read(&place[of(place)]);
+        }
+        read(&self.words[of(&self.words)])
     }
 
     #[cold]

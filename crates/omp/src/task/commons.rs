@@ -36,7 +36,10 @@ impl Commons {
     }
 
     /// The first by priority, then age, that `wanted` accepts.
-    pub(super) fn take(&self, wanted: impl Fn(&'static Task) -> bool) -> Option<&'static Task> {
+    pub(super) fn take(
+        &self,
+        mut wanted: impl FnMut(&'static Task) -> bool,
+    ) -> Option<&'static Task> {
         let mut tasks = self.lock();
         let place = tasks.iter().rposition(|task| wanted(task))?;
         let task = tasks.remove(place);

@@ -147,7 +147,7 @@ impl<T> Node<T> {
             if successor.missing.fetch_sub(1, Ordering::SeqCst) == 1 {
                 match successor.task {
                     Some(task) => enqueue(successor.team, task),
-                    None => successor.team.tasks.waiters.ring(),
+                    None => successor.team.tasks.ring_waiters(successor.team),
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Taskgroups.
 
+use super::origin::Origin;
 use super::tally::Tally;
 use crate::team::Member;
 use fathomp_sys::static_ref::AtomicRef;
@@ -19,6 +20,10 @@ pub(crate) struct Group {
     workshare: AtomicBool,
     /// The program's table of reductions its tasks may take part in; 0 if none.
     reductions: AtomicUsize,
+    /// Stands for the group that a task from another node is in, as far as this node knows it:
+    /// counts that task and its descendants here.
+    foreign: AtomicBool,
+    pub(super) origin: Origin,
     /// Next in the free list.
     pub(super) next: AtomicRef<Group>,
 }
@@ -32,6 +37,8 @@ impl Group {
             cancelled: AtomicBool::new(false),
             workshare: AtomicBool::new(false),
             reductions: AtomicUsize::new(0),
+            foreign: AtomicBool::new(false),
+            origin: Origin::new(),
             next: AtomicRef::new(None),
         }
     }
@@ -51,19 +58,45 @@ impl Group {
         self.reductions.store(reductions, Ordering::Relaxed);
     }
 
+    /// Begins to stand for the group of a task that `node` gave away under `number`, which is
+    /// counted.
+    pub(super) fn stand_for(&self, node: u32, number: u64, reductions: usize) {
+        self.outer.store(None, Ordering::Relaxed);
+        self.home.store(None, Ordering::Relaxed);
+        self.tally.reset();
+        self.tally.begin_elsewhere();
+        self.cancelled.store(false, Ordering::Relaxed);
+        self.workshare.store(false, Ordering::Relaxed);
+        self.reductions.store(reductions, Ordering::Relaxed);
+        self.foreign.store(true, Ordering::Relaxed);
+        self.origin.set(node, number);
+    }
+
+    /// Whether it stands for another node's.
+    #[inline]
+    pub(super) fn is_foreign(&self) -> bool {
+        self.foreign.load(Ordering::Relaxed)
+    }
+
+    /// Whether anybody waits for its tasks.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.is_foreign() || self.home.load(Ordering::Relaxed).is_some()
+    }
+
     /// A task has been created in the group, by `member`.
     #[inline]
     pub(super) fn add(&self, member: &'static Member) {
         match self.home.load(Ordering::Relaxed) {
             Some(home) if std::ptr::eq(home, member) => self.tally.begin_at_home(),
             Some(_) => self.tally.begin_elsewhere(),
+            None if self.is_foreign() => self.tally.begin_elsewhere(),
             None => {}
         }
     }
 
     /// A task of the group is complete; `member` is `None` on a thread that
     /// does not count as one of the team. `true` if the group's member may
-    /// sleep for want of this.
+    /// sleep for want of this, or the node be waiting that the group stands for.
     #[inline]
     pub(super) fn remove(&self, member: Option<&'static Member>) -> bool {
         match (self.home.load(Ordering::Relaxed), member) {
@@ -75,6 +108,7 @@ impl Group {
                 // The group's member recycles it.
                 self.tally.end_elsewhere().wake
             }
+            (None, _) if self.is_foreign() => self.tally.end_elsewhere().wake,
             (None, _) => false,
         }
     }

@@ -21,10 +21,18 @@ fn is_complete(team: &'static Team, parity: usize) -> bool {
     let completed = members().fold(outside, |sum, counts| {
         sum.wrapping_add(counts.completed(parity))
     });
-    let created = members().fold(0_u64, |sum, counts| {
+    let arrived = team.tasks.created_outside[parity].load(Ordering::Acquire);
+    let created = members().fold(arrived, |sum, counts| {
         sum.wrapping_add(counts.created(parity))
     });
     completed == created
+}
+
+/// The same, in a region that may have been cancelled: then members may disagree about the
+/// phase, and all tasks count.
+pub(super) fn phase_is_complete(team: &'static Team, parity: usize) -> bool {
+    is_complete(team, parity)
+        && (!team.cancelled.load(Ordering::SeqCst) || is_complete(team, parity ^ 1))
 }
 
 /// A task for `member` to run now. A member that waits inside a task takes
@@ -123,11 +131,13 @@ fn announce_now(member: &'static Member) {
     fence(Ordering::SeqCst);
     let mut parities = member.task.unannounced.take();
     let bell = team.barrier.bell();
-    if bell.sleepers() != 0
+    let pool = &team.tasks;
+    if (bell.sleepers() != 0 || pool.attending.load(Ordering::SeqCst) != 0)
         && (team.cancelled.load(Ordering::SeqCst)
             || parities.any(|parity| is_complete(team, parity)))
     {
         bell.ring();
+        pool.ring_attending(team);
     }
 }
 
@@ -215,10 +225,7 @@ pub(crate) fn complete_phase(member: &'static Member, phase: u32) {
 
 fn complete_used(member: &'static Member, parity: usize) {
     let team = member.team();
-    let done = || {
-        is_complete(team, parity)
-            && (!team.cancelled.load(Ordering::SeqCst) || is_complete(team, parity ^ 1))
-    };
+    let done = || phase_is_complete(team, parity);
     if !done() {
         team.barrier.bell().wait(team.patience(), || {
             help(member, done);

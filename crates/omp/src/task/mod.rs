@@ -6,6 +6,7 @@
 //!   counts and helps with them; `current`: what each member keeps.
 //! * `tally`: what tasks and taskgroups wait for; `group`, `depend`, `detach`,
 //!   `reductions`, `taskloop`: the constructs of these names.
+//! * `remote`: tasks that leave their node; `on_stack`: arguments where other nodes reach them.
 //!
 //! The protocols (who may run what, how a barrier knows that all tasks are
 //! complete, how docked workers are let in) are explained in `README.md`
@@ -22,10 +23,14 @@ mod event;
 mod group;
 mod help;
 mod meetings;
+mod on_stack;
+mod origin;
 mod pool;
 mod primitive;
 mod queue;
 pub mod reductions;
+mod remote;
+mod room;
 mod run;
 mod spawn;
 mod tally;
@@ -40,6 +45,8 @@ pub use detach::{EventHandle, NewEvent, UnknownEvent, fulfill, new_event};
 pub(crate) use event::Events;
 pub(crate) use help::{complete_phase, help, help_from_dock, may_stay, stay};
 pub(crate) use pool::Pool;
+pub(crate) use remote::Remote;
+pub use remote::{BadLetter, attend, hear, hear_arrival, is_due, is_letter};
 pub use spawn::{
     Clauses, Encounter, Work, create, create_special, encounter, in_explicit, in_final,
 };

@@ -7,8 +7,8 @@ use super::commons::Commons;
 use super::group::Group;
 use super::meetings::Meetings;
 use crate::bell::Bell;
-use crate::team::Order;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::team::{Order, Team};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Tasks a team has created and not completed.
@@ -28,6 +28,12 @@ pub(crate) struct Pool {
     pub(super) commons: Commons,
     /// Where members sleep that wait inside a task.
     pub(crate) waiters: Bell,
+    /// Members that handle letters of other nodes while they wait, and how often something has
+    /// happened that one may wait for.
+    pub(super) attending: AtomicU32,
+    pub(super) events: AtomicU32,
+    /// Tasks that came from other nodes, by parity.
+    pub(super) created_outside: [AtomicU64; 2],
     /// Tasks completed by threads that do not count as members, by parity.
     pub(super) completed_outside: [AtomicU64; 2],
     pub(super) spare: Spare,
@@ -63,6 +69,9 @@ impl Pool {
             dock: Admission::new(),
             commons: Commons::default(),
             waiters: Bell::new(),
+            attending: AtomicU32::new(0),
+            events: AtomicU32::new(0),
+            created_outside: [const { AtomicU64::new(0) }; 2],
             completed_outside: [const { AtomicU64::new(0) }; 2],
             spare: Spare::default(),
             meetings: Meetings::default(),
@@ -139,6 +148,28 @@ impl Pool {
         self.reduces
             .load(Ordering::Relaxed)
             .then_some(&self.reduction_group)
+    }
+
+    /// Wakes those who wait inside a task.
+    pub(crate) fn ring_waiters(&self, team: &Team) {
+        self.waiters.ring();
+        self.ring_attending(team);
+    }
+
+    /// Members that handle letters of other nodes while they wait look again.
+    #[inline]
+    pub(super) fn ring_attending(&self, team: &Team) {
+        if self.attending.load(Ordering::SeqCst) != 0
+            && let Some(remote) = team.remote()
+        {
+            self.events.fetch_add(1, Ordering::SeqCst);
+            remote.rouse();
+        }
+    }
+
+    /// A task has come from another node.
+    pub(super) fn count_arrival(&self, traits: Traits) {
+        self.created_outside[traits.parity()].fetch_add(1, Ordering::SeqCst);
     }
 
     pub(super) fn count_outside(&self, traits: Traits) {

@@ -3,6 +3,7 @@
 use super::block::Task;
 use crate::runtime::runtime;
 use crate::team::{Member, Team};
+use std::sync::atomic::Ordering;
 
 /// Queues a task that misses nothing: with `member`, who has created it or
 /// just completed what it depended on, or where every member looks.
@@ -27,6 +28,10 @@ pub(super) fn enqueue(member: Option<&'static Member>, team: &'static Team, task
             team.ring_all();
         }
     }
+    // Afterwards: whoever hears of it looks for the task.
+    if let Some(remote) = team.remote() {
+        remote.notice();
+    }
 }
 
 /// Members asleep that might run a task.
@@ -36,6 +41,7 @@ pub(super) fn sleepers(team: &'static Team) -> u32 {
         + team.dock.bell.sleepers()
         + team.join.bell().sleepers()
         + team.tasks.waiters.sleepers()
+        + team.tasks.attending.load(Ordering::SeqCst)
 }
 
 /// Tasks queued between two invitations.
@@ -67,7 +73,9 @@ pub(super) fn invite(team: &'static Team) {
         team.dock.bell.ring();
     } else if team.join.bell().sleepers() != 0 {
         team.join.bell().ring_one();
-    } else {
+    } else if team.tasks.waiters.sleepers() != 0 {
         team.tasks.waiters.ring_one();
+    } else {
+        team.tasks.ring_attending(team);
     }
 }

@@ -1,9 +1,12 @@
 //! Running a task, and what its end means for others.
 
 use super::block::{Task, Traits};
+use super::group::Group;
+use super::on_stack;
 use super::queue::enqueue;
 use crate::tap;
 use crate::team::{Member, Team};
+use fathomp_sys::clock::monotonic_ns;
 use fathomp_trace::now;
 use std::sync::atomic::Ordering;
 
@@ -30,7 +33,10 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
     member.task.set_explicit(Some(task));
     task.set_runner(Some(member));
     if !is_pointless(team, task) {
-        call(member, team, task);
+        match task.traits().has(Traits::FOREIGN) {
+            true => timed(team, task, || call(member, team, task)),
+            false => call(member, team, task),
+        }
     }
     member.task.set_explicit(outer);
     if task.traits().has(Traits::EVENT)
@@ -46,6 +52,18 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
     complete(Some(member), task);
 }
 
+/// Whoever gave the task away is told how long it took.
+#[cold]
+fn timed(team: &'static Team, task: &'static Task, call: impl FnOnce()) {
+    if let Some(remote) = team.remote() {
+        remote.begins(team);
+    }
+    let begun_ns = monotonic_ns();
+    call();
+    let took_ns = monotonic_ns().saturating_sub(begun_ns);
+    task.origin.set_took_ns(took_ns);
+}
+
 /// Cancellation keeps tasks that have not begun from beginning.
 #[inline]
 pub(super) fn is_pointless(team: &Team, task: &Task) -> bool {
@@ -55,11 +73,15 @@ pub(super) fn is_pointless(team: &Team, task: &Task) -> bool {
 /// Runs the code of a queued task in the task's data environment.
 #[inline]
 fn call(member: &'static Member, team: &'static Team, task: &'static Task) {
+    let call = || match team.remote() {
+        Some(_) => on_stack::call(task),
+        None => task.call(),
+    };
     if team.tasks.icvs_differ() {
-        return with_icvs_of(member, team, task, || task.call());
+        return with_icvs_of(member, team, task, call);
     }
     // All tasks have the ICVs that the team handed out.
-    task.call();
+    call();
     if team.tasks.icvs_differ() {
         restore_team_icvs(member, team);
     }
@@ -99,6 +121,9 @@ pub(super) fn complete(member: Option<&'static Member>, task: &'static Task) {
         return;
     };
     let traits = task.traits();
+    if traits.has(Traits::FOREIGN) {
+        return complete_foreign(member, team, task, parent);
+    }
     if traits.has(Traits::NODE)
         && let Some(node) = task.take_node()
     {
@@ -109,7 +134,7 @@ pub(super) fn complete(member: Option<&'static Member>, task: &'static Task) {
     if !traits.has(Traits::COUNTED) {
         return;
     }
-    let mut wake = group.is_some_and(|group| group.remove(member));
+    let mut wake = group.is_some_and(|group| leave_group(member, team, group));
     // A runner never changes while the thread that reads it is the runner's.
     let home = parent.runner();
     match member {
@@ -133,10 +158,56 @@ pub(super) fn complete(member: Option<&'static Member>, task: &'static Task) {
             team.tasks.count_outside(traits);
             // No member announces this.
             team.barrier.bell().ring();
+            team.tasks.ring_attending(team);
         }
     }
     if wake {
-        team.tasks.waiters.ring();
+        team.tasks.ring_waiters(team);
+    }
+}
+
+/// A task of `group` is complete: whether somebody may sleep for want of it.
+#[inline]
+pub(super) fn leave_group(
+    member: Option<&'static Member>,
+    team: &'static Team,
+    group: &'static Group,
+) -> bool {
+    let last = group.remove(member);
+    if last && group.is_foreign() {
+        if let Some(remote) = team.remote() {
+            remote.group_left(group);
+        }
+        return false;
+    }
+    last
+}
+
+/// The same as [`complete`] for a task that another node has given away: it has the
+/// dependences, the parent and the group that wait for it.
+#[cold]
+fn complete_foreign(
+    member: Option<&'static Member>,
+    team: &'static Team,
+    task: &'static Task,
+    parent: &'static Task,
+) {
+    let traits = task.traits();
+    // Before the block may be used for another task.
+    let reported = team.remote().map(|remote| (remote, remote.ends(task)));
+    retire(member, team, task, parent);
+    if parent.children.release() {
+        recycle(member, team, parent);
+    }
+    match member {
+        Some(member) => {
+            member.task.counts.add_completed(traits);
+            member.task.unannounced.add(traits);
+        }
+        None => team.tasks.count_outside(traits),
+    }
+    if let Some((remote, true)) = reported {
+        remote.deliver();
     }
 }
 
@@ -161,7 +232,11 @@ fn retire(
 }
 
 /// The last to need `task`'s block lets go of it, and so of those above.
-fn recycle(member: Option<&'static Member>, team: &'static Team, mut task: &'static Task) {
+pub(super) fn recycle(
+    member: Option<&'static Member>,
+    team: &'static Team,
+    mut task: &'static Task,
+) {
     loop {
         let parent = task.parent();
         free(member, team, task);
@@ -173,7 +248,12 @@ fn recycle(member: Option<&'static Member>, team: &'static Team, mut task: &'sta
 }
 
 #[inline]
-fn free(member: Option<&'static Member>, team: &'static Team, task: &'static Task) {
+pub(super) fn free(member: Option<&'static Member>, team: &'static Team, task: &'static Task) {
+    if let Some(room) = task.take_room()
+        && let Some(remote) = team.remote()
+    {
+        remote.rooms.give(room);
+    }
     task.clear();
     match member {
         Some(member) => member.task.give_block(team, task),

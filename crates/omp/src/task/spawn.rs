@@ -57,8 +57,8 @@ pub fn encounter(member: &'static Member, deferrable: bool, priority: u32) -> Op
     }
     let at_once = !deferrable
         || parent.traits().has(Traits::FINAL)
-        || is_crowded(member, team, priority)
-        || team.local_size() == 1;
+        || is_crowded(member, team, parent, priority)
+        || team.is_alone();
     Some(Encounter {
         member,
         team,
@@ -69,10 +69,34 @@ pub fn encounter(member: &'static Member, deferrable: bool, priority: u32) -> Op
 
 /// Whether enough tasks are queued where one of this priority would be.
 #[inline]
-fn is_crowded(member: &'static Member, team: &'static Team, priority: u32) -> bool {
-    member.task.deque.is_full()
+fn is_crowded(
+    member: &'static Member,
+    team: &'static Team,
+    parent: &'static Task,
+    priority: u32,
+) -> bool {
+    let deque = &member.task.deque;
+    if team.local_size() == 1
+        && let Some(nodes) = team.nodes()
+    {
+        // Others are on other nodes, and take a batch from time to time. What they leave is
+        // quicker run at once.
+        let enough = match parent.depth() {
+            0 => ENOUGH_FOR_BATCHES,
+            _ => ENOUGH_IN_TREES * u64::from(nodes.cluster.nodes()),
+        };
+        if deque.len() >= enough {
+            return true;
+        }
+    }
+    deque.is_full()
         || priority != 0 && team.tasks.commons.len() >= CAPACITY * team.local_size() as usize
 }
+
+/// Tasks that the only member of a node keeps for others: of many that follow each other, and of
+/// a tree, for each node, where the first have most below them.
+const ENOUGH_FOR_BATCHES: u64 = 64;
+const ENOUGH_IN_TREES: u64 = 2;
 
 /// Creates a task; runs it at once if it cannot be deferred or enough tasks
 /// are queued already.
@@ -110,7 +134,7 @@ impl Encounter {
         }
         team.tasks.mark_used();
         let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
-        task.copy_arguments(&work.arguments, work.head);
+        copy_arguments(team, task, work);
         count(member, parent, task);
         enqueue(Some(member), team, task);
     }
@@ -123,7 +147,7 @@ impl Encounter {
 
     fn run_with_arguments(self, work: &Work, is_final: bool) {
         let copies = work.arguments.must_be_copied();
-        if copies && cluster::is_node() && self.team.size() == 1 {
+        if copies && cluster::is_node() && (self.team.size() == 1 || self.team.remote().is_some()) {
             return self.run_with_copy_on_stack(work, is_final);
         }
         let arguments = |task: &Task| {
@@ -137,8 +161,8 @@ impl Encounter {
         self.run_inline(is_final, arguments, work.function);
     }
 
-    /// The same where regions inside the task may be spread: other nodes reach the stacks of
-    /// the program's threads, and not the memory of the runtime.
+    /// The same where other nodes may run parts of the task, regions or tasks inside it: they
+    /// reach the stacks of the program's threads, and not the memory of the runtime.
     #[cold]
     fn run_with_copy_on_stack(self, work: &Work, is_final: bool) {
         match work.arguments.words_needed() {
@@ -230,7 +254,7 @@ pub fn create_special(
     let included = !clauses.deferrable || parent.traits().has(Traits::FINAL);
     // With no brother to wait for, and none that could come before it is
     // complete, dependences mean nothing.
-    let alone = team.local_size() == 1 && !parent.children.is_outstanding();
+    let alone = team.is_alone() && !parent.children.is_outstanding();
     if included {
         wait::wait_depend(member, dependences);
     }
@@ -250,7 +274,7 @@ pub fn create_special(
     }
     team.tasks.mark_used();
     let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
-    task.copy_arguments(&work.arguments, work.head);
+    copy_arguments(team, task, work);
     if let Some(new) = event {
         new.event.bind(task);
         task.set_event(Arc::clone(&new.event));
@@ -272,7 +296,7 @@ pub fn create_special(
             return;
         }
     }
-    if team.local_size() == 1 || member.task.deque.is_full() {
+    if team.is_alone() || member.task.deque.is_full() {
         run_now(member, task);
     } else {
         enqueue(Some(member), team, task);
@@ -331,6 +355,20 @@ fn begin(
         task.set_icvs(member.icvs());
     }
     task
+}
+
+/// The task gets a copy of the arguments: where other nodes reach it, if it could not be moved
+/// and may leave.
+#[inline]
+fn copy_arguments(team: &'static Team, task: &'static Task, work: &Work) {
+    if work.arguments.must_be_copied()
+        && work.head.is_empty()
+        && let Some(remote) = team.remote()
+        && remote.copy_to_room(task, &work.arguments)
+    {
+        return;
+    }
+    task.copy_arguments(&work.arguments, work.head);
 }
 
 /// What a child of the task that `member` runs has from it.

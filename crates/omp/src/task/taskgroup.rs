@@ -39,10 +39,11 @@ pub fn group_end(member: &'static Member) {
 pub fn cancel_taskgroup(member: &'static Member) -> bool {
     let group = member.task.current().group();
     if let Some(group) = group {
-        group
-            .innermost_of_program()
-            .cancelled
-            .store(true, Ordering::Relaxed);
+        let group = group.innermost_of_program();
+        group.cancelled.store(true, Ordering::Relaxed);
+        if let Some(remote) = member.team().remote() {
+            remote.cancel(group);
+        }
     }
     group.is_some()
 }

@@ -80,7 +80,12 @@ impl Grain {
 
 /// Creates the tasks of a `taskloop` construct, without its taskgroup.
 pub fn taskloop(member: &'static Member, asked: &TaskLoop) {
-    let division = asked.grain.divide(asked.count, member.team().local_size());
+    let team = member.team();
+    let threads = match team.remote() {
+        Some(_) => team.size(),
+        None => team.local_size(),
+    };
+    let division = asked.grain.divide(asked.count, threads);
     let mut from = asked.start;
     for number in 0..division.tasks {
         let last = number + 1 == division.tasks;

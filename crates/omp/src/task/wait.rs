@@ -60,6 +60,18 @@ fn wait_and_run(
     prepare: impl Fn(),
 ) {
     let team = member.team();
+    if let Some(remote) = team.remote() {
+        let done = || {
+            done() || {
+                prepare();
+                done()
+            }
+        };
+        wait_recorded(member, State::TaskWait, || {
+            remote.wait_inside(member, task, &done);
+        });
+        return;
+    }
     wait_recorded(member, State::TaskWait, || {
         team.tasks.waiters.wait(team.patience(), || {
             done() || {

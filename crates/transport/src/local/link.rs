@@ -350,6 +350,10 @@ impl Transport for LocalTransport {
         self.fabric.doorbell(self.me).rouse(&[Role::Application]);
     }
 
+    fn rouse_service(&self) {
+        self.fabric.doorbell(self.me).rouse(&[Role::Service]);
+    }
+
     fn dead(&self) -> Option<Death> {
         let members = self.fabric.members();
         let mut peers = self.peers().filter(|(peer, _)| *peer != self.me);

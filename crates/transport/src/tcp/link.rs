@@ -455,6 +455,11 @@ impl Transport for HostsTransport {
         self.waiting.rouse();
     }
 
+    fn rouse_service(&self) {
+        self.near.rouse_service();
+        self.waiting.rouse_service();
+    }
+
     fn dead(&self) -> Option<Death> {
         let lost = |peer: &Peer| match peer.end.get() {
             Some(End::Lost(why)) => Some(Death {

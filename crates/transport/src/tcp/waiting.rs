@@ -158,6 +158,11 @@ impl Waiting {
         }
     }
 
+    /// Wakes the service thread.
+    pub(super) fn rouse_service(&self) {
+        self.outer_bell.ring();
+    }
+
     /// Wakes all.
     pub(super) fn rouse_all(&self) {
         self.rouse();
