@@ -27,11 +27,11 @@ mod reach;
 mod secure;
 mod tree;
 
-pub use agent::{AgentError, Setup, digest, serve};
+pub use agent::{AgentError, Beside, Setup, Tell, digest, serve};
 pub use control::{Bytes, Job, Run, Status};
 pub use keeper::{HANDOVER_DESCRIPTOR, file_mask, keep, soft_limits};
 pub use key::Key;
-pub use launcher::{Ended, LaunchError, Options, launch};
+pub use launcher::{Caller, Ended, HostClock, LaunchError, Options, Reading, launch};
 pub use plan::{Host, Hosts, HostsError, NODES_MAX};
 pub use reach::SSH;
 pub use tree::FAN_OUT;

@@ -63,7 +63,7 @@ impl NotOnHosts {
     /// What to say if they are given.
     pub(crate) fn contradiction(&self) -> Option<&'static str> {
         (self.hosts.is_some() || self.hostfile.is_some()).then_some(
-            "only `fathomp run` runs programs on several hosts so far: use it, or leave --hosts and --hostfile out",
+            "only `fathomp run` and `fathomp record` run programs on several hosts so far: use them, or leave --hosts and --hostfile out",
         )
     }
 }

@@ -187,9 +187,16 @@ impl Command {
     /// What it asks of hosts that does not go together.
     fn contradiction_on_hosts(&self) -> Option<&'static str> {
         use workload::Action;
-        let run = match self {
-            Self::Run(run) => run,
-            Self::Record(record) => return record.not_on.contradiction(),
+        let (on, cluster, teams) = match self {
+            Self::Run(run) => (&run.on, &run.cluster, &run.teams),
+            Self::Record(record) => {
+                if record.on.are_asked_for() && (record.accesses || record.paging.paging) {
+                    return Some(
+                        "accesses and paging are recorded on one machine so far: leave --hosts, or --accesses and the options of paging, out",
+                    );
+                }
+                (&record.on, &record.cluster, &record.teams)
+            }
             Self::Study(study) => return study.not_on.contradiction(),
             Self::Sharing(sharing) => return sharing.not_on.contradiction(),
             Self::Calibrate(calibrate) => return calibrate.not_on.contradiction(),
@@ -202,15 +209,14 @@ impl Command {
             }
             _ => return None,
         };
-        if let Some(sentence) = run.on.contradiction() {
+        if let Some(sentence) = on.contradiction() {
             return Some(sentence);
         }
-        let cluster = &run.cluster;
-        match run.on.are_asked_for() {
+        match on.are_asked_for() {
             true if cluster.net.is_some() || cluster.emulated_time => Some(
                 "--net and --emulated-time emulate a network between nodes of one machine: leave them out with --hosts",
             ),
-            true if run.teams.is_something() => {
+            true if teams.is_something() => {
                 Some("--advice and --adapt decide the teams of one process: leave --hosts out")
             }
             _ => None,
@@ -447,7 +453,7 @@ pub(crate) struct Record {
     #[arg(long)]
     pub(crate) accesses: bool,
     #[command(flatten)]
-    pub(crate) not_on: NotOnHosts,
+    pub(crate) on: OnHosts,
     #[command(flatten)]
     pub(crate) cluster: Cluster,
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 use crate::args::{Faults, Record, Size, ThreadCount};
 use crate::failure::{Failure, Outcome, exit};
+use crate::hosts;
 use crate::launch::{Stderr, Stdin, Stdout};
 use crate::output;
 use crate::paging::{self, Curve, Group, Memory};
@@ -51,6 +52,9 @@ struct Job<'a> {
 }
 
 pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
+    if plan.on.are_asked_for() {
+        return on_hosts(plan, voice);
+    }
     let threads = threads(plan)?;
     let every_fault = plan.cluster.faults == Some(Faults::Every);
     let paging = paging::Plan::new(&plan.paging, every_fault)
@@ -95,6 +99,40 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
     let code = code(&recorded);
     let teams = job.teams.map(|teams| teams.finish(voice));
     tell(plan, &recorded, curve.as_ref(), teams, code, voice)?;
+    Ok(code)
+}
+
+/// The same on several hosts.
+fn on_hosts(plan: &Record, voice: Voice) -> Outcome {
+    let program = program::examine_for(Purpose::OpenMp, &plan.program.command)?;
+    let recorded = hosts::record(plan, &program, voice)?;
+    let code = match recorded.exit_code {
+        0 if recorded.records == 0 => exit::LAUNCHER,
+        code => code,
+    };
+    for problem in &recorded.problems {
+        voice.warn(problem);
+    }
+    let shown = plan.output.display();
+    if recorded.records > 0 {
+        voice.say(format!(
+            "recorded {} events in {shown}: see `fathomp regions {shown}`",
+            recorded.records,
+        ));
+    }
+    if voice.json {
+        let answer = Answer {
+            recording: &plan.output,
+            records: recorded.records,
+            problems: &recorded.problems,
+            exit_code: code,
+            wall_ns: recorded.wall_ns,
+            paging: None,
+            memory: None,
+            teams: None,
+        };
+        voice.result("fathomp.record", &answer, String::new)?;
+    }
     Ok(code)
 }
 

@@ -1,7 +1,7 @@
 //! `fathomp host-agent`: this host's part of a run, for the launcher at the other end of
 //! standard input and output.
 
-use super::version;
+use super::{beside, version};
 use crate::failure::{Failure, Outcome, exit};
 use fathomp_hosts::{Job, Setup};
 use fathomp_runtime::{Candidate, unpack_at};
@@ -23,6 +23,7 @@ pub(crate) fn serve(keeper: bool) -> Outcome {
                 version: &version(),
                 keeper: KEEPER,
                 prepare: &prepare,
+                beside: &beside::begin,
             };
             let served = fathomp_hosts::serve(io::stdin(), io::stdout(), &setup);
             served.map_err(|error| Failure::of(&error))

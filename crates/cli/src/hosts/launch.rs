@@ -1,18 +1,18 @@
 //! `fathomp run --hosts`.
 
 use super::version;
-use crate::args::{Cluster, OnHosts, Run};
+use crate::args::{Cluster, OnHosts, Run, ThreadCount};
 use crate::failure::{Failure, exit};
 use crate::launch::{library, passed_signals, plan};
 use crate::program::Program;
 use crate::voice::{Voice, complain};
 use fathomp_base::text::one_line;
 use fathomp_hosts::{
-    Bytes, Ended, FAN_OUT, HANDOVER_DESCRIPTOR, Hosts, Job, Options, SSH, Status, digest,
+    Bytes, Caller, Ended, FAN_OUT, HANDOVER_DESCRIPTOR, Hosts, Job, Options, SSH, Status, digest,
     file_mask, soft_limits,
 };
 use fathomp_launch::names::HOST;
-use fathomp_launch::{Plan, of_this_process};
+use fathomp_launch::{Plan, Recorder, of_this_process};
 use fathomp_runtime::{Unpacked, candidates};
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
@@ -30,29 +30,73 @@ pub(crate) struct Answer {
     pub(crate) wall_ns: u64,
 }
 
+/// What is to run on which hosts.
+pub(super) struct Asked<'a> {
+    pub(super) on: &'a OnHosts,
+    pub(super) program: &'a Program,
+    pub(super) hosts: Hosts,
+    /// As many nodes as hosts have.
+    pub(super) cluster: Cluster,
+    pub(super) threads: Option<ThreadCount>,
+    pub(super) check_races: bool,
+    /// For the recorder in the program, and for agents.
+    pub(super) recorder: Option<Recorder>,
+    pub(super) beside: Option<Bytes>,
+}
+
 /// Runs a program on the hosts that were asked for.
 pub(crate) fn run(asked: &Run, program: &Program, voice: Voice) -> Result<Answer, Failure> {
     let hosts = named(&asked.on)?;
-    let cluster = Cluster {
-        nodes: hosts.nodes(),
-        ..asked.cluster
+    let asked = Asked {
+        on: &asked.on,
+        program,
+        cluster: Cluster {
+            nodes: hosts.nodes(),
+            ..asked.cluster
+        },
+        hosts,
+        threads: asked.threads,
+        check_races: asked.check_races,
+        recorder: None,
+        beside: None,
     };
-    if let Some(warning) = program.on_nodes(cluster.nodes)? {
+    let unpacked = fathomp_runtime::unpack()
+        .map_err(|error| Failure::from(error).with_code(exit::LAUNCHER))?;
+    let say = |sentence: &str| complain("", &one_line(sentence));
+    let ended = start(asked, &unpacked, &say, voice)?;
+    Ok(Answer {
+        exit_code: code(&ended),
+        wall_ns: u64::try_from(ended.wall.as_nanos()).unwrap_or(u64::MAX),
+    })
+}
+
+/// Has it run, and waits for its end.
+pub(super) fn start(
+    asked: Asked<'_>,
+    unpacked: &Unpacked,
+    caller: &dyn Caller,
+    voice: Voice,
+) -> Result<Ended, Failure> {
+    let cluster = asked.cluster;
+    if let Some(warning) = asked.program.on_nodes(cluster.nodes)? {
         voice.warn(warning);
     }
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
-    let unpacked = fathomp_runtime::unpack().map_err(|error| launcher(error.into()))?;
     let mut told = Plan {
-        preload: vec![library(&unpacked, cluster).to_owned()],
+        preload: vec![library(unpacked, cluster).to_owned()],
+        recorder: asked.recorder,
         ..plan(asked.threads, cluster)
     };
     if let Some(cluster) = &mut told.cluster {
         cluster.races = asked.check_races;
     }
-    let job = job(program, &told, &unpacked).map_err(launcher)?;
+    let job = Job {
+        beside: asked.beside,
+        ..job(asked.program, &told, unpacked).map_err(launcher)?
+    };
     let run = fathomp_hosts::Run {
-        hosts,
-        remote: remote(&asked.on),
+        hosts: asked.hosts,
+        remote: remote(asked.on),
         agent: std::env::current_exe()
             .map_err(|error| launcher(Failure::new(format!("cannot find my own file: {error}"))))?
             .as_path()
@@ -69,8 +113,7 @@ pub(crate) fn run(asked: &Run, program: &Program, voice: Voice) -> Result<Answer
         quiet_stdout: voice.json,
         patience: Duration::from_secs(asked.on.start_timeout),
     };
-    let say = |sentence: &str| complain("", &one_line(sentence));
-    let ended = fathomp_hosts::launch(&run, &options, &say)
+    let ended = fathomp_hosts::launch(&run, &options, caller)
         .map_err(|error| launcher(Failure::of(&error)))?;
     if ended.strangers > 0 {
         voice.warn(format!(
@@ -78,13 +121,10 @@ pub(crate) fn run(asked: &Run, program: &Program, voice: Voice) -> Result<Answer
             ended.strangers
         ));
     }
-    Ok(Answer {
-        exit_code: code(&ended),
-        wall_ns: u64::try_from(ended.wall.as_nanos()).unwrap_or(u64::MAX),
-    })
+    Ok(ended)
 }
 
-fn named(on: &OnHosts) -> Result<Hosts, Failure> {
+pub(super) fn named(on: &OnHosts) -> Result<Hosts, Failure> {
     let hosts = match (&on.hosts, &on.hostfile) {
         (Some(list), _) => Hosts::parse(list),
         (None, Some(file)) => Hosts::read(file),
@@ -125,6 +165,7 @@ fn job(program: &Program, told: &Plan, unpacked: &Unpacked) -> Result<Job, Failu
         umask: file_mask(),
         files: unpacked.cache.as_path().into(),
         files_are_shared: found.is_none_or(|found| found.shared),
+        beside: None,
     })
 }
 
@@ -153,7 +194,7 @@ fn environment(told: &Plan) -> Vec<(Bytes, Bytes)> {
 
 /// The exit code that a shell would show for the first host's program, unless the run failed
 /// though that did not.
-fn code(ended: &Ended) -> u8 {
+pub(super) fn code(ended: &Ended) -> u8 {
     let own = match ended.status {
         // The kernel passes on eight bits.
         Some(Status::Exited(code)) => u8::try_from(code & 0xff).unwrap_or(exit::FAILED),

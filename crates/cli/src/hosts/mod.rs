@@ -1,10 +1,13 @@
 //! Programs on several hosts: the plan of a run becomes a job for agents, and back.
 
 mod agent;
+mod beside;
 mod launch;
+mod record;
 
 pub(crate) use agent::serve;
 pub(crate) use launch::{Answer, run};
+pub(crate) use record::record;
 
 /// What agents and their launcher have to have in common: the same protocol between them, and
 /// the same libraries for programs.

@@ -12,37 +12,37 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
 /// What to drain, and where to.
 #[derive(Debug)]
-pub(super) struct Job {
-    pub(super) live: PathBuf,
-    pub(super) recording: PathBuf,
-    pub(super) limit_bytes: u64,
+pub(crate) struct Job {
+    pub(crate) live: PathBuf,
+    pub(crate) recording: PathBuf,
+    pub(crate) limit_bytes: u64,
     /// The program.
-    pub(super) pid: u32,
+    pub(crate) pid: u32,
     /// Our runtime library.
-    pub(super) library: PathBuf,
+    pub(crate) library: PathBuf,
 }
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub(super) struct Drained {
-    pub(super) records: u64,
+pub(crate) struct Drained {
+    pub(crate) records: u64,
     /// Processes that asked our runtime for anything.
-    pub(super) processes: u64,
+    pub(crate) processes: u64,
     /// Other OpenMP runtimes that were seen in the program's processes.
-    pub(super) runtimes: Runtimes,
-    pub(super) problems: Vec<String>,
+    pub(crate) runtimes: Runtimes,
+    pub(crate) problems: Vec<String>,
 }
 
 /// A drain at work.
 #[derive(Debug)]
-pub(super) struct Drain {
+pub(crate) struct Drain {
     /// Closed to ask for the end.
     open: Sender<()>,
     thread: JoinHandle<Drained>,
 }
 
 /// Begins to drain.
-pub(super) fn start(job: Job) -> Result<Drain, DrainError> {
+pub(crate) fn start(job: Job) -> Result<Drain, DrainError> {
     let limits = Limits {
         limit_bytes: job.limit_bytes,
     };
@@ -87,7 +87,7 @@ pub(super) fn start(job: Job) -> Result<Drain, DrainError> {
 
 impl Drain {
     /// Takes what is left, now that the program has ended.
-    pub(super) fn finish(self) -> Drained {
+    pub(crate) fn finish(self) -> Drained {
         drop(self.open);
         self.thread.join().unwrap_or_else(|_| Drained {
             problems: vec![

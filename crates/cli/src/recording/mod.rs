@@ -1,9 +1,9 @@
 //! One recorded run of a program: the launcher, with a drain beside it.
 
 pub(crate) mod accesses;
-mod drain;
+pub(crate) mod drain;
 mod silence;
-mod watch;
+pub(crate) mod watch;
 
 use crate::args::{Cluster, ThreadCount};
 use crate::failure::Failure;
@@ -248,7 +248,7 @@ fn asked(request: &Request<'_>) -> Plan {
     }
 }
 
-fn circumstances(request: &Request<'_>) -> Result<Meta, Failure> {
+pub(crate) fn circumstances(request: &Request<'_>) -> Result<Meta, Failure> {
     // Others may hold secrets and are not kept.
     let users = env::vars_os().filter_map(|(name, value)| {
         let name = name.into_string().ok().filter(|name| is_noted(name))?;

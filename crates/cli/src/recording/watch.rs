@@ -19,7 +19,7 @@ const LAST_LOOK: Duration = Duration::from_secs(60);
 const PROCESSES_MAX: usize = 64;
 
 /// Files of OpenMP runtimes, ours left out.
-pub(super) type Runtimes = BTreeSet<PathBuf>;
+pub(crate) type Runtimes = BTreeSet<PathBuf>;
 
 /// Looks at a process and its descendants.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ pub(super) fn is_llvm(name: &str) -> bool {
 }
 
 /// What the user should know about runtimes that were loaded beside ours.
-pub(super) fn remarks(recorded: bool, runtimes: &Runtimes) -> Vec<String> {
+pub(crate) fn remarks(recorded: bool, runtimes: &Runtimes) -> Vec<String> {
     let name = |path: &Path| {
         path.file_name()
             .unwrap_or_default()

@@ -21,6 +21,7 @@ use crate::mesh::{self, Connector, Hello, Listener, Proof, Wanted};
 use crate::tree;
 use asking::{Asker, Asking};
 use door::Said;
+use fathomp_sys::clock;
 use fathomp_transport::tcp::handover::{FromAgent, ToAgent};
 use give::give;
 use guest::{Guest, Hear};
@@ -47,7 +48,15 @@ pub struct Setup<'a> {
     pub keeper: &'a [&'a str],
     /// Has the caller's files lie where a program looks for them; why they do not.
     pub prepare: &'a dyn Fn(&Job) -> Result<(), String>,
+    /// Begins what the caller does beside the program, if the [job](Job::beside) asks for it,
+    /// before it is started; what is told goes to the launcher's caller.
+    pub beside: &'a dyn Fn(&Job, Tell) -> Result<Beside, String>,
 }
+
+/// Tells the launcher's caller something.
+pub type Tell = Box<dyn Fn(Vec<u8>) + Send>;
+/// Ends what is done beside a program, which has ended.
+pub type Beside = Box<dyn FnOnce() + Send>;
 
 /// The agent could not do its work, and nobody could be told.
 #[derive(Debug, thiserror::Error)]
@@ -134,6 +143,7 @@ pub fn serve(
         listener: None,
         places: Vec::new(),
         guest: None,
+        beside: None,
         asking: None,
         ending_said: None,
         ending: None,
@@ -168,6 +178,8 @@ struct Agent {
     places: Vec<Place>,
     meeting: Meeting<(Proof, TcpStream)>,
     guest: Option<Guest>,
+    /// Until the program has ended.
+    beside: Option<Beside>,
     /// The program that has asked for connections and is not known to be gone.
     asking: Option<Asking>,
     /// Until when the last words of the program are waited for.
@@ -319,6 +331,7 @@ impl Agent {
                     guest.signal(number);
                 }
             }
+            Down::Clock => self.say(&Up::Clock(clock::now().0)),
             Down::Stop => self.end(true),
             Down::Input(bytes) => {
                 if let Some(guest) = &self.guest {
@@ -351,6 +364,11 @@ impl Agent {
             up: self.up.clone(),
             me: self.me,
         };
+        if self.run.job.beside.is_some() {
+            let (up, me) = (self.up.clone(), self.me);
+            let tell = Box::new(move |bytes| drop(up.send(me, &Up::Beside(Bytes(bytes)))));
+            self.beside = Some((setup.beside)(&self.run.job, tell)?);
+        }
         // Standard input is the first host's.
         let started = Guest::start(&mut keeper, &self.run.job, self.me == 0, &ears);
         let guest = started.map_err(|error| format!("the program cannot be started: {error}"))?;
@@ -393,6 +411,9 @@ impl Agent {
             && (guest.is_quiet() || late)
             && let Some(status) = guest.take_status()
         {
+            if let Some(end) = self.beside.take() {
+                end();
+            }
             self.say(&Up::Ended(status));
         }
     }
@@ -517,9 +538,12 @@ impl Agent {
     }
 
     /// Leaves nothing behind.
-    fn leave(self, told: bool) {
+    fn leave(mut self, told: bool) {
         self.children.kill();
         keeper::kill_all(&[]);
+        if let Some(end) = self.beside.take() {
+            end();
+        }
         if told {
             let strangers = self.listener.as_ref().map_or(0, Listener::strangers);
             self.say(&Up::Bye { strangers });

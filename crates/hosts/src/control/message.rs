@@ -59,6 +59,9 @@ pub struct Job {
     pub files: Bytes,
     /// Others may write beside them.
     pub files_are_shared: bool,
+    /// What the caller tells its part of each agent, which works [beside](crate::Setup) the
+    /// program.
+    pub beside: Option<Bytes>,
 }
 
 /// What all agents of a run are told.
@@ -136,6 +139,8 @@ pub enum Down {
     Unread(Stream),
     /// A signal for the program.
     Signal(i32),
+    /// What does the host's counter of ticks show?
+    Clock,
     /// The program is to be killed, and the agent to leave.
     Stop,
 }
@@ -155,6 +160,10 @@ pub enum Up {
     Left(u32),
     /// Bytes of an output stream.
     Output(Stream, Bytes),
+    /// What the host's counter of ticks shows.
+    Clock(u64),
+    /// What the caller's part of the agent tells the caller.
+    Beside(Bytes),
     /// So many bytes of standard input have been taken, so as many more may come.
     Credit(u32),
     /// A node says that the run has failed.

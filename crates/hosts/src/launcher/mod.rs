@@ -1,5 +1,6 @@
 //! The launcher: starts the agents, and is the one program that the user sees.
 
+mod clocks;
 mod course;
 mod input;
 mod lines;
@@ -11,7 +12,10 @@ use crate::control::{ALL, Bytes, Down, Run, Status, Stream, TICK, Up};
 use crate::credits::Credits;
 use crate::key::Key;
 use crate::tree::{self, Branch};
+use clocks::Clocks;
+pub use clocks::Reading;
 use course::{Action, Course, Verdict};
+use fathomp_base::Ticks;
 use nix::sys::signal::{Signal, raise};
 use output::{Output, Wrote};
 use signal_hook::iterator::Signals;
@@ -40,8 +44,32 @@ pub struct Options {
     pub patience: Duration,
 }
 
+/// What the launcher's caller is told meanwhile.
+pub trait Caller {
+    /// A sentence for the user.
+    fn say(&self, sentence: &str);
+
+    /// What its part of a host's agent tells.
+    fn hear(&self, _host: u16, _told: Vec<u8>) {}
+}
+
+impl<F: Fn(&str)> Caller for F {
+    fn say(&self, sentence: &str) {
+        self(sentence);
+    }
+}
+
+/// The counter of ticks of a host beside the launcher's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostClock {
+    /// Before the program began.
+    pub begin: Option<Reading>,
+    /// When it had ended, or as late as it was known.
+    pub end: Option<Reading>,
+}
+
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// How the first host's program ended, if it did.
     pub status: Option<Status>,
@@ -53,6 +81,8 @@ pub struct Ended {
     pub strangers: u32,
     /// How long it took.
     pub wall: Duration,
+    /// The hosts' counters of ticks.
+    pub clocks: Vec<HostClock>,
 }
 
 /// The launcher cannot begin.
@@ -80,11 +110,11 @@ impl From<Told> for Event {
     }
 }
 
-/// Runs a program on all hosts of a run; `say` gets sentences for the user.
+/// Runs a program on all hosts of a run; `caller` is told what it has to know meanwhile.
 ///
 /// # Errors
 /// If it cannot begin. What goes wrong on hosts is said.
-pub fn launch(run: &Run, options: &Options, say: &dyn Fn(&str)) -> Result<Ended, LaunchError> {
+pub fn launch(run: &Run, options: &Options, caller: &dyn Caller) -> Result<Ended, LaunchError> {
     let started = Instant::now();
     let key = Key::fresh().map_err(LaunchError::Key)?;
     let (events, happens) = mpsc::channel();
@@ -108,7 +138,8 @@ pub fn launch(run: &Run, options: &Options, say: &dyn Fn(&str)) -> Result<Ended,
         outputs,
         credits: None,
         events,
-        say,
+        caller,
+        clocks: vec![Clocks::default(); usize::from(run.hosts.count())],
     };
     for (host, why) in failed {
         launcher.course.hear(host, Up::Failed(why), started);
@@ -117,6 +148,11 @@ pub fn launch(run: &Run, options: &Options, say: &dyn Fn(&str)) -> Result<Ended,
             .lose(host, "its agent was not started", started);
     }
     let verdict = launcher.work(&happens);
+    let clock = |clocks: &Clocks| HostClock {
+        begin: clocks.begin,
+        end: clocks.end,
+    };
+    let clocks = launcher.clocks.iter().map(clock).collect();
     launcher.finish(&happens, &verdict);
     Ok(Ended {
         status: verdict.status,
@@ -124,6 +160,7 @@ pub fn launch(run: &Run, options: &Options, say: &dyn Fn(&str)) -> Result<Ended,
         interrupted: verdict.interrupted,
         strangers: verdict.strangers,
         wall: started.elapsed(),
+        clocks,
     })
 }
 
@@ -164,7 +201,8 @@ struct Launcher<'a> {
     /// How much of standard input may be read.
     credits: Option<Credits>,
     events: Sender<Event>,
-    say: &'a dyn Fn(&str),
+    caller: &'a dyn Caller,
+    clocks: Vec<Clocks>,
 }
 
 impl Launcher<'_> {
@@ -183,6 +221,7 @@ impl Launcher<'_> {
             if now >= next {
                 next = now + TICK;
                 self.children.tick();
+                (0..self.clocks.len()).for_each(|host| self.ask_clock(host));
             }
             self.course.tick(now);
             if let Some(verdict) = self.course.verdict(now) {
@@ -196,7 +235,7 @@ impl Launcher<'_> {
         for action in self.course.actions() {
             match action {
                 Action::Send(host, what) => drop(self.children.send(host, &what)),
-                Action::Say(sentence) => (self.say)(&sentence),
+                Action::Say(sentence) => self.caller.say(&sentence),
                 Action::Begin => {
                     let events = self.events.clone();
                     let pass = move |bytes| drop(events.send(Event::Input(bytes)));
@@ -226,7 +265,20 @@ impl Launcher<'_> {
                         credits.give(bytes);
                     }
                 }
-                said => self.course.hear(frame.host, said, now),
+                Up::Beside(Bytes(bytes)) => self.caller.hear(frame.host, bytes),
+                Up::Clock(ticks) => {
+                    let host = usize::from(frame.host);
+                    let clocks = self.clocks.get_mut(host);
+                    if clocks.is_some_and(|clocks| clocks.hear(Ticks(ticks))) {
+                        self.ask_clock(host);
+                    }
+                }
+                said => {
+                    if matches!(said, Up::Ready(_) | Up::Ended(_)) {
+                        self.ask_clock(frame.host.into());
+                    }
+                    self.course.hear(frame.host, said, now);
+                }
             },
             Event::Below(Told::Closed(host, why)) => {
                 self.course.lose(host, &why, now);
@@ -255,6 +307,14 @@ impl Launcher<'_> {
                     self.course.unwritable(why, now);
                 }
             },
+        }
+    }
+
+    fn ask_clock(&mut self, host: usize) {
+        let asks = self.clocks.get_mut(host).is_some_and(Clocks::ask);
+        if let (true, Ok(host)) = (asks, u16::try_from(host)) {
+            // One that is gone does not answer.
+            let _ = self.children.send(host, &Down::Clock);
         }
     }
 

@@ -1,8 +1,8 @@
 //! What this program is besides a test.
 
 use fathomp_hosts::{
-    Bytes, FAN_OUT, Hosts, Job, Options, Run, Setup, Status, digest, file_mask, keep, launch,
-    serve, soft_limits,
+    Beside, Bytes, Caller, FAN_OUT, Hosts, Job, Options, Run, Setup, Status, Tell, digest,
+    file_mask, keep, launch, serve, soft_limits,
 };
 use std::env;
 use std::ffi::OsString;
@@ -36,12 +36,36 @@ fn complain(what: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// Says all that it is told.
+struct Aloud;
+
+impl Caller for Aloud {
+    fn say(&self, sentence: &str) {
+        eprintln!("fathomp: {sentence}");
+    }
+
+    fn hear(&self, host: u16, told: Vec<u8>) {
+        eprintln!("beside on host {host}: {}", String::from_utf8_lossy(&told));
+    }
+}
+
+/// Tells what it was told when the program begins and when it has ended.
+fn beside(job: &Job, tell: Tell) -> Result<Beside, String> {
+    let told = job.beside.clone().map_or_else(Vec::new, |bytes| bytes.0);
+    if told == b"refuse" {
+        return Err("nothing can be done beside the program".to_owned());
+    }
+    tell([&b"begin "[..], &told].concat());
+    Ok(Box::new(move || tell([&b"end "[..], &told].concat())))
+}
+
 fn agent() -> ExitCode {
     let version = env::var("TEST_VERSION").unwrap_or_else(|_| "1 test".to_owned());
     let setup = Setup {
         version: &version,
         keeper: &["keeper"],
         prepare: &|_| Ok(()),
+        beside: &beside,
     };
     match serve(io::stdin(), io::stdout(), &setup) {
         Ok(()) => ExitCode::SUCCESS,
@@ -91,6 +115,7 @@ fn launcher(arguments: Vec<OsString>) -> ExitCode {
             umask: file_mask(),
             files: Bytes(Vec::new()),
             files_are_shared: false,
+            beside: option("beside").map(|told| Bytes(told.into())),
         },
     };
     let patience = option("patience").map_or(30, |seconds| seconds.parse().unwrap());
@@ -100,7 +125,7 @@ fn launcher(arguments: Vec<OsString>) -> ExitCode {
         quiet_stdout: false,
         patience: Duration::from_secs(patience),
     };
-    let ended = match launch(&run, &options, &|sentence| eprintln!("fathomp: {sentence}")) {
+    let ended = match launch(&run, &options, &Aloud) {
         Ok(ended) => ended,
         Err(error) => return complain(&error.to_string()),
     };

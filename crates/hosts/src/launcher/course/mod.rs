@@ -129,7 +129,7 @@ impl Course {
                 }
                 self.meet(now);
             }
-            Up::Beat | Up::Output(..) | Up::Credit(_) => {}
+            Up::Beat | Up::Output(..) | Up::Credit(_) | Up::Clock(_) | Up::Beside(_) => {}
             Up::Left(generation) => {
                 if self.known.iter().any(|known| known.asked < generation) {
                     let why = "its program ended before it was connected with all hosts";
