@@ -72,8 +72,8 @@ fn what_makes_no_sense_on_hosts_is_refused_by_name() {
         run(directory.path(), line).refused(2, words);
     };
     refused(
-        "record --hosts a,b -- ./sum",
-        "only `fathomp run` runs programs on several hosts",
+        "sharing --hosts a,b -- ./sum",
+        "only `fathomp run` and `fathomp record` run programs on several hosts",
     );
     refused("study --hostfile f -- ./sum", "only `fathomp run`");
     refused("run --hosts a, -- ./sum", "names no host");
