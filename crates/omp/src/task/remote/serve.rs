@@ -3,6 +3,7 @@
 use super::ledger::Node;
 use super::letter::{BACK_MAX, BATCH_MAX, Letter, Parcel, WORDS_MAX};
 use super::{Away, Kind, Remote, State};
+use crate::runtime::runtime;
 use crate::task::block::{Task, Traits};
 use crate::task::group::Group;
 use crate::task::run;
@@ -124,6 +125,10 @@ impl Remote {
             let (node, number) = task.origin.get();
             let is_asked = |below: &Vec<u64>| below.contains(&number);
             return node == request.node && request.below.as_ref().is_none_or(is_asked);
+        }
+        // A task that fulfils an event must do so on the event's node.
+        if runtime().events.last.load(Ordering::Relaxed) != 0 {
+            return false;
         }
         let known = |task: &Task| {
             let function = task.function();
