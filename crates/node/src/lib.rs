@@ -28,6 +28,7 @@ pub mod foreign;
 mod frame;
 pub mod heap;
 mod hosts;
+mod last_words;
 mod layout;
 pub mod lines;
 mod look;

@@ -5,11 +5,11 @@
 //! answer looks for messages meanwhile and handles what it finds; the service
 //! thread handles messages when all others compute.
 
-use crate::activity::Activity;
 use crate::cells::{Asker, Cells};
 use crate::engine::{Engine, Host, NodeError, PeerWatch, answer};
 use crate::frame::Frame;
 use crate::hosts;
+use crate::last_words::{FAILED, say};
 use crate::layout::Layout;
 use crate::meeting::{Meetings, Outcome, Outcomes};
 use crate::memory;
@@ -26,12 +26,12 @@ use fathomp_omp::tap;
 use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::cluster::pages::Pages;
-use fathomp_sys::cluster::process::{self, Ended};
+use fathomp_sys::cluster::process;
 use fathomp_sys::cluster::thread::{Body, Stacks};
 use fathomp_sys::cluster::{deferral, image};
 use fathomp_transport::local::{Awaited, Emulation};
 use fathomp_transport::{Abort, Death, Polling, Role, SendError, Spin, Transport, Wake};
-use std::io::{self, Write as _};
+use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -50,12 +50,9 @@ mod tasks;
 mod time;
 mod turns;
 
-pub(crate) use ends::say;
 use state::{Carrying, Publishing, Turn};
 pub use tasks::expect_tasks;
 
-/// Exit code of a program whose cluster failed (`EX_SOFTWARE`).
-pub(crate) const FAILED: i32 = 70;
 /// Codes of reports: a node has failed, or cannot be reached and others may know why.
 const FAILURE: u32 = 0;
 const LOSS: u32 = 1;
@@ -286,9 +283,7 @@ impl Node {
             }
             // On several hosts the launcher says what it hears first.
             if !hosts::report(abort) {
-                let line = format!("fathomp: node {}: {}\n", abort.node, abort.text);
-                // Not `eprint!`, which panics if stderr is closed.
-                let _ = std::io::stderr().write_all(line.as_bytes());
+                say(&format!("node {}: {}", abort.node, abort.text));
             }
         } else {
             self.let_speak(abort.by);
@@ -340,32 +335,6 @@ impl Node {
         }
         self.say_who_stands();
         self.say_if_all_wait();
-    }
-
-    /// Says how a node's process has ended, and ends the others. `why` is known of one on
-    /// another host.
-    fn mourn(&self, dead: NodeId, why: Option<&str>) -> ! {
-        let child = usize::from(dead.0)
-            .checked_sub(1)
-            .and_then(|i| self.children.get(i));
-        let activity = Activity::from_word(self.transport.noted(dead).unwrap_or_default());
-        match child.and_then(|child| process::ended(*child)) {
-            Some(Ended::BROKEN_PIPE) => process::end_by_broken_pipe(),
-            Some(how) => self.fail(dead, &format!("its process {how} {activity}")),
-            None => {
-                // Node 0 knows more, if it lives, or who has started the node.
-                std::thread::sleep(LOOK_AFTER * 5);
-                if let Some(abort) = self.transport.aborted() {
-                    self.give_up(&abort);
-                }
-                let what = match why {
-                    Some(why) => why.to_owned(),
-                    None => format!("its process has ended {activity}"),
-                };
-                let abort = self.transport.abort(dead, LOSS, &what);
-                self.give_up(&abort)
-            }
-        }
     }
 
     /// A place for the calling thread to wait.

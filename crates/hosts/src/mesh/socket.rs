@@ -6,8 +6,9 @@ use std::io;
 use std::net::{IpAddr, TcpStream};
 use std::time::Duration;
 
-/// How long a peer may leave bytes without an answer.
-const USER_TIMEOUT_MS: u32 = 2_000;
+/// How long a peer may leave bytes without an answer, be it that it does not read them: it may
+/// have been stopped for a while, as by Ctrl-Z. Agents notice sooner that a host is gone.
+const USER_TIMEOUT_MS: u32 = 20_000;
 /// When an idle connection is first tried, and how often then.
 const KEEP_ALIVE: Duration = Duration::from_secs(1);
 

@@ -1,7 +1,7 @@
 //! The process that has made the nodes of a host and is none itself.
 
 use super::{Hosts, report};
-use crate::node::{FAILED, say};
+use crate::last_words::{FAILED, say};
 use fathomp_base::NodeId;
 use fathomp_sys::cluster::process::{self, Ended, Life};
 use fathomp_transport::Abort;

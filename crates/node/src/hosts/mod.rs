@@ -11,8 +11,10 @@ mod facts;
 mod fields;
 mod guard;
 mod pages;
+mod talk;
 
 pub(crate) use guard::guard;
+pub(crate) use talk::MeetError;
 
 use fathomp_base::NodeId;
 use fathomp_launch::names::HOST;
@@ -20,72 +22,12 @@ use fathomp_launch::of_this_process;
 use fathomp_sys::cluster::alike::OwnPages;
 use fathomp_sys::wire::Packets;
 use fathomp_transport::Abort;
+use fathomp_transport::tcp::Joint;
 use fathomp_transport::tcp::handover::{FromAgent, Hosts, PACKET_BYTES_MAX, ToAgent};
-use fathomp_transport::tcp::{Joint, JointError};
-use std::ffi::OsString;
-use std::io;
 use std::sync::OnceLock;
-use std::time::Duration;
+use talk::Talk;
 
 pub(crate) use facts::Facts;
-
-/// How long the processes of all hosts may take to compare what they have.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// The processes of all hosts did not come together.
-#[derive(Debug, thiserror::Error)]
-pub enum MeetError {
-    /// The variable holds no descriptor.
-    #[error("{HOST} is {0:?}, not the number of a descriptor: leave it to `fathomp run --hosts`")]
-    Descriptor(OsString),
-    /// There is no agent.
-    #[error(
-        "{HOST} names no socket to an agent of this host ({0}): whatever starts the program must \
-         leave its descriptors open"
-    )]
-    NoAgent(#[source] io::Error),
-    /// The agent is gone.
-    #[error("the agent of this host has ended")]
-    AgentEnded,
-    /// The agent says something else than it should.
-    #[error("the agent of this host is of another version of fathomp")]
-    AgentLies,
-    /// There are no connections.
-    #[error("{0}")]
-    Refused(String),
-    /// A network is emulated.
-    #[error("a network is emulated between nodes of one machine only: leave out --net or --hosts")]
-    Emulated,
-    /// The numbers of nodes differ.
-    #[error(
-        "the program is to have {asked} nodes, and its hosts have {here}: give one of --nodes and --hosts"
-    )]
-    Nodes {
-        /// What its environment says.
-        asked: u16,
-        /// What the agent says.
-        here: u16,
-    },
-    /// Another host's process is not heard of.
-    #[error("the program on host {host} is not heard of: {source}")]
-    Unheard {
-        /// The host.
-        host: String,
-        /// Why.
-        source: JointError,
-    },
-    /// Another host's process says what makes no sense.
-    #[error(
-        "the program on host {0} says what makes no sense: it may be of another version of fathomp"
-    )]
-    Nonsense(String),
-    /// The hosts differ.
-    #[error("{0}")]
-    Differ(String),
-    /// Which pages there are is not known.
-    #[error("cannot look at the program's memory: {0}")]
-    Pages(#[source] io::Error),
-}
 
 /// The socket to the agent of this host, once it is known.
 static AGENT: OnceLock<Packets> = OnceLock::new();
@@ -227,35 +169,5 @@ impl Met {
         let joint = self.joints.iter_mut().find(|joint| joint.ends() == ends);
         let joint = joint.ok_or(MeetError::AgentLies)?;
         Ok(Talk { name, joint })
-    }
-}
-
-/// What two hosts' processes say to each other.
-struct Talk<'a> {
-    name: &'a str,
-    joint: &'a mut Joint,
-}
-
-impl Talk<'_> {
-    /// Longest message, in bytes.
-    const BYTES_MAX: usize = 16 << 20;
-
-    fn say(&mut self, message: &[u8]) -> Result<(), MeetError> {
-        let said = self.joint.send(message, PATIENCE);
-        said.map_err(|source| self.unheard(source))
-    }
-
-    fn hear(&mut self) -> Result<Vec<u8>, MeetError> {
-        let heard = self.joint.receive(Self::BYTES_MAX, PATIENCE);
-        heard.map_err(|source| self.unheard(source))
-    }
-
-    fn unheard(&self, source: JointError) -> MeetError {
-        let host = self.name.to_owned();
-        MeetError::Unheard { host, source }
-    }
-
-    fn nonsense(&self) -> MeetError {
-        MeetError::Nonsense(self.name.to_owned())
     }
 }

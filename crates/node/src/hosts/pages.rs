@@ -4,7 +4,7 @@
 //! what node 0 has, before any node begins; so every node starts with the same content, as after
 //! a fork.
 
-use super::{MeetError, Talk};
+use super::talk::{MeetError, Talk};
 use fathomp_base::PAGE_BYTES;
 use fathomp_sys::cluster::alike::{Digest, OwnPages};
 use std::collections::BTreeMap;

@@ -1,27 +1,21 @@
 //! How a program on several nodes ends.
 
-use super::{LOOK_AFTER, NAP, Node, current, lock};
+use super::{LOOK_AFTER, LOSS, NAP, Node, current, lock};
 use crate::activity::Activity;
 use crate::frame::Frame;
+use crate::last_words::say;
 use crate::world;
 use fathomp_accesses::End;
 use fathomp_base::NodeId;
+use fathomp_sys::cluster::process::Ended;
 use fathomp_sys::cluster::thread::starting_ours;
 use fathomp_sys::cluster::{deferral, process};
 use fathomp_transport::local::Awaited;
-use std::io::{self, Write as _};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How long the other nodes may take to write out what they hold at the end.
 const LEAVING: Duration = Duration::from_secs(2);
-
-/// Says a sentence on standard error.
-pub(crate) fn say(sentence: &str) {
-    let line = format!("fathomp: {sentence}\n");
-    // Not `eprint!`, which panics if stderr is closed.
-    let _ = io::stderr().write_all(line.as_bytes());
-}
 
 impl Node {
     /// The program calls `exit` on this node. Node 0 ends the cluster; others
@@ -35,6 +29,32 @@ impl Node {
                 let _ = emulation.rest(Awaited::Answer);
             }
             self.serve_others()
+        }
+    }
+
+    /// Says how a node's process has ended, and ends the others. `why` is known of one on
+    /// another host.
+    pub(super) fn mourn(&self, dead: NodeId, why: Option<&str>) -> ! {
+        let child = usize::from(dead.0)
+            .checked_sub(1)
+            .and_then(|i| self.children.get(i));
+        let activity = Activity::from_word(self.transport.noted(dead).unwrap_or_default());
+        match child.and_then(|child| process::ended(*child)) {
+            Some(Ended::BROKEN_PIPE) => process::end_by_broken_pipe(),
+            Some(how) => self.fail(dead, &format!("its process {how} {activity}")),
+            None => {
+                // Node 0 knows more, if it lives, or who has started the node.
+                std::thread::sleep(LOOK_AFTER * 5);
+                if let Some(abort) = self.transport.aborted() {
+                    self.give_up(&abort);
+                }
+                let what = match why {
+                    Some(why) => why.to_owned(),
+                    None => format!("its process has ended {activity}"),
+                };
+                let abort = self.transport.abort(dead, LOSS, &what);
+                self.give_up(&abort)
+            }
         }
     }
 
