@@ -3,6 +3,9 @@
 mod common;
 
 use common::{compile, fathomp, finish, run};
+use fathomp_trace::model::{Site, SiteKind};
+use fathomp_trace::reader;
+use fathomp_trace::record::Record;
 
 /// Sums on all nodes, and says so on the first.
 const SUM: &str = r#"
@@ -64,6 +67,49 @@ fn a_program_runs_on_several_hosts() {
     assert_eq!(ended.text(), "0 left on 3 threads\n", "{ended:?}");
 }
 
+/// One recording of all hosts: regions were executed by the threads of both, at times that compare.
+#[test]
+fn a_program_on_several_hosts_is_recorded() {
+    let directory = tempfile::tempdir().unwrap();
+    compile(directory.path(), "sum", SUM, &["-fopenmp", "-O2", "-g"]);
+    let line = "record --hosts localhost,127.0.0.1:2 --threads 2 -o r -- ./sum";
+    let ended = run(directory.path(), line);
+    ended.succeeded();
+    assert!(
+        ended
+            .stderr
+            .contains("times of different hosts compare to within"),
+        "{ended:?}"
+    );
+    let recording = reader::open(&directory.path().join("r")).unwrap();
+    assert_eq!(recording.problems, [""; 0]);
+    let hosts = &recording.meta.hosts;
+    let names: Vec<&str> = hosts.iter().map(|host| &*host.name).collect();
+    assert_eq!(names, ["localhost", "127.0.0.1"]);
+    let [process] = &recording.processes[..] else {
+        panic!("{} processes", recording.processes.len());
+    };
+    assert_eq!(process.nodes.len(), 3);
+    let is_region = |site: &&Site| site.kind == SiteKind::Parallel;
+    let site = process.sites.iter().find(is_region).unwrap();
+    let records = process.threads.iter().flat_map(|thread| &thread.records);
+    let parts: Vec<_> = records
+        .filter_map(|record| match record {
+            Record::Instance(one) if one.site == site.id => Some(one),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(parts.len(), 6);
+    // Each begins after the fork and before the last ends, give or take what clocks differ by.
+    let fork = parts.iter().map(|one| one.fork.0).min().unwrap();
+    let end = parts.iter().map(|one| one.end.0).max().unwrap();
+    let slack = (5e6 / process.clock.nanos_per_tick) as u64;
+    for part in parts {
+        let begin = part.begin.0;
+        assert!(fork < begin + slack && begin < end + slack, "{part:?}");
+    }
+}
+
 #[test]
 fn what_makes_no_sense_on_hosts_is_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
@@ -76,6 +122,14 @@ fn what_makes_no_sense_on_hosts_is_refused_by_name() {
         "only `fathomp run` and `fathomp record` run programs on several hosts",
     );
     refused("study --hostfile f -- ./sum", "only `fathomp run`");
+    refused(
+        "record --hosts a,b --paging -- ./sum",
+        "recorded on one machine so far",
+    );
+    refused(
+        "record --hosts a,b --accesses -- ./sum",
+        "recorded on one machine so far",
+    );
     refused("run --hosts a, -- ./sum", "names no host");
     refused("run --hosts a:x -- ./sum", "no number of nodes");
     refused(

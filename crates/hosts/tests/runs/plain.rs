@@ -20,8 +20,26 @@ pub(crate) fn trials() -> Vec<Trial> {
         one_host_is_a_run_too,
         ports_are_taken_from_a_range,
         connections_may_be_encrypted,
+        something_may_be_done_beside_programs,
     ]
     .into()
+}
+
+fn something_may_be_done_beside_programs() {
+    let left = Setting::new().run(THREE, &["beside=note"], "meet exchange");
+    left.well();
+    let mut told: Vec<&str> = left
+        .err
+        .lines()
+        .filter(|line| line.starts_with("beside"))
+        .collect();
+    told.sort_unstable();
+    let expected: Vec<String> = (0..3)
+        .flat_map(|host| ["begin", "end"].map(|when| format!("beside on host {host}: {when} note")))
+        .collect();
+    assert_eq!(told, expected);
+    let left = Setting::new().run(THREE, &["beside=refuse"], "meet exchange");
+    left.failed(125, &["nothing can be done beside the program"]);
 }
 
 fn every_pair_of_nodes_of_two_hosts_is_connected() {
