@@ -50,4 +50,4 @@ pub mod world;
 
 pub use layout::StackBytes;
 pub use node::{Node, Size};
-pub use waits::Waits;
+pub use waits::{Traits, Waits};
