@@ -76,6 +76,13 @@ impl Program {
         u16::try_from(self.threads.len()).expect("nodes are numbered by 16 bits")
     }
 
+    /// Whether a thread updates bytes.
+    #[must_use]
+    pub fn updates(&self) -> bool {
+        let mut steps = self.threads.iter().flatten().flatten();
+        steps.any(|step| matches!(step, Step::Update(..) | Step::Poll(..) | Step::Take(_)))
+    }
+
     /// Whether a thread waits for what it reads, and does not flush before it goes
     /// on.
     #[must_use]

@@ -15,6 +15,14 @@ pub enum Update {
     /// It has yet to begin.
     #[default]
     Begins,
+    /// It has flushed, and takes the lock where nodes do not reach each other's memory.
+    Flushed,
+    /// It has the lock there, and works on its node's copy.
+    Alone,
+    /// That is done.
+    Done,
+    /// All is known that the copy showed.
+    Known,
     /// What its node wrote before is known.
     Told,
     /// It has the lock, and has asked so often that the page be offered.
@@ -29,8 +37,8 @@ pub enum Update {
     Home,
     /// The page's home has said what it may have shown.
     Shown,
-    /// It is done, perhaps with the lock.
-    Done {
+    /// It is done at home or in a copy, perhaps with the lock.
+    Updated {
         /// It has the lock.
         locked: bool,
     },
@@ -64,7 +72,9 @@ impl Update {
     }
 
     /// The next stage, and what is to be done for it. A page is asked for so often that is not
-    /// offered any more when the answer comes; `update` updates the byte in its home's memory.
+    /// offered any more when the answer comes. A thread `flushes` now and then that updates copies
+    /// only: others do not see otherwise what was written right before a barrier. `update`
+    /// updates the byte in its home's memory.
     ///
     /// # Errors
     /// If it cannot be, or is to be updated at home and in a copy.
@@ -74,26 +84,34 @@ impl Update {
         machine: &mut M,
         page: PageId,
         tries_max: u8,
+        flushes: bool,
         update: impl FnOnce(&mut M, NodeId) -> Result<(), String>,
     ) -> Result<(Self, Next), String> {
         let flush = Next::Operation(Operation::Flush);
         let ask = Next::Operation(Operation::Update(page));
+        let lock = Next::Operation(Operation::Acquire(UPDATES));
+        let release = Next::Operation(Operation::Release(UPDATES));
         Ok(match self {
             Self::Begins => match driver.owes_before_update(machine, page) {
                 Some(true) => (Self::Told, flush),
-                _ => (Self::Told, Next::GoesOn),
+                Some(false) => (Self::Told, Next::GoesOn),
+                None if flushes => (Self::Flushed, flush),
+                None => (Self::Alone, lock),
             },
+            Self::Flushed => (Self::Alone, lock),
+            Self::Alone => (Self::Done, Next::UpdatesCopy),
+            Self::Done if driver.protocol().shows_what_is_unknown(page) => {
+                (Self::Known, Next::Operation(Operation::Learn(page)))
+            }
+            Self::Done | Self::Known => (Self::Learned, release),
             Self::Told | Self::Locked(_) => match (driver.begin_update(machine, page), self) {
                 ((UpdateStart::Begun, home), _) => {
                     let updated = update(machine, home);
                     end(machine, home);
                     let locked = self != Self::Told;
-                    updated.map(|()| (Self::Done { locked }, Next::Updated))?
+                    updated.map(|()| (Self::Updated { locked }, Next::Updated))?
                 }
-                (_, Self::Told) => {
-                    let lock = Operation::Acquire(UPDATES);
-                    (Self::Locked(0), Next::Operation(lock))
-                }
+                (_, Self::Told) => (Self::Locked(0), lock),
                 ((UpdateStart::Incomplete, _), Self::Locked(tries)) if tries > 0 => (self, ask),
                 (_, Self::Locked(tries)) if tries < tries_max => (Self::Locked(tries + 1), ask),
                 // Others may have updated it at home since this one has the lock.
@@ -111,13 +129,10 @@ impl Update {
             Self::Written => (Self::Home, flush),
             Self::Home => (Self::Shown, ask),
             Self::Shown if driver.protocol().lacks_what_is_shown() => (Self::Shown, flush),
-            Self::Shown => (Self::Done { locked: true }, Next::GoesOn),
-            Self::Done { locked: true } => {
-                // A thread that has the lock has it since before.
-                let release = Operation::Release(UPDATES);
-                (Self::Done { locked: false }, Next::Operation(release))
-            }
-            Self::Done { locked: false } => match driver.lacks_news_after_update(machine) {
+            Self::Shown => (Self::Updated { locked: true }, Next::GoesOn),
+            // A thread that has the lock has it since before.
+            Self::Updated { locked: true } => (Self::Updated { locked: false }, release),
+            Self::Updated { locked: false } => match driver.lacks_news_after_update(machine) {
                 true => (Self::Learned, flush),
                 false => (Self::Learned, Next::GoesOn),
             },

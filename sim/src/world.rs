@@ -328,7 +328,7 @@ impl<'a, P: Protocol<Blob>> World<'a, P> {
         // Those of the sequencer's node never have to stand still.
         let state = &mut cluster.nodes[node];
         let has_begun = state.reached <= cluster.at_barrier.len();
-        if node > 0 && !has_begun && state.is_needed_until_all_come() {
+        if node > 0 && !has_begun && state.is_needed_until_all_come(cluster.updates) {
             state.awaiting = Some(thread);
             if !cluster.spins() {
                 // Another node may wait for what was written before.

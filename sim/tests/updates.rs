@@ -4,19 +4,52 @@
 
 use fathomp_dsm::Placement;
 use fathomp_dsm::home::{Config, Home};
-use fathomp_sim::{Address, Program, Step, random_home, random_network, roomy, run_seed, seeds};
+use fathomp_dsm::homeless::{self, Homeless};
+use fathomp_sim::{
+    Address, Program, Step, random_home, random_homeless, random_network, roomy, run_seed, seeds,
+};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 
-/// Runs programs over clusters of any kind whose nodes reach each other's memory.
-fn all_seeds(program: impl Fn(&mut StdRng) -> Program) {
+/// What nodes have, and what keeps their pages alike.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Over {
+    /// Homes, in memory that all nodes reach.
+    Memory,
+    /// Homes, by message alone.
+    Messages,
+    /// No homes.
+    Homeless,
+}
+
+/// Runs programs over clusters of a kind.
+fn all_seeds(over: Over, program: impl Fn(&mut StdRng) -> Program) {
     for seed in seeds(3000) {
         let mut random = StdRng::seed_from_u64(seed);
         let program = program(&mut random);
         let mut network = random_network(&mut random);
-        network.shared = network.shared.or(Some(roomy()));
+        network.shared = match over {
+            Over::Memory => network.shared.or(Some(roomy())),
+            Over::Messages | Over::Homeless => None,
+        };
+        if over == Over::Homeless {
+            let mut config = random_homeless(&program, &mut random);
+            // That lets others see a lock free before what it guards.
+            config.stays_writable = false;
+            // Each poll is an interval: a short log would tell everybody of each, and who fetches
+            // the page could be told of the next one before it has the last.
+            config.log_max = 1024;
+            config.loads_acquire = random.random_ratio(1, 16);
+            let protocol = |me, config: &homeless::Config| Homeless::new(me, config.clone());
+            let protocol = |me, config: &_| protocol(me, config).unwrap();
+            run_seed(seed, &program, network, &config, protocol, &mut random);
+            continue;
+        }
         let mut config = random_home(&program, network, &mut random);
         for area in &mut config.areas {
+            if over == Over::Messages {
+                break;
+            }
             // Plain writes to a page that is never watched are seen at once, before what was
             // written earlier.
             if let Placement::Pinned(node) = area.home {
@@ -113,8 +146,8 @@ impl Threads {
 
 /// One thread writes data and then a flag, plainly or by an update; others update the flag
 /// until they see it, and read the data.
-fn poll_a_flag(others: bool) {
-    all_seeds(|random| {
+fn poll_a_flag(over: Over, others: bool) {
+    all_seeds(over, |random| {
         let mut all = Threads::random(random);
         if others {
             all.add_others(random);
@@ -148,8 +181,8 @@ fn poll_a_flag(others: bool) {
 
 /// Threads take a byte by exchanging it, work on what it guards, and give it back by a plain
 /// write, as user programs' own locks do.
-fn spin_by_exchanges(others: bool) {
-    all_seeds(|random| {
+fn spin_by_exchanges(over: Over, others: bool) {
+    all_seeds(over, |random| {
         let mut all = Threads::random(random);
         if others {
             all.add_others(random);
@@ -176,20 +209,40 @@ fn spin_by_exchanges(others: bool) {
 
 #[test]
 fn who_polls_a_flag_sees_what_came_before() {
-    poll_a_flag(false);
+    poll_a_flag(Over::Memory, false);
 }
 
 #[test]
 fn who_polls_a_flag_sees_what_came_before_though_another_thread_knew_it() {
-    poll_a_flag(true);
+    poll_a_flag(Over::Memory, true);
 }
 
 #[test]
 fn spin_locks_that_are_given_back_by_a_plain_write() {
-    spin_by_exchanges(false);
+    spin_by_exchanges(Over::Memory, false);
 }
 
 #[test]
 fn spin_locks_of_nodes_with_another_thread() {
-    spin_by_exchanges(true);
+    spin_by_exchanges(Over::Memory, true);
+}
+
+#[test]
+fn by_message_who_polls_a_flag_sees_what_came_before() {
+    poll_a_flag(Over::Messages, false);
+    poll_a_flag(Over::Messages, true);
+}
+
+#[test]
+fn by_message_spin_locks_are_given_back_by_a_plain_write() {
+    spin_by_exchanges(Over::Messages, false);
+    spin_by_exchanges(Over::Messages, true);
+}
+
+#[test]
+fn without_homes_who_updates_sees_what_came_before() {
+    for others in [false, true] {
+        poll_a_flag(Over::Homeless, others);
+        spin_by_exchanges(Over::Homeless, others);
+    }
 }

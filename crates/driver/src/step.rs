@@ -64,7 +64,7 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
         let Some(epoch) = self.protocol.stands() else {
             return Ok(false);
         };
-        let (from, message) = (ROOT, Control::Demand { epoch }.into());
+        let (from, message) = (ROOT, Control::demand(epoch).into());
         self.input(machine, Input::Message { from, message })?;
         Ok(true)
     }

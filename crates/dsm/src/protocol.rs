@@ -60,6 +60,9 @@ pub enum Operation {
     /// asked by who has a lock that everybody takes for that: so nobody updates a page in
     /// its home's memory while another node's thread does it in a copy, under that lock.
     Update(PageId),
+    /// After an atomic instruction in a copy, where nodes do not reach each other's memory: waits
+    /// until all is known here that the page [may show](Protocol::shows_what_is_unknown).
+    Learn(PageId),
 }
 
 /// What happened at a node. `B` is content as it arrives.
@@ -304,6 +307,13 @@ pub trait Protocol<B> {
         false
     }
 
+    /// Whether a page here may show what a node wrote in an interval that this node does not
+    /// know of, where it cannot be [updated](Self::updates): a thread that has executed an
+    /// atomic instruction in it has to [learn](Operation::Learn) of that before it goes on.
+    fn shows_what_is_unknown(&self, _page: PageId) -> bool {
+        false
+    }
+
     /// Whether a page that could not be updated may show what this node does not know of, or
     /// lacks.
     fn lacks_what_is_shown(&self) -> bool {
@@ -371,6 +381,10 @@ impl<B, P: Protocol<B> + ?Sized> Protocol<B> for Box<P> {
 
     fn awaits_diffs(&self) -> bool {
         (**self).awaits_diffs()
+    }
+
+    fn shows_what_is_unknown(&self, page: PageId) -> bool {
+        (**self).shows_what_is_unknown(page)
     }
 
     fn lacks_what_is_shown(&self) -> bool {

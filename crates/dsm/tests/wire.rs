@@ -105,7 +105,10 @@ fn control() -> impl Strategy<Value = Control> {
             }
         ),
         (any::<u32>(), thread()).prop_map(|(epoch, thread)| Control::Refused { epoch, thread }),
-        any::<u32>().prop_map(|epoch| Control::Demand { epoch }),
+        version().prop_map(|(_, interval)| Control::Demand {
+            epoch: interval.0,
+            interval
+        }),
         any::<u32>().prop_map(|epoch| Control::Alert { epoch }),
         (any::<u32>(), any::<u64>()).prop_map(|(epoch, lock)| Control::Recall {
             epoch,

@@ -174,6 +174,11 @@ impl Engine {
         })
     }
 
+    /// See [`Protocol::shows_what_is_unknown`].
+    pub(crate) fn shows_what_is_unknown(&self, page: PageId) -> bool {
+        self.driver.protocol().shows_what_is_unknown(page)
+    }
+
     /// See [`Protocol::lacks_what_is_shown`].
     pub(crate) fn lacks_what_is_shown(&self) -> bool {
         self.driver.protocol().lacks_what_is_shown()

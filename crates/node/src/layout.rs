@@ -12,6 +12,8 @@ pub(crate) struct Shared {
     pub(crate) areas: Vec<fathomp_dsm::Area>,
     /// Whether the program relies on ordinary loads to acquire.
     pub(crate) loads_acquire: bool,
+    /// Whether it executes atomic instructions.
+    pub(crate) atomics: bool,
 }
 
 /// Where the shared heap begins. Far from everything that the kernel places by

@@ -51,4 +51,4 @@ pub mod world;
 
 pub use layout::StackBytes;
 pub use node::{Node, Size, expect_tasks};
-pub use waits::Waits;
+pub use waits::{Traits, Waits};

@@ -80,6 +80,7 @@ impl Sharing {
             nodes,
             areas,
             loads_acquire,
+            atomics,
         } = shared;
         Ok(match protocol {
             Protocol::Home => {
@@ -94,6 +95,7 @@ impl Sharing {
                 };
                 let config = home::Config {
                     guessing,
+                    atomics,
                     direct: host.peers.is_some() && host.direct,
                     ..usual
                 };
@@ -102,7 +104,8 @@ impl Sharing {
                 Engine::start(Box::new(home), host, watch)?
             }
             Protocol::Homeless => {
-                let config = homeless::Config::usual(nodes, areas, mib, plain, loads_acquire);
+                let usual = homeless::Config::usual(nodes, areas, mib, plain, loads_acquire);
+                let config = homeless::Config { atomics, ..usual };
                 let homeless = Homeless::new(me, config)?;
                 Engine::start(Box::new(homeless), host, watch)?
             }

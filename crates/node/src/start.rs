@@ -19,7 +19,7 @@ use crate::profile::Profile;
 use crate::races::Lookout;
 use crate::sharing::{Sharing, SharingError, asked_to_watch};
 use crate::slots::{self, Hooks, Slots, THREADS};
-use crate::waits::Waits;
+use crate::waits::Traits;
 use fathomp_base::NodeId;
 use fathomp_launch::names::{EMULATED_TIME, NETWORK};
 use fathomp_launch::{Cluster, ClusterError, Faults, WatchError, of_this_process};
@@ -213,7 +213,7 @@ pub fn prepare(plan: Plan, tap: usize) -> Result<(), StartError> {
 pub struct Forming {
     me: NodeId,
     size: Size,
-    waits: Waits,
+    traits: Traits,
     layout: Layout,
     fabric: Fabric,
     sharing: Sharing,
@@ -303,12 +303,12 @@ impl Meeting {
 }
 
 /// Makes the other nodes of this host. Returns in each of them; only to be called while
-/// there is one thread that runs, beside one that waits for what becomes of this. `waits` says
+/// there is one thread that runs, beside one that waits for what becomes of this. `traits` says
 /// what the program does.
 ///
 /// # Errors
 /// If the system refuses.
-pub fn fork(meeting: Meeting, waits: Waits) -> Result<(Forming, Backing), StartError> {
+pub fn fork(meeting: Meeting, traits: Traits) -> Result<(Forming, Backing), StartError> {
     let here = meeting.nodes_here();
     let Meeting {
         plan,
@@ -380,7 +380,7 @@ pub fn fork(meeting: Meeting, waits: Waits) -> Result<(Forming, Backing), StartE
     let forming = Forming {
         me,
         size,
-        waits,
+        traits,
         layout,
         fabric,
         sharing: plan.sharing,
@@ -449,7 +449,7 @@ impl Forming {
         let Self {
             me,
             size,
-            waits,
+            traits,
             layout,
             fabric,
             sharing,
@@ -479,12 +479,13 @@ impl Forming {
         let memory = Shared {
             nodes: size.nodes,
             areas: layout.homes(),
-            loads_acquire: sharing.loads_acquire(waits),
+            loads_acquire: sharing.loads_acquire(traits.waits),
+            atomics: traits.atomics,
         };
         let engine = sharing.start(me, memory, &host)?;
         let node = Node::new(Parts {
             size,
-            waits,
+            waits: traits.waits,
             layout,
             children,
             first_process,

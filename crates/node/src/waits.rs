@@ -2,6 +2,15 @@
 
 use fathomp_launch::Loads;
 
+/// What the program's code shows of how its threads meet beside the runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traits {
+    /// How it waits for plain variables.
+    pub waits: Waits,
+    /// Whether it has atomic instructions.
+    pub atomics: bool,
+}
+
 /// How the program waits for plain variables to change, as far as its code shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {

@@ -96,6 +96,8 @@ pub fn replay(accesses: &Accesses, setting: &Setting) -> Result<Outcome, ReplayE
             let config = home::Config {
                 // What the program takes by itself is not shared.
                 watch_home: plain && nodes > 1,
+                // Recordings of accesses know no atomic instructions, but locks.
+                atomics: false,
                 ..home::Config::usual(nodes, areas, plain, acquire)
             };
             run(accesses, setting, |me| {
@@ -103,7 +105,10 @@ pub fn replay(accesses: &Accesses, setting: &Setting) -> Result<Outcome, ReplayE
             })
         }
         Sharing::Homeless { plain, memory_mib } => {
-            let config = homeless::Config::usual(nodes, areas, memory_mib, plain, acquire);
+            let config = homeless::Config {
+                atomics: false,
+                ..homeless::Config::usual(nodes, areas, memory_mib, plain, acquire)
+            };
             run(accesses, setting, |me| {
                 Ok(Box::new(Homeless::new(me, config.clone())?))
             })

@@ -85,14 +85,16 @@ impl Node {
 
     /// Whether threads that take no part in barriers may do here what others wait for. At a
     /// barrier of the protocol they may have to stand still: it begins when all nodes have
-    /// come to the program's.
-    pub(super) fn is_needed_until_all_come(&self) -> bool {
+    /// come to the program's. On real nodes so it does if there are any such threads; here only
+    /// if they synchronise, or if others have updated bytes beside what they write: these wait
+    /// until that is told.
+    pub(super) fn is_needed_until_all_come(&self, updates: bool) -> bool {
         let synchronises = |step: &Step| {
             let is_plain = matches!(step, Step::Read(_) | Step::Write(..) | Step::Observe(_));
             !is_plain
         };
         let mut own = self.threads.iter().filter(|thread| !thread.member);
-        own.any(|thread| thread.steps.iter().any(synchronises))
+        own.any(|thread| updates || thread.steps.iter().any(synchronises))
     }
 }
 
@@ -101,6 +103,8 @@ pub(super) struct Cluster<'a> {
     pub(super) nodes: Vec<Node>,
     /// What every write reaches at once.
     pub(super) truth: BTreeMap<Address, u8>,
+    /// Whether threads update bytes.
+    pub(super) updates: bool,
     /// Bytes that threads write which take no part in barriers.
     pub(super) unsettled: BTreeSet<Address>,
     /// The truth when the last node reached each barrier.
@@ -156,6 +160,7 @@ impl<'a> Cluster<'a> {
         let mut cluster = Self {
             nodes: nodes.collect(),
             truth: BTreeMap::new(),
+            updates: program.updates(),
             unsettled: check::unsettled(program),
             at_barrier: Vec::new(),
             since: BTreeMap::new(),

@@ -6,12 +6,16 @@ use super::machine::Seat;
 use crate::blob::Blob;
 use crate::failure::Failure;
 use crate::program::{Address, Step};
-use crate::update::Next;
+use crate::update::{Next, Update};
 use fathomp_base::NodeId;
 use fathomp_dsm::{Access, Protocol};
+use rand::RngExt;
 
 /// How often a page is asked for that is not offered any more when the answer comes.
 const TRIES: u8 = 2;
+
+/// Of so many updates of copies, about one begins with a flush.
+const FLUSHES_AFTER: u32 = 8;
 
 impl<P: Protocol<Blob>> World<'_, P> {
     /// A thread goes on with an update, or with one after the other until a byte has a value.
@@ -20,10 +24,13 @@ impl<P: Protocol<Blob>> World<'_, P> {
             return Ok(());
         };
         let page = address.page();
+        let (driver, seat) = self.at(node);
+        let alone = driver.owes_before_update(&seat, page).is_none();
+        let flushes = alone && self.cluster.random.random_ratio(1, FLUSHES_AFTER);
         let (driver, mut seat) = self.at(node);
         let stage = seat.cluster.nodes[node].threads[thread].update;
         let at_home = |seat: &mut Seat<'_, '_>, home| seat.update(home, thread, step, address);
-        let next = stage.next(driver, &mut seat, page, TRIES, at_home);
+        let next = stage.next(driver, &mut seat, page, TRIES, flushes, at_home);
         let (stage, next) = next.map_err(|what| wrong(node, what))?;
         if next == Next::UpdatesCopy {
             let memory = &self.cluster.nodes[node].memory;
@@ -51,6 +58,11 @@ impl<P: Protocol<Blob>> World<'_, P> {
             Next::Updated => {
                 self.cluster.outcome.updates[0] += 1;
                 self.updated(node, thread, step, address)?;
+            }
+            Next::UpdatesCopy if stage == Update::Done => {
+                // Much may happen before it is looked what the copy has shown.
+                self.cluster.go_on(node, thread);
+                return Ok(());
             }
             Next::GoesOn | Next::UpdatesCopy => {}
         }

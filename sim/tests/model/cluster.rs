@@ -31,6 +31,8 @@ pub(crate) enum Step {
     Update(Place, u8),
     /// Adds nothing; leaves out so many steps if something else is there.
     IfUpdated(Place, u8, usize),
+    /// Exchanges it for 1; leaves out so many steps if it was not 0.
+    IfTaken(Place, usize),
     Release(u64),
     /// The same, but the node keeps the lock if it can.
     Keep(u64),
@@ -213,9 +215,8 @@ impl<P: Protocol<Small>> Turn<'_, P> {
             Step::Read(place) | Step::IfSeen(place, ..) | Step::IfWaited(place, ..) => {
                 return self.access(at, place, Access::Read, step);
             }
-            Step::Update(place, add) => return self.update(at, place, Some(add), None),
-            Step::IfUpdated(place, value, leave_out) => {
-                return self.update(at, place, None, Some((value, leave_out)));
+            Step::Update(place, _) | Step::IfUpdated(place, ..) | Step::IfTaken(place, _) => {
+                return self.update(at, place, step);
             }
             Step::Acquire(lock) => Operation::Acquire(LockId(lock)),
             Step::TryAcquire(lock, _) => Operation::TryAcquire(LockId(lock)),
@@ -308,26 +309,23 @@ impl<P: Protocol<Small>> Turn<'_, P> {
         Ok(())
     }
 
-    /// A thread goes on with an update, which adds so much, or looks whether something is
-    /// there.
+    /// A thread goes on with an update.
     fn update(
         &mut self,
         at @ (node, thread): (usize, usize),
         place: Place,
-        adds: Option<u8>,
-        looks: Option<(u8, usize)>,
+        step: Step,
     ) -> Result<(), Problem> {
         let page = place.id();
-        let add = adds.unwrap_or(0);
         let (driver, mut seat) = self.at(node);
         let stage = seat.world.nodes[node].threads[thread].update;
         let at_home = |seat: &mut Seat<'_>, home: NodeId| {
             let there = &mut seat.world.nodes[usize::from(home.0)].memory;
-            let found = there.update(page, place.byte, |byte| byte.wrapping_add(add))?;
+            let found = there.update(page, place.byte, |byte| updated(step, byte))?;
             seat.world.nodes[node].threads[thread].found = found;
             Ok(())
         };
-        let (stage, next) = stage.next(driver, &mut seat, page, 1, at_home)?;
+        let (stage, next) = stage.next(driver, &mut seat, page, 1, false, at_home)?;
         if next == Next::UpdatesCopy {
             let node = &mut self.world.nodes[node];
             if !node.memory.permits(page, Access::Write) {
@@ -335,7 +333,7 @@ impl<P: Protocol<Small>> Turn<'_, P> {
             }
             let before = node.memory.readable(page);
             let before = before.map_or(0, |page| page.bytes()[place.byte]);
-            let after = before.wrapping_add(add);
+            let after = updated(step, before);
             node.memory.write(page, place.byte, after)?;
             (node.threads[thread].found, node.threads[thread].faults) = (before, 0);
         }
@@ -347,22 +345,38 @@ impl<P: Protocol<Small>> Turn<'_, P> {
             Next::Ends => {
                 state.found = 0;
                 state.next += 1;
-                if let Some((_, leave_out)) = looks.filter(|(value, _)| *value != found) {
-                    state.next += leave_out;
-                }
+                state.next += match step {
+                    Step::IfUpdated(_, value, leave_out) if value != found => leave_out,
+                    Step::IfTaken(_, leave_out) if found != 0 => leave_out,
+                    _ => 0,
+                };
                 return Ok(());
             }
-            Next::Updated | Next::UpdatesCopy if adds.is_some() => {
+            // What is only looked at others write meanwhile.
+            Next::Updated | Next::UpdatesCopy if updated(step, found) != found => {
                 let truth = self.world.truth.entry(place).or_default();
                 if *truth != found {
                     let what = format!("node {node} updates {found}, not {truth}, at {place:?}");
                     return Err(what.into());
                 }
-                *truth = found.wrapping_add(add);
+                *truth = updated(step, found);
             }
             Next::Updated | Next::UpdatesCopy | Next::GoesOn => {}
         }
-        self.update(at, place, adds, looks)
+        if stage == Update::Done {
+            // Much may happen before it is looked what the copy has shown.
+            return Ok(());
+        }
+        self.update(at, place, step)
+    }
+}
+
+/// What a step makes of a byte.
+fn updated(step: Step, before: u8) -> u8 {
+    match step {
+        Step::Update(_, add) => before.wrapping_add(add),
+        Step::IfTaken(..) => 1,
+        _ => before,
     }
 }
 

@@ -22,7 +22,7 @@ use fathomp_dsm::message::{Message, Term};
 use fathomp_dsm::{Area, Placement, Protocol};
 use fathomp_shared::Sizes;
 use memory::Small;
-use programs::{PASSED_BY_LOADS, PROGRAMS, Program};
+use programs::{LOCKED_BY_EXCHANGES, PASSED_BY_LOADS, PROGRAMS, Program};
 use stateright::{Checker, Model};
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -125,9 +125,9 @@ fn areas() -> [Vec<Area>; 4] {
     ]
 }
 
-/// Of configurations, a plain one and two rich ones, or all.
-fn some_of<C>(configs: Vec<C>) -> Vec<C> {
-    let everyday = |number: &usize| [0, 3, 7].contains(number);
+/// Of configurations, those with these numbers, or all.
+fn some_of<C>(numbers: &[usize], configs: Vec<C>) -> Vec<C> {
+    let everyday = |number: &usize| numbers.contains(number);
     let configs = configs.into_iter().enumerate();
     let some = configs.filter(|(number, _)| full() || everyday(number));
     some.map(|(_, config)| config).collect()
@@ -145,6 +145,7 @@ fn habits() -> Guessing {
 fn home_configs(program: &Program) -> Vec<home::Config> {
     let mut configs = Vec::new();
     for (number, areas) in areas().into_iter().enumerate() {
+        configs.push(by_message(program, number, areas.clone()));
         for richly in [false, true] {
             configs.push(home::Config {
                 nodes: NODES,
@@ -153,6 +154,7 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
                 watch_home: false,
                 batch: 1,
                 loads_acquire: program.relies_on_loads || !richly,
+                atomics: true,
                 direct: richly,
                 guessing: match richly {
                     true => habits(),
@@ -164,6 +166,23 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
         }
     }
     configs
+}
+
+/// Loads need not acquire, and all goes by message.
+fn by_message(program: &Program, number: usize, areas: Vec<Area>) -> home::Config {
+    home::Config {
+        nodes: NODES,
+        areas,
+        migrate: true,
+        watch_home: number == 3,
+        batch: 1,
+        loads_acquire: program.relies_on_loads,
+        atomics: true,
+        direct: false,
+        guessing: habits(),
+        fan_in: if number == 0 { 1 } else { 2 },
+        log_max: if number == 1 { 1 } else { 1024 },
+    }
 }
 
 fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
@@ -182,6 +201,7 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 areas: areas.clone(),
                 diffs_max,
                 loads_acquire: program.relies_on_loads || program.relies_on_writes || acquires,
+                atomics: true,
                 stays_writable: true,
                 sole_writers,
                 guessing: match sole_writers {
@@ -213,7 +233,7 @@ fn leases(message: &Message<Small>) -> bool {
 fn home_based() {
     for program in programs() {
         let mut leased = false;
-        for config in some_of(home_configs(program)) {
+        for config in some_of(&[0, 1, 3, 5, 11], home_configs(program)) {
             let home = |me| Home::new(me, config.clone()).unwrap();
             let mut cluster = cluster(program, shared(&config), FAULTS_MAX, home);
             cluster.looks_for = Some(leases);
@@ -227,7 +247,7 @@ fn home_based() {
 #[test]
 fn homeless() {
     for program in programs() {
-        for config in some_of(homeless_configs(program)) {
+        for config in some_of(&[0, 3, 7], homeless_configs(program)) {
             let homeless = |me| Homeless::new(me, config.clone()).unwrap();
             check(program, cluster(program, None, ALL_FAULTS, homeless));
         }
@@ -247,5 +267,19 @@ fn what_is_wrong_is_found() {
             let checked = cluster.checker().spawn_bfs().join();
             checked.discovery(cluster::WRITTEN).is_some()
         });
+    assert!(wrong);
+}
+
+/// The same of atomic instructions that nodes do not expect.
+#[test]
+fn what_atomic_instructions_may_read_is_found() {
+    let wrong = (0..).zip(areas()).any(|(number, areas)| {
+        let mut config = by_message(&LOCKED_BY_EXCHANGES, number, areas);
+        config.atomics = false;
+        let home = |me| Home::new(me, config.clone()).unwrap();
+        let cluster = cluster(&LOCKED_BY_EXCHANGES, None, FAULTS_MAX, home);
+        let checked = cluster.checker().spawn_bfs().join();
+        checked.discovery(cluster::WRITTEN).is_some()
+    });
     assert!(wrong);
 }

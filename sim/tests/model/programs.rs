@@ -9,8 +9,8 @@ const A2: Place = Place { page: 0, byte: 1 };
 const B: Place = Place { page: 1, byte: 0 };
 
 use Step::{
-    Acquire, Barrier, Flush, IfSeen, IfUpdated, IfWaited, Keep, Read, Release, TryAcquire, Update,
-    Write,
+    Acquire, Barrier, Flush, IfSeen, IfTaken, IfUpdated, IfWaited, Keep, Read, Release, TryAcquire,
+    Update, Write,
 };
 
 /// A program: a thread on each node, and perhaps one more on node 0 that takes no
@@ -50,6 +50,25 @@ pub(crate) const PASSED_BY_LOADS: Program = Program {
             &[Write(A, 1), Write(B, 1), Flush],
             &[IfSeen(A2, 9, 0), IfSeen(B, 1, 1), Read(A)],
             &[IfSeen(A2, 9, 0), IfSeen(B, 1, 1), Read(A)],
+        ],
+    )
+};
+
+pub(crate) const LOCKED_BY_EXCHANGES: Program = Program {
+    relies_on_writes: true,
+    ..program(
+        "a lock is taken by an exchange and given back by a plain write",
+        [
+            &[IfTaken(A, 2), Write(B, 1), Write(A, 0), Barrier],
+            &[
+                IfSeen(B, 9, 0),
+                IfTaken(A, 3),
+                Read(B),
+                Write(B, 2),
+                Write(A, 0),
+                Barrier,
+            ],
+            &[IfTaken(A, 1), Read(B), Barrier],
         ],
     )
 };
@@ -186,6 +205,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
             ],
         )
     },
+    LOCKED_BY_EXCHANGES,
     program(
         "a message is passed by plain writes to who waits",
         [

@@ -10,7 +10,7 @@ use crate::tap;
 use fathomp_launch::names::LOADS;
 use fathomp_launch::{asks_for_nodes, of_this_process};
 use fathomp_node::start::{self, Forming, Plan};
-use fathomp_node::{Node, StackBytes, Waits};
+use fathomp_node::{Node, StackBytes, Traits, Waits};
 use fathomp_omp::{cluster, overflow, runtime};
 use fathomp_patch::{AnalyseError, Wait};
 use fathomp_sys::clock::emulated;
@@ -26,7 +26,7 @@ use fathomp_sys::process::{default_thread_stack_bytes, yield_now};
 use fathomp_sys::shm::stack_limit;
 use fathomp_sys::signal_chain::{self, Fault, Interruption};
 use fathomp_sys::stack_overflow::{self, Owner};
-use fathomp_sys::text_patch::{self, Hooks, PatchError};
+use fathomp_sys::text_patch::{self, Hooks, Kind, PatchError};
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
 use std::path::Path;
@@ -135,7 +135,7 @@ extern "C" fn clustered_main(
         return 1;
     };
     fathomp_omp::tap::find();
-    let waits = lead_atomics().unwrap_or_else(|error| fatal(format_args!("{error}")));
+    let traits = lead_atomics().unwrap_or_else(|error| fatal(format_args!("{error}")));
     fork::refuse();
     world::begin();
     cluster::depart();
@@ -153,7 +153,7 @@ extern "C" fn clustered_main(
         if emulated::is_emulated() {
             let _ = emulated::set_ns(now_ns);
         }
-        become_nodes(*plan, waits, &mine, signals, *main, arguments);
+        become_nodes(*plan, traits, &mine, signals, *main, arguments);
     };
     if let Err(error) = thread::spawn_anywhere(Box::new(serve)) {
         fatal(format_args!("cannot start a node's thread: {error}"));
@@ -169,7 +169,7 @@ extern "C" fn clustered_main(
 /// stands still meanwhile.
 fn become_nodes(
     plan: Plan,
-    waits: Waits,
+    traits: Traits,
     first: &ThreadLocals,
     signals: Mask,
     main: Main,
@@ -193,7 +193,7 @@ fn become_nodes(
         meeting.agree(&mut own)?;
         Ok(meeting)
     });
-    let forming = meeting.and_then(|meeting| start::fork(meeting, waits));
+    let forming = meeting.and_then(|meeting| start::fork(meeting, traits));
     let shared = forming.and_then(|(forming, backing)| share(forming, backing, plan.scheme()));
     let node = match shared {
         Ok(node) => node,
@@ -239,8 +239,9 @@ impl fmt::Display for AtomicsError {
 }
 
 /// Leads atomics and fences that the compiler put inline through the cluster, and
-/// says how the program waits. To be called while there is one thread.
-fn lead_atomics() -> Result<Waits, AtomicsError> {
+/// says what of that there is, and how the program waits. To be called while there is one
+/// thread.
+fn lead_atomics() -> Result<Traits, AtomicsError> {
     let program = std::env::current_exe().map_err(AtomicsError::Program)?;
     let found = fathomp_patch::analyse(&program, program_bias());
     let found = found.map_err(AtomicsError::Analyse)?;
@@ -271,11 +272,14 @@ fn lead_atomics() -> Result<Waits, AtomicsError> {
     unsafe { text_patch::install(&sites, hooks) }.map_err(AtomicsError::Patch)?;
     let waits = &found.waits;
     say_unflushed(&program, waits);
-    Ok(match waits.iter().all(|wait| wait.flushes || wait.led) {
+    let waits = match waits.iter().all(|wait| wait.flushes || wait.led) {
         true if waits.is_empty() => Waits::Never,
         true => Waits::ThenFlushes,
         false => Waits::Plainly,
-    })
+    };
+    let mut kinds = sites.iter().map(|site| site.kind);
+    let atomics = kinds.any(|kind| matches!(kind, Kind::Atomic(_)));
+    Ok(Traits { waits, atomics })
 }
 
 /// Says which instructions are left as they are although they look like atomics.

@@ -54,6 +54,7 @@ impl<B: Clone + Body> Home<B> {
             (Some(notice), Some(Kept { interval, pages }))
         });
         self.kept = kept;
+        let last = last.or_else(|| self.end_if_shown());
         let mut own = self.take_own();
         own.extend(taken_back);
         let first = actions.len();
@@ -125,6 +126,7 @@ impl<B: Clone + Body> Home<B> {
                 first,
             }));
         }
+        notices.extend(self.take_ended_empty());
         notices
     }
 
@@ -231,7 +233,8 @@ impl<B: Clone + Body> Home<B> {
         self.own.clear();
         self.refuse_parked(actions);
         self.versions.clear();
-        self.after.clear();
+        self.forget_what_was_shown();
+        self.order.learn_again(actions);
         self.tell_what_was_lost(actions);
         actions.extend(thread.map(Action::Resume));
         for (thread, operation) in operations {

@@ -3,7 +3,7 @@
 use super::Home;
 use super::page::Entry;
 use crate::state::State;
-use crate::{Body, Offer};
+use crate::{Body, Interval, Offer};
 use fathomp_base::PageId;
 
 /// Says so if something does not hold.
@@ -133,6 +133,10 @@ impl<B: Clone + Body> Home<B> {
         holds(
             self.parked.iter().all(waits),
             "something waits for pages that have arrived",
+        )?;
+        holds(
+            self.notes_what_is_shown() || self.shown_open == Interval::default(),
+            "an interval is promised to others that do not ask for it",
         )?;
         let mut arrived = self.arrived.iter();
         holds(

@@ -17,6 +17,7 @@ mod plan;
 mod release;
 mod settle;
 mod sharing;
+mod shown;
 mod update;
 
 use crate::area::Layout;
@@ -56,6 +57,10 @@ pub struct Config {
     /// that acquire and writes that release. It costs: a node that serves a page that
     /// it is writing ends its interval first.
     pub loads_acquire: bool,
+    /// Whether programs execute atomic instructions, which may read what was stored plainly: a
+    /// lock that was taken by an exchange and given back by a store. Where nodes do not reach
+    /// each other's memory, it is remembered what pages [show](shown).
+    pub atomics: bool,
     /// Whether nodes can take pages out of each other's memory, write diffs into it, and
     /// reach a log of intervals. If `loads_acquire` is set they must not: what is taken
     /// does not say what came before it.
@@ -86,6 +91,7 @@ impl Config {
             watch_home: plain,
             batch: if plain { 1 } else { BATCH },
             loads_acquire,
+            atomics: true,
             direct: false,
             guessing: match plain {
                 true => Guessing::Nothing,
@@ -141,8 +147,13 @@ pub struct Home<B> {
     borrowed: Vec<PageId>,
     /// Further versions of pages at home here, see [`Entry::version`].
     versions: BTreeMap<PageId, Vec<Version>>,
-    /// See [`PageCopy::after`]; of pages that were served in this epoch.
+    /// See [`PageCopy::after`]; of pages that were served in this epoch. Of copies here what
+    /// they show and is not known, see [`shown`].
     after: BTreeMap<PageId, Vec<Version>>,
+    /// The last interval of which others were shown something before it had ended.
+    shown_open: Interval,
+    /// The last interval that has ended with nothing to tell, until the next barrier tells that.
+    ended_empty: Option<Interval>,
     pending: BTreeMap<PageId, Pending<B>>,
     parked: Vec<Parked>,
     updating: update::Updating,
@@ -193,6 +204,8 @@ impl<B: Clone + Body> Home<B> {
             borrowed: Vec::new(),
             versions: BTreeMap::new(),
             after: BTreeMap::new(),
+            shown_open: Interval::default(),
+            ended_empty: None,
             pending: BTreeMap::new(),
             parked: Vec::new(),
             updating: update::Updating::default(),
@@ -223,6 +236,11 @@ impl<B: Clone + Body> Home<B> {
             true => Protection::Watched,
             false => Protection::ReadWrite,
         }
+    }
+
+    /// Whether pages are open to writes that nobody has noticed.
+    fn foresees(&self) -> bool {
+        self.expected > 0 || !self.opened_ahead.is_empty()
     }
 
     fn exists(&self, page: PageId) -> bool {
@@ -296,6 +314,11 @@ impl<B: Clone + Body> Home<B> {
                     News::Learned(notices) => {
                         self.learn(&notices, actions)?;
                         self.settle(actions)?;
+                    }
+                    News::Demanded(interval) => {
+                        self.send_kept_if_told(first, actions);
+                        self.end_if_seen(interval, actions);
+                        self.enter_barrier(actions)?;
                     }
                     News::Recalled(lock) => self.give_back_lock(lock, actions),
                     News::Everybody { notices, .. } => self.everybody_arrived(notices, actions)?,
@@ -371,7 +394,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
     fn wants_writes(&self, input: &Input<B>) -> bool {
         // What is learned may end the open interval, as may answers that the
         // sequencer gives to its own node, and it may make copies invalid.
-        let foresees = self.expected > 0 || !self.opened_ahead.is_empty();
+        let foresees = self.foresees();
         let touched = !self.dirty.is_empty() || foresees;
         match input {
             Input::Operation { .. } => foresees,
@@ -383,7 +406,13 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             Input::Claimed(..) => touched,
             Input::Message { message, .. } => match message {
                 // It may end the open interval.
-                Message::Fetch { .. } => self.config.loads_acquire && foresees,
+                Message::Fetch { .. } => {
+                    // Nor is it told at a barrier what was not written then.
+                    (self.config.loads_acquire || self.order.is_at_barrier()) && foresees
+                }
+                Message::Control(Control::Demand { interval, .. }) => {
+                    foresees && *interval > self.order.interval
+                }
                 Message::Control(Control::Granted { .. } | Control::Recall { .. }) => touched,
                 Message::Control(Control::Exchange { .. }) => self.order.is_root() && touched,
                 // What they show may have to be learned of.
@@ -438,6 +467,10 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
 
     fn awaits_diffs(&self) -> bool {
         !self.is_settled()
+    }
+
+    fn shows_what_is_unknown(&self, page: PageId) -> bool {
+        self.may_show_unknown(page)
     }
 
     fn lacks_what_is_shown(&self) -> bool {

@@ -40,6 +40,7 @@ impl<B: Clone + Body> Home<B> {
             Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),
             Operation::TryAcquire(lock) => (Request::TryAcquire(lock, thread), None),
             Operation::Update(page) => return self.want_update(thread, page, actions),
+            Operation::Learn(page) => return self.learn_what_is_shown(thread, page, actions),
         };
         self.order.ask(thread, request, notice, actions)
     }

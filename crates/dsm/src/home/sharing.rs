@@ -57,7 +57,7 @@ impl Parked {
 }
 
 /// A page that threads can have now.
-type Ready<B> = (PageId, Vec<(ThreadId, Access)>, B);
+type Ready<B> = (PageId, Vec<(ThreadId, Access)>, PageCopy<B>);
 
 impl<B: Clone + Body> Home<B> {
     pub(super) fn fault(
@@ -303,6 +303,7 @@ impl<B: Clone + Body> Home<B> {
                 false => Content::Page(page),
             });
             self.note_fetch(page);
+            self.note_what_it_follows(page);
             let entry = self.table.entry(page);
             match (entry.state, entry.pinned) {
                 (State::Untouched, true) => {
@@ -330,9 +331,6 @@ impl<B: Clone + Body> Home<B> {
             // Until now nobody watched in which interval it was written, and what
             // its writer knew.
             self.note_version(page, (self.me, self.order.interval));
-            if self.config.loads_acquire {
-                self.note_knowledge(page);
-            }
         }
         self.open_all(pages.iter(), actions);
         let copies = pages.iter().zip(contents).map(|(page, content)| PageCopy {
@@ -345,9 +343,9 @@ impl<B: Clone + Body> Home<B> {
             epoch: self.order.epoch,
             first: pages.first(),
             copies: copies.collect(),
-            // If loads acquire, it would have to be told what came before what is written
-            // until the page is installed.
-            may_be_left: !self.config.loads_acquire,
+            // If loads acquire, or those of atomic instructions, it would have to be told what
+            // came before what is written until the page is installed.
+            may_be_left: !self.config.loads_acquire && !self.notes_what_is_shown(),
         }));
     }
 
@@ -372,16 +370,8 @@ impl<B: Clone + Body> Home<B> {
         }
     }
 
-    /// A page at home here was perhaps written after what this node knows of.
-    fn note_knowledge(&mut self, page: PageId) {
-        let news = |version: &Version| version.0 != self.me && !self.knew_at_start(*version);
-        let known: Vec<Version> = self.order.seen.iter().filter(news).collect();
-        if !known.is_empty() {
-            self.after.insert(page, known);
-        }
-    }
-
-    fn versions_of(&self, page: PageId) -> Vec<Version> {
+    /// Intervals of this epoch that are part of a page at home here.
+    pub(super) fn versions_of(&self, page: PageId) -> Vec<Version> {
         let last = self.table.get(page).version;
         let last = (!self.knew_at_start(last)).then_some(last);
         let more = self.versions.get(&page).into_iter().flatten().copied();
@@ -389,7 +379,7 @@ impl<B: Clone + Body> Home<B> {
     }
 
     /// True if everybody has known of an interval since the last barrier.
-    fn knew_at_start(&self, (writer, interval): Version) -> bool {
+    pub(super) fn knew_at_start(&self, (writer, interval): Version) -> bool {
         self.start.covers(writer, interval)
     }
 
@@ -422,7 +412,7 @@ impl<B: Clone + Body> Home<B> {
             } else if settled && (relaxed || self.order.knows_copy(&copy)) {
                 let waiters = std::mem::take(&mut pending.waiters);
                 self.pending.remove(&page);
-                ready.push((page, waiters, copy.content));
+                ready.push((page, waiters, copy));
             } else {
                 let versions = [copy.versions.as_slice(), &copy.after].concat();
                 pending.held = Some(copy);
@@ -448,7 +438,7 @@ impl<B: Clone + Body> Home<B> {
             {
                 Some(copy) => {
                     let waiters = std::mem::take(&mut pending.waiters);
-                    ready.push((*page, waiters, copy.content));
+                    ready.push((*page, waiters, copy));
                     false
                 }
                 None => true,
@@ -468,7 +458,13 @@ impl<B: Clone + Body> Home<B> {
             .iter()
             .any(|(_, waiters, _)| wanted(waiters) == Some(Access::Write));
         let mut pages = Vec::with_capacity(ready.len());
-        for (page, waiters, content) in ready {
+        for (page, waiters, copy) in ready {
+            let PageCopy {
+                versions,
+                after,
+                content,
+            } = copy;
+            self.note_what_came(page, versions.into_iter().chain(after));
             let arrival = Arrival {
                 page,
                 wanted: wanted(&waiters),
@@ -524,7 +520,7 @@ fn includes(versions: &[Version], version: Version) -> bool {
 }
 
 /// Adds a version, in place of an older one of the same node.
-fn note(versions: &mut Vec<Version>, version: Version) {
+pub(super) fn note(versions: &mut Vec<Version>, version: Version) {
     match versions.iter_mut().find(|(writer, _)| *writer == version.0) {
         Some((_, interval)) => *interval = (*interval).max(version.1),
         None => versions.push(version),

@@ -45,6 +45,10 @@ pub struct Config {
     /// whenever an interval ends, and a node that serves a page which it writes
     /// unwatched ends its interval first.
     pub loads_acquire: bool,
+    /// Whether programs execute atomic instructions, which may read what was stored plainly: a
+    /// lock that was taken by an exchange and given back by a store. A page that is written
+    /// unwatched is then served as if loads acquired. Not where pages stay writable.
+    pub atomics: bool,
     /// Whether a written page stays writable when its interval ends, until its diff is
     /// wanted, as in TreadMarks. That saves faults, but a diff may show what its interval has
     /// not told: a program that gives a lock of its own back by an ordinary store does not
@@ -68,6 +72,11 @@ impl Config {
         self.stays_writable && !self.loads_acquire
     }
 
+    /// Whether a page that its owner writes unwatched is seen with all that was written before.
+    fn unwatched_acquire(&self) -> bool {
+        self.loads_acquire || self.atomics && !self.stays_writable
+    }
+
     /// As nodes have it, with room for diffs in so many MiB. If it is `plain`, the protocol
     /// is TreadMarks' (Keleher, Dwarkadas, Cox, Zwaenepoel, USENIX 1994): written pages stay
     /// writable, no page has a sole writer, and none is fetched in advance, so that counts mean
@@ -86,6 +95,7 @@ impl Config {
             areas,
             diffs_max: u32::try_from(diffs).unwrap_or(u32::MAX),
             loads_acquire,
+            atomics: true,
             stays_writable: plain,
             sole_writers: !plain,
             guessing: match plain {
@@ -257,6 +267,10 @@ impl<B> Homeless<B> {
                 actions.push(Action::Refuse(thread));
                 return Ok(());
             }
+            Operation::Learn(_) => {
+                actions.push(Action::Resume(thread));
+                return Ok(());
+            }
         };
         self.order.ask(thread, request, notice, actions)
     }
@@ -329,6 +343,7 @@ impl<B> Homeless<B> {
                     self.learn(&notices, actions);
                     self.settle(actions)?;
                 }
+                News::Demanded(_) => self.enter_barrier(actions),
                 News::Recalled(lock) => self.release(lock, None, actions),
                 News::Everybody { notices, full, cut } => {
                     self.everybody_arrived(&notices, full, cut, actions)?;

@@ -47,7 +47,7 @@ impl<B> Homeless<B> {
         }
         let is_unwatched = |entry: Entry| entry.pinned || entry.state == State::Untouched;
         let mut unwatched = pages.iter().map(|page| is_unwatched(self.table.get(page)));
-        if self.config.loads_acquire && unwatched.any(|unwatched| unwatched) {
+        if self.config.unwatched_acquire() && unwatched.any(|unwatched| unwatched) {
             if !self.is_standing() {
                 // A thread that sees what is written now must know what was written before.
                 self.publish(actions);
@@ -66,10 +66,10 @@ impl<B> Homeless<B> {
             let mut versions = self.applied(page);
             let entry = self.table.get(page);
             // Of what was written unwatched no notice ever names the page. Only where loads
-            // acquire does the asker have to know what was written before it; elsewhere it
-            // would wait for that or not, as it asks before this node comes to a barrier or
-            // after.
-            if entry.pinned || self.config.loads_acquire && is_unwatched(entry) {
+            // acquire, or atomic instructions, does the asker have to know what was written
+            // before it; elsewhere it would wait for that or not, as it asks before this node
+            // comes to a barrier or after.
+            if entry.pinned || self.config.unwatched_acquire() && is_unwatched(entry) {
                 note(&mut versions, (self.me, self.order.interval));
             }
             if entry.pinned {

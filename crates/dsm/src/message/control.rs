@@ -1,7 +1,7 @@
 //! What nodes tell each other to synchronise.
 
 use crate::interval::Version;
-use crate::{Carried, LockId, Notice};
+use crate::{Carried, Interval, LockId, Notice};
 use fathomp_base::ThreadId;
 
 /// A message that carries no content of pages.
@@ -37,6 +37,8 @@ pub enum Control {
     Demand {
         /// The sequencer's epoch.
         epoch: u32,
+        /// The interval that was seen, which may have yet to end.
+        interval: Interval,
     },
     /// From the sequencer: give back a lock that you [keep](crate::Holder), somebody wants it.
     Recall {
@@ -106,7 +108,7 @@ impl Control {
             Self::Exchange { epoch, .. }
             | Self::Granted { epoch, .. }
             | Self::Refused { epoch, .. }
-            | Self::Demand { epoch }
+            | Self::Demand { epoch, .. }
             | Self::Recall { epoch, .. }
             | Self::Alert { epoch }
             | Self::Arrive { epoch, .. }
@@ -128,6 +130,13 @@ impl Control {
             } => Some(Carried::Notice(notice.interval)),
             _ => None,
         }
+    }
+
+    /// Asks a node for its last interval that has ended.
+    #[must_use]
+    pub fn demand(epoch: u32) -> Self {
+        let interval = Interval::default();
+        Self::Demand { epoch, interval }
     }
 
     /// Asks the sequencer for what is in the log, and nothing else.

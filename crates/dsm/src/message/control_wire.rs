@@ -1,8 +1,8 @@
 //! Control messages as bytes.
 
 use super::control::{Control, Request};
-use crate::LockId;
 use crate::wire::{Reader, WireError, Write};
+use crate::{Interval, LockId};
 use fathomp_base::ThreadId;
 
 /// Kinds of messages, the first byte of each. A protocol's own begin at
@@ -53,7 +53,10 @@ impl Control {
                 begin(bytes, kind::REFUSED, *epoch);
                 bytes.number(thread.0);
             }
-            Self::Demand { epoch } => begin(bytes, kind::DEMAND, *epoch),
+            Self::Demand { epoch, interval } => {
+                begin(bytes, kind::DEMAND, *epoch);
+                bytes.number(interval.0);
+            }
             Self::Recall { epoch, lock } => {
                 begin(bytes, kind::RECALL, *epoch);
                 bytes.number(lock.0);
@@ -126,7 +129,10 @@ pub(crate) fn control(kind: u8, epoch: u32, reader: &mut Reader<'_>) -> Result<C
             epoch,
             thread: ThreadId(reader.number()?),
         },
-        kind::DEMAND => Control::Demand { epoch },
+        kind::DEMAND => Control::Demand {
+            epoch,
+            interval: Interval(reader.number()?),
+        },
         kind::RECALL => Control::Recall {
             epoch,
             lock: LockId(reader.number()?),

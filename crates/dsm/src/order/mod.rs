@@ -50,6 +50,8 @@ pub(crate) struct Order {
     queued: BTreeSet<ThreadId>,
     /// Threads that have its answer, and wait for what it says to be done here.
     settling: Vec<ThreadId>,
+    /// Threads that have seen something of intervals of which this node has to learn.
+    learning: Vec<(ThreadId, Vec<Version>)>,
     barrier: Barrier,
     /// Messages to myself.
     loopback: VecDeque<Control>,
@@ -69,6 +71,8 @@ pub(crate) enum News {
     /// A lock that is kept here is wanted elsewhere: it is to be [released](crate::Operation)
     /// by [`ITSELF`].
     Recalled(LockId),
+    /// Somebody has seen something of an interval of this node, which has perhaps not ended.
+    Demanded(Interval),
     /// Everybody is at the barrier.
     Everybody {
         /// What they wrote.
@@ -102,6 +106,7 @@ impl Order {
             asking: BTreeSet::new(),
             queued: BTreeSet::new(),
             settling: Vec::new(),
+            learning: Vec::new(),
             barrier: Barrier::default(),
             loopback: VecDeque::new(),
             sequencer: (me == ROOT).then(|| Sequencer::new(nodes, log_max)),
@@ -197,6 +202,24 @@ impl Order {
         }
     }
 
+    /// The same for a thread, which stands still until this node has done so.
+    pub(crate) fn learn_for<B>(
+        &mut self,
+        thread: ThreadId,
+        versions: Vec<Version>,
+        actions: &mut Vec<Action<B>>,
+    ) {
+        self.learn_soon(versions.clone(), actions);
+        self.learning.push((thread, versions));
+    }
+
+    /// A barrier is over, which has told what had ended by then: asks for the rest anew.
+    pub(crate) fn learn_again<B>(&mut self, actions: &mut Vec<Action<B>>) {
+        let versions = self.learning.iter().flat_map(|(_, versions)| versions);
+        let versions = versions.copied().collect();
+        self.learn_soon(versions, actions);
+    }
+
     /// Whether a node that sees the page knows of all that comes before what it shows.
     pub(crate) fn knows_copy<C>(&self, copy: &PageCopy<C>) -> bool {
         self.knows(&copy.versions) && self.knows(&copy.after)
@@ -282,7 +305,10 @@ impl Order {
                 self.answered(from, thread, epoch)?;
                 actions.push(Action::Refuse(thread));
             }
-            Control::Demand { .. } => self.demanded(actions),
+            Control::Demand { interval, .. } => {
+                self.demanded(actions);
+                return Ok(News::Demanded(interval));
+            }
             Control::Recall { lock, .. } => return Ok(News::Recalled(lock)),
             Control::Alert { .. } => self.alerted(from, actions)?,
             Control::Arrive { notices, full, .. } => {
@@ -394,6 +420,12 @@ impl Order {
         if self.is_root() || !self.is_at_barrier() {
             let threads = self.settling.drain(..).filter(|thread| *thread != ITSELF);
             actions.extend(threads.map(Action::Resume));
+            let seen = &self.seen;
+            let known = self.learning.extract_if(.., |(_, versions)| {
+                let mut versions = versions.iter();
+                versions.all(|(writer, interval)| seen.covers(*writer, *interval))
+            });
+            actions.extend(known.map(|(thread, _)| Action::Resume(thread)));
         }
     }
 

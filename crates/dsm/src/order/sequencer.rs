@@ -123,10 +123,11 @@ impl Sequencer {
                 }
                 for (writer, interval) in &versions {
                     // It may have ended at a barrier, which the asker has yet to
-                    // reach.
+                    // reach; or not at all.
                     if !self.contains.covers(*writer, *interval) {
-                        let epoch = self.epoch;
-                        send(Does::Send(*writer, Control::Demand { epoch }));
+                        let (epoch, interval) = (self.epoch, *interval);
+                        let demand = Control::Demand { epoch, interval };
+                        send(Does::Send(*writer, demand));
                     }
                 }
                 self.learners.push((from, versions));
@@ -189,9 +190,8 @@ impl Sequencer {
     /// Nodes at a barrier are to tell their last intervals. Then there is a log again that
     /// others can use by themselves.
     fn ask_who_arrived(&mut self, send: &mut impl FnMut(Does)) {
-        let epoch = self.epoch;
         for node in std::mem::take(&mut self.arrived) {
-            send(Does::Send(node, Control::Demand { epoch }));
+            send(Does::Send(node, Control::demand(self.epoch)));
         }
     }
 

@@ -26,11 +26,10 @@ const TRIES: u32 = 2;
 const FLUSHES_AFTER: u32 = 256;
 
 /// What a thread has while it executes an atomic instruction.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 enum Holds {
-    /// The lock.
-    #[default]
-    Lock,
+    /// The lock, and works on these pages: shared ones, in which it begins and ends.
+    Lock([Option<PageId>; 2]),
     /// The same, and works on a page of which others may be updated at its home.
     Copy(PageId),
     /// A page's home waits for it, and perhaps others for the lock.
@@ -41,8 +40,12 @@ enum Holds {
     },
 }
 
+impl Holds {
+    const NOTHING: Self = Self::Lock([None; 2]);
+}
+
 thread_local! {
-    static HOLDS: Cell<Holds> = const { Cell::new(Holds::Lock) };
+    static HOLDS: Cell<Holds> = const { Cell::new(Holds::NOTHING) };
     /// Atomic instructions under the lock.
     static LOCKED: Cell<u32> = const { Cell::new(0) };
 }
@@ -67,6 +70,9 @@ impl Node {
                 self.flush();
             }
             self.acquire(ATOMIC);
+            let last = address.saturating_add(bytes.saturating_sub(1));
+            let [first, last] = [address, last].map(|byte| self.pages.page_of(byte));
+            HOLDS.set(Holds::Lock([first, last.filter(|_| last != first)]));
             return None;
         };
         self.stand_still();
@@ -86,8 +92,14 @@ impl Node {
     /// The atomic instruction is done.
     pub fn end_atomic(&self) {
         let _told = tap::communicate(Called::Atomic);
-        let (home, locked, since) = match HOLDS.take() {
-            Holds::Lock => return self.release(ATOMIC),
+        let (home, locked, since) = match HOLDS.replace(Holds::NOTHING) {
+            Holds::Lock(pages) => {
+                pages
+                    .into_iter()
+                    .flatten()
+                    .for_each(|page| self.learn(page));
+                return self.release(ATOMIC);
+            }
             Holds::Copy(page) => return self.end_copy(page),
             Holds::Page {
                 home,
@@ -105,6 +117,18 @@ impl Node {
             self.operation(Operation::Flush);
         }
         self.account_atomic(since, true);
+    }
+
+    /// An atomic instruction was executed under the lock, where nodes do not reach each other's
+    /// memory: it may have read what another node has stored plainly, and what that did before
+    /// has to be known before the program goes on.
+    fn learn(&self, page: PageId) {
+        if !lock(&self.engine).shows_what_is_unknown(page) {
+            return;
+        }
+        let since = self.enter();
+        self.operation(Operation::Learn(page));
+        self.account_atomic(since, false);
     }
 
     /// Begins to update a page in its home's memory, where the byte is at the address that is
