@@ -29,7 +29,7 @@ fn something_may_be_done_beside_programs() {
     let left = Setting::new().run(THREE, &["beside=note"], "meet exchange");
     left.well();
     let mut told: Vec<&str> = left
-        .err
+        .stderr
         .lines()
         .filter(|line| line.starts_with("beside"))
         .collect();
