@@ -27,7 +27,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn something_may_be_done_beside_programs() {
     let left = Setting::new().run(THREE, &["beside=note"], "meet exchange");
-    left.well();
+    assert_eq!(left.code, Some(0), "{left:?}");
     let mut told: Vec<&str> = left
         .stderr
         .lines()
