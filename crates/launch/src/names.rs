@@ -209,6 +209,11 @@ variables! { DEVELOPMENT:
         set_by: ".ci/run", read_by: "needs",
         "Makes tests fail whose tools are missing, instead of ignoring them."
     }
+    TASK_SEEDS = "FATHOMP_TASK_SEEDS" {
+        values: "FIRST..END", default: "0..3000",
+        set_by: "you", read_by: "omp (tests)",
+        "Seeds of the simulation of tasks that leave their node."
+    }
     JUDGE_NOTES = "FATHOMP_JUDGE_NOTES" {
         values: "a file", default: "none",
         set_by: "judge", read_by: "judge (begun.c)",

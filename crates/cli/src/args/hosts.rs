@@ -8,7 +8,7 @@ use std::str::FromStr;
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct OnHosts {
     /// Hosts that run the program together, each with a number of nodes if it is not one, such
-    /// as a,b:2,[::1]:2. The first one has standard input.
+    /// as a,b:2,10.0.0.3:2. The first one has standard input.
     #[arg(long, value_name = "HOST[:N],...", conflicts_with_all = ["hostfile", "nodes"])]
     pub(crate) hosts: Option<String>,
     /// The same from a file: a host on each line, as HOST, HOST:N or HOST slots=N.

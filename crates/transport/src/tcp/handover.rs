@@ -6,12 +6,14 @@
 //! over as descriptors (`SCM_RIGHTS`): the library in the program knows neither addresses nor
 //! keys.
 //!
-//!     program                                agent
-//!     Hello       ->
-//!                         <-  Join           who is who
-//!                         <-  Wire, ...      each with a connected stream
-//!                         <-  Complete       or Refuse at any time
-//!     Report      ->                         if the run fails
+//! ```text
+//! program                                agent
+//! Hello       ->
+//!                     <-  Join           who is who
+//!                     <-  Wire, ...      each with a connected stream
+//!                     <-  Complete       or Refuse at any time
+//! Report      ->                         if the run fails
+//! ```
 //!
 //! A packet is a byte that says what it is, and its fields in little-endian order.
 

@@ -7,6 +7,7 @@
 //! at the end: everybody came through, and few messages were needed.
 
 use super::{BROKER, Ledger, Node, Note, Posted, Settled};
+use fathomp_launch::names::TASK_SEEDS;
 use std::collections::{BTreeMap, VecDeque};
 
 const BARRIERS: u32 = 3;
@@ -526,17 +527,17 @@ impl Process {
 
 #[test]
 fn all_tasks_run_once_and_every_barrier_ends_after_them() {
-    let asked = std::env::var("FATHOMP_TASK_SEEDS").ok();
+    let asked = std::env::var(TASK_SEEDS.name).ok();
     let seeds = asked.map_or(0..3000, |asked| {
         let range = asked.split_once("..");
         let range = range.and_then(|(first, end)| Some(first.parse().ok()?..end.parse().ok()?));
-        range.unwrap_or_else(|| panic!("FATHOMP_TASK_SEEDS is FIRST..END, not {asked:?}"))
+        range.unwrap_or_else(|| panic!("{TASK_SEEDS} is FIRST..END, not {asked:?}"))
     });
     for seed in seeds {
         let run = std::panic::AssertUnwindSafe(|| World::new(seed).run());
         if std::panic::catch_unwind(run).is_err() {
             panic!(
-                "seed {seed}: run it again with FATHOMP_TASK_SEEDS={seed}..{}",
+                "seed {seed}: run it again with {TASK_SEEDS}={seed}..{}",
                 seed + 1
             );
         }
