@@ -23,6 +23,7 @@ pub(crate) fn guard(children: &[u32], hosts: &Hosts) -> ! {
         };
         let Some(place) = children.iter().position(|one| *one == child) else {
             // A process that the program's constructors have started.
+            process::deal_with(child);
             continue;
         };
         let node = NodeId(first.saturating_add(u16::try_from(place).unwrap_or(u16::MAX)));
@@ -38,10 +39,12 @@ pub(crate) fn guard(children: &[u32], hosts: &Hosts) -> ! {
                         hosts.name_of(node)
                     ));
                 }
+                process::deal_with(child);
                 continue;
             }
             Life::Ended(how) => how,
         };
+        process::deal_with(child);
         left -= 1;
         match how {
             Ended::Exited(0) => continue,

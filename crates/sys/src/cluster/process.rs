@@ -304,12 +304,13 @@ pub fn ended(child: u32) -> Option<Ended> {
 }
 
 /// Waits until a child has ended or was stopped; which one, and how. None if there is none left.
+/// It is told again until it is [dealt with](deal_with).
 #[must_use]
 pub fn wait_for_any() -> Option<(u32, Life)> {
     loop {
         // SAFETY: all fields of a siginfo may be zero.
         let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-        let flags = libc::WEXITED | libc::WSTOPPED | libc::__WALL;
+        let flags = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL;
         // SAFETY: fills in `info`.
         if unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, flags) } != 0 {
             match io::Error::last_os_error().kind() {
@@ -326,6 +327,13 @@ pub fn wait_for_any() -> Option<(u32, Life)> {
         };
         return Some((u32::try_from(pid).ok()?, how));
     }
+}
+
+/// What [`wait_for_any`] has told of a child has been heard.
+pub fn deal_with(child: u32) {
+    let flags = libc::WEXITED | libc::WSTOPPED | libc::WNOHANG | libc::__WALL;
+    // SAFETY: a null siginfo is allowed.
+    unsafe { libc::waitid(libc::P_PID, child, std::ptr::null_mut(), flags) };
 }
 
 /// Waits until children have ended; those that have not after `longest` are
