@@ -1,7 +1,9 @@
 //! A node's pages, as its threads and its protocol see them.
 
 use fathomp_base::{PAGE_BYTES, PageId};
-use fathomp_dsm::{Access, Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection};
+use fathomp_dsm::{
+    Access, Change, Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection,
+};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -105,12 +107,29 @@ impl<B: Bytes> Page<B> {
         self.protection == Protection::Watched && self.twin.is_some() && !self.told
     }
 
+    /// Writes a word, also into the twin.
+    fn put(&mut self, change: &Change, value: u64) {
+        let place = change.offset()..change.offset() + change.bytes();
+        let value = &value.to_le_bytes()[..change.bytes()];
+        self.bytes.bytes_mut()[place.clone()].copy_from_slice(value);
+        if let Some(twin) = &mut self.twin {
+            twin.bytes_mut()[place].copy_from_slice(value);
+        }
+    }
+
     fn change(&mut self, diff: &B::Diff) {
         self.bytes.change(diff);
         if let Some(twin) = &mut self.twin {
             twin.change(diff);
         }
     }
+}
+
+/// The word that a change is about.
+fn word(bytes: &[u8], change: &Change) -> u64 {
+    let bytes = &bytes[change.offset()..change.offset() + change.bytes()];
+    let bytes = bytes.iter().rev();
+    bytes.fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
 #[expect(clippy::missing_errors_doc, reason = "all errors are of the same kind")]
@@ -299,6 +318,32 @@ impl<B: Bytes> Memory<B> {
             true => self.twin(id),
             false => Ok(()),
         }
+    }
+
+    /// Changes a word of a page and of its twin; what it was before.
+    pub fn change(&mut self, id: PageId, change: &Change) -> Result<u64, String> {
+        let page = self.page(id)?;
+        let before = word(page.bytes.bytes(), change);
+        page.put(change, change.after(before));
+        Ok(before)
+    }
+
+    /// Does the same to a copy that threads may read, where the word was this before. What a
+    /// thread has written there since it had its twin comes later.
+    pub fn patch(&mut self, id: PageId, change: &Change, before: u64) -> Result<(), String> {
+        let page = self.page(id)?;
+        if !page.may_be_read() {
+            return Err(format!("page {id} is changed and not here"));
+        }
+        let written = page.twin.as_ref().map(|twin| word(twin.bytes(), change));
+        let now = word(page.bytes.bytes(), change);
+        page.put(change, change.after(before));
+        if written.is_some_and(|twin| twin != now) {
+            let place = change.offset()..change.offset() + change.bytes();
+            let now = now.to_le_bytes();
+            page.bytes.bytes_mut()[place].copy_from_slice(&now[..change.bytes()]);
+        }
+        Ok(())
     }
 
     /// A page as it is now.

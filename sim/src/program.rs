@@ -51,6 +51,9 @@ pub enum Step {
     Release(LockId),
     /// Adds to a byte, in one atomic step.
     Update(Address, u8),
+    /// The same, and never looks at what was there. Nobody else looks at it before the threads
+    /// have met, but for the one thread that adds to it.
+    Add(Address, u8),
     /// Adds nothing to a byte, in atomic steps, until it has this value.
     Poll(Address, u8),
     /// Exchanges a byte for 1, in atomic steps, until it was 0.
@@ -80,7 +83,19 @@ impl Program {
     #[must_use]
     pub fn updates(&self) -> bool {
         let mut steps = self.threads.iter().flatten().flatten();
-        steps.any(|step| matches!(step, Step::Update(..) | Step::Poll(..) | Step::Take(_)))
+        steps.any(|step| {
+            matches!(
+                step,
+                Step::Update(..) | Step::Add(..) | Step::Poll(..) | Step::Take(_)
+            )
+        })
+    }
+
+    /// Whether a thread tries to take a lock that others may have.
+    #[must_use]
+    pub fn tries_locks(&self) -> bool {
+        let mut steps = self.threads.iter().flatten().flatten();
+        steps.any(|step| matches!(step, Step::TryAcquire(..)))
     }
 
     /// Whether a thread waits for what it reads, and does not flush before it goes

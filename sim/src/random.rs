@@ -166,7 +166,7 @@ pub fn random_program(shape: Shape, random: &mut impl Rng) -> Program {
 }
 
 /// The lock of what threads share that take no part in barriers.
-const OWN_THREADS: LockId = LockId(u64::MAX);
+const OWN_THREADS: LockId = LockId(u64::MAX - 1);
 
 /// Adds threads that take no part in barriers, as programs start them by themselves.
 /// Those of node 0 share some bytes with the others, under a lock; there may be one on

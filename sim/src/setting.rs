@@ -62,10 +62,13 @@ fn log_max(program: &Program) -> usize {
 
 /// Guesses from habits, which are formed soon or never.
 pub fn random_habits(random: &mut impl Rng) -> Guessing {
+    let (prefetch, expect_writes) = (random.random_range(0..5), random.random());
+    let after = random.random_range(0..3);
     Guessing::Habits(Limits {
-        prefetch: random.random_range(0..5),
-        expect_writes: random.random(),
-        lease_after: random.random_range(0..3),
+        prefetch,
+        expect_writes,
+        lease_after: after,
+        keep_lock_after: after,
     })
 }
 
@@ -85,6 +88,8 @@ pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -
         guessing: random_habits(random),
         fan_in: random.random_range(1..=3),
         log_max: log_max(program),
+        carries: program.updates() && random.random(),
+        keeps_locks: !program.tries_locks() && random.random(),
     }
 }
 

@@ -7,7 +7,7 @@ use fathomp_dsm::{LockId, Operation, Protocol};
 use fathomp_shared::UpdateStart;
 
 /// The lock of threads that cannot update a page in its home's memory.
-const UPDATES: LockId = LockId(u64::MAX - 1);
+const UPDATES: LockId = LockId::ATOMICS;
 
 /// How far a thread is with an update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -15,8 +15,11 @@ pub enum Update {
     /// It has yet to begin.
     #[default]
     Begins,
-    /// It has flushed, and takes the lock where nodes do not reach each other's memory.
+    /// It has flushed, and takes the lock where nodes do not reach each other's memory, or has
+    /// the update carried home.
     Flushed,
+    /// It was carried home, and what was there is known.
+    Carried,
     /// It has the lock there, and works on its node's copy.
     Alone,
     /// That is done.
@@ -51,6 +54,8 @@ pub enum Update {
 pub enum Next {
     /// It asks for an operation.
     Operation(Operation),
+    /// It has the update carried home.
+    Carries,
     /// The byte was updated at home.
     Updated,
     /// It updates the byte in the copy here, perhaps after a fault. The stage is reached then.
@@ -91,7 +96,14 @@ impl Update {
         let ask = Next::Operation(Operation::Update(page));
         let lock = Next::Operation(Operation::Acquire(UPDATES));
         let release = Next::Operation(Operation::Release(UPDATES));
+        let carries = driver.protocol().carries(page);
         Ok(match self {
+            Self::Begins if carries && !flushes => (Self::Carried, Next::Carries),
+            Self::Flushed if carries => (Self::Carried, Next::Carries),
+            Self::Carried if driver.protocol().shows_what_is_unknown(page) => {
+                (Self::Learned, Next::Operation(Operation::Learn(page)))
+            }
+            Self::Carried => (Self::Learned, Next::GoesOn),
             Self::Begins => match driver.owes_before_update(machine, page) {
                 Some(true) => (Self::Told, flush),
                 Some(false) => (Self::Told, Next::GoesOn),

@@ -31,6 +31,10 @@ pub struct Outcome {
     pub faults: u64,
     /// Updates done in the memory of their page's home, and in copies.
     pub updates: [u64; 2],
+    /// Updates that were postponed.
+    pub postponed: u64,
+    /// Updates that were carried to their page's home.
+    pub changes: u64,
     /// Locks that threads took which their nodes kept.
     pub locks_kept: u64,
     /// The pages after each barrier, if that was asked for: those of which a node
@@ -221,7 +225,10 @@ impl<'a, P: Protocol<Blob>> World<'a, P> {
             Step::TryAcquire(lock, _) => Operation::TryAcquire(lock),
             Step::Release(lock) => Operation::Release(lock),
             Step::Barrier => return self.reach_barrier(node, thread),
-            Step::Update(..) | Step::Poll(..) | Step::Take(_) => {
+            Step::Add(address, add) if self.may_postpone(node, thread, address) => {
+                return self.postpone(node, thread, address, add);
+            }
+            Step::Update(..) | Step::Add(..) | Step::Poll(..) | Step::Take(_) => {
                 return self.update(node, thread, step);
             }
             Step::Wait(..) => return self.wait(node, thread, step),
@@ -325,10 +332,11 @@ impl<'a, P: Protocol<Blob>> World<'a, P> {
             cluster.since.clear();
             cluster.let_barriers_begin();
         }
-        // Those of the sequencer's node never have to stand still.
+        // Those of the sequencer's node never have to stand still, but for changes.
+        let may_stand = node > 0 || self.drivers[node].protocol().carries(PageId(0));
         let state = &mut cluster.nodes[node];
         let has_begun = state.reached <= cluster.at_barrier.len();
-        if node > 0 && !has_begun && state.is_needed_until_all_come(cluster.updates) {
+        if may_stand && !has_begun && state.is_needed_until_all_come(cluster.updates) {
             state.awaiting = Some(thread);
             if !cluster.spins() {
                 // Another node may wait for what was written before.

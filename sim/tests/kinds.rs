@@ -93,6 +93,47 @@ fn home_based_by_message() {
 }
 
 #[test]
+fn home_based_where_changes_are_carried() {
+    home_based(Some(false), Some(false), |config, _| config.carries = true);
+}
+
+#[test]
+fn home_based_with_any_guesses_where_changes_are_carried() {
+    home_based(Some(false), Some(false), |config, random| {
+        config.carries = true;
+        config.guessing = Guessing::Random(random.random());
+    });
+}
+
+/// The same program with locks that threads wait for where they only tried to take them.
+fn waiting_for_locks(program: &mut Program) {
+    for step in program.threads.iter_mut().flatten().flatten() {
+        if let Step::TryAcquire(lock, _) = *step {
+            *step = Step::Acquire(lock);
+        }
+    }
+}
+
+/// Nodes keep locks, as habits or chance want it.
+#[test]
+fn home_based_where_locks_stay() {
+    for seed in seeds(3000) {
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut program = any_program(Some(false), &mut random);
+        waiting_for_locks(&mut program);
+        let mut network = random_network(&mut random);
+        network.shared = None;
+        let mut config = random_home(&program, network, &mut random);
+        (config.loads_acquire, config.keeps_locks) = (false, true);
+        if random.random() {
+            config.guessing = Guessing::Random(random.random());
+        }
+        let home = |me, config: &home::Config| Home::new(me, config.clone()).unwrap();
+        run_seed(seed, &program, network, &config, home, &mut random);
+    }
+}
+
+#[test]
 fn home_based_where_loads_acquire() {
     home_based(Some(true), None, |_, _| ());
 }

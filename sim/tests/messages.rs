@@ -3,7 +3,7 @@
 
 use fathomp_base::NodeId;
 use fathomp_dsm::home::{Config, Home};
-use fathomp_dsm::{Area, Placement};
+use fathomp_dsm::{Area, LockId, Placement};
 use fathomp_sim::{Address, Network, Program, Step, run_seed};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -48,4 +48,67 @@ fn barriers_take_no_more_messages_in_deep_trees() {
         let all = fetches + barriers + diffs;
         assert_eq!(messages(7, fan_in), all, "{fan_in} below a node");
     }
+}
+
+/// A page in which one node alone carries out atomic instructions moves there, as if it wrote it:
+/// then they take no messages.
+#[test]
+fn pages_move_to_the_node_that_alone_updates_them() {
+    let byte = Address::at(0, 0);
+    let messages = |phases: usize| {
+        let mut phase = vec![Step::Observe(byte)];
+        phase.extend([Step::Update(byte, 1); 10]);
+        phase.push(Step::Barrier);
+        let program = Program {
+            pages: 1,
+            threads: vec![
+                vec![vec![Step::Barrier; phases]],
+                vec![vec![phase; phases].concat()],
+            ],
+        };
+        let home = Placement::At(NodeId(0));
+        let config = Config {
+            carries: true,
+            ..Config::usual(2, vec![Area { pages: 1, home }], false, false)
+        };
+        let protocol = |me, config: &Config| Home::new(me, config.clone()).unwrap();
+        let random = &mut StdRng::seed_from_u64(1);
+        let outcome = run_seed(1, &program, NETWORK, &config, protocol, random);
+        assert_eq!(outcome.changes, 10 * phases as u64);
+        outcome.messages
+    };
+    // Two for each barrier, and two for each of the flushes that chance wants now and then.
+    let more = messages(12) - messages(2);
+    assert!(more < 10 * (2 + 10), "{more} messages in ten phases");
+}
+
+/// A lock that one node takes again and again takes no message: nor does what is written under it.
+#[test]
+fn locks_stay_where_they_are_taken_again_and_again() {
+    let lock = LockId(1);
+    let messages = |times: usize| {
+        let section = [
+            Step::Acquire(lock),
+            Step::Write(Address::at(0, 0), 1),
+            Step::Release(lock),
+        ];
+        let program = Program {
+            pages: 1,
+            threads: vec![
+                vec![vec![Step::Barrier]],
+                vec![[&section.repeat(times)[..], &[Step::Barrier]].concat()],
+            ],
+        };
+        let home = Placement::At(NodeId(0));
+        let config = Config {
+            keeps_locks: true,
+            ..Config::usual(2, vec![Area { pages: 1, home }], false, false)
+        };
+        let protocol = |me, config: &Config| Home::new(me, config.clone()).unwrap();
+        let random = &mut StdRng::seed_from_u64(1);
+        run_seed(1, &program, NETWORK, &config, protocol, random).messages
+    };
+    assert_eq!(messages(10), messages(50));
+    // Once in a while it is given back, and what was written is told.
+    assert!(messages(50) < messages(80) && messages(80) < messages(50) + 8);
 }

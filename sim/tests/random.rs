@@ -114,6 +114,7 @@ fn home_based_with_a_short_log() {
                 prefetch: random.random_range(0..5),
                 expect_writes: true,
                 lease_after: random.random_range(0..3),
+                keep_lock_after: 2,
             }),
             loads_acquire: program.relies_on_loads(),
             log_max: log_max(program),
@@ -233,6 +234,7 @@ fn home_based_where_pages_have_one_writer() {
             prefetch: random.random_range(2..=6),
             expect_writes: true,
             lease_after: random.random_range(0..3),
+            keep_lock_after: 2,
         }),
         ..random_home(program, network, random)
     };
@@ -258,6 +260,7 @@ fn home_based_where_pages_are_leased() {
             prefetch: random.random_range(0..5),
             expect_writes: random.random(),
             lease_after: 1,
+            keep_lock_after: 2,
         }),
         ..random_home(program, network, random)
     };

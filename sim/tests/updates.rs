@@ -2,9 +2,9 @@
 //! sees what one wrote sees what was written before it, also if that was a plain write.
 //! `FATHOMP_SIM_SEEDS=FIRST..END` tries other seeds than the everyday ones.
 
-use fathomp_dsm::Placement;
 use fathomp_dsm::home::{Config, Home};
 use fathomp_dsm::homeless::{self, Homeless};
+use fathomp_dsm::{LockId, Placement};
 use fathomp_sim::{
     Address, Program, Step, random_home, random_homeless, random_network, roomy, run_seed, seeds,
 };
@@ -18,19 +18,22 @@ enum Over {
     Memory,
     /// Homes, by message alone.
     Messages,
+    /// The same, and what is updated is carried home.
+    Carried,
     /// No homes.
     Homeless,
 }
 
-/// Runs programs over clusters of a kind.
-fn all_seeds(over: Over, program: impl Fn(&mut StdRng) -> Program) {
+/// Runs programs over clusters of a kind. How many updates were postponed.
+fn all_seeds(over: Over, program: impl Fn(&mut StdRng) -> Program) -> u64 {
+    let mut postponed = 0;
     for seed in seeds(3000) {
         let mut random = StdRng::seed_from_u64(seed);
         let program = program(&mut random);
         let mut network = random_network(&mut random);
         network.shared = match over {
             Over::Memory => network.shared.or(Some(roomy())),
-            Over::Messages | Over::Homeless => None,
+            Over::Messages | Over::Carried | Over::Homeless => None,
         };
         if over == Over::Homeless {
             let mut config = random_homeless(&program, &mut random);
@@ -47,7 +50,7 @@ fn all_seeds(over: Over, program: impl Fn(&mut StdRng) -> Program) {
         }
         let mut config = random_home(&program, network, &mut random);
         for area in &mut config.areas {
-            if over == Over::Messages {
+            if over != Over::Memory {
                 break;
             }
             // Plain writes to a page that is never watched are seen at once, before what was
@@ -56,10 +59,12 @@ fn all_seeds(over: Over, program: impl Fn(&mut StdRng) -> Program) {
                 area.home = Placement::At(node);
             }
         }
-        config.loads_acquire = random.random_ratio(1, 16);
+        config.loads_acquire = over != Over::Carried && random.random_ratio(1, 16);
+        config.carries = over == Over::Carried;
         let protocol = |me, config: &Config| Home::new(me, config.clone()).unwrap();
-        run_seed(seed, &program, network, &config, protocol, &mut random);
+        postponed += run_seed(seed, &program, network, &config, protocol, &mut random).postponed;
     }
+    postponed
 }
 
 /// What a program is made of: its threads, and pages that all of them have touched.
@@ -207,6 +212,73 @@ fn spin_by_exchanges(over: Over, others: bool) {
     });
 }
 
+/// Threads add to bytes and do not look: to their own, which they also read and write, to one
+/// that a lock guards, and to some that all add to and read when they have met. Some tell by an
+/// addition that data is there, for which others poll.
+fn add_blindly(over: Over, others: bool) {
+    let postponed = all_seeds(over, |random| {
+        let mut all = Threads::random(random);
+        if others {
+            all.add_others(random);
+        }
+        let nodes = all.threads.len();
+        let guarded = all.byte(20, random);
+        let lock = LockId(1);
+        let own: Vec<_> = (0..nodes as u32)
+            .map(|thread| all.byte(30 + thread, random))
+            .collect();
+        for round in 0..random.random_range(1..=3) {
+            let sums: Vec<_> = (0..2)
+                .map(|at| all.byte(40 + 2 * round + at, random))
+                .collect();
+            let (data, flag) = (all.byte(60 + round, random), all.byte(70 + round, random));
+            let teller = random.random_range(0..2 * nodes);
+            for thread in 0..nodes {
+                for _ in 0..random.random_range(0..12) {
+                    all.work(thread, random);
+                    let add = random.random_range(1..=255);
+                    let own = own[thread];
+                    let steps = match random.random_range(0..8) {
+                        0 => vec![Step::Add(own, add), Step::Read(own)],
+                        1 => vec![Step::Write(own, add), Step::Add(own, add)],
+                        2 => vec![Step::Add(own, add), Step::Write(own, add)],
+                        3 => vec![
+                            Step::Acquire(lock),
+                            Step::Read(guarded),
+                            Step::Add(guarded, add),
+                            Step::Release(lock),
+                        ],
+                        _ => vec![Step::Add(sums[random.random_range(0..2)], add)],
+                    };
+                    all.threads[thread].extend(steps);
+                }
+                if thread == teller {
+                    all.threads[thread].extend([Step::Write(data, 7), Step::Add(flag, 1)]);
+                } else if teller < nodes && random.random() {
+                    all.threads[thread].extend([Step::Poll(flag, 1), Step::Read(data)]);
+                }
+            }
+            let everybody = all
+                .threads
+                .iter_mut()
+                .chain(all.others.iter_mut().flatten());
+            everybody.for_each(|steps| steps.push(Step::Barrier));
+            for steps in &mut all.threads {
+                let looked = sums.iter().chain(&own).filter(|_| random.random());
+                steps.extend(looked.map(|byte| Step::Read(*byte)));
+            }
+            // Nobody adds while others look.
+            let everybody = all
+                .threads
+                .iter_mut()
+                .chain(all.others.iter_mut().flatten());
+            everybody.for_each(|steps| steps.push(Step::Barrier));
+        }
+        all.finish()
+    });
+    assert!(postponed > 10_000, "{postponed}");
+}
+
 #[test]
 fn who_polls_a_flag_sees_what_came_before() {
     poll_a_flag(Over::Memory, false);
@@ -245,4 +317,22 @@ fn without_homes_who_updates_sees_what_came_before() {
         poll_a_flag(Over::Homeless, others);
         spin_by_exchanges(Over::Homeless, others);
     }
+}
+
+#[test]
+fn carried_home_who_polls_a_flag_sees_what_came_before() {
+    poll_a_flag(Over::Carried, false);
+    poll_a_flag(Over::Carried, true);
+}
+
+#[test]
+fn carried_home_spin_locks_are_given_back_by_a_plain_write() {
+    spin_by_exchanges(Over::Carried, false);
+    spin_by_exchanges(Over::Carried, true);
+}
+
+#[test]
+fn what_nobody_looks_at_is_added_in_batches() {
+    add_blindly(Over::Carried, false);
+    add_blindly(Over::Carried, true);
 }

@@ -1,6 +1,7 @@
 //! What threads accessed between synchronisations.
 
-use fathomp_dsm::{Access, Area, Diff, PageRange};
+use fathomp_base::PAGE_BYTES;
+use fathomp_dsm::{Access, Area, PageRange};
 use serde::{Deserialize, Serialize};
 
 /// Pages touched one after the other in the same way.
@@ -11,7 +12,7 @@ pub struct Run {
     /// Which, ascending.
     pub pages: PageRange,
     /// Bytes of the diff of each page, if they were written.
-    pub diff_bytes: u16,
+    pub diff_bytes: u32,
 }
 
 /// What ends an interval.
@@ -101,8 +102,11 @@ impl Thread {
 }
 
 /// What a program accessed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accesses {
+    /// Bytes of a page: of memory that is shared as one. Recorded are pages of the machine, or
+    /// lines of [`Accesses::LINE_BYTES`].
+    pub page_bytes: u32,
     /// Its shared memory, and where it was at home when it was recorded: each thread
     /// had a node of its own, with the thread's number.
     pub areas: Vec<Area>,
@@ -112,11 +116,39 @@ pub struct Accesses {
     pub threads: Vec<Thread>,
 }
 
+impl Default for Accesses {
+    fn default() -> Self {
+        Self {
+            page_bytes: Self::PAGE_BYTES,
+            areas: Vec::new(),
+            loads_acquire: false,
+            threads: Vec::new(),
+        }
+    }
+}
+
 impl Accesses {
-    /// Bytes of the longest diff.
-    pub const DIFF_BYTES_MAX: u16 = Diff::BYTES_MAX as u16;
+    /// Bytes of a page of the machine.
+    pub const PAGE_BYTES: u32 = PAGE_BYTES as u32;
+    /// Bytes of a line, the smallest that accesses are recorded of.
+    pub const LINE_BYTES: u32 = 64;
+    /// Bytes of the largest page that accesses are looked at by.
+    pub const PAGE_BYTES_MAX: u32 = 2 << 20;
+    /// Bytes of a diff without content. Each line that changed adds as many, and what changed
+    /// in it.
+    pub const EMPTY_DIFF_BYTES: u32 = 8;
     /// The longest that all threads work together, in nanoseconds: 146 years.
     pub const WORK_NS_MAX: u64 = 1 << 62;
+
+    /// Bytes of the longest diff of a page.
+    #[must_use]
+    pub fn diff_bytes_max(&self) -> u32 {
+        let each = Self::LINE_BYTES + Self::EMPTY_DIFF_BYTES;
+        let lines = self.page_bytes.div_ceil(Self::LINE_BYTES);
+        lines
+            .saturating_mul(each)
+            .saturating_add(Self::EMPTY_DIFF_BYTES)
+    }
 
     /// Pages of all areas.
     #[must_use]

@@ -42,16 +42,22 @@ pub enum AccessError {
         pages: u64,
     },
     /// A diff longer than any.
-    #[error(
-        "thread {thread} changes a page by a diff of {bytes} bytes, and {max} are the most",
-        max = Accesses::DIFF_BYTES_MAX
-    )]
+    #[error("thread {thread} changes a page by a diff of {bytes} bytes, and {max} are the most")]
     Diff {
         /// The thread.
         thread: usize,
         /// The diff.
-        bytes: u16,
+        bytes: u32,
+        /// The longest.
+        max: u32,
     },
+    /// Pages of a size that nothing is recorded by.
+    #[error(
+        "its pages have {0} bytes, and multiples of {min} up to {max} are what they can have",
+        min = Accesses::LINE_BYTES,
+        max = Accesses::PAGE_BYTES_MAX
+    )]
+    PageBytes(u32),
     /// An interval names runs that are not there.
     #[error("thread {thread}: interval {step} is of set {set}, and there are {sets}")]
     Set {
@@ -124,6 +130,10 @@ impl Accesses {
         if u16::try_from(threads).is_err() {
             return Err(AccessError::TooManyThreads(threads));
         }
+        let sizes = Self::LINE_BYTES..=Self::PAGE_BYTES_MAX;
+        if !self.page_bytes.is_multiple_of(Self::LINE_BYTES) || !sizes.contains(&self.page_bytes) {
+            return Err(AccessError::PageBytes(self.page_bytes));
+        }
         let pages = self.pages();
         if pages > u64::from(u32::MAX) {
             return Err(AccessError::TooManyPages(pages));
@@ -146,7 +156,7 @@ impl Accesses {
         }
         let mut first = 0;
         for (number, thread) in self.threads.iter().enumerate() {
-            thread.check(number, pages)?;
+            thread.check(number, pages, self.diff_bytes_max())?;
             let ends = thread.steps.iter().map(|step| step.end);
             let barriers = ends.filter(|end| *end == End::Barrier).count();
             if number == 0 {
@@ -166,7 +176,7 @@ impl Accesses {
 }
 
 impl Thread {
-    fn check(&self, thread: usize, pages: u64) -> Result<(), AccessError> {
+    fn check(&self, thread: usize, pages: u64, max: u32) -> Result<(), AccessError> {
         for run in self.sets.iter().flatten() {
             if run.pages.end() > pages {
                 let page = run.pages.end() - 1;
@@ -176,9 +186,9 @@ impl Thread {
                     pages,
                 });
             }
-            if run.diff_bytes > Accesses::DIFF_BYTES_MAX {
+            if run.diff_bytes > max {
                 let bytes = run.diff_bytes;
-                return Err(AccessError::Diff { thread, bytes });
+                return Err(AccessError::Diff { thread, bytes, max });
             }
         }
         let mut held = BTreeSet::new();

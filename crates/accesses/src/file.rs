@@ -13,7 +13,8 @@
 //! ```
 //!
 //! `r` is the first page read and the number of pages, `w` the first page written,
-//! the number of pages and the bytes of each page's diff.
+//! the number of pages and the bytes of each page's diff. Pages of another size than that of
+//! the machine's are so many `page_bytes` in the first line.
 
 use crate::accesses::{Accesses, Run, Step, Thread};
 use crate::check::AccessError;
@@ -83,7 +84,18 @@ struct Header {
     threads: usize,
     #[serde(default)]
     loads_acquire: bool,
+    #[serde(default = "of_the_machine", skip_serializing_if = "is_of_the_machine")]
+    page_bytes: u32,
     areas: Vec<AreaLine>,
+}
+
+fn of_the_machine() -> u32 {
+    Accesses::PAGE_BYTES
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_of_the_machine(bytes: &u32) -> bool {
+    *bytes == Accesses::PAGE_BYTES
 }
 
 #[derive(Serialize, Deserialize)]
@@ -114,7 +126,7 @@ enum Line {
 #[serde(rename_all = "snake_case")]
 enum RunLine {
     R(u32, u32),
-    W(u32, u32, u16),
+    W(u32, u32, u32),
 }
 
 impl From<&Area> for AreaLine {
@@ -175,17 +187,18 @@ impl RunLine {
 pub struct Writer<W>(pub W);
 
 impl<W: Write> Writer<W> {
-    /// The first line.
+    /// The first line, of accesses whose `threads` are so many and come next.
     ///
     /// # Errors
     /// If the medium fails, as everywhere here.
-    pub fn header(&mut self, threads: usize, areas: &[Area], acquire: bool) -> io::Result<()> {
+    pub fn header(&mut self, threads: usize, of: &Accesses) -> io::Result<()> {
         self.put(&Header {
             schema: SCHEMA.to_owned(),
             version: VERSION,
             threads,
-            loads_acquire: acquire,
-            areas: areas.iter().map(AreaLine::from).collect(),
+            loads_acquire: of.loads_acquire,
+            page_bytes: of.page_bytes,
+            areas: of.areas.iter().map(AreaLine::from).collect(),
         })
     }
 
@@ -225,11 +238,7 @@ impl<W: Write> Writer<W> {
 /// If the medium fails.
 pub fn write(accesses: &Accesses, out: impl Write) -> io::Result<()> {
     let mut out = Writer(out);
-    out.header(
-        accesses.threads.len(),
-        &accesses.areas,
-        accesses.loads_acquire,
-    )?;
+    out.header(accesses.threads.len(), accesses)?;
     for (number, thread) in accesses.threads.iter().enumerate() {
         out.thread(number)?;
         thread.sets.iter().try_for_each(|set| out.set(set))?;
@@ -268,6 +277,7 @@ fn parse(from: impl BufRead) -> Result<Accesses, ReadError> {
     let (_, first) = lines.next().transpose()?.ok_or(ReadError::Schema)?;
     let header = header(&first)?;
     let mut accesses = Accesses {
+        page_bytes: header.page_bytes,
         areas: header.areas.into_iter().map(Area::from).collect(),
         loads_acquire: header.loads_acquire,
         threads: Vec::new(),

@@ -6,6 +6,7 @@
 mod accesses;
 mod check;
 mod file;
+mod larger;
 mod permits;
 
 pub use accesses::{Accesses, End, Run, Step, Thread};

@@ -19,6 +19,15 @@ pub enum Permit {
 }
 
 impl Permit {
+    /// The least that is enough for an access.
+    #[must_use]
+    pub fn of_access(access: Access) -> Self {
+        match access {
+            Access::Read => Self::Read,
+            Access::Write => Self::Write,
+        }
+    }
+
     /// Whether it is enough for an access.
     #[must_use]
     pub fn allows(self, access: Access) -> bool {

@@ -30,6 +30,9 @@ pub enum DriverError {
     /// A peer or the runtime broke the protocol.
     #[error(transparent)]
     Violation(#[from] Violation),
+    /// A page is to be changed by an atomic instruction on a machine that cannot do that.
+    #[error("the protocol asked for an atomic change of a page where nobody can make one")]
+    CannotChange,
     /// The log in shared memory makes no sense.
     #[error("what nodes tell each other in shared memory was overwritten, perhaps by the program")]
     Overwritten,

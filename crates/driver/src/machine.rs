@@ -4,7 +4,8 @@ use crate::DriverError;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::message::Message;
 use fathomp_dsm::{
-    Body, Content, Fetch, Interval, PageBytes, PageRange, PageSet, Protection, Protocol, Tell,
+    Body, Change, Content, Fetch, Interval, PageBytes, PageRange, PageSet, Protection, Protocol,
+    Tell,
 };
 use fathomp_shared::Window;
 
@@ -126,6 +127,41 @@ pub trait Machine {
     /// # Errors
     /// If the content is no diff.
     fn apply(&mut self, page: PageId, diff: Self::Body) -> Result<(), Self::Error>;
+
+    /// Changes a word of a page in one atomic step, also as threads see it that touch it
+    /// meanwhile, and in its twin; what it was before.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    fn change(&mut self, _page: PageId, _change: &Change) -> Result<u64, Self::Error> {
+        Err(DriverError::CannotChange.into())
+    }
+
+    /// The same of a page at home here or of a copy, where nobody asks what it was before.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    fn amend(&mut self, page: PageId, change: &Change) -> Result<(), Self::Error> {
+        self.change(page, change).map(|_| ())
+    }
+
+    /// Writes a word into a copy, which threads may touch meanwhile, and into its twin: what a
+    /// change has made of it at its home, where it was this `before`. A copy that differs from its
+    /// twin there was written since, and keeps what it has.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    fn patch(&mut self, _page: PageId, _change: &Change, _before: u64) -> Result<(), Self::Error> {
+        Err(DriverError::CannotChange.into())
+    }
+
+    /// Lets a thread go on that has changed a word, which was this before.
+    ///
+    /// # Errors
+    /// If it does not stand still.
+    fn found(&mut self, _thread: ThreadId, _before: u64) -> Result<(), Self::Error> {
+        Err(DriverError::CannotChange.into())
+    }
 
     /// A page as it is now.
     ///

@@ -127,6 +127,36 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                     machine.apply(page, diff)?;
                     self.looks.arrived(page, None);
                 }
+                Action::Change {
+                    page,
+                    change,
+                    node,
+                    thread,
+                    epoch,
+                    shows,
+                } => {
+                    machine.settle()?;
+                    let before = machine.change(page, &change)?;
+                    self.looks.arrived(page, None);
+                    if node == self.me {
+                        machine.found(thread, before)?;
+                        continue;
+                    }
+                    let changed = Message::Changed {
+                        epoch,
+                        thread,
+                        before,
+                        shows,
+                    };
+                    self.send(machine, node, changed)?;
+                }
+                Action::Amend(page, change) => {
+                    machine.settle()?;
+                    machine.amend(page, &change)?;
+                    self.looks.arrived(page, None);
+                }
+                Action::Patch(page, change, before) => machine.patch(page, &change, before)?,
+                Action::Found(thread, before) => machine.found(thread, before)?,
                 Action::Offer(pages, offer) => {
                     machine.settle()?;
                     self.offer(machine, pages, offer);

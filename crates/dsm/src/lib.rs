@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod area;
+mod change;
 mod diff;
 mod effect;
 pub mod guess;
@@ -29,6 +30,7 @@ mod wire;
 mod words;
 
 pub use area::{Area, AreaError, Placement};
+pub use change::{Change, ChangeKind};
 pub use diff::{Diff, DiffError, PageBytes};
 pub use effect::{
     Admits, Bring, Committed, Fetch, Holder, Sequenced, Serve, Taking, Tell, Updates, Wants,

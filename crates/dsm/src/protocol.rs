@@ -3,7 +3,7 @@
 use crate::effect::{Bring, Committed, Fetch, Holder, Sequenced, Serve, Taking, Tell, Updates};
 use crate::interval::Version;
 use crate::message::Message;
-use crate::{Content, Interval, LockId, Notice, Offer, PageRange, PageSet, Seen};
+use crate::{Change, Content, Interval, LockId, Notice, Offer, PageRange, PageSet, Seen};
 use fathomp_base::{NodeId, PageId, ThreadId};
 
 /// How a thread touched a page.
@@ -63,6 +63,10 @@ pub enum Operation {
     /// After an atomic instruction in a copy, where nodes do not reach each other's memory: waits
     /// until all is known here that the page [may show](Protocol::shows_what_is_unknown).
     Learn(PageId),
+    /// A change of a page by an atomic instruction, which is
+    /// [carried](Protocol::carries) to its home; the thread goes on with what was there
+    /// ([`Action::Found`]), and has to learn of what the page may show.
+    Change(PageId, Change),
 }
 
 /// What happened at a node. `B` is content as it arrives.
@@ -113,6 +117,9 @@ pub enum Input<B> {
         /// The operation.
         operation: Operation,
     },
+    /// A thread has executed an atomic instruction that changes a page, never looks at what it
+    /// found, and goes on at once. Only if it can be [postponed](Protocol::postpones).
+    Postpone(PageId, Change),
     /// A message arrived. Between two nodes messages keep their order and none
     /// is lost; nothing else is promised.
     Message {
@@ -173,6 +180,28 @@ pub enum Action<B> {
     /// Writes another node's changes into a page. Threads may touch it
     /// meanwhile; a twin, if there is one, is changed alike.
     Apply(PageId, B),
+    /// Changes a page in one atomic step, and a twin, if there is one, alike; the thread of the
+    /// node is told what was there, and what the page shows.
+    Change {
+        /// The page, which is at home here.
+        page: PageId,
+        /// What becomes of it.
+        change: Change,
+        /// The node that asks, perhaps this one.
+        node: NodeId,
+        /// Its thread.
+        thread: ThreadId,
+        /// The epoch.
+        epoch: u32,
+        /// Intervals of which the node has to know before the thread may go on.
+        shows: Vec<Version>,
+    },
+    /// Does to a copy, and to its twin, what a change has done at the page's home, where this
+    /// was before.
+    Patch(PageId, Change, u64),
+    /// Changes a page in one atomic step, and a twin, if there is one, alike. Nobody asks what was
+    /// there: at the page's home or in a copy.
+    Amend(PageId, Change),
     /// Changes whether other nodes may take pages out of this node's memory.
     Offer(PageRange, Offer),
     /// The sequencer takes a lock over that nodes take in shared memory. To be answered
@@ -195,6 +224,8 @@ pub enum Action<B> {
     Send(NodeId, Message<Content>),
     /// Lets a thread go on.
     Resume(ThreadId),
+    /// Lets a thread go on that has changed a word, which was this before.
+    Found(ThreadId, u64),
     /// Lets a thread go on without what it wanted.
     Refuse(ThreadId),
 }
@@ -314,6 +345,17 @@ pub trait Protocol<B> {
         false
     }
 
+    /// Whether atomic instructions that work on a page are [carried](Operation::Change) to its
+    /// home.
+    fn carries(&self, _page: PageId) -> bool {
+        false
+    }
+
+    /// Whether a change of a page that nobody looks at can be [postponed](Input::Postpone).
+    fn postpones(&self, _page: PageId) -> bool {
+        false
+    }
+
     /// Whether a page that could not be updated may show what this node does not know of, or
     /// lacks.
     fn lacks_what_is_shown(&self) -> bool {
@@ -385,6 +427,14 @@ impl<B, P: Protocol<B> + ?Sized> Protocol<B> for Box<P> {
 
     fn shows_what_is_unknown(&self, page: PageId) -> bool {
         (**self).shows_what_is_unknown(page)
+    }
+
+    fn carries(&self, page: PageId) -> bool {
+        (**self).carries(page)
+    }
+
+    fn postpones(&self, page: PageId) -> bool {
+        (**self).postpones(page)
     }
 
     fn lacks_what_is_shown(&self) -> bool {

@@ -7,6 +7,12 @@ use fathomp_base::PageId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LockId(pub u64);
 
+impl LockId {
+    /// The lock of atomic instructions that are executed in copies. No node keeps it: nothing
+    /// else would tell of what they write.
+    pub const ATOMICS: Self = Self(u64::MAX);
+}
+
 /// Whether other nodes may [take](crate::Fetch) a page out of its home's memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Offer {

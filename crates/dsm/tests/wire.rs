@@ -3,7 +3,7 @@
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_dsm::message::{Control, Message, PageCopy, Request, Term};
 use fathomp_dsm::order::Version;
-use fathomp_dsm::{Content, Diff, Interval, LockId, Notice, PageRange};
+use fathomp_dsm::{Change, ChangeKind, Content, Diff, Interval, LockId, Notice, PageRange};
 use proptest::prelude::*;
 use std::ops::Range;
 
@@ -180,10 +180,33 @@ fn message() -> impl Strategy<Value = Message<Content>> {
         1 => (any::<u32>(), thread(), any::<bool>(), versions()).prop_map(
             |(epoch, thread, can, shows)| Message::Updatable { epoch, thread, can, shows }
         ),
+        1 => (any::<u32>(), page(), thread(), change(), versions(), versions()).prop_map(
+            |(epoch, page, thread, change, need, known)| {
+                Message::Change { epoch, page, thread, change, need, known }
+            }
+        ),
+        1 => (any::<u32>(), thread(), any::<u64>(), versions()).prop_map(
+            |(epoch, thread, before, shows)| Message::Changed { epoch, thread, before, shows }
+        ),
         1 => (any::<u32>(), term(), prop::collection::vec(page(), 0..9)).prop_map(
             |(epoch, term, pages)| Message::Lease { epoch, term, pages: pages.into_iter().collect() }
         ),
     ]
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let kind = prop_oneof![
+        Just(ChangeKind::Add),
+        Just(ChangeKind::And),
+        Just(ChangeKind::Or),
+        Just(ChangeKind::Xor),
+        Just(ChangeKind::Exchange),
+        any::<u64>().prop_map(|expected| ChangeKind::CompareExchange { expected }),
+    ];
+    let words = (0..512_usize, 0..4_u32, kind, any::<u64>());
+    words.prop_map(|(word, size, kind, operand)| {
+        Change::new(word * 8, 1 << size, kind, operand).expect("a word in a page")
+    })
 }
 
 fn term() -> impl Strategy<Value = Term> {

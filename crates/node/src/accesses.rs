@@ -8,39 +8,22 @@
 //! What a node's own stacks are is left out: they cost nothing, and the kernel
 //! writes there.
 
-use crate::layout::Shared;
 use crate::lines::Lines;
+use crate::replay::Replay;
+use crate::touched::Touched;
 use crate::watching::WatchError;
-use fathomp_accesses::{End, Permit, Permits, Run, Step, Writer};
-use fathomp_base::{NodeId, PAGE_BYTES, PageId};
-use fathomp_dsm::{Access, Diff, PageBytes, PageRange, Protection};
+use fathomp_accesses::{End, Permit, Permits, Step};
+use fathomp_base::{PAGE_BYTES, PageId};
+use fathomp_dsm::{Access, Diff, PageRange, Protection};
 use fathomp_sys::cluster::pages::{Pages, Permission};
 use fathomp_sys::counters::os_thread_id;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
-use std::path::Path;
+use std::ops::Range;
 
-/// Name of a node's file in the directory for accesses. One behind the other they are a file of accesses.
-#[must_use]
-pub fn part_name(node: u16) -> String {
-    format!("accesses.{node}.part")
-}
-
-/// Sets of runs that are remembered, to name them again.
-const SETS_MAX: usize = 1 << 16;
+pub use crate::replay::part_name;
 
 /// Pages of which one more access is noted at a time.
 const SAMPLED_MAX: usize = 256;
-
-/// A page that was touched since the last synchronisation.
-#[derive(Debug)]
-struct Touched {
-    /// What has been noted, and so may be permitted.
-    noted: Permit,
-    /// As it was before it was written.
-    before: Option<Box<PageBytes>>,
-}
 
 /// What is watched for.
 #[derive(Debug)]
@@ -60,104 +43,12 @@ pub(crate) struct Watch {
     /// Pages that are not watched.
     stacks: Option<PageRange>,
     touched: HashMap<PageId, Touched>,
+    /// Pages that are open for a single instruction.
+    open: Vec<PageId>,
     /// The node leaves: what its thread still does, node 0 did not wait for.
     ended: bool,
     /// The one thread of the program here.
     thread: Option<u32>,
-}
-
-/// Intervals, as replays want them.
-#[derive(Debug)]
-pub(crate) struct Replay {
-    out: Writer<BufWriter<File>>,
-    /// In the order of first touch.
-    order: Vec<(PageId, Access)>,
-    sets: HashMap<Vec<Run>, u32>,
-    /// Sets written.
-    numbered: u32,
-    /// The last interval, which may still be amended.
-    last: Option<Step>,
-}
-
-impl Replay {
-    /// Begins to write node `me`'s part of the accesses.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub(crate) fn new(directory: &Path, me: NodeId, shared: &Shared) -> Result<Self, WatchError> {
-        let file = File::create(directory.join(part_name(me.0))).map_err(WatchError::Write)?;
-        let mut out = Writer(BufWriter::new(file));
-        let mut begin = || {
-            if me == NodeId(0) {
-                out.header(shared.nodes.into(), &shared.areas, shared.loads_acquire)?;
-            }
-            out.thread(me.0.into())
-        };
-        begin().map_err(WatchError::Write)?;
-        Ok(Self {
-            out,
-            order: Vec::new(),
-            sets: HashMap::new(),
-            numbered: 0,
-            last: None,
-        })
-    }
-
-    /// What was touched, in runs.
-    fn runs(
-        &mut self,
-        pages: &Pages,
-        touched: &HashMap<PageId, Touched>,
-    ) -> Result<Vec<Run>, WatchError> {
-        let mut runs: Vec<Run> = Vec::new();
-        let mut now = Box::new([0; PAGE_BYTES]);
-        let mut diff = Vec::new();
-        for (page, access) in std::mem::take(&mut self.order) {
-            let before = touched.get(&page).and_then(|t| t.before.as_ref());
-            diff.clear();
-            if let (Access::Write, Some(before)) = (access, before) {
-                pages.read(page, &mut now).map_err(WatchError::Permit)?;
-                Diff::append_between(before, &now, &mut diff);
-            }
-            let run = Run {
-                access,
-                pages: page.into(),
-                diff_bytes: u16::try_from(diff.len()).unwrap_or(u16::MAX),
-            };
-            let last = runs.last_mut();
-            let alike = last.filter(|l| l.access == access && l.diff_bytes == run.diff_bytes);
-            if !alike.is_some_and(|last| last.pages.extend(page)) {
-                runs.push(run);
-            }
-        }
-        Ok(runs)
-    }
-
-    fn put(&mut self, runs: Vec<Run>, step: Step) -> io::Result<()> {
-        if let Some(last) = self.last.take() {
-            self.out.step(last)?;
-        }
-        let set = match self.sets.get(&runs) {
-            Some(set) => *set,
-            None => {
-                self.out.set(&runs)?;
-                let set = self.numbered;
-                self.numbered += 1;
-                if self.sets.len() < SETS_MAX {
-                    self.sets.insert(runs, set);
-                }
-                set
-            }
-        };
-        let step = Step { set, ..step };
-        if matches!(step.end, End::Barrier | End::Exit) {
-            // So much is kept, however the program ends.
-            self.out.step(step)?;
-            return self.out.0.flush();
-        }
-        self.last = Some(step);
-        Ok(())
-    }
 }
 
 impl Watch {
@@ -168,6 +59,7 @@ impl Watch {
             permits: Permits::default(),
             stacks,
             touched: HashMap::new(),
+            open: Vec::new(),
             ended: false,
             thread: None,
         }
@@ -180,6 +72,11 @@ impl Watch {
             Purpose::Lines(lines) if !self.ended => Some(lines),
             _ => None,
         }
+    }
+
+    /// Whether lines are noted for replays.
+    pub(crate) fn by_lines(&self) -> bool {
+        matches!(&self.purpose, Purpose::Replay(replay) if replay.by_lines()) && !self.ended
     }
 
     fn is_stack(&self, page: PageId) -> bool {
@@ -274,13 +171,14 @@ impl Watch {
         }
     }
 
-    /// The program touches a page that it may not: notes it. True if the protocol
-    /// permits it, so that it need not be asked.
+    /// The program touches a page that it may not, at these bytes: notes it. True if the
+    /// protocol permits it, so that it need not be asked.
     pub(crate) fn touch(
         &mut self,
         pages: &Pages,
         page: PageId,
         access: Access,
+        bytes: &Range<usize>,
     ) -> Result<bool, WatchError> {
         let thread = os_thread_id();
         if *self.thread.get_or_insert(thread) != thread {
@@ -289,25 +187,69 @@ impl Watch {
         if self.is_stack(page) {
             return Ok(false);
         }
-        let noted = match access {
-            Access::Read => Permit::Read,
-            Access::Write => Permit::Write,
-        };
-        let touched = self.touched.entry(page).or_insert(Touched {
-            noted: Permit::Nothing,
-            before: None,
-        });
-        if touched.noted < noted {
-            touched.noted = noted;
-            if let Purpose::Replay(replay) = &mut self.purpose {
-                replay.order.push((page, access));
+        let noted = Permit::of_access(access);
+        let by_lines = self.by_lines();
+        let touched = self.touched.entry(page).or_default();
+        match &mut self.purpose {
+            Purpose::Replay(replay) if by_lines => {
+                replay.note(page, touched, access, bytes);
+                touched.noted = touched.noted.max(touched.for_good());
+                if touched.noted < noted {
+                    touched.noted = noted;
+                    self.open.push(page);
+                }
             }
+            Purpose::Replay(replay) if touched.noted < noted => replay.note_page(page, access),
+            Purpose::Replay(_) | Purpose::Lines(_) => {}
         }
+        touched.noted = touched.noted.max(noted);
         if self.permits.of(page).allows(access) {
             self.open(pages, page)?;
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// Whether pages are open for the next instruction only.
+    pub(crate) fn is_to_step(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// The program has run an instruction for which pages were open: they are not any more.
+    pub(crate) fn stepped(&mut self, pages: &Pages) -> Result<(), WatchError> {
+        for page in std::mem::take(&mut self.open) {
+            let Some(touched) = self.touched.get_mut(&page) else {
+                continue;
+            };
+            touched.noted = touched.for_good();
+            let what = match touched.noted.min(self.permits.of(page)) {
+                Permit::Nothing => Permission::None,
+                Permit::Read => Permission::Read,
+                Permit::Write => Permission::ReadWrite,
+            };
+            permit(pages, page, 1, what)?;
+        }
+        Ok(())
+    }
+
+    /// The kernel is about to use these bytes: their pages stay open until the thread
+    /// synchronises, and what the program itself accesses of them is not noted.
+    pub(crate) fn lend(&mut self, pages: &Pages, bytes: Range<usize>, access: Access) {
+        let mut address = bytes.start;
+        while address < bytes.end
+            && let Some(page) = pages.page_of(address)
+        {
+            let begins = address - address % PAGE_BYTES;
+            let inside = address - begins..(bytes.end - begins).min(PAGE_BYTES);
+            if !self.is_stack(page) {
+                let touched = self.touched.entry(page).or_default();
+                if let Purpose::Replay(replay) = &mut self.purpose {
+                    replay.note(page, touched, access, &inside);
+                }
+                touched.lend(access);
+            }
+            address = begins + PAGE_BYTES;
+        }
     }
 
     /// Another node's changes come into a page.
@@ -338,6 +280,7 @@ impl Watch {
                 Vec::new()
             }
         };
+        self.open.clear();
         let mut noted: Vec<_> = self.touched.drain().map(|(page, _)| page).collect();
         noted.sort_unstable();
         if step.end == End::Exit {
@@ -393,11 +336,8 @@ impl Watch {
 
     /// The last interval has ended in another way than it seemed.
     pub(crate) fn amend(&mut self, end: End) {
-        if let Purpose::Replay(Replay {
-            last: Some(last), ..
-        }) = &mut self.purpose
-        {
-            last.end = end;
+        if let Purpose::Replay(replay) = &mut self.purpose {
+            replay.amend(end);
         }
     }
 }

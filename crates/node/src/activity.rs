@@ -17,10 +17,11 @@ pub(crate) enum Activity {
     AwaitCell,
     Flush,
     AwaitTask,
+    AwaitAtomic,
 }
 
 impl Activity {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Start,
         Self::Compute,
         Self::Fetch,
@@ -31,6 +32,7 @@ impl Activity {
         Self::AwaitCell,
         Self::Flush,
         Self::AwaitTask,
+        Self::AwaitAtomic,
     ];
 
     /// As a number for others, which is another one each time that `turn` is.
@@ -55,7 +57,8 @@ impl Activity {
             | Self::AwaitLock
             | Self::AwaitCell
             | Self::Flush
-            | Self::AwaitTask => true,
+            | Self::AwaitTask
+            | Self::AwaitAtomic => true,
             Self::Start | Self::Compute | Self::HoldLock | Self::Leave => false,
         }
     }
@@ -78,6 +81,7 @@ impl fmt::Display for Activity {
             Self::AwaitCell => "while it waited for others in a worksharing construct",
             Self::Flush => "while it flushed",
             Self::AwaitTask => "while it waited for tasks",
+            Self::AwaitAtomic => "while it waited for an atomic instruction",
         })
     }
 }

@@ -110,6 +110,14 @@ impl Cluster for Node {
         Self::wait_in(self, region, cell.0, at_least)
     }
 
+    fn post(&self, cell: Cell, value: u64) {
+        Self::post(self, cell.0, value);
+    }
+
+    fn wait_at(&self, node: u32, region: u64, cell: Cell, at_least: u64) -> u64 {
+        Self::wait_at(self, node, region, cell.0, at_least)
+    }
+
     fn allocate(&self, bytes: usize, align: usize) -> Option<usize> {
         let address = memory::memory()?.allocate(bytes, align)?;
         self.pages().clear(address, bytes);

@@ -22,7 +22,7 @@ use crate::races::Changes;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_driver::Driver;
 use fathomp_dsm::message::Message;
-use fathomp_dsm::{Access, Input, Lacks, Operation, PageBytes, Protection, Protocol};
+use fathomp_dsm::{Access, Change, Input, Lacks, Operation, PageBytes, Protection, Protocol};
 use fathomp_shared::UpdateStart;
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::Wake;
@@ -81,16 +81,17 @@ impl Engine {
         Ok((std::mem::take(&mut self.work.tally), self.work.wake))
     }
 
-    /// A thread touched a page that it may not.
+    /// A thread touched a page that it may not, at these bytes.
     pub(crate) fn fault(
         &mut self,
         host: &Host,
         thread: ThreadId,
         page: PageId,
         access: Access,
+        bytes: &Range<usize>,
     ) -> Result<Wake, NodeError> {
         if let Some(watch) = &mut self.work.watch
-            && watch.touch(host.pages, page, access)?
+            && watch.touch(host.pages, page, access, bytes)?
         {
             answer(host, thread, GRANTED)?;
             return Ok(Wake::Polling);
@@ -121,6 +122,22 @@ impl Engine {
         let (tally, wake) = self.step(host, Input::Operation { thread, operation })?;
         tally.close(host.profile, Some(thread));
         Ok(wake)
+    }
+
+    /// A thread has changed a page and goes on at once. False if that cannot be postponed, and
+    /// nothing was done.
+    pub(crate) fn postpone(
+        &mut self,
+        host: &Host,
+        page: PageId,
+        change: Change,
+    ) -> Result<bool, NodeError> {
+        if !self.driver.protocol().postpones(page) {
+            return Ok(false);
+        }
+        let (tally, _) = self.step(host, Input::Postpone(page, change))?;
+        tally.close(host.profile, None);
+        Ok(true)
     }
 
     /// A message has come.
@@ -177,6 +194,11 @@ impl Engine {
     /// See [`Protocol::shows_what_is_unknown`].
     pub(crate) fn shows_what_is_unknown(&self, page: PageId) -> bool {
         self.driver.protocol().shows_what_is_unknown(page)
+    }
+
+    /// See [`Protocol::carries`].
+    pub(crate) fn carries(&self, page: PageId) -> bool {
+        self.driver.protocol().carries(page)
     }
 
     /// See [`Protocol::lacks_what_is_shown`].

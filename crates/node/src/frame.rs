@@ -32,6 +32,14 @@ pub(crate) enum Frame<'a> {
         cell: u64,
         at_least: u64,
     },
+    /// To the node that alone raises a cell: tell me when it has at least this value, and I can
+    /// see what was written there before.
+    AwaitPost {
+        thread: ThreadId,
+        epoch: u32,
+        cell: u64,
+        at_least: u64,
+    },
     /// To a block's owner: how large is it?
     SizeOf { thread: ThreadId, address: u64 },
     /// To a block's owner: it is free.
@@ -47,8 +55,12 @@ pub(crate) enum Frame<'a> {
     Cancel { region: u64 },
     /// Let others see what your threads have written, and tell me when that is done.
     Publish { thread: ThreadId },
-    /// To node 0: what I have written you know by now; tell that thread of that node.
-    Published { node: NodeId, thread: ThreadId },
+    /// To node 0: what I have written you know by now; tell that thread of that node this.
+    Published {
+        node: NodeId,
+        thread: ThreadId,
+        value: u64,
+    },
     /// To node 0: the program called `exit` here.
     Exit { code: i32 },
     /// To node 0, which looks for races: what I changed in a page.
@@ -111,7 +123,11 @@ impl<'a> Frame<'a> {
             Self::Free { address } => (of(4, &[address]), none),
             Self::Answer { thread, value } => (of(5, &[thread.0.into(), value]), none),
             Self::Publish { thread } => (of(14, &[thread.0.into()]), none),
-            Self::Published { node, thread } => (of(15, &[node.0.into(), thread.0.into()]), none),
+            Self::Published {
+                node,
+                thread,
+                value,
+            } => (of(15, &[node.0.into(), thread.0.into(), value]), none),
             Self::SizeOf { thread, address } => (of(6, &[thread.0.into(), address]), none),
             Self::Put { epoch, cell, value } => (of(7, &[epoch.into(), cell, value]), none),
             Self::Arrived { epoch, word } => (of(10, &[epoch.into(), word]), none),
@@ -140,6 +156,15 @@ impl<'a> Frame<'a> {
                 at_least,
             } => (
                 of(9, &[thread.0.into(), epoch.into(), cell, at_least]),
+                none,
+            ),
+            Self::AwaitPost {
+                thread,
+                epoch,
+                cell,
+                at_least,
+            } => (
+                of(17, &[thread.0.into(), epoch.into(), cell, at_least]),
                 none,
             ),
         }
@@ -248,11 +273,21 @@ impl<'a> Frame<'a> {
             14 => Self::Publish {
                 thread: thread(words(1)?[0])?,
             },
+            17 => {
+                let [who, epoch, cell, at_least, _] = words(4)?;
+                Self::AwaitPost {
+                    thread: thread(who)?,
+                    epoch: small(epoch)?,
+                    cell,
+                    at_least,
+                }
+            }
             15 => {
-                let [node, who, ..] = words(2)?;
+                let [node, who, value, ..] = words(3)?;
                 Self::Published {
                     node: NodeId(u16::try_from(node).map_err(|_| bad)?),
                     thread: thread(who)?,
+                    value,
                 }
             }
             11 => Self::Cancel {
@@ -291,7 +326,8 @@ mod tests {
                 Frame::Answer { thread, value: c },
                 Frame::SizeOf { thread, address: c },
                 Frame::Publish { thread },
-                Frame::Published { node: NodeId(b as u16), thread },
+                Frame::Published { node: NodeId(b as u16), thread, value: d },
+                Frame::AwaitPost { thread, epoch: b, cell: c, at_least: d },
                 Frame::Put { epoch: a, cell: c, value: d },
                 Frame::Arrived { epoch: b, word: d },
                 Frame::Add { thread, epoch: b, cell: c, amount: d },

@@ -14,6 +14,10 @@ pub(crate) struct Shared {
     pub(crate) loads_acquire: bool,
     /// Whether it executes atomic instructions.
     pub(crate) atomics: bool,
+    /// Whether they can be carried to the homes of their pages.
+    pub(crate) carries: bool,
+    /// Whether its threads try to take locks, and do not wait for them.
+    pub(crate) tries_locks: bool,
 }
 
 /// Where the shared heap begins. Far from everything that the kernel places by

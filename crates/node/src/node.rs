@@ -29,7 +29,7 @@ use fathomp_sys::cluster::pages::Pages;
 use fathomp_sys::cluster::process;
 use fathomp_sys::cluster::thread::{Body, Stacks};
 use fathomp_sys::cluster::{deferral, image};
-use fathomp_transport::local::{Awaited, Emulation};
+use fathomp_transport::emulated::{Awaited, Emulation};
 use fathomp_transport::{Abort, Death, Polling, Role, SendError, Spin, Transport, Wake};
 use std::io;
 use std::ops::Range;
@@ -44,8 +44,10 @@ pub(crate) mod current;
 mod ends;
 mod faults;
 mod noting;
+mod posts;
 mod publish;
 mod state;
+mod stepping;
 mod tasks;
 mod time;
 mod turns;
@@ -78,6 +80,8 @@ pub struct Size {
     pub threads: u32,
     /// Processors of the machine.
     pub processors: u32,
+    /// How many of them no agent that works all the time needs.
+    pub left: u32,
 }
 
 /// What a node is put together from.
@@ -362,8 +366,12 @@ impl Node {
     fn wait_here(&self, wake: Wake, slot: &Slot, done: impl Fn(&Slot) -> bool) {
         let threads = u32::from(self.size.here) * self.size.threads;
         // Whoever had to be woken needs a processor first: perhaps this one.
-        let crowded = wake == Wake::Woken || threads > self.size.processors;
+        let crowded = wake == Wake::Woken || threads > self.size.left;
         let slow = self.transport.answers_after() > NAP;
+        // Beginning to look for messages is not for nothing either.
+        if done(slot) {
+            return;
+        }
         loop {
             let polling = Polling::new(self.transport, Role::Application);
             let mut spin = Spin::new(SPIN, crowded);
@@ -539,8 +547,18 @@ impl Node {
                 let order = (!order.is_empty()).then(|| order.to_vec());
                 self.tell_outcome(Outcome { word, order });
             }
-            Frame::Publish { thread } => self.publish_for(Asker { node: from, thread }),
-            Frame::Published { node, thread } => self.published(from, node, thread),
+            Frame::Publish { thread } => self.publish_for(Asker { node: from, thread }, 0),
+            Frame::AwaitPost {
+                thread,
+                epoch,
+                cell,
+                at_least,
+            } => self.post_awaited(Asker { node: from, thread }, (epoch, cell), at_least),
+            Frame::Published {
+                node,
+                thread,
+                value,
+            } => self.published(from, node, thread, value),
             Frame::Cancel { region } => self.heed_cancel(region),
             Frame::Exit { code } => self.exit.store(i64::from(code), Ordering::Relaxed),
             Frame::Leave => self.leave_quietly(),

@@ -1,9 +1,10 @@
 //! Which protocol shares memory, and how, as the environment says.
 
-use crate::accesses::{Purpose, Replay, Watch};
+use crate::accesses::{Purpose, Watch};
 use crate::engine::{Engine, Host, NodeError};
 use crate::layout::Shared;
 use crate::lines::Lines;
+use crate::replay::Replay;
 use crate::waits::Waits;
 use crate::watching::WatchError;
 use fathomp_base::{NodeId, PageId};
@@ -81,6 +82,8 @@ impl Sharing {
             areas,
             loads_acquire,
             atomics,
+            carries,
+            tries_locks,
         } = shared;
         Ok(match protocol {
             Protocol::Home => {
@@ -96,6 +99,9 @@ impl Sharing {
                 let config = home::Config {
                     guessing,
                     atomics,
+                    // What is watched or counted as published is sections under a lock.
+                    carries: carries && watch.is_none() && !plain,
+                    keeps_locks: !tries_locks && watch.is_none() && !plain && !races,
                     direct: host.peers.is_some() && host.direct,
                     ..usual
                 };
@@ -117,8 +123,8 @@ impl Sharing {
 fn watch(me: NodeId, shared: &Shared) -> Result<Option<Watch>, WatchError> {
     let purpose = match asked_to_watch() {
         None => return Ok(None),
-        Some(fathomp_launch::Watch::Accesses(directory)) => {
-            Purpose::Replay(Replay::new(&directory, me, shared)?)
+        Some(fathomp_launch::Watch::Accesses { directory, lines }) => {
+            Purpose::Replay(Replay::new(&directory, me, shared, lines)?)
         }
         Some(fathomp_launch::Watch::Lines { directory, .. }) => {
             let lines = Lines::new(&directory, me, shared.nodes)?;

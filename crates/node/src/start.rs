@@ -35,14 +35,25 @@ use fathomp_sys::cluster::process::{self, Forked};
 use fathomp_sys::cluster::thread::{Stacks, starting_ours};
 use fathomp_sys::process::{sleep_to_the_moment, without_null};
 use fathomp_sys::shm;
+use fathomp_transport::Net;
 use fathomp_transport::Transport;
-use fathomp_transport::local::{Fabric, Limits, Net};
+use fathomp_transport::local::{Fabric, Limits};
 use fathomp_transport::tcp::HostsTransport;
 use std::io;
 use std::ops::Range;
 
-/// The library that a program must have been linked with to become a cluster.
-const OPENMP: &str = "libgomp.so.1";
+/// Libraries of which a program must have been linked with one to become a cluster.
+const OPENMP: [&str; 5] = [
+    "libgomp.so.1",
+    "libomp.so.5",
+    "libomp.so",
+    "libomp5.so",
+    "libiomp5.so",
+];
+
+fn program_has_openmp() -> bool {
+    OPENMP.iter().any(|name| image::program_needs(name))
+}
 
 pub use crate::node::current::node;
 
@@ -148,7 +159,7 @@ fn limit_on_processes(error: &io::Error) -> &'static str {
 pub fn plan() -> Result<Option<Plan>, StartError> {
     let get = &of_this_process;
     // What else may be wrong does not matter to a program that stays alone.
-    let wanted = fathomp_launch::nodes(get)? > 1 && image::program_needs(OPENMP);
+    let wanted = fathomp_launch::nodes(get)? > 1 && program_has_openmp();
     if !wanted {
         return Ok(None);
     }
@@ -162,12 +173,12 @@ pub fn plan() -> Result<Option<Plan>, StartError> {
     if emulates_time && cluster.network.is_none() {
         return Err(StartError::NoNet);
     }
-    let watched = fathomp_launch::Watch::from_env(get)?.is_some();
+    let watch = fathomp_launch::Watch::from_env(get)?;
     Ok(Some(Plan {
         nodes: cluster.nodes,
-        scheme: scheme(cluster.faults),
+        scheme: scheme(cluster.faults, watch.as_ref()),
         net: cluster.network.map(Net::from),
-        sharing: Sharing::new(cluster, watched),
+        sharing: Sharing::new(cluster, watch.is_some()),
     }))
 }
 
@@ -183,12 +194,20 @@ pub fn emulate_time() {
 /// with it has.
 #[must_use]
 pub fn only_libraries_have_openmp() -> bool {
-    !image::program_needs(OPENMP) && image::library_needs(OPENMP)
+    !program_has_openmp() && OPENMP.iter().any(|name| image::library_needs(name))
 }
 
 /// How accesses are to be noticed.
-fn scheme(asked: Option<Faults>) -> Scheme {
+fn scheme(asked: Option<Faults>, watch: Option<&fathomp_launch::Watch>) -> Scheme {
     match asked {
+        // Pages that are opened and closed for each instruction are cheaper so.
+        None if matches!(
+            watch,
+            Some(fathomp_launch::Watch::Accesses { lines: true, .. })
+        ) =>
+        {
+            Scheme::Protections
+        }
         None => Scheme::best(),
         Some(Faults::Userfault) => Scheme::Userfaults,
         Some(Faults::Mprotect) => Scheme::Protections,
@@ -322,6 +341,10 @@ pub fn fork(meeting: Meeting, traits: Traits) -> Result<(Forming, Backing), Star
         here: here.end - here.start,
         threads,
         processors: affinity::allowed_count(),
+        left: met
+            .as_ref()
+            .and_then(|met| met.processors)
+            .map_or_else(affinity::allowed_count, u32::from),
     };
     if plan.net.is_some() {
         // Whoever waits for a message that is under way sleeps until it arrives.
@@ -422,6 +445,15 @@ fn time_limit() -> Option<u64> {
 }
 
 impl Forming {
+    /// Whether pages will be opened for single instructions.
+    #[must_use]
+    pub fn notes_lines(&self) -> bool {
+        matches!(
+            asked_to_watch(),
+            Some(fathomp_launch::Watch::Accesses { lines: true, .. })
+        )
+    }
+
     /// Memory to be shared, for [`Pages::take_over`].
     #[must_use]
     pub fn areas(&self) -> Vec<Area> {
@@ -481,6 +513,10 @@ impl Forming {
             areas: layout.homes(),
             loads_acquire: sharing.loads_acquire(traits.waits),
             atomics: traits.atomics,
+            tries_locks: traits.tries_locks,
+            carries: traits.carries
+                && traits.waits == crate::Waits::Never
+                && !emulated::is_emulated(),
         };
         let engine = sharing.start(me, memory, &host)?;
         let node = Node::new(Parts {

@@ -91,6 +91,14 @@ impl Stopwatch {
         self.laps().trapped(page)
     }
 
+    /// The thread has run one instruction and trapped again, which is no work.
+    pub(crate) fn stepped(&self) {
+        let mut laps = self.laps();
+        laps.stop(thread_cpu_ns());
+        let lap_ns = laps.lap_ns.unwrap_or(0);
+        laps.worked_ns = laps.worked_ns.saturating_sub(lap_ns);
+    }
+
     /// The thread comes from the application; its time since that was last asked for.
     pub(crate) fn take_ns(&self) -> u64 {
         self.stop();

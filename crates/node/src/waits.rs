@@ -9,6 +9,11 @@ pub struct Traits {
     pub waits: Waits,
     /// Whether it has atomic instructions.
     pub atomics: bool,
+    /// Whether each of them can be carried to the home of its page, and none is likely to order
+    /// what its thread reads next elsewhere.
+    pub carries: bool,
+    /// Whether it calls the functions that try to take a lock.
+    pub tries_locks: bool,
 }
 
 /// How the program waits for plain variables to change, as far as its code shows.

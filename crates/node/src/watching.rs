@@ -1,5 +1,6 @@
 //! Why what a program accesses cannot be recorded.
 
+use fathomp_accesses::Accesses;
 use std::io;
 
 /// Accesses cannot be recorded.
@@ -8,6 +9,15 @@ pub enum WatchError {
     /// The medium fails.
     #[error("cannot write what the program accesses: {0}: free some space or record elsewhere")]
     Write(#[source] io::Error),
+    /// More memory than lines can be numbered.
+    #[error(
+        "lines are recorded of at most {max} bytes of shared memory, and {nodes} nodes share more: record on fewer nodes, or leave --lines out",
+        max = u64::from(u32::MAX) * u64::from(Accesses::LINE_BYTES)
+    )]
+    Lines {
+        /// Nodes there are.
+        nodes: u16,
+    },
     /// The system refuses.
     #[error("cannot change what the program may do to a page: {0}")]
     Permit(#[source] io::Error),

@@ -9,10 +9,12 @@
 //!
 //! The program must do what it does without. `FATHOMP_TRAP=1` gives all sites a
 //! breakpoint. With `FATHOMP_MOVE=1` the instructions work on other memory, into which the
-//! bytes are copied before and from which they are copied afterwards.
+//! bytes are copied before and from which they are copied afterwards. With `FATHOMP_BLIND=1`
+//! what is said to be [all that matters](fathomp_sys::text_patch::Site::blind) is done to the memory, and the
+//! instruction itself works on other memory that holds nonsense, or what it expects.
 
 use fathomp_sys::modules::program_bias;
-use fathomp_sys::text_patch::{Hooks, Section, install};
+use fathomp_sys::text_patch::{Doing, Effect, Hooks, Section, install};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,6 +31,9 @@ static LOOKED: Mutex<BTreeMap<Option<(usize, usize)>, u64>> = Mutex::new(BTreeMa
 static CAME: AtomicU64 = AtomicU64::new(0);
 static WAITED: AtomicU64 = AtomicU64::new(0);
 static MOVED: AtomicU64 = AtomicU64::new(0);
+static BLIND: AtomicU64 = AtomicU64::new(0);
+/// Whether updates that nobody sees are done apart from their instructions.
+static APART: AtomicBool = AtomicBool::new(false);
 
 /// Where instructions work instead, if they do.
 static ELSEWHERE: OnceLock<usize> = OnceLock::new();
@@ -54,7 +59,11 @@ extern "C" fn start() {
             site.entered_inside = true;
         }
     }
-    if std::env::var_os("FATHOMP_MOVE").is_some() {
+    APART.store(
+        std::env::var_os("FATHOMP_BLIND").is_some(),
+        Ordering::Relaxed,
+    );
+    if std::env::var_os("FATHOMP_MOVE").is_some() || APART.load(Ordering::Relaxed) {
         let room = Box::leak(Box::new(Room([0; 64])));
         ELSEWHERE.get_or_init(|| (&raw mut room.0).expose_provenance());
     }
@@ -91,9 +100,59 @@ fn enter(section: &Section) -> Option<usize> {
         .or_default() += 1;
     disturb();
     let elsewhere = ELSEWHERE.get().filter(|_| section.movable)?;
+    if let Some(doing) = apart(section) {
+        do_apart(section, &doing, *elsewhere);
+        BLIND.fetch_add(1, Ordering::Relaxed);
+        return Some(*elsewhere);
+    }
     copy(section.address, *elsewhere, section.bytes);
     MOVED.fetch_add(1, Ordering::Relaxed);
     Some(*elsewhere)
+}
+
+/// What is to be done apart from the instruction.
+fn apart(section: &Section) -> Option<Doing> {
+    section.blind.filter(|_| APART.load(Ordering::Relaxed))
+}
+
+/// Does to memory what an instruction is for, and leaves for itself what it finds then.
+fn do_apart(section: &Section, doing: &Doing, elsewhere: usize) {
+    const NONSENSE: u64 = 0x5a7d_3b11_9c40_e2f7;
+    let mut word = 0_u64;
+    copy(
+        section.address,
+        (&raw mut word).expose_provenance(),
+        section.bytes,
+    );
+    let single = |word: u64| f32::from_bits(word as u32);
+    let (now, operand) = (word, doing.operand);
+    word = match doing.effect {
+        Effect::Add => now.wrapping_add(operand),
+        Effect::And => now & operand,
+        Effect::Or => now | operand,
+        Effect::Xor => now ^ operand,
+        Effect::AddFloat if section.bytes == 4 => (single(now) + single(operand)).to_bits().into(),
+        Effect::AddFloat => (f64::from_bits(now) + f64::from_bits(operand)).to_bits(),
+        Effect::MultiplyFloat if section.bytes == 4 => {
+            (single(now) * single(operand)).to_bits().into()
+        }
+        Effect::MultiplyFloat => (f64::from_bits(now) * f64::from_bits(operand)).to_bits(),
+        Effect::Exchange | Effect::CompareExchange => panic!("somebody sees that"),
+    };
+    copy(
+        (&raw const word).expose_provenance(),
+        section.address,
+        section.bytes,
+    );
+    let exchanges = section
+        .does
+        .filter(|does| does.effect == Effect::CompareExchange);
+    let found = exchanges.map_or(NONSENSE, |does| does.expected);
+    copy(
+        (&raw const found).expose_provenance(),
+        elsewhere,
+        section.bytes,
+    );
 }
 
 /// Copies what an instruction works on.
@@ -107,7 +166,8 @@ fn copy(from: usize, to: usize, bytes: usize) {
 
 fn leave(section: &Section) {
     disturb();
-    if let Some(elsewhere) = ELSEWHERE.get().filter(|_| section.movable) {
+    let elsewhere = ELSEWHERE.get().filter(|_| section.movable);
+    if let Some(elsewhere) = elsewhere.filter(|_| apart(section).is_none()) {
         copy(*elsewhere, section.address, section.bytes);
     }
     BUSY.store(false, Ordering::Release);
@@ -146,6 +206,7 @@ fn disturb() {
 extern "C" fn report() {
     eprintln!("fences {}", FENCES.load(Ordering::Relaxed));
     eprintln!("moved {}", MOVED.load(Ordering::Relaxed));
+    eprintln!("blind {}", BLIND.load(Ordering::Relaxed));
     eprintln!("came {}", CAME.load(Ordering::Relaxed));
     eprintln!("looked {}", WAITED.load(Ordering::Relaxed));
     let all = LOOKED.lock().unwrap_or_else(PoisonError::into_inner);

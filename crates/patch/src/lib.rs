@@ -6,28 +6,33 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod blind;
+mod context;
+mod does;
 mod lead;
 mod looks;
 mod moved;
+mod operand;
 mod place;
 mod sweep;
 mod waits;
 
 pub use access::{Atomic, Code};
+pub use operand::operand_bytes;
 pub use waits::Wait;
 
 pub use place::{describe, is_linkage, variable};
 
-use fathomp_sys::text_patch::Site;
+use context::ProgramContext;
+use fathomp_sys::text_patch::{Does, Effect, Kind, Site};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{
     Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, ReadCache, RelocationTarget,
-    SectionFlags, SectionKind, elf,
+    SectionFlags, SectionKind, SymbolKind, elf,
 };
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use waits::ProgramContext;
 
 /// What was found, at the addresses where the program runs.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +51,29 @@ pub struct Analysis {
     pub instructions: u64,
     /// It calls the functions by which OpenMP's tasks are created.
     pub creates_tasks: bool,
+    /// It calls the functions that try to take one of OpenMP's locks.
+    pub tries_locks: bool,
+    /// It calls functions for atomic operations.
+    pub calls_atomics: bool,
+}
+
+impl Analysis {
+    /// Whether another node can do what each of the atomic operations does, and none looks like
+    /// a store that others have to see before the thread reads anything else, as compilers make
+    /// an exchange of. Of other instructions it cannot be seen whether the program relies on
+    /// that.
+    #[must_use]
+    pub fn carries(&self) -> bool {
+        !self.calls_atomics
+            && self.sites.iter().all(|site| match site.kind {
+                Kind::Atomic(_) => site.moved.is_some() && site.does.is_some_and(orders_little),
+                Kind::Fence | Kind::Branch(_) => true,
+            })
+    }
+}
+
+fn orders_little(does: Does) -> bool {
+    does.effect != Effect::Exchange
 }
 
 /// Why a program could not be looked into.
@@ -121,10 +149,20 @@ pub fn analyse(path: &Path, bias: usize) -> Result<Analysis, AnalyseError> {
         return Err(AnalyseError::NoSections(path.to_owned()));
     }
     let mut analysis = sweep.finish();
-    analysis.creates_tasks = file.dynamic_symbols().any(|symbol| {
+    for symbol in file.dynamic_symbols() {
         let name = symbol.name().unwrap_or_default();
-        name == "GOMP_task" || name.starts_with("GOMP_taskloop")
-    });
+        let tasks = ["GOMP_taskloop", "__kmpc_omp_task_alloc", "__kmpc_taskloop"];
+        analysis.creates_tasks |=
+            name == "GOMP_task" || tasks.iter().any(|begin| name.starts_with(begin));
+        let tries = [
+            "omp_test_lock",
+            "omp_test_nest_lock",
+            "__kmpc_test_lock",
+            "__kmpc_test_nest_lock",
+        ];
+        analysis.tries_locks |= tries.iter().any(|begin| name.starts_with(begin));
+        analysis.calls_atomics |= name.starts_with("__kmpc_atomic_");
+    }
     Ok(analysis)
 }
 
@@ -151,6 +189,14 @@ fn surroundings(file: &Program<'_>, bias: u64) -> ProgramContext {
         let is_stubs = section.name().is_ok_and(|name| name.starts_with(".plt"));
         if let Some(code) = section.data().ok().filter(|_| is_stubs) {
             around.scan(start, code);
+        }
+    }
+    for symbol in file.symbols().chain(file.dynamic_symbols()) {
+        if symbol.kind() == SymbolKind::Text
+            && symbol.is_definition()
+            && let Ok(name) = symbol.name_bytes()
+        {
+            around.function(symbol.address().wrapping_add(bias), name);
         }
     }
     around

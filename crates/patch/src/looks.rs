@@ -1,6 +1,6 @@
 //! What the branches of loops that wait look at: the variable that another thread changes.
 
-use crate::sweep::operand;
+use crate::operand::operand;
 use crate::waits::{Effect, Place};
 use fathomp_code::jump_target;
 use fathomp_sys::text_patch::Operand;

@@ -1,12 +1,17 @@
 //! Decodes code and picks out what threads meet by.
 
 use crate::Analysis;
+use crate::blind::{self, Round};
+use crate::context::ProgramContext;
+use crate::does;
 use crate::lead::Ways;
 use crate::moved;
-use crate::waits::{self, ProgramContext};
+use crate::operand::operand;
+use crate::waits;
 use fathomp_code::{Decoded, decode, is_fence, is_site};
-use fathomp_sys::text_patch::{Branch, CODE_BYTES, Kind, Operand, Site};
-use iced_x86::{Instruction, Mnemonic, OpKind, Register};
+use fathomp_sys::text_patch::{Branch, CODE_BYTES, Kind, Site};
+use iced_x86::{Instruction, OpKind};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A pass over all code of a program.
@@ -16,6 +21,8 @@ pub(crate) struct Sweep {
     analysis: Analysis,
     /// Where direct branches go, unsorted.
     targets: Vec<u64>,
+    /// Loops that are understood if nobody else jumps into them.
+    rounds: Vec<Round>,
 }
 
 impl Sweep {
@@ -25,6 +32,7 @@ impl Sweep {
             around,
             analysis: Analysis::default(),
             targets: vec![],
+            rounds: vec![],
         }
     }
 
@@ -58,6 +66,9 @@ impl Sweep {
         if found.damaged {
             waits.iter_mut().for_each(|wait| wait.led = false);
             ways.clear();
+        } else {
+            let rounds = blind::find(&found.code, &mut found.sites, &self.around);
+            self.rounds.extend(rounds);
         }
         self.lead(address, code, &found.code, &ways);
         self.analysis.waits.append(&mut waits);
@@ -103,6 +114,8 @@ impl Sweep {
                 }),
                 relative: None,
                 entered_inside: false,
+                does: None,
+                blind: None,
                 moved: None,
             });
         }
@@ -147,6 +160,8 @@ impl Sweep {
                 kind,
                 relative,
                 entered_inside: false,
+                does: does::does(instruction),
+                blind: None,
                 moved: moved::other_form(instruction),
             });
         });
@@ -155,6 +170,8 @@ impl Sweep {
     /// What was found.
     pub(crate) fn finish(mut self) -> Analysis {
         self.targets.sort_unstable();
+        let entered = self.rounds.iter().filter(|r| !r.is_closed(&self.targets));
+        let entered: BTreeSet<usize> = entered.map(|round| round.site).collect();
         let Analysis {
             sites, branches, ..
         } = &mut self.analysis;
@@ -164,6 +181,9 @@ impl Sweep {
             let next = self.targets.partition_point(|to| *to <= inside.start);
             let next = self.targets.get(next);
             site.entered_inside = next.is_some_and(|target| inside.contains(target));
+        }
+        for site in &mut self.analysis.sites {
+            site.blind = site.blind.filter(|_| !entered.contains(&site.address));
         }
         self.analysis.sites.sort_by_key(|site| site.address);
         self.analysis.branches.sort_by_key(|site| site.address);
@@ -198,55 +218,10 @@ fn kind(instruction: &Instruction) -> Option<Kind> {
     }
 }
 
-/// Its memory operand. `None` for what user programs of Linux do not contain:
-/// addresses of 32 bits and the segment GS.
-pub(crate) fn operand(instruction: &Instruction) -> Option<Operand> {
-    let thread_local = match instruction.segment_prefix() {
-        Register::FS => true,
-        Register::GS => return None,
-        _ => false,
-    };
-    let base = match instruction.memory_base() {
-        // The displacement is the address: iced adds them up.
-        Register::None | Register::RIP => None,
-        register => Some(number(register)?),
-    };
-    let index = match instruction.memory_index() {
-        Register::None => None,
-        register => {
-            let factor = u8::try_from(instruction.memory_index_scale()).ok()?;
-            Some((number(register)?, factor))
-        }
-    };
-    let bit = match instruction.mnemonic() {
-        Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc
-            if instruction.op1_kind() == OpKind::Register =>
-        {
-            Some(number(instruction.op1_register().full_register())?)
-        }
-        _ => None,
-    };
-    Some(Operand {
-        base,
-        index,
-        displacement: instruction.memory_displacement64(),
-        thread_local,
-        bit,
-        bytes: u8::try_from(instruction.memory_size().size()).ok()?,
-    })
-}
-
-/// Number of a 64-bit general register in machine code.
-fn number(register: Register) -> Option<u8> {
-    register
-        .is_gpr64()
-        .then(|| u8::try_from(register.number()).ok())
-        .flatten()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathomp_sys::text_patch::Operand;
 
     /// `lock inc dword ptr [rdi]`
     const INCREMENT: [u8; 3] = [0xf0, 0xff, 0x07];

@@ -6,14 +6,15 @@
 //! compiled code that loads from an address which stays the same, and ends by
 //! what it finds there, waits.
 
+use crate::context::ProgramContext;
 use crate::lead::{self, Ways};
 use fathomp_code::{
-    Registers, is_call, is_fence, is_site, jump_target, reads, stubs, successors, writes,
+    Registers, is_call, is_fence, is_site, jump_target, makes_frame, reads, successors, writes,
 };
 use fathomp_sys::text_patch::Way;
-use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, Register, UsedMemory};
+use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Register, UsedMemory};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 
 /// Instructions from a loop's first to its last, at most: loops that wait are
 /// short.
@@ -32,71 +33,6 @@ pub struct Wait {
     /// Its [branches](crate::Analysis::branches) tell when it has waited, if it does not flush,
     /// and that it waits, if nothing else does.
     pub led: bool,
-}
-
-/// Functions by which a thread lets time pass, or sees how it passes, as loops
-/// that wait do.
-const PAUSES: [&str; 10] = [
-    "sched_yield",
-    "pthread_yield",
-    "thrd_yield",
-    "thrd_sleep",
-    "sleep",
-    "usleep",
-    "nanosleep",
-    "clock_nanosleep",
-    "clock_gettime",
-    "omp_get_wtime",
-];
-
-/// What has to be known of a program to understand its loops.
-#[derive(Debug, Default)]
-pub(crate) struct ProgramContext {
-    /// Places in memory where the addresses of functions are by which threads let
-    /// time pass.
-    slots: BTreeSet<u64>,
-    /// Code that does nothing but jump to one of them.
-    stubs: BTreeSet<u64>,
-    /// What nobody can write.
-    constants: Vec<Range<u64>>,
-}
-
-impl ProgramContext {
-    /// Whether the program is told at run time, by its loader, to put the address
-    /// of the function `name` at `slot`, if it is such a function.
-    pub(crate) fn note(&mut self, slot: u64, name: &str) {
-        if PAUSES.contains(&name) {
-            self.slots.insert(slot);
-        }
-    }
-
-    /// Looks at code that consists of jumps to functions of other libraries.
-    pub(crate) fn scan(&mut self, address: u64, code: &[u8]) {
-        let stubs = stubs(address, code).into_iter();
-        let pauses = stubs.filter(|stub| self.slots.contains(&stub.slot));
-        self.stubs.extend(pauses.map(|stub| stub.address));
-    }
-
-    /// There is memory that nobody can write.
-    pub(crate) fn constant(&mut self, addresses: Range<u64>) {
-        self.constants.push(addresses);
-    }
-
-    fn is_constant(&self, memory: &UsedMemory) -> bool {
-        let fixed = memory.base() == Register::None && memory.index() == Register::None;
-        let mut constants = self.constants.iter();
-        fixed && constants.any(|range| range.contains(&memory.displacement()))
-    }
-
-    fn calls(&self, call: &Instruction) -> bool {
-        match call.flow_control() {
-            FlowControl::Call => self.stubs.contains(&call.near_branch_target()),
-            _ => {
-                call.is_ip_rel_memory_operand()
-                    && self.slots.contains(&call.memory_displacement64())
-            }
-        }
-    }
 }
 
 /// What a loop keeps from one instruction to the next, beside other memory.
@@ -467,13 +403,6 @@ fn carried(body: &[&Instruction], effects: &[Effect]) -> Vec<Place> {
     // Calls move the stack pointer to and fro.
     written.remove(&Place::Register(Register::RSP));
     exposed.intersection(&written).copied().collect()
-}
-
-/// `mov rbp, rsp`
-fn makes_frame(instruction: &Instruction) -> bool {
-    instruction.mnemonic() == Mnemonic::Mov
-        && instruction.op0_register() == Register::RBP
-        && instruction.op1_register() == Register::RSP
 }
 
 /// A variable of the function: found from the stack's pointers without an index.

@@ -1,9 +1,12 @@
 //! C programs run the same with all their atomics led through a lock, whatever
 //! way the patcher found, and the analysis finds what a disassembler shows.
 
+mod built;
+
+use built::{Program, after, number, run, sections, text};
 use fathomp_sys::text_patch::{Kind, Way};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// Compilers with the flags that change which instructions they choose.
@@ -18,70 +21,9 @@ const BUILDS: [(&str, &[&str]); 8] = [
     ("clang", &["-O3", "-no-pie", "-fno-pie", "-s"]),
 ];
 
-struct Program {
-    path: PathBuf,
-    name: String,
-}
-
 /// Builds a test program in every way that this machine's compilers can.
 fn builds(source: &str, directory: &Path, extra: &[&str]) -> Vec<Program> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/programs")
-        .join(source);
-    let mut programs = vec![];
-    for (number, (compiler, flags)) in BUILDS.into_iter().enumerate() {
-        let path = directory.join(format!("program{number}"));
-        let built = Command::new(compiler)
-            .args(["-std=gnu11", "-pthread"])
-            .args(flags)
-            .args(extra)
-            .arg(&source)
-            .arg("-o")
-            .arg(&path)
-            .output();
-        let name = format!("{compiler} {}", flags.join(" "));
-        match built {
-            Ok(output) if output.status.success() => programs.push(Program { path, name }),
-            // Another compiler than ours may be missing or know less.
-            _ if compiler != "gcc" => eprintln!("skipped: {name}"),
-            Ok(output) => panic!("{name}: {}", text(&output.stderr)),
-            Err(error) => panic!("{name}: {error}"),
-        }
-    }
-    programs
-}
-
-/// The library that patches what it is loaded into, built beside the tests.
-fn sections() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    let profile = tests.parent().and_then(Path::parent).unwrap();
-    let library = profile.join("examples/libatomic_sections.so");
-    assert!(
-        library.exists(),
-        "{} is missing: cargo builds it for `cargo test -p fathomp-patch`",
-        library.display()
-    );
-    library
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn run(program: &Program, argument: &str, environment: &[(&str, &str)]) -> Output {
-    let output = Command::new(&program.path)
-        .arg(argument)
-        .envs(environment.iter().copied())
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{} {argument} {environment:?}: {}: {}",
-        program.name,
-        output.status,
-        text(&output.stderr)
-    );
-    output
+    built::builds(source, directory, &BUILDS, extra)
 }
 
 /// Whether all sites have breakpoints, and whether what can works on other memory.
@@ -129,17 +71,6 @@ fn section_counts(output: &str) -> BTreeMap<String, u64> {
 
 fn fences(output: &str) -> u64 {
     number(output, "fences ")
-}
-
-/// The number in the line that begins like this.
-fn number(output: &str, prefix: &str) -> u64 {
-    after(output, prefix).parse().unwrap()
-}
-
-/// What follows on the line that begins so.
-fn after<'a>(output: &'a str, prefix: &str) -> &'a str {
-    let line = output.lines().find_map(|line| line.strip_prefix(prefix));
-    line.unwrap()
 }
 
 /// Lines whose contents do not depend on where things lie in memory.

@@ -8,7 +8,7 @@ use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::{Access, Area, PageRange, Placement};
 use fathomp_replay::{Costs, Homes, Setting, Sharing, replay};
 use fathomp_trace::dsm::DsmCount;
-use fathomp_transport::local::Net;
+use fathomp_transport::Net;
 use std::time::Instant;
 
 fn run(access: Access, first: u32, pages: u32) -> Option<Run> {
@@ -46,6 +46,7 @@ fn stencil(threads: u32, border: u32, rounds: u32) -> Option<Accesses> {
         })
     };
     Some(Accesses {
+        page_bytes: Accesses::PAGE_BYTES,
         areas: vec![Area {
             pages,
             home: Placement::At(NodeId(0)),

@@ -1,7 +1,7 @@
 //! What nodes' own work costs, beside the network.
 
 use fathomp_dsm::Diff;
-use fathomp_transport::local::Net;
+use fathomp_transport::Net;
 
 /// What events of consistency cost as a whole, as clusters are described, in
 /// microseconds.
@@ -52,6 +52,18 @@ pub struct Costs {
 }
 
 impl Costs {
+    /// The same where a page has so many bytes in place of 4 KiB: what is copied or read of
+    /// whole pages takes in proportion as long. Diffs cost by their bytes anyway.
+    #[must_use]
+    pub fn of_pages(self, page_bytes: u32) -> Self {
+        let of = |ns: u64| (ns as f64 * f64::from(page_bytes) / PAGE_BYTES).round() as u64;
+        Self {
+            twin_ns: of(self.twin_ns),
+            content_ns: of(self.content_ns),
+            ..self
+        }
+    }
+
     /// What is left of prices when the network's part is taken away: of a fetch, the
     /// trap and two messages to be handled, and a diff if there are no homes; of a diff,
     /// equal parts for making it and putting it in, and a message as published. Of two

@@ -212,6 +212,7 @@ mod tests {
             home: Placement::Pinned(NodeId(1)),
         };
         let accesses = Accesses {
+            page_bytes: Accesses::PAGE_BYTES,
             areas: vec![at(20, 0), pinned],
             loads_acquire: false,
             threads: vec![

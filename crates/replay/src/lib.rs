@@ -10,6 +10,7 @@
 mod costs;
 mod desk;
 mod extrapolate;
+mod false_sharing;
 mod homes;
 mod memory;
 mod outcome;
@@ -18,6 +19,7 @@ mod world;
 
 pub use costs::{Costs, Prices};
 pub use extrapolate::{ExtrapolateError, extrapolate};
+pub use false_sharing::{Shared, shared_pages};
 pub use homes::Homes;
 pub use outcome::{NodeOutcome, Outcome, RegionOutcome};
 pub use setting::{Setting, Sharing};

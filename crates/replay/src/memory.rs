@@ -1,16 +1,14 @@
 //! A node's pages without their content: what threads may do to them, and how much
 //! they changed.
 
-use fathomp_accesses::{Permit, Permits};
-use fathomp_base::{PAGE_BYTES, PageId};
-use fathomp_dsm::{Access, Content, Diff, Interval, PageRange, PageSet, Protection};
+use fathomp_accesses::{Accesses, Permit, Permits};
+use fathomp_base::PageId;
+use fathomp_dsm::{Access, Content, Interval, PageRange, PageSet, Protection};
 use std::collections::HashMap;
 
 /// Content as it arrives: only its size.
 pub(crate) type Size = u32;
 
-/// Bytes of a diff of a page that did not change.
-const EMPTY_BYTES: u32 = 8;
 /// What a protocol asked for does not fit together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Nonsense(pub(crate) &'static str);
@@ -25,8 +23,10 @@ struct Twin {
 }
 
 /// All pages of a node.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Memory {
+    page_bytes: u32,
+    diff_bytes_max: u32,
     permits: Permits,
     twins: HashMap<PageId, Twin>,
     /// Pages with a twin that may be written without a fault; some may have been
@@ -39,6 +39,19 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    /// Of pages as large as those.
+    pub(crate) fn of_pages_as(accesses: &Accesses) -> Self {
+        Self {
+            page_bytes: accesses.page_bytes,
+            diff_bytes_max: accesses.diff_bytes_max(),
+            permits: Permits::default(),
+            twins: HashMap::new(),
+            unwatched: Vec::new(),
+            diffs: HashMap::new(),
+            kept: HashMap::new(),
+        }
+    }
+
     /// Says what threads may do before anything has happened; ascending. No page has a twin
     /// then, so writes to those that are watched are faults.
     pub(crate) fn start(&mut self, pages: PageRange, to: Protection) {
@@ -57,10 +70,11 @@ impl Memory {
 
     /// A thread writes a page that it may write, in whose diff that will be so many
     /// bytes.
-    pub(crate) fn write(&mut self, page: PageId, diff_bytes: u16) {
+    pub(crate) fn write(&mut self, page: PageId, diff_bytes: u32) {
+        let most = self.diff_bytes_max;
         if let Some(twin) = self.twins.get_mut(&page) {
-            let more = u32::from(diff_bytes).saturating_sub(EMPTY_BYTES);
-            twin.diff_bytes = (twin.diff_bytes + more).min(Diff::BYTES_MAX as u32);
+            let more = diff_bytes.saturating_sub(Accesses::EMPTY_DIFF_BYTES);
+            twin.diff_bytes = twin.diff_bytes.saturating_add(more).min(most);
             twin.wrote |= more > 0;
         }
     }
@@ -108,7 +122,7 @@ impl Memory {
 
     pub(crate) fn twin(&mut self, page: PageId) {
         let twin = Twin {
-            diff_bytes: EMPTY_BYTES,
+            diff_bytes: Accesses::EMPTY_DIFF_BYTES,
             wrote: false,
         };
         self.twins.insert(page, twin);
@@ -143,9 +157,9 @@ impl Memory {
     /// Bytes of content that a message carries; none if it is not there.
     pub(crate) fn content_bytes(&self, content: Content) -> Option<u32> {
         match content {
-            Content::Page(_) | Content::Fresh(_) => Some(PAGE_BYTES as u32),
+            Content::Page(_) | Content::Fresh(_) => Some(self.page_bytes),
             Content::Left(_) => Some(0),
-            Content::Twin(page) => self.twins.get(&page).map(|_| PAGE_BYTES as u32),
+            Content::Twin(page) => self.twins.get(&page).map(|_| self.page_bytes),
             Content::Diff(page) => self.diffs.get(&page).copied(),
             Content::Kept(page, interval) => self.kept.get(&(page, interval)).copied(),
         }
@@ -169,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_twinned_page_is_written_unnoticed_once() {
-        let mut memory = Memory::default();
+        let mut memory = Memory::of_pages_as(&Accesses::default());
         memory.twin(PageId(3));
         memory.protect(range(2, 2), Protection::Watched);
         assert!(!memory.permits(PageId(2), Access::Write));

@@ -2,7 +2,7 @@
 
 use crate::costs::Costs;
 use crate::homes::Homes;
-use fathomp_transport::local::Net;
+use fathomp_transport::Net;
 
 /// Which protocol shares memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

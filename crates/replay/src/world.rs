@@ -183,7 +183,7 @@ impl<'a> World<'a> {
             let first = runners.partition_point(|runner| runner.node < me);
             let end = runners.partition_point(|runner| runner.node <= me);
             let protocol = protocol(me)?;
-            let memory = first_memory(&protocol, me)?;
+            let memory = first_memory(&protocol, me, accesses)?;
             nodes.push(Node {
                 driver: Some(Driver::new(me, protocol)),
                 memory,
@@ -307,8 +307,12 @@ impl<'a> World<'a> {
 }
 
 /// A node's pages as its protocol wants them at the start, when all may be written.
-fn first_memory(protocol: &AnyProtocol, me: NodeId) -> Result<Memory, ReplayError> {
-    let mut memory = Memory::default();
+fn first_memory(
+    protocol: &AnyProtocol,
+    me: NodeId,
+    accesses: &Accesses,
+) -> Result<Memory, ReplayError> {
+    let mut memory = Memory::of_pages_as(accesses);
     let mut actions = Vec::new();
     protocol.start(&mut actions);
     for action in actions {

@@ -174,7 +174,7 @@ fn times_that_would_overflow_are_refused() {
 }
 
 fn runs() -> impl Strategy<Value = Vec<Run>> {
-    let run = (0..40_u32, 1..8_u32, any::<bool>(), 8..4616_u16);
+    let run = (0..40_u32, 1..8_u32, any::<bool>(), 8..4616_u32);
     let run = run.prop_map(|(first, pages, written, diff_bytes)| Run {
         access: if written { Access::Write } else { Access::Read },
         pages: PageRange::new(PageId(first), pages).unwrap(),

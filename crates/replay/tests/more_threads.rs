@@ -49,6 +49,7 @@ fn grid(threads: u32) -> Accesses {
         home: Placement::At(NodeId(0)),
     };
     let accesses = Accesses {
+        page_bytes: Accesses::PAGE_BYTES,
         areas: [single]
             .into_iter()
             .chain(each(500_000, Placement::At))

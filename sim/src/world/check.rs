@@ -112,5 +112,16 @@ pub(super) fn unsettled(program: &Program) -> BTreeSet<Address> {
         Step::Write(address, _) | Step::Update(address, _) | Step::Take(address) => Some(*address),
         _ => None,
     });
-    written.collect()
+    // Homes hold sums that no thread has seen.
+    written.chain(added(program)).collect()
+}
+
+/// Bytes to which threads add that never look at what was there.
+pub(super) fn added(program: &Program) -> BTreeSet<Address> {
+    let steps = program.threads.iter().flatten().flatten();
+    let added = steps.filter_map(|step| match step {
+        Step::Add(address, _) => Some(*address),
+        _ => None,
+    });
+    added.collect()
 }

@@ -107,6 +107,8 @@ pub(super) struct Cluster<'a> {
     pub(super) updates: bool,
     /// Bytes that threads write which take no part in barriers.
     pub(super) unsettled: BTreeSet<Address>,
+    /// Bytes of which the truth is what was added so far, wherever that is.
+    pub(super) added: BTreeSet<Address>,
     /// The truth when the last node reached each barrier.
     pub(super) at_barrier: Vec<BTreeMap<Address, u8>>,
     /// What was written since, perhaps before a node has left.
@@ -162,6 +164,7 @@ impl<'a> Cluster<'a> {
             truth: BTreeMap::new(),
             updates: program.updates(),
             unsettled: check::unsettled(program),
+            added: check::added(program),
             at_barrier: Vec::new(),
             since: BTreeMap::new(),
             events: BTreeMap::new(),

@@ -4,7 +4,7 @@ use super::SERVICE;
 use super::cluster::{Cluster, Event, Node, node_id};
 use super::wait::PUBLISHER;
 use crate::blob::Blob;
-use crate::failure::Wrong;
+use crate::failure::{Failure, Wrong};
 use crate::memory::{Arriving, Leaving};
 use crate::program::Step;
 use crate::update::Update;
@@ -12,7 +12,8 @@ use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_driver::{Answer, Machine};
 use fathomp_dsm::message::Message;
 use fathomp_dsm::{
-    Content, Diff, Fetch, Interval, PageBytes, PageRange, PageSet, Protection, Protocol, Tell,
+    Change, Content, Diff, Fetch, Interval, PageBytes, PageRange, PageSet, Protection, Protocol,
+    Tell,
 };
 use fathomp_shared::Window;
 use rand::RngExt;
@@ -139,6 +140,34 @@ impl Machine for Seat<'_, '_> {
         let diff = Diff::from_bytes(diff.bytes()?.into());
         let diff = diff.map_err(|error| error.to_string())?;
         Ok(self.here().memory.apply(page, &diff)?)
+    }
+
+    fn change(&mut self, page: PageId, change: &Change) -> Result<u64, Wrong> {
+        self.note(&("change", page, change));
+        match self.change_here(page, change) {
+            Ok(before) => Ok(before),
+            Err(Failure::Node { what, .. }) => Err(what),
+            Err(other) => Err(other.to_string().into()),
+        }
+    }
+
+    fn amend(&mut self, page: PageId, change: &Change) -> Result<(), Wrong> {
+        self.note(&("amend", page, change));
+        self.here().memory.change(page, change)?;
+        Ok(())
+    }
+
+    fn patch(&mut self, page: PageId, change: &Change, before: u64) -> Result<(), Wrong> {
+        self.note(&("patch", page, change, before));
+        Ok(self.here().memory.patch(page, change, before)?)
+    }
+
+    fn found(&mut self, thread: ThreadId, before: u64) -> Result<(), Wrong> {
+        let state = self.here().threads.get_mut(thread.0 as usize);
+        let state =
+            state.ok_or_else(|| format!("thread {thread} is told what there is none of"))?;
+        state.found = u8::try_from(before).map_err(|_| "more than a byte".to_owned())?;
+        self.resume(thread, Answer::Granted)
     }
 
     fn read(&mut self, page: PageId) -> Result<Box<PageBytes>, Wrong> {

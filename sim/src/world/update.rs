@@ -1,14 +1,14 @@
 //! Threads that update bytes.
 
 use super::World;
-use super::cluster::{node_id, thread_id};
+use super::cluster::{Cluster, node_id, thread_id};
 use super::machine::Seat;
 use crate::blob::Blob;
 use crate::failure::Failure;
 use crate::program::{Address, Step};
 use crate::update::{Next, Update};
-use fathomp_base::NodeId;
-use fathomp_dsm::{Access, Protocol};
+use fathomp_base::{NodeId, PageId};
+use fathomp_dsm::{Access, Change, ChangeKind, Input, Operation, Protocol};
 use rand::RngExt;
 
 /// How often a page is asked for that is not offered any more when the answer comes.
@@ -44,6 +44,14 @@ impl<P: Protocol<Blob>> World<'_, P> {
             Next::Operation(operation) => {
                 return self.operation(node, thread_id(thread), operation);
             }
+            Next::Carries => {
+                if let Step::Add(address, add) = step {
+                    self.cluster.has_added(address, add);
+                }
+                let change = change(step, address).map_err(|what| wrong(node, what))?;
+                let operation = Operation::Change(page, change);
+                return self.operation(node, thread_id(thread), operation);
+            }
             Next::Ends => {
                 let state = &mut self.cluster.nodes[node].threads[thread];
                 let done = match step {
@@ -67,6 +75,34 @@ impl<P: Protocol<Blob>> World<'_, P> {
             Next::GoesOn | Next::UpdatesCopy => {}
         }
         self.update(node, thread, step)
+    }
+
+    /// Whether a thread's addition to a byte can be postponed, and chance wants that.
+    pub(super) fn may_postpone(&mut self, node: usize, thread: usize, address: Address) -> bool {
+        let stage = self.cluster.nodes[node].threads[thread].update;
+        if stage != Update::default() || self.cluster.random.random_ratio(1, 8) {
+            return false;
+        }
+        let (driver, _) = self.at(node);
+        driver.protocol().postpones(address.page())
+    }
+
+    /// A thread adds to a byte, and goes on at once.
+    pub(super) fn postpone(
+        &mut self,
+        node: usize,
+        thread: usize,
+        address: Address,
+        add: u8,
+    ) -> Result<(), Failure> {
+        self.cluster.has_added(address, add);
+        self.cluster.outcome.postponed += 1;
+        let step = Step::Add(address, add);
+        let change = change(step, address).map_err(|what| wrong(node, what))?;
+        self.input(node, Input::Postpone(address.page(), change))?;
+        self.cluster.nodes[node].threads[thread].next += 1;
+        self.cluster.go_on(node, thread);
+        Ok(())
     }
 
     /// Updates a byte in this node's copy, under the lock.
@@ -109,7 +145,35 @@ impl<P: Protocol<Blob>> World<'_, P> {
     }
 }
 
+impl Cluster<'_> {
+    /// A thread adds to a byte, wherever that will be done.
+    fn has_added(&mut self, address: Address, add: u8) {
+        let before = self.truth.get(&address).copied().unwrap_or(0);
+        self.has_written(address, before.wrapping_add(add));
+    }
+}
+
 impl Seat<'_, '_> {
+    /// Changes a byte at home here, for a thread of any node.
+    pub(super) fn change_here(&mut self, page: PageId, change: &Change) -> Result<u64, Failure> {
+        let node = self.node;
+        let changed = self.cluster.nodes[node].memory.change(page, change);
+        let before = changed.map_err(|what| wrong(node, what))?;
+        let found = u8::try_from(before).map_err(|_| wrong(node, "more than a byte".into()))?;
+        let address = Address::at(page.0, u32::try_from(change.offset()).unwrap_or(u32::MAX));
+        let after = change.after(before) as u8;
+        let added = self.cluster.added.contains(&address);
+        // What is polled others write meanwhile.
+        if after != found && !added && !is_taken(change) {
+            self.cluster.check_read(node, 0, address, found)?;
+        }
+        if after != found && !added {
+            self.cluster.has_written(address, after);
+        }
+        self.cluster.outcome.changes += 1;
+        Ok(before)
+    }
+
     /// A thread updates a byte in the memory of its page's home.
     fn update(
         &mut self,
@@ -136,15 +200,32 @@ fn wrong(node: usize, what: String) -> Failure {
 /// The byte that a step updates, if it does.
 fn updated(step: Step) -> Option<Address> {
     match step {
-        Step::Update(address, _) | Step::Poll(address, _) | Step::Take(address) => Some(address),
+        Step::Update(address, _) | Step::Add(address, _) => Some(address),
+        Step::Poll(address, _) | Step::Take(address) => Some(address),
         _ => None,
     }
+}
+
+/// The same as a change that is carried home.
+fn change(step: Step, address: Address) -> Result<Change, String> {
+    let (kind, operand) = match step {
+        Step::Update(_, add) | Step::Add(_, add) => (ChangeKind::Add, add),
+        Step::Take(_) => (ChangeKind::Exchange, 1),
+        _ => (ChangeKind::Add, 0),
+    };
+    let change = Change::new(address.offset(), 1, kind, operand.into());
+    change.ok_or_else(|| format!("{address:?} is no byte of a page"))
+}
+
+/// Whether that is how a byte is taken.
+fn is_taken(change: &Change) -> bool {
+    change.after(0) == 1 && change.after(1) == 1
 }
 
 /// What it makes of a byte.
 fn after(step: Step, before: u8) -> u8 {
     match step {
-        Step::Update(_, add) => before.wrapping_add(add),
+        Step::Update(_, add) | Step::Add(_, add) => before.wrapping_add(add),
         Step::Take(_) => 1,
         _ => before,
     }

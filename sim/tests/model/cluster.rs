@@ -6,7 +6,7 @@ use crate::wait;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_driver::Driver;
 use fathomp_dsm::message::Message;
-use fathomp_dsm::{Access, Input, LockId, Operation, Protocol};
+use fathomp_dsm::{Access, Change, ChangeKind, Input, LockId, Operation, Protocol};
 use fathomp_shared::{Memory as Shared, Sizes, Window};
 use fathomp_sim::{Bytes, Memory, Next, Update};
 use stateright::{Model, Property};
@@ -29,6 +29,8 @@ pub(crate) enum Step {
     TryAcquire(u64, usize),
     /// Adds in one atomic step.
     Update(Place, u8),
+    /// The same, and never looks at what was there.
+    Add(Place, u8),
     /// Adds nothing; leaves out so many steps if something else is there.
     IfUpdated(Place, u8, usize),
     /// Exchanges it for 1; leaves out so many steps if it was not 0.
@@ -104,6 +106,32 @@ pub(crate) struct World {
     pub(crate) truth: BTreeMap<Place, u8>,
     /// The same when the last node reached each barrier.
     pub(crate) at_barrier: Vec<BTreeMap<Place, u8>>,
+}
+
+impl World {
+    /// A thread adds to a byte, wherever that will be done.
+    fn has_added(&mut self, place: Place, add: u8) {
+        let truth = self.truth.entry(place).or_default();
+        *truth = truth.wrapping_add(add);
+    }
+
+    /// A byte was updated, where this was found. What is only looked at others write meanwhile.
+    pub(crate) fn has_updated(
+        &mut self,
+        place: Place,
+        found: u8,
+        after: u8,
+    ) -> Result<(), Problem> {
+        if after == found {
+            return Ok(());
+        }
+        let truth = self.truth.entry(place).or_default();
+        if *truth != found {
+            return Err(format!("{found} is updated, not {truth}, at {place:?}").into());
+        }
+        *truth = after;
+        Ok(())
+    }
 }
 
 /// The cluster at a moment.
@@ -215,6 +243,7 @@ impl<P: Protocol<Small>> Turn<'_, P> {
             Step::Read(place) | Step::IfSeen(place, ..) | Step::IfWaited(place, ..) => {
                 return self.access(at, place, Access::Read, step);
             }
+            Step::Add(place, add) => return self.add(at, place, add),
             Step::Update(place, _) | Step::IfUpdated(place, ..) | Step::IfTaken(place, _) => {
                 return self.update(at, place, step);
             }
@@ -309,6 +338,20 @@ impl<P: Protocol<Small>> Turn<'_, P> {
         Ok(())
     }
 
+    /// A thread adds to a byte, and goes on at once if it can.
+    fn add(&mut self, at: (usize, usize), place: Place, add: u8) -> Result<(), Problem> {
+        let (page, step) = (place.id(), Step::Add(place, add));
+        let (driver, mut seat) = self.at(at.0);
+        if !driver.protocol().postpones(page) {
+            return self.update(at, place, step);
+        }
+        let change = change(step, place.byte)?;
+        seat.world.has_added(place, add);
+        driver.input(&mut seat, Input::Postpone(page, change))?;
+        self.thread(at).next += 1;
+        Ok(())
+    }
+
     /// A thread goes on with an update.
     fn update(
         &mut self,
@@ -342,6 +385,13 @@ impl<P: Protocol<Small>> Turn<'_, P> {
         let found = state.found;
         match next {
             Next::Operation(operation) => return self.operation(at, At::Operation, operation),
+            Next::Carries => {
+                if let Step::Add(place, add) = step {
+                    self.world.has_added(place, add);
+                }
+                let operation = Operation::Change(page, change(step, place.byte)?);
+                return self.operation(at, At::Operation, operation);
+            }
             Next::Ends => {
                 state.found = 0;
                 state.next += 1;
@@ -352,16 +402,10 @@ impl<P: Protocol<Small>> Turn<'_, P> {
                 };
                 return Ok(());
             }
-            // What is only looked at others write meanwhile.
-            Next::Updated | Next::UpdatesCopy if updated(step, found) != found => {
-                let truth = self.world.truth.entry(place).or_default();
-                if *truth != found {
-                    let what = format!("node {node} updates {found}, not {truth}, at {place:?}");
-                    return Err(what.into());
-                }
-                *truth = updated(step, found);
+            Next::Updated | Next::UpdatesCopy => {
+                self.world.has_updated(place, found, updated(step, found))?;
             }
-            Next::Updated | Next::UpdatesCopy | Next::GoesOn => {}
+            Next::GoesOn => {}
         }
         if stage == Update::Done {
             // Much may happen before it is looked what the copy has shown.
@@ -371,10 +415,21 @@ impl<P: Protocol<Small>> Turn<'_, P> {
     }
 }
 
+/// The same as a change that is carried home.
+fn change(step: Step, byte: usize) -> Result<Change, Problem> {
+    let (kind, operand) = match step {
+        Step::Update(_, add) | Step::Add(_, add) => (ChangeKind::Add, add),
+        Step::IfTaken(..) => (ChangeKind::Exchange, 1),
+        _ => (ChangeKind::Add, 0),
+    };
+    let change = Change::new(byte, 1, kind, operand.into());
+    change.ok_or_else(|| "a page has no such byte".into())
+}
+
 /// What a step makes of a byte.
 fn updated(step: Step, before: u8) -> u8 {
     match step {
-        Step::Update(_, add) => before.wrapping_add(add),
+        Step::Update(_, add) | Step::Add(_, add) => before.wrapping_add(add),
         Step::IfTaken(..) => 1,
         _ => before,
     }

@@ -1,12 +1,12 @@
 //! What a protocol runs on: a node of the model.
 
 use crate::cluster::{At, Step, World, is_unsettled, number};
-use crate::memory::{Small, Two};
+use crate::memory::{Place, Small, Two};
 use crate::wait::PUBLISHER;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_driver::{Answer, Machine};
 use fathomp_dsm::message::Message;
-use fathomp_dsm::{Content, Interval, PageBytes, PageRange, PageSet, Protection, Protocol};
+use fathomp_dsm::{Change, Content, Interval, PageBytes, PageRange, PageSet, Protection, Protocol};
 use fathomp_shared::Window;
 use fathomp_sim::{Arriving, Bytes, Memory, Update};
 
@@ -176,6 +176,37 @@ impl Machine for Seat<'_> {
         let channel = self.world.channels.entry(channel).or_default();
         channel.push_back(message);
         Ok(())
+    }
+
+    fn change(&mut self, page: PageId, change: &Change) -> Result<u64, Problem> {
+        let before = self.memory().change(page, change)?;
+        let place = Place {
+            page: page.0,
+            byte: change.offset(),
+        };
+        let [found, after] = [before, change.after(before)].map(u8::try_from);
+        let mut steps = self.programs.iter().flatten().flatten();
+        // Of what nobody looks at, the truth is what was added so far.
+        if !steps.any(|step| matches!(step, Step::Add(added, _) if *added == place)) {
+            self.world.has_updated(place, found?, after?)?;
+        }
+        Ok(before)
+    }
+
+    fn amend(&mut self, page: PageId, change: &Change) -> Result<(), Problem> {
+        self.memory().change(page, change)?;
+        Ok(())
+    }
+
+    fn patch(&mut self, page: PageId, change: &Change, before: u64) -> Result<(), Problem> {
+        Ok(self.memory().patch(page, change, before)?)
+    }
+
+    fn found(&mut self, thread: ThreadId, before: u64) -> Result<(), Problem> {
+        let state = self.world.nodes[self.node].threads.get_mut(number(thread));
+        let state = state.ok_or("a thread is told something that does not exist")?;
+        state.found = u8::try_from(before)?;
+        self.resume(thread, Answer::Granted)
     }
 
     fn resume(&mut self, thread: ThreadId, answer: Answer) -> Result<(), Problem> {

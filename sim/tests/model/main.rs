@@ -139,6 +139,7 @@ fn habits() -> Guessing {
         prefetch: 2,
         expect_writes: true,
         lease_after: 1,
+        keep_lock_after: 1,
     })
 }
 
@@ -162,6 +163,8 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
                 },
                 fan_in: if number == 0 { 1 } else { 2 },
                 log_max: if richly { 1 } else { 1024 },
+                carries: false,
+                keeps_locks: false,
             });
         }
     }
@@ -182,6 +185,8 @@ fn by_message(program: &Program, number: usize, areas: Vec<Area>) -> home::Confi
         guessing: habits(),
         fan_in: if number == 0 { 1 } else { 2 },
         log_max: if number == 1 { 1 } else { 1024 },
+        carries: false,
+        keeps_locks: false,
     }
 }
 
@@ -241,6 +246,42 @@ fn home_based() {
         }
         let name = program.name;
         assert!(leased || !program.leases, "{name}: nothing is leased");
+    }
+}
+
+/// Atomic instructions are carried to the homes of their pages.
+#[test]
+fn home_based_where_changes_are_carried() {
+    for program in programs() {
+        if !program.updates() {
+            continue;
+        }
+        let configs = (0..).zip(areas()).map(|(number, areas)| home::Config {
+            carries: true,
+            ..by_message(program, number, areas)
+        });
+        for config in some_of(&[0, 1, 3], configs.collect()) {
+            let home = |me| Home::new(me, config.clone()).unwrap();
+            check(program, cluster(program, None, FAULTS_MAX, home));
+        }
+    }
+}
+
+/// Nodes keep locks from the first time on that they give them back.
+#[test]
+fn home_based_where_locks_stay() {
+    for program in programs() {
+        if program.tries_locks() || program.relies_on_loads {
+            continue;
+        }
+        let configs = (0..).zip(areas()).map(|(number, areas)| home::Config {
+            keeps_locks: true,
+            ..by_message(program, number, areas)
+        });
+        for config in some_of(&[0, 1, 3], configs.collect()) {
+            let home = |me| Home::new(me, config.clone()).unwrap();
+            check(program, cluster(program, None, FAULTS_MAX, home));
+        }
     }
 }
 

@@ -9,8 +9,8 @@ const A2: Place = Place { page: 0, byte: 1 };
 const B: Place = Place { page: 1, byte: 0 };
 
 use Step::{
-    Acquire, Barrier, Flush, IfSeen, IfTaken, IfUpdated, IfWaited, Keep, Read, Release, TryAcquire,
-    Update, Write,
+    Acquire, Add, Barrier, Flush, IfSeen, IfTaken, IfUpdated, IfWaited, Keep, Read, Release,
+    TryAcquire, Update, Write,
 };
 
 /// A program: a thread on each node, and perhaps one more on node 0 that takes no
@@ -28,6 +28,29 @@ pub(crate) struct Program {
     pub(crate) leases: bool,
     /// Takes long.
     pub(crate) large: bool,
+}
+
+impl Program {
+    fn steps(&self) -> impl Iterator<Item = &Step> {
+        let steps = self.threads.iter().copied().flatten();
+        steps.chain(self.own_thread)
+    }
+
+    /// Whether a thread updates something.
+    pub(crate) fn updates(&self) -> bool {
+        self.steps().any(|step| {
+            matches!(
+                step,
+                Step::Update(..) | Step::Add(..) | Step::IfUpdated(..) | Step::IfTaken(..)
+            )
+        })
+    }
+
+    /// Whether a thread tries to take a lock.
+    pub(crate) fn tries_locks(&self) -> bool {
+        self.steps()
+            .any(|step| matches!(step, Step::TryAcquire(..)))
+    }
 }
 
 const fn program(name: &'static str, threads: [&'static [Step]; 3]) -> Program {
@@ -184,6 +207,22 @@ pub(crate) const PROGRAMS: &[Program] = &[
             &[Update(A, 1), Update(A, 1), Barrier, Barrier, Read(A)],
             &[Write(A2, 5), Update(A, 2), Barrier, Barrier, Read(A)],
             &[Update(A, 4), Barrier, Update(A, 8), Barrier, Read(B)],
+        ],
+    ),
+    program(
+        "what nobody looks at is added",
+        [
+            &[Add(A, 1), Add(B, 2), Barrier, Read(A)],
+            &[Add(A, 4), Write(A2, 1), Add(A, 8), Barrier, Read(A)],
+            &[Add(B, 3), Barrier, Read(B)],
+        ],
+    ),
+    program(
+        "a message is passed by what nobody looks at",
+        [
+            &[Write(B, 1), Add(A, 1), Flush],
+            &[IfSeen(A2, 9, 0), IfUpdated(A, 1, 1), Read(B)],
+            &[Add(A2, 1), Read(A2), Write(A2, 3), Add(A2, 2), Read(A2)],
         ],
     ),
     program(

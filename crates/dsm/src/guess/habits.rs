@@ -2,17 +2,21 @@
 
 use super::lease::LeaseHistory;
 use super::loan::LoanHistory;
+use super::locks::LockHistory;
+use super::refetch::RefetchHistory;
 use super::reread::CopyHistory;
 use super::rhythm::Rhythm;
 use super::runs::{Run, RunHistory};
 use super::{
-    Access, Afterwards, Arrival, Event, Guess, Lease, Limits, Plan, Release, Settled, Streams,
-    View, Why,
+    Access, Afterwards, Arrival, Event, Glance, Guess, Lease, Limits, Plan, Release, Settled,
+    Streams, View, Why,
 };
-use crate::Interval;
 use crate::area::{Layout, Place};
+use crate::state::State;
 use crate::table::Table;
+use crate::{Interval, LockId};
 use fathomp_base::PageId;
+use std::collections::BTreeMap;
 
 /// Guesses from what happened to each page.
 #[derive(Clone, Debug)]
@@ -28,14 +32,18 @@ pub(super) struct Habits {
     pub(super) probed: Vec<PageId>,
     /// The same, of those that others will want to keep then.
     pub(super) written_next: Vec<PageId>,
+    /// Pages that are to be fetched again before these epochs begin.
+    pub(super) due: BTreeMap<u32, Vec<PageId>>,
     /// The last interval of the epoch before.
     begun: Interval,
+    locks: LockHistory,
 }
 
 /// What happened to a page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct History {
     pub(super) copy: CopyHistory,
+    pub(super) refetch: RefetchHistory,
     pub(super) run: RunHistory,
     pub(super) loan: LoanHistory,
     pub(super) lease: LeaseHistory,
@@ -59,8 +67,46 @@ impl Habits {
             served: Vec::new(),
             probed: Vec::new(),
             written_next: Vec::new(),
+            due: BTreeMap::new(),
             begun: Interval::default(),
+            locks: LockHistory::new(limits.keep_lock_after),
         }
+    }
+}
+
+impl Habits {
+    /// A barrier makes a copy of a page invalid.
+    pub(super) fn was_dropped(&mut self, page: PageId, epoch: u32) {
+        if let Some(due) = self.pages.entry(page).refetch.dropped(epoch) {
+            // A protocol that does not ask after barriers must not have them pile up.
+            if self
+                .due
+                .first_key_value()
+                .is_some_and(|(first, _)| *first < epoch)
+            {
+                self.due = self.due.split_off(&epoch);
+            }
+            self.due.entry(due).or_default().push(page);
+        }
+    }
+
+    /// What is to be fetched again after a barrier.
+    pub(super) fn fetch_again(&mut self, view: &dyn View) -> Vec<PageId> {
+        let later = self.due.split_off(&(view.epoch() + 2));
+        let due = std::mem::replace(&mut self.due, later);
+        if view.is_direct() || self.limits.prefetch <= 1 {
+            return Vec::new();
+        }
+        let is_missing = |page: &PageId| {
+            let glance = view.page(*page);
+            let missing = |glance: Glance| glance.state == State::Untouched;
+            glance.is_some_and(|glance| missing(glance) && !glance.at_home && !glance.pinned)
+        };
+        let mut due: Vec<_> = due.into_values().flatten().filter(is_missing).collect();
+        due.sort_unstable();
+        due.dedup();
+        due.retain(|page| self.pages.entry(*page).refetch.is_due());
+        due
     }
 }
 
@@ -81,7 +127,8 @@ impl Guess for Habits {
         let worth = self.is_worth_borrowing(arrival.page, view);
         let history = self.pages.entry(arrival.page);
         history.loan.arrived(borrowed && !worth);
-        history.copy.arrived(arrival, view.epoch()) && self.limits.expect_writes
+        history.refetch.arrived(view.epoch());
+        history.copy.arrived(arrival, view.epoch(), view.interval()) && self.limits.expect_writes
     }
 
     fn on_release(&mut self, release: &Release, view: &dyn View) -> Vec<PageId> {
@@ -101,13 +148,20 @@ impl Guess for Habits {
         due
     }
 
+    fn keeps_lock(&mut self, lock: LockId) -> bool {
+        self.locks.given_back(lock)
+    }
+
     fn before_barrier(&mut self, view: &dyn View) -> Vec<PageId> {
         self.take_back(view)
     }
 
     fn after_barrier(&mut self, barrier: &Settled, view: &dyn View) -> Afterwards {
         self.begun = view.interval();
-        self.watch_or_lend(barrier, view)
+        Afterwards {
+            fetch: self.fetch_again(view),
+            ..self.watch_or_lend(barrier, view)
+        }
     }
 
     fn note(&mut self, event: Event, view: &dyn View) {
@@ -123,23 +177,37 @@ impl Guess for Habits {
                 history.run.written();
                 match view.page(page).is_some_and(|page| page.at_home) {
                     true => history.rhythm.rewritten(epoch),
-                    false => history.copy.written(),
+                    false => history.copy.written(now),
                 }
             }
             Event::Compared => self.end_runs(view),
             Event::Dropped(page, why) => {
                 let borrowed = view.page(page).is_some_and(|page| page.borrowed);
                 let history = self.pages.entry(page);
+                if why == Why::News && history.copy.came_ahead(epoch) {
+                    // Another node writes it in the same epoch.
+                    history.refetch.unwanted();
+                }
                 history.copy.dropped(why != Why::Lease);
                 if why == Why::ManyWriters && !borrowed {
                     history.loan.contended();
                 }
+                if why == Why::TakenBack {
+                    // Its home writes it in the next one.
+                    self.was_dropped(page, epoch + 1);
+                }
             }
             Event::Returned(page) => self.pages.entry(page).loan.returned(epoch),
             Event::WrittenElsewhere(page) => self.pages.entry(page).lease.written_elsewhere(),
-            Event::ToldAtBarrier(page) => self.pages.entry(page).copy.told_at_barrier(epoch),
+            Event::ToldAtBarrier(page, several) => {
+                self.was_told_at_barrier(page, epoch);
+                if several && view.page(page).is_some_and(|page| page.at_home) {
+                    self.pages.entry(page).rhythm.is_contended();
+                }
+            }
             Event::Served(page) => self.was_served(page, view),
             Event::Lent(page) => self.was_lent(page),
+            Event::LockWanted(lock) => self.locks.wanted(lock),
             Event::Lease(page, lease) => {
                 let history = &mut self.pages.entry(page).lease;
                 match lease {

@@ -14,7 +14,9 @@ mod fake;
 mod habits;
 mod lease;
 mod loan;
+mod locks;
 mod random;
+mod refetch;
 mod reread;
 mod rhythm;
 mod runs;
@@ -22,7 +24,7 @@ mod streams;
 
 use crate::area::Layout;
 use crate::state::State;
-use crate::{Access, Interval, Offer, PageRange};
+use crate::{Access, Interval, LockId, Offer, PageRange};
 use fathomp_base::{NodeId, PageId};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
@@ -51,6 +53,9 @@ pub struct Limits {
     /// Intervals over which a page has to be written, and wanted by no other node, before its
     /// writer asks for a [lease](crate::message::Term); 0: it never asks.
     pub lease_after: u8,
+    /// How often a node gives a lock back, and no other node wants it, before it keeps it; 0: it
+    /// never does.
+    pub keep_lock_after: u8,
 }
 
 impl Default for Limits {
@@ -60,6 +65,7 @@ impl Default for Limits {
             prefetch: 16,
             expect_writes: true,
             lease_after: 8,
+            keep_lock_after: 2,
         }
     }
 }
@@ -92,8 +98,15 @@ pub(crate) trait Guess: Debug + Send + Sync {
     /// will be written here next? All copies of those are given up at the barrier.
     fn before_barrier(&mut self, view: &dyn View) -> Vec<PageId>;
 
-    /// A barrier is over. What becomes of pages at home here of which nobody has a copy?
+    /// A barrier is over. What becomes of pages at home here of which nobody has a copy, and
+    /// which pages that are not here are wanted again?
     fn after_barrier(&mut self, barrier: &Settled, view: &dyn View) -> Afterwards;
+
+    /// A thread gives a lock back. Is its node to keep it, since its threads will take it again
+    /// before other nodes want it?
+    fn keeps_lock(&mut self, _lock: LockId) -> bool {
+        false
+    }
 
     /// Something happened.
     fn note(&mut self, event: Event, view: &dyn View);
@@ -198,8 +211,8 @@ pub(crate) struct Settled<'a> {
     pub(crate) updated: &'a [(PageId, u32)],
 }
 
-/// What becomes of pages at home here after a barrier. Pages that are not named are left as
-/// they are, or, if [settled](Settled), unwatched and not offered to other nodes.
+/// What is to be done after a barrier. Pages at home here that are not named are left as they
+/// are, or, if [settled](Settled), unwatched and not offered to other nodes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Afterwards {
     /// To be watched, so that others can keep copies. This counts more than `lend`.
@@ -208,6 +221,8 @@ pub(crate) struct Afterwards {
     pub(crate) lend: Vec<PageId>,
     /// Threads here write these next: what makes that quicker is to be done.
     pub(crate) prepare: Vec<PageId>,
+    /// At home elsewhere: to be fetched at once, before a thread misses them.
+    pub(crate) fetch: Vec<PageId>,
 }
 
 /// What happened to a page.
@@ -227,14 +242,16 @@ pub(crate) enum Event {
     Returned(PageId),
     /// Another node has written it, as a notice says.
     WrittenElsewhere(PageId),
-    /// A barrier tells that it was written in the epoch that is over.
-    ToldAtBarrier(PageId),
+    /// A barrier tells that it was written in the epoch that is over; if true, by several nodes.
+    ToldAtBarrier(PageId, bool),
     /// Another node fetched it from here; its state and offer are still those before.
     Served(PageId),
     /// Another node borrowed it from here.
     Lent(PageId),
     /// About being alone with a page.
     Lease(PageId, Lease),
+    /// Another node wants a lock that this node has.
+    LockWanted(LockId),
 }
 
 /// Why a copy becomes invalid.
@@ -244,6 +261,8 @@ pub(crate) enum Why {
     News,
     /// Several nodes wrote the page before a barrier.
     ManyWriters,
+    /// Its home takes all copies back at a barrier, since it will write the page next.
+    TakenBack,
     /// Another node is to be alone with the page.
     Lease,
 }

@@ -1,7 +1,7 @@
 //! Answers drawn at random, to show that no answer makes results wrong.
 
 use super::{Access, Afterwards, Arrival, Event, Guess, Plan, Release, Settled, View};
-use crate::PageRange;
+use crate::{LockId, PageRange};
 use fathomp_base::{NodeId, PageId};
 
 /// Most pages before the one that faults, and behind it, in a plan.
@@ -20,6 +20,7 @@ pub(super) struct Random {
     takes_back: Odds,
     watches: Odds,
     lends: Odds,
+    fetches: Odds,
 }
 
 /// How many times of 8.
@@ -37,8 +38,9 @@ impl Random {
             takes_back: Odds(0),
             watches: Odds(0),
             lends: Odds(0),
+            fetches: Odds(0),
         };
-        for at in 0..6 {
+        for at in 0..7 {
             let odds = Odds(this.below(9));
             match at {
                 0 => this.borrows = odds,
@@ -46,7 +48,8 @@ impl Random {
                 2 => this.leases = odds,
                 3 => this.takes_back = odds,
                 4 => this.watches = odds,
-                _ => this.lends = odds,
+                5 => this.lends = odds,
+                _ => this.fetches = odds,
             }
         }
         this
@@ -112,7 +115,12 @@ impl Guess for Random {
             watch: self.some_of(pages.iter().copied(), self.watches),
             lend: self.some_of(pages.iter().copied(), self.lends),
             prepare: self.others(),
+            fetch: self.some_of((0..self.pages).map(PageId), self.fetches),
         }
+    }
+
+    fn keeps_lock(&mut self, _: LockId) -> bool {
+        self.below(4) > 0
     }
 
     fn note(&mut self, _: Event, _: &dyn View) {}

@@ -90,6 +90,12 @@ impl Rhythm {
         self.fresh = true;
     }
 
+    /// Others write it, too: those need their copies at least as much as its home does without
+    /// them.
+    pub(super) fn is_contended(&mut self) {
+        self.trust = 0;
+    }
+
     /// It is borrowed. True if it is time to see whether its home still writes it.
     fn borrowed(&mut self) -> bool {
         self.loans += 1;
@@ -252,6 +258,18 @@ mod tests {
             assert_eq!(rhythm.trust, trust);
             rhythm.fetched(written);
         }
+    }
+
+    #[test]
+    fn what_others_write_too_is_not_taken_back() {
+        let mut rhythm = Rhythm::default();
+        for epoch in [12, 15, 18] {
+            rhythm.fetched(epoch - 3);
+            rhythm.rewritten(epoch);
+        }
+        assert_eq!(rhythm.trust, TRUST);
+        rhythm.is_contended();
+        assert_eq!(rhythm.trust, 0);
     }
 
     /// After how many loans a page is watched, five times in turn, if its home writes it so

@@ -29,17 +29,18 @@ impl Streams {
     /// `page` and those behind it, `most` altogether, that will be wanted too: because
     /// a thread reads one after the other, or because copies were here before. `missed` says
     /// of a page whether one was; nothing if it cannot be fetched with this one, or is not
-    /// worth it.
+    /// worth it. Where no stream is, a thread may begin one: `begin` pages then.
     pub(crate) fn worth_fetching(
         &mut self,
         page: PageId,
+        begin: u32,
         most: u32,
         missed: impl Fn(PageId) -> Option<bool>,
     ) -> PageRange {
         if most <= 1 {
             return page.into();
         }
-        let (stream, way) = self.pages(page);
+        let (stream, way) = self.pages(page, begin);
         let stream = stream.min(most);
         let (mut first, mut last) = (page, page);
         let (mut number, mut ahead) = (1, 1);
@@ -58,8 +59,8 @@ impl Streams {
     }
 
     /// Pages to fetch from `page` on, and which way: twice as many as the last time
-    /// if it is where a stream was expected.
-    fn pages(&mut self, page: PageId) -> (u32, Direction) {
+    /// if it is where a stream was expected, otherwise `begin`.
+    fn pages(&mut self, page: PageId, begin: u32) -> (u32, Direction) {
         let at = u64::from(page.0);
         let way = |stream: &Stream| {
             let first = u64::from(stream.pages.first().0);
@@ -82,7 +83,7 @@ impl Streams {
             None => {
                 self.current = self.oldest;
                 self.oldest = (self.oldest + 1) % STREAMS;
-                (1, Direction::Up)
+                (begin, Direction::Up)
             }
         }
     }
@@ -101,7 +102,7 @@ mod tests {
     fn sequential_readers_get_ever_longer_runs_either_way() {
         let mut streams = Streams::default();
         let mut read = |page: &mut u32| {
-            let (pages, way) = streams.pages(PageId(*page));
+            let (pages, way) = streams.pages(PageId(*page), 1);
             let first = match way {
                 Direction::Up => *page,
                 Direction::Down => *page + 1 - pages,

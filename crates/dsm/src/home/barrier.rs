@@ -37,6 +37,9 @@ pub(super) struct Deferred {
 impl<B: Clone + Body> Home<B> {
     /// To be called when an operation has ended.
     pub(super) fn enter_barrier(&mut self, actions: &mut Actions<B>) -> Result<(), Violation> {
+        if !self.changing.is_idle() {
+            return Ok(());
+        }
         let Some(thread) = self.order.enters_barrier() else {
             return Ok(());
         };
@@ -50,7 +53,10 @@ impl<B: Clone + Body> Home<B> {
                 ..
             } = closed;
             let interval = notice.interval;
-            pages.retain(|home, pages| self.send_borrowed(*home, interval, pages, actions));
+            // Homes of pages that were only changed wait for the end of the interval.
+            pages.retain(|home, pages| {
+                pages.is_empty() || self.send_borrowed(*home, interval, pages, actions)
+            });
             (Some(notice), Some(Kept { interval, pages }))
         });
         self.kept = kept;
@@ -135,8 +141,13 @@ impl<B: Clone + Body> Home<B> {
     /// then part of the next epoch, where its pages may have other homes. That cannot
     /// be known here, but at the root, before it lets the others go.
     pub(super) fn has_to_wait(&self, operation: Operation) -> bool {
-        let told = matches!(operation, Operation::Release(_)) && self.dirty.is_empty();
-        let early = self.order.is_root() || told;
+        let told = self.dirty.is_empty() && self.changing.is_told();
+        let early = match operation {
+            // No home carries one out after it has left the barrier.
+            Operation::Change(..) => false,
+            Operation::Release(_) => told || self.order.is_root(),
+            _ => self.order.is_root(),
+        };
         self.written.is_some() || self.order.is_at_barrier() && !early
     }
 
@@ -223,7 +234,7 @@ impl<B: Clone + Body> Home<B> {
         for stretch in written(&notices) {
             self.balance(stretch, &mut settled, actions);
         }
-        self.settle_pages(&settled, actions);
+        let wanted = self.settle_pages(&settled, actions);
         self.watch_returned(returned, actions);
         self.give_all_back(actions);
         self.tell_offers(first, actions);
@@ -236,6 +247,7 @@ impl<B: Clone + Body> Home<B> {
         self.forget_what_was_shown();
         self.order.learn_again(actions);
         self.tell_what_was_lost(actions);
+        self.fetch_ahead(wanted, actions);
         actions.extend(thread.map(Action::Resume));
         for (thread, operation) in operations {
             self.operation(thread, operation, actions)?;
@@ -301,7 +313,8 @@ impl<B: Clone + Body> Home<B> {
                 _ => {
                     self.balance_page(page, stretch, settled, actions);
                     if !foreseen {
-                        self.note(Event::ToldAtBarrier(page));
+                        let several = writers == Writers::Many;
+                        self.note(Event::ToldAtBarrier(page, several));
                     }
                     1
                 }
@@ -350,6 +363,7 @@ impl<B: Clone + Body> Home<B> {
                 self.close(page);
             }
             let why = match writers {
+                _ if foreseen => Why::TakenBack,
                 Writers::Many => Why::ManyWriters,
                 Writers::One(_) => Why::News,
             };

@@ -22,6 +22,7 @@ impl<B: Clone + Body> Home<B> {
             self.check_offer(page, entry).map_err(say)?;
         }
         self.check_lists()?;
+        self.check_postponed()?;
         self.check_leases()?;
         self.check_barrier()
     }
@@ -69,6 +70,24 @@ impl<B: Clone + Body> Home<B> {
         holds(
             !entry.noted || own.is_some_and(|own| own.pages.contains(&page)),
             "the next barrier does not tell that it was written",
+        )
+    }
+
+    /// Changes are collected of pages that are not written otherwise, and not at barriers.
+    fn check_postponed(&self) -> Result<(), String> {
+        let fits = self.postponed.pages().all(|page| {
+            let state = self.table.get(page).state;
+            matches!(state, State::Untouched | State::Clean)
+        });
+        holds(fits, "changes of a page are collected that is written")?;
+        let elsewhere = self
+            .postponed
+            .pages()
+            .all(|page| self.home_of(page) != self.me);
+        holds(elsewhere, "changes of a page at home here are collected")?;
+        holds(
+            self.postponed.is_done() || !self.order.is_at_barrier(),
+            "changes are not done at a barrier",
         )
     }
 

@@ -53,6 +53,11 @@ impl Leasing {
         self.leased.iter().copied()
     }
 
+    /// Whether a copy here is leased, or its home was asked for that.
+    pub(super) fn is_wanted(&self, page: PageId) -> bool {
+        self.leased.contains(&page) || self.asked.values().any(|pages| pages.contains(&page))
+    }
+
     /// Whether a leased copy here was written, and stays so when an interval ends.
     pub(super) fn is_open(&self, page: PageId) -> bool {
         self.open.contains(&page)

@@ -8,17 +8,22 @@
 mod ahead;
 mod barrier;
 mod borrow;
+mod carried;
+mod change;
 mod check;
 mod lease;
+mod locks;
 mod offer;
 mod operation;
 mod page;
 mod plan;
+mod postponed;
 mod release;
 mod settle;
 mod sharing;
 mod shown;
 mod update;
+mod wanted;
 
 use crate::area::Layout;
 use crate::guess::{Guesses, Guessing, Limits};
@@ -29,11 +34,12 @@ use crate::{
     Action, Admits, Area, AreaError, Body, Committed, Input, Interval, Notice, Operation, PageCopy,
     PageRange, Protection, Protocol, Seen, Sequenced, Taking, Updates, Violation,
 };
+use carried::{Changer, Changing, Locks, Postponed};
 use fathomp_base::{NodeId, PageId};
 use page::Entry;
 use release::{Arrived, Own};
 use sharing::{Parked, Pending};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use update::Updater;
 
@@ -61,6 +67,15 @@ pub struct Config {
     /// lock that was taken by an exchange and given back by a store. Where nodes do not reach
     /// each other's memory, it is remembered what pages [show](shown).
     pub atomics: bool,
+    /// Whether atomic instructions are carried to their page's home, where nodes do not reach each
+    /// other's memory: all of the program's can be. A thread that executes one learns of what
+    /// came before what it found there, and of nothing else: that orders less than if all of
+    /// them took one lock.
+    pub carries: bool,
+    /// Whether nodes keep locks that their threads take again and again, where they do not take
+    /// them in shared memory: only programs whose threads never just try to take one, which
+    /// might be refused what nobody has.
+    pub keeps_locks: bool,
     /// Whether nodes can take pages out of each other's memory, write diffs into it, and
     /// reach a log of intervals. If `loads_acquire` is set they must not: what is taken
     /// does not say what came before it.
@@ -92,6 +107,8 @@ impl Config {
             batch: if plain { 1 } else { BATCH },
             loads_acquire,
             atomics: true,
+            carries: false,
+            keeps_locks: false,
             direct: false,
             guessing: match plain {
                 true => Guessing::Nothing,
@@ -156,7 +173,12 @@ pub struct Home<B> {
     ended_empty: Option<Interval>,
     pending: BTreeMap<PageId, Pending<B>>,
     parked: Vec<Parked>,
+    /// Pages to fetch before a thread misses them, in order.
+    wanted: VecDeque<PageId>,
     updating: update::Updating,
+    changing: Changing,
+    postponed: Postponed,
+    locks: Locks,
     leasing: lease::Leasing,
     /// What is done ahead of time.
     guesses: Guesses,
@@ -185,7 +207,7 @@ impl<B: Clone + Body> Home<B> {
             order.share_memory();
         }
         let guesses = config.guessing.start(me, &layout);
-        Ok(Self {
+        let mut this = Self {
             me,
             config,
             order,
@@ -208,7 +230,11 @@ impl<B: Clone + Body> Home<B> {
             ended_empty: None,
             pending: BTreeMap::new(),
             parked: Vec::new(),
+            wanted: VecDeque::new(),
             updating: update::Updating::default(),
+            changing: Changing::default(),
+            postponed: Postponed::default(),
+            locks: Locks::default(),
             leasing: lease::Leasing::default(),
             guesses,
             written: None,
@@ -216,7 +242,11 @@ impl<B: Clone + Body> Home<B> {
             deferred: barrier::Deferred::default(),
             early: Vec::new(),
             watches_all: false,
-        })
+        };
+        if this.keeps_locks() {
+            this.order.recall_locks();
+        }
+        Ok(this)
     }
 
     /// Homes notice all writes to their pages, also where nobody else has a copy,
@@ -320,7 +350,7 @@ impl<B: Clone + Body> Home<B> {
                         self.end_if_seen(interval, actions);
                         self.enter_barrier(actions)?;
                     }
-                    News::Recalled(lock) => self.give_back_lock(lock, actions),
+                    News::Recalled(lock) => self.lock_recalled(lock, actions),
                     News::Everybody { notices, .. } => self.everybody_arrived(notices, actions)?,
                 }
                 Ok(())
@@ -335,6 +365,36 @@ impl<B: Clone + Body> Home<B> {
             Message::Updatable {
                 thread, can, shows, ..
             } => self.updatable(from, thread, can, shows, actions),
+            Message::Change {
+                page,
+                thread,
+                change,
+                need,
+                known,
+                ..
+            } => {
+                let changer = Changer {
+                    node: from,
+                    thread: Some(thread),
+                    page,
+                    change,
+                    known,
+                };
+                self.change_asked(changer, need, actions)
+            }
+            Message::Changes {
+                changes,
+                need,
+                known,
+                ..
+            } => self.changes_asked(from, changes, &need, &known, actions),
+            Message::ChangesDone { changes, .. } => self.changes_done(from, changes, actions),
+            Message::Changed {
+                thread,
+                before,
+                shows,
+                ..
+            } => self.changed(from, thread, before, shows, actions),
             Message::Lease { term, pages, .. } => self.lease(from, term, &pages, actions),
             Message::Pages { first, copies, .. } => self.fetched(from, first, copies, actions),
             Message::Diffs {
@@ -366,6 +426,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             Input::Logged(notices) => self.order.logged(notices, actions)?,
             Input::Claimed(lock, holder) => self.order.claimed(lock, holder, actions)?,
             Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
+            Input::Postpone(page, change) => self.postpone(page, change, actions)?,
             Input::Message { from, message } => self.message(from, message, actions)?,
         }
         while let Some(control) = self.order.next_own() {
@@ -398,7 +459,10 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         let touched = !self.dirty.is_empty() || foresees;
         match input {
             Input::Operation { .. } => foresees,
-            Input::Fault { .. } | Input::Wrote(_) | Input::Taken(_) | Input::Took { .. } => false,
+            // They may send what was postponed, and what was written before that.
+            Input::Postpone(..) => foresees,
+            Input::Fault { .. } => foresees && self.postponed.has_collected(),
+            Input::Wrote(_) | Input::Taken(_) | Input::Took { .. } => false,
             Input::Brought(_) | Input::Begun(_) => false,
             // The sequencer may tell its own node something, also because its log is full.
             Input::Logged(_) => touched,
@@ -406,7 +470,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             Input::Claimed(..) => touched,
             Input::Message { message, .. } => match message {
                 // It may end the open interval.
-                Message::Fetch { .. } => {
+                Message::Fetch { .. } | Message::Change { .. } | Message::Changes { .. } => {
                     // Nor is it told at a barrier what was not written then.
                     (self.config.loads_acquire || self.order.is_at_barrier()) && foresees
                 }
@@ -424,7 +488,9 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
                 // It may be over with the open interval.
                 Message::Update { .. } => touched,
                 Message::Lease { .. } => touched,
-                Message::Updatable { .. } | Message::Control(_) => false,
+                // Operations may have waited for it.
+                Message::ChangesDone { .. } => foresees && self.postponed.is_awaited(),
+                Message::Updatable { .. } | Message::Changed { .. } | Message::Control(_) => false,
                 Message::DiffsWanted { .. } | Message::DiffsOfPage { .. } => false,
             },
         }
@@ -471,6 +537,14 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
 
     fn shows_what_is_unknown(&self, page: PageId) -> bool {
         self.may_show_unknown(page)
+    }
+
+    fn carries(&self, page: PageId) -> bool {
+        self.carries_changes() && self.exists(page)
+    }
+
+    fn postpones(&self, page: PageId) -> bool {
+        self.can_postpone(page)
     }
 
     fn lacks_what_is_shown(&self) -> bool {

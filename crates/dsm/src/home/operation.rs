@@ -16,6 +16,18 @@ impl<B: Clone + Body> Home<B> {
             self.deferred.operations.push((thread, operation));
             return Ok(());
         }
+        if self.waits_for_changes(thread, operation, actions) {
+            return Ok(());
+        }
+        let stays = match operation {
+            Operation::Acquire(lock) | Operation::TryAcquire(lock) => self.take_kept(lock),
+            Operation::Release(lock) => self.keep_lock(lock),
+            _ => false,
+        };
+        if stays {
+            actions.push(Action::Resume(thread));
+            return Ok(());
+        }
         let (request, notice) = match operation {
             Operation::Barrier => {
                 self.order.come_to_barrier(thread)?;
@@ -40,6 +52,9 @@ impl<B: Clone + Body> Home<B> {
             Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),
             Operation::TryAcquire(lock) => (Request::TryAcquire(lock, thread), None),
             Operation::Update(page) => return self.want_update(thread, page, actions),
+            Operation::Change(page, change) => {
+                return self.want_change(thread, page, change, actions);
+            }
             Operation::Learn(page) => return self.learn_what_is_shown(thread, page, actions),
         };
         self.order.ask(thread, request, notice, actions)

@@ -68,7 +68,8 @@ impl<B: Clone + Body> Home<B> {
     ) -> Option<Closed> {
         let mut pages = std::mem::take(&mut self.dirty);
         self.keep_leased(&mut pages, actions);
-        if pages.is_empty() {
+        let changed = self.changing.take();
+        if pages.is_empty() && changed.is_empty() {
             return None;
         }
         let interval = self.order.end_interval();
@@ -113,6 +114,15 @@ impl<B: Clone + Body> Home<B> {
                 }
                 Action::protect(actions, page, Protection::Watched);
                 self.note_version(page, (self.me, interval));
+            }
+        }
+        for page in changed {
+            let Err(place) = pages.binary_search(&page) else {
+                continue;
+            };
+            pages.insert(place, page);
+            if let Some(home) = self.tell_change(page, interval) {
+                away.entry(home).or_default();
             }
         }
         let notice = Notice {

@@ -9,8 +9,14 @@ use fathomp_base::PageId;
 
 impl<B: Clone + Body> Home<B> {
     /// No other node has a copy of these pages at home here: they were written in the epoch
-    /// that is over, or, if true, will be in the next one.
-    pub(super) fn settle_pages(&mut self, pages: &[(PageId, bool)], actions: &mut Actions<B>) {
+    /// that is over, or, if true, will be in the next one. Returns which pages that are at home
+    /// elsewhere to [fetch](Self::fetch_ahead) in the epoch that begins.
+    #[must_use]
+    pub(super) fn settle_pages(
+        &mut self,
+        pages: &[(PageId, bool)],
+        actions: &mut Actions<B>,
+    ) -> Vec<PageId> {
         let (me, table) = (self.me, &self.table);
         // Nor do they of pages that were updated: these were borrowed.
         self.updating.offered.retain(|(page, _)| {
@@ -29,6 +35,7 @@ impl<B: Clone + Body> Home<B> {
             mut watch,
             mut lend,
             prepare,
+            fetch,
         } = plan;
         let end = self.table.layout().pages();
         for planned in [&mut watch, &mut lend] {
@@ -62,6 +69,7 @@ impl<B: Clone + Body> Home<B> {
             let prepare: PageSet = prepare.collect();
             actions.extend(prepare.ranges().iter().map(|pages| Action::Prepare(*pages)));
         }
+        fetch
     }
 
     fn settle_page(&mut self, page: PageId, is_watched: bool, actions: &mut Actions<B>) {

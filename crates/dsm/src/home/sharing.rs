@@ -1,6 +1,7 @@
 //! Pages between nodes: faults, fetches, and what homes answer.
 
 use super::ahead::watch_ahead;
+use super::carried::Changer;
 use super::update::Updater;
 use super::{Actions, Home};
 use crate::guess::{Arrival, Event};
@@ -34,6 +35,8 @@ pub(super) enum Parked {
     Fetch(NodeId, PageRange, Vec<Version>),
     /// A thread wants to update one.
     Update(Updater, Vec<Version>),
+    /// A thread wants to change one.
+    Change(Changer, Vec<Version>),
 }
 
 impl Parked {
@@ -46,13 +49,15 @@ impl Parked {
         match self {
             Self::Fetch(_, pages, _) => *pages,
             Self::Update(updater, _) => updater.page.into(),
+            Self::Change(changer, _) => changer.page.into(),
         }
         .iter()
     }
 
     pub(super) fn need(&self) -> &[Version] {
-        let (Self::Fetch(_, _, need) | Self::Update(_, need)) = self;
-        need
+        match self {
+            Self::Fetch(_, _, need) | Self::Update(_, need) | Self::Change(_, need) => need,
+        }
     }
 }
 
@@ -74,6 +79,8 @@ impl<B: Clone + Body> Home<B> {
             self.deferred.faults.push((thread, page, access));
             return Ok(());
         }
+        // What is fetched or written now comes after them.
+        self.send_postponed(actions);
         // A thread that faults at a barrier takes no part in it, and may write what was kept.
         self.send_all_kept(actions);
         let (me, at_barrier) = (self.me, self.order.is_at_barrier());
@@ -163,7 +170,13 @@ impl<B: Clone + Body> Home<B> {
     }
 
     /// Asks the home of `pages` for them, which is the same for all, as `from` is missing.
-    fn fetch(&mut self, from: PageId, pages: PageRange, borrow: bool, actions: &mut Actions<B>) {
+    pub(super) fn fetch(
+        &mut self,
+        from: PageId,
+        pages: PageRange,
+        borrow: bool,
+        actions: &mut Actions<B>,
+    ) {
         // The home waits for what is part of the pages: also if they are asked for anew, for a
         // thread that takes no part in barriers and asked before this node came to one.
         self.send_all_kept(actions);
@@ -225,6 +238,14 @@ impl<B: Clone + Body> Home<B> {
         }
     }
 
+    /// A page that has come and is not to be seen yet was changed since.
+    pub(super) fn outdate_held(&mut self, page: PageId, actions: &mut Actions<B>) {
+        let pending = self.pending.get(&page);
+        if pending.is_some_and(|pending| pending.held.is_some()) {
+            self.fetch_again(page, actions);
+        }
+    }
+
     /// A page that was on its way is out of date.
     fn fetch_again(&mut self, page: PageId, actions: &mut Actions<B>) {
         match self.pending.get(&page) {
@@ -279,6 +300,14 @@ impl<B: Clone + Body> Home<B> {
                 Ok(())
             }
             Parked::Update(updater, need) => self.prepare_update(updater, need, actions),
+            Parked::Change(changer, _) => {
+                let postponed = changer.thread.is_none().then_some(changer.node);
+                self.carry_out(changer, actions)?;
+                if let Some(node) = postponed {
+                    self.say_done(node, 1, actions);
+                }
+                Ok(())
+            }
         })
     }
 
@@ -422,6 +451,7 @@ impl<B: Clone + Body> Home<B> {
             }
         }
         self.install(ready, actions);
+        self.ask_ahead(actions);
         Ok(())
     }
 

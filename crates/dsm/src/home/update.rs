@@ -262,7 +262,7 @@ impl<B: Clone + Body> Home<B> {
     }
 
     /// Refuses what nobody will ever receive or know of.
-    fn check_nodes(&self, from: NodeId, versions: &[Version]) -> Result<(), Violation> {
+    pub(super) fn check_nodes(&self, from: NodeId, versions: &[Version]) -> Result<(), Violation> {
         let mut nodes = versions.iter().map(|(node, _)| node.0);
         match nodes.all(|node| node < self.config.nodes) {
             true => Ok(()),

@@ -267,6 +267,9 @@ impl<B> Homeless<B> {
                 actions.push(Action::Refuse(thread));
                 return Ok(());
             }
+            Operation::Change(..) => {
+                return Err(Violation::Runtime("a change where no page has a home"));
+            }
             Operation::Learn(_) => {
                 actions.push(Action::Resume(thread));
                 return Ok(());
@@ -362,6 +365,10 @@ impl<B> Homeless<B> {
             Message::Diffs { .. }
             | Message::Update { .. }
             | Message::Updatable { .. }
+            | Message::Change { .. }
+            | Message::Changed { .. }
+            | Message::Changes { .. }
+            | Message::ChangesDone { .. }
             | Message::Lease { .. } => {
                 return Err(peer(from, "speaks of homes, where no page has one"));
             }
@@ -411,7 +418,8 @@ impl<B> Protocol<B> for Homeless<B> {
             | Input::Brought(_)
             | Input::Begun(_)
             | Input::Logged(_)
-            | Input::Claimed(..) => {
+            | Input::Claimed(..)
+            | Input::Postpone(..) => {
                 let what = "nodes do nothing in each other's memory where pages have no home";
                 return Err(Violation::Runtime(what));
             }

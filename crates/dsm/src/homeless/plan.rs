@@ -102,6 +102,6 @@ impl<B> Homeless<B> {
             ..view
         };
         guess.note(Event::Dropped(page, Why::News), &before);
-        guess.note(Event::ToldAtBarrier(page), &before);
+        guess.note(Event::ToldAtBarrier(page, false), &before);
     }
 }

@@ -8,7 +8,7 @@ pub(crate) use control::IfLate;
 pub use control::{Control, Request};
 
 use crate::interval::Version;
-use crate::{Carried, Interval, PageRange, PageSet};
+use crate::{Carried, Change, Interval, PageRange, PageSet};
 use fathomp_base::{NodeId, PageId, ThreadId};
 
 /// A message; `C` is what stands for the content of pages and diffs.
@@ -89,6 +89,52 @@ pub enum Message<C> {
         /// If not, intervals that may be part of the page.
         shows: Vec<Version>,
     },
+    /// To a home: change a page in one atomic step, once it contains what I know of.
+    Change {
+        /// The asker's epoch.
+        epoch: u32,
+        /// The page.
+        page: PageId,
+        /// The thread that asks.
+        thread: ThreadId,
+        /// What is to become of it.
+        change: Change,
+        /// Intervals whose diffs must have arrived at the home.
+        need: Vec<Version>,
+        /// Intervals of this epoch of which the asker knows: who sees what it wrote has to
+        /// know of them.
+        known: Vec<Version>,
+    },
+    /// The answer to [`Self::Change`].
+    Changed {
+        /// The epoch in which it was asked.
+        epoch: u32,
+        /// The thread that asked.
+        thread: ThreadId,
+        /// The word as it was.
+        before: u64,
+        /// Intervals of which the asker has to know before its thread goes on.
+        shows: Vec<Version>,
+    },
+    /// To a home: change pages, each in one atomic step, once they contain what I know of.
+    Changes {
+        /// The asker's epoch.
+        epoch: u32,
+        /// Pages, and what is to become of them, in this order.
+        changes: Vec<(PageId, Change)>,
+        /// Intervals whose diffs must have arrived at the home.
+        need: Vec<Version>,
+        /// Intervals of this epoch of which the asker knows: who sees what it wrote has to
+        /// know of them.
+        known: Vec<Version>,
+    },
+    /// The answer to [`Self::Changes`], perhaps in several parts.
+    ChangesDone {
+        /// The epoch in which it was asked.
+        epoch: u32,
+        /// So many of them are done.
+        changes: u32,
+    },
     /// About pages that one node writes again and again.
     Lease {
         /// The sender's epoch.
@@ -146,6 +192,10 @@ impl<C> Message<C> {
             | Self::DiffsOfPage { epoch, .. }
             | Self::Update { epoch, .. }
             | Self::Updatable { epoch, .. }
+            | Self::Change { epoch, .. }
+            | Self::Changed { epoch, .. }
+            | Self::Changes { epoch, .. }
+            | Self::ChangesDone { epoch, .. }
             | Self::Lease { epoch, .. } => *epoch,
         }
     }
@@ -159,6 +209,8 @@ impl<C> Message<C> {
             Self::Fetch { .. } | Self::Pages { .. } => IfLate::Drop,
             Self::DiffsWanted { .. } | Self::DiffsOfPage { .. } => IfLate::Drop,
             Self::Diffs { .. } => IfLate::Refuse,
+            Self::Change { .. } | Self::Changed { .. } => IfLate::Refuse,
+            Self::Changes { .. } | Self::ChangesDone { .. } => IfLate::Refuse,
             Self::Update { .. } | Self::Updatable { .. } => IfLate::Take,
             Self::Lease { .. } => IfLate::Drop,
         }
@@ -177,6 +229,8 @@ impl<C> Message<C> {
             Self::Fetch { .. } | Self::Pages { .. } => false,
             Self::DiffsWanted { .. } | Self::DiffsOfPage { .. } => false,
             Self::Update { .. } | Self::Updatable { .. } => false,
+            Self::Change { .. } | Self::Changed { .. } => false,
+            Self::Changes { .. } | Self::ChangesDone { .. } => false,
         }
     }
 
@@ -264,6 +318,44 @@ impl<C> Message<C> {
                 can,
                 shows,
             },
+            Self::Change {
+                epoch,
+                page,
+                thread,
+                change,
+                need,
+                known,
+            } => Message::Change {
+                epoch,
+                page,
+                thread,
+                change,
+                need,
+                known,
+            },
+            Self::Changed {
+                epoch,
+                thread,
+                before,
+                shows,
+            } => Message::Changed {
+                epoch,
+                thread,
+                before,
+                shows,
+            },
+            Self::Changes {
+                epoch,
+                changes,
+                need,
+                known,
+            } => Message::Changes {
+                epoch,
+                changes,
+                need,
+                known,
+            },
+            Self::ChangesDone { epoch, changes } => Message::ChangesDone { epoch, changes },
             Self::Lease { epoch, term, pages } => Message::Lease { epoch, term, pages },
         }
     }

@@ -3,7 +3,7 @@
 use super::control_wire::{control, kind};
 use super::{Message, PageCopy, Term};
 use crate::wire::{Reader, WireError, Write};
-use crate::{Content, Interval, PageRange};
+use crate::{Change, Content, Interval, PageRange};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::ops::Range;
 
@@ -15,6 +15,10 @@ const UPDATABLE: u8 = kind::OWN + 4;
 const LEASE: u8 = kind::OWN + 5;
 const DIFFS_WANTED: u8 = kind::OWN + 6;
 const DIFFS_OF_PAGE: u8 = kind::OWN + 7;
+const CHANGE: u8 = kind::OWN + 8;
+const CHANGED: u8 = kind::OWN + 9;
+const CHANGES: u8 = kind::OWN + 10;
+const CHANGES_DONE: u8 = kind::OWN + 11;
 
 /// What a page comes as: nothing of it, as it is zero; its bytes; nothing, as it stays at its
 /// home until it is installed.
@@ -116,6 +120,51 @@ impl Message<Content> {
                 bytes.number(u8::from(*can));
                 bytes.versions(shows);
             }
+            Self::Change {
+                epoch,
+                page,
+                thread,
+                change,
+                need,
+                known,
+            } => {
+                begin(bytes, CHANGE, *epoch);
+                bytes.number(page.0);
+                bytes.number(thread.0);
+                change.encode(bytes);
+                bytes.versions(need);
+                bytes.versions(known);
+            }
+            Self::Changes {
+                epoch,
+                changes,
+                need,
+                known,
+            } => {
+                begin(bytes, CHANGES, *epoch);
+                bytes.number(changes.len() as u64);
+                for (page, change) in changes {
+                    bytes.number(page.0);
+                    change.encode(bytes);
+                }
+                bytes.versions(need);
+                bytes.versions(known);
+            }
+            Self::ChangesDone { epoch, changes } => {
+                begin(bytes, CHANGES_DONE, *epoch);
+                bytes.number(*changes);
+            }
+            Self::Changed {
+                epoch,
+                thread,
+                before,
+                shows,
+            } => {
+                begin(bytes, CHANGED, *epoch);
+                bytes.number(thread.0);
+                bytes.number(*before);
+                bytes.versions(shows);
+            }
             Self::Lease { epoch, term, pages } => {
                 begin(bytes, LEASE, *epoch);
                 let (term, node) = match *term {
@@ -209,6 +258,31 @@ impl<B> Message<B> {
                 epoch,
                 thread: ThreadId(reader.number()?),
                 can: reader.flag()?,
+                shows: reader.versions()?,
+            },
+            CHANGE => Message::Change {
+                epoch,
+                page: PageId(reader.number()?),
+                thread: ThreadId(reader.number()?),
+                change: Change::decode(&mut reader)?,
+                need: reader.versions()?,
+                known: reader.versions()?,
+            },
+            CHANGES => Message::Changes {
+                epoch,
+                changes: reader
+                    .list(|reader| Ok((PageId(reader.number()?), Change::decode(reader)?)))?,
+                need: reader.versions()?,
+                known: reader.versions()?,
+            },
+            CHANGES_DONE => Message::ChangesDone {
+                epoch,
+                changes: reader.number()?,
+            },
+            CHANGED => Message::Changed {
+                epoch,
+                thread: ThreadId(reader.number()?),
+                before: reader.number()?,
                 shows: reader.versions()?,
             },
             LEASE => Message::Lease {

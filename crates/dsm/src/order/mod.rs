@@ -122,6 +122,13 @@ impl Order {
         }
     }
 
+    /// Nodes keep locks until they are recalled.
+    pub(crate) fn recall_locks(&mut self) {
+        if let Some(sequencer) = &mut self.sequencer {
+            sequencer.recalls = true;
+        }
+    }
+
     /// My open interval ends; its number.
     pub(crate) fn end_interval(&mut self) -> Interval {
         self.interval = self.interval.next();

@@ -56,6 +56,8 @@ pub(crate) struct Sequencer {
     locks: BTreeMap<LockId, Lock>,
     /// Whether nodes can take locks in shared memory.
     pub(super) shares_locks: bool,
+    /// Whether nodes keep locks that nobody else wants, and have to be told when somebody does.
+    pub(super) recalls: bool,
     learners: Vec<(NodeId, Vec<Version>)>,
     /// Nodes at a barrier whose last interval is not in the log.
     arrived: Vec<NodeId>,
@@ -75,6 +77,7 @@ impl Sequencer {
             contains: Seen::nothing(nodes),
             locks: BTreeMap::new(),
             shares_locks: false,
+            recalls: false,
             learners: Vec::new(),
             arrived: Vec::new(),
             locked_late: 0,
@@ -232,7 +235,12 @@ impl Sequencer {
         }
         let is_new = !self.locks.contains_key(&id);
         let lock = self.locks.entry(id).or_default();
-        if !waits && lock.holder.is_some() {
+        if let Some(holder) = lock.holder.filter(|_| !waits) {
+            if self.recalls {
+                // Perhaps it is only kept: then the next try finds it free.
+                let (epoch, lock) = (self.epoch, id);
+                send(Does::Send(holder, Control::Recall { epoch, lock }));
+            }
             return self.refuse(node, thread, send);
         }
         lock.queue.push_back(Asker {
@@ -243,6 +251,8 @@ impl Sequencer {
         match is_new {
             true if self.shares_locks => send(Does::Claim(id)),
             true => self.pass_on(id, send),
+            // Who waits already has had it recalled.
+            false if lock.queue.len() == 1 => self.recall(id, send),
             false => {}
         }
     }
@@ -293,11 +303,22 @@ impl Sequencer {
         if let Some(next) = lock.queue.pop_front() {
             lock.holder = Some(next.node);
             self.answer(next.node, Some(next.thread), send);
+            self.recall(id, send);
         } else {
             self.locks.remove(&id);
             if self.shares_locks {
                 send(Does::Unclaim(id));
             }
+        }
+    }
+
+    /// The node that has a lock is not to keep it, if others wait for it.
+    fn recall(&self, id: LockId, send: &mut impl FnMut(Does)) {
+        let lock = self.locks.get(&id).filter(|_| self.recalls);
+        let lock = lock.filter(|lock| !lock.queue.is_empty());
+        if let Some(holder) = lock.and_then(|lock| lock.holder) {
+            let (epoch, lock) = (self.epoch, id);
+            send(Does::Send(holder, Control::Recall { epoch, lock }));
         }
     }
 

@@ -9,7 +9,7 @@ use fathomp_base::{NodeId, ThreadId};
 use fathomp_driver::DriverError;
 use fathomp_dsm::{DiffError, WireError};
 use fathomp_sys::cluster::pages::Pages;
-use fathomp_transport::local::Awaited;
+use fathomp_transport::emulated::Awaited;
 use fathomp_transport::{SendError, Transport};
 use std::io;
 

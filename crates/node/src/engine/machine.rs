@@ -6,7 +6,9 @@ use super::work::Work;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_driver::{Answer, Machine};
 use fathomp_dsm::message::Message;
-use fathomp_dsm::{Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection, Protocol};
+use fathomp_dsm::{
+    Change, Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection, Protocol,
+};
 use fathomp_shared::Window;
 use fathomp_trace::dsm::DsmCount;
 
@@ -14,6 +16,16 @@ use fathomp_trace::dsm::DsmCount;
 pub(super) struct NodeMachine<'a> {
     pub(super) host: &'a Host<'a>,
     pub(super) work: &'a mut Work,
+}
+
+/// Writes a word into a twin; what was there.
+fn put_word(twin: &mut PageBytes, change: &Change, value: u64) -> u64 {
+    let word = twin.iter_mut().skip(change.offset()).take(change.bytes());
+    let value = value.to_le_bytes().into_iter();
+    let bytes = word.zip(value).zip((0..).step_by(8));
+    bytes.fold(0, |before, ((byte, new), shift)| {
+        before | u64::from(std::mem::replace(byte, new)) << shift
+    })
 }
 
 impl NodeMachine<'_> {
@@ -195,6 +207,38 @@ impl Machine for NodeMachine<'_> {
         self.put_in(page, &diff)
     }
 
+    fn change(&mut self, page: PageId, change: &Change) -> Result<u64, NodeError> {
+        self.finish()?;
+        let (offset, bytes) = (change.offset(), change.bytes());
+        let after = |before| change.after(before);
+        let changed = self.host.pages.change_word(page, offset, bytes, after);
+        let before = changed.map_err(NodeError::Permit)?;
+        if let Some(twin) = self.work.twins.get_mut(page) {
+            put_word(twin, change, change.after(before));
+        }
+        Ok(before)
+    }
+
+    fn patch(&mut self, page: PageId, change: &Change, before: u64) -> Result<(), NodeError> {
+        self.finish()?;
+        let after = change.after(before);
+        let twin = self.work.twins.get_mut(page);
+        let unwritten = twin.map(|twin| put_word(twin, change, after));
+        let (offset, bytes) = (change.offset(), change.bytes());
+        let put = |now| match unwritten {
+            Some(unwritten) if now != unwritten => now,
+            _ => after,
+        };
+        let put = self.host.pages.change_word(page, offset, bytes, put);
+        put.map(|_| ()).map_err(NodeError::Permit)
+    }
+
+    fn found(&mut self, thread: ThreadId, before: u64) -> Result<(), NodeError> {
+        self.finish()?;
+        self.work.tally.resume(self.host.profile, thread);
+        answer(self.host, thread, before)
+    }
+
     fn read(&mut self, page: PageId) -> Result<Box<PageBytes>, NodeError> {
         let mut content = Box::new([0; PAGE_BYTES]);
         let read = self.host.pages.read(page, &mut content);
@@ -277,6 +321,7 @@ impl Machine for NodeMachine<'_> {
         if let Some((changes, (_, interval))) = self.work.changes.as_mut().zip(protocol.clock()) {
             changes.tell(interval, self.host.transport, self.host.lookout)?;
         }
+        self.host.transport.end_step();
         Ok(())
     }
 }

@@ -66,10 +66,8 @@ impl NodeMachine<'_> {
         let bytes = head.bytes().len() + body.len() + left_bytes;
         work.tally.others[DsmCount::BytesSent] += bytes as u64;
         let parts = [head.bytes(), body];
-        let wake = match message.can_wait() {
-            true => host.transport.send_unhurried(to, &parts)?,
-            false => host.transport.send(to, &parts)?,
-        };
+        let transport = host.transport;
+        let wake = transport.send_in_step(to, &parts, message.can_wait())?;
         if wake == Wake::Woken {
             work.wake = wake;
         }

@@ -20,10 +20,10 @@ use fathomp_base::NodeId;
 use fathomp_launch::names::HOST;
 use fathomp_launch::of_this_process;
 use fathomp_sys::cluster::alike::OwnPages;
-use fathomp_sys::wire::Packets;
+use fathomp_sys::packets::Packets;
 use fathomp_transport::Abort;
-use fathomp_transport::tcp::Joint;
-use fathomp_transport::tcp::handover::{FromAgent, Hosts, PACKET_BYTES_MAX, ToAgent};
+use fathomp_transport::tcp::handover::{Hosts, ToAgent};
+use fathomp_transport::tcp::{Joint, TakeError, TakenWire, take};
 use std::sync::OnceLock;
 use talk::Talk;
 
@@ -51,6 +51,8 @@ pub(crate) struct Met {
     pub(crate) joints: Vec<Joint>,
     /// The process of node 0, once they have agreed.
     pub(crate) first_process: u32,
+    /// Processors that are left to this host's program, where its agent needs one as well.
+    pub(crate) processors: Option<u16>,
 }
 
 /// Asks the agent of this host for connections to the others, for a program of `nodes` nodes.
@@ -66,36 +68,18 @@ pub(crate) fn meet(nodes: u16) -> Result<Option<Met>, MeetError> {
     let number = number.ok_or(MeetError::Descriptor(value))?;
     let agent = Packets::inherited(number).map_err(MeetError::NoAgent)?;
     let agent = AGENT.get_or_init(|| agent);
-    let hello = ToAgent::Hello {
-        pid: std::process::id(),
-    };
-    agent.send(&hello.encode()).map_err(MeetError::NoAgent)?;
-    let mut room = vec![0; PACKET_BYTES_MAX];
-    let (mut hosts, mut joints) = (None, Vec::new());
-    loop {
-        let (packet, wire) = agent.receive(&mut room).map_err(MeetError::NoAgent)?;
-        if packet.is_empty() {
-            return Err(MeetError::AgentEnded);
-        }
-        match (FromAgent::decode(packet), wire) {
-            (Ok(FromAgent::Join(all)), None) => hosts = Some(all),
-            (Ok(FromAgent::Wire { mine, peer }), Some(wire)) => {
-                joints.push(Joint::new(mine, peer, wire));
-            }
-            (Ok(FromAgent::Complete), None) => break,
-            (Ok(FromAgent::Refuse { text }), _) => return Err(MeetError::Refused(text)),
-            _ => return Err(MeetError::AgentLies),
-        }
-    }
-    let hosts = hosts.ok_or(MeetError::AgentLies)?;
-    let here = hosts.nodes();
+    let taken = take(agent)?;
+    let joint = |taken: TakenWire| Joint::new(taken.mine, taken.peer, taken.wire);
+    let joints = taken.wires.into_iter().map(joint).collect();
+    let here = taken.hosts.nodes();
     if here != nodes {
         return Err(MeetError::Nodes { asked: nodes, here });
     }
     Ok(Some(Met {
-        hosts,
+        hosts: taken.hosts,
         joints,
         first_process: 0,
+        processors: taken.processors,
     }))
 }
 
@@ -167,7 +151,7 @@ impl Met {
         let ends = (first(self.hosts.me()), first(host));
         let name = &self.hosts.all()[usize::from(host)].name;
         let joint = self.joints.iter_mut().find(|joint| joint.ends() == ends);
-        let joint = joint.ok_or(MeetError::AgentLies)?;
+        let joint = joint.ok_or(MeetError::Take(TakeError::Nonsense))?;
         Ok(Talk { name, joint })
     }
 }

@@ -1,7 +1,7 @@
 //! Messages between the processes of two hosts before nodes are made, and what can go wrong.
 
 use fathomp_launch::names::HOST;
-use fathomp_transport::tcp::{Joint, JointError};
+use fathomp_transport::tcp::{Joint, JointError, TakeError};
 use std::ffi::OsString;
 use std::io;
 use std::time::Duration;
@@ -21,15 +21,9 @@ pub enum MeetError {
          leave its descriptors open"
     )]
     NoAgent(#[source] io::Error),
-    /// The agent is gone.
-    #[error("the agent of this host has ended")]
-    AgentEnded,
-    /// The agent says something else than it should.
-    #[error("the agent of this host is of another version of fathomp")]
-    AgentLies,
-    /// There are no connections.
-    #[error("{0}")]
-    Refused(String),
+    /// It gives no connections.
+    #[error(transparent)]
+    Take(#[from] TakeError),
     /// A network is emulated.
     #[error("a network is emulated between nodes of one machine only: leave out --net or --hosts")]
     Emulated,

@@ -22,7 +22,7 @@ use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::Pages;
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::Wake;
-use fathomp_transport::local::Awaited;
+use fathomp_transport::emulated::Awaited;
 use std::sync::atomic::Ordering;
 
 impl Node {
@@ -327,8 +327,8 @@ impl Node {
         if let Some(peers) = &self.peers {
             peers.window().pass_barrier(passed);
         }
+        lock(&self.cells).pass_barrier();
         if self.me() == NodeId(0) {
-            lock(&self.cells).pass_barrier();
             self.lookout.meet();
         }
         self.return_blocks();

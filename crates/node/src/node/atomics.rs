@@ -1,26 +1,28 @@
 //! Atomic instructions of the program. Where it can, a thread carries one out in the memory
-//! of its page's home ([`fathomp_dsm::Updates`]); otherwise here, under a lock that all nodes
-//! share.
+//! of its page's home ([`fathomp_dsm::Updates`]), or has the home do it
+//! ([`fathomp_dsm::Operation::Change`]); otherwise here, under a lock that all nodes share.
 
 use super::{Node, lock};
 use crate::activity::Activity;
 use crate::engine::REFUSED;
 use crate::profile::Since;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId};
-use fathomp_dsm::{LockId, Operation};
+use fathomp_dsm::{Change, ChangeKind, LockId, Operation};
 use fathomp_omp::tap::{self, Called};
 use fathomp_shared::UpdateStart;
 use fathomp_sys::process::yield_now;
+use fathomp_sys::text_patch::{Doing, Effect, Section};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The lock that atomic instructions take: no address of a lock.
-pub(super) const ATOMIC: u64 = u64::MAX;
+pub(super) const ATOMIC: u64 = LockId::ATOMICS.0;
 
 /// How often a page is asked for that its home does not offer any more when it has answered:
 /// threads there write it, too.
 const TRIES: u32 = 2;
 
-/// So many atomic instructions under the lock, and a thread flushes. It may be waiting for what
+/// So many atomic instructions under the lock or by message, and a thread flushes. It may be waiting for what
 /// another has written plainly, as locks are given back that are taken by an exchange; and who
 /// takes a lock is not told what was written right before a barrier, but who flushes.
 const FLUSHES_AFTER: u32 = 256;
@@ -32,6 +34,10 @@ enum Holds {
     Lock([Option<PageId>; 2]),
     /// The same, and works on a page of which others may be updated at its home.
     Copy(PageId),
+    /// Nothing: the page's home has done it, and the thread repeats it to see what it found.
+    Answer(PageId),
+    /// Nothing: the page's home will do it, and the thread does not look at what it finds.
+    Nothing,
     /// A page's home waits for it, and perhaps others for the lock.
     Page {
         home: NodeId,
@@ -40,20 +46,24 @@ enum Holds {
     },
 }
 
-impl Holds {
-    const NOTHING: Self = Self::Lock([None; 2]);
-}
-
 thread_local! {
-    static HOLDS: Cell<Holds> = const { Cell::new(Holds::NOTHING) };
-    /// Atomic instructions under the lock.
-    static LOCKED: Cell<u32> = const { Cell::new(0) };
+    static HOLDS: Cell<Holds> = const { Cell::new(Holds::Nothing) };
+    /// Atomic instructions under the lock or by message.
+    static ASKED: Cell<u32> = const { Cell::new(0) };
+    /// The word that the thread's instruction has found at its page's home.
+    static FOUND: AtomicU64 = const { AtomicU64::new(0) };
 }
 
 impl Node {
-    /// An atomic instruction of the program follows, which works on so many bytes and can, if
-    /// it is `movable`, work elsewhere. The address at which it is to do so, if it is.
-    pub fn begin_atomic(&self, address: usize, bytes: usize, movable: bool) -> Option<usize> {
+    /// An atomic instruction of the program follows. The address at which it is to work, if it
+    /// is one elsewhere.
+    pub fn begin_atomic(&self, section: &Section) -> Option<usize> {
+        let Section {
+            address,
+            bytes,
+            movable,
+            ..
+        } = *section;
         let offset = address % PAGE_BYTES;
         let inside = movable && offset + bytes <= PAGE_BYTES;
         let page = self.pages.page_of(address).filter(|_| inside);
@@ -64,10 +74,16 @@ impl Node {
             Some((page, owes?))
         });
         let Some((page, owes)) = owes else {
-            let locked = LOCKED.get().wrapping_add(1);
-            LOCKED.set(locked);
-            if locked.is_multiple_of(FLUSHES_AFTER) {
+            if let Some(place) = page.and_then(|page| self.postpone(page, section, since)) {
+                return Some(place);
+            }
+            let asked = ASKED.get().wrapping_add(1);
+            ASKED.set(asked);
+            if asked.is_multiple_of(FLUSHES_AFTER) {
                 self.flush();
+            }
+            if let Some((page, change)) = page.and_then(|page| self.carried(page, section)) {
+                return Some(self.carry(page, change, since));
             }
             self.acquire(ATOMIC);
             let last = address.saturating_add(bytes.saturating_sub(1));
@@ -92,7 +108,7 @@ impl Node {
     /// The atomic instruction is done.
     pub fn end_atomic(&self) {
         let _told = tap::communicate(Called::Atomic);
-        let (home, locked, since) = match HOLDS.replace(Holds::NOTHING) {
+        let (home, locked, since) = match HOLDS.replace(Holds::Nothing) {
             Holds::Lock(pages) => {
                 pages
                     .into_iter()
@@ -100,6 +116,8 @@ impl Node {
                     .for_each(|page| self.learn(page));
                 return self.release(ATOMIC);
             }
+            Holds::Answer(page) => return self.learn(page),
+            Holds::Nothing => return,
             Holds::Copy(page) => return self.end_copy(page),
             Holds::Page {
                 home,
@@ -119,7 +137,41 @@ impl Node {
         self.account_atomic(since, true);
     }
 
-    /// An atomic instruction was executed under the lock, where nodes do not reach each other's
+    /// What the instruction does to a page, if the page's home can do that.
+    fn carried(&self, page: PageId, section: &Section) -> Option<(PageId, Change)> {
+        let change = change(section, section.does?)?;
+        lock(&self.engine).carries(page).then_some((page, change))
+    }
+
+    /// Has a page's home do it some time before this node's threads tell others anything, if the
+    /// thread never looks at what the instruction finds: then it can be anything, but for an
+    /// exchange if what was expected is there.
+    fn postpone(&self, page: PageId, section: &Section, since: Since) -> Option<usize> {
+        let blind = section.blind?;
+        let change = change(section, blind)?;
+        let postponed = lock(&self.engine).postpone(&self.host(), page, change);
+        if !self.must(postponed) {
+            return None;
+        }
+        HOLDS.set(Holds::Nothing);
+        self.account_atomic(since, true);
+        Some(found(blind.expected))
+    }
+
+    /// Has a page's home do what an instruction does. Where a word lies that is as it was there:
+    /// the instruction does the same to that, and so leaves what it would have left in registers
+    /// and flags.
+    fn carry(&self, page: PageId, change: Change, since: Since) -> usize {
+        self.stand_still();
+        let activity = self.begin_activity(Activity::AwaitAtomic);
+        let before = self.operation(Operation::Change(page, change));
+        self.set_activity(activity);
+        HOLDS.set(Holds::Answer(page));
+        self.account_atomic(since, true);
+        found(before)
+    }
+
+    /// An atomic instruction was executed by the page's home, or under the lock, where nodes do not reach each other's
     /// memory: it may have read what another node has stored plainly, and what that did before
     /// has to be known before the program goes on.
     fn learn(&self, page: PageId) {
@@ -198,4 +250,32 @@ impl Node {
         self.account_atomic(since, false);
         self.release(ATOMIC);
     }
+}
+
+/// Where a word of the calling thread lies that is this.
+fn found(word: u64) -> usize {
+    FOUND.with(|found| {
+        found.store(word, Ordering::Relaxed);
+        found.as_ptr() as usize
+    })
+}
+
+/// What an atomic instruction does to its page.
+fn change(section: &Section, doing: Doing) -> Option<Change> {
+    let Doing {
+        effect,
+        operand,
+        expected,
+    } = doing;
+    let kind = match effect {
+        Effect::Add => ChangeKind::Add,
+        Effect::And => ChangeKind::And,
+        Effect::Or => ChangeKind::Or,
+        Effect::Xor => ChangeKind::Xor,
+        Effect::AddFloat => ChangeKind::AddFloat,
+        Effect::MultiplyFloat => ChangeKind::MultiplyFloat,
+        Effect::Exchange => ChangeKind::Exchange,
+        Effect::CompareExchange => ChangeKind::CompareExchange { expected },
+    };
+    Change::new(section.address % PAGE_BYTES, section.bytes, kind, operand)
 }

@@ -10,7 +10,7 @@ use fathomp_base::NodeId;
 use fathomp_sys::cluster::process::Ended;
 use fathomp_sys::cluster::thread::starting_ours;
 use fathomp_sys::cluster::{deferral, process};
-use fathomp_transport::local::Awaited;
+use fathomp_transport::emulated::Awaited;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 

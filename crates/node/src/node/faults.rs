@@ -5,7 +5,7 @@ use crate::activity::Activity;
 use crate::engine::NodeError;
 use crate::layout::Layout;
 use crate::memory::memory;
-use fathomp_base::{NodeId, PageId};
+use fathomp_base::{NodeId, PAGE_BYTES, PageId};
 use fathomp_dsm::Access;
 use fathomp_omp::tap::{self, Called};
 use fathomp_sys::clock::emulated::{self, Work};
@@ -14,6 +14,7 @@ use fathomp_sys::cluster::pages::Permission;
 use fathomp_sys::signal_chain::Interruption;
 use fathomp_sys::words;
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 /// What is wrong about an access that is not served.
@@ -63,9 +64,15 @@ impl fmt::Display for Wrong {
 }
 
 impl Node {
-    /// Serves an access to a page that the program was not permitted, by the instruction
-    /// at that address. `false` if it never will be.
-    pub fn serve_fault(&self, address: usize, write: bool, instruction: usize) -> bool {
+    /// Serves an access to so many bytes from `address` on that the program was not permitted,
+    /// by the instruction at that address. `false` if it never will be.
+    pub fn serve_fault(
+        &self,
+        address: usize,
+        bytes: usize,
+        write: bool,
+        instruction: usize,
+    ) -> bool {
         let page = self.pages.page_of(address);
         let Some(page) = page.filter(|_| !self.layout.is_guard(address)) else {
             return false;
@@ -87,7 +94,9 @@ impl Node {
             return self.pages.permit(page, 1, Permission::ReadWrite).is_ok();
         }
         self.note_access(write, address, instruction);
-        self.fetch(page, if write { Access::Write } else { Access::Read });
+        let at = address % PAGE_BYTES;
+        let access = if write { Access::Write } else { Access::Read };
+        self.fetch(page, access, &(at..at.saturating_add(bytes)));
         true
     }
 
@@ -160,7 +169,7 @@ impl Node {
         ));
     }
 
-    fn fetch(&self, page: PageId, access: Access) {
+    fn fetch(&self, page: PageId, access: Access, bytes: &Range<usize>) {
         let since = self.enter();
         if let Some(stopwatch) = &self.stopwatch
             && stopwatch.trapped(page)
@@ -174,7 +183,7 @@ impl Node {
         });
         let before = self.begin_activity(Activity::Fetch);
         self.ask(|thread| {
-            let asked = lock(&self.engine).fault(&self.host(), thread, page, access);
+            let asked = lock(&self.engine).fault(&self.host(), thread, page, access, bytes);
             self.must(asked)
         });
         self.set_activity(before);
@@ -197,6 +206,7 @@ impl Node {
             // The kernel is told of more than there is, as a rule because it will use less.
             let heap = memory().filter(|memory| memory.contains(address));
             let end = heap.map_or(end, |heap| end.min(heap.end_of(Layout::owner_of(address))));
+            self.lend(address..end, write);
             self.pages.touch(address..end, write);
         }
     }

@@ -65,14 +65,17 @@ impl Node {
         });
     }
 
+    /// Whether an address is on a stack of a thread of this node.
+    pub(super) fn is_own_stack(&self, address: usize) -> bool {
+        self.layout.stacks().contains(&address) && self.layout.owner_of_stack(address) == self.me()
+    }
+
     /// The kernel is about to use memory of the program for it, which has to stay
     /// accessible until the thread synchronises.
     pub(super) fn leave_open(&self, address: usize) {
         // Its own stacks are not watched, and there the runtime, too, has what it gives the
         // kernel, perhaps while it holds the engine.
-        let own = self.layout.stacks().contains(&address)
-            && self.layout.owner_of_stack(address) == self.me();
-        if self.lines && !own && self.pages.page_of(address).is_some() {
+        if self.lines && !self.is_own_stack(address) && self.pages.page_of(address).is_some() {
             let _inside = deferral::enter();
             // Not while pages are made inaccessible.
             let _engine = lock(&self.engine);

@@ -14,7 +14,7 @@ use fathomp_dsm::{Lacks, Operation};
 use fathomp_sys::clock::emulated::Work;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::process::yield_now;
-use fathomp_transport::local::{Awaited, Emulation};
+use fathomp_transport::emulated::{Awaited, Emulation};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -119,9 +119,9 @@ impl Node {
         }
     }
 
-    /// Another node's thread wants to see what was written here.
-    pub(super) fn publish_for(&self, asker: Asker) {
-        lock(&self.publishing.askers).push(asker);
+    /// Another node's thread wants to see what was written here, and is told this then.
+    pub(super) fn publish_for(&self, asker: Asker, value: u64) {
+        lock(&self.publishing.askers).push((asker, value));
         self.publishing.is_asked.store(true, Ordering::SeqCst);
     }
 
@@ -148,12 +148,30 @@ impl Node {
         !is_told && self.me() != NodeId(0)
     }
 
-    /// A node's thread may go on that has asked another node, which tells through this one.
-    pub(super) fn published(&self, from: NodeId, node: NodeId, thread: ThreadId) {
+    /// A node's thread may go on that has asked another node, which tells it this through this
+    /// one.
+    pub(super) fn published(&self, from: NodeId, node: NodeId, thread: ThreadId, value: u64) {
         if node.0 >= self.size.nodes {
             self.fail(from, "it tells a node that there is not");
         }
-        self.tell(Asker { node, thread }, 0);
+        self.tell(Asker { node, thread }, value);
+    }
+
+    /// Tells what was written here, and then other nodes' threads what they wait for.
+    pub(super) fn publish_and_tell(&self, askers: Vec<(Asker, u64)>) {
+        let through_root = !askers.is_empty() && self.publish();
+        for (asker, value) in askers {
+            let Asker { node, thread } = asker;
+            let published = Frame::Published {
+                node,
+                thread,
+                value,
+            };
+            match through_root {
+                true => drop(self.send(NodeId(0), published)),
+                false => self.tell(asker, value),
+            }
+        }
     }
 
     #[cold]
@@ -167,14 +185,7 @@ impl Node {
         while is_asked.load(Ordering::SeqCst) && !is_busy.swap(true, Ordering::SeqCst) {
             is_asked.store(false, Ordering::SeqCst);
             let askers = std::mem::take(&mut *lock(askers));
-            let through_root = !askers.is_empty() && self.publish();
-            for asker in askers {
-                let Asker { node, thread } = asker;
-                match through_root {
-                    true => drop(self.send(NodeId(0), Frame::Published { node, thread })),
-                    false => self.tell(asker, 0),
-                }
-            }
+            self.publish_and_tell(askers);
             // Whoever asked meanwhile is seen by the next look.
             is_busy.store(false, Ordering::SeqCst);
         }

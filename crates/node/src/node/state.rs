@@ -1,6 +1,7 @@
 //! What a node keeps of threads that wait for others.
 
 use crate::cells::Asker;
+use fathomp_base::NodeId;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
@@ -10,13 +11,15 @@ pub(super) struct Turn {
     pub(super) region: u64,
     pub(super) epoch: u32,
     pub(super) cell: u64,
+    /// The node that has the cell.
+    pub(super) at: NodeId,
 }
 
 /// Threads of other nodes that want to see what was written here.
 #[derive(Debug, Default)]
 pub(super) struct Publishing {
-    /// Threads of other nodes, which stand still.
-    pub(super) askers: Mutex<Vec<Asker>>,
+    /// Threads of other nodes, which stand still, and what they are told then.
+    pub(super) askers: Mutex<Vec<(Asker, u64)>>,
     /// Whether there are any.
     pub(super) is_asked: AtomicBool,
     /// A thread flushes for them.

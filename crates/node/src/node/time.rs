@@ -4,7 +4,7 @@ use super::{LOOK_AFTER, Node, current};
 use crate::slots::Slot;
 use fathomp_base::PageId;
 use fathomp_sys::clock::emulated::{self, Work};
-use fathomp_transport::local::{Awaited, Emulation, Inside};
+use fathomp_transport::emulated::{Awaited, Emulation, Inside};
 use fathomp_transport::{Polling, Role, Wake};
 
 impl Node {

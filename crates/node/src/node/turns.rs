@@ -12,11 +12,23 @@ impl Node {
     /// As [`wait_for`](Self::wait_for), or until `region` is cancelled: then the cell is
     /// raised to the most that there is.
     pub(crate) fn wait_in(&self, region: u64, cell: u64, at_least: u64) -> u64 {
+        self.wait_for_turn(NodeId(0), region, cell, || self.wait_for(cell, at_least))
+    }
+
+    /// The same for a cell that a node has.
+    pub(super) fn wait_for_turn(
+        &self,
+        at: NodeId,
+        region: u64,
+        cell: u64,
+        wait: impl FnOnce() -> u64,
+    ) -> u64 {
         let epoch = self.epoch.load(Ordering::Relaxed);
         let turn = Turn {
             region,
             epoch,
             cell,
+            at,
         };
         lock(&self.turns).push(turn);
         // Whoever hears of it from now on finds the turn above.
@@ -24,7 +36,7 @@ impl Node {
             let _inside = deferral::enter();
             self.give_to_all(turn);
         }
-        let value = self.wait_for(cell, at_least);
+        let value = wait();
         let mut turns = lock(&self.turns);
         if let Some(place) = turns.iter().position(|known| *known == turn) {
             turns.swap_remove(place);
@@ -42,8 +54,10 @@ impl Node {
     }
 
     fn give_to_all(&self, turn: Turn) {
-        let Turn { epoch, cell, .. } = turn;
+        let Turn {
+            epoch, cell, at, ..
+        } = turn;
         let value = u64::MAX;
-        self.send_or_handle(NodeId(0), Frame::Put { epoch, cell, value });
+        self.send_or_handle(at, Frame::Put { epoch, cell, value });
     }
 }

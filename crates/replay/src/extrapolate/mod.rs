@@ -11,7 +11,7 @@ mod shape;
 
 use fathomp_accesses::{Accesses, End, Run, Step, Thread};
 use fathomp_base::{NodeId, PageId};
-use fathomp_dsm::{Access, Area, Diff, PageRange, Placement};
+use fathomp_dsm::{Access, Area, PageRange, Placement};
 use fit::{Basis, Law, Observed};
 use places::{Kind, Places, Whose, node_of};
 use shape::{Group, Range, Shape};
@@ -180,7 +180,9 @@ pub fn extrapolate(known: &[&Accesses], threads: u16) -> Result<Accesses, Extrap
         return Err(too_few());
     }
     for other in &known {
-        if other.places.kinds != least.places.kinds {
+        let alike = other.accesses.page_bytes == least.accesses.page_bytes
+            && other.places.kinds == least.places.kinds;
+        if !alike {
             return Err(ExtrapolateError::Memory {
                 a: least.p,
                 b: other.p,
@@ -206,12 +208,12 @@ pub fn extrapolate(known: &[&Accesses], threads: u16) -> Result<Accesses, Extrap
             made.push(laws.thread(i, threads, &least.places.kinds));
         }
     }
-    Ok(placed(
-        made,
-        &least.places.kinds,
-        threads,
-        most.accesses.loads_acquire,
-    ))
+    let like = Accesses {
+        page_bytes: most.accesses.page_bytes,
+        loads_acquire: most.accesses.loads_acquire,
+        ..Accesses::default()
+    };
+    Ok(placed(made, &least.places.kinds, threads, like))
 }
 
 /// The same accesses without what is chance: whether threads have come to wait for
@@ -419,7 +421,7 @@ struct Made {
     first: u32,
     end: u32,
     access: Access,
-    diff_bytes: u16,
+    diff_bytes: u32,
 }
 
 struct MadeThread {
@@ -439,7 +441,8 @@ impl RoleLaws {
             let diff_bytes = law.diff_bytes.at(at, p) / f64::from(end - first);
             let diff_bytes = match access {
                 Access::Read => 0,
-                Access::Write => (diff_bytes as u16).clamp(8, Diff::BYTES_MAX as u16),
+                // What is longer than any is cut when all is put together.
+                Access::Write => (diff_bytes as u32).max(Accesses::EMPTY_DIFF_BYTES),
             };
             Made {
                 kind: space.kind,
@@ -469,9 +472,10 @@ impl RoleLaws {
     }
 }
 
-/// Gives all memory its pages: only what is touched, and some around it, because
-/// memory of very many nodes has more pages than can be numbered.
-fn placed(made: Vec<MadeThread>, kinds: &[Kind], threads: u16, loads_acquire: bool) -> Accesses {
+/// Gives all memory of accesses `like` those its pages: only what is touched, and some around
+/// it, because memory of very many nodes has more pages than can be numbered.
+fn placed(made: Vec<MadeThread>, kinds: &[Kind], threads: u16, like: Accesses) -> Accesses {
+    let diff_bytes_max = like.diff_bytes_max();
     let mut hulls: BTreeMap<usize, (u32, u32)> = BTreeMap::new();
     for run in made.iter().flat_map(|thread| thread.sets.iter().flatten()) {
         let (first, end) = hulls.entry(run.kind).or_insert((run.first, run.end));
@@ -510,7 +514,7 @@ fn placed(made: Vec<MadeThread>, kinds: &[Kind], threads: u16, loads_acquire: bo
         Some(Run {
             access: made.access,
             pages: PageRange::new(PageId(first), made.end - made.first)?,
-            diff_bytes: made.diff_bytes,
+            diff_bytes: made.diff_bytes.min(diff_bytes_max),
         })
     };
     let threads = made.into_iter().map(|thread| Thread {
@@ -523,7 +527,7 @@ fn placed(made: Vec<MadeThread>, kinds: &[Kind], threads: u16, loads_acquire: bo
     });
     Accesses {
         areas,
-        loads_acquire,
         threads: threads.collect(),
+        ..like
     }
 }

@@ -75,6 +75,10 @@ impl World<'_> {
                 node: at,
                 what: "a log in memory that it does not share",
             },
+            Failure::Driver(DriverError::CannotChange) => ReplayError::Action {
+                node: at,
+                what: "an atomic change of a page whose bytes are not there",
+            },
             Failure::Nonsense(Nonsense(what)) => ReplayError::Action { node: at, what },
         })
     }

@@ -5,7 +5,7 @@ use fathomp_accesses::{Accesses, End, Run, Step, Thread};
 use fathomp_base::{NodeId, PageId};
 use fathomp_dsm::{Access, Area, PageRange, Placement};
 use fathomp_replay::{Costs, Homes, Setting, Sharing};
-use fathomp_transport::local::Net;
+use fathomp_transport::Net;
 
 pub(crate) const HOME: Sharing = Sharing::Home { plain: false };
 pub(crate) const PLAIN: Sharing = Sharing::Home { plain: true };
@@ -22,7 +22,7 @@ pub(crate) fn read(first: u32, pages: u32) -> Run {
     }
 }
 
-pub(crate) fn write(first: u32, pages: u32, diff_bytes: u16) -> Run {
+pub(crate) fn write(first: u32, pages: u32, diff_bytes: u32) -> Run {
     Run {
         access: Access::Write,
         diff_bytes,
@@ -50,6 +50,7 @@ pub(crate) fn thread(intervals: &[(&[Run], u64, End)]) -> Thread {
 /// Pages that are at node 0 at first.
 pub(crate) fn program(pages: u32, threads: Vec<Thread>) -> Accesses {
     let accesses = Accesses {
+        page_bytes: Accesses::PAGE_BYTES,
         areas: vec![Area {
             pages,
             home: Placement::At(NodeId(0)),
