@@ -1,5 +1,7 @@
-//! The agents that are started from here, and what goes to and comes from the hosts behind them.
+//! The agents that are started from here or have connected to here, and what goes to and comes
+//! from the hosts behind them.
 
+use crate::connection::Connection;
 use crate::control::{
     self, ALL, Down, Frame, FrameError, Heard, Link, PreambleError, Run, Silence, Up,
     await_preamble,
@@ -9,12 +11,13 @@ use crate::plan::Host;
 use crate::process::{Process, describe};
 use crate::reach;
 use crate::tree::Branch;
-use std::io;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 use std::process::Stdio;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-/// What is heard of an agent that was started from here.
+/// What is heard of an agent.
 #[derive(Debug)]
 pub(crate) enum Told {
     /// A message from its host or from one behind it.
@@ -27,9 +30,27 @@ struct Child {
     branch: Branch,
     /// None once nothing more is to be said.
     link: Option<Link<Down>>,
-    process: Process,
+    carrier: Carrier,
     silence: Silence,
     closed: bool,
+}
+
+/// What carries the link to an agent.
+enum Carrier {
+    /// A process that was started from here.
+    Process(Process),
+    /// A connection that the agent has made.
+    Connection(Connection),
+}
+
+impl Carrier {
+    /// Ends it: for what reason, for the sentence about its end.
+    fn give_up(&self, why: &'static str) {
+        match self {
+            Self::Process(process) => process.give_up(why),
+            Self::Connection(connection) => connection.give_up(why),
+        }
+    }
 }
 
 /// All of them.
@@ -56,6 +77,36 @@ impl Children {
         (Self(children), failed)
     }
 
+    /// One more, which has connected by this socket and proved that it is that host's agent.
+    pub(crate) fn adopt<E: From<Told> + Send + 'static>(
+        &mut self,
+        (host, socket): (u16, OwnedFd),
+        (run, version): (&Run, &str),
+        events: &Sender<E>,
+    ) -> io::Result<()> {
+        let (connection, reader, writer) = Connection::new(socket)?;
+        let carrier = Carrier::Connection(connection.clone());
+        let version = version.to_owned();
+        let ours = version.clone();
+        let why = move |error: &FrameError| gone(error, &connection, &ours);
+        let branch = Branch {
+            host,
+            below: Vec::new(),
+        };
+        // It had to know the key to connect.
+        let streams = (reader, writer);
+        let child = Child::link(
+            branch,
+            carrier,
+            (streams, Vec::new()),
+            (run, &version),
+            events,
+            why,
+        )?;
+        self.0.push(child);
+        Ok(())
+    }
+
     /// Sends a message to a host, or to [`ALL`] behind these agents.
     pub(crate) fn send(&self, host: u16, message: &Down) -> io::Result<()> {
         for child in &self.0 {
@@ -75,7 +126,7 @@ impl Children {
                 continue;
             };
             if child.silence.look(link.heard()) {
-                child.process.give_up("it has not answered for 3 s");
+                child.carrier.give_up("it has not answered for 3 s");
             }
         }
     }
@@ -118,7 +169,7 @@ impl Children {
     /// Ends those that are still there.
     pub(crate) fn kill(&self) {
         for child in self.0.iter().filter(|child| !child.closed) {
-            child.process.give_up("it was ended");
+            child.carrier.give_up("it was ended");
         }
     }
 }
@@ -140,30 +191,46 @@ impl Child {
         let (process, Some(stdin), Some(stdout)) = Process::spawn(&mut command)? else {
             return Err(io::Error::other("it has no streams"));
         };
-        let version = version.to_owned();
-        let check = {
-            let version = version.clone();
-            move |from: &mut _| Ok(await_preamble(from, &version)?)
+        let explains = {
+            let (process, shown) = (process.clone(), reach::shown(&host, run));
+            let (host, version) = (host.clone(), version.to_owned());
+            move |error: &FrameError| explain(error, &process, (&host, &shown, &version))
         };
-        let deliver = {
-            let (events, process, shown) =
-                (events.clone(), process.clone(), reach::shown(&host, run));
-            move |heard| {
-                let told = match heard {
-                    Heard::Frame(frame) => Told::Frame(frame),
-                    Heard::Closed(error) => {
-                        let why = explain(&error, &process, (&host, &shown, &version));
-                        Told::Closed(number, why)
-                    }
-                };
-                // Nobody waits for it any more.
-                let _ = events.send(told.into());
-            }
+        let streams = ((stdout, stdin), key.bytes().to_vec());
+        let carrier = Carrier::Process(process);
+        Self::link(branch, carrier, streams, (run, version), events, explains)
+    }
+
+    /// Begins to talk over these streams, with these bytes first; tells the agent who it is.
+    fn link<E, R, W>(
+        branch: Branch,
+        carrier: Carrier,
+        (streams, first): ((R, W), Vec<u8>),
+        (run, version): (&Run, &str),
+        events: &Sender<E>,
+        explains: impl Fn(&FrameError) -> String + Send + 'static,
+    ) -> io::Result<Self>
+    where
+        E: From<Told> + Send + 'static,
+        R: Read + Send + 'static,
+        W: Write + Send + 'static,
+    {
+        let number = branch.host;
+        let version = version.to_owned();
+        let check = move |from: &mut _| Ok(await_preamble(from, &version)?);
+        let events = events.clone();
+        let deliver = move |heard| {
+            let told = match heard {
+                Heard::Frame(frame) => Told::Frame(frame),
+                Heard::Closed(error) => Told::Closed(number, explains(&error)),
+            };
+            // Nobody waits for it any more.
+            let _ = events.send(told.into());
         };
         let link = Link::start(
-            &host_name(run, number),
-            (stdout, stdin),
-            (key.bytes().to_vec(), check),
+            run.hosts.name(number),
+            streams,
+            (first, check),
             (Down::Beat, Up::Beat),
             deliver,
         )?;
@@ -176,15 +243,29 @@ impl Child {
         Ok(Self {
             branch,
             link: Some(link),
-            process,
+            carrier,
             silence: Silence::default(),
             closed: false,
         })
     }
 }
 
-fn host_name(run: &Run, number: u16) -> String {
-    run.hosts.name(number).to_owned()
+/// Why the link to an agent that has connected to here has ended, in words for the user.
+fn gone(error: &FrameError, connection: &Connection, version: &str) -> String {
+    match (connection.given_up(), error) {
+        (Some(why), _) => why.to_owned(),
+        (None, FrameError::Opening(PreambleError::Version(theirs))) => other_version(theirs, version),
+        (None, FrameError::Ended | FrameError::Broken(_) | FrameError::Opening(_)) => {
+            "its process is gone: it was killed or ended by itself, or its host or the link to it is down".to_owned()
+        }
+        (None, FrameError::Nonsense) => error.to_string(),
+    }
+}
+
+fn other_version(theirs: &str, ours: &str) -> String {
+    format!(
+        "it has fathomp {theirs}, and here it is {ours}: install the same one at the same path on all hosts"
+    )
 }
 
 /// Why the link to an agent has ended, in words for the user.
@@ -202,9 +283,7 @@ fn explain(error: &FrameError, process: &Process, about: (&Host, &str, &str)) ->
         .status
         .map_or_else(|| "in an unknown way".to_owned(), describe);
     match error {
-        FrameError::Opening(PreambleError::Version(theirs)) => format!(
-            "it has fathomp {theirs}, and here it is {version}: install the same one at the same path on all hosts"
-        ),
+        FrameError::Opening(PreambleError::Version(theirs)) => other_version(theirs, version),
         FrameError::Opening(PreambleError::Stranger) => {
             format!("what answered is no agent of fathomp{said}: see what `{shown}` prints")
         }

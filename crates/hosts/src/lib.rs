@@ -1,8 +1,8 @@
 //! Starts one program on several hosts, connects its processes, and keeps them together: its
 //! streams, its signals and its ends are those of one program.
 //!
-//! The [launcher](launch) starts an [agent](serve) on each host, by `ssh` or as a child. An
-//! agent starts the program through a [keeper](keep), makes the connections between its nodes
+//! The [launcher](launch) starts an [agent](serve) on each host, by `ssh` or as a child; or
+//! `mpirun` or `srun` has started them, and they [meet](ranks). An agent starts the program through a [keeper](keep), makes the connections between its nodes
 //! and those of other hosts, and hands them to the program. Both sides talk over the agent's
 //! standard input and output.
 //!
@@ -15,6 +15,7 @@
 
 mod agent;
 mod children;
+mod connection;
 pub mod control;
 mod credits;
 mod keeper;
@@ -23,15 +24,16 @@ mod launcher;
 mod mesh;
 mod plan;
 mod process;
+pub mod ranks;
 mod reach;
 mod secure;
 mod tree;
 
-pub use agent::{AgentError, Beside, Setup, Tell, digest, serve};
+pub use agent::{AgentError, Attended, Beside, Setup, Tell, attend, digest, serve};
 pub use control::{Bytes, Job, Run, Status};
 pub use keeper::{HANDOVER_DESCRIPTOR, file_mask, keep, soft_limits};
 pub use key::Key;
-pub use launcher::{Caller, Ended, HostClock, LaunchError, Options, Reading, launch};
+pub use launcher::{Caller, Ended, HostClock, LaunchError, Options, Reading, launch, lead};
 pub use plan::{Host, Hosts, HostsError, NODES_MAX};
 pub use reach::SSH;
 pub use tree::FAN_OUT;

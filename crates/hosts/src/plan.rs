@@ -106,6 +106,14 @@ impl Hosts {
         Self::gather(found)
     }
 
+    /// These hosts, though several have one name; none if there are none or too many nodes.
+    pub(crate) fn of(hosts: Vec<Host>) -> Option<Self> {
+        let nodes: u32 = hosts.iter().map(|host| u32::from(host.nodes)).sum();
+        (1..=u32::from(NODES_MAX))
+            .contains(&nodes)
+            .then_some(Self(hosts))
+    }
+
     fn gather(entries: Vec<Host>) -> Result<Self, HostsError> {
         let mut hosts: Vec<Host> = Vec::new();
         let nodes: u32 = entries.iter().map(|entry| u32::from(entry.nodes)).sum();

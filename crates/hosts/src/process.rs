@@ -142,6 +142,20 @@ pub(crate) fn wait_for(watched: &OwnedFd) {
     while poll(&mut query, None) == Err(rustix::io::Errno::INTR) {}
 }
 
+/// Has something done when that process ends, which may have ended already.
+pub(crate) fn when_ended(number: i32, act: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let watched = u32::try_from(number).ok().and_then(watch);
+    thread::Builder::new()
+        .name("watch".to_owned())
+        .spawn(move || {
+            if let Some(watched) = watched {
+                wait_for(&watched);
+            }
+            act();
+        })
+        .map(drop)
+}
+
 /// What becomes readable when a process ends; none if there is no such process.
 pub(crate) fn watch(id: u32) -> Option<OwnedFd> {
     pidfd_open(pid(id)?, PidfdFlags::empty()).ok()

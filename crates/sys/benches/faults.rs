@@ -307,6 +307,8 @@ mod inline {
             }),
             relative: None,
             entered_inside,
+            does: None,
+            blind: None,
             moved: None,
         };
         let plain = function();

@@ -155,6 +155,15 @@ pub fn allowed_count() -> u32 {
     }
 }
 
+/// Processors of this machine that are in use, at least 1, whether or not this thread may run
+/// on them.
+#[must_use]
+pub fn online_count() -> u32 {
+    // SAFETY: takes a number.
+    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    u32::try_from(count).unwrap_or(1).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

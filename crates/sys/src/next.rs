@@ -1,6 +1,6 @@
 //! The next library's version of a function that we stand in front of.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A function found by name at its first use.
@@ -67,5 +67,63 @@ impl Next {
         // next library is meant.
         self.set(found);
         found
+    }
+}
+
+/// The function of that name in any loaded library whose path is wanted, also in those that only
+/// some other library knows, as with interpreters that load modules privately. Null if there is
+/// none.
+#[must_use]
+pub fn in_any(name: &CStr, is_wanted: impl Fn(&[u8]) -> bool) -> *mut c_void {
+    let mut paths = Vec::<CString>::new();
+    // SAFETY: the function gets what it expects, and is not kept.
+    unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut paths).cast()) };
+    for path in paths.iter().filter(|path| is_wanted(path.to_bytes())) {
+        // The library stays as long as others keep it, and is not loaded anew. Ours does not
+        // count among what it needs.
+        // SAFETY: a path, and no constructors run.
+        let found = unsafe {
+            let library = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+            if library.is_null() {
+                continue;
+            }
+            libc::dlsym(library, name.as_ptr())
+        };
+        if !found.is_null() {
+            return found;
+        }
+    }
+    std::ptr::null_mut()
+}
+
+unsafe extern "C" fn collect(
+    module: *mut libc::dl_phdr_info,
+    _bytes: usize,
+    paths: *mut c_void,
+) -> c_int {
+    // SAFETY: as `dl_iterate_phdr` promises, and what it was given above.
+    let (path, paths) = unsafe {
+        let path: *const c_char = (*module).dlpi_name;
+        if path.is_null() {
+            return 0;
+        }
+        (CStr::from_ptr(path), &mut *paths.cast::<Vec<CString>>())
+    };
+    if !path.is_empty() {
+        paths.push(path.to_owned());
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_that_are_not_wanted_are_passed_over() {
+        let c_library = |path: &[u8]| path.windows(7).any(|part| part == b"libc.so");
+        assert!(!in_any(c"getpid", c_library).is_null());
+        assert!(in_any(c"getpid", |_| false).is_null());
+        assert!(in_any(c"no_such_function", |_| true).is_null());
     }
 }

@@ -1,6 +1,7 @@
 //! Code the compiler outlined from the program, as a value.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::exit_frame;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Address of something that belongs to the program. The runtime passes it on
 /// and never looks inside.
@@ -8,10 +9,52 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[repr(transparent)]
 pub struct Opaque(pub usize);
 
-/// An outlined function of the program: `void f(void *data)`.
+/// An outlined function of the program, and how it is called: `void f(void *data)` or, in
+/// another [`Way`], through a function of the runtime's. One word, which means the same in all
+/// processes of a cluster.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
-pub struct Outlined(extern "C" fn(Opaque));
+pub struct Outlined(usize);
+
+/// How outlined functions are called that take other arguments than an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Code of a region, with an argument for each shared variable.
+    Region = 1,
+    /// Code of a task that knows what runs it.
+    Task = 2,
+    /// The same, of a task whose memory was copied to where it runs.
+    MovedTask = 3,
+    /// The same, of memory that is aligned to a cache line.
+    AlignedTask = 4,
+    /// The same, of a task of a loop, which makes its memory from a pattern.
+    LoopTask = 5,
+}
+
+/// A function that calls the code at an address in some [`Way`].
+pub type Caller = extern "C" fn(code: usize, data: Opaque);
+
+/// Addresses of code are below: user space ends at 2^47.
+const WAY: u32 = 61;
+
+/// By way, from 1 on; 0 while there is none.
+static CALLERS: [AtomicUsize; 5] = [const { AtomicUsize::new(0) }; 5];
+
+/// Outlined functions of that way are called by `caller` from now on.
+pub fn set_caller(way: Way, caller: Caller) {
+    CALLERS[way as usize - 1].store(caller as usize, Ordering::Relaxed);
+}
+
+/// The function that calls code in the way that a word's upper bits name; none for 0.
+#[inline]
+fn caller(way: usize) -> Option<Caller> {
+    let address = CALLERS.get(way.wrapping_sub(1))?.load(Ordering::Relaxed);
+    if address == 0 {
+        return None;
+    }
+    // SAFETY: whatever is stored there and is not 0 was a `Caller`, see `set_caller`.
+    Some(unsafe { std::mem::transmute::<usize, Caller>(address) })
+}
 
 impl Outlined {
     /// Wraps the pointer a compiled program passed to us.
@@ -19,38 +62,77 @@ impl Outlined {
     /// # Safety
     /// `function` may be called on any thread with the data pointer that came
     /// with it, as the OpenMP ABI promises for outlined functions.
+    #[inline]
     #[must_use]
     pub unsafe fn from_program(function: extern "C" fn(Opaque)) -> Self {
-        Self(function)
+        Self(function as usize)
     }
 
-    /// The function at an address that another process of this program has
-    /// sent, where code lies at the same addresses. `None` if no code that was
-    /// loaded from a file is there. More cannot be checked: a peer that
-    /// decides what this process runs is trusted to name a function's begin.
+    /// Wraps the address of a function that a compiled program passed to us, to be called by
+    /// what was [set](set_caller) for that way.
+    ///
+    /// # Safety
+    /// That caller may be called on any thread with this address and the data pointer that
+    /// comes with it.
+    #[inline]
     #[must_use]
-    pub fn find(address: usize) -> Option<Self> {
-        if !crate::modules::is_code(address) {
-            return None;
+    pub unsafe fn called_by(way: Way, code: usize) -> Self {
+        Self(code | (way as usize) << WAY)
+    }
+
+    /// The function whose [word](Self::word) another process of this program has sent, where
+    /// code lies at the same addresses. `None` if no code that was loaded from a file is there.
+    /// More cannot be checked: a peer that decides what this process runs is trusted to name a
+    /// function's begin.
+    #[must_use]
+    pub fn find(word: usize) -> Option<Self> {
+        let found = Self(word);
+        let known = word >> WAY == 0 || caller(word >> WAY).is_some();
+        // The address is that of executable code, not null, and all processes of a cluster run
+        // the same program at the same addresses; the process that sent the word has it from
+        // `Outlined::word`.
+        (known && crate::modules::is_code(found.address())).then_some(found)
+    }
+
+    /// Runs it from a frame whose address is stored at `exit`.
+    pub fn call_from_frame(self, data: Opaque, exit: &'static AtomicU64) {
+        exit_frame::wanted_at(exit);
+        match caller(self.0 >> WAY) {
+            // SAFETY: the word is the address of a function that takes an address, as in `call`;
+            // the place was stored just now.
+            None => unsafe { exit_frame::call(self.0, data.0, 0, exit_frame::take_wanted()) },
+            // It takes what is wanted.
+            Some(caller) => caller(self.address(), data),
         }
-        // SAFETY: the address is that of executable code, not null, and all
-        // processes of a cluster run the same program at the same addresses;
-        // the process that sent it has it from `Outlined::address`.
-        let function = unsafe { std::mem::transmute::<usize, extern "C" fn(Opaque)>(address) };
-        Some(Self(function))
     }
 
     /// Runs it.
     #[inline]
     pub fn call(self, data: Opaque) {
-        (self.0)(data);
+        match caller(self.0 >> WAY) {
+            None => {
+                // SAFETY: without a way the word is the address of a function pointer that was
+                // given to `from_program`, here or, by `find`, in another process.
+                let function =
+                    unsafe { std::mem::transmute::<usize, extern "C" fn(Opaque)>(self.0) };
+                function(data);
+            }
+            Some(caller) => caller(self.address(), data),
+        }
     }
 
     /// Its address, for naming it in a recording.
     #[inline]
     #[must_use]
     pub fn address(self) -> usize {
-        self.0 as usize
+        self.0 & ((1 << WAY) - 1)
+    }
+
+    /// All about it, for [`find`](Self::find) in another process.
+    #[inline]
+    #[must_use]
+    pub fn word(self) -> usize {
+        self.0
     }
 }
 
@@ -68,20 +150,14 @@ impl AtomicOutlined {
     /// Stores `function`.
     #[inline]
     pub fn store(&self, function: Outlined, order: Ordering) {
-        self.0.store(function.address(), order);
+        self.0.store(function.word(), order);
     }
 
     /// What was stored last, if anything.
     #[inline]
     pub fn load(&self, order: Ordering) -> Option<Outlined> {
-        let address = self.0.load(order);
-        if address == 0 {
-            return None;
-        }
-        // SAFETY: every non-zero value stored is the address of a function
-        // pointer that was an `Outlined`, so it is one again.
-        Some(Outlined(unsafe {
-            std::mem::transmute::<usize, extern "C" fn(Opaque)>(address)
-        }))
+        let word = self.0.load(order);
+        // Every word stored but 0 was an `Outlined`'s, so it is one again.
+        (word != 0).then_some(Outlined(word))
     }
 }

@@ -69,6 +69,20 @@ pub fn yield_now() {
     unsafe { libc::syscall(libc::SYS_sched_yield) };
 }
 
+/// Ends this process at once: nothing that libraries have registered for its end is done, which
+/// might wait for others or fail.
+pub fn leave(code: u8) -> ! {
+    // SAFETY: takes a number and does not return.
+    unsafe { libc::_exit(code.into()) }
+}
+
+/// The system's number of the calling thread.
+#[must_use]
+pub fn thread_id() -> u32 {
+    // SAFETY: asks for a number.
+    unsafe { libc::gettid() }.cast_unsigned()
+}
+
 /// Whether the caller is the thread the process started with.
 #[must_use]
 pub fn is_initial_thread() -> bool {

@@ -1,11 +1,14 @@
-//! Memory that a process shares with all that it forks afterwards.
+//! Memory that a process shares with all that it forks afterwards, or with one that it hands
+//! a descriptor of it.
 //!
 //! Other processes may write it at any time, so it is only ever touched as
 //! atomics: 32-bit words to sleep on, 64-bit counters, and bytes, which are
 //! copied in and out in runs.
 
+use crate::descriptor::move_up;
 use std::io;
 use std::ops::Range;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
@@ -61,16 +64,77 @@ impl SharedMemory {
     /// # Errors
     /// If the kernel refuses so large a mapping.
     pub fn new(sections: Sections) -> io::Result<Self> {
+        Self::map(sections, None)
+    }
+
+    /// Maps new memory, which a process that gets the descriptor [maps](Self::of_descriptor), too.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn with_descriptor(sections: Sections) -> io::Result<(Self, OwnedFd)> {
+        let [.., length] = sections.layout().ok_or(io::ErrorKind::InvalidInput)?;
+        let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+        // SAFETY: the name is a string; the call gives a new descriptor or -1.
+        let file = unsafe { libc::memfd_create(c"fathomp".as_ptr(), flags) };
+        if file < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just given us this descriptor.
+        let file = move_up(unsafe { OwnedFd::from_raw_fd(file) });
+        let length = libc::off_t::try_from(length.max(SECTION_BYTES))
+            .map_err(|_| io::ErrorKind::InvalidInput)?;
+        // SAFETY: both take numbers only, and change a file that nobody else knows.
+        let done = unsafe {
+            libc::ftruncate(file.as_raw_fd(), length) == 0
+                && libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, Self::SEALS) == 0
+        };
+        if !done {
+            return Err(io::Error::last_os_error());
+        }
+        let memory = Self::map(sections, Some(&file))?;
+        Ok((memory, file))
+    }
+
+    /// A process that maps the memory finds all of it there, then and later.
+    const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+
+    /// Maps the memory that another process has made in the same sections.
+    ///
+    /// # Errors
+    /// If the descriptor is of something else, or the kernel refuses.
+    pub fn of_descriptor(file: BorrowedFd<'_>, sections: Sections) -> io::Result<Self> {
+        let [.., length] = sections.layout().ok_or(io::ErrorKind::InvalidInput)?;
+        // SAFETY: all-zero bytes are a valid status, which the kernel fills in.
+        let (has, seals) = unsafe {
+            let mut status: libc::stat = std::mem::zeroed();
+            if libc::fstat(file.as_raw_fd(), &raw mut status) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            let seals = libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS);
+            (status.st_size, seals)
+        };
+        let whole = usize::try_from(has).is_ok_and(|has| has >= length.max(SECTION_BYTES));
+        if !whole || seals < 0 || seals & Self::SEALS != Self::SEALS {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        Self::map(sections, Some(&file))
+    }
+
+    fn map(sections: Sections, file: Option<&dyn AsRawFd>) -> io::Result<Self> {
         let [words_at, bytes_at, length] = sections.layout().ok_or(io::ErrorKind::InvalidInput)?;
+        let (kind, descriptor) = match file {
+            None => (libc::MAP_ANONYMOUS, -1),
+            Some(file) => (0, file.as_raw_fd()),
+        };
         // SAFETY: a new mapping at an address of the kernel's choice overlaps
-        // nothing.
+        // nothing; a file is sealed at a length that covers it.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
                 length.max(SECTION_BYTES),
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
+                libc::MAP_SHARED | libc::MAP_NORESERVE | kind,
+                descriptor,
                 0,
             )
         };
@@ -142,7 +206,7 @@ impl SharedMemory {
 
 impl Drop for SharedMemory {
     fn drop(&mut self) {
-        // SAFETY: mapped by `new` with this base and length; the borrows of its
+        // SAFETY: mapped by `map` with this base and length; the borrows of its
         // contents have ended.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
     }
@@ -276,6 +340,29 @@ mod tests {
             memory.bytes().len(),
         );
         assert_eq!(lengths, (3, 5, 10_000));
+    }
+
+    #[test]
+    fn who_gets_the_descriptor_sees_the_same_memory() {
+        use std::os::fd::AsFd;
+        let sections = Sections {
+            halves: 0,
+            words: 2,
+            bytes: 5_000,
+        };
+        let (here, file) = SharedMemory::with_descriptor(sections).unwrap();
+        let there = SharedMemory::of_descriptor(file.as_fd(), sections).unwrap();
+        here.words()[1].store(9, Ordering::Relaxed);
+        there.bytes()[4_999].store(3, Ordering::Relaxed);
+        assert_eq!(there.words()[1].load(Ordering::Relaxed), 9);
+        assert_eq!(here.bytes()[4_999].load(Ordering::Relaxed), 3);
+        let larger = Sections {
+            bytes: 50_000,
+            ..sections
+        };
+        assert!(SharedMemory::of_descriptor(file.as_fd(), larger).is_err());
+        let other = std::fs::File::open("/dev/zero").unwrap();
+        assert!(SharedMemory::of_descriptor(other.as_fd(), sections).is_err());
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! Signals that somebody sent (`kill`) never reach our handler, so that it only
 //! ever runs on behalf of the interrupted instruction.
 
+use fathomp_base::PAGE_BYTES;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -46,6 +47,9 @@ pub struct Interruption<'a> {
     context: &'a mut libc::ucontext_t,
 }
 
+/// Bytes of the longest instruction.
+pub const CODE_BYTES_MAX: usize = 15;
+
 /// Says whether the signal was ours. Must not assume anything about the
 /// interrupted code but that it was executing an instruction: no lock that the
 /// same thread might hold, no allocation unless that code cannot be the
@@ -55,6 +59,8 @@ pub type Handler = fn(&mut Interruption<'_>) -> bool;
 /// What we have put in front of one signal.
 struct Link {
     handler: AtomicPtr<()>,
+    /// Of `SIGTRAP`: what is done behind a single instruction.
+    stepped: AtomicPtr<()>,
     /// The program's action. Leaked when replaced: a handler may be reading it.
     program: AtomicPtr<libc::sigaction>,
 }
@@ -63,8 +69,16 @@ impl Link {
     const fn empty() -> Self {
         Self {
             handler: AtomicPtr::new(ptr::null_mut()),
+            stepped: AtomicPtr::new(ptr::null_mut()),
             program: AtomicPtr::new(ptr::null_mut()),
         }
+    }
+
+    /// Whether something of ours stands in front of the signal.
+    fn is_served(&self) -> bool {
+        let handlers = [&self.handler, &self.stepped];
+        let is_there = |handler: &AtomicPtr<()>| !handler.load(Ordering::Acquire).is_null();
+        handlers.into_iter().any(is_there)
     }
 }
 
@@ -108,7 +122,26 @@ pub(crate) fn raw_sigaction(
 /// If we have a handler for it already, or the kernel refuses.
 pub fn install(fault: Fault, handler: Handler) -> io::Result<()> {
     let link = &LINKS[fault as usize];
-    link.handler
+    install_as(&link.handler, link, fault, handler)
+}
+
+/// Has `handler` called behind each instruction that a thread runs
+/// [by itself](Interruption::step); it has to say that the thread goes on.
+///
+/// # Errors
+/// As of [`install`].
+pub fn install_stepped(handler: Handler) -> io::Result<()> {
+    let link = &LINKS[Fault::Trap as usize];
+    install_as(&link.stepped, link, Fault::Trap, handler)
+}
+
+fn install_as(
+    place: &AtomicPtr<()>,
+    link: &Link,
+    fault: Fault,
+    handler: Handler,
+) -> io::Result<()> {
+    place
         .compare_exchange(
             ptr::null_mut(),
             handler as *mut (),
@@ -128,11 +161,15 @@ pub fn install(fault: Fault, handler: Handler) -> io::Result<()> {
     // asks for; the kernel writes `before` if it succeeds.
     if unsafe { __sigaction(fault.number(), &raw const ours, before.as_mut_ptr()) } != 0 {
         let error = io::Error::last_os_error();
-        link.handler.store(ptr::null_mut(), Ordering::Release);
+        place.store(ptr::null_mut(), Ordering::Release);
         return Err(error);
     }
     // SAFETY: written by the successful call above.
-    set_program(link, unsafe { before.assume_init() });
+    let before = unsafe { before.assume_init() };
+    // One signal may have two handlers of ours.
+    if before.sa_sigaction != ours.sa_sigaction {
+        set_program(link, before);
+    }
     Ok(())
 }
 
@@ -151,7 +188,7 @@ pub fn exchange_program_action(
     new: Option<&libc::sigaction>,
 ) -> Option<libc::sigaction> {
     let link = &LINKS[Fault::of(signal)? as usize];
-    if link.handler.load(Ordering::Acquire).is_null() {
+    if !link.is_served() {
         return None;
     }
     let present = program(link);
@@ -197,7 +234,11 @@ extern "C" fn entry(signal: libc::c_int, info: *mut libc::siginfo_t, context: *m
     };
     // Codes above zero come from the kernel; the others were sent.
     let raised = interruption.info.si_code > 0;
-    let handler = link.handler.load(Ordering::Acquire);
+    let handler = match (fault, interruption.info.si_code) {
+        (Fault::Trap, libc::TRAP_TRACE) => &link.stepped,
+        _ => &link.handler,
+    };
+    let handler = handler.load(Ordering::Acquire);
     if raised && !handler.is_null() {
         // SAFETY: the only non-null values stored are `Handler`s.
         let handler = unsafe { std::mem::transmute::<*mut (), Handler>(handler) };
@@ -270,11 +311,9 @@ fn forward(
 /// process.
 fn served() -> impl Iterator<Item = libc::c_int> {
     let faults = [Fault::Trap, Fault::Segment, Fault::Bus].into_iter();
-    let is_served = |fault: &Fault| {
-        let handler = &LINKS[*fault as usize].handler;
-        !handler.load(Ordering::Relaxed).is_null()
-    };
-    faults.filter(is_served).map(Fault::number)
+    faults
+        .filter(|fault| LINKS[*fault as usize].is_served())
+        .map(Fault::number)
 }
 
 /// Takes signals that we may have to serve out of a mask.
@@ -361,6 +400,35 @@ impl Interruption<'_> {
         self.context.uc_mcontext.gregs[libc::REG_ERR as usize] & WRITE != 0
     }
 
+    /// The code of that instruction, and of what follows up to the longest one that there is or
+    /// to the end of its page.
+    #[must_use]
+    pub fn code(&self) -> [u8; CODE_BYTES_MAX] {
+        let mut code = [0; CODE_BYTES_MAX];
+        let from = self.instruction();
+        let here = (PAGE_BYTES - from % PAGE_BYTES).min(CODE_BYTES_MAX);
+        // SAFETY: the processor has just read the instruction there, and code that can be
+        // executed can be read, up to the end of its page. (What is behind that is taken for
+        // zeros.)
+        unsafe {
+            ptr::copy_nonoverlapping(
+                ptr::with_exposed_provenance::<u8>(from),
+                code.as_mut_ptr(),
+                here,
+            );
+        }
+        code
+    }
+
+    /// Lets the thread run one instruction by itself, or as before: behind it comes the handler
+    /// of [`install_stepped`].
+    pub fn step(&mut self, one: bool) {
+        /// The trap flag, Intel SDM volume 3, 2.3.
+        const TRAP: i64 = 1 << 8;
+        let flags = &mut self.context.uc_mcontext.gregs[libc::REG_EFL as usize];
+        *flags = if one { *flags | TRAP } else { *flags & !TRAP };
+    }
+
     /// Goes on at `instruction` instead.
     pub(crate) fn resume_at(&mut self, instruction: usize) {
         self.context.uc_mcontext.gregs[libc::REG_RIP as usize] = instruction as i64;
@@ -401,6 +469,14 @@ mod tests {
         ours
     }
 
+    static STEPS: AtomicUsize = AtomicUsize::new(0);
+
+    fn step_over(interruption: &mut Interruption<'_>) -> bool {
+        interruption.step(false);
+        STEPS.fetch_add(1, SeqCst);
+        true
+    }
+
     #[test]
     fn what_is_not_ours_goes_to_the_program() {
         let mut program = blank();
@@ -426,5 +502,12 @@ mod tests {
         unsafe { libc::raise(libc::SIGTRAP) };
         assert_eq!(count(), (1, 2));
         assert!(exchange_program_action(libc::SIGUSR1, None).is_none());
+        // A handler beside ours does not take its own for the program's.
+        install_stepped(step_over).unwrap();
+        let present = exchange_program_action(libc::SIGTRAP, None).unwrap();
+        assert_eq!(present.sa_sigaction, libc::SIG_IGN);
+        // SAFETY: sets the trap flag by the flags register; what follows has no effect.
+        unsafe { std::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq", "nop", "nop") };
+        assert_eq!(STEPS.load(SeqCst), 1);
     }
 }

@@ -139,6 +139,8 @@ fn branches_go_where_they_went_and_say_so() {
                 }),
                 relative: None,
                 entered_inside,
+                does: None,
+                blind: None,
                 moved: None,
             }
         })

@@ -330,3 +330,24 @@ fn nothing_is_written_behind_the_back_of_who_took_the_permission() {
         });
     });
 }
+
+#[test]
+fn words_change_as_wide_as_they_are_whatever_is_permitted() {
+    with_each_scheme(|asked| {
+        let page = PageId(0);
+        asked.permit(0..1, Permission::None);
+        let change = |offset, bytes, after: u64| {
+            let changed = asked.pages.change_word(page, offset, bytes, |_| after);
+            changed.ok()
+        };
+        assert_eq!(change(16, 8, 0x0102_0304_0506_0708), Some(0));
+        assert_eq!(change(16, 4, u64::MAX), Some(0x0506_0708));
+        assert_eq!(change(22, 2, 0xabcd_0000), Some(0x0102));
+        assert_eq!(change(20, 1, 0x1ff), Some(4));
+        assert_eq!(change(16, 8, 0), Some(0x0000_03ff_ffff_ffff));
+        // No words: between two, beyond the page, of another size.
+        for (offset, bytes) in [(18, 4), (4096, 1), (4092, 8), (16, 3), (16, 0)] {
+            assert_eq!(change(offset, bytes, 1), None);
+        }
+    });
+}

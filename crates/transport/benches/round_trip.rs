@@ -8,7 +8,8 @@
 
 use fathomp_base::NodeId;
 use fathomp_sys::shared_memory::{Sections, SharedMemory, append, copy_in};
-use fathomp_transport::local::{Fabric, Limits, Net, observe};
+use fathomp_transport::Net;
+use fathomp_transport::local::{Fabric, Limits, observe};
 use fathomp_transport::{Polling, Role, Spin, Transport};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

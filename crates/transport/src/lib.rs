@@ -2,11 +2,15 @@
 //!
 //! [`Transport`] is what the rest sees: messages of bytes, never lost and in
 //! order between two nodes, with a sender who never waits. [`local`] joins the
-//! processes of one machine through shared memory, [`tcp`] those of several hosts.
+//! processes of one machine through shared memory, [`tcp`] those of several hosts. In [`emulated`] time a program takes
+//! what it would take on a cluster.
 #![forbid(unsafe_code)]
 
 mod doorbell;
+pub mod emulated;
+mod ends;
 pub mod local;
+mod net;
 mod primitive;
 mod ring;
 mod spin;
@@ -14,5 +18,6 @@ pub mod tcp;
 mod transport;
 
 pub use doorbell::{Role, Wake};
+pub use net::Net;
 pub use spin::Spin;
 pub use transport::{Abort, Death, Polling, Ready, ReceiveError, SendError, Transport};

@@ -19,7 +19,7 @@
 //! at `starved` afterwards. Each side has a sequentially consistent fence between
 //! its store and its load, so one of them sees the other.
 
-use crate::primitive::{AtomicU8, AtomicU64, Ordering, append, copy_in, fence};
+use crate::primitive::{AtomicU8, AtomicU64, Ordering, append, copy_in, copy_out, fence};
 
 /// The shared part of a ring.
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +138,15 @@ impl<'a> Ring<'a> {
         if !second.is_empty() {
             append(second, out);
         }
+    }
+
+    /// Consumer: fills `bytes` with available bytes from `position` on.
+    #[inline]
+    pub(crate) fn copy(&self, position: u64, bytes: &mut [u8]) {
+        let (first, second) = self.places(position, bytes.len());
+        let (before, behind) = bytes.split_at_mut(first.len());
+        copy_out(first, before);
+        copy_out(second, behind);
     }
 
     /// Consumer: copies available bytes from `position` on.

@@ -1,7 +1,7 @@
 //! The interface every way of carrying messages offers.
 
 use crate::doorbell::{Role, Wake};
-use crate::local::Emulation;
+use crate::emulated::Emulation;
 use fathomp_base::NodeId;
 use std::time::Duration;
 
@@ -38,6 +38,27 @@ pub trait Transport: Send + Sync {
     fn send_unhurried(&self, to: NodeId, parts: &[&[u8]]) -> Result<Wake, SendError> {
         self.send(to, parts)
     }
+
+    /// The same as [`send`](Self::send), or, if `unhurried`, as
+    /// [`send_unhurried`](Self::send_unhurried), within a step after which the caller calls
+    /// [`end_step`](Self::end_step): messages to one node may leave together by then.
+    ///
+    /// # Errors
+    /// As of `send`.
+    fn send_in_step(
+        &self,
+        to: NodeId,
+        parts: &[&[u8]],
+        unhurried: bool,
+    ) -> Result<Wake, SendError> {
+        match unhurried {
+            true => self.send_unhurried(to, parts),
+            false => self.send(to, parts),
+        }
+    }
+
+    /// What was sent [in a step](Self::send_in_step) is on its way.
+    fn end_step(&self) {}
 
     /// Shortest time from a question to its answer that is known beforehand:
     /// where it is long, looking for the answer meanwhile is a waste.

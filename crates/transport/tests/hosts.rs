@@ -4,7 +4,8 @@ use fathomp_base::NodeId;
 use fathomp_sys::wire::Wire;
 use fathomp_transport::local::{Fabric, Limits};
 use fathomp_transport::tcp::handover::{Host, Hosts};
-use fathomp_transport::tcp::{HostsTransport, Joint};
+use fathomp_transport::tcp::pipe::{Pipes, Side};
+use fathomp_transport::tcp::{Connection, HostsTransport, Joint};
 use fathomp_transport::{Abort, Death, Polling, Role, SendError, Spin, Transport};
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -31,8 +32,20 @@ fn connection(listener: &TcpListener) -> (TcpStream, TcpStream) {
     (one, other)
 }
 
+/// What joins two hosts.
+#[derive(Clone, Copy, Debug)]
+enum By {
+    Sockets,
+    /// As to an agent, but without one between the two.
+    Pipes,
+}
+
 /// All nodes of hosts with so many each.
 fn cluster(nodes: &[u16]) -> Vec<HostsTransport> {
+    cluster_by(By::Sockets, nodes)
+}
+
+fn cluster_by(by: By, nodes: &[u16]) -> Vec<HostsTransport> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let all = hosts(0, nodes);
     let numbers = || (0..all.nodes()).map(NodeId);
@@ -43,8 +56,17 @@ fn cluster(nodes: &[u16]) -> Vec<HostsTransport> {
                 continue;
             }
             let (here, there) = connection(&listener);
-            for (mine, peer, stream) in [(one, other, here), (other, one, there)] {
-                let wire = Wire::new(stream.into());
+            let (pipes, _) = Pipes::new(1, all.nodes()).unwrap();
+            let sides = [Side::Program, Side::Agent];
+            let ends = [(one, other, here), (other, one, there)];
+            for ((mine, peer, stream), side) in ends.into_iter().zip(sides) {
+                let wire = match by {
+                    By::Sockets => Connection::Socket(Wire::new(stream.into())),
+                    By::Pipes => {
+                        stream.set_nonblocking(true).unwrap();
+                        Connection::Pipe(pipes.end(0, side, stream.into()).unwrap())
+                    }
+                };
                 joints[usize::from(mine.0)].push(Joint::new(mine, peer, wire));
             }
         }
@@ -90,9 +112,9 @@ fn receive_until(
 }
 
 /// Each node asks each other node in turn, and answers.
-fn all_ask_all(nodes: &[u16], look: Duration) {
+fn all_ask_all(by: By, nodes: &[u16], look: Duration) {
     const ROUNDS: u32 = 100;
-    let cluster = cluster(nodes);
+    let cluster = cluster_by(by, nodes);
     thread::scope(|scope| {
         for node in &cluster {
             scope.spawn(move || {
@@ -130,14 +152,22 @@ fn all_ask_all(nodes: &[u16], look: Duration) {
 #[test]
 fn questions_are_answered() {
     for look in [Duration::ZERO, Duration::from_micros(200)] {
-        all_ask_all(&[1, 1], look);
-        all_ask_all(&[1, 1, 1, 1, 1], look);
+        for by in [By::Sockets, By::Pipes] {
+            all_ask_all(by, &[1, 1], look);
+            all_ask_all(by, &[1, 1, 1, 1, 1], look);
+        }
     }
 }
 
 #[test]
 fn what_waits_for_room_arrives() {
-    let cluster = cluster(&[1, 1]);
+    [By::Sockets, By::Pipes]
+        .into_iter()
+        .for_each(what_waits_for_room_arrives_by);
+}
+
+fn what_waits_for_room_arrives_by(by: By) {
+    let cluster = cluster_by(by, &[1, 1]);
     const BYTES: usize = 5 << 20;
     thread::scope(|scope| {
         for node in &cluster {
@@ -165,7 +195,13 @@ fn what_waits_for_room_arrives() {
 
 #[test]
 fn the_service_thread_is_woken_while_nobody_looks_and_not_before() {
-    let cluster = cluster(&[1, 1]);
+    [By::Sockets, By::Pipes]
+        .into_iter()
+        .for_each(the_service_thread_is_woken_while_nobody_looks_and_not_before_by);
+}
+
+fn the_service_thread_is_woken_while_nobody_looks_and_not_before_by(by: By) {
+    let cluster = cluster_by(by, &[1, 1]);
     let [asks, serves] = [&cluster[0], &cluster[1]];
     let (done, served) = (AtomicBool::new(false), AtomicU32::new(0));
     thread::scope(|scope| {
@@ -218,7 +254,13 @@ fn the_service_thread_is_woken_while_nobody_looks_and_not_before() {
 
 #[test]
 fn threads_of_a_node_wake_each_other() {
-    let cluster = cluster(&[1, 1]);
+    [By::Sockets, By::Pipes]
+        .into_iter()
+        .for_each(threads_of_a_node_wake_each_other_by);
+}
+
+fn threads_of_a_node_wake_each_other_by(by: By) {
+    let cluster = cluster_by(by, &[1, 1]);
     let [asks, serves] = [&cluster[0], &cluster[1]];
     const THREADS: usize = 3;
     const ROUNDS: u32 = 200;
@@ -283,7 +325,13 @@ fn threads_of_a_node_wake_each_other() {
 
 #[test]
 fn hosts_with_several_nodes_hear_neighbours_and_others() {
-    let cluster: &'static [HostsTransport] = cluster(&[2, 1, 2]).leak();
+    [By::Sockets, By::Pipes]
+        .into_iter()
+        .for_each(hosts_with_several_nodes_hear_neighbours_and_others_by);
+}
+
+fn hosts_with_several_nodes_hear_neighbours_and_others_by(by: By) {
+    let cluster: &'static [HostsTransport] = cluster_by(by, &[2, 1, 2]).leak();
     for node in cluster.iter().filter(|node| node.has_neighbours()) {
         thread::spawn(|| node.forward_bell());
     }
@@ -363,7 +411,11 @@ fn a_node_that_is_gone_is_noticed_and_one_that_departed_is_not_dead() {
 fn garbage_is_named() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (mut liar, stream) = connection(&listener);
-    let joint = Joint::new(NodeId(0), NodeId(1), Wire::new(stream.into()));
+    let joint = Joint::new(
+        NodeId(0),
+        NodeId(1),
+        Connection::Socket(Wire::new(stream.into())),
+    );
     let fabric = Fabric::new(1, Limits::for_nodes(1), None).unwrap();
     let node = HostsTransport::new(hosts(0, &[1, 1]), NodeId(0), &fabric, vec![joint]).unwrap();
     liar.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();

@@ -15,6 +15,12 @@ mod primitive {
         to.extend(from.iter().map(|byte| byte.load(Ordering::Relaxed)));
     }
 
+    pub(crate) fn copy_out(from: &[AtomicU8], to: &mut [u8]) {
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = from.load(Ordering::Relaxed);
+        }
+    }
+
     pub(crate) mod futex {
         //! One futex, which is all a model needs, with a queue for each group.
         use super::{AtomicU32, Ordering};
@@ -54,13 +60,17 @@ mod primitive {
 }
 
 #[path = "../src/doorbell.rs"]
-#[allow(dead_code, unreachable_pub)]
+#[allow(dead_code, unreachable_pub, reason = "the model runs a part of it")]
 mod doorbell;
+#[path = "../src/ends.rs"]
+#[allow(dead_code, reason = "the model runs a part of it")]
+mod ends;
 #[path = "../src/ring.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the model runs a part of it")]
 mod ring;
 
 use doorbell::{Doorbell, Role, Sleep};
+use ends::{Call, End, Flags};
 use loom::sync::Arc;
 use loom::thread;
 use primitive::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -82,12 +92,16 @@ struct Memory {
 
 impl Memory {
     fn new() -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(Self::apart())
+    }
+
+    fn apart() -> Self {
+        Self {
             head: AtomicU64::new(0),
             tail: AtomicU64::new(0),
             starved: AtomicU64::new(0),
             storage: std::array::from_fn(|_| AtomicU8::new(u8::MAX)),
-        })
+        }
     }
 
     fn ring(&self) -> Ring<'_> {
@@ -147,6 +161,88 @@ fn a_producer_without_room_finds_some_or_is_told() {
         let found = producer.join().unwrap();
         assert!(told || found);
     });
+}
+
+/// Both directions between two processes, and each one's flags.
+struct Pair {
+    directions: [Memory; 2],
+    asleep: [AtomicU64; 2],
+    ended: [AtomicU64; 2],
+    /// How often each was woken.
+    woken: [AtomicU32; 2],
+}
+
+impl Pair {
+    fn new() -> Arc<Self> {
+        let words = || std::array::from_fn(|_| AtomicU64::new(0));
+        Arc::new(Self {
+            directions: std::array::from_fn(|_| Memory::apart()),
+            asleep: words(),
+            ended: words(),
+            woken: std::array::from_fn(|_| AtomicU32::new(0)),
+        })
+    }
+
+    fn end(&self, me: usize) -> End<'_> {
+        let flags = |who: usize| Flags {
+            asleep: &self.asleep[who],
+            ended: &self.ended[who],
+        };
+        let [out, into] = [me, 1 - me].map(|who| self.directions[who].ring());
+        End::new(out, into, flags(me), flags(1 - me))
+    }
+
+    fn wake(&self, who: usize, call: Call) {
+        if call == Call::Wake {
+            self.woken[who].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whoever sleeps is woken, if by bytes, room or the end, and by one of several events alone.
+#[test]
+fn who_lies_down_finds_something_or_is_woken() {
+    for what in ["bytes", "room", "end"] {
+        explore(3, move || {
+            let pair = Pair::new();
+            let (mut head, mut seen) = (0, 0);
+            if what == "room" {
+                // The sleeper's direction is full.
+                head = pair.end(0).write([&[1, 2, 3, 4][..]], 0, &mut seen).0 as u64;
+            }
+            let theirs = Arc::clone(&pair);
+            let peer = thread::spawn(move || {
+                let (end, mut seen) = (theirs.end(1), 0);
+                match what {
+                    "bytes" => {
+                        for at in 0..2 {
+                            let (_, call) = end.write([&[7][..]], at, &mut seen);
+                            theirs.wake(0, call);
+                        }
+                    }
+                    "room" => {
+                        for at in [0, 2] {
+                            let (_, call) = end.read(&mut [0; 2], at).unwrap();
+                            theirs.wake(0, call);
+                        }
+                    }
+                    _ => theirs.wake(0, end.end()),
+                }
+            });
+            let end = pair.end(0);
+            end.lie_down();
+            let found = match what {
+                "bytes" => end.has_bytes(0),
+                "room" => end.finds_room(head, &mut seen),
+                _ => end.is_at_end(0),
+            };
+            peer.join().unwrap();
+            let woken = pair.woken[0].load(Ordering::Relaxed);
+            assert!(found || woken == 1, "{what}");
+            assert!(woken <= 1, "{what}");
+            assert_eq!(end.get_up(), woken == 1, "{what}");
+        });
+    }
 }
 
 /// A node with a doorbell and two senders' messages.

@@ -8,27 +8,54 @@ use fathomp_base::NodeId;
 use fathomp_transport::tcp::handover::{FromAgent, Hosts};
 use std::io;
 use std::net::TcpStream;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+/// A connection for the program.
+pub(super) enum Wire {
+    /// To the agent of another host, which has proved what it is.
+    Proved(Proof, TcpStream),
+    /// To this agent, which carries what goes over it: its number, and the socket of its bell.
+    Carried(u16, UnixStream),
+}
+
+/// What connections that this agent carries have in common.
+pub(super) struct Carried {
+    pub(super) count: u16,
+    pub(super) memory: OwnedFd,
+    /// Processors that are left to the program.
+    pub(super) processors: u16,
+}
 
 /// Says who is who, and hands over the connections; with a key, they are encrypted.
 pub(super) fn give(
     door: &Door,
     key: Option<&Key>,
     hosts: Hosts,
-    wires: Vec<(u16, u16, (Proof, TcpStream))>,
+    carried: Option<Carried>,
+    wires: Vec<(u16, u16, Wire)>,
 ) -> io::Result<()> {
     door.say(&FromAgent::Join(hosts), None)?;
-    for (mine, peer, (proof, stream)) in wires {
-        let wire = FromAgent::Wire {
-            mine: NodeId(mine),
-            peer: NodeId(peer),
+    if let Some(carried) = carried {
+        let pipes = FromAgent::Pipes {
+            count: carried.count,
+            processors: carried.processors,
         };
-        match key {
-            None => {
+        door.say(&pipes, Some(carried.memory.as_fd()))?;
+    }
+    for (mine, peer, by) in wires {
+        let (mine, peer) = (NodeId(mine), NodeId(peer));
+        let wire = FromAgent::Wire { mine, peer };
+        match (by, key) {
+            (Wire::Carried(number, bell), _) => {
+                let pipe = FromAgent::Pipe { mine, peer, number };
+                door.say(&pipe, Some(bell.as_fd()))?;
+            }
+            (Wire::Proved(_, stream), None) => {
                 mesh::prepare(&stream)?;
                 door.say(&wire, Some(stream.as_fd()))?;
             }
-            Some(key) => {
+            (Wire::Proved(proof, stream), Some(key)) => {
                 let end = secure::relay(key, &proof, stream, mine < peer)?;
                 door.say(&wire, Some(end.as_fd()))?;
             }

@@ -98,7 +98,7 @@ impl<W> Meeting<W> {
     }
 
     /// All pairs of a node here and one elsewhere.
-    fn pairs(&self) -> impl Iterator<Item = Pair> + use<W> {
+    pub(super) fn pairs(&self) -> impl Iterator<Item = Pair> + use<W> {
         let here = self.hosts.nodes_of(self.me);
         let nodes = self.hosts.nodes();
         let others = {

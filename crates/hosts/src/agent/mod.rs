@@ -2,36 +2,39 @@
 //! its streams on, and leaves nothing of it behind.
 
 mod asking;
+mod begin;
+mod carried;
 mod check;
 mod door;
 mod give;
 mod guest;
 mod meeting;
+mod setup;
 mod streams;
 
+pub(crate) use begin::attend_by;
+pub use begin::{AgentError, Attended, attend, serve};
 pub use check::digest;
+pub use setup::{Beside, Setup, Tell};
 
 use crate::children::{Children, Told};
-use crate::control::{
-    self, ALL, Bytes, Down, Frame, Heard, Job, Link, Place, Run, Silence, Stream, TICK, Up,
-};
+use crate::control::{ALL, Bytes, Down, Frame, Heard, Link, Place, Run, Silence, Stream, TICK, Up};
 use crate::keeper::{self, FromKeeper};
-use crate::key::{KEY_BYTES, Key};
+use crate::key::Key;
 use crate::mesh::{self, Connector, Hello, Listener, Proof, Wanted};
+use crate::ranks::Courier;
 use crate::tree;
 use asking::{Asker, Asking};
 use door::Said;
 use fathomp_sys::clock;
 use fathomp_transport::tcp::handover::{FromAgent, ToAgent};
-use give::give;
+use give::{Carried, Wire, give};
 use guest::{Guest, Hear};
 use meeting::Meeting;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::Signal;
-use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -39,35 +42,6 @@ use std::time::{Duration, Instant};
 const ENDING: Duration = Duration::from_millis(2_500);
 /// How long the last words of a program may take after its end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-
-/// What an agent needs besides what it is told.
-pub struct Setup<'a> {
-    /// The version, which has to be that of the launcher.
-    pub version: &'a str,
-    /// Arguments by which this program becomes a [keeper](crate::keeper::keep).
-    pub keeper: &'a [&'a str],
-    /// Has the caller's files lie where a program looks for them; why they do not.
-    pub prepare: &'a dyn Fn(&Job) -> Result<(), String>,
-    /// Begins what the caller does beside the program, if the [job](Job::beside) asks for it,
-    /// before it is started; what is told goes to the launcher's caller.
-    pub beside: &'a dyn Fn(&Job, Tell) -> Result<Beside, String>,
-}
-
-/// Tells the launcher's caller something.
-pub type Tell = Box<dyn Fn(Vec<u8>) + Send>;
-/// Ends what is done beside a program, which has ended.
-pub type Beside = Box<dyn FnOnce() + Send>;
-
-/// The agent could not do its work, and nobody could be told.
-#[derive(Debug, thiserror::Error)]
-pub enum AgentError {
-    /// Nobody is there.
-    #[error("an agent is started by `fathomp run --hosts`, which tells it what to do: {0}")]
-    NoLauncher(String),
-    /// The system refuses what it needs.
-    #[error("the agent cannot begin: {0}")]
-    System(#[from] io::Error),
-}
 
 /// Everything that an agent waits for.
 enum Event {
@@ -89,80 +63,12 @@ impl From<Told> for Event {
     }
 }
 
-/// Does an agent's work until nothing is left to do. `input` and `output` lead to the
-/// launcher, or to an agent between.
-///
-/// # Errors
-/// If it cannot begin.
-pub fn serve(
-    mut input: impl Read + Send + 'static,
-    mut output: impl Write + Send + 'static,
-    setup: &Setup<'_>,
-) -> Result<(), AgentError> {
-    let mut key = [0; KEY_BYTES];
-    let (events, happens) = mpsc::channel();
-    let above = events.clone();
-    control::write_preamble(&mut output, setup.version)?;
-    input
-        .read_exact(&mut key)
-        .map_err(|error| AgentError::NoLauncher(error.to_string()))?;
-    let up = Link::start(
-        "launcher",
-        (input, output),
-        (Vec::new(), |_: &mut _| Ok(())),
-        (Up::Beat, Down::Beat),
-        move |heard| drop(above.send(Event::Above(heard))),
-    )?;
-    let (host, below, run) = loop {
-        match happens.recv() {
-            Ok(Event::Above(Heard::Frame(Frame {
-                message: Down::Start { host, below, run },
-                ..
-            }))) => {
-                break (host, below, run);
-            }
-            Ok(Event::Above(Heard::Closed(error))) => {
-                return Err(AgentError::NoLauncher(error.to_string()));
-            }
-            Ok(_) => {}
-            Err(error) => return Err(AgentError::NoLauncher(error.to_string())),
-        }
-    };
-    have_descriptors();
-    // Best effort: the keeper adopts what the program leaves behind.
-    let _ = keeper::adopt();
-    let mut agent = Agent {
-        me: host,
-        meeting: Meeting::new(run.hosts.clone(), host, run.secure),
-        run,
-        key: Key::of(key),
-        up,
-        above: Silence::default(),
-        paused: false,
-        children: Children::default(),
-        listener: None,
-        places: Vec::new(),
-        guest: None,
-        beside: None,
-        asking: None,
-        ending_said: None,
-        ending: None,
-        events,
-    };
-    match agent.begin(setup, below) {
-        Ok(place) => agent.say(&Up::Ready(place)),
-        Err(why) => agent.say(&Up::Failed(why)),
-    }
-    agent.work(setup, &happens);
-    Ok(())
-}
-
-/// Allows this process as many descriptors as it may have: each connection is one until the
-/// program has it.
-fn have_descriptors() {
-    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
-    }
+/// How nodes of different hosts are connected.
+enum Roads {
+    /// By TCP, which agents connect.
+    Tcp,
+    /// By what agents carry over MPI.
+    Mpi(Courier),
 }
 
 struct Agent {
@@ -176,7 +82,8 @@ struct Agent {
     children: Children,
     listener: Option<Listener>,
     places: Vec<Place>,
-    meeting: Meeting<(Proof, TcpStream)>,
+    roads: Roads,
+    meeting: Meeting<Wire>,
     guest: Option<Guest>,
     /// Until the program has ended.
     beside: Option<Beside>,
@@ -190,6 +97,33 @@ struct Agent {
 }
 
 impl Agent {
+    fn new(
+        (me, run): (u16, Box<Run>),
+        key: Key,
+        (up, roads): (Link<Up>, Roads),
+        events: Sender<Event>,
+    ) -> Self {
+        Self {
+            me,
+            meeting: Meeting::new(run.hosts.clone(), me, run.secure),
+            run,
+            key,
+            up,
+            above: Silence::default(),
+            paused: false,
+            children: Children::default(),
+            listener: None,
+            places: Vec::new(),
+            roads,
+            guest: None,
+            beside: None,
+            asking: None,
+            ending_said: None,
+            ending: None,
+            events,
+        }
+    }
+
     fn say(&self, what: &Up) {
         // Only a piece of a stream could be too long, and those are cut.
         let _ = self.up.send(self.me, what);
@@ -206,7 +140,10 @@ impl Agent {
         }
         check::check(&self.run.job)?;
         (setup.prepare)(&self.run.job)?;
-        let wanted = Wanted {
+        if let Roads::Mpi(_) = self.roads {
+            return Ok(Place::default());
+        }
+        let wanted = Wanted::Nodes {
             here: self.run.hosts.nodes_of(self.me),
             nodes: self.run.hosts.nodes(),
             secure: self.run.secure,
@@ -229,7 +166,8 @@ impl Agent {
         Ok(place)
     }
 
-    fn work(mut self, setup: &Setup<'_>, happens: &Receiver<Event>) {
+    /// Works until all is to end. Whether the launcher had it end.
+    fn work(mut self, setup: &Setup<'_>, happens: &Receiver<Event>) -> bool {
         let mut next = Instant::now() + TICK;
         loop {
             let wait = next.saturating_duration_since(Instant::now());
@@ -237,7 +175,7 @@ impl Agent {
                 Ok(event) => self.take(event, setup),
                 Err(RecvTimeoutError::Timeout) => {}
                 // There is a sender in `self`.
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => return false,
             }
             if Instant::now() >= next {
                 next = Instant::now() + TICK;
@@ -249,7 +187,7 @@ impl Agent {
                 let gone = self.guest.as_ref().is_none_or(Guest::is_gone);
                 if late || gone && self.children.are_gone() {
                     self.leave(told);
-                    return;
+                    return told;
                 }
             }
         }
@@ -286,8 +224,8 @@ impl Agent {
             Event::Keeper(told) => self.hear_keeper(told),
             Event::Said(said) => self.hear_program(said),
             Event::Wire(hello, proof, stream) => {
-                self.meeting.add(hello, (proof, stream));
-                self.hand_over();
+                self.meeting.add(hello, Wire::Proved(proof, stream));
+                self.hand_over(None);
             }
             Event::Unconnected(why) => self.say(&Up::Failed(why)),
             Event::Left(generation) => {
@@ -383,6 +321,11 @@ impl Agent {
                 guest.ended(status);
                 self.ending_said = Some(Instant::now() + LAST_WORDS);
             }
+            Ok(FromKeeper::Stands { process, signal }) => {
+                self.say(&Up::Note(format!(
+                    "the program's process {process} was stopped by signal {signal}, and all others may wait for it: let it go on (there: kill -CONT {process}), or end the program"
+                )));
+            }
             Ok(FromKeeper::Failed(why)) => {
                 guest.lost();
                 self.say(&Up::Failed(why));
@@ -449,7 +392,7 @@ impl Agent {
             self.say(&Up::Failed(text));
             return;
         }
-        let goals = self.meeting.begin(&self.places);
+        let mut goals = self.meeting.begin(&self.places);
         let generation = self.meeting.generation();
         let asking = Asking {
             generation,
@@ -458,6 +401,19 @@ impl Agent {
         self.say(&Up::Asked(generation));
         self.watch(&asking);
         self.asking = Some(asking);
+        if let Roads::Mpi(courier) = &self.roads {
+            let courier = courier.clone();
+            match self.carry(&courier) {
+                Ok(carried) => self.hand_over(Some(carried)),
+                Err(error) => self.say(&Up::Failed(format!(
+                    "it cannot make sockets for its program: {error}: allow more open files (ulimit -n)"
+                ))),
+            }
+            return;
+        }
+        if !self.run.by_name {
+            goals.iter_mut().for_each(|goal| goal.name = None);
+        }
         let (events, hosts) = (self.events.clone(), self.run.hosts.clone());
         let started = Connector::start(self.key.clone(), goals, move |goal, connected| {
             let event = match connected {
@@ -479,7 +435,7 @@ impl Agent {
                 "it cannot connect to other hosts: {error}"
             )));
         }
-        self.hand_over();
+        self.hand_over(None);
     }
 
     /// Has it told when a process is gone.
@@ -496,7 +452,7 @@ impl Agent {
     }
 
     /// Gives the program its connections, if all are there.
-    fn hand_over(&mut self) {
+    fn hand_over(&mut self, carried: Option<Carried>) {
         let (Some(_), Some(guest)) = (&self.asking, &self.guest) else {
             return;
         };
@@ -512,7 +468,7 @@ impl Agent {
         );
         let hand = move || {
             // If the program has ended meanwhile that is told of elsewhere.
-            let _ = give(&door, key.as_ref(), hosts, wires);
+            let _ = give(&door, key.as_ref(), hosts, carried, wires);
         };
         // The program may be slow to take them.
         if let Err(error) = thread::Builder::new()

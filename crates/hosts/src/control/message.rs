@@ -69,6 +69,8 @@ pub struct Job {
 pub struct Run {
     /// All hosts.
     pub hosts: Hosts,
+    /// Whether the names of hosts lead to them.
+    pub by_name: bool,
     /// The command that starts an agent on another host: its words, after which come the host
     /// and what is to run there.
     pub remote: Vec<String>,
@@ -175,6 +177,9 @@ pub enum Up {
         /// What happened.
         text: String,
     },
+    /// Something that the user should know and that ends nothing: a sentence without the host's
+    /// name.
+    Note(String),
     /// The program that was started has ended, and has said all it will.
     Ended(Status),
     /// The agent of a host below is gone: why.

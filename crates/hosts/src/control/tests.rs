@@ -31,6 +31,7 @@ fn down() -> impl Strategy<Value = Down> {
                 agent: job.program.clone(),
                 agent_arguments: vec!["host-agent".into()],
                 fan_out: host,
+                by_name: host % 2 == 0,
                 ports: Some((1, host)),
                 secure: true,
                 job,

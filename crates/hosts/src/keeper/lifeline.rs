@@ -36,6 +36,14 @@ pub(crate) enum FromKeeper {
     Failed(String),
     /// It has ended, and nothing is left of it.
     Ended(Status),
+    /// Its first process was stopped by a signal that did not come from the agent, and has not
+    /// gone on since.
+    Stands {
+        /// The process.
+        process: u32,
+        /// The signal.
+        signal: i32,
+    },
 }
 
 /// The agent's side: a keeper that runs.

@@ -19,15 +19,20 @@ use crate::control::{self, Job};
 use crate::process::{self, lock};
 use lifeline::{TheirEnd, receive};
 use nix::sys::signal::{Signal, killpg};
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
+
+/// A program that stands for so long without having been asked to is told of.
+const STANDS: Duration = Duration::from_secs(1);
 
 /// Starts the program that the agent asks for on standard input, and returns when nothing is
 /// left of it.
@@ -49,6 +54,7 @@ pub fn keep() -> io::Result<()> {
     let kept = Arc::new(Kept {
         group: Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?),
         child: Mutex::new(Some(child)),
+        paused: AtomicBool::new(false),
         agent: agent.try_clone()?,
     });
     let waits = Arc::clone(&kept);
@@ -77,22 +83,57 @@ struct Kept {
     group: Pid,
     /// Until it is waited for, its number is nobody else's.
     child: Mutex<Option<Child>>,
+    /// The agent has had it stopped.
+    paused: AtomicBool,
     agent: UnixStream,
 }
 
 impl Kept {
     fn wait(&self) {
-        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
-        while waitid(Id::Pid(self.group), flags) == Err(nix::Error::EINTR) {}
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WSTOPPED | WaitPidFlag::WNOWAIT;
+        loop {
+            match waitid(Id::Pid(self.group), flags) {
+                Err(nix::Error::EINTR) => {}
+                Ok(WaitStatus::Stopped(_, signal)) => self.stands(signal),
+                _ => break,
+            }
+        }
         if let Some(status) = self.clear() {
             // Without an agent nobody asks any more.
             let _ = control::write(&mut &self.agent, 0, &FromKeeper::Ended(status));
         }
     }
 
+    /// The program has stopped. Says so if nobody asked for it and it does not go on.
+    fn stands(&self, signal: Signal) {
+        let only = |flag| waitid(Id::Pid(self.group), flag | WaitPidFlag::WNOHANG);
+        // So that it is not told once more of this stop.
+        let _ = only(WaitPidFlag::WSTOPPED);
+        if self.paused.load(Ordering::Relaxed) {
+            return;
+        }
+        let process = self.group.as_raw().unsigned_abs();
+        if process::ends_within(process, STANDS) {
+            return;
+        }
+        let goes_on = matches!(only(WaitPidFlag::WCONTINUED), Ok(WaitStatus::Continued(_)));
+        if !goes_on {
+            let stands = FromKeeper::Stands {
+                process,
+                signal: signal as i32,
+            };
+            let _ = control::write(&mut &self.agent, 0, &stands);
+        }
+    }
+
     fn signal(&self, number: i32) {
         let child = lock(&self.child);
         if let (Some(_), Ok(signal)) = (&*child, Signal::try_from(number)) {
+            match signal {
+                Signal::SIGSTOP | Signal::SIGTSTP => self.paused.store(true, Ordering::Relaxed),
+                Signal::SIGCONT => self.paused.store(false, Ordering::Relaxed),
+                _ => {}
+            }
             // All its processes may have just ended.
             let _ = killpg(self.group, signal);
         }

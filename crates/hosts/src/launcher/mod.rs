@@ -3,6 +3,7 @@
 mod clocks;
 mod course;
 mod input;
+mod leading;
 mod lines;
 mod output;
 mod trouble;
@@ -14,12 +15,14 @@ use crate::key::Key;
 use crate::tree::{self, Branch};
 use clocks::Clocks;
 pub use clocks::Reading;
-use course::{Action, Course, Verdict};
+use course::{Action, Course, Manner, Verdict};
 use fathomp_base::Ticks;
+pub use leading::lead;
 use nix::sys::signal::{Signal, raise};
 use output::{Output, Wrote};
 use signal_hook::iterator::Signals;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -99,6 +102,10 @@ pub enum LaunchError {
 /// Everything that a launcher waits for.
 enum Event {
     Below(Told),
+    /// The agent of a host has connected.
+    Joined(u16, OwnedFd),
+    /// What has started this process is gone.
+    Orphaned,
     Signal(i32),
     Input(Option<Vec<u8>>),
     Wrote(Stream, Wrote),
@@ -115,8 +122,20 @@ impl From<Told> for Event {
 /// # Errors
 /// If it cannot begin. What goes wrong on hosts is said.
 pub fn launch(run: &Run, options: &Options, caller: &dyn Caller) -> Result<Ended, LaunchError> {
-    let started = Instant::now();
     let key = Key::fresh().map_err(LaunchError::Key)?;
+    let known = (run, &key, options.version.as_str());
+    let start = |events: &Sender<Event>| Ok(Children::start(branches(run), known, events));
+    conduct(run, (options, Manner::STARTED_FROM_HERE), caller, start)
+}
+
+/// Does what a launcher does, with agents that `start` brings, and hosts where it cannot.
+fn conduct(
+    run: &Run,
+    (options, manner): (&Options, Manner),
+    caller: &dyn Caller,
+    start: impl FnOnce(&Sender<Event>) -> io::Result<(Children, Vec<(u16, String)>)>,
+) -> Result<Ended, LaunchError> {
+    let started = Instant::now();
     let (events, happens) = mpsc::channel();
     pass_signals(options, &events)?;
     let out = match options.quiet_stdout {
@@ -130,10 +149,11 @@ pub fn launch(run: &Run, options: &Options, caller: &dyn Caller) -> Result<Ended
     });
     let [out, err] = outputs;
     let outputs = [out?, err?];
-    let known = (run, &key, options.version.as_str());
-    let (children, failed) = Children::start(branches(run), known, &events);
+    let (children, failed) = start(&events)?;
     let mut launcher = Launcher {
-        course: Course::new(run.hosts.clone(), options.patience, started),
+        run,
+        version: &options.version,
+        course: Course::new(run.hosts.clone(), (options.patience, manner), started),
         children,
         outputs,
         credits: None,
@@ -195,6 +215,8 @@ fn pass_signals(options: &Options, events: &Sender<Event>) -> io::Result<()> {
 }
 
 struct Launcher<'a> {
+    run: &'a Run,
+    version: &'a str,
     course: Course,
     children: Children,
     outputs: [Output; 2],
@@ -287,6 +309,17 @@ impl Launcher<'_> {
                         .lose(behind, "the agent that had started its own is gone", now);
                 }
             }
+            Event::Joined(host, socket) => {
+                let known = (self.run, self.version);
+                if let Err(error) = self.children.adopt((host, socket), known, &self.events) {
+                    let why = format!("cannot talk to its agent: {error}");
+                    self.course.hear(host, Up::Failed(why), now);
+                }
+            }
+            Event::Orphaned => {
+                let why = "what has started rank 0, as mpirun or srun, is gone".to_owned();
+                self.course.broken(why, now);
+            }
             Event::Signal(number) if number == Signal::SIGTSTP as i32 => self.pause(),
             Event::Signal(number) => self.course.signal(number, now),
             Event::Input(Some(bytes)) => drop(self.children.send(0, &Down::Input(Bytes(bytes)))),
@@ -304,7 +337,7 @@ impl Launcher<'_> {
                     let why = format!(
                         "cannot write to standard {which}: {error}: free some space or send it elsewhere"
                     );
-                    self.course.unwritable(why, now);
+                    self.course.broken(why, now);
                 }
             },
         }

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 /// reports the one that most nodes agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
+    /// A rank is gone, and what has started it ends all others.
+    Rank,
     /// A node says what happened to itself.
     OwnReport,
     /// A host cannot take part, or its agent is gone.
@@ -45,7 +47,8 @@ impl Troubles {
             Kind::Exit => Duration::from_millis(1000),
             // A host whose link is down takes all others for dead: they outvote it.
             Kind::Report => Duration::from_millis(500),
-            _ => Duration::from_millis(200),
+            Kind::Rank => Duration::ZERO,
+            Kind::OwnReport | Kind::Host | Kind::Signal => Duration::from_millis(200),
         };
         let until = now + wait;
         self.until = Some(self.until.map_or(until, |before| before.min(until)));

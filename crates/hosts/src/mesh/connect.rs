@@ -72,7 +72,7 @@ impl Connector {
 /// Connects by the first address that leads to the right agent. Other hosts may have the same
 /// address as this one or a third (those of virtual bridges), so that is found out by
 /// shaking hands.
-fn reach(goal: &Goal, key: &Key) -> Result<(Proof, TcpStream), String> {
+pub(crate) fn reach(goal: &Goal, key: &Key) -> Result<(Proof, TcpStream), String> {
     let mut reasons: Vec<String> = Vec::new();
     let mut tried: Vec<SocketAddr> = Vec::new();
     let mut try_one = |address: SocketAddr, reasons: &mut Vec<String>| {

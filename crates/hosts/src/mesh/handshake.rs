@@ -29,7 +29,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct Hello {
     /// How many programs on a host have asked for connections.
     pub(crate) generation: u32,
-    /// The node that connects, of the lower number.
+    /// The node, or the host, that connects: the lower number of two nodes.
     pub(crate) from: u16,
     /// The node that is connected to.
     pub(crate) to: u16,
@@ -56,6 +56,19 @@ pub(crate) enum HandshakeError {
 }
 
 impl Hello {
+    /// Stands in the place of a count of programs where an agent connects to the launcher.
+    pub(crate) const CONTROL: u32 = 0;
+
+    /// The connection of a host's agent to the launcher.
+    pub(crate) fn of_agent(host: u16) -> Self {
+        Self {
+            generation: Self::CONTROL,
+            from: host,
+            to: 0,
+            secure: false,
+        }
+    }
+
     fn bytes(self, nonce: [u8; NONCE_BYTES]) -> [u8; HELLO_BYTES] {
         let mut bytes = [0; HELLO_BYTES];
         let fields: [&[u8]; 6] = [

@@ -26,22 +26,50 @@ const STACK_BYTES: usize = 128 << 10;
 
 /// Which connections are wanted.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
-    /// Nodes here.
-    pub(crate) here: Range<u16>,
-    /// All nodes.
-    pub(crate) nodes: u16,
-    /// Whether what follows is encrypted.
-    pub(crate) secure: bool,
+pub(crate) enum Wanted {
+    /// Of nodes that were started before those here.
+    Nodes {
+        /// Nodes here.
+        here: Range<u16>,
+        /// All nodes.
+        nodes: u16,
+        /// Whether what follows is encrypted.
+        secure: bool,
+    },
+    /// Of agents of hosts but the first, for the launcher.
+    Agents {
+        /// All hosts.
+        hosts: u16,
+    },
 }
 
 impl Wanted {
     fn has(&self, hello: Hello) -> bool {
-        // The lower number connects, so it is of a host before this one.
-        hello.from < self.here.start
-            && self.here.contains(&hello.to)
-            && self.here.end <= self.nodes
-            && hello.secure == self.secure
+        match self {
+            // The lower number connects, so it is of a host before this one.
+            Self::Nodes {
+                here,
+                nodes,
+                secure,
+            } => {
+                hello.generation != Hello::CONTROL
+                    && hello.from < here.start
+                    && here.contains(&hello.to)
+                    && here.end <= *nodes
+                    && hello.secure == *secure
+            }
+            Self::Agents { hosts } => {
+                hello == Hello::of_agent(hello.from) && (1..*hosts).contains(&hello.from)
+            }
+        }
+    }
+
+    /// How many there will be.
+    fn count(&self) -> usize {
+        match self {
+            Self::Nodes { here, .. } => usize::from(here.start) * here.len(),
+            Self::Agents { hosts } => usize::from(*hosts),
+        }
     }
 }
 
@@ -143,8 +171,7 @@ fn bind_one(port: u16) -> io::Result<TcpListener> {
 
 impl Shared {
     fn accept(self: &Arc<Self>, listener: &TcpListener) {
-        let expected = usize::from(self.wanted.here.start) * self.wanted.here.len();
-        let most = STRANGERS_MAX + expected;
+        let most = STRANGERS_MAX + self.wanted.count();
         loop {
             let stream = match listener.accept() {
                 Ok((stream, _)) => Arc::new(stream),

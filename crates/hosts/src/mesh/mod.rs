@@ -8,7 +8,7 @@ mod socket;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use connect::{Connector, Goal};
+pub(crate) use connect::{Connector, Goal, reach};
 pub(crate) use handshake::{Hello, Proof};
 #[cfg(test)]
 pub(crate) use handshake::{initiate, respond};

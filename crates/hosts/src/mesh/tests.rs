@@ -19,7 +19,7 @@ const LONG: Duration = Duration::from_secs(60);
 /// A host with nodes 2 and 3 of 4.
 fn listener(key: &Key) -> (Listener, Receiver<(Hello, TcpStream)>) {
     let (came, comes) = mpsc::channel();
-    let wanted = Wanted {
+    let wanted = Wanted::Nodes {
         here: 2..4,
         nodes: 4,
         secure: false,

@@ -2,7 +2,7 @@
 //! process is.
 
 use crate::roles::{NOT_LAUNCHED, RUN_FAILED};
-use crate::setting::{Setting, await_lines};
+use crate::setting::{Setting, await_lines, guest};
 use fathomp_needs::tests;
 use libtest_mimic::Trial;
 use nix::sys::signal::{Signal, kill};
@@ -19,6 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_node_may_say_why_the_run_has_failed,
         an_agent_that_dies_ends_all,
         an_agent_that_is_stopped_ends_all,
+        a_program_that_is_stopped_is_told_of_and_may_go_on,
         a_keeper_that_dies_ends_all,
         a_launcher_that_dies_ends_all,
         a_host_that_cannot_be_reached_is_named,
@@ -94,6 +95,36 @@ fn an_agent_that_is_stopped_ends_all() {
     signal(setting.numbers("agent")[1], Signal::SIGSTOP);
     let left = setting.finish(child);
     left.failed(RUN_FAILED, &["it has not answered for 3 s"]);
+}
+
+fn a_program_that_is_stopped_is_told_of_and_may_go_on() {
+    let setting = Setting::new();
+    let mut child = waiting(&setting);
+    let path = guest().display().to_string();
+    let mut programs = setting.processes().into_iter();
+    let (first, _) = programs.find(|(_, line)| line.starts_with(&path)).unwrap();
+    signal(first, Signal::SIGSTOP);
+    let said = await_complaint(&mut child);
+    let told = format!("the program's process {first} was stopped by signal 19");
+    assert!(
+        said.starts_with("fathomp: host ") && said.contains(&told),
+        "{said}"
+    );
+    signal(first, Signal::SIGCONT);
+    signal(first, Signal::SIGKILL);
+    let left = setting.finish(child);
+    left.failed(RUN_FAILED, &["signal 9"]);
+}
+
+/// The next line of standard error.
+fn await_complaint(child: &mut Child) -> String {
+    let stderr = child.stderr.as_mut().unwrap();
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while stderr.read(&mut byte).unwrap() == 1 && byte != *b"\n" {
+        line.push(byte[0]);
+    }
+    String::from_utf8(line).unwrap()
 }
 
 fn a_keeper_that_dies_ends_all() {

@@ -91,6 +91,7 @@ fn launcher(arguments: Vec<OsString>) -> ExitCode {
         }),
         agent: env::current_exe().unwrap().as_path().into(),
         agent_arguments: vec!["agent".to_owned()],
+        by_name: true,
         fan_out: option("fan-out").map_or(FAN_OUT, number),
         ports: option("ports").map(|ports| {
             let (first, last) = ports.split_once('-').unwrap();

@@ -3,6 +3,7 @@
 //! and once where only the runtime reaches it, always readable and writable.
 
 mod others;
+mod words;
 
 use super::backing::Backing;
 use super::copy::{PageCopy, copy_aside};

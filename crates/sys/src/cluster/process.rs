@@ -168,12 +168,23 @@ pub fn flush_streams() {
     unsafe { libc::fflush(std::ptr::null_mut()) };
 }
 
+unsafe extern "C" {
+    static mut stdout: *mut libc::FILE;
+}
+
+/// Writes `text` behind what the program has written to its stdout, at once.
+/// What cannot be written is lost, as it would be for the program.
+pub fn write_to_stdout(text: &str) {
+    // SAFETY: `stdout` is the C library's stream, which has a lock of its own.
+    unsafe {
+        libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout);
+        libc::fflush(stdout);
+    }
+}
+
 /// Makes stdout write whole lines at once, so that those of several processes
 /// do not mix.
 pub fn write_stdout_by_lines() {
-    unsafe extern "C" {
-        static mut stdout: *mut libc::FILE;
-    }
     // SAFETY: `stdout` is the C library's stream; it allocates the buffer.
     unsafe { libc::setvbuf(stdout, std::ptr::null_mut(), libc::_IOLBF, 0) };
 }

@@ -1,8 +1,9 @@
 //! From a trampoline into the runtime and back, without a trace.
 
-use super::operand::Registers;
+use super::does::Context;
+use super::operand::{Operand, Registers};
 use super::trampoline::{self, RED_ZONE};
-use super::{Branch, Hooks, Kind, Section, Site, Way};
+use super::{Branch, Does, Hooks, Kind, Section, Site, Way};
 use crate::errno;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::arch::{asm, naked_asm};
@@ -16,6 +17,8 @@ pub(super) struct Record {
     address: usize,
     kind: Kind,
     hooks: Hooks,
+    does: Option<Does>,
+    blind: Option<Does>,
     /// How far in the trampoline the instruction's other form lies behind the first one, if
     /// there is one.
     elsewhere: Option<usize>,
@@ -27,6 +30,8 @@ impl Record {
             address: site.address,
             kind: site.kind,
             hooks,
+            does: site.does,
+            blind: site.blind,
             elsewhere: site.moved.as_ref().map(|_| trampoline::elsewhere(site)),
         }
     }
@@ -55,6 +60,15 @@ struct AtomicFrame {
     operand: u64,
 }
 
+/// Vector registers as the stubs save them: XSAVE's legacy region, which FXSAVE writes as well
+/// (Intel SDM volume 1, 13.4.1).
+#[repr(C, align(16))]
+struct Saved {
+    others: [u8; 160],
+    /// Lower and upper half.
+    vectors: [[u64; 2]; 16],
+}
+
 /// The section that a thread is in, and the signals it had blocked before.
 #[derive(Clone, Copy)]
 struct Open {
@@ -65,7 +79,14 @@ struct Open {
 thread_local! {
     static OPEN: Cell<Open> = const {
         Cell::new(Open {
-            section: Section { instruction: 0, address: 0, bytes: 0, movable: false },
+            section: Section {
+                instruction: 0,
+                address: 0,
+                bytes: 0,
+                does: None,
+                blind: None,
+                movable: false,
+            },
             blocked: 0,
         })
     };
@@ -86,7 +107,7 @@ extern "C" fn before(frame: &Frame) {
 
 /// What a stub calls before an atomic instruction. The trampoline goes on behind the call, or
 /// where the instruction's other form lies.
-extern "C" fn enter(frame: &mut AtomicFrame) {
+extern "C" fn enter(frame: &mut AtomicFrame, saved: &Saved) {
     let errno = errno::Saved::new();
     let record = ptr::with_exposed_provenance::<Record>(frame.slot as usize);
     // SAFETY: a trampoline leaves the address of its record there, which lives for ever.
@@ -96,10 +117,19 @@ extern "C" fn enter(frame: &mut AtomicFrame) {
     frame.slot = frame.back + JUMP_BY_SLOT;
     if let Kind::Atomic(operand) = record.kind {
         let registers = with_stack(frame.registers, frame);
+        let bytes = usize::from(operand.bytes);
+        let context = Context {
+            registers: &registers,
+            vectors: saved.vectors.map(|[low, _]| low),
+            // Before signals are blocked: it may be memory that the runtime has yet to provide.
+            read: &|operand| read(operand, &registers),
+        };
         let section = Section {
             instruction: record.address,
             address: operand.address(&registers, thread_pointer()),
-            bytes: usize::from(operand.bytes),
+            bytes,
+            does: record.does.map(|does| does.with(&context, bytes)),
+            blind: record.blind.map(|does| does.with(&context, bytes)),
             movable: record.elsewhere.is_some(),
         };
         let blocked = set_blocked(ALL_BUT_FAULTS);
@@ -149,6 +179,23 @@ fn with_stack<F>(mut registers: Registers, frame: &F) -> Registers {
     let end = ptr::from_ref(frame) as usize + size_of::<F>();
     registers[4] = (end + RED_ZONE) as u64;
     registers
+}
+
+/// What the program reads by an operand of 4 or 8 bytes; of others nothing.
+fn read(operand: &Operand, registers: &Registers) -> u64 {
+    let address = operand.address(registers, thread_pointer());
+    // SAFETY: the site says that the program itself reads there with these values of its
+    // registers, which its thread has done right before (`Site::blind`, kept by the caller of
+    // `install`).
+    unsafe {
+        match operand.bytes {
+            4 => ptr::with_exposed_provenance::<u32>(address)
+                .read_unaligned()
+                .into(),
+            8 => ptr::with_exposed_provenance::<u64>(address).read_unaligned(),
+            _ => 0,
+        }
+    }
 }
 
 /// Where this thread's own storage begins: the word there holds its own
@@ -263,7 +310,7 @@ impl Stubs {
 }
 
 /// A function for trampolines to call: makes a [`Frame`], saves the extended
-/// state below it in the way given, calls `$function` and undoes all of it.
+/// state below it in the way given, calls `$function` with both and undoes all of it.
 macro_rules! stub {
     ($name:ident, $function:ident, $save:literal, $restore:literal) => {
         #[unsafe(naked)]
@@ -293,6 +340,7 @@ macro_rules! stub {
                 "and rsp, -64",
                 $save,
                 "mov rdi, rbx",
+                "mov rsi, rsp",
                 "call {function}",
                 $restore,
                 "mov rsp, rbx",

@@ -24,9 +24,11 @@
 
 mod arena;
 mod calls;
+mod does;
 mod operand;
 mod trampoline;
 
+pub use does::{Does, Doing, Effect, Source};
 pub use operand::Operand;
 
 use crate::shm::page_size;
@@ -101,6 +103,14 @@ pub struct Site {
     pub relative: Option<usize>,
     /// Whether some branch goes into the middle of it, past a prefix.
     pub entered_inside: bool,
+    /// What an atomic instruction does to its operand, if that is known.
+    pub does: Option<Does>,
+    /// What becomes of the word, if the program never uses what it was, is, or whether that was
+    /// so: of the instruction alone, or of the loop around a compare-and-exchange that repeats
+    /// until nobody else came in between. That loop ends as soon as the exchange is done, on
+    /// any memory. What the source says of memory, the thread has read when it comes to the
+    /// instruction.
+    pub blind: Option<Does>,
     /// An atomic instruction's other form, if it has one.
     pub moved: Option<Moved>,
 }
@@ -135,6 +145,10 @@ pub struct Section {
     pub address: usize,
     /// How many bytes.
     pub bytes: usize,
+    /// What it does to them, if that is known.
+    pub does: Option<Doing>,
+    /// What becomes of them, if that alone matters to the program ([`Site::blind`]).
+    pub blind: Option<Doing>,
     /// Whether it can work on other memory instead.
     pub movable: bool,
 }
@@ -231,7 +245,8 @@ struct Planned<'a> {
 /// # Safety
 /// Every site is a whole instruction as described, in pages of code that can be
 /// read and executed, which nobody else changes and no other thread executes
-/// meanwhile. No two sites overlap.
+/// meanwhile. No two sites overlap. Memory that [`Site::blind`] names is read by each thread
+/// before it comes to the instruction.
 pub unsafe fn install(sites: &[Site], hooks: Hooks) -> Result<Patched, PatchError> {
     for site in sites {
         // SAFETY: the caller promised that this is readable code, and that
@@ -426,6 +441,8 @@ mod tests {
             kind: Kind::Fence,
             relative: None,
             entered_inside: false,
+            does: None,
+            blind: None,
             moved: None,
         };
         // SAFETY: refused before anything is changed.

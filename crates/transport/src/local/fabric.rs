@@ -1,10 +1,10 @@
 //! What the nodes share: made once, before they are forked.
 
 use super::members::Members;
-use super::net::Net;
-use super::pace::Pace;
 use crate::doorbell::Doorbell;
+use crate::emulated::{Common, Pace};
 use crate::local::link::LocalTransport;
+use crate::net::Net;
 use crate::ring::Ring;
 use fathomp_base::NodeId;
 use fathomp_sys::shared_memory::{Sections, SharedMemory};
@@ -97,7 +97,7 @@ impl Fabric {
     }
 
     /// Messages are not held back, but the nodes' time is
-    /// [emulated](super::Emulation), if there is a network to emulate.
+    /// [emulated](crate::emulated::Emulation), if there is a network to emulate.
     #[must_use]
     pub fn with_emulated_time(self) -> Self {
         Self {
@@ -198,11 +198,16 @@ impl Fabric {
     pub(super) fn members(&self) -> Members<'_> {
         Members::new(&self.memory.words()[self.inwards_at(self.nodes)..])
     }
+}
 
-    /// What keeps nodes' clocks in step if time is emulated.
-    pub(super) fn pace(&self, latency_ns: u64) -> Pace<'_> {
+impl Common for Fabric {
+    fn pace(&self, latency_ns: u64) -> Pace<'_> {
         let nodes = usize::from(self.nodes);
         let start = self.inwards_at(self.nodes) + Members::words(nodes);
         Pace::new(&self.memory.words()[start..], nodes, latency_ns)
+    }
+
+    fn doorbell(&self, node: NodeId) -> Doorbell<'_> {
+        self.doorbell(node)
     }
 }

@@ -1,12 +1,12 @@
 //! A node's end of the fabric.
 
-use super::emulation::Emulation;
 use super::fabric::Fabric;
 use super::frame::Header;
 use super::inbox::Inbox;
-use super::net::Net;
 use super::outbox::Outbox;
 use crate::doorbell::{Role, Sleep, Wake};
+use crate::emulated::Emulation;
+use crate::net::Net;
 use crate::transport::{Abort, Death, Ready, ReceiveError, SendError, Transport};
 use fathomp_base::NodeId;
 use fathomp_sys::clock::emulated::{self, Work};
@@ -57,7 +57,7 @@ impl LocalTransport {
         }
         let emulated = fabric.emulated();
         Self {
-            emulation: emulated.map(|net| Emulation::new(fabric.clone(), me, net)),
+            emulation: emulated.map(|net| Emulation::new(Box::new(fabric.clone()), me, net)),
             fabric,
             me,
             links: (0..nodes).map(|_| Link::default()).collect(),

@@ -1,7 +1,8 @@
 //! What two nodes see of the network between them, emulated or not, by sending
 //! messages to and fro.
 
-use super::{Fabric, Limits, LocalTransport, Net};
+use super::{Fabric, Limits, LocalTransport};
+use crate::Net;
 use crate::doorbell::Role;
 use crate::spin::Spin;
 use crate::transport::{Polling, Transport};

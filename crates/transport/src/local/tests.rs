@@ -1,5 +1,6 @@
 use super::frame::Header;
-use super::{Fabric, Limits, LocalTransport, Net};
+use super::{Fabric, Limits, LocalTransport};
+use crate::Net;
 use crate::{Abort, Polling, Role, SendError, Transport};
 use fathomp_base::NodeId;
 use fathomp_sys::clock::monotonic_ns;

@@ -10,7 +10,9 @@
 //! program                                agent
 //! Hello       ->
 //!                     <-  Join           who is who
-//!                     <-  Wire, ...      each with a connected stream
+//!                     <-  Wire, ...      each with a connected stream; or where agents carry
+//!                     <-  Pipes          what goes over them: with memory for all,
+//!                     <-  Pipe, ...      and each with a socket for its bell
 //!                     <-  Complete       or Refuse at any time
 //! Report      ->                         if the run fails
 //! ```
@@ -122,6 +124,22 @@ pub enum FromAgent {
         /// The node there.
         peer: NodeId,
     },
+    /// With this packet comes memory for connections that the agent carries.
+    Pipes {
+        /// How many there are.
+        count: u16,
+        /// Processors that the agents and programs beside this one leave to it.
+        processors: u16,
+    },
+    /// With this packet comes the socket of one of them.
+    Pipe {
+        /// The node here.
+        mine: NodeId,
+        /// The node there.
+        peer: NodeId,
+        /// Which one it is in the memory.
+        number: u16,
+    },
     /// That were all.
     Complete,
     /// There will be no connections.
@@ -142,6 +160,8 @@ const JOIN: u8 = 3;
 const WIRE: u8 = 4;
 const COMPLETE: u8 = 5;
 const REFUSE: u8 = 6;
+const PIPES: u8 = 7;
+const PIPE: u8 = 8;
 
 impl ToAgent {
     /// As a packet.
@@ -208,6 +228,17 @@ impl FromAgent {
                 bytes.extend(mine.0.to_le_bytes());
                 bytes.extend(peer.0.to_le_bytes());
             }
+            Self::Pipes { count, processors } => {
+                bytes.push(PIPES);
+                bytes.extend(count.to_le_bytes());
+                bytes.extend(processors.to_le_bytes());
+            }
+            Self::Pipe { mine, peer, number } => {
+                bytes.push(PIPE);
+                for field in [mine.0, peer.0, *number] {
+                    bytes.extend(field.to_le_bytes());
+                }
+            }
             Self::Complete => bytes.push(COMPLETE),
             Self::Refuse { text } => {
                 bytes.push(REFUSE);
@@ -237,6 +268,15 @@ impl FromAgent {
             WIRE => Self::Wire {
                 mine: NodeId(fields.u16()?),
                 peer: NodeId(fields.u16()?),
+            },
+            PIPES => Self::Pipes {
+                count: fields.u16()?,
+                processors: fields.u16()?,
+            },
+            PIPE => Self::Pipe {
+                mine: NodeId(fields.u16()?),
+                peer: NodeId(fields.u16()?),
+                number: fields.u16()?,
             },
             COMPLETE => Self::Complete,
             REFUSE => Self::Refuse {
@@ -343,8 +383,11 @@ mod tests {
             }
             let hosts = hosts(me % nodes.len() as u16, &nodes).unwrap();
             let wire = FromAgent::Wire { mine: NodeId(by), peer: NodeId(node) };
+            let pipe = FromAgent::Pipe { mine: NodeId(by), peer: NodeId(node), number: me };
+            let pipes = FromAgent::Pipes { count: me, processors: by };
             let refuse = FromAgent::Refuse { text };
-            for said in [FromAgent::Join(hosts), wire, FromAgent::Complete, refuse] {
+            let join = FromAgent::Join(hosts);
+            for said in [join, wire, pipes, pipe, FromAgent::Complete, refuse] {
                 prop_assert_eq!(FromAgent::decode(&said.encode()), Ok(said));
             }
         }

@@ -1,8 +1,9 @@
 //! A connection before the node that it is for has been made.
 
+use super::connection::Connection;
 use super::stream::{Inbox, Kind, Outbox, Received, StreamError};
 use fathomp_base::NodeId;
-use fathomp_sys::wire::{Interest, Post, Wire};
+use fathomp_sys::wire::{Interest, Post};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 pub struct Joint {
     pub(super) mine: NodeId,
     pub(super) peer: NodeId,
-    pub(super) wire: Wire,
+    pub(super) wire: Connection,
     pub(super) outbox: Outbox,
     pub(super) inbox: Inbox,
 }
@@ -55,7 +56,7 @@ impl From<StreamError> for JointError {
 impl Joint {
     /// A stream between a node of this host and one of another.
     #[must_use]
-    pub fn new(mine: NodeId, peer: NodeId, wire: Wire) -> Self {
+    pub fn new(mine: NodeId, peer: NodeId, wire: Connection) -> Self {
         Self {
             mine,
             peer,
@@ -108,9 +109,8 @@ impl Joint {
             return Err(JointError::Late);
         }
         let post = Post::new()?;
-        post.add(&self.wire, 0)?;
-        post.set(&self.wire, what, 0)?;
-        post.wait(Some(left), &mut [0; Post::KEYS]);
+        post.add(self.wire.socket(), 0)?;
+        self.wire.wait(&post, what, left)?;
         Ok(())
     }
 }

@@ -1,5 +1,9 @@
 //! A node's end of all connections.
 
+mod depart;
+mod report;
+
+use super::connection::Connection;
 use super::handover::Hosts;
 use super::joint::Joint;
 use super::stream::{Inbox, Kind, Outbox, Received, StreamError};
@@ -8,16 +12,12 @@ use crate::doorbell::{Role, Wake};
 use crate::local::{Fabric, Limits, LocalTransport};
 use crate::transport::{Abort, Death, Ready, ReceiveError, SendError, Transport};
 use fathomp_base::NodeId;
-use fathomp_sys::wire::{Interest, Wire};
+use report::{abort_head, read_abort};
 use std::io::{self, ErrorKind};
-use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long a node that departs waits until its peers have received all.
-const LINGER: Duration = Duration::from_secs(2);
-/// How often at most a thread that waits for room or the end of streams looks.
-const LOOK: Duration = Duration::from_millis(1);
 /// So few connections are all looked at each time: asking the kernel which have something
 /// takes as long as three looks.
 const FEW: usize = 3;
@@ -36,6 +36,8 @@ pub struct HostsTransport {
     waiting: Waiting,
     /// Connections with something to send.
     backlogs: AtomicU32,
+    /// Messages are held back, to be sent together.
+    holds: AtomicBool,
     /// Where the next receive begins to look, so that all get their turn.
     turn: AtomicU16,
     /// The first report of a failure that this node knows.
@@ -46,7 +48,7 @@ pub struct HostsTransport {
 #[derive(Debug)]
 struct Peer {
     node: NodeId,
-    wire: Wire,
+    wire: Connection,
     outbox: Mutex<Outbox>,
     inbox: Mutex<Inbox>,
     /// Why the connection ended, once it has.
@@ -97,7 +99,8 @@ impl HostsTransport {
         }
         let waiting = Waiting::new()?;
         for (key, peer) in (0..).zip(&far) {
-            waiting.add(&peer.wire, key)?;
+            waiting.add(peer.wire.socket(), key)?;
+            peer.wire.rest();
         }
         Ok(Self {
             me,
@@ -109,6 +112,7 @@ impl HostsTransport {
             far: far.into(),
             waiting,
             backlogs: AtomicU32::new(0),
+            holds: AtomicBool::new(false),
             turn: AtomicU16::new(0),
             report: OnceLock::new(),
         })
@@ -157,7 +161,7 @@ impl HostsTransport {
     /// Notes that a connection has ended, and how; the first to say so is heard.
     fn ended(&self, peer: &Peer, how: End) {
         if peer.end.set(how).is_ok() {
-            self.waiting.remove(&peer.wire);
+            self.waiting.remove(peer.wire.socket());
             // Others may wait for this node: they look who is dead when they are woken.
             self.waiting.rouse_all();
             self.near.rouse();
@@ -180,11 +184,13 @@ impl HostsTransport {
         match (before, now) {
             (0, 1..) => {
                 self.backlogs.fetch_add(1, Ordering::Relaxed);
-                self.waiting.set(&peer.wire, Interest::BytesOrRoom, key);
+                let interest = peer.wire.interest(true);
+                self.waiting.set(peer.wire.socket(), interest, key);
             }
             (1.., 0) => {
                 self.backlogs.fetch_sub(1, Ordering::Relaxed);
-                self.waiting.set(&peer.wire, Interest::Bytes, key);
+                let interest = peer.wire.interest(false);
+                self.waiting.set(peer.wire.socket(), interest, key);
             }
             _ => {}
         }
@@ -192,15 +198,19 @@ impl HostsTransport {
 
     /// Sends as much as there is room for of what had to wait.
     fn flush(&self) {
-        if self.backlogs.load(Ordering::Relaxed) == 0 {
-            return;
+        if self.backlogs.load(Ordering::Relaxed) != 0 {
+            self.flush_all(|outbox| outbox.backlog() > 0);
         }
+    }
+
+    /// Sends as much as there is room for of what was kept, where that is `due`.
+    fn flush_all(&self, due: impl Fn(&Outbox) -> bool) {
         for (key, peer) in (0..).zip(&self.far) {
             let mut outbox = lock(&peer.outbox);
-            let before = outbox.backlog();
-            if before == 0 {
+            if !due(&outbox) {
                 continue;
             }
+            let before = outbox.backlog();
             let is_lost = matches!(peer.end.get(), Some(End::Lost(_)));
             let flushed = match is_lost {
                 false => outbox.flush(&peer.wire),
@@ -217,7 +227,14 @@ impl HostsTransport {
         }
     }
 
-    fn push(&self, to: NodeId, kind: Kind, parts: &[&[u8]]) -> Result<(), SendError> {
+    /// Sends a message, or holds it back if it `may_wait` for the next one.
+    fn push(
+        &self,
+        to: NodeId,
+        kind: Kind,
+        parts: &[&[u8]],
+        may_wait: bool,
+    ) -> Result<(), SendError> {
         let Some((key, peer)) = self.far(to) else {
             return Err(SendError::Unknown(to));
         };
@@ -240,6 +257,10 @@ impl HostsTransport {
                 bytes: before,
             });
         }
+        if may_wait && outbox.hold(kind, parts) {
+            self.holds.store(true, Ordering::Relaxed);
+            return Ok(());
+        }
         let pushed = outbox.push(&peer.wire, kind, parts);
         self.note_backlog(key, peer, before, outbox.backlog());
         drop(outbox);
@@ -247,6 +268,11 @@ impl HostsTransport {
             self.lost(peer, &error);
             SendError::Lost(to)
         })
+    }
+
+    fn push_message(&self, to: NodeId, parts: &[&[u8]], may_wait: bool) -> Result<Wake, SendError> {
+        let pushed = self.push(to, Kind::Message, parts, may_wait);
+        pushed.map(|()| Wake::Polling)
     }
 
     /// The next message of one peer.
@@ -282,10 +308,26 @@ impl HostsTransport {
         }
     }
 
-    /// Whether messages have been received that nobody has taken.
+    /// Whether there are messages that nobody has taken and of which the kernel does not know.
     fn has_received(&self) -> bool {
-        self.far.iter().any(|peer| lock(&peer.inbox).has_frame())
-            || self.has_neighbours() && self.near.has_messages()
+        self.has_received_far() || self.has_neighbours() && self.near.has_messages()
+    }
+
+    fn has_received_far(&self) -> bool {
+        let something = |peer: &Peer| {
+            lock(&peer.inbox).has_frame() || peer.end.get().is_none() && peer.wire.has_something()
+        };
+        self.far.iter().any(something)
+    }
+
+    /// Nobody looks at the connections from now on.
+    fn rest(&self) {
+        self.far.iter().for_each(|peer| peer.wire.rest());
+    }
+
+    /// Somebody does again.
+    fn work(&self, slept: bool) {
+        self.far.iter().for_each(|peer| peer.wire.work(slept));
     }
 
     fn receive_far(&self, message: &mut Vec<u8>) -> Result<Option<NodeId>, ReceiveError> {
@@ -309,7 +351,9 @@ impl HostsTransport {
         });
         for key in (turn..count).chain(0..turn) {
             let peer = &self.far[usize::from(key)];
-            let there = waits[usize::from(key)] || lock(&peer.inbox).has_frame();
+            let there = waits[usize::from(key)]
+                || peer.wire.has_something()
+                || lock(&peer.inbox).has_frame();
             if there && self.receive_from(peer, message)? {
                 self.turn.store(key + 1, Ordering::Relaxed);
                 return Ok(Some(peer.node));
@@ -317,26 +361,6 @@ impl HostsTransport {
         }
         Ok(None)
     }
-}
-
-/// A report as the content of a frame: the node (two bytes), the code (four), the text.
-fn abort_head(abort: &Abort) -> [u8; 6] {
-    let mut head = [0; 6];
-    head[..2].copy_from_slice(&abort.node.0.to_le_bytes());
-    head[2..].copy_from_slice(&abort.code.to_le_bytes());
-    head
-}
-
-fn read_abort(by: NodeId, said: &[u8]) -> Option<Abort> {
-    let (node, rest) = said.split_first_chunk()?;
-    let (code, text) = rest.split_first_chunk()?;
-    let text = &text[..text.len().min(Abort::TEXT_BYTES_MAX)];
-    Some(Abort {
-        by,
-        node: NodeId(u16::from_le_bytes(*node)),
-        code: u32::from_le_bytes(*code),
-        text: String::from_utf8_lossy(text).into_owned(),
-    })
 }
 
 impl Transport for HostsTransport {
@@ -355,7 +379,7 @@ impl Transport for HostsTransport {
     fn send(&self, to: NodeId, parts: &[&[u8]]) -> Result<Wake, SendError> {
         match self.near(to) {
             Some(near) => self.near.send(near, parts).map_err(|e| self.renamed(e)),
-            None => self.push(to, Kind::Message, parts).map(|()| Wake::Polling),
+            None => self.push_message(to, parts, false),
         }
     }
 
@@ -366,6 +390,25 @@ impl Transport for HostsTransport {
                 sent.map_err(|error| self.renamed(error))
             }
             None => self.send(to, parts),
+        }
+    }
+
+    fn send_in_step(
+        &self,
+        to: NodeId,
+        parts: &[&[u8]],
+        unhurried: bool,
+    ) -> Result<Wake, SendError> {
+        match self.near(to) {
+            Some(_) if unhurried => self.send_unhurried(to, parts),
+            Some(_) => self.send(to, parts),
+            None => self.push_message(to, parts, true),
+        }
+    }
+
+    fn end_step(&self) {
+        if self.holds.swap(false, Ordering::Relaxed) {
+            self.flush_all(|outbox| outbox.holds());
         }
     }
 
@@ -394,7 +437,7 @@ impl Transport for HostsTransport {
 
     fn enter(&self, role: Role) {
         if role == Role::Application {
-            self.waiting.look();
+            self.waiting.look(|| self.work(false));
             if self.has_neighbours() {
                 self.near.enter(role);
             }
@@ -407,47 +450,17 @@ impl Transport for HostsTransport {
                 self.near.leave(role);
             }
             self.flush();
-            self.waiting.look_away(|| self.has_received());
+            self.waiting
+                .look_away(|| self.rest(), || self.has_received());
         }
     }
 
     fn sleep(&self, role: Role, timeout: Option<Duration>, ready: &mut dyn FnMut() -> Ready) {
-        let may_sleep = || {
-            self.flush();
-            match ready() {
-                _ if self.aborted().is_some() => false,
-                Ready::Yes => false,
-                // What has been received is for threads of the program, if they look.
-                Ready::IfThereIsAMessage if role == Role::Service => {
-                    self.waiting.is_looked_at() || !self.has_received()
-                }
-                Ready::IfThereIsAMessage => !self.has_received(),
-                Ready::No => true,
-            }
+        let mut ready = || match self.aborted() {
+            Some(_) => Ready::Yes,
+            None => ready(),
         };
-        if role == Role::Service {
-            return self.waiting.serve(timeout, may_sleep);
-        }
-        if self.has_neighbours() {
-            self.near.leave(role);
-        }
-        let slept = self.waiting.sleep(timeout, may_sleep);
-        if self.has_neighbours() {
-            self.near.enter(role);
-        }
-        if slept {
-            return;
-        }
-        // Another thread looks at the connections meanwhile; it rouses this one.
-        self.waiting.look_away(|| self.has_received());
-        if !self.has_neighbours() {
-            self.near.enter(role);
-        }
-        self.near.sleep(role, timeout, ready);
-        if !self.has_neighbours() {
-            self.near.leave(role);
-        }
-        self.waiting.look();
+        self.sleep_unless(role, timeout, &mut ready);
     }
 
     fn rouse(&self) {
@@ -490,7 +503,7 @@ impl Transport for HostsTransport {
             for peer in &self.far {
                 // One that is lost cannot be told.
                 let head = abort_head(&abort);
-                let _ = self.push(peer.node, Kind::Abort, &[&head, text.as_bytes()]);
+                let _ = self.push(peer.node, Kind::Abort, &[&head, text.as_bytes()], false);
             }
         }
         self.waiting.rouse_all();
@@ -515,34 +528,59 @@ impl Transport for HostsTransport {
     }
 
     fn depart(&self) {
-        let deadline = Instant::now() + LINGER;
-        for peer in &self.far {
-            // One that is lost need not be told.
-            let _ = self.push(peer.node, Kind::Depart, &[]);
-        }
-        let mut rest = Vec::new();
-        while self.backlogs.load(Ordering::Relaxed) != 0 && Instant::now() < deadline {
-            self.flush();
-            std::thread::sleep(LOOK);
-        }
-        for peer in &self.far {
-            peer.wire.end();
-        }
-        // A process that ends with bytes that it has not received takes back what it has sent.
-        for peer in &self.far {
-            while peer.end.get().is_none() && Instant::now() < deadline {
-                match self.receive_from(peer, &mut rest) {
-                    Ok(true) => {}
-                    Ok(false) => std::thread::sleep(LOOK),
-                    Err(_) => break,
-                }
-            }
-        }
+        self.take_leave();
         self.near.depart();
     }
 }
 
 impl HostsTransport {
+    /// [Sleeps](Transport::sleep), also if the run has failed.
+    fn sleep_unless(
+        &self,
+        role: Role,
+        timeout: Option<Duration>,
+        ready: &mut dyn FnMut() -> Ready,
+    ) {
+        let may_sleep = || {
+            self.flush();
+            match ready() {
+                Ready::Yes => false,
+                // What has been received is for threads of the program, if they look.
+                Ready::IfThereIsAMessage if role == Role::Service => {
+                    self.waiting.is_looked_at() || !self.has_received()
+                }
+                Ready::IfThereIsAMessage => !self.has_received(),
+                Ready::No => true,
+            }
+        };
+        if role == Role::Service {
+            let work = || self.work(true);
+            return self.waiting.serve(timeout, || self.rest(), may_sleep, work);
+        }
+        if self.has_neighbours() {
+            self.near.leave(role);
+        }
+        let work = |slept| self.work(slept);
+        let slept = self.waiting.sleep(timeout, || self.rest(), may_sleep, work);
+        if self.has_neighbours() {
+            self.near.enter(role);
+        }
+        if slept {
+            return;
+        }
+        // Another thread looks at the connections meanwhile; it rouses this one.
+        self.waiting
+            .look_away(|| self.rest(), || self.has_received());
+        if !self.has_neighbours() {
+            self.near.enter(role);
+        }
+        self.near.sleep(role, timeout, ready);
+        if !self.has_neighbours() {
+            self.near.leave(role);
+        }
+        self.waiting.look(|| self.work(false));
+    }
+
     /// An error of the nodes of this host, with their own numbers.
     fn renamed(&self, error: SendError) -> SendError {
         match error {

@@ -2,7 +2,7 @@
 //!
 //! A frame is its length and its kind (four bytes each, little-endian), and its content.
 
-use fathomp_sys::wire::Wire;
+use super::connection::Connection;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
 
@@ -14,6 +14,10 @@ const MARK: u32 = 0xfa70 << 16;
 const RECEIVED_BYTES: usize = 64 << 10;
 /// A frame of so many bytes or more is received into place, not through the buffer.
 const LARGE_BYTES: usize = 16 << 10;
+
+/// Most bytes of messages that are held back, to be sent with the next one: more take longer to
+/// be copied than to be sent by themselves.
+const HELD_BYTES_MAX: usize = 16 << 10;
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +97,7 @@ impl Inbox {
     /// If the stream is of no more use.
     pub(super) fn take(
         &mut self,
-        wire: &Wire,
+        wire: &Connection,
         bytes_max: usize,
         content: &mut Vec<u8>,
     ) -> Result<Received, StreamError> {
@@ -129,7 +133,7 @@ impl Inbox {
         }
     }
 
-    fn receive(&mut self, wire: &Wire) -> io::Result<usize> {
+    fn receive(&mut self, wire: &Connection) -> io::Result<usize> {
         if let Some((_, content, have)) = &mut self.large {
             return wire.receive(&mut content[*have..]);
         }
@@ -190,44 +194,88 @@ impl Inbox {
 /// The outgoing direction.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    /// What there was no room for.
+    /// What there was no room for, or what is held back.
     kept: VecDeque<u8>,
+    /// There was no room: it is tried again when there is.
+    is_full: bool,
+}
+
+/// A frame's header.
+fn head(kind: Kind, parts: &[&[u8]]) -> [u8; HEADER_BYTES] {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    let mut head = [0; HEADER_BYTES];
+    head[..4].copy_from_slice(&(length as u32).to_le_bytes());
+    head[4..].copy_from_slice(&kind.word().to_le_bytes());
+    head
 }
 
 impl Outbox {
-    /// Bytes that wait.
+    /// Bytes that wait for room.
     pub(super) fn backlog(&self) -> usize {
-        self.kept.len()
+        match self.is_full {
+            true => self.kept.len(),
+            false => 0,
+        }
     }
 
-    /// Sends a frame of parts one after another. What there is no room for is kept.
+    /// Whether something is held back.
+    pub(super) fn holds(&self) -> bool {
+        !self.is_full && !self.kept.is_empty()
+    }
+
+    /// Holds a frame back, until another one is sent or all is [flushed](Self::flush). `false`
+    /// if too much is held back already.
+    pub(super) fn hold(&mut self, kind: Kind, parts: &[&[u8]]) -> bool {
+        let bytes: usize = parts.iter().map(|part| part.len()).sum();
+        let fits = self.kept.len() + bytes <= HELD_BYTES_MAX;
+        if fits {
+            self.kept.extend(head(kind, parts));
+            parts.iter().for_each(|part| self.kept.extend(*part));
+        }
+        fits
+    }
+
+    /// Sends a frame of parts one after another, behind what is held back. What there is no room
+    /// for is kept.
     ///
     /// # Errors
     /// If the connection is lost.
-    pub(super) fn push(&mut self, wire: &Wire, kind: Kind, parts: &[&[u8]]) -> io::Result<()> {
-        /// Parts of a frame with its header; more would be sent piece by piece.
-        const PARTS: usize = 8;
-        let length: usize = parts.iter().map(|part| part.len()).sum();
-        let mut head = [0; HEADER_BYTES];
-        head[..4].copy_from_slice(&(length as u32).to_le_bytes());
-        head[4..].copy_from_slice(&kind.word().to_le_bytes());
+    pub(super) fn push(
+        &mut self,
+        wire: &Connection,
+        kind: Kind,
+        parts: &[&[u8]],
+    ) -> io::Result<()> {
+        /// Parts of a frame with its header, and of what is kept; more would be sent piece by
+        /// piece.
+        const PARTS: usize = 10;
+        /// Of these, those that are not the frame's.
+        const OTHERS: usize = 3;
+        let head = head(kind, parts);
         let mut sent = 0;
-        if self.kept.is_empty() && parts.len() < PARTS {
+        if !self.is_full && parts.len() <= PARTS - OTHERS {
+            let (front, behind) = self.kept.as_slices();
             let mut slices = [IoSlice::new(&[]); PARTS];
-            slices[0] = IoSlice::new(&head);
-            for (slice, part) in slices[1..].iter_mut().zip(parts) {
+            let others = [front, behind, &head[..]];
+            for (slice, part) in slices.iter_mut().zip(others.iter().chain(parts)) {
                 *slice = IoSlice::new(part);
             }
-            sent = match wire.send(&slices[..=parts.len()]) {
+            // Nothing held back is the usual case.
+            let first = if self.kept.is_empty() { OTHERS - 1 } else { 0 };
+            sent = match wire.send(&slices[first..OTHERS + parts.len()]) {
                 Ok(sent) => sent,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
                 Err(error) => return Err(error),
             };
         }
+        let of_kept = sent.min(self.kept.len());
+        self.kept.drain(..of_kept);
+        sent -= of_kept;
         for part in std::iter::once(&head[..]).chain(parts.iter().copied()) {
             self.kept.extend(&part[sent.min(part.len())..]);
             sent = sent.saturating_sub(part.len());
         }
+        self.is_full = !self.kept.is_empty();
         Ok(())
     }
 
@@ -235,7 +283,7 @@ impl Outbox {
     ///
     /// # Errors
     /// If the connection is lost.
-    pub(super) fn flush(&mut self, wire: &Wire) -> io::Result<()> {
+    pub(super) fn flush(&mut self, wire: &Connection) -> io::Result<()> {
         while !self.kept.is_empty() {
             let (front, behind) = self.kept.as_slices();
             match wire.send(&[IoSlice::new(front), IoSlice::new(behind)]) {
@@ -244,6 +292,7 @@ impl Outbox {
                 Err(error) => return Err(error),
             }
         }
+        self.is_full = !self.kept.is_empty();
         Ok(())
     }
 }
@@ -251,15 +300,20 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathomp_sys::wire::Wire;
     use proptest::prelude::*;
     use std::io::Write;
     use std::os::unix::net::UnixStream;
 
     const BYTES_MAX: usize = 1 << 20;
 
-    fn pair() -> (Wire, Wire) {
+    fn connection(stream: UnixStream) -> Connection {
+        Connection::Socket(Wire::new(stream.into()))
+    }
+
+    fn pair() -> (Connection, Connection) {
         let (one, other) = UnixStream::pair().unwrap();
-        (Wire::new(one.into()), Wire::new(other.into()))
+        (connection(one), connection(other))
     }
 
     proptest! {
@@ -297,12 +351,30 @@ mod tests {
         #[test]
         fn garbage_is_named_or_waited_for(bytes in proptest::collection::vec(any::<u8>(), 1..40)) {
             let (one, other) = UnixStream::pair().unwrap();
-            let (mut one, other) = (one, Wire::new(other.into()));
+            let (mut one, other) = (one, connection(other));
             one.write_all(&bytes).unwrap();
             drop(one);
             let mut inbox = Inbox::default();
             let taken = inbox.take(&other, BYTES_MAX, &mut Vec::new());
             prop_assert!(matches!(taken, Err(StreamError::Garbage(_))), "{taken:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_held_back_goes_before_what_is_sent() {
+        let (one, other) = pair();
+        let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
+        let mut content = Vec::new();
+        assert!(outbox.hold(Kind::Message, &[b"first", b"!"]));
+        assert!(!outbox.hold(Kind::Message, &[&[0; HELD_BYTES_MAX]]));
+        let nothing = inbox.take(&other, BYTES_MAX, &mut content).unwrap();
+        assert_eq!((nothing, outbox.backlog()), (Received::Nothing, 0));
+        outbox.push(&one, Kind::Message, &[b"second"]).unwrap();
+        assert!(outbox.hold(Kind::Message, &[b"third"]));
+        outbox.flush(&one).unwrap();
+        for expected in [&b"first!"[..], b"second", b"third"] {
+            inbox.take(&other, BYTES_MAX, &mut content).unwrap();
+            assert_eq!(content, expected);
         }
     }
 

@@ -72,7 +72,7 @@ impl Waiting {
         self.inner.remove(wire);
     }
 
-    /// Calls `each` with the connections at which there is something.
+    /// Calls `each` with the connections of which the kernel knows that there is something.
     pub(super) fn ready(&self, mut each: impl FnMut(u16)) {
         let mut keys = [0; Post::KEYS];
         let count = self.inner.wait(Some(Duration::ZERO), &mut keys);
@@ -92,22 +92,25 @@ impl Waiting {
         *self.looking() > 0
     }
 
-    /// A thread of the program begins to look at the connections.
-    pub(super) fn look(&self) {
+    /// A thread of the program begins to look at the connections. If it is the first,
+    /// `work` says to them that somebody does.
+    pub(super) fn look(&self, work: impl FnOnce()) {
         let mut looking = self.looking();
         *looking += 1;
         if *looking == 1 {
             self.lead_to_outer(Interest::Nothing);
+            work();
         }
     }
 
     /// It stops. `left_over` says whether there is something that no connection tells any more,
-    /// because it has been received.
-    pub(super) fn look_away(&self, left_over: impl FnOnce() -> bool) {
+    /// because it has been received. If it was the last, `rest` says to them that nobody looks.
+    pub(super) fn look_away(&self, rest: impl FnOnce(), left_over: impl FnOnce() -> bool) {
         let mut looking = self.looking();
         *looking = looking.saturating_sub(1);
         if *looking == 0 {
             self.lead_to_outer(Interest::Bytes);
+            rest();
             if left_over() {
                 self.outer_bell.ring();
             }
@@ -120,20 +123,41 @@ impl Waiting {
         let _ = self.inner.set_at(&self.outer, interest, INNER);
     }
 
-    /// The service thread sleeps, if `may_sleep`, which is asked after its bell counts.
-    pub(super) fn serve(&self, timeout: Option<Duration>, may_sleep: impl FnOnce() -> bool) {
+    /// The service thread sleeps, if `may_sleep`, which is asked after its bell counts. While
+    /// no thread of the program looks, `rest` says to the connections that nobody does, and
+    /// `work` that this thread does again.
+    pub(super) fn serve(
+        &self,
+        timeout: Option<Duration>,
+        rest: impl FnOnce(),
+        may_sleep: impl FnOnce() -> bool,
+        work: impl FnOnce(),
+    ) {
+        self.alone(rest);
         if may_sleep() {
             self.outer.wait(timeout, &mut [0; Post::KEYS]);
+            self.alone(work);
         }
         self.outer_bell.still();
     }
 
+    /// Says something to the connections if no thread of the program looks at them, or is about
+    /// to.
+    fn alone(&self, say: impl FnOnce()) {
+        let looking = self.looking();
+        if *looking == 0 {
+            say();
+        }
+    }
+
     /// A thread of the program that looks at the connections sleeps until there is something,
-    /// if `may_sleep`; `false` if another sleeps there.
+    /// if `may_sleep`; `false` if another sleeps there. `rest` and `work` as above.
     pub(super) fn sleep(
         &self,
         timeout: Option<Duration>,
+        rest: impl FnOnce(),
         may_sleep: impl FnOnce() -> bool,
+        work: impl FnOnce(bool),
     ) -> bool {
         if self.taken.swap(true, Ordering::Acquire) {
             return false;
@@ -141,9 +165,12 @@ impl Waiting {
         self.asleep.store(true, Ordering::Relaxed);
         // Whoever has something to tell writes it before it looks whether somebody sleeps.
         fence(Ordering::SeqCst);
-        if may_sleep() {
+        rest();
+        let sleeps = may_sleep();
+        if sleeps {
             self.inner.wait(timeout, &mut [0; Post::KEYS]);
         }
+        work(sleeps);
         self.asleep.store(false, Ordering::Relaxed);
         self.inner_bell.still();
         self.taken.store(false, Ordering::Release);

@@ -57,9 +57,31 @@ pub(super) struct Verdict {
     pub(super) strangers: u32,
 }
 
+/// How agents come to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    /// What to do about an agent that is not there.
+    late: &'static str,
+    /// What is heard of an agent that is gone. Where somebody else has started them, that one
+    /// ends all of them as soon as one is gone, so there is no time to hear more.
+    gone: Kind,
+}
+
+impl Manner {
+    pub(super) const STARTED_FROM_HERE: Self = Self {
+        late: "check that one can log in there",
+        gone: Kind::Host,
+    };
+    pub(super) const STARTED_APART: Self = Self {
+        late: "check that the same command is started for all ranks and that they can connect to the host of rank 0",
+        gone: Kind::Rank,
+    };
+}
+
 pub(super) struct Course {
     hosts: Hosts,
     patience: Duration,
+    manner: Manner,
     known: Vec<Known>,
     actions: Vec<Action>,
     troubles: Troubles,
@@ -76,8 +98,9 @@ pub(super) struct Course {
 }
 
 impl Course {
-    pub(super) fn new(hosts: Hosts, patience: Duration, now: Instant) -> Self {
+    pub(super) fn new(hosts: Hosts, (patience, manner): (Duration, Manner), now: Instant) -> Self {
         Self {
+            manner,
             known: vec![Known::default(); hosts.all().len()],
             hosts,
             patience,
@@ -129,6 +152,7 @@ impl Course {
                 }
                 self.meet(now);
             }
+            Up::Note(what) => self.actions.push(Action::Say(self.of_host(host, &what))),
             Up::Beat | Up::Output(..) | Up::Credit(_) | Up::Clock(_) | Up::Beside(_) => {}
             Up::Left(generation) => {
                 if self.known.iter().any(|known| known.asked < generation) {
@@ -165,7 +189,7 @@ impl Course {
         let expected = known.gone || self.ending.is_some() || self.verdict.status.is_some();
         known.gone = true;
         if !expected {
-            self.trouble(Kind::Host, self.of_host(host, why), now);
+            self.trouble(self.manner.gone, self.of_host(host, why), now);
         }
     }
 
@@ -185,8 +209,8 @@ impl Course {
         }
     }
 
-    /// A stream of the launcher's own cannot be written.
-    pub(super) fn unwritable(&mut self, why: String, now: Instant) {
+    /// Something of the launcher's own is broken.
+    pub(super) fn broken(&mut self, why: String, now: Instant) {
         self.trouble(Kind::OwnReport, why, now);
     }
 
@@ -225,7 +249,7 @@ impl Course {
     fn trouble(&mut self, kind: Kind, sentence: String, now: Instant) {
         let wanted = self.verdict.interrupted.is_some();
         if self.ending.is_none() && !wanted && self.verdict.failed.is_none() {
-            let ran = self.going && kind != Kind::Host || self.generation > 0;
+            let ran = self.going && !matches!(kind, Kind::Host | Kind::Rank) || self.generation > 0;
             self.troubles.add(
                 Trouble {
                     kind,
@@ -348,7 +372,8 @@ impl Course {
         let (names, seconds) = (names.join(", "), self.patience.as_secs());
         let sentence = match self.going {
             false => format!(
-                "{hosts} {names}: no agent was ready within {seconds} s: check that one can log in there, or allow more by --start-timeout"
+                "{hosts} {names}: no agent was ready within {seconds} s: {}, or allow more by --start-timeout",
+                self.manner.late
             ),
             true => format!(
                 "{hosts} {names}: the program did not become a node within {seconds} s after it had elsewhere: see to it that all run the same program with the same input, or allow more by --start-timeout"

@@ -16,7 +16,11 @@ impl Try {
         let now = Instant::now();
         let hosts = Hosts::parse("a,b:2,c").unwrap();
         Self {
-            course: Course::new(hosts, Duration::from_secs(30), now),
+            course: Course::new(
+                hosts,
+                (Duration::from_secs(30), Manner::STARTED_FROM_HERE),
+                now,
+            ),
             now,
             said: Vec::new(),
             sent: Vec::new(),
@@ -281,8 +285,7 @@ fn a_first_program_that_dies_by_a_signal_is_named_unless_nobody_reads() {
 #[test]
 fn agents_that_do_not_leave_are_not_waited_for() {
     let mut run = Try::met();
-    run.course
-        .unwritable("the disk is full".to_owned(), run.now);
+    run.course.broken("the disk is full".to_owned(), run.now);
     run.wait(250);
     assert_eq!(run.said, ["the disk is full"]);
     assert!(run.is_stopped() && run.course.verdict(run.now).is_none());

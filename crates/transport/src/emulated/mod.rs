@@ -7,17 +7,21 @@
 //! for nothing else. What a node does for its program and for others takes what such
 //! [`Work`] is taken to take; for others, one message after the other, beside its program.
 
-use super::fabric::Fabric;
-use super::net::Net;
-use super::pace::{NEVER, Pace, Turn};
-use super::traps::{MARGIN_NS, Trapped, Traps};
-use crate::doorbell::Role;
+mod pace;
+mod traps;
+
+use crate::doorbell::{Doorbell, Role};
+use crate::net::Net;
 use fathomp_base::NodeId;
 use fathomp_sys::clock::emulated::{self, ProcessorClock, Work};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+use traps::{MARGIN_NS, Trapped, Traps};
+
+pub(crate) use pace::Pace;
+use pace::{NEVER, Turn};
 
 /// Shortest time after which it is worth looking how far a program has come, and
 /// longest until somebody does.
@@ -36,11 +40,20 @@ pub enum Awaited {
     Outcome = 1,
 }
 
+/// What nodes in emulated time share.
+pub(crate) trait Common: std::fmt::Debug + Send + Sync {
+    /// What keeps their clocks in step, over a network of that latency.
+    fn pace(&self, latency_ns: u64) -> Pace<'_>;
+
+    /// The doorbell of a node.
+    fn doorbell(&self, node: NodeId) -> Doorbell<'_>;
+}
+
 /// A node's part in emulated time. One thread of it runs the program; others only
 /// serve.
 #[derive(Debug)]
 pub struct Emulation {
-    fabric: Fabric,
+    common: Box<dyn Common>,
     me: usize,
     net: Net,
     /// Processor time of the program's thread.
@@ -112,9 +125,9 @@ impl Drop for Serving<'_> {
 }
 
 impl Emulation {
-    pub(super) fn new(fabric: Fabric, me: NodeId, net: Net) -> Self {
+    pub(crate) fn new(common: Box<dyn Common>, me: NodeId, net: Net) -> Self {
         Self {
-            fabric,
+            common,
             me: me.0.into(),
             net,
             program: OnceLock::new(),
@@ -132,7 +145,7 @@ impl Emulation {
     }
 
     fn pace(&self) -> Pace<'_> {
-        self.fabric.pace(self.latency_ns())
+        self.common.pace(self.latency_ns())
     }
 
     /// At least a nanosecond, by which causes come before their effects.
@@ -142,7 +155,7 @@ impl Emulation {
 
     fn wake_ready(&self) {
         for (node, turn) in self.pace().ready() {
-            let doorbell = self.fabric.doorbell(NodeId(node as u16));
+            let doorbell = self.common.doorbell(NodeId(node as u16));
             match turn {
                 Turn::Program => doorbell.rouse(&[Role::Application]),
                 Turn::Message => _ = doorbell.ring(),
@@ -221,7 +234,7 @@ impl Emulation {
     }
 
     /// When a message of `bytes` bytes that is sent now reaches the receiver's link.
-    pub(super) fn send(&self, to: NodeId, bytes: usize) -> u64 {
+    pub(crate) fn send(&self, to: NodeId, bytes: usize) -> u64 {
         self.pace().send(self.me, usize::from(to.0));
         let now_ns = emulated::now_ns();
         if usize::from(to.0) == self.me {
@@ -232,7 +245,7 @@ impl Emulation {
     }
 
     /// The first message from a node is due then.
-    pub(super) fn see(&self, from: NodeId, due_ns: u64) {
+    pub(crate) fn see(&self, from: NodeId, due_ns: u64) {
         if self.pace().see(usize::from(from.0), self.me, due_ns) {
             self.wake_ready();
         }
@@ -240,7 +253,7 @@ impl Emulation {
 
     /// Whether the earliest message, due then, may be handled. If not, whoever makes
     /// it possible wakes this node.
-    pub(super) fn may_handle(&self, due_ns: u64) -> bool {
+    pub(crate) fn may_handle(&self, due_ns: u64) -> bool {
         self.refresh();
         self.may(Turn::Message, due_ns)
     }
@@ -254,14 +267,14 @@ impl Emulation {
         }
         if is_new {
             for node in pace.behind(self.me, moment_ns) {
-                self.fabric.doorbell(NodeId(node as u16)).ring();
+                self.common.doorbell(NodeId(node as u16)).ring();
             }
         }
         false
     }
 
     /// The calling thread handles a message of `bytes` bytes that was due then.
-    pub(super) fn arrive(&self, due_ns: u64, bytes: usize, from: NodeId) {
+    pub(crate) fn arrive(&self, due_ns: u64, bytes: usize, from: NodeId) {
         let arrives_ns = if usize::from(from.0) == self.me {
             due_ns
         } else {
@@ -404,7 +417,7 @@ impl Emulation {
     }
 
     /// This node leaves.
-    pub(super) fn leave(&self) {
+    pub(crate) fn leave(&self) {
         self.pace().leave(self.me);
         self.wake_ready();
     }
@@ -419,12 +432,12 @@ impl Emulation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::local::Limits;
+    use crate::local::{Fabric, Limits};
 
     fn emulation(latency_us: f64) -> Emulation {
         let net = Net::new(latency_us, f64::INFINITY).unwrap();
         let fabric = Fabric::new(2, Limits::for_nodes(2), Some(net)).unwrap();
-        Emulation::new(fabric.with_emulated_time(), NodeId(0), net)
+        Emulation::new(Box::new(fabric.with_emulated_time()), NodeId(0), net)
     }
 
     /// When a message that arrives then begins to be handled.

@@ -18,13 +18,13 @@
 use crate::primitive::{AtomicU64, Ordering};
 
 /// No moment.
-pub(super) const NEVER: u64 = u64::MAX - 1;
+pub(crate) const NEVER: u64 = u64::MAX - 1;
 /// The horizon of a node that has left.
 const GONE: u64 = u64::MAX;
 
 /// What a node can wait for until others have come so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(crate) enum Turn {
     /// Its program's.
     Program = 0,
     /// That of a message.
@@ -37,7 +37,7 @@ impl Turn {
 
 /// All nodes' words.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace<'a> {
+pub(crate) struct Pace<'a> {
     nodes: usize,
     latency_ns: u64,
     changes: &'a AtomicU64,
@@ -53,13 +53,13 @@ pub(super) struct Pace<'a> {
 
 impl<'a> Pace<'a> {
     /// Words for so many nodes.
-    pub(super) const fn words(nodes: usize) -> usize {
+    pub(crate) const fn words(nodes: usize) -> usize {
         1 + nodes * (1 + Turn::ALL.len()) + 3 * nodes * nodes
     }
 
     /// In these words, zero at first. Messages take at least `latency_ns`, which is not
     /// 0.
-    pub(super) fn new(words: &'a [AtomicU64], nodes: usize, latency_ns: u64) -> Self {
+    pub(crate) fn new(words: &'a [AtomicU64], nodes: usize, latency_ns: u64) -> Self {
         let (changes, rest) = words.split_at(1);
         let (horizons, rest) = rest.split_at(nodes);
         let (held, rest) = rest.split_at(nodes * Turn::ALL.len());
@@ -86,42 +86,42 @@ impl<'a> Pace<'a> {
     }
 
     /// The earliest moment at which a node's program can do something.
-    pub(super) fn horizon(&self, node: usize) -> u64 {
+    pub(crate) fn horizon(&self, node: usize) -> u64 {
         self.horizons[node].load(Ordering::SeqCst)
     }
 
     /// A node's program does nothing before that moment: [`NEVER`] if it waits.
-    pub(super) fn set_horizon(&self, node: usize, moment: u64) {
+    pub(crate) fn set_horizon(&self, node: usize, moment: u64) {
         self.changed();
         self.horizons[node].store(moment, Ordering::SeqCst);
     }
 
     /// The same for a program at work, unless its horizon has changed.
-    pub(super) fn raise_horizon(&self, node: usize, from: u64, to: u64) {
+    pub(crate) fn raise_horizon(&self, node: usize, from: u64, to: u64) {
         self.changed();
         let (ok, err) = (Ordering::SeqCst, Ordering::Relaxed);
         let _ = self.horizons[node].compare_exchange(from, to, ok, err);
     }
 
     /// A node's program, if it waits, will go on at that moment.
-    pub(super) fn lower_horizon(&self, node: usize, moment: u64) {
+    pub(crate) fn lower_horizon(&self, node: usize, moment: u64) {
         let (ok, err) = (Ordering::SeqCst, Ordering::Relaxed);
         let _ = self.horizons[node].compare_exchange(NEVER, moment, ok, err);
     }
 
     /// A node leaves.
-    pub(super) fn leave(&self, node: usize) {
+    pub(crate) fn leave(&self, node: usize) {
         self.set_horizon(node, GONE);
     }
 
     /// A message sets out.
-    pub(super) fn send(&self, from: usize, to: usize) {
+    pub(crate) fn send(&self, from: usize, to: usize) {
         self.sent[self.pair(from, to)].fetch_add(1, Ordering::SeqCst);
     }
 
     /// The receiver sees when the first message from a node is due. Whether that
     /// was not known.
-    pub(super) fn see(&self, from: usize, to: usize, due: u64) -> bool {
+    pub(crate) fn see(&self, from: usize, to: usize, due: u64) -> bool {
         let known = &self.due[self.pair(from, to)];
         if known.load(Ordering::Relaxed) >= due {
             return false;
@@ -131,13 +131,13 @@ impl<'a> Pace<'a> {
     }
 
     /// The receiver has handled the first message from a node.
-    pub(super) fn handle(&self, from: usize, to: usize) {
+    pub(crate) fn handle(&self, from: usize, to: usize) {
         self.changed();
         self.handled[self.pair(from, to)].fetch_add(1, Ordering::SeqCst);
     }
 
     /// The earliest moment of a message to a node that is not handled.
-    pub(super) fn pending(&self, node: usize) -> u64 {
+    pub(crate) fn pending(&self, node: usize) -> u64 {
         let waits = |pair: usize| {
             let handled = self.handled[pair].load(Ordering::SeqCst);
             self.sent[pair].load(Ordering::SeqCst) != handled
@@ -181,7 +181,7 @@ impl<'a> Pace<'a> {
 
     /// A node waits for a turn at `moment`; 0 if it no longer does. Has to look once
     /// more whether it may. Says whether this is new.
-    pub(super) fn hold(&self, node: usize, turn: Turn, moment: u64) -> bool {
+    pub(crate) fn hold(&self, node: usize, turn: Turn, moment: u64) -> bool {
         let held = &self.held[node * Turn::ALL.len() + turn as usize];
         held.swap(moment, Ordering::SeqCst) != moment
     }
@@ -192,7 +192,7 @@ impl<'a> Pace<'a> {
     }
 
     /// Whether a node's turn at `moment` has come.
-    pub(super) fn may(&self, node: usize, turn: Turn, moment: u64) -> bool {
+    pub(crate) fn may(&self, node: usize, turn: Turn, moment: u64) -> bool {
         match turn {
             Turn::Program => self.may_act(node, moment),
             Turn::Message => self.may_handle(node, moment),
@@ -200,7 +200,7 @@ impl<'a> Pace<'a> {
     }
 
     /// Turns that nodes wait for and that have come.
-    pub(super) fn ready(&self) -> impl Iterator<Item = (usize, Turn)> {
+    pub(crate) fn ready(&self) -> impl Iterator<Item = (usize, Turn)> {
         let turns = (0..self.nodes).flat_map(|node| Turn::ALL.map(|turn| (node, turn)));
         turns.filter(|(node, turn)| {
             let held = self.held(*node, *turn);
@@ -209,7 +209,7 @@ impl<'a> Pace<'a> {
     }
 
     /// Nodes at work for whose program one that waits for `moment` waits.
-    pub(super) fn behind(&self, node: usize, moment: u64) -> impl Iterator<Item = usize> {
+    pub(crate) fn behind(&self, node: usize, moment: u64) -> impl Iterator<Item = usize> {
         let until = move |other: usize| match self.horizon(other) {
             NEVER | GONE => NEVER,
             horizon => horizon.saturating_add(self.latency_ns),
@@ -219,7 +219,7 @@ impl<'a> Pace<'a> {
 
     /// How far a node's program, whose clock shows `now`, has to come until
     /// somebody who waits for it may go on.
-    pub(super) fn wanted(&self, node: usize, now: u64) -> Option<u64> {
+    pub(crate) fn wanted(&self, node: usize, now: u64) -> Option<u64> {
         let of = |other: usize, turn: Turn| {
             let held = self.held(other, turn)?;
             let lookahead = if other == node { 0 } else { self.latency_ns };

@@ -43,17 +43,17 @@ impl Net {
     }
 
     /// Time from a question to its answer if nothing queues and both are short.
-    pub(super) fn answers_after(self) -> Duration {
+    pub(crate) fn answers_after(self) -> Duration {
         self.0.latency() * 2
     }
 
     /// Latency in whole nanoseconds.
-    pub(super) fn latency_ns(self) -> u64 {
+    pub(crate) fn latency_ns(self) -> u64 {
         u64::try_from(self.0.latency().as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// How long a link is busy with so many bytes, in nanoseconds.
-    pub(super) fn busy_ns(self, bytes: usize) -> u64 {
+    pub(crate) fn busy_ns(self, bytes: usize) -> u64 {
         // A float that is too large becomes the largest integer.
         (bytes as f64 * 1e3 / self.0.mb_per_s()) as u64
     }
@@ -78,7 +78,7 @@ impl Net {
     /// When a link begins to carry a message of `bytes` bytes that reaches it at
     /// `from_ns`, given until when it is busy, which is from now on with this message
     /// too.
-    pub(super) fn begins_ns(self, from_ns: u64, bytes: usize, link: &AtomicU64) -> u64 {
+    pub(crate) fn begins_ns(self, from_ns: u64, bytes: usize, link: &AtomicU64) -> u64 {
         reserve(link, from_ns, self.busy_ns(bytes))
     }
 }

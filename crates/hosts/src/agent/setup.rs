@@ -1,0 +1,21 @@
+//! What an agent is given by the program of which it is a part.
+
+use crate::control::Job;
+
+/// What an agent needs besides what it is told.
+pub struct Setup<'a> {
+    /// The version, which has to be that of the launcher.
+    pub version: &'a str,
+    /// Arguments by which this program becomes a [keeper](crate::keeper::keep).
+    pub keeper: &'a [&'a str],
+    /// Has the caller's files lie where a program looks for them; why they do not.
+    pub prepare: &'a (dyn Fn(&Job) -> Result<(), String> + Sync),
+    /// Begins what the caller does beside the program, if the [job](Job::beside) asks for it,
+    /// before it is started; what is told goes to the launcher's caller.
+    pub beside: &'a (dyn Fn(&Job, Tell) -> Result<Beside, String> + Sync),
+}
+
+/// Tells the launcher's caller something.
+pub type Tell = Box<dyn Fn(Vec<u8>) + Send>;
+/// Ends what is done beside a program, which has ended.
+pub type Beside = Box<dyn FnOnce() + Send>;

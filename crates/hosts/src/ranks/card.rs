@@ -1,0 +1,167 @@
+//! What ranks tell each other when they meet.
+
+use crate::key::Key;
+use crate::plan::{Host, Hosts};
+use fathomp_sys::affinity;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// Bytes of a card where all have to be of one length.
+const CARD_BYTES: usize = 1024;
+/// Letters of a host's name that are told.
+const NAME_LETTERS: usize = 64;
+
+/// A rank.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Card {
+    /// Its host's name.
+    name: String,
+    /// The same for ranks that reach each other by loopback, and for no others.
+    network: String,
+    /// Where the first rank listens, if it is the first.
+    pub(super) first: Option<First>,
+}
+
+/// What the first rank tells all others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct First {
+    pub(super) port: u16,
+    pub(super) addresses: Vec<IpAddr>,
+    pub(super) key: Key,
+}
+
+impl Card {
+    /// This process's.
+    pub(super) fn own(first: Option<First>) -> Self {
+        let text = |path: &str| {
+            fs::read_to_string(path)
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
+        };
+        let space = fs::read_link("/proc/self/ns/net").unwrap_or_default();
+        let name: String = text("/proc/sys/kernel/hostname")
+            .chars()
+            .take(NAME_LETTERS)
+            .collect();
+        Self {
+            name: match name.is_empty() {
+                true => "a host without a name".to_owned(),
+                false => name,
+            },
+            network: format!(
+                "{} {}",
+                text("/proc/sys/kernel/random/boot_id"),
+                space.display()
+            ),
+            first,
+        }
+    }
+
+    /// Whether both are on one machine.
+    fn is_beside(&self, other: &Self) -> bool {
+        let machine = |card: &Self| card.network.split(' ').next().map(str::to_owned);
+        machine(self) == machine(other)
+    }
+
+    /// As bytes.
+    pub(super) fn encode(&self) -> Option<Vec<u8>> {
+        let bytes = postcard::to_allocvec(self).ok()?;
+        (bytes.len() <= CARD_BYTES).then_some(bytes)
+    }
+
+    /// As bytes, of which there are as many for all ranks.
+    pub(super) fn encode_padded(&self) -> Option<Vec<u8>> {
+        let mut bytes = self.encode()?;
+        bytes.resize(CARD_BYTES, 0);
+        Some(bytes)
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (card, padding) = postcard::take_from_bytes(bytes).ok()?;
+        padding.iter().all(|byte| *byte == 0).then_some(card)
+    }
+
+    /// Addresses at which this rank reaches the first.
+    pub(super) fn ways_to(&self, first: &Self) -> Vec<IpAddr> {
+        let told = first.first.iter().flat_map(|first| first.addresses.clone());
+        let here = (self.network == first.network).then_some(Ipv4Addr::LOCALHOST.into());
+        here.into_iter().chain(told).collect()
+    }
+}
+
+/// Processors that are left to this rank's program beside its agent, which has one to itself
+/// when there is something to carry. Ranks of one machine share its processors, unless each has
+/// been given its own.
+pub(super) fn processors_left(cards: &[Card], own: &Card) -> u16 {
+    let beside = cards.iter().filter(|card| card.is_beside(own)).count();
+    let allowed = affinity::allowed_count();
+    share(allowed, affinity::online_count(), beside)
+}
+
+fn share(allowed: u32, online: u32, ranks: usize) -> u16 {
+    let ranks = u32::try_from(ranks).unwrap_or(u32::MAX).max(1);
+    let mine = match allowed < online {
+        true => allowed,
+        false => allowed / ranks,
+    };
+    u16::try_from(mine.saturating_sub(1)).unwrap_or(u16::MAX)
+}
+
+/// The ranks as hosts of a run, each with so many nodes. Ranks on one machine are as far apart
+/// as others: what starts them has given each its processors.
+pub(super) fn hosts(cards: &[Card], nodes: u16) -> Option<Hosts> {
+    let host = |(rank, card): (usize, &Card)| Host {
+        name: format!("{} (rank {rank})", card.name),
+        nodes,
+    };
+    Hosts::of(cards.iter().enumerate().map(host).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cards_come_back_from_their_bytes() {
+        let first = First {
+            port: 7,
+            addresses: vec![Ipv4Addr::LOCALHOST.into(); 16],
+            key: Key::of([5; 32]),
+        };
+        let card = Card::own(Some(first));
+        let bytes = card.encode_padded().unwrap();
+        assert_eq!(bytes.len(), Card::own(None).encode_padded().unwrap().len());
+        assert_eq!(Card::decode(&bytes), Some(card.clone()));
+        assert_eq!(Card::decode(&card.encode().unwrap()), Some(card.clone()));
+        for cut in [0, 1, 20] {
+            assert_eq!(Card::decode(&bytes[..cut]), None);
+        }
+        assert_eq!(Card::own(None).ways_to(&card).len(), 17);
+        let elsewhere = Card {
+            network: "another".to_owned(),
+            ..Card::own(None)
+        };
+        assert_eq!(elsewhere.ways_to(&card).len(), 16);
+    }
+
+    #[test]
+    fn an_agent_leaves_the_other_processors_to_its_program() {
+        // Two ranks that share two processors have none beside their agents.
+        assert_eq!(share(2, 2, 2), 0);
+        assert_eq!((share(16, 16, 2), share(16, 16, 0)), (7, 15));
+        // mpirun has given each its own.
+        assert_eq!((share(1, 16, 4), share(4, 16, 4)), (0, 3));
+        assert!(Card::own(None).is_beside(&Card::own(None)));
+    }
+
+    #[test]
+    fn every_rank_is_a_host_of_its_own() {
+        let cards = vec![Card::own(None); 3];
+        let hosts = hosts(&cards, 2).unwrap();
+        assert_eq!((hosts.count(), hosts.nodes()), (3, 6));
+        assert!(hosts.name(2).ends_with(" (rank 2)"), "{}", hosts.name(2));
+        assert!(super::hosts(&vec![Card::own(None); 200], 2).is_none());
+    }
+}

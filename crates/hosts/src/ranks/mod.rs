@@ -1,0 +1,21 @@
+//! Runs whose processes somebody else has started, one for each rank: `mpirun` or `srun`.
+//!
+//! The ranks [meet](meet()) by what has started them, and learn where the first of them listens
+//! and the run's key. From then on each is an agent like any other, with a connection to the
+//! launcher, which is in the first. Nodes are connected by TCP, as on hosts that were logged in
+//! to, or their agents carry what they send over MPI ([`Courier`]).
+
+mod card;
+mod channel;
+mod courier;
+mod letter;
+mod meet;
+mod pmi;
+mod pump;
+mod started;
+
+pub(crate) use courier::Courier;
+pub(crate) use meet::Common;
+pub use meet::{First, FoundBy, MeetError, Member, Met, Way, meet};
+pub use pmi::PmiError;
+pub use started::{Started, Starter, is_of_one_rank};
