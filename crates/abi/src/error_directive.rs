@@ -1,6 +1,9 @@
 //! What gcc makes of `#pragma omp error at(execution)`.
 
+use crate::entry::entries;
 use crate::fatal::{fatal, warn};
+use fathomp_omp::tool;
+use fathomp_ompt::Severity;
 use std::ffi::CStr;
 use std::slice;
 
@@ -24,24 +27,37 @@ unsafe fn directive(message: *const u8, length: usize) -> String {
     format!("error directive encountered: {text}")
 }
 
-/// `void GOMP_warning(const char *msg, size_t msglen)`: `#pragma omp error`
-/// with `severity(warning)`.
+entries! {
+    /// `void GOMP_warning(const char *msg, size_t msglen)`: `#pragma omp error`
+    /// with `severity(warning)`.
+    fn GOMP_warning(message: *const u8, length: usize) {
+        // SAFETY: these are the arguments of the entry point.
+        unsafe { warning(message, length) };
+    }
+    /// `void GOMP_error(const char *msg, size_t msglen)`: `#pragma omp error`.
+    fn GOMP_error(message: *const u8, length: usize) {
+        // SAFETY: these are the arguments of the entry point.
+        unsafe { error(message, length) };
+    }
+}
+
+/// What `GOMP_warning` does.
 ///
 /// # Safety
-/// `length` bytes can be read at `message`, or it is null.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_warning(message: *const u8, length: usize) {
+/// As of [`directive`].
+pub(crate) unsafe fn warning(message: *const u8, length: usize) {
+    tool::error(Severity::WARNING, message.cast(), length);
     // SAFETY: promised by the caller.
     let text = unsafe { directive(message, length) };
     warn(format_args!("{text}"));
 }
 
-/// `void GOMP_error(const char *msg, size_t msglen)`: `#pragma omp error`.
+/// What `GOMP_error` does.
 ///
 /// # Safety
-/// As for [`GOMP_warning`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_error(message: *const u8, length: usize) {
+/// As of [`directive`].
+pub(crate) unsafe fn error(message: *const u8, length: usize) {
+    tool::error(Severity::FATAL, message.cast(), length);
     // SAFETY: promised by the caller.
     let text = unsafe { directive(message, length) };
     fatal(format_args!("{text}"));

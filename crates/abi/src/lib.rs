@@ -2,14 +2,15 @@
 //!
 //! Thin: each symbol turns C arguments into a call of `fathomp-omp` and does
 //! nothing else. This is the only place with C names. The crate is linked
-//! into `libgomp.so.1` with the version script `libgomp.map`.
+//! into `libgomp.so.1` with the version scripts `libgomp.map` and `llvm.map`.
 //!
-//! * [`gomp`]: what gcc and gfortran emit.
+//! * [`gomp`]: what gcc and gfortran emit; [`kmpc`]: what clang, flang and Intel's compilers do.
 //! * [`api`]: the `omp_*` routines; [`allocator`]: those about memory.
 //! * [`cluster`]: what stands in front of the C library on several nodes.
 //! * [`device`]: `target` constructs and routines, on the host.
 //! * [`unloading`]: `dlclose`, for the sake of recordings.
 //! * [`tap`]: tells the recorder of paging, if there is one, what threads wait for.
+//! * [`ompt`]: finds the first-party tool, if there is one, and what it may call.
 //! * [`entry`]: entry points that remember where they were called from.
 
 #![allow(non_snake_case, reason = "C's names are not ours to choose")]
@@ -22,6 +23,9 @@ mod entry;
 pub mod error_directive;
 mod fatal;
 pub mod gomp;
+pub mod kmpc;
 mod load;
+mod ompt;
+mod reachable;
 mod tap;
 pub mod unloading;

@@ -10,7 +10,10 @@ use crate::runtime::runtime;
 use crate::tap::{self, Called};
 use crate::task;
 use crate::team::{Member, Order};
+use crate::tool;
 use fathomp_base::Ticks;
+use fathomp_ompt::SyncRegion;
+use fathomp_sys::call_site::WATCH;
 use fathomp_trace::model::SiteKind;
 use fathomp_trace::now;
 use fathomp_trace::state::State;
@@ -20,10 +23,29 @@ use std::sync::atomic::Ordering;
 /// `state` says whether the program wrote the barrier.
 #[inline]
 pub fn barrier(member: &'static Member, state: State) {
-    wait_recorded(member, state, || {
-        meet(member, false);
+    if WATCH.is_on() {
+        return barrier_watched(member, state);
+    }
+    meet(member, false);
+}
+
+#[cold]
+fn barrier_watched(member: &'static Member, state: State) {
+    tool::region(member, told(state), || {
+        wait_recorded(member, state, || {
+            meet(member, false);
+        });
+        passed(member, state);
     });
-    passed(member, state);
+}
+
+/// What a tool is told that the barrier is.
+#[inline]
+fn told(state: State) -> SyncRegion {
+    match state {
+        State::ExplicitBarrier => SyncRegion::BARRIER_EXPLICIT,
+        _ => SyncRegion::BARRIER_IMPLICIT_WORKSHARE,
+    }
 }
 
 /// The member has passed a barrier, for the recording of paging.
@@ -39,12 +61,14 @@ fn passed(member: &'static Member, state: State) {
 /// A barrier that is a cancellation point: returns `true`, possibly before the
 /// others have come, if the region has been cancelled.
 pub fn cancellable(member: &'static Member, state: State) -> bool {
-    let mut cancelled = false;
-    wait_recorded(member, state, || cancelled = meet(member, true));
-    if !cancelled {
-        passed(member, state);
-    }
-    cancelled
+    tool::region(member, told(state), || {
+        let mut cancelled = false;
+        wait_recorded(member, state, || cancelled = meet(member, true));
+        if !cancelled {
+            passed(member, state);
+        }
+        cancelled
+    })
 }
 
 /// Runs `wait` and records how long it took, less the time spent in tasks.
@@ -119,6 +143,14 @@ fn meet(member: &'static Member, cancellable: bool) -> bool {
 /// End of a region for its primary thread: waits for the workers and tasks.
 #[inline]
 pub(crate) fn join(primary: &'static Member, order: Order) {
+    match tool::tool() {
+        None => await_others(primary, order),
+        Some(tool) => tool.joins(primary, order, || await_others(primary, order)),
+    }
+}
+
+#[inline]
+fn await_others(primary: &'static Member, order: Order) {
     let team = primary.team();
     let nodes = team.nodes();
     if order.size() == 1 && !team.tasks.is_used() && nodes.is_none() {
@@ -151,6 +183,9 @@ pub(crate) fn join(primary: &'static Member, order: Order) {
 #[inline]
 pub(crate) fn leave(member: &'static Member, order: Order) {
     let team = member.team();
+    if let Some(tool) = tool::tool() {
+        tool.arrives(member, order);
+    }
     let arrive = || {
         if team.join.arrive(member.index() - 1, order.size() - 1) {
             team.join.open(order.number());

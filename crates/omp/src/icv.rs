@@ -27,6 +27,8 @@ pub enum ScheduleKind {
     Guided = 3,
     /// The runtime chooses.
     Auto = 4,
+    /// Chunks whose size falls evenly, on request; as LLVM's library numbers it.
+    Trapezoidal = 101,
 }
 
 impl ScheduleKind {
@@ -38,6 +40,7 @@ impl ScheduleKind {
             2 => Self::Dynamic,
             3 => Self::Guided,
             4 => Self::Auto,
+            101 => Self::Trapezoidal,
             _ => return None,
         })
     }
@@ -50,6 +53,7 @@ impl ScheduleKind {
             Self::Dynamic => "dynamic",
             Self::Guided => "guided",
             Self::Auto => "auto",
+            Self::Trapezoidal => "trapezoidal",
         }
     }
 }
@@ -63,6 +67,34 @@ pub struct Schedule {
     pub monotonic: bool,
     /// Chunk size; 0 for a static schedule means "equal shares".
     pub chunk: u32,
+    /// How much of it somebody has asked for.
+    pub said: Said,
+}
+
+/// What of a schedule was asked for. What was not is filled in as libgomp does;
+/// LLVM's library does it differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Said {
+    /// Nothing: it is the default.
+    Nothing = 0,
+    /// The environment names the kind, and no modifier.
+    Kind = 1,
+    /// All of it.
+    All = 2,
+}
+
+impl Said {
+    /// The value with that number.
+    #[must_use]
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            0 => Some(Self::Nothing),
+            1 => Some(Self::Kind),
+            2 => Some(Self::All),
+            _ => None,
+        }
+    }
 }
 
 /// The bit of `omp_sched_t` that says `monotonic`.
@@ -83,10 +115,34 @@ impl Schedule {
             chunk: match (plain, chunk) {
                 (ScheduleKind::Auto, _) => 0,
                 (ScheduleKind::Static, ..1) => 0,
-                (ScheduleKind::Dynamic | ScheduleKind::Guided, ..1) => 1,
+                (_, ..1) => 1,
                 (_, chunk) => chunk as u32,
             },
+            said: Said::All,
         })
+    }
+
+    /// The schedule as LLVM's library would have it: equal shares if nobody has
+    /// asked for anything, and no modifier that nobody has written.
+    #[must_use]
+    pub const fn of_llvm(self) -> Self {
+        match self.said {
+            Said::Nothing => Self {
+                kind: ScheduleKind::Static,
+                monotonic: false,
+                chunk: 0,
+                ..self
+            },
+            Said::Kind => Self {
+                monotonic: false,
+                chunk: match self.kind {
+                    ScheduleKind::Auto => 1,
+                    _ => self.chunk,
+                },
+                ..self
+            },
+            Said::All => self,
+        }
     }
 
     /// Kind and chunk as `omp_get_schedule` reports them.
@@ -105,6 +161,7 @@ impl Default for Schedule {
             kind: ScheduleKind::Dynamic,
             monotonic: false,
             chunk: 1,
+            said: Said::Nothing,
         }
     }
 }
@@ -183,6 +240,22 @@ pub struct Icvs {
 }
 
 const _: () = assert!(size_of::<Icvs>() <= 64);
+
+/// The same list for the life of the process, as data environments refer to it. Programs name few
+/// different ones.
+#[must_use]
+pub fn kept_list(list: &[u32]) -> &'static [u32] {
+    static LISTS: Mutex<Vec<&[u32]>> = Mutex::new(Vec::new());
+    let mut lists = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
+    match lists.iter().find(|known| **known == list) {
+        Some(known) => known,
+        None => {
+            let new: &'static [u32] = list.to_vec().leak();
+            lists.push(new);
+            new
+        }
+    }
+}
 
 impl Icvs {
     /// ICVs of the implicit tasks of a team that a task with these ICVs forms:
@@ -341,5 +414,22 @@ mod tests {
         assert_eq!(set(0x8000_0001, 9), Some((0x8000_0001, 9)));
         assert_eq!(set(5, 1), None);
         assert_eq!(set(0, 1), None);
+    }
+
+    #[test]
+    fn what_nobody_asked_for_is_as_each_library_has_it() {
+        let default = Schedule::default();
+        assert_eq!(default.to_api(), (2, 1));
+        assert_eq!(default.of_llvm().to_api(), (1, 0));
+        let named = Schedule {
+            kind: ScheduleKind::Static,
+            monotonic: true,
+            chunk: 3,
+            said: Said::Kind,
+        };
+        assert_eq!(named.to_api(), (0x8000_0001, 3));
+        assert_eq!(named.of_llvm().to_api(), (1, 3));
+        let set = Schedule::from_api(0x8000_0001, 9).map(Schedule::of_llvm);
+        assert_eq!(set.map(Schedule::to_api), Some((0x8000_0001, 9)));
     }
 }

@@ -10,14 +10,11 @@ use crate::icv::Icvs;
 use crate::parallel::{self, Fork};
 use crate::runtime::runtime;
 use crate::team::{Group, Team};
+use crate::tool;
 use crate::worker::current;
 use fathomp_sys::outlined::{Opaque, Outlined};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
-
-/// Teams of a league whose size neither the program nor the user gives; the
-/// number libgomp chooses.
-const DEFAULT_TEAMS: u32 = 3;
 
 /// Contention groups of `target` regions that have ended. Groups live for ever
 /// because teams refer to them.
@@ -47,10 +44,11 @@ pub fn target(function: Outlined, data: Opaque, call: usize, thread_limit: u32) 
         bind: None,
         call,
         preset: None,
+        called_by_program: false,
         prepare: Some(&|team, _| detach(team, group)),
     });
     current().set_icvs(icvs);
-    function.call(data);
+    tool::call_region(current(), function, data);
     parallel::end(frame);
     set_league(group, 0, 1);
     spare().push(group);
@@ -77,12 +75,12 @@ fn set_league(group: &Group, team_num: u32, num_teams: u32) {
 }
 
 /// Runs a `teams` region that is not inside a `target` region. 0 stands for an
-/// absent clause.
-pub fn teams(function: Outlined, data: Opaque, num_teams: u32, thread_limit: u32) {
+/// absent clause, `default` is the number of teams if the user does not say either.
+pub fn teams(function: Outlined, data: Opaque, num_teams: u32, thread_limit: u32, default: u32) {
     let device = &runtime().device;
     let first_of = |clause: u32, icv: i32| if clause != 0 { clause } else { icv as u32 };
     let num_teams = match first_of(num_teams, device.num_teams()) {
-        0 => DEFAULT_TEAMS,
+        0 => default,
         given => given,
     };
     let member = current();
@@ -91,11 +89,12 @@ pub fn teams(function: Outlined, data: Opaque, num_teams: u32, thread_limit: u32
     };
     let outer = member.icvs();
     let inner = with_limit(outer, first_of(thread_limit, device.teams_thread_limit()));
-    for team_num in 0..num_teams {
+    let run = |team_num| {
         set_league(group, team_num, num_teams);
         member.set_icvs(inner);
-        function.call(data);
-    }
+        tool::call_team(member, (team_num, num_teams), function, data);
+    };
+    tool::league(member, num_teams, || (0..num_teams).for_each(run));
     set_league(group, 0, 1);
     member.set_icvs(outer);
 }

@@ -13,6 +13,7 @@
 //! * [`trips`]: what regions are begun with, so far as it says how much they have to do.
 //! * [`share`]: dividing the machine with other programs.
 //! * [`tap`]: what the recorder of paging is told; `marking`: of regions and barriers.
+//! * [`tool`]: what a first-party tool is told and may ask.
 //! * [`icv`], [`mod@env`], [`places`]: what the user may set.
 #![forbid(unsafe_code)]
 
@@ -41,6 +42,7 @@ pub mod sync;
 pub mod tap;
 pub mod task;
 pub mod team;
+pub mod tool;
 pub mod trips;
 pub mod worker;
 pub mod worksharing;

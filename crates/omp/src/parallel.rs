@@ -7,15 +7,18 @@ use crate::pool::Seat;
 use crate::runtime::runtime;
 use crate::tap::{self, Place};
 use crate::team::{Member, Order, Team};
+use crate::tool::{self, tool};
 use crate::trips::{self, Look};
 use crate::worker::{Worker, current, set_current};
 use crate::{barrier, marking, places, share, task, worksharing};
 use fathomp_base::{InstanceId, SiteId, Ticks};
+use fathomp_ompt::Thread;
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_trace::model::SiteKind;
 use fathomp_trace::now;
 use fathomp_trace::recorder::Start;
 use fathomp_trace::state::State;
+use std::mem::MaybeUninit;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -34,6 +37,8 @@ pub struct Fork<'a> {
     pub call: usize,
     /// The worksharing construct a combined construct begins with.
     pub preset: Option<worksharing::Preset>,
+    /// The program calls the region's code itself.
+    pub called_by_program: bool,
     /// Called with the team's size before any other member begins.
     pub prepare: Option<&'a dyn Fn(&'static Team, u32)>,
 }
@@ -44,13 +49,33 @@ pub struct Fork<'a> {
 pub struct Frame {
     outer: &'static Member,
     team: &'static Team,
+    called_by_program: bool,
+}
+
+impl Frame {
+    /// Calls the region's code as the implicit task of the encountering thread.
+    pub(crate) fn call(self, fork: &Fork) {
+        tool::call_region(self.team.member(0), fork.function, fork.data);
+    }
 }
 
 /// Runs a parallel region.
+///
+/// Its arguments lie at the end of the program's frame, where all threads read them first thing.
+/// So what this thread writes meanwhile lies two cache lines further down.
 #[inline]
 pub fn parallel(fork: &Fork) {
+    const APART_BYTES: usize = 128;
+    let apart = MaybeUninit::<[u8; APART_BYTES]>::uninit();
+    std::hint::black_box(&raw const apart);
+    run_apart(fork);
+    std::hint::black_box(&raw const apart);
+}
+
+#[inline(never)]
+fn run_apart(fork: &Fork) {
     let frame = begin(fork);
-    fork.function.call(fork.data);
+    frame.call(fork);
     end(frame);
 }
 
@@ -162,6 +187,9 @@ pub(crate) fn form(
         dock.set.store(set, Ordering::Relaxed);
     }
     marking::forms(team);
+    if let Some(tool) = tool() {
+        tool.region_begins(fork, outer, team);
+    }
     if let Some(nodes) = part.nodes {
         nodes.begin(fork, team, icvs);
     }
@@ -185,12 +213,16 @@ pub(crate) fn form(
     primary.seat(worker);
     set_current(primary);
     primary.start(team);
-    Frame { outer, team }
+    Frame {
+        outer,
+        team,
+        called_by_program: fork.called_by_program,
+    }
 }
 
 /// Ends the region: waits for the team and its tasks.
 pub fn end(frame: Frame) {
-    let Frame { outer, team } = frame;
+    let Frame { outer, team, .. } = frame;
     let worker = outer.worker();
     let primary = team.member(0);
     let order = team.order();
@@ -211,13 +243,22 @@ pub fn end(frame: Frame) {
         share::end();
     }
     set_current(outer);
+    if let Some(tool) = tool() {
+        tool.region_ends(outer, team, frame.called_by_program);
+    }
     advice::ended(worker, team.encounter.timed(), team);
 }
 
 /// `GOMP_parallel_start`: the caller runs the region's code itself, then calls
 /// [`end_legacy`].
 pub fn begin_legacy(fork: &Fork) {
-    let frame = begin(fork);
+    let frame = begin(&Fork {
+        called_by_program: true,
+        ..*fork
+    });
+    if let Some(tool) = tool() {
+        tool.program_calls(frame.team.member(0));
+    }
     frame.outer.worker().open.with(|open| open.push(frame));
 }
 
@@ -314,6 +355,7 @@ pub(crate) fn dismiss(team: &'static Team) {
     if seats == 0 {
         return;
     }
+    crate::pool::send_away(seats);
     let order = team.order().next(Order::DISMISS);
     team.dock.order.store(order.0, Ordering::SeqCst);
     team.dock.bell.ring();
@@ -332,6 +374,9 @@ pub(crate) fn serve(worker: &'static Worker, seat: Seat) {
     let index = member.index();
     member.seat(worker);
     set_current(member);
+    if let Some(tool) = tool() {
+        tool.thread_begins(worker, Thread::WORKER);
+    }
     loop {
         let mut order = seen;
         tap::waiting(
@@ -341,6 +386,7 @@ pub(crate) fn serve(worker: &'static Worker, seat: Seat) {
                 team.dock.bell.wait(share::resting(team.patience()), || {
                     order = Order(team.dock.order.load(Ordering::SeqCst));
                     order != seen || {
+                        tool::look_at_end(member, team);
                         task::help_from_dock(member, seen);
                         false
                     }
@@ -348,6 +394,7 @@ pub(crate) fn serve(worker: &'static Worker, seat: Seat) {
             },
         );
         seen = order;
+        tool::end_is_due(member);
         let size = order.size();
         if size == Order::DISMISS {
             // The seat is free once all have arrived, so leave nothing behind.
@@ -369,7 +416,8 @@ fn run(member: &'static Member, team: &'static Team, order: Order) {
     member.phase.set(dock.phase.load(Ordering::Relaxed));
     member.start(team);
     if let Some(function) = dock.function.load(Ordering::Relaxed) {
-        function.call(Opaque(dock.data.load(Ordering::Relaxed)));
+        let data = Opaque(dock.data.load(Ordering::Relaxed));
+        tool::call_region(member, function, data);
     }
     worksharing::leave(member);
     barrier::leave(member, order);
@@ -388,6 +436,9 @@ impl Member {
         }
         share::place(self, team);
         self.task.reset(self);
+        if let Some(tool) = tool() {
+            tool.implicit_begins(self, team);
+        }
         self.share.start(self, dock.preset.load(Ordering::Relaxed));
         if let Some(recorder) = self.worker().recorder() {
             let asked = Ticks(dock.fork.load(Ordering::Relaxed));

@@ -8,12 +8,13 @@ use crate::runtime::runtime;
 use crate::share;
 use crate::tap::{self, Place};
 use crate::team::{Member, Order, Team};
+use crate::tool::tool;
 use crate::worker::Worker;
 use fathomp_sys::process;
 use fathomp_sys::stack_overflow::{self, Owner};
 use fathomp_trace::state::State;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// Idle threads and teams of the process.
 #[derive(Default)]
@@ -25,11 +26,34 @@ pub(crate) struct Pool {
     warned: AtomicBool,
 }
 
+/// Workers that have been sent away and do not rest yet, and where somebody waits for that.
+struct Leaving {
+    workers: AtomicU32,
+    left: Bell,
+}
+
+static LEAVING: LazyLock<Leaving> = LazyLock::new(|| Leaving {
+    workers: AtomicU32::new(0),
+    left: Bell::new(),
+});
+
+/// So many workers are about to be sent away.
+pub(crate) fn send_away(workers: u32) {
+    LEAVING.workers.fetch_add(workers, Ordering::SeqCst);
+}
+
+/// Runs in a forked child: those who were leaving do not exist there.
+pub(crate) fn restart_in_child() {
+    LEAVING.workers.store(0, Ordering::SeqCst);
+}
+
 /// Where a thread of the pool waits for a team.
 pub(crate) struct Bench {
     worker: &'static Worker,
     seat: Mutex<Option<Seat>>,
     called: AtomicBool,
+    /// The thread is to tell the tool that it ends, and then this.
+    ends: AtomicBool,
     bell: Bell,
 }
 
@@ -118,6 +142,7 @@ impl Pool {
                 worker,
                 seat: Mutex::new(None),
                 called: AtomicBool::new(false),
+                ends: AtomicBool::new(false),
                 bell: Bell::new(),
             }));
             self.work(bench, seat);
@@ -153,12 +178,42 @@ impl Pool {
         }
     }
 
+    /// All threads that rest tell the tool that they end, and so do those that have been sent
+    /// away, who have nothing else to do. Returns when they have.
+    pub(crate) fn end_idle(&self) {
+        Self::await_left();
+        while let Some(bench) = self.idle_and_told_of() {
+            bench.ends.store(true, Ordering::SeqCst);
+            bench.bell.ring();
+            // A thread that rests does nothing else, so it does this at once.
+            bench
+                .bell
+                .wait(Patience::polling(1), || !bench.ends.load(Ordering::SeqCst));
+            // It has let go of those that it kept for regions inside of regions.
+            Self::await_left();
+        }
+    }
+
+    fn await_left() {
+        let Leaving { workers, left } = &*LEAVING;
+        left.wait(Patience::polling(1), || workers.load(Ordering::SeqCst) == 0);
+    }
+
+    /// A thread that rests and that the tool knows.
+    fn idle_and_told_of(&self) -> Option<&'static Bench> {
+        let idle = lock(&self.idle);
+        idle.iter().copied().find(|bench| bench.worker.is_told_of())
+    }
+
     /// Life of a thread of the pool. It ends with the process.
     fn work(&self, bench: &'static Bench, first: Seat) {
         let mut seat = first;
         loop {
             parallel::serve(bench.worker, seat);
             lock(&self.idle).push(bench);
+            if LEAVING.workers.fetch_sub(1, Ordering::SeqCst) == 1 {
+                LEAVING.left.ring();
+            }
             seat = bench.wait();
         }
     }
@@ -171,10 +226,22 @@ impl Bench {
                 State::Idle,
                 || Place::Nowhere,
                 || {
-                    self.bell
-                        .wait(Patience::polling(1), || self.called.load(Ordering::SeqCst));
+                    self.bell.wait(Patience::polling(1), || {
+                        self.called.load(Ordering::SeqCst) || self.ends.load(Ordering::SeqCst)
+                    });
                 },
             );
+            if self.ends.load(Ordering::SeqCst) {
+                for team in self.worker.teams.take() {
+                    runtime().pool.retire(team);
+                }
+                if let Some(tool) = tool() {
+                    tool.thread_ends(self.worker);
+                }
+                self.ends.store(false, Ordering::SeqCst);
+                self.bell.ring();
+                continue;
+            }
             self.called.store(false, Ordering::SeqCst);
             if let Some(seat) = lock(&self.seat).take() {
                 return seat;

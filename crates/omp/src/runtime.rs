@@ -2,15 +2,18 @@
 
 use crate::bell::Patience;
 use crate::cluster;
-use crate::env::{Settings, WaitPolicy, Warning, process_variable};
+use crate::env::{DisplayEnv, Settings, WaitPolicy, Warning, process_variable};
 use crate::icv::{DeviceIcvs, Icvs};
 use crate::message;
 use crate::pool::Pool;
 use crate::recorded;
 use crate::share;
+use crate::tap;
 use crate::task;
+use crate::tool;
 use crate::worker;
 use fathomp_base::NodeId;
+use fathomp_sys::call_site::WATCH;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_sys::{affinity, clock};
 use fathomp_trace::recorder::Recorder;
@@ -44,17 +47,42 @@ static START: Once = Once::new();
 static ENVIRONMENT: OnceLock<(Settings, Vec<Warning>)> = OnceLock::new();
 static LOADED: OnceLock<clock::Pair> = OnceLock::new();
 
-/// Takes note of the environment. Called when the library is loaded: what the
-/// program changes later has no effect (OpenMP 5.1, chapter 6). Nothing is
-/// said or started yet, for the library is also loaded into programs that
-/// never use OpenMP.
-pub fn read_environment() -> &'static (Settings, Vec<Warning>) {
+static WATCH_STACKS: OnceLock<fn()> = OnceLock::new();
+
+/// What is to be done about stacks that run out, now and when the runtime starts.
+pub fn watch_stacks(watch: fn()) {
+    watch();
+    let _ = WATCH_STACKS.set(watch);
+}
+
+/// Takes note of when the library was loaded.
+pub fn note_time() {
     LOADED.get_or_init(clock::pair);
+}
+
+/// Takes note of the environment, the first time: what the program changes later
+/// has no effect (OpenMP 5.1, chapter 6). Nothing is said or started yet, for the
+/// library is also loaded into programs that never use OpenMP.
+///
+/// That time is when the runtime that we stand for would look. libgomp does when
+/// it is loaded. Where it is not loaded with the program, but later, as in Python,
+/// we may be there before it, so the first call counts; so it does for LLVM's.
+pub fn read_environment() -> &'static (Settings, Vec<Warning>) {
     ENVIRONMENT.get_or_init(|| Settings::from_env(process_variable))
+}
+
+/// Takes note of the environment, and shows it if it asks for that.
+pub fn show_environment() {
+    static SHOWN: Once = Once::new();
+    SHOWN.call_once(|| match read_environment().0.display_env {
+        DisplayEnv::Off => {}
+        shown => display_environment(shown == DisplayEnv::Verbose),
+    });
 }
 
 /// Called when the process ends properly.
 pub fn finish() {
+    tool::end();
     share::finish();
     if let Some(member) = worker::known() {
         crate::advice::finish(member.worker());
@@ -78,11 +106,14 @@ fn start() -> &'static Runtime {
     START.call_once(|| {
         // Again: the program's `main`, or its language's, may have set a handler
         // since the library was loaded.
-        crate::overflow::watch();
-        crate::tap::find();
+        if let Some(watch) = WATCH_STACKS.get() {
+            watch();
+        }
+        tap::find();
         crate::trips::start(node());
         share::start();
         crate::advice::start();
+        show_environment();
         let (settings, warnings) = read_environment();
         for warning in warnings {
             message::warn(format_args!("{warning}"));
@@ -90,16 +121,34 @@ fn start() -> &'static Runtime {
         let runtime = Runtime::leak(
             settings.clone(),
             settings.device_icvs(),
-            cluster::sizes().unwrap_or([affinity::allowed_count(); 2]),
+            cluster::sizes().unwrap_or_else(|| [processors(settings); 2]),
             // Each node has one of its own.
             (!cluster::is_awaited()).then(new_recorder).flatten(),
         );
-        RUNTIME.store(Some(runtime), Ordering::Release);
         fathomp_sys::process::on_fork_in_child(restart_in_child);
+        tool::begin(|| RUNTIME.store(Some(runtime), Ordering::Release));
+        WATCH.set(is_watched());
     });
     RUNTIME
         .load(Ordering::Acquire)
         .expect("call_once returns after the runtime is stored")
+}
+
+/// Processors that the program uses.
+fn processors(settings: &Settings) -> u32 {
+    match settings.subset {
+        None => affinity::allowed_count(),
+        Some(_) => crate::places::places().num_procs(),
+    }
+}
+
+/// Whether somebody hears of what threads do, or will.
+fn is_watched() -> bool {
+    recorded::is_recorded()
+        || tool::tool().is_some()
+        || tap::tap().is_some()
+        || cluster::is_awaited()
+        || cluster::installed().is_some()
 }
 
 /// A recorder for this process, if the environment asks for one.
@@ -130,6 +179,14 @@ pub(crate) fn become_node() {
     crate::trips::restart(node());
 }
 
+/// Idle workers tell the tool that they end. They rest on, and work again if they are needed.
+pub(crate) fn end_workers() {
+    if let Some(runtime) = RUNTIME.load(Ordering::Acquire) {
+        crate::worker::retire_teams(runtime);
+        runtime.pool.end_idle();
+    }
+}
+
 /// The calling thread's teams give their workers back, which then rest for ever.
 pub(crate) fn send_workers_away() {
     if let Some(runtime) = RUNTIME.load(Ordering::Acquire) {
@@ -152,11 +209,12 @@ extern "C" fn restart_in_child() {
         recorder,
     );
     RUNTIME.store(Some(child), Ordering::Release);
-    crate::tap::restart_in_child();
+    tap::restart_in_child();
     share::restart_in_child();
     cluster::leave();
     crate::trips::restart(node());
     crate::sync::restart_in_child();
+    crate::pool::restart_in_child();
     crate::worker::restart_in_child(child);
 }
 

@@ -13,6 +13,7 @@ use crate::places::{Spot, TeamBinding};
 use crate::rendezvous::Rendezvous;
 use crate::tap::{Marks, Place};
 use crate::task;
+use crate::tool::{MemberWords, TeamWords};
 use crate::worker::Worker;
 use crate::worksharing;
 use fathomp_sys::outlined::AtomicOutlined;
@@ -40,6 +41,7 @@ pub struct Team {
     pub(crate) group: AtomicRef<Group>,
     pub(crate) marks: Marks,
     pub(crate) encounter: Encounter,
+    pub(crate) tool: TeamWords,
     members: Box<[Member]>,
     /// Workers docked here: seat `i` is member `i + 1`.
     pub(crate) seats: Own,
@@ -152,6 +154,7 @@ pub struct Member {
     /// The explicit task this member runs; none in its implicit task.
     pub(crate) task: task::Current,
     pub(crate) share: worksharing::Cursor,
+    pub(crate) tool: MemberWords,
 }
 
 impl Team {
@@ -172,6 +175,7 @@ impl Team {
             group: AtomicRef::new(group),
             marks: Marks::new(),
             encounter: Encounter::default(),
+            tool: TeamWords::new(),
             members,
             seats: Own::new(0),
         }));
@@ -336,6 +340,7 @@ impl Member {
             icvs: OwnCell::new(Some(icvs)),
             task: task::Current::new(),
             share: worksharing::Cursor::new(),
+            tool: MemberWords::new(),
         }
     }
 
@@ -432,6 +437,12 @@ impl Member {
             self.icvs.set(Some(icvs));
             self.icv_stamp.set(stamp);
         }
+    }
+
+    /// Whether `worker` plays it now.
+    pub(crate) fn is_played_by(&self, worker: &Worker) -> bool {
+        let player = self.worker.load(Ordering::Relaxed);
+        player.is_some_and(|player| std::ptr::eq(player, worker))
     }
 
     /// The calling thread plays this member from now on.

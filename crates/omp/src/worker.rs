@@ -5,6 +5,7 @@ use crate::marking;
 use crate::own::Own;
 use crate::runtime::{Runtime, runtime};
 use crate::team::{Group, Member, Team};
+use crate::tool::{self, ThreadWords, tool};
 use fathomp_sys::own_cell::OwnCell;
 use fathomp_sys::stack_overflow::{self, Owner};
 use fathomp_sys::static_ref::AtomicRef;
@@ -45,6 +46,7 @@ pub struct Worker {
     /// The implicit task of this thread outside all regions, if the thread is
     /// the program's own.
     home: AtomicRef<Member>,
+    pub(crate) tool: ThreadWords,
 }
 
 /// What the calling thread does now.
@@ -82,10 +84,18 @@ pub(crate) fn set_current(member: &'static Member) {
 #[cold]
 fn adopt() -> &'static Member {
     let runtime = runtime();
+    tool::await_begin();
+    if let Some(member) = CURRENT.get() {
+        // A tool that has just begun has made the thread known.
+        return member;
+    }
     let worker = runtime.pool.guest();
     let home = worker.home(runtime.initial_icvs());
     set_current(home);
     worker.start_recording(runtime);
+    if let Some(tool) = tool() {
+        tool.adopts(home);
+    }
     let is_first = fathomp_sys::process::is_initial_thread();
     if is_first {
         marking::introduce(home, 0);
@@ -120,6 +130,9 @@ impl Drop for ReturnedAtExit {
             runtime().pool.retire(team);
         }
         crate::advice::finish(worker);
+        if let (Some(tool), Some(home)) = (tool(), CURRENT.get()) {
+            tool.thread_leaves(home);
+        }
         worker.stop_recording(runtime());
         CURRENT.set(None);
         worker.vacate();
@@ -142,6 +155,7 @@ impl Worker {
             asked_for_most: Own::new(0),
             counting: crate::advice::Counting::new(),
             home: AtomicRef::new(None),
+            tool: ThreadWords::new(),
         }))
     }
 

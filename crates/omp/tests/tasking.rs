@@ -12,12 +12,15 @@ mod admission;
 mod bell;
 #[path = "../src/task/deque.rs"]
 mod deque;
+#[path = "../src/task/portion.rs"]
+mod portion;
 #[path = "../src/task/tally.rs"]
 mod tally;
 
 mod primitive {
     pub use shuttle::hint::spin_loop;
     pub use shuttle::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
+    pub use shuttle::sync::{Mutex, MutexGuard};
     pub use shuttle::thread::yield_now;
 
     /// The tap is told of waits that last; there is none here.
@@ -73,6 +76,7 @@ mod primitive {
 use admission::Admission;
 use bell::{Bell, Patience};
 use deque::Deque;
+use portion::{Loot, Portion};
 use primitive::{AtomicU32, Ordering};
 use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
@@ -122,6 +126,76 @@ fn a_deque_loses_and_doubles_nothing() {
     for (capacity, pushes, thieves) in [(2, 5, 2), (4, 8, 2), (4, 9, 3)] {
         shuttle::check_random(move || deque(capacity, pushes, thieves), 2000);
         shuttle::check_pct(move || deque(capacity, pushes, thieves), 1000, 3);
+    }
+}
+
+/// An owner opens its portion for one loop after the other, of so many numbers each; thieves
+/// steal from it. Every number must be taken once, and be known as one of its loop, which is
+/// complete only after the last of them. What is of an odd loop is not wanted.
+fn portion(loops: u32, numbers: u32, thieves: u32) {
+    let portion = Arc::new(Portion::new());
+    // By loop: how many are not complete.
+    let unfinished: Arc<Vec<_>> = Arc::new((0..loops).map(|_| AtomicU32::new(0)).collect());
+    let taken = Arc::new(Mutex::new(Vec::new()));
+    let thieves: Vec<_> = (0..thieves)
+        .map(|_| {
+            let (portion, taken) = (Arc::clone(&portion), Arc::clone(&taken));
+            let unfinished = Arc::clone(&unfinished);
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    // Whatever it looks at is not complete meanwhile.
+                    let wanted = |of: u32| {
+                        assert_ne!(unfinished[of as usize].load(Ordering::SeqCst), 0);
+                        of.is_multiple_of(2)
+                    };
+                    if let Some(loot) = portion.steal(wanted) {
+                        assert!(loot.of.is_multiple_of(2) && loot.from < loot.to);
+                        let stolen = loot.to - loot.from;
+                        let all = (loot.from..loot.to).map(|number| (loot.of, number));
+                        taken.lock().unwrap().extend(all);
+                        unfinished[loot.of as usize].fetch_sub(stolen, Ordering::SeqCst);
+                    }
+                }
+            })
+        })
+        .collect();
+    for of in 0..loops {
+        unfinished[of as usize].store(numbers, Ordering::SeqCst);
+        let first = portion.open(Loot {
+            of,
+            from: 0,
+            to: numbers,
+        });
+        let mut mine = vec![first];
+        mine.extend(std::iter::from_fn(|| portion.take()));
+        portion.close();
+        let count = mine.len() as u32;
+        assert!(
+            of.is_multiple_of(2) || count == numbers,
+            "nobody else wanted them"
+        );
+        taken
+            .lock()
+            .unwrap()
+            .extend(mine.iter().map(|&number| (of, number)));
+        unfinished[of as usize].fetch_sub(count, Ordering::SeqCst);
+    }
+    for thief in thieves {
+        thief.join().unwrap();
+    }
+    assert!(!portion.has_work());
+    let mut taken = taken.lock().unwrap();
+    taken.sort_unstable();
+    let all = (0..loops).flat_map(|of| (0..numbers).map(move |number| (of, number)));
+    assert_eq!(*taken, all.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_portion_loses_and_doubles_nothing() {
+    shuttle::check_dfs(|| portion(1, 2, 1), Some(100_000));
+    for (loops, numbers, thieves) in [(3, 3, 1), (3, 5, 2), (5, 2, 3)] {
+        shuttle::check_random(move || portion(loops, numbers, thieves), 2000);
+        shuttle::check_pct(move || portion(loops, numbers, thieves), 1000, 3);
     }
 }
 

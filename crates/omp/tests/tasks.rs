@@ -49,6 +49,7 @@ fn region(threads: u32, body: Body) {
         bind: None,
         call: 0,
         preset: None,
+        called_by_program: false,
         prepare: None,
     });
 }
@@ -89,6 +90,7 @@ const DEFERRABLE: Clauses = Clauses {
     deferrable: true,
     is_final: false,
     priority: 0,
+    stays: false,
 };
 
 fn spawn<'a>(code: impl FnOnce() + Send + 'a) {
@@ -311,6 +313,7 @@ fn tree(seed: u64, depth: u32, done: &AtomicU32) -> u32 {
             deferrable: !seed.is_multiple_of(7),
             is_final: seed.is_multiple_of(11),
             priority: u32::from(seed.is_multiple_of(13)),
+            stays: false,
         };
         let code = move || {
             tree(seed, depth - 1, done);

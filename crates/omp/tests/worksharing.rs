@@ -65,6 +65,7 @@ fn region(threads: u32, body: Body) {
         bind: None,
         call: 0,
         preset: None,
+        called_by_program: false,
         prepare: None,
     });
 }
@@ -261,6 +262,7 @@ fn ordered_regions_follow_the_iterations() {
                     for i in (from..to).filter(|i| i % 5 != 3) {
                         worksharing::enter_ordered(member);
                         seen.lock().unwrap().push(i);
+                        worksharing::leave_ordered(member);
                     }
                 }
                 worksharing::end(member);

@@ -21,7 +21,10 @@ pub(crate) fn build_archive(
     let mut command = Command::new(cargo);
     command
         .current_dir(workspace)
-        .args(["build", "--package", &format!("fathomp-{krate}"), "--lib"])
+        .args(["rustc", "--package", &format!("fathomp-{krate}"), "--lib"])
+        // Of a crate that is to be a Rust library as well cargo makes no optimised unit, whatever
+        // the profile says.
+        .args(["--crate-type", "staticlib"])
         .args(["--profile", PROFILE, "--target", &target])
         .arg("--target-dir")
         .arg(&directory);

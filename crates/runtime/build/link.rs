@@ -148,12 +148,12 @@ pub(crate) enum Edition {
     Cluster { older: PathBuf, tls: PathBuf },
 }
 
-/// Links the archive into a shared library that exports what `map` names, and
-/// `older` under versions of older C libraries.
+/// Links the archive into a shared library that exports what `map` names, and what
+/// is in the files of assembly under other versions.
 pub(crate) fn library(
     archive: &Path,
     map: &Path,
-    older: &Path,
+    other_names: &[PathBuf],
     edition: &Edition,
     output: &Path,
 ) -> Result<(), Box<dyn Error>> {
@@ -181,8 +181,7 @@ pub(crate) fn library(
         .args(["-static-libgcc", "-lgcc_eh", "-lpthread", "-ldl", "-lm"])
         .arg("-o")
         .arg(output);
-    // Names under the versions of older C libraries.
-    command.arg(older);
+    command.args(other_names);
     let mut in_front = ALWAYS_IN_FRONT.to_vec();
     if let Edition::Cluster { older, .. } = edition {
         command.arg(older);

@@ -5,11 +5,13 @@
 //! and links it itself (`docs/decisions/0001`).
 
 mod cargo;
+mod front;
 mod link;
-mod tap;
+mod names;
 
 use fathomp_launch::Variable;
-use fathomp_launch::names::{CLUSTER_LIBRARY, RUNTIME_LIBRARY, TAP_LIBRARY};
+use fathomp_launch::names::{CLUSTER_LIBRARY, RUNTIME_LIBRARY, TAP_LIBRARY, WITNESS_LIBRARY};
+use front::{Front, OF_TAP, OF_WITNESS};
 use link::Edition;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -20,10 +22,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Crates that become libraries.
-const LIBRARIES: [&str; 2] = ["abi", "tap"];
+const LIBRARIES: [&str; 3] = ["abi", "tap", "witness"];
 
 /// Libraries that are already linked, for packagers and cross builds.
-const READY: [Variable; 3] = [RUNTIME_LIBRARY, CLUSTER_LIBRARY, TAP_LIBRARY];
+const READY: [Variable; 4] = [
+    RUNTIME_LIBRARY,
+    CLUSTER_LIBRARY,
+    TAP_LIBRARY,
+    WITNESS_LIBRARY,
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
@@ -37,8 +44,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let library = out.join("libgomp.so.1");
     let cluster = out.join("cluster.so");
     let tap = out.join("libfathomp-tap.so");
+    let witness = out.join("libfathomp-witness.so");
     if env::var_os(RUNTIME_LIBRARY.name).is_some() {
-        for (variable, library) in READY.iter().zip([&library, &cluster, &tap]) {
+        for (variable, library) in READY.iter().zip([&library, &cluster, &tap, &witness]) {
             let ready = env::var_os(variable.name)
                 .ok_or_else(|| format!("with {RUNTIME_LIBRARY}, {variable} must be set too"))?;
             let ready = PathBuf::from(ready);
@@ -47,31 +55,44 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     } else {
         let archive = cargo::build_archive("tap", workspace, &out)?;
-        tap::library(
-            &archive,
-            &workspace.join("crates/tap/c/variadic.c"),
-            &out,
-            &tap,
-        )?;
+        let front = Front {
+            name: "libfathomp-tap.so",
+            archive: &archive,
+            source: Some(&workspace.join("crates/tap/c/variadic.c")),
+            own: &OF_TAP,
+        };
+        front::library(&front, &out)?;
+        let archive = cargo::build_archive("witness", workspace, &out)?;
+        let front = Front {
+            name: "libfathomp-witness.so",
+            archive: &archive,
+            source: None,
+            own: &OF_WITNESS,
+        };
+        front::library(&front, &out)?;
         let archive = cargo::build_archive("abi", workspace, &out)?;
         let text = |name: &str| fs::read_to_string(workspace.join("crates/abi").join(name));
         let interface = text("libgomp.map")?;
+        let names = out.join("names.s");
+        names::write(&interface, &names)?;
+        let interface = interface + &text("llvm.map")?;
         let unloading = workspace.join("crates/abi/unloading-older.s");
         let map = out.join("plain.map");
         fs::write(&map, interface.clone() + &text("unloading.map")?)?;
-        link::library(&archive, &map, &unloading, &Edition::Plain, &library)?;
+        let names = [unloading, names];
+        link::library(&archive, &map, &names, &Edition::Plain, &library)?;
         let map = out.join("cluster.map");
         fs::write(&map, interface + &text("cluster.map")?)?;
         let older = workspace.join("crates/abi/cluster-older.s");
         let tls = workspace.join("crates/abi/cluster-tls.s");
         let edition = Edition::Cluster { older, tls };
-        link::library(&archive, &map, &unloading, &edition, &cluster)?;
+        link::library(&archive, &map, &names, &edition, &cluster)?;
     }
     let probe = out.join("probe");
     link::probe(&manifest.join("probe"), &library, &probe)?;
 
     let mut hash = Sha256::new();
-    for file in [&library, &cluster, &tap, &probe] {
+    for file in [&library, &cluster, &tap, &witness, &probe] {
         hash.update(fs::read(file)?);
     }
     let hex: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
@@ -112,6 +133,7 @@ fn declare_inputs(workspace: &Path) -> io::Result<()> {
     for input in [
         "Cargo.toml",
         "crates/abi/libgomp.map",
+        "crates/abi/llvm.map",
         "crates/abi/unloading.map",
         "crates/abi/unloading-older.s",
         "crates/abi/cluster.map",

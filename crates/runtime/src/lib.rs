@@ -1,4 +1,4 @@
-//! The runtime library and the tap as bytes inside the program, and its way to the disk.
+//! The runtime library, the tap and the witness as bytes inside the program, and its way to the disk.
 //!
 //! A program can only be made to load a *file*, so the embedded library is
 //! unpacked once per user to a directory named by its hash:
@@ -22,8 +22,13 @@ pub const CLUSTER_LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clu
 /// The library that is loaded into programs whose paging is recorded, `libfathomp-tap.so`.
 pub const TAP: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libfathomp-tap.so"));
 
+/// The library that is loaded into programs that are recorded on a runtime other than ours,
+/// `libfathomp-witness.so`.
+pub const WITNESS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libfathomp-witness.so"));
+
 /// The program that measures what the library's constructs cost.
 pub const PROBE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe"));
 
-/// SHA-256 over [`LIBRARY`], [`CLUSTER_LIBRARY`], [`TAP`] and [`PROBE`], in hexadecimal.
+/// SHA-256 over [`LIBRARY`], [`CLUSTER_LIBRARY`], [`TAP`], [`WITNESS`] and [`PROBE`], in
+/// hexadecimal.
 pub const SHA256: &str = env!("FATHOMP_RUNTIME_SHA256");

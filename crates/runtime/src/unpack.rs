@@ -1,11 +1,11 @@
 //! Writing the embedded files to a directory the loader can use.
 
 use crate::place::{Candidate, candidates};
-use crate::{CLUSTER_LIBRARY, LIBRARY, PROBE, SHA256, TAP};
+use crate::{CLUSTER_LIBRARY, LIBRARY, PROBE, SHA256, TAP, WITNESS};
 use nix::sys::statvfs::{FsFlags, statvfs};
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -20,6 +20,8 @@ pub struct Unpacked {
     pub cluster_library: PathBuf,
     /// The tap, for `LD_PRELOAD`: `libfathomp-tap.so`.
     pub tap: PathBuf,
+    /// The recorder of programs on other runtimes, for `LD_PRELOAD`: `libfathomp-witness.so`.
+    pub witness: PathBuf,
     /// The calibration probe.
     pub probe: PathBuf,
 }
@@ -71,6 +73,7 @@ fn unpack_to(candidate: &Candidate) -> io::Result<Unpacked> {
     }
     let library = directory.join("libgomp.so.1");
     let tap = directory.join("libfathomp-tap.so");
+    let witness = directory.join("libfathomp-witness.so");
     let probe = directory.join("probe");
     ensure(&library, LIBRARY)?;
     // Under the name that programs ask for, hence in a directory of its own.
@@ -78,15 +81,38 @@ fn unpack_to(candidate: &Candidate) -> io::Result<Unpacked> {
     fs::create_dir_all(&cluster)?;
     let cluster_library = cluster.join("libgomp.so.1");
     ensure(&cluster_library, CLUSTER_LIBRARY)?;
+    for library in [&library, &cluster_library] {
+        name_as_llvms(library)?;
+    }
     ensure(&tap, TAP)?;
+    ensure(&witness, WITNESS)?;
     ensure(&probe, PROBE)?;
     Ok(Unpacked {
         cache: candidate.path.clone(),
         library,
         cluster_library,
         tap,
+        witness,
         probe,
     })
+}
+
+/// What programs call LLVM's runtime, and Intel's, which is the same.
+const LLVMS_NAMES: [&str; 4] = ["libomp.so.5", "libomp.so", "libomp5.so", "libiomp5.so"];
+
+/// Gives the library these names as well, for programs that are to find it in its directory. The
+/// loader takes a file that it has loaded under another name for the same library.
+fn name_as_llvms(library: &Path) -> io::Result<()> {
+    let (Some(directory), Some(file)) = (library.parent(), library.file_name()) else {
+        return Ok(());
+    };
+    for name in LLVMS_NAMES {
+        match symlink(file, directory.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn make_directory(candidate: &Candidate) -> io::Result<()> {
@@ -181,7 +207,7 @@ mod tests {
             }
         });
         let leftovers = fs::read_dir(directory.path().join(SHA256)).unwrap().count();
-        assert_eq!(leftovers, 4);
+        assert_eq!(leftovers, 5 + LLVMS_NAMES.len());
     }
 
     #[test]

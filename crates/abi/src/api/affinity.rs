@@ -4,7 +4,7 @@
 //! Fortran strings end where their length says and are padded with blanks.
 
 use crate::cluster::world::{Kind, note};
-use fathomp_omp::places::display::{capture, show};
+use fathomp_omp::places::display::{self, Original};
 use fathomp_omp::runtime;
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -106,75 +106,94 @@ pub unsafe extern "C" fn omp_set_affinity_format_(format: *const u8, length: usi
     set_format(format);
 }
 
-/// Copies `affinity-format-var` and returns its length.
-///
-/// # Safety
-/// `size` bytes can be written at `buffer`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_get_affinity_format(buffer: *mut c_char, size: usize) -> usize {
-    // SAFETY: promised by the caller.
-    unsafe { to_c(&runtime().device.affinity_format(), buffer, size) }
+/// Defines the routines that look at the format or use it: for gcc's programs
+/// under their own names, for those of LLVM under others (see
+/// `crates/runtime/build/names.rs`).
+macro_rules! routines {
+    ($original:expr => $get:ident, $get_fortran:ident, $display:ident, $display_fortran:ident,
+        $capture:ident, $capture_fortran:ident;) => {
+        /// Copies `affinity-format-var` and returns its length.
+        ///
+        /// # Safety
+        /// `size` bytes can be written at `buffer`.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $get(buffer: *mut c_char, size: usize) -> usize {
+            // SAFETY: promised by the caller.
+            unsafe { to_c(&display::format($original), buffer, size) }
+        }
+
+        /// The same in Fortran.
+        ///
+        /// # Safety
+        /// `buffer` is a Fortran string of that length.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $get_fortran(buffer: *mut u8, size: usize) -> i32 {
+            // SAFETY: promised by the caller.
+            unsafe { to_fortran(&display::format($original), buffer, size) }
+        }
+
+        /// Shows the calling thread's affinity, in `affinity-format-var`'s format if
+        /// `format` is null or empty.
+        ///
+        /// # Safety
+        /// `format` is null or a C string.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $display(format: *const c_char) {
+            // SAFETY: promised by the caller.
+            display::show(&unsafe { from_c(format) }, $original);
+        }
+
+        /// The same in Fortran.
+        ///
+        /// # Safety
+        /// `format` is a Fortran string of that length.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $display_fortran(format: *const u8, length: usize) {
+            // SAFETY: promised by the caller.
+            display::show(&unsafe { from_fortran(format, length) }, $original);
+        }
+
+        /// Copies what `omp_display_affinity` would show and returns its length.
+        ///
+        /// # Safety
+        /// `size` bytes can be written at `buffer`; `format` is null or a C string.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $capture(
+            buffer: *mut c_char,
+            size: usize,
+            format: *const c_char,
+        ) -> usize {
+            // SAFETY: promised by the caller.
+            unsafe { to_c(&display::capture(&from_c(format), $original), buffer, size) }
+        }
+
+        /// The same in Fortran.
+        ///
+        /// # Safety
+        /// `buffer` and `format` are Fortran strings of these lengths.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $capture_fortran(
+            buffer: *mut u8,
+            format: *const u8,
+            size: usize,
+            format_length: usize,
+        ) -> i32 {
+            // SAFETY: promised by the caller.
+            unsafe {
+                let text = display::capture(&from_fortran(format, format_length), $original);
+                to_fortran(&text, buffer, size)
+            }
+        }
+    };
 }
 
-/// Fortran's form of [`omp_get_affinity_format`].
-///
-/// # Safety
-/// `buffer` is a Fortran string of that length.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_get_affinity_format_(buffer: *mut u8, size: usize) -> i32 {
-    // SAFETY: promised by the caller.
-    unsafe { to_fortran(&runtime().device.affinity_format(), buffer, size) }
+routines! {
+    Original::Libgomp => omp_get_affinity_format, omp_get_affinity_format_, omp_display_affinity,
+        omp_display_affinity_, omp_capture_affinity, omp_capture_affinity_;
 }
-
-/// Shows the calling thread's affinity, in `affinity-format-var`'s format if
-/// `format` is null or empty.
-///
-/// # Safety
-/// `format` is null or a C string.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_display_affinity(format: *const c_char) {
-    // SAFETY: promised by the caller.
-    show(&unsafe { from_c(format) });
-}
-
-/// Fortran's form of [`omp_display_affinity`].
-///
-/// # Safety
-/// `format` is a Fortran string of that length.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_display_affinity_(format: *const u8, length: usize) {
-    // SAFETY: promised by the caller.
-    show(&unsafe { from_fortran(format, length) });
-}
-
-/// Copies what [`omp_display_affinity`] would show and returns its length.
-///
-/// # Safety
-/// `size` bytes can be written at `buffer`; `format` is null or a C string.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_capture_affinity(
-    buffer: *mut c_char,
-    size: usize,
-    format: *const c_char,
-) -> usize {
-    // SAFETY: promised by the caller.
-    unsafe { to_c(&capture(&from_c(format)), buffer, size) }
-}
-
-/// Fortran's form of [`omp_capture_affinity`].
-///
-/// # Safety
-/// `buffer` and `format` are Fortran strings of these lengths.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_capture_affinity_(
-    buffer: *mut u8,
-    format: *const u8,
-    size: usize,
-    format_length: usize,
-) -> i32 {
-    // SAFETY: promised by the caller.
-    unsafe {
-        let text = capture(&from_fortran(format, format_length));
-        to_fortran(&text, buffer, size)
-    }
+routines! {
+    Original::Libomp => fathomp_llvm_omp_get_affinity_format,
+        fathomp_llvm_omp_get_affinity_format_, fathomp_llvm_omp_display_affinity,
+        fathomp_llvm_omp_display_affinity_, fathomp_llvm_omp_capture_affinity,
+        fathomp_llvm_omp_capture_affinity_;
 }

@@ -2,8 +2,11 @@
 
 use super::{ask, ask_with, update_icvs};
 use crate::device::{INITIAL_DEVICE, is_host};
+use crate::entry::entries;
 use fathomp_omp::runtime::display_environment;
+use fathomp_omp::tool::{self, ControlTool};
 use fathomp_omp::{current, runtime, task};
+use std::ffi::c_void;
 
 ask! {
     /// Whether the current task is final.
@@ -70,15 +73,26 @@ pub extern "C" fn omp_pause_resource_all_(kind: &i32) -> i32 {
 
 /// `omp_control_tool_notool`
 const NO_TOOL: i32 = -2;
+/// `omp_control_tool_nocallback`
+const NO_CALLBACK: i32 = -1;
 
-/// Sends a command to a tool. There is no tool interface.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_control_tool(_command: i32, _modifier: i32, _argument: usize) -> i32 {
-    NO_TOOL
+entries! {
+    /// Sends a command to the tool, if there is one; its answer.
+    fn omp_control_tool(command: i32, modifier: i32, argument: *mut c_void) -> i32 {
+        control(command, modifier, argument)
+    }
+    /// Fortran's form of [`omp_control_tool`].
+    fn omp_control_tool_(command: &i32, modifier: &i32, argument: *mut c_void) -> i32 {
+        control(*command, *modifier, argument)
+    }
 }
 
-/// Fortran's form of [`omp_control_tool`].
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_control_tool_(_command: &i32, _modifier: &i32, _argument: usize) -> i32 {
-    NO_TOOL
+fn control(command: i32, modifier: i32, argument: *mut c_void) -> i32 {
+    // C converts to 64 bits without sign by extending the sign.
+    let [command, modifier] = [command, modifier].map(|number| i64::from(number).cast_unsigned());
+    match tool::control(command, modifier, argument) {
+        Ok(answer) => answer,
+        Err(ControlTool::NoTool) => NO_TOOL,
+        Err(ControlTool::NoCallback) => NO_CALLBACK,
+    }
 }

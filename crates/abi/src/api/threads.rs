@@ -56,21 +56,43 @@ pub extern "C" fn omp_set_schedule_8_(kind: &u32, chunk: &i64) {
     omp_set_schedule(*kind, saturated(*chunk));
 }
 
-/// `run-sched-var`.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_schedule(kind: &mut u32, chunk: &mut i32) {
-    (*kind, *chunk) = current().icvs().schedule.to_api();
+/// Defines the routines for `run-sched-var`: for gcc's programs under their own
+/// names, for those of LLVM under others (see `crates/runtime/build/names.rs`).
+macro_rules! get_schedule {
+    ($known:ident => $get:ident, $fortran:ident, $fortran_8:ident;) => {
+        /// `run-sched-var`.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $get(kind: &mut u32, chunk: &mut i32) {
+            (*kind, *chunk) = $known().to_api();
+        }
+
+        /// The same in Fortran.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $fortran(kind: &mut u32, chunk: &mut i32) {
+            $get(kind, chunk);
+        }
+
+        /// The same in Fortran with 8-byte integers.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $fortran_8(kind: &mut u32, chunk: &mut i64) {
+            let (known_kind, known_chunk) = $known().to_api();
+            (*kind, *chunk) = (known_kind, i64::from(known_chunk));
+        }
+    };
 }
 
-/// Fortran's form of `omp_get_schedule`.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_schedule_(kind: &mut u32, chunk: &mut i32) {
-    omp_get_schedule(kind, chunk);
+fn known_schedule() -> Schedule {
+    current().icvs().schedule
 }
 
-/// Fortran's form of `omp_get_schedule` with 8-byte integers.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_schedule_8_(kind: &mut u32, chunk: &mut i64) {
-    let (known_kind, known_chunk) = current().icvs().schedule.to_api();
-    (*kind, *chunk) = (known_kind, i64::from(known_chunk));
+fn known_schedule_of_llvm() -> Schedule {
+    known_schedule().of_llvm()
+}
+
+get_schedule! {
+    known_schedule => omp_get_schedule, omp_get_schedule_, omp_get_schedule_8_;
+}
+get_schedule! {
+    known_schedule_of_llvm => fathomp_llvm_omp_get_schedule, fathomp_llvm_omp_get_schedule_,
+        fathomp_llvm_omp_get_schedule_8_;
 }

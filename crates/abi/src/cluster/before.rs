@@ -40,9 +40,10 @@ pub(super) fn drain_one<T>(place: *const T) {
 /// As of C's functions that are given one; addresses that make no sense are the kernel's
 /// to refuse, as far as nodes do not share what lies there.
 pub(super) unsafe fn name(text: *const c_char) {
-    if start::node().is_some_and(|node| node.is_shared(text.addr())) {
-        // SAFETY: a string, promised by our caller. Reading it is all that is needed.
-        std::hint::black_box(unsafe { libc::strlen(text) });
+    if let Some(node) = start::node().filter(|node| node.is_shared(text.addr())) {
+        // SAFETY: a string, promised by our caller.
+        let length = unsafe { libc::strlen(text) };
+        node.touch(text.addr(), length + 1, false);
     }
 }
 

@@ -252,7 +252,7 @@ fn lead_atomics() -> Result<Traits, AtomicsError> {
             cluster::settle();
             let node = start::node()?;
             node.note_atomic(section.address, section.bytes, section.instruction);
-            node.begin_atomic(section.address, section.bytes, section.movable)
+            node.begin_atomic(section)
         },
         leave: |_| with_node(Node::end_atomic),
         fence: || {
@@ -266,6 +266,8 @@ fn lead_atomics() -> Result<Traits, AtomicsError> {
         },
         came: |looked| with_node(|node| node.came(looked)),
     };
+    let (carries, tries_locks) = (found.carries(), found.tries_locks);
+    let calls_atomics = found.calls_atomics;
     let sites = [found.sites, found.branches].concat();
     // SAFETY: the sites are whole instructions of the program, as its file says,
     // and the only thread is here.
@@ -278,8 +280,13 @@ fn lead_atomics() -> Result<Traits, AtomicsError> {
         false => Waits::Plainly,
     };
     let mut kinds = sites.iter().map(|site| site.kind);
-    let atomics = kinds.any(|kind| matches!(kind, Kind::Atomic(_)));
-    Ok(Traits { waits, atomics })
+    let atomics = calls_atomics || kinds.any(|kind| matches!(kind, Kind::Atomic(_)));
+    Ok(Traits {
+        waits,
+        atomics,
+        carries,
+        tries_locks,
+    })
 }
 
 /// Says which instructions are left as they are although they look like atomics.
@@ -346,6 +353,9 @@ fn share(
     if scheme.fault() != Fault::Segment {
         signal_chain::install(Fault::Segment, serve_closed).map_err(start::StartError::Share)?;
     }
+    if forming.notes_lines() {
+        signal_chain::install_stepped(close_again).map_err(start::StartError::Share)?;
+    }
     deferral::take_over(!forming.is_first());
     // Whatever started the program may have blocked them, and threads that this one starts
     // inherit that.
@@ -368,7 +378,25 @@ fn serve_fault(interruption: &mut Interruption<'_>) -> bool {
     let _inside = deferral::enter();
     start::node().is_some_and(|node| {
         let (address, write) = (interruption.address(), interruption.is_write());
-        node.serve_fault(address, write, interruption.instruction())
+        let bytes = match node.notes_lines() {
+            true => fathomp_patch::operand_bytes(&interruption.code()),
+            false => 1,
+        };
+        let served = node.serve_fault(address, bytes, write, interruption.instruction());
+        if served && node.is_to_step() {
+            interruption.step(true);
+        }
+        served
+    })
+}
+
+/// A thread has run the one instruction for which pages were open.
+fn close_again(interruption: &mut Interruption<'_>) -> bool {
+    let _inside = deferral::enter();
+    interruption.step(false);
+    start::node().is_some_and(|node| {
+        node.stepped();
+        true
     })
 }
 

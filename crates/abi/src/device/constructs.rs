@@ -100,7 +100,7 @@ unsafe fn defer<F: FnOnce()>(depend: *const *const c_void, work: F) {
     // SAFETY: the block is one word, which the task may copy until the call
     // returns; `depend` is promised by the caller, and there is no event.
     unsafe {
-        GOMP_task(
+        GOMP_task::body(
             run_boxed::<F>,
             Opaque((&raw mut block).expose_provenance()),
             None,
@@ -122,7 +122,7 @@ unsafe fn defer<F: FnOnce()>(depend: *const *const c_void, work: F) {
 unsafe fn wait_for(depend: *const *const c_void) {
     if !depend.is_null() {
         // SAFETY: promised by the caller.
-        unsafe { GOMP_taskwait_depend(depend) }
+        unsafe { GOMP_taskwait_depend::body(depend) }
     }
 }
 

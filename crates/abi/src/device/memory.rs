@@ -157,7 +157,7 @@ unsafe fn wait_for(count: c_int, objects: *const DependObject) {
     // SAFETY: promised by the caller.
     array.extend((0..count).map(|index| unsafe { objects.add(index) }.cast()));
     // SAFETY: the array is complete.
-    unsafe { GOMP_taskwait_depend(array.as_ptr()) }
+    unsafe { GOMP_taskwait_depend::body(array.as_ptr()) }
 }
 
 /// A box inside arrays of the same number of dimensions, outermost first.

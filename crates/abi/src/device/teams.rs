@@ -4,6 +4,10 @@ use crate::gomp::parallel::Function;
 use fathomp_omp::initial;
 use fathomp_sys::outlined::{Opaque, Outlined};
 
+/// Teams of a league whose size neither the program nor the user gives; the
+/// number libgomp chooses.
+const DEFAULT_TEAMS: u32 = 3;
+
 /// `void GOMP_teams(unsigned num_teams, unsigned thread_limit)`, of gcc before
 /// 12: begins the only team of a `teams` region inside `target`.
 #[unsafe(no_mangle)]
@@ -33,5 +37,5 @@ pub unsafe extern "C" fn GOMP_teams_reg(
 ) {
     // SAFETY: promised by the caller.
     let function = unsafe { Outlined::from_program(function) };
-    initial::teams(function, data, num_teams, thread_limit);
+    initial::teams(function, data, num_teams, thread_limit, DEFAULT_TEAMS);
 }

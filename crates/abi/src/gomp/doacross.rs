@@ -6,7 +6,7 @@
 //! the plain `GOMP_loop_*_next`.
 
 use super::loops::{Bounds, Parts, chunk, dynamic, fixed, generic, guided, in_order, plain};
-use crate::entry::entry;
+use crate::entry::{Frame, entry, variadic};
 use fathomp_omp::current;
 use fathomp_omp::team::Member;
 use fathomp_omp::worksharing::{self, Dealing, Iterations, doacross};
@@ -143,40 +143,6 @@ pub unsafe extern "C" fn GOMP_doacross_ull_post(index: *const u64) {
     unsafe { GOMP_doacross_post(index) };
 }
 
-/// Arguments of the C calling convention that come in registers.
-#[cfg(target_arch = "x86_64")]
-const IN_REGISTERS: usize = 6;
-
-/// Defines a variadic function of 64-bit integers, which stores those that
-/// came in registers and passes the addresses of these and of those that the
-/// caller left on the stack.
-macro_rules! variadic {
-    ($($(#[$doc:meta])* $name:ident => $body:path;)+) => {$(
-        $(#[$doc])*
-        #[cfg(target_arch = "x86_64")]
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $name() {
-            // 56 bytes align the stack for the call, which found it 8 off.
-            std::arch::naked_asm!(
-                "sub rsp, 56",
-                "mov qword ptr [rsp], rdi",
-                "mov qword ptr [rsp + 8], rsi",
-                "mov qword ptr [rsp + 16], rdx",
-                "mov qword ptr [rsp + 24], rcx",
-                "mov qword ptr [rsp + 32], r8",
-                "mov qword ptr [rsp + 40], r9",
-                "mov rdi, rsp",
-                "lea rsi, [rsp + 64]",
-                "call {body}",
-                "add rsp, 56",
-                "ret",
-                body = sym $body,
-            )
-        }
-    )+};
-}
-
 variadic! {
     /// `void GOMP_doacross_wait(long first, ...)`: waits for an iteration.
     GOMP_doacross_wait => doacross_wait;
@@ -185,16 +151,9 @@ variadic! {
 }
 
 #[cfg(target_arch = "x86_64")]
-extern "C" fn doacross_wait(registers: *const u64, stack: *const u64) {
-    doacross::wait(current(), |depth| {
-        let argument = if depth < IN_REGISTERS {
-            registers.wrapping_add(depth)
-        } else {
-            stack.wrapping_add(depth - IN_REGISTERS)
-        };
-        // SAFETY: the compiler passes an argument for each loop of the nest,
-        // and the runtime asks for no more; where they lie follows from the
-        // calling convention and `variadic!`.
-        unsafe { argument.read() }
-    });
+extern "C" fn doacross_wait(frame: *const Frame) {
+    // SAFETY: the compiler passes an argument for each loop of the nest, and the runtime asks
+    // for no more.
+    doacross::wait(current(), |depth| unsafe { Frame::argument(frame, depth) }
+        as u64);
 }

@@ -4,7 +4,7 @@
 //! every `*_next` hands out another. Both return whether there was one. Bounds
 //! are a chunk's first value and the value its loop ends before.
 
-use crate::entry::entry;
+use crate::entry::{entries, entry};
 use fathomp_omp::current;
 use fathomp_omp::team::Member;
 use fathomp_omp::worksharing::{self, Dealing, Iterations, Loop};
@@ -306,7 +306,7 @@ macro_rules! nexts {
 
 nexts! {
     GOMP_loop_static_next => worksharing::next;
-    GOMP_loop_dynamic_next => worksharing::next;
+    GOMP_loop_dynamic_next => worksharing::next_dynamic;
     GOMP_loop_guided_next => worksharing::next;
     GOMP_loop_runtime_next => worksharing::next;
     GOMP_loop_nonmonotonic_dynamic_next => worksharing::next;
@@ -318,7 +318,7 @@ nexts! {
     GOMP_loop_ordered_guided_next => worksharing::next_ordered;
     GOMP_loop_ordered_runtime_next => worksharing::next_ordered;
     GOMP_loop_ull_static_next => worksharing::next;
-    GOMP_loop_ull_dynamic_next => worksharing::next;
+    GOMP_loop_ull_dynamic_next => worksharing::next_dynamic;
     GOMP_loop_ull_guided_next => worksharing::next;
     GOMP_loop_ull_runtime_next => worksharing::next;
     GOMP_loop_ull_nonmonotonic_dynamic_next => worksharing::next;
@@ -366,21 +366,18 @@ generic_starts! {
     GOMP_loop_ordered_start => loop_ordered_start, ordered;
 }
 
-/// `void GOMP_loop_end(void)`: the end of a loop, with its barrier.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_loop_end() {
-    worksharing::end(current());
-}
-
-/// `void GOMP_loop_end_nowait(void)`
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_loop_end_nowait() {
-    worksharing::end_nowait(current());
-}
-
-/// `bool GOMP_loop_end_cancel(void)`: as `GOMP_loop_end`; whether the region
-/// has been cancelled.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_loop_end_cancel() -> bool {
-    worksharing::end_cancel(current())
+entries! {
+    /// `void GOMP_loop_end(void)`: the end of a loop, with its barrier.
+    fn GOMP_loop_end() {
+        worksharing::end(current());
+    }
+    /// `void GOMP_loop_end_nowait(void)`
+    fn GOMP_loop_end_nowait() {
+        worksharing::end_nowait(current());
+    }
+    /// `bool GOMP_loop_end_cancel(void)`: as `GOMP_loop_end`; whether the region
+    /// has been cancelled.
+    fn GOMP_loop_end_cancel() -> bool {
+        worksharing::end_cancel(current())
+    }
 }

@@ -37,6 +37,7 @@ pub(crate) unsafe fn fork_of(
         },
         call: call_site(),
         preset,
+        called_by_program: false,
         prepare: None,
     }
 }

@@ -7,7 +7,7 @@
 //! | 0         | number of list items                                         |
 //! | 1         | bytes of one thread's copies of all of them                  |
 //! | 2         | alignment; the runtime puts the address of all copies there  |
-//! | 3         | allocator                                                    |
+//! | 3         | allocator; in tables of the runtime's own, their taskgroup   |
 //! | 4         | next table, or 0                                             |
 //! | 5         | the runtime's: set in the first table of a construct         |
 //! | 6         | the runtime's: end of all copies                             |
@@ -22,7 +22,7 @@
 use super::parallel::{Function, fork_of};
 use crate::entry::entry;
 use crate::fatal::fatal;
-use fathomp_omp::cluster;
+use crate::reachable::{allocate, free, out_of_memory};
 use fathomp_omp::current;
 use fathomp_omp::parallel::{self, Fork};
 use fathomp_omp::task::{self, reductions};
@@ -34,15 +34,16 @@ use std::ffi::c_uint;
 const ITEMS: usize = 0;
 const STRIDE: usize = 1;
 const COPIES: usize = 2;
+const OWNER: usize = 3;
 const NEXT: usize = 4;
 const FIRST: usize = 5;
 const END: usize = 6;
-const HEADER: usize = 7;
-const ITEM_WORDS: usize = 3;
+pub(crate) const HEADER: usize = 7;
+pub(crate) const ITEM_WORDS: usize = 3;
 
 /// A table of the program.
-#[derive(Clone, Copy)]
-struct Table(*mut usize);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Table(*mut usize);
 
 impl Table {
     /// `None` for address 0, the end of a chain.
@@ -50,9 +51,72 @@ impl Table {
     /// # Safety
     /// `address` is 0 or that of a table that is complete, writable, and in
     /// nobody else's hands but the runtime's as long as the value is used.
-    unsafe fn at(address: usize) -> Option<Self> {
+    pub(crate) unsafe fn at(address: usize) -> Option<Self> {
         let pointer = std::ptr::with_exposed_provenance_mut(address);
         (address != 0).then_some(Self(pointer))
+    }
+
+    /// A table at an address, with no items yet.
+    ///
+    /// # Safety
+    /// There is room for the table, zeroed and writable, as long as the value is used.
+    pub(crate) unsafe fn new(address: usize) -> Self {
+        Self(std::ptr::with_exposed_provenance_mut(address))
+    }
+
+    pub(crate) fn address(self) -> usize {
+        self.0.expose_provenance()
+    }
+
+    /// How many items there are, and how large and aligned a thread's copies of them are.
+    pub(crate) fn set_sizes(self, count: usize, stride: usize, align: usize) {
+        self.set(ITEMS, count);
+        self.set(STRIDE, stride);
+        self.set(COPIES, align);
+    }
+
+    /// List item `index` has that address and that place in a thread's copies.
+    pub(crate) fn set_item(self, index: usize, original: usize, offset: usize) {
+        let word = HEADER + index * ITEM_WORDS;
+        self.set(word, original);
+        self.set(word + 1, offset);
+    }
+
+    pub(crate) fn count(self) -> usize {
+        self.get(ITEMS)
+    }
+
+    /// What a table of the runtime's own belongs to; otherwise something else.
+    pub(crate) fn owner(self) -> usize {
+        self.get(OWNER)
+    }
+
+    pub(crate) fn set_owner(self, owner: usize) {
+        self.set(OWNER, owner);
+    }
+
+    /// Where the threads' copies are, once registered.
+    pub(crate) fn begin_of_copies(self) -> usize {
+        self.get(COPIES)
+    }
+
+    pub(crate) fn copies(self) -> impl Iterator<Item = usize> {
+        self.copies_at(self.get(COPIES), self.get(END) - self.get(COPIES))
+    }
+
+    /// Where they are if they lie in `bytes` bytes from `begin` on.
+    pub(crate) fn copies_at(self, begin: usize, bytes: usize) -> impl Iterator<Item = usize> {
+        (begin..begin + bytes).step_by(self.get(STRIDE).max(1))
+    }
+
+    /// Where the copies of `member` are.
+    pub(crate) fn copy_of(self, member: &Member) -> usize {
+        self.get(COPIES) + member.thread_num() as usize * self.get(STRIDE)
+    }
+
+    /// Bytes of the copies of all threads, and their alignment, while it is not registered.
+    pub(crate) fn size(self, threads: u32) -> (usize, usize) {
+        size(self, threads)
     }
 
     fn get(self, word: usize) -> usize {
@@ -105,7 +169,12 @@ impl Table {
 /// # Safety
 /// `first` is the first table of a construct that begins now, `outer` that of
 /// an enclosing one or 0.
-unsafe fn register(first: usize, outer: usize, threads: u32, shared: Option<&[[usize; 2]]>) {
+pub(crate) unsafe fn register(
+    first: usize,
+    outer: usize,
+    threads: u32,
+    shared: Option<&[[usize; 2]]>,
+) {
     // SAFETY: promised by our caller.
     let mut next = unsafe { Table::at(first) };
     let mut number = 0;
@@ -138,37 +207,6 @@ fn size(table: Table, threads: u32) -> (usize, usize) {
     (bytes, align)
 }
 
-/// Zeroed memory.
-fn allocate(bytes: usize, align: usize) -> usize {
-    if let Some(begin) = cluster::allocate(bytes, align) {
-        return begin;
-    }
-    let mut memory = std::ptr::null_mut();
-    // SAFETY: plain C allocation into a local; checked below.
-    let failed = unsafe { libc::posix_memalign(&raw mut memory, align, bytes.max(1)) };
-    if failed != 0 {
-        out_of_memory(bytes);
-    }
-    // SAFETY: just allocated with that size.
-    unsafe { memory.write_bytes(0, bytes) };
-    memory.expose_provenance()
-}
-
-fn out_of_memory(bytes: usize) -> ! {
-    fatal(format_args!(
-        "no memory for {bytes} bytes of private copies of a task reduction"
-    ))
-}
-
-fn free(begin: usize) {
-    if cluster::free(begin) {
-        return;
-    }
-    // SAFETY: `begin` came from `allocate` and is freed once: by the construct
-    // that allocated it, at its end.
-    unsafe { libc::free(std::ptr::with_exposed_provenance_mut(begin)) };
-}
-
 /// `void GOMP_taskgroup_reduction_register(uintptr_t *data)`
 ///
 /// # Safety
@@ -188,7 +226,7 @@ pub unsafe extern "C" fn GOMP_taskgroup_reduction_register(data: *mut usize) {
 ///
 /// # Safety
 /// As of [`GOMP_taskgroup_reduction_register`].
-pub(super) unsafe fn register_in_group(member: &'static Member, table: usize) {
+pub(crate) unsafe fn register_in_group(member: &'static Member, table: usize) {
     let outer = reductions::table(member);
     // SAFETY: promised by our caller; `outer` was registered by this function
     // or one of those below and its construct has not ended.
@@ -230,30 +268,36 @@ pub unsafe extern "C" fn GOMP_task_reduction_remap(
     pointers: *mut usize,
 ) {
     let member = current();
-    // SAFETY: tables known to a task's group live until the group ends.
-    let first = unsafe { Table::at(reductions::table(member)) };
     for index in 0..count {
         // SAFETY: promised by our caller.
         let address = unsafe { pointers.add(index).read() };
-        let found = first.and_then(|first| {
-            first
-                .chain()
-                .find_map(|table| Some((table, table.find(address)?)))
-        });
-        let Some((table, (offset, original))) = found else {
-            fatal(format_args!(
-                "a task takes part in the reduction of the variable at {address:#x}, \
-                 which no enclosing construct reduces: check its in_reduction clause"
-            ));
-        };
-        let mine = member.thread_num() as usize * table.get(STRIDE) + offset;
+        let (mine, original) = find(member, address);
         // SAFETY: promised by our caller.
-        unsafe { pointers.add(index).write(table.get(COPIES) + mine) };
+        unsafe { pointers.add(index).write(mine) };
         if index < originals {
             // SAFETY: promised by our caller.
             unsafe { pointers.add(count + index).write(original) };
         }
     }
+}
+
+/// Where the copy of `member` is of the list item at `address`, or of which somebody's copy is
+/// there; and where the list item itself is.
+pub(crate) fn find(member: &'static Member, address: usize) -> (usize, usize) {
+    // SAFETY: tables known to a task's group live until the group ends.
+    let first = unsafe { Table::at(reductions::table(member)) };
+    let found = first.and_then(|first| {
+        first
+            .chain()
+            .find_map(|table| Some((table, table.find(address)?)))
+    });
+    let Some((table, (offset, original))) = found else {
+        fatal(format_args!(
+            "a task takes part in the reduction of the variable at {address:#x}, \
+             which no enclosing construct reduces: check its in_reduction clause"
+        ));
+    };
+    (table.copy_of(member) + offset, original)
 }
 
 entry! {

@@ -1,7 +1,8 @@
 //! `sections`, `single`, `scope` and `ordered`.
 
 use super::loops::{Parts, meet};
-use crate::entry::entry;
+use super::sync::{enter_ordered, leave_ordered};
+use crate::entry::{entries, entry};
 use fathomp_omp::current;
 use fathomp_omp::worksharing::{self, Loop, single};
 use fathomp_sys::call_site::call_site;
@@ -33,48 +34,37 @@ extern "C" fn sections2_start(
     worksharing::next_section(member)
 }
 
-/// `unsigned GOMP_sections_next(void)`
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_sections_next() -> c_uint {
-    worksharing::next_section(current())
-}
-
-/// `void GOMP_sections_end(void)`
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_sections_end() {
-    worksharing::end(current());
-}
-
-/// `void GOMP_sections_end_nowait(void)`
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_sections_end_nowait() {
-    worksharing::end_nowait(current());
-}
-
-/// `bool GOMP_sections_end_cancel(void)`: whether the region has been cancelled.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_sections_end_cancel() -> bool {
-    worksharing::end_cancel(current())
-}
-
-/// `bool GOMP_single_start(void)`: whether this thread runs the block.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_single_start() -> bool {
-    single::start(current())
-}
-
-/// `void *GOMP_single_copy_start(void)`: null in the thread that runs the
-/// block, else the data it broadcasts.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_single_copy_start() -> *mut c_void {
-    single::start_copy(current())
-        .map_or(std::ptr::null_mut(), std::ptr::with_exposed_provenance_mut)
-}
-
-/// `void GOMP_single_copy_end(void *data)`
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_single_copy_end(data: *mut c_void) {
-    single::finish_copy(current(), data.expose_provenance());
+entries! {
+    /// `unsigned GOMP_sections_next(void)`
+    fn GOMP_sections_next() -> c_uint {
+        worksharing::next_section(current())
+    }
+    /// `void GOMP_sections_end(void)`
+    fn GOMP_sections_end() {
+        worksharing::end(current());
+    }
+    /// `void GOMP_sections_end_nowait(void)`
+    fn GOMP_sections_end_nowait() {
+        worksharing::end_nowait(current());
+    }
+    /// `bool GOMP_sections_end_cancel(void)`: whether the region has been cancelled.
+    fn GOMP_sections_end_cancel() -> bool {
+        worksharing::end_cancel(current())
+    }
+    /// `bool GOMP_single_start(void)`: whether this thread runs the block.
+    fn GOMP_single_start() -> bool {
+        single::start(current())
+    }
+    /// `void *GOMP_single_copy_start(void)`: null in the thread that runs the
+    /// block, else the data it broadcasts.
+    fn GOMP_single_copy_start() -> *mut c_void {
+        single::start_copy(current())
+            .map_or(std::ptr::null_mut(), std::ptr::with_exposed_provenance_mut)
+    }
+    /// `void GOMP_single_copy_end(void *data)`
+    fn GOMP_single_copy_end(data: *mut c_void) {
+        single::finish_copy(current(), data.expose_provenance());
+    }
 }
 
 /// `void GOMP_scope_start(uintptr_t *reductions)`
@@ -90,13 +80,13 @@ pub unsafe extern "C" fn GOMP_scope_start(reductions: *mut usize) {
     }
 }
 
-/// `void GOMP_ordered_start(void)`
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_ordered_start() {
-    worksharing::enter_ordered(current());
+entries! {
+    /// `void GOMP_ordered_start(void)`
+    fn GOMP_ordered_start() {
+        enter_ordered();
+    }
+    /// `void GOMP_ordered_end(void)`
+    fn GOMP_ordered_end() {
+        leave_ordered();
+    }
 }
-
-/// `void GOMP_ordered_end(void)`: the turn stays with the chunk, which may
-/// have more iterations.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_ordered_end() {}

@@ -1,73 +1,120 @@
 //! Barriers, critical sections, atomic updates, cancellation.
 
-use crate::entry::entry;
+use crate::entry::{entries, watched};
 use fathomp_omp::sync::{self, Lock};
-use fathomp_omp::worksharing::{Cancel, cancel, is_cancelled};
+use fathomp_omp::team::Member;
+use fathomp_omp::tool;
+use fathomp_omp::worksharing::{self, Cancel, cancel, is_cancelled};
 use fathomp_omp::{barrier, current};
-use fathomp_sys::call_site::call_site;
+use fathomp_ompt::{CancelFlags, Mutex};
+use fathomp_sys::call_site::WATCH;
 use fathomp_trace::state::State;
 use std::ffi::c_int;
 
-/// `void GOMP_barrier(void)`. The compiler also ends loops that it divides
-/// itself with it.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_barrier() {
-    barrier::barrier(current(), State::ExplicitBarrier);
+entries! {
+    /// `void GOMP_barrier(void)`. The compiler also ends loops that it divides
+    /// itself with it.
+    fn GOMP_barrier() {
+        barrier::barrier(current(), State::ExplicitBarrier);
+    }
+    /// `bool GOMP_barrier_cancel(void)`: whether the region has been cancelled.
+    fn GOMP_barrier_cancel() -> bool {
+        barrier::cancellable(current(), State::ExplicitBarrier)
+    }
 }
 
-/// `bool GOMP_barrier_cancel(void)`: whether the region has been cancelled.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_barrier_cancel() -> bool {
-    barrier::cancellable(current(), State::ExplicitBarrier)
-}
-
-entry! {
+watched! {
     /// `void GOMP_critical_start(void)`: a critical section without a name.
-    GOMP_critical_start => gomp_critical_start;
-    /// `void GOMP_critical_name_start(void **pptr)`
-    GOMP_critical_name_start => gomp_critical_name_start;
+    fn GOMP_critical_start() {
+        sync::critical().take(Mutex::CRITICAL, State::Critical);
+    }
+    /// `void GOMP_critical_name_start(void **pptr)`: the word is the zero-initialised one that the
+    /// compiler provides for the name, which nothing else uses.
+    fn GOMP_critical_name_start(word: *const Lock) {
+        // SAFETY: this is the argument of the entry point; zeroed memory is a free lock, and the
+        // word is large enough and aligned for one.
+        unsafe { &*word }.take(Mutex::CRITICAL, State::Critical);
+    }
     /// `void GOMP_atomic_start(void)`: an atomic update the processor has no
     /// instruction for.
-    GOMP_atomic_start => gomp_atomic_start;
+    fn GOMP_atomic_start() {
+        sync::atomic().take(Mutex::ATOMIC, State::Critical);
+    }
 }
 
-extern "C" fn gomp_critical_start() {
-    sync::critical().acquire(State::Critical, call_site());
+/// Waits for the chunk's turn in an ordered loop.
+#[inline]
+pub(crate) fn enter_ordered() {
+    match WATCH.is_on() {
+        true => enter_ordered_watched(),
+        false => worksharing::enter_ordered(current()),
+    }
 }
 
-/// `word` is the zero-initialised word that the compiler provides for the name, which
-/// nothing else uses.
-extern "C" fn gomp_critical_name_start(word: *const Lock) {
-    let call = call_site();
-    // SAFETY: this is the argument of `GOMP_critical_name_start`; zeroed memory is a free
-    // lock, and the word is large enough and aligned for one.
-    unsafe { &*word }.acquire(State::Critical, call);
+#[cold]
+fn enter_ordered_watched() {
+    let member = current();
+    tool::mutex(Mutex::ORDERED, 0, turns_of(member), || {
+        worksharing::enter_ordered(member)
+    });
 }
 
-extern "C" fn gomp_atomic_start() {
-    sync::atomic().acquire(State::Critical, call_site());
+/// An ordered region has ended.
+#[inline]
+pub(crate) fn leave_ordered() {
+    match WATCH.is_on() {
+        true => leave_ordered_watched(),
+        false => worksharing::leave_ordered(current()),
+    }
 }
 
-/// `void GOMP_critical_end(void)`
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_critical_end() {
-    sync::critical().release();
+#[cold]
+fn leave_ordered_watched() {
+    let member = current();
+    tool::released(Mutex::ORDERED, turns_of(member), || {
+        worksharing::leave_ordered(member);
+        true
+    });
 }
 
-/// `void GOMP_critical_name_end(void **pptr)`
-///
-/// # Safety
-/// `word` is the one that `GOMP_critical_name_start` was given.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_critical_name_end(word: *const Lock) {
-    // SAFETY: promised by our caller.
-    unsafe { &*word }.release();
+/// What a tool knows the turns by that members of a team take.
+fn turns_of(member: &'static Member) -> u64 {
+    std::ptr::from_ref(member.team()).addr() as u64
 }
 
-/// `void GOMP_atomic_end(void)`
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_atomic_end() {
-    sync::atomic().release();
+entries! {
+    /// `void GOMP_critical_end(void)`
+    fn GOMP_critical_end() {
+        sync::critical().give(Mutex::CRITICAL);
+    }
+    /// `void GOMP_critical_name_end(void **pptr)`
+    fn GOMP_critical_name_end(word: *const Lock) {
+        // SAFETY: this is the argument of `GOMP_critical_name_start` as well.
+        unsafe { &*word }.give(Mutex::CRITICAL);
+    }
+    /// `void GOMP_atomic_end(void)`
+    fn GOMP_atomic_end() {
+        sync::atomic().give(Mutex::ATOMIC);
+    }
+}
+
+/// Whether what the caller is in has been cancelled.
+fn point(member: &'static Member, which: c_int) -> bool {
+    let cancelled = is_cancelled(member, construct(which));
+    if cancelled {
+        tool::cancel(member, flag(which).with(CancelFlags::DETECTED));
+    }
+    cancelled
+}
+
+/// The same as a tool is told it.
+fn flag(which: c_int) -> CancelFlags {
+    match which {
+        2 => CancelFlags::LOOP,
+        4 => CancelFlags::SECTIONS,
+        8 => CancelFlags::TASKGROUP,
+        _ => CancelFlags::PARALLEL,
+    }
 }
 
 /// What the first argument of the cancellation entry points names: bit 0 the
@@ -80,20 +127,22 @@ fn construct(which: c_int) -> Cancel {
     }
 }
 
-/// `bool GOMP_cancel(int which, bool do_cancel)`: whether to go to the end of
-/// the construct. With a false `if` clause it is only a cancellation point.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_cancel(which: c_int, do_cancel: bool) -> bool {
-    let what = construct(which);
-    if do_cancel {
-        cancel(current(), what)
-    } else {
-        is_cancelled(current(), what)
+entries! {
+    /// `bool GOMP_cancel(int which, bool do_cancel)`: whether to go to the end of
+    /// the construct. With a false `if` clause it is only a cancellation point.
+    fn GOMP_cancel(which: c_int, do_cancel: bool) -> bool {
+        let member = current();
+        if !do_cancel {
+            return point(member, which);
+        }
+        let cancelled = cancel(member, construct(which));
+        if cancelled {
+            tool::cancel(member, flag(which).with(CancelFlags::ACTIVATED));
+        }
+        cancelled
     }
-}
-
-/// `bool GOMP_cancellation_point(int which)`
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_cancellation_point(which: c_int) -> bool {
-    is_cancelled(current(), construct(which))
+    /// `bool GOMP_cancellation_point(int which)`
+    fn GOMP_cancellation_point(which: c_int) -> bool {
+        point(current(), which)
+    }
 }

@@ -13,9 +13,10 @@
 //!
 //! Addresses come in the order of the counts; what remains is `in` in the old
 //! layout and, in the new one, addresses of depend objects: two words each,
-//! the list item's address and a number for the kind of dependence.
+//! the list item's address and a number for the kind of dependence. That all
+//! memory is written (`omp_all_memory`, gcc 13) is said with the address 0.
 
-use fathomp_omp::task::{Access, Dependence};
+use fathomp_omp::task::{ALL_MEMORY, Access, Dependence};
 use std::ffi::c_void;
 
 /// Kinds in depend objects.
@@ -84,6 +85,10 @@ unsafe fn read_object(object: *const usize) -> Dependence {
 }
 
 fn dependence(address: usize, access: Access) -> Dependence {
+    let address = match (address, access) {
+        (0, Access::Out) => ALL_MEMORY,
+        _ => address,
+    };
     Dependence { address, access }
 }
 
@@ -142,5 +147,16 @@ mod tests {
             (60, Access::InOutSet),
         ];
         assert_eq!(read_words(&words), expected);
+    }
+
+    #[test]
+    fn all_memory_is_written_at_no_address() {
+        let found = read_words(&[0, 3, 1, 0, 2, 0, 100, 0]);
+        let expected = [
+            (ALL_MEMORY, Access::Out),
+            (100, Access::In),
+            (0, Access::In),
+        ];
+        assert_eq!(found, expected);
     }
 }

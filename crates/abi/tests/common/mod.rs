@@ -18,6 +18,7 @@ pub(crate) fn fork(function: extern "C" fn(Opaque), block: &[u64]) -> Fork<'stat
         bind: None,
         call: 0,
         preset: None,
+        called_by_program: false,
         prepare: None,
     }
 }

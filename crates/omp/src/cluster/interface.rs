@@ -82,6 +82,19 @@ pub trait Cluster: Sync {
     /// cell is raised to `u64::MAX`: whoever was to put something there may have left.
     fn wait_in(&self, region: u64, cell: Cell, at_least: u64) -> u64;
 
+    /// Raises a cell that only this node raises, and for which others wait by
+    /// [`wait_at`](Self::wait_at): what this node wrote before is visible to them. It need not be
+    /// told anybody before somebody waits.
+    fn post(&self, cell: Cell, value: u64) {
+        self.put(cell, value);
+    }
+
+    /// As [`wait_in`](Self::wait_in), for a cell that only `node` raises, by
+    /// [`post`](Self::post).
+    fn wait_at(&self, _node: u32, region: u64, cell: Cell, at_least: u64) -> u64 {
+        self.wait_in(region, cell, at_least)
+    }
+
     /// Tells the other nodes soon that the region with this number is cancelled.
     /// Numbers grow.
     fn cancel(&self, region: u64);

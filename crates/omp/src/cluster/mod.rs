@@ -35,6 +35,7 @@ use crate::sync::Names;
 use crate::task::Remote;
 use fathomp_base::NodeId;
 use fathomp_sys::affinity;
+use fathomp_sys::call_site::WATCH;
 use nodes::{Blocks, ConstructMemory, INSTALLED};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -66,6 +67,7 @@ pub fn install(cluster: &'static dyn Cluster) {
                 .map(|carrier| Remote::new(cluster, carrier)),
         }));
         INSTALLED.0.store(Some(nodes), Ordering::Release);
+        WATCH.set(true);
         crate::runtime::become_node();
     }
 }

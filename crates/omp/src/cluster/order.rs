@@ -3,7 +3,7 @@
 //! An order is a fixed number of little-endian words. A receiver believes
 //! nothing: every field is checked against what it may be.
 
-use crate::icv::{Icvs, ProcBind, Schedule, ScheduleKind};
+use crate::icv::{Icvs, ProcBind, Said, Schedule, ScheduleKind};
 use crate::parallel::{Fork, LARGEST_TEAM};
 use crate::runtime::runtime;
 use crate::team::Team;
@@ -126,7 +126,7 @@ impl Region {
         let mut words = [0; WORDS];
         words[..ICVS].copy_from_slice(&[
             REGION,
-            self.function.address() as u64,
+            self.function.word() as u64,
             self.data.0 as u64,
             self.call as u64,
             pair(self.total, self.level),
@@ -196,6 +196,7 @@ fn icvs_to_words(icvs: &Icvs, clause: Option<ProcBind>) -> [u64; 5] {
         kind,
         monotonic,
         chunk,
+        said,
     } = icvs.schedule;
     let bytes = [
         kind as u8,
@@ -204,7 +205,7 @@ fn icvs_to_words(icvs: &Icvs, clause: Option<ProcBind>) -> [u64; 5] {
         clause.map_or(u8::MAX, |bind| bind as u8),
         icvs.max_active_levels,
         icvs.dynamic.into(),
-        0,
+        said as u8,
         0,
     ];
     [
@@ -223,7 +224,7 @@ fn icvs_from_words(words: &[u64]) -> Result<(Icvs, Option<ProcBind>), Nonsense> 
     let &[threads, lengths, numbers, bytes, allocator] = words else {
         return Err(Nonsense::Length(words.len() * 8));
     };
-    let [kind, monotonic, bind, clause, levels, dynamic, 0, 0] = bytes.to_le_bytes() else {
+    let [kind, monotonic, bind, clause, levels, dynamic, said, 0] = bytes.to_le_bytes() else {
         return Err(Nonsense::Field("settings", bytes));
     };
     let wrong = |name, value: u8| Nonsense::Field(name, value.into());
@@ -250,6 +251,7 @@ fn icvs_from_words(words: &[u64]) -> Result<(Icvs, Option<ProcBind>), Nonsense> 
             kind: ScheduleKind::from_number(kind.into()).ok_or_else(|| wrong("schedule", kind))?,
             monotonic: flag("schedule's modifier", monotonic)?,
             chunk: low(numbers),
+            said: Said::from_number(said).ok_or_else(|| wrong("schedule's origin", said))?,
         },
         default_device: high(numbers).cast_signed(),
         max_active_levels: levels,

@@ -106,6 +106,19 @@ impl Nodes {
     }
 
     /// Waits until it is the caller's turn in a construct, or the region is cancelled.
+    /// As [`wait_for_turn`](Self::wait_for_turn), for a cell that only the node of a member of a
+    /// team of `total` raises.
+    pub(crate) fn wait_for_member(
+        &self,
+        (member, total): (u32, u32),
+        cell: Cell,
+        turn: u64,
+    ) -> u64 {
+        let region = self.regions.load(Ordering::Relaxed);
+        let node = member / self.most_per_node(total).max(1);
+        self.cluster.wait_at(node, region, cell, turn)
+    }
+
     pub(crate) fn wait_for_turn(&self, cell: Cell, turn: u64) -> u64 {
         let region = self.regions.load(Ordering::Relaxed);
         self.cluster.wait_in(region, cell, turn)
@@ -259,12 +272,13 @@ impl Nodes {
             bind: region.bind,
             call: region.call,
             preset: region.preset,
+            called_by_program: false,
             prepare: (region.table != 0).then_some(&reduce),
         };
         let asked = worker.recorder().map(|_| asked);
         team.encounter.note(false, None);
         let frame = parallel::form(&fork, home, &region.icvs, part, team, asked, None);
-        fork.function.call(fork.data);
+        frame.call(&fork);
         parallel::end(frame);
         if region.table != 0 {
             task::reductions::end_region(team);

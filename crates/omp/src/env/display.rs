@@ -56,7 +56,7 @@ impl Settings {
             ("OMP_DEFAULT_DEVICE", self.default_device.to_string()),
             ("OMP_MAX_TASK_PRIORITY", self.max_task_priority.to_string()),
             ("OMP_DISPLAY_AFFINITY", truth(self.display_affinity)),
-            ("OMP_AFFINITY_FORMAT", self.affinity_format.clone()),
+            ("OMP_AFFINITY_FORMAT", self.affinity_format().to_owned()),
             ("OMP_ALLOCATOR", allocator(&self.allocator)),
             (
                 "OMP_TARGET_OFFLOAD",

@@ -1,4 +1,4 @@
-//! What the environment says: `OMP_*` and `GOMP_*` variables, read once.
+//! What the environment says: `OMP_*`, `GOMP_*` and `KMP_*` variables, read once.
 //!
 //! Reading is a pure function of the variables ([`Settings::from_env`]), so
 //! tests need not touch the process. A value that cannot be used yields one
@@ -6,11 +6,14 @@
 
 mod allocator;
 mod display;
+mod llvm;
 mod places;
+mod subset;
 mod value;
 
 pub use allocator::{AllocatorChoice, ENVIRONMENT_ALLOCATOR};
 pub use places::{CPU_LIMIT, PlaceKind, PlacesSpec};
+pub use subset::Layer;
 
 use crate::icv::{DeviceIcvs, Icvs, ProcBind, SUPPORTED_ACTIVE_LEVELS, Schedule};
 use std::fmt;
@@ -65,6 +68,10 @@ pub struct Settings {
     pub places: Option<PlacesSpec>,
     /// Variable and value that [`Settings::places`] comes from, for warnings.
     pub places_from: (&'static str, String),
+    /// `KMP_HW_SUBSET`: the part of the machine that the program uses.
+    pub subset: Option<Vec<Layer>>,
+    /// Its text, for warnings.
+    pub subset_from: String,
     /// `OMP_SCHEDULE`.
     pub schedule: Schedule,
     /// `OMP_DYNAMIC`.
@@ -98,10 +105,11 @@ pub struct Settings {
     pub display_env: DisplayEnv,
     /// `OMP_DISPLAY_AFFINITY`.
     pub display_affinity: bool,
-    /// `OMP_AFFINITY_FORMAT`.
+    /// `OMP_AFFINITY_FORMAT`; empty if unset.
     pub affinity_format: String,
-    /// `OMP_TOOL`: false if the user disabled tools. There is no tool
-    /// interface; the value is only shown.
+    /// `KMP_ENABLE_TASK_THROTTLING` is false: tasks are queued however many are already.
+    pub queues_all_tasks: bool,
+    /// `OMP_TOOL`: false if the user disabled tools.
     pub tool: bool,
 }
 
@@ -112,6 +120,8 @@ impl Default for Settings {
             proc_bind: &[ProcBind::False],
             places: None,
             places_from: ("OMP_PLACES", String::new()),
+            subset: None,
+            subset_from: String::new(),
             schedule: Schedule::default(),
             dynamic: false,
             max_active_levels: 1,
@@ -128,7 +138,8 @@ impl Default for Settings {
             allocator: AllocatorChoice::Predefined(1),
             display_env: DisplayEnv::Off,
             display_affinity: false,
-            affinity_format: DEFAULT_AFFINITY_FORMAT.to_owned(),
+            affinity_format: String::new(),
+            queues_all_tasks: false,
             tool: true,
         }
     }
@@ -199,6 +210,15 @@ fn keep<T>(list: Vec<T>) -> &'static [T] {
 }
 
 impl Settings {
+    /// `OMP_AFFINITY_FORMAT`, or what libgomp uses without.
+    #[must_use]
+    pub fn affinity_format(&self) -> &str {
+        match self.affinity_format.as_str() {
+            "" => DEFAULT_AFFINITY_FORMAT,
+            format => format,
+        }
+    }
+
     /// Settings of the environment in which `get` finds a variable's value.
     pub fn from_env(get: impl Fn(&str) -> Option<String>) -> (Self, Vec<Warning>) {
         let mut reader = Reader {
@@ -211,6 +231,7 @@ impl Settings {
         settings.read_waiting(&mut reader);
         settings.read_devices(&mut reader);
         settings.read_display(&mut reader);
+        settings.read_llvm(&mut reader);
         (settings, reader.warnings)
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Every parser takes the whole value and returns `None` if it is not one.
 
-use crate::icv::{ProcBind, Schedule, ScheduleKind};
+use crate::icv::{ProcBind, Said, Schedule, ScheduleKind};
 
 /// Largest number accepted where the API hands it out as an `int`.
 const INT_MAX: u64 = i32::MAX as u64;
@@ -96,6 +96,9 @@ pub(super) fn schedule(text: &str) -> Option<Schedule> {
             ("dynamic", ScheduleKind::Dynamic),
             ("guided", ScheduleKind::Guided),
             ("auto", ScheduleKind::Auto),
+            // LLVM's.
+            ("trapezoidal", ScheduleKind::Trapezoidal),
+            ("static_steal", ScheduleKind::Dynamic),
         ],
     )?;
     Some(Schedule {
@@ -106,7 +109,11 @@ pub(super) fn schedule(text: &str) -> Option<Schedule> {
         chunk: match kind {
             ScheduleKind::Auto => 0,
             ScheduleKind::Static => chunk.unwrap_or(0),
-            ScheduleKind::Dynamic | ScheduleKind::Guided => chunk.unwrap_or(1).max(1),
+            _ => chunk.unwrap_or(1).max(1),
+        },
+        said: match modifier {
+            Some(_) => Said::All,
+            None => Said::Kind,
         },
     })
 }
@@ -192,6 +199,8 @@ mod tests {
         assert_eq!(parse(" dynamic , 4 "), Some(("dynamic", false, 4)));
         assert_eq!(parse("guided"), Some(("guided", false, 1)));
         assert_eq!(parse("auto,9"), Some(("auto", false, 0)));
+        assert_eq!(parse("trapezoidal,3"), Some(("trapezoidal", false, 3)));
+        assert_eq!(parse("static_steal"), Some(("dynamic", false, 1)));
         assert_eq!(parse("monotonic:dynamic"), Some(("dynamic", true, 1)));
         assert_eq!(parse("nonmonotonic : static,2"), Some(("static", false, 2)));
         for bad in [

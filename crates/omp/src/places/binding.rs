@@ -29,7 +29,7 @@ pub struct Assignment {
 }
 
 /// How a team is dealt over its parent's partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TeamBinding {
     /// Where the thread that forms the team is.
     pub parent: Assignment,

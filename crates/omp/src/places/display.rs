@@ -2,12 +2,19 @@
 //! `omp_capture_affinity` (OpenMP 5.1, 6.14).
 
 use super::{Ranges, ranges};
+use crate::env::DEFAULT_AFFINITY_FORMAT;
 use crate::team::Member;
 use crate::{current, runtime};
+use fathomp_sys::cluster::process;
 use fathomp_sys::{affinity, counters};
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The format of LLVM's library unless the user sets another one.
+const LIBOMPS_FORMAT: &str = "OMP: pid %P tid %i thread %n bound to OS proc set {%A}";
 
 /// What a format can ask for, of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +34,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(member: &'static Member) -> Self {
+    fn of(member: &'static Member, original: Original) -> Self {
         let team = member.team();
         let cpus = affinity::of_this_thread().unwrap_or_default();
         let (team_num, num_teams) = team.league();
@@ -42,7 +49,13 @@ impl Facts {
             host: host_name(),
             process: std::process::id(),
             native_thread: counters::os_thread_id(),
-            affinity: ranges(cpus.iter(), Ranges::Dash),
+            affinity: ranges(
+                cpus.iter(),
+                match original {
+                    Original::Libgomp => Ranges::Dash,
+                    Original::Libomp => Ranges::DashOfMore,
+                },
+            ),
         }
     }
 
@@ -147,37 +160,87 @@ fn field<'a>(text: &'a str, facts: &Facts) -> Option<(String, &'a str)> {
     Some((padded, behind))
 }
 
-/// The calling thread's affinity in the given format, or, if that is empty, in
-/// the one of `affinity-format-var`.
-#[must_use]
-pub fn capture(format: &str) -> String {
-    let facts = Facts::of(current());
-    if format.is_empty() {
-        expand(&runtime().device.affinity_format(), &facts)
-    } else {
-        expand(format, &facts)
+/// The library whose place the runtime takes in a call. The specification says
+/// neither what the format is if nobody sets it, nor where lines are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Original {
+    /// That of gcc: lines go to stderr.
+    Libgomp,
+    /// That of LLVM: lines go to stdout, in order with the program's own.
+    Libomp,
+}
+
+/// Whether regions are begun by way of LLVM's interface.
+static LIKE_LIBOMP: AtomicBool = AtomicBool::new(false);
+
+/// For `OMP_DISPLAY_AFFINITY`: the program begins a region by way of LLVM's
+/// interface. A process that does so has the lines of all regions as there.
+pub fn region_like_libomp() {
+    if runtime().settings.display_affinity {
+        LIKE_LIBOMP.store(true, Ordering::Relaxed);
     }
 }
 
-/// Writes [`capture`]'s text and a line break to stderr, at once so that
-/// threads do not mix their lines.
-pub fn show(format: &str) {
-    let line = capture(format) + "\n";
-    // `eprint!` panics if stderr is closed.
-    let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+/// `affinity-format-var`.
+#[must_use]
+pub fn format(original: Original) -> String {
+    let format = runtime().device.affinity_format();
+    match (format.is_empty(), original) {
+        (false, _) => format,
+        (true, Original::Libgomp) => DEFAULT_AFFINITY_FORMAT.to_owned(),
+        (true, Original::Libomp) => LIBOMPS_FORMAT.to_owned(),
+    }
+}
+
+/// The calling thread's affinity in the given format, or, if that is empty, in
+/// the one of `affinity-format-var`.
+#[must_use]
+pub fn capture(wanted: &str, original: Original) -> String {
+    let facts = Facts::of(current(), original);
+    if wanted.is_empty() {
+        expand(&format(original), &facts)
+    } else {
+        expand(wanted, &facts)
+    }
+}
+
+/// Shows [`capture`]'s text and a line break, at once so that threads do not
+/// mix their lines.
+pub fn show(format: &str, original: Original) {
+    let line = capture(format, original) + "\n";
+    match original {
+        Original::Libgomp => {
+            // `eprint!` panics if stderr is closed.
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+        }
+        Original::Libomp => process::write_to_stdout(&line),
+    }
 }
 
 /// For `OMP_DISPLAY_AFFINITY`: shows the line of the calling thread, which
-/// plays `member`, unless it was the last one shown.
+/// plays `member`, unless it was the last one shown. As LLVM's library has it, the lines of all
+/// threads are shown if any of the team is placed in another way than in the region before, and
+/// another format is no reason.
 pub(super) fn show_if_new(member: &'static Member) {
+    let original = match LIKE_LIBOMP.load(Ordering::Relaxed) {
+        true => Original::Libomp,
+        false => Original::Libgomp,
+    };
     let mut hasher = DefaultHasher::new();
-    capture("").hash(&mut hasher);
+    match original {
+        Original::Libgomp => capture("", original).hash(&mut hasher),
+        Original::Libomp => {
+            let team = member.team();
+            let binding = *team.binding.lock().unwrap_or_else(PoisonError::into_inner);
+            (team.level(), team.size(), binding).hash(&mut hasher);
+        }
+    }
     // 0 stands for "nothing shown yet".
     let line = (hasher.finish() as u32).max(1);
     let shown = &member.worker().shown_affinity;
     if shown.get() != line {
         shown.set(line);
-        show("");
+        show("", original);
     }
 }
 

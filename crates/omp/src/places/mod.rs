@@ -58,7 +58,10 @@ impl Places {
     pub fn of_this_machine(settings: &Settings) -> (Self, Vec<Warning>) {
         let allowed = affinity::of_this_thread().unwrap_or_default();
         // Most programs are not bound: spare them the walk through sysfs.
-        if settings.proc_bind.first() == Some(&ProcBind::False) && settings.places.is_none() {
+        if settings.proc_bind.first() == Some(&ProcBind::False)
+            && settings.places.is_none()
+            && settings.subset.is_none()
+        {
             let list = Vec::new();
             return (Self { list, allowed }, Vec::new());
         }
@@ -74,8 +77,28 @@ impl Places {
         allowed: CpuSet,
     ) -> (Self, Vec<Warning>) {
         let mut warnings = Vec::new();
+        let unbound = settings.proc_bind.first() == Some(&ProcBind::False);
+        let part = settings
+            .subset
+            .as_ref()
+            .map(|layers| topology.subset(layers));
+        let (part, allowed) = match part {
+            None => (None, allowed),
+            Some(Some(part)) => {
+                let cpus = part.cpus();
+                (Some(part), cpus)
+            }
+            Some(None) => {
+                warnings.push(too_large_subset(settings));
+                (None, allowed)
+            }
+        };
+        let in_part = part.is_some();
+        let topology = part.as_ref().unwrap_or(topology);
         let list = match &settings.places {
-            None if settings.proc_bind.first() == Some(&ProcBind::False) => Vec::new(),
+            // Threads may move, within the part.
+            None if unbound && in_part => vec![allowed.iter().collect()],
+            None if unbound => Vec::new(),
             None => topology.groups(PlaceKind::Threads),
             Some(PlacesSpec::Abstract(kind, count)) => {
                 let mut groups = topology.groups(*kind);
@@ -185,6 +208,8 @@ pub(crate) enum Ranges {
     Interval,
     /// `4-6` for 4, 5, 6, as `%A` of an affinity format asks for.
     Dash,
+    /// The same, but `4,5` for two, as LLVM's library has it.
+    DashOfMore,
 }
 
 /// Increasing numbers, separated by commas, runs shortened.
@@ -201,11 +226,23 @@ pub(crate) fn ranges(numbers: impl Iterator<Item = u32>, style: Ranges) -> Strin
         }
         text.push_str(&match style {
             _ if first == last => first.to_string(),
+            Ranges::DashOfMore if last == first + 1 => format!("{first},{last}"),
+            Ranges::DashOfMore => format!("{first}-{last}"),
             Ranges::Interval => format!("{first}:{}", last - first + 1),
             Ranges::Dash => format!("{first}-{last}"),
         });
     }
     text
+}
+
+/// The warning that the machine does not have what `KMP_HW_SUBSET` asks for.
+fn too_large_subset(settings: &Settings) -> Warning {
+    Warning {
+        variable: "KMP_HW_SUBSET",
+        value: settings.subset_from.clone(),
+        problem: "asks for more than there is in some part of the machine".to_owned(),
+        instead: "using all processors".to_owned(),
+    }
 }
 
 /// The warning that the user's list names processors we may not use.
@@ -258,6 +295,21 @@ mod tests {
         assert_eq!(list("cores(99)"), "{0,4},{1,5},{2,6},{3,7}");
         assert_eq!(list("threads(2)"), "{0},{4}");
         assert_eq!(list("{0:4}:2:4"), "{0:4},{4:4}");
+    }
+
+    #[test]
+    fn a_part_of_the_machine_is_used() {
+        let part = ("KMP_HW_SUBSET", "1s,1t");
+        assert_eq!(resolve(&[part]).0, "{0:2}");
+        assert_eq!(resolve(&[part, ("OMP_PLACES", "cores")]).0, "{0},{1}");
+        let (list, warnings) = resolve(&[("KMP_HW_SUBSET", "3s"), ("OMP_PLACES", "sockets(1)")]);
+        assert_eq!(list, "{0:2,4:2}");
+        assert_eq!(
+            warnings,
+            [
+                "KMP_HW_SUBSET=\"3s\" asks for more than there is in some part of the machine; using all processors."
+            ]
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How the machine's processors hang together, from sysfs.
 
-use crate::env::PlaceKind;
+use crate::env::{Layer, PlaceKind};
 use fathomp_sys::affinity::CpuSet;
 use std::fs;
 use std::path::Path;
@@ -15,6 +15,19 @@ struct Seat {
     ll_cache: u32,
     numa: u32,
     socket: u32,
+}
+
+impl Seat {
+    /// Of the part of that kind in which it is.
+    fn number(&self, kind: PlaceKind) -> u32 {
+        match kind {
+            PlaceKind::Threads => self.cpu,
+            PlaceKind::Cores => self.core,
+            PlaceKind::LlCaches => self.ll_cache,
+            PlaceKind::NumaDomains => self.numa,
+            PlaceKind::Sockets => self.socket,
+        }
+    }
 }
 
 /// The processors a program may use, and what they share.
@@ -67,16 +80,48 @@ impl Topology {
         Self { seats }
     }
 
+    /// The part of it that is left of so many parts of each kind in each part of the kind before.
+    /// `None` if there are not so many somewhere.
+    #[must_use]
+    pub fn subset(&self, layers: &[Layer]) -> Option<Self> {
+        let mut left = self.seats.clone();
+        let mut outer: Option<PlaceKind> = None;
+        for layer in layers {
+            let whole = |seat: &Seat| outer.map_or(0, |kind| seat.number(kind));
+            let mut kept = Vec::new();
+            let mut seats = left.as_slice();
+            while let Some(first) = seats.first() {
+                let here = seats.iter().take_while(|seat| whole(seat) == whole(first));
+                let (here, after) = seats.split_at(here.count());
+                seats = after;
+                let mut parts: Vec<u32> = here.iter().map(|seat| seat.number(layer.kind)).collect();
+                parts.dedup();
+                let from = layer.offset as usize;
+                let to = layer
+                    .count
+                    .map_or(parts.len(), |count| from.saturating_add(count as usize));
+                let wanted = parts.get(from..to)?;
+                let own = here
+                    .iter()
+                    .filter(|seat| wanted.contains(&seat.number(layer.kind)));
+                kept.extend(own.copied());
+            }
+            left = kept;
+            outer = Some(layer.kind);
+        }
+        (!left.is_empty()).then_some(Self { seats: left })
+    }
+
+    /// Its processors.
+    #[must_use]
+    pub fn cpus(&self) -> CpuSet {
+        self.seats.iter().map(|seat| seat.cpu).collect()
+    }
+
     /// The processors of each part of that kind, in order of closeness.
     #[must_use]
     pub fn groups(&self, kind: PlaceKind) -> Vec<Vec<u32>> {
-        let key = |seat: &Seat| match kind {
-            PlaceKind::Threads => seat.cpu,
-            PlaceKind::Cores => seat.core,
-            PlaceKind::LlCaches => seat.ll_cache,
-            PlaceKind::NumaDomains => seat.numa,
-            PlaceKind::Sockets => seat.socket,
-        };
+        let key = |seat: &Seat| seat.number(kind);
         let mut groups: Vec<(u32, Vec<u32>)> = Vec::new();
         for seat in &self.seats {
             let key = key(seat);
@@ -234,6 +279,38 @@ pub(super) mod tests {
         ] {
             assert_eq!(topology.groups(kind), [[0, 1, 2]]);
         }
+    }
+
+    #[test]
+    fn a_subset_has_so_many_of_each_part() {
+        let layer = |kind, count, offset| Layer {
+            kind,
+            count: Some(count),
+            offset,
+        };
+        let of = |layers: &[Layer]| {
+            let subset = two_by_two_by_two().subset(layers)?;
+            Some(subset.cpus().iter().collect::<Vec<_>>())
+        };
+        let (cores, threads) = (
+            layer(PlaceKind::Cores, 1, 1),
+            layer(PlaceKind::Threads, 1, 0),
+        );
+        assert_eq!(
+            of(&[layer(PlaceKind::Sockets, 1, 1), cores, threads]),
+            Some(vec![3])
+        );
+        // Of each socket, and of all.
+        assert_eq!(
+            of(&[layer(PlaceKind::Sockets, 2, 0), cores]),
+            Some(vec![1, 3, 5, 7])
+        );
+        assert_eq!(
+            of(&[layer(PlaceKind::Cores, 3, 0), threads]),
+            Some(vec![0, 1, 2])
+        );
+        assert_eq!(of(&[layer(PlaceKind::Sockets, 2, 1)]), None);
+        assert_eq!(of(&[layer(PlaceKind::Threads, u32::MAX, 1)]), None);
     }
 
     #[test]

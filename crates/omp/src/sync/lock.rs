@@ -5,7 +5,10 @@ use crate::barrier::wait_recorded_at;
 use crate::cluster::{self, Nodes};
 use crate::recorded::is_recorded;
 use crate::team::Member;
+use crate::tool;
 use crate::worker::{current, recorder};
+use fathomp_ompt::Mutex;
+use fathomp_sys::call_site::{WATCH, call_site};
 use fathomp_trace::state::State;
 
 /// Pauses, some tenths of a millisecond, after which even a thread that would
@@ -38,9 +41,77 @@ impl Lock {
         }
     }
 
+    /// What a tool knows it by.
+    #[inline]
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.name() as u64
+    }
+
     /// What it is known by among the nodes of a cluster.
     fn name(&self) -> usize {
         std::ptr::from_ref(self).addr()
+    }
+
+    /// Takes it for the program, which calls for that as `kind` says; a wait is recorded as time
+    /// in `state` at the entry point that was called last.
+    #[inline]
+    pub fn take(&self, kind: Mutex, state: State) {
+        if WATCH.is_on() {
+            self.take_watched(kind, state);
+        } else {
+            self.acquire_unwatched(state);
+        }
+    }
+
+    #[inline]
+    pub(super) fn acquire_unwatched(&self, state: State) {
+        if !self.0.try_acquire() {
+            self.acquire_contended(state, 0);
+        }
+    }
+
+    #[cold]
+    fn take_watched(&self, kind: Mutex, state: State) {
+        let call = call_site();
+        tool::mutex(kind, 0, self.number(), || self.acquire(state, call));
+    }
+
+    /// The same if it is free; whether it was.
+    #[inline]
+    #[must_use]
+    pub fn try_take(&self, kind: Mutex) -> bool {
+        match WATCH.is_on() {
+            true => self.try_take_watched(kind),
+            false => self.0.try_acquire(),
+        }
+    }
+
+    #[cold]
+    fn try_take_watched(&self, kind: Mutex) -> bool {
+        tool::try_mutex(kind, self.number(), || self.try_acquire())
+    }
+
+    /// Gives it back for the program. Giving back a free lock has no effect.
+    #[inline]
+    pub fn give(&self, kind: Mutex) {
+        match WATCH.is_on() {
+            true => self.give_watched(kind),
+            false => self.release_unwatched(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn release_unwatched(&self) {
+        self.0.release();
+    }
+
+    #[cold]
+    fn give_watched(&self, kind: Mutex) {
+        tool::released(kind, self.number(), || {
+            self.release();
+            true
+        });
     }
 
     /// Takes it if it is free.
@@ -82,12 +153,17 @@ impl Lock {
         wait_recorded_at(member, Some(call), state, || self.0.wait(patience(member)));
     }
 
+    #[cold]
+    fn release_named(&self, nodes: &'static Nodes) {
+        nodes.locks.release(nodes.cluster, self.name());
+    }
+
     /// Gives it back. Giving back a free lock has no effect.
     #[inline]
     pub fn release(&self) {
         match cluster::installed() {
             None => self.0.release(),
-            Some(nodes) => nodes.locks.release(nodes.cluster, self.name()),
+            Some(nodes) => self.release_named(nodes),
         }
     }
 }

@@ -93,6 +93,12 @@ impl Names {
             .map(|entry| Arc::clone(&entry.held))
     }
 
+    /// How often the task that asks, which holds it, has taken a nestable lock.
+    pub(super) fn depth(&self, name: usize) -> u32 {
+        let held = self.find(name);
+        held.map_or(0, |held| held.depth.load(Ordering::Relaxed))
+    }
+
     /// Takes a lock; `patience` as of [`Word::wait`].
     pub(super) fn acquire(&self, cluster: &dyn Cluster, name: usize, patience: u32) {
         self.acquire_held(cluster, name, patience);

@@ -43,11 +43,22 @@ impl NestLock {
     /// Takes it, waiting if another task holds it.
     #[inline]
     pub fn acquire(&self, member: &'static Member) {
-        if let Some(named) = self.named() {
-            return named.acquire(member);
+        match self.named() {
+            Some(named) => named.acquire(member),
+            None => self.acquire_by(member, || self.lock.acquire(State::Lock, 0)),
         }
+    }
+
+    /// The same where nobody [watches](fathomp_sys::call_site::Watch).
+    #[inline]
+    pub fn acquire_unwatched(&self, member: &'static Member) {
+        self.acquire_by(member, || self.lock.acquire_unwatched(State::Lock));
+    }
+
+    #[inline]
+    fn acquire_by(&self, member: &'static Member, acquire: impl FnOnce()) {
         if !self.is_mine(member) {
-            self.lock.acquire(State::Lock, 0);
+            acquire();
             self.owner.store(member.task.identity(), Ordering::Relaxed);
         }
         self.deepen();
@@ -73,15 +84,32 @@ impl NestLock {
     /// Gives it back once.
     #[inline]
     pub fn release(&self) {
-        if let Some(named) = self.named() {
-            return named.release();
+        match self.named() {
+            Some(named) => named.release(),
+            None => self.release_by(|| self.lock.release()),
         }
+    }
+
+    /// The same where nobody [watches](fathomp_sys::call_site::Watch).
+    #[inline]
+    pub fn release_unwatched(&self) {
+        self.release_by(|| self.lock.release_unwatched());
+    }
+
+    #[inline]
+    fn release_by(&self, release: impl FnOnce()) {
         let depth = self.depth.load(Ordering::Relaxed).saturating_sub(1);
         self.depth.store(depth, Ordering::Relaxed);
         if depth == 0 {
             self.owner.store(0, Ordering::Relaxed);
-            self.lock.release();
+            release();
         }
+    }
+
+    /// How often its owner, who asks, holds it.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        self.depth.load(Ordering::Relaxed)
     }
 
     #[inline]
@@ -139,6 +167,12 @@ impl NamedNestLock {
         let Self { nodes, name } = self;
         let task = member.task.identity();
         nodes.locks.try_acquire_nest(nodes.cluster, name, task)
+    }
+
+    /// As [`NestLock::depth`].
+    #[must_use]
+    pub fn depth(self) -> u32 {
+        self.nodes.locks.depth(self.name)
     }
 
     /// As [`NestLock::release`].

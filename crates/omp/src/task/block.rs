@@ -15,6 +15,7 @@ use super::tally::Tally;
 use crate::icv::Icvs;
 use crate::own::Own;
 use crate::team::{Member, Team};
+use crate::tool::{self, TaskWords};
 use fathomp_sys::outlined::{AtomicOutlined, Opaque, Outlined};
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_sys::task_arguments::{Arguments, address_of};
@@ -55,6 +56,7 @@ pub(crate) struct Task {
     pub(super) origin: Origin,
     words: [AtomicU64; INLINE_WORDS],
     cold: Cold,
+    pub(crate) tool: TaskWords,
 }
 
 /// What few tasks need; [`Traits`] says which of it is set.
@@ -169,6 +171,7 @@ impl Task {
             children: Tally::new(),
             words: [const { AtomicU64::new(0) }; INLINE_WORDS],
             cold: Cold::default(),
+            tool: TaskWords::new(),
         }
     }
 
@@ -228,10 +231,10 @@ impl Task {
 
     /// The task's code, with its copy of the arguments.
     #[inline]
-    pub(super) fn call(&self) {
+    pub(super) fn call(&'static self) {
         // Set before the task is queued.
         if let Some(function) = self.function.load(Ordering::Relaxed) {
-            function.call(self.data());
+            tool::call_task(self, function, self.data());
         }
     }
 
@@ -282,20 +285,45 @@ impl Task {
         if let ([data], 0) = (words, align) {
             return self.use_copy_at(Opaque(*data as usize));
         }
-        let room = words.len() + align as usize / size_of::<u64>();
-        let fill = |place: &[AtomicU64]| {
-            let skip = skipped(place, align as usize);
-            self.use_copy(&place[skip..], words);
-        };
+        self.fill(words.len(), align, |place| self.use_copy(place, words));
+    }
+
+    /// The same with a copy of what `other` has.
+    pub(super) fn copy_arguments_of(&self, other: &Self) {
+        let (_, align) = other.sizes();
+        other.with_arguments(|words| {
+            self.fill(words.len(), align as u32, |place| {
+                for (to, from) in place.iter().zip(words) {
+                    to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+                }
+                self.use_copy(place, &[]);
+            });
+        });
+    }
+
+    /// The first words of its arguments become `head`, as far as there are so many.
+    #[inline]
+    pub(super) fn set_head(&self, head: &[u64]) {
+        self.with_arguments(|words| {
+            for (word, &value) in words.iter().zip(head) {
+                word.store(value, Ordering::Relaxed);
+            }
+        });
+    }
+
+    /// Has `write` write so many words of arguments, so aligned, to where the task has them.
+    fn fill(&self, words: usize, align: u32, write: impl FnOnce(&[AtomicU64])) {
+        let room = words + align as usize / size_of::<u64>();
+        let aligned = |place: &[AtomicU64]| skipped(place, align as usize);
         if room <= INLINE_WORDS {
-            fill(&self.words);
+            write(&self.words[aligned(&self.words)..]);
         } else {
             let place: Box<[AtomicU64]> = (0..room).map(|_| AtomicU64::new(0)).collect();
-            fill(&place);
+            write(&place[aligned(&place)..]);
             *lock(&self.cold.large) = Some(place);
             self.add(Traits::LARGE);
         }
-        self.sizes[0].set(words.len() as u32);
+        self.sizes[0].set(words as u32);
         self.sizes[1].set(align);
     }
 
@@ -304,6 +332,12 @@ impl Task {
     pub(super) fn sizes(&self) -> (usize, usize) {
         let [words, align] = &self.sizes;
         (words.get() as usize, align.get() as usize)
+    }
+
+    /// Address and bytes of the copy of the arguments, if the block has one.
+    pub(crate) fn copied_arguments(&self) -> Option<(Opaque, usize)> {
+        let (words, _) = self.sizes();
+        (words != 0).then(|| (self.data(), words * size_of::<u64>()))
     }
 
     /// Calls `read` with the arguments.

@@ -3,6 +3,7 @@
 use super::block::{Task, Traits};
 use super::deque::{CAPACITY, Deque};
 use super::group::Group;
+use super::shared_loop::{Portions, SharedLoop};
 use crate::own::Own;
 use crate::team::{Member, Team};
 use fathomp_base::Ticks;
@@ -33,7 +34,10 @@ pub(crate) struct Current {
     /// Blocks for included tasks, see [`Current::take_inline`].
     free_inline: AtomicRef<Task>,
     free_groups: AtomicRef<Group>,
+    free_loops: AtomicRef<SharedLoop>,
     implicit: Task,
+    /// Its parts of loops.
+    pub(super) portions: Portions,
 }
 
 /// How often to look for tasks. Each look at another member's deque takes the
@@ -153,7 +157,9 @@ impl Current {
             free_count: Own::new(0),
             free_inline: AtomicRef::new(None),
             free_groups: AtomicRef::new(None),
+            free_loops: AtomicRef::new(None),
             implicit: Task::new(),
+            portions: Portions::new(),
         }
     }
 
@@ -179,8 +185,14 @@ impl Current {
 
     /// The task the member runs.
     #[inline]
-    pub(super) fn current(&'static self) -> &'static Task {
+    pub(crate) fn current(&'static self) -> &'static Task {
         self.explicit().unwrap_or(&self.implicit)
+    }
+
+    /// The member's implicit task.
+    #[inline]
+    pub(crate) fn implicit(&'static self) -> &'static Task {
+        &self.implicit
     }
 
     /// A number no two living tasks share, for the task the member runs.
@@ -273,12 +285,9 @@ impl Current {
         task
     }
 
-    /// A block taken by [`Current::take_inline`] is not needed any more.
+    /// A block taken by [`Current::take_inline`] is not needed any more; its children are reset.
     #[inline]
     pub(super) fn give_inline(&self, task: &'static Task) {
-        if task.children.is_touched() {
-            task.children.reset();
-        }
         // Not what it was when the block was taken: a block taken later may
         // have left for good.
         let top = self.free_inline.load(Ordering::Relaxed);
@@ -302,5 +311,22 @@ impl Current {
             .next
             .store(self.free_groups.load(Ordering::Relaxed), Ordering::Relaxed);
         self.free_groups.store(Some(group), Ordering::Relaxed);
+    }
+
+    pub(super) fn take_loop(&self) -> &'static SharedLoop {
+        match self.free_loops.load(Ordering::Relaxed) {
+            Some(free) => {
+                self.free_loops
+                    .store(free.next.load(Ordering::Relaxed), Ordering::Relaxed);
+                free
+            }
+            None => Box::leak(Box::new(SharedLoop::new())),
+        }
+    }
+
+    pub(super) fn give_loop(&self, free: &'static SharedLoop) {
+        free.next
+            .store(self.free_loops.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.free_loops.store(Some(free), Ordering::Relaxed);
     }
 }

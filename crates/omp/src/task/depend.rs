@@ -9,6 +9,10 @@
 //!
 //! `mutexinoutset` counts as `inout`: that keeps the tasks apart as it must,
 //! and fixes their order, which it may.
+//!
+//! A task that names all memory (`omp_all_memory`) comes after every generation
+//! of every address, and is the generation before those that follow, of
+//! whatever address.
 
 use crate::team::Team;
 use std::collections::HashMap;
@@ -28,10 +32,13 @@ pub enum Access {
     InOutSet,
 }
 
+/// The address of `omp_all_memory` as a list item; no variable is there.
+pub const ALL_MEMORY: usize = usize::MAX;
+
 /// One list item of a `depend` clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dependence {
-    /// Where the list item is.
+    /// Where the list item is, or [`ALL_MEMORY`].
     pub address: usize,
     /// What the task does with it.
     pub access: Access,
@@ -47,6 +54,9 @@ pub(crate) struct Node<T: 'static> {
     state: Mutex<State<T>>,
 }
 
+/// Is told of a task and of one that waits for it.
+pub(super) type Awaits<T> = fn(&'static T, &'static T);
+
 #[derive(Debug)]
 struct State<T: 'static> {
     complete: bool,
@@ -58,7 +68,10 @@ struct State<T: 'static> {
 /// What the children of a task have said about addresses so far.
 #[derive(Debug)]
 pub(crate) struct Scope<T: 'static> {
+    /// What has been named since the last task that named all memory.
     places: HashMap<usize, Place<T>, BuildHasherDefault<AddressHasher>>,
+    /// That task.
+    all_memory: Option<Arc<Node<T>>>,
 }
 
 #[derive(Debug)]
@@ -107,6 +120,7 @@ impl<T> Default for Scope<T> {
     fn default() -> Self {
         Self {
             places: HashMap::default(),
+            all_memory: None,
         }
     }
 }
@@ -153,9 +167,13 @@ impl<T> Node<T> {
         }
     }
 
-    fn await_one(self: &Arc<Self>, predecessor: &Self) {
+    fn await_one(self: &Arc<Self>, predecessor: &Self, awaits: Option<Awaits<T>>) {
         let mut state = predecessor.lock();
         if !state.complete {
+            if let (Some(awaits), Some(before), Some(task)) = (awaits, predecessor.task, self.task)
+            {
+                awaits(before, task);
+            }
             // Before the lock is released: then the predecessor may complete.
             self.missing.fetch_add(1, Ordering::Relaxed);
             let successor = Arc::clone(self);
@@ -186,8 +204,20 @@ impl<T> fmt::Debug for Node<T> {
 
 impl<T> Scope<T> {
     /// `node` is the next task with these dependences: finds its predecessors
-    /// and makes it theirs for those that come later.
-    pub(super) fn add(&mut self, node: &Arc<Node<T>>, dependences: &[Dependence]) {
+    /// and makes it theirs for those that come later. `awaits` is told of each task that is
+    /// not complete, and cannot complete meanwhile.
+    pub(super) fn add(
+        &mut self,
+        node: &Arc<Node<T>>,
+        dependences: &[Dependence],
+        awaits: Option<Awaits<T>>,
+    ) {
+        if name_all_memory(dependences) {
+            self.await_everything(node, awaits);
+            self.places.clear();
+            self.all_memory = Some(Arc::clone(node));
+            return;
+        }
         each_address(dependences, |dependence| {
             let place = self.place(dependence);
             if !place.shares(dependence.access) {
@@ -198,7 +228,7 @@ impl<T> Scope<T> {
                 place.current.retain(|member| !member.is_complete());
             }
             for predecessor in &place.previous {
-                node.await_one(predecessor);
+                node.await_one(predecessor, awaits);
             }
             place.current.push(Arc::clone(node));
         });
@@ -207,6 +237,9 @@ impl<T> Scope<T> {
     /// `node` waits for what a task with these dependences would wait for;
     /// nobody will wait for it.
     pub(super) fn wait_only(&mut self, node: &Arc<Node<T>>, dependences: &[Dependence]) {
+        if name_all_memory(dependences) {
+            return self.await_everything(node, None);
+        }
         each_address(dependences, |dependence| {
             if let Some(place) = self.places.get(&dependence.address) {
                 let before = if place.shares(dependence.access) {
@@ -215,20 +248,28 @@ impl<T> Scope<T> {
                     &place.current
                 };
                 for predecessor in before {
-                    node.await_one(predecessor);
+                    node.await_one(predecessor, None);
                 }
+            } else if let Some(all_memory) = &self.all_memory {
+                node.await_one(all_memory, None);
             }
         });
     }
 
+    fn await_everything(&self, node: &Arc<Node<T>>, awaits: Option<Awaits<T>>) {
+        let current = self.places.values().flat_map(|place| &place.current);
+        for predecessor in current.chain(&self.all_memory) {
+            node.await_one(predecessor, awaits);
+        }
+    }
+
     fn place(&mut self, dependence: Dependence) -> &mut Place<T> {
-        self.places
-            .entry(dependence.address)
-            .or_insert_with(|| Place {
-                access: dependence.access,
-                current: Vec::new(),
-                previous: Vec::new(),
-            })
+        let Self { places, all_memory } = self;
+        places.entry(dependence.address).or_insert_with(|| Place {
+            access: dependence.access,
+            current: Vec::new(),
+            previous: all_memory.iter().cloned().collect(),
+        })
     }
 }
 
@@ -237,6 +278,11 @@ impl<T> Place<T> {
     fn shares(&self, access: Access) -> bool {
         self.current.is_empty() || self.access == access && access != Access::Out
     }
+}
+
+fn name_all_memory(dependences: &[Dependence]) -> bool {
+    let mut addresses = dependences.iter().map(|item| item.address);
+    addresses.any(|address| address == ALL_MEMORY)
 }
 
 /// Calls `visit` once for each address, with what all items that name it ask
@@ -310,9 +356,13 @@ mod tests {
 
     /// Adds a task and returns its node; `true` if it has nothing to wait for.
     fn task(scope: &mut Scope<()>, access: Access) -> (Arc<Node<()>>, bool) {
+        task_with(scope, &[item(8, access)])
+    }
+
+    fn task_with(scope: &mut Scope<()>, dependences: &[Dependence]) -> (Arc<Node<()>>, bool) {
         let team = crate::worker::current().team();
         let node = Node::new(team, None);
-        scope.add(&node, &[item(8, access)]);
+        scope.add(&node, dependences, None);
         let ready = node.seal();
         (node, ready)
     }
@@ -370,5 +420,32 @@ mod tests {
         writer.complete(|_, _| {});
         assert!(waiter.is_ready());
         assert!(task(&mut scope, Access::Out).1);
+    }
+
+    #[test]
+    fn all_memory_comes_between_what_was_before_and_what_follows() {
+        let mut scope = Scope::<()>::default();
+        let all = [item(7, Access::In), item(ALL_MEMORY, Access::Out)];
+        let (reader, ready) = task_with(&mut scope, &[item(1, Access::In)]);
+        assert!(ready);
+        let (writer, ready) = task_with(&mut scope, &[item(2, Access::Out)]);
+        assert!(ready);
+        let (everything, ready) = task_with(&mut scope, &all);
+        assert!(!ready);
+        let (after, ready) = task_with(&mut scope, &[item(3, Access::In)]);
+        assert!(!ready);
+        let waiter = Node::new(crate::worker::current().team(), None);
+        scope.wait_only(&waiter, &[item(9, Access::In)]);
+        assert!(!waiter.seal());
+        let (again, ready) = task_with(&mut scope, &all);
+        assert!(!ready);
+        reader.complete(|_, _| {});
+        assert!(!everything.is_ready());
+        writer.complete(|_, _| {});
+        assert!(everything.is_ready() && !after.is_ready());
+        everything.complete(|_, _| {});
+        assert!(after.is_ready() && waiter.is_ready() && !again.is_ready());
+        after.complete(|_, _| {});
+        assert!(again.is_ready());
     }
 }

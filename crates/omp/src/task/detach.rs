@@ -5,6 +5,7 @@ use super::block::Task;
 use super::event::Event;
 use super::run;
 use crate::runtime::runtime;
+use crate::tool::tool;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -60,6 +61,11 @@ pub fn fulfill(handle: EventHandle) -> Result<(), UnknownEvent> {
         .unwrap_or_else(PoisonError::into_inner)
         .remove(&handle.0)
         .ok_or(UnknownEvent)?;
+    if let Some(tool) = tool()
+        && let Some((task, early)) = event.awaited_by()
+    {
+        tool.fulfils(task, early);
+    }
     if let Some(task) = event.fulfil() {
         let team = task.team();
         // This thread may belong to any team or to none.

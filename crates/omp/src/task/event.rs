@@ -57,6 +57,13 @@ impl<T: Sync + 'static> Event<T> {
         self.state.load(Ordering::SeqCst) & FULFILLED != 0
     }
 
+    /// The task that is not complete before the event is fulfilled, if there is one, and whether
+    /// its code is not through either.
+    pub(super) fn awaited_by(&self) -> Option<(&'static T, bool)> {
+        let task = self.task.load(Ordering::Acquire)?;
+        Some((task, self.state.load(Ordering::SeqCst) & BODY_DONE == 0))
+    }
+
     /// The event is fulfilled. The task, if its body is done: it is complete by that.
     pub(super) fn fulfil(&self) -> Option<&'static T> {
         let before = self.state.fetch_or(FULFILLED, Ordering::SeqCst);

@@ -1,9 +1,11 @@
 //! Running tasks while waiting, until none is left.
 
-use super::block::Task;
+use super::block::{Task, Traits};
 use super::pool::Pool;
+use super::portion::Loot;
 use super::queue::{invite, sleepers};
 use super::run;
+use super::shared_loop::{self, SharedLoop, run_portion};
 use crate::barrier::wait_recorded;
 use crate::env::WaitPolicy;
 use crate::runtime::runtime;
@@ -35,23 +37,32 @@ pub(super) fn phase_is_complete(team: &'static Team, parity: usize) -> bool {
         && (!team.cancelled.load(Ordering::SeqCst) || is_complete(team, parity ^ 1))
 }
 
-/// A task for `member` to run now. A member that waits inside a task takes
+/// What a member finds to run.
+enum Found {
+    Task(&'static Task),
+    Portion(Loot<&'static SharedLoop>),
+}
+
+/// Something for `member` to run now. A member that waits inside a task takes
 /// only tasks that descend from it (`inside`), as the task scheduling
 /// constraint of tied tasks asks.
 #[inline]
-fn look(member: &'static Member, inside: Option<&'static Task>) -> Option<&'static Task> {
+fn look(member: &'static Member, inside: Option<&'static Task>) -> Option<Found> {
     let wanted = |task: &'static Task| inside.is_none_or(|ancestor| task.descends_from(ancestor));
     let team = member.team();
     let mine = &member.task;
     if !team.tasks.commons.is_empty()
         && let Some(task) = team.tasks.commons.take(wanted)
     {
-        return Some(task);
+        return Some(Found::Task(task));
     }
     if let Some(task) = mine.deque.pop(wanted) {
-        return Some(task);
+        return Some(Found::Task(task));
     }
-    steal(member, team, wanted)
+    if let Some(task) = steal(member, team, wanted) {
+        return Some(Found::Task(task));
+    }
+    shared_loop::steal(member, team, wanted).map(Found::Portion)
 }
 
 fn steal(
@@ -88,14 +99,35 @@ pub(super) fn run_available(
     inside: Option<&'static Task>,
     until: impl Fn() -> bool,
 ) {
+    run_until(member, inside, |_| until());
+}
+
+/// As [`run_available`], with an `until` that is told what has been run.
+#[inline]
+fn run_until(
+    member: &'static Member,
+    inside: Option<&'static Task>,
+    until: impl Fn(Traits) -> bool,
+) {
     // Whoever is about to sleep must look; then somebody is registered.
     if member.task.deque.len() == 0 && sleepers(member.team()) == 0 && member.task.rest.is_due() {
         return;
     }
-    while let Some(task) = look(member, inside) {
+    while let Some(found) = look(member, inside) {
         member.task.rest.note(true);
-        run::while_waiting(member, task);
-        if until() {
+        let traits = match found {
+            Found::Task(task) => {
+                let traits = task.traits();
+                run::while_waiting(member, task);
+                traits
+            }
+            Found::Portion(loot) => {
+                let traits = loot.of.traits();
+                run::meanwhile(member, || run_portion(member, loot));
+                traits
+            }
+        };
+        if until(traits) {
             return;
         }
     }
@@ -157,6 +189,7 @@ fn help_if_open(member: &'static Member, pool: &'static Pool, seen: Order) {
     }
     let anything = !member.task.unannounced.is_empty()
         || !pool.commons.is_empty()
+        || pool.open_portions.load(Ordering::SeqCst) != 0
         || (0..seen.size()).any(|num| team.member(num).task.deque.has_work());
     if !anything {
         member.task.rest.note(false);
@@ -223,12 +256,23 @@ pub(crate) fn complete_phase(member: &'static Member, phase: u32) {
     }
 }
 
+/// Looks for tasks between two looks at what all members have completed, as long as nobody may
+/// sleep: the latter take lines away from members that run tasks.
+const LOOKS_BETWEEN: u32 = 4;
+
 fn complete_used(member: &'static Member, parity: usize) {
     let team = member.team();
     let done = || phase_is_complete(team, parity);
     if !done() {
+        let mut looks = 0_u32;
         team.barrier.bell().wait(team.patience(), || {
-            help(member, done);
+            // Where there was a task of this phase there may be more; looking for them tells.
+            run_until(member, None, |run| run.parity() != parity && done());
+            announce(member);
+            looks = looks.wrapping_add(1);
+            if !looks.is_multiple_of(LOOKS_BETWEEN) && sleepers(team) == 0 {
+                return false;
+            }
             fence(Ordering::SeqCst);
             done()
         });

@@ -5,19 +5,20 @@
 //! in the memory of the runtime.
 
 use super::block::{ON_STACK_MAX, Task, Traits};
+use crate::tool;
 use fathomp_sys::outlined::Outlined;
 use fathomp_sys::task_arguments::address_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Calls `task`'s code, whose arguments are on the stack unless they must [stay](Traits::STAYS).
 #[inline]
-pub(super) fn call(task: &Task) {
+pub(super) fn call(task: &'static Task) {
     let (words, align) = task.sizes();
     let Some(function) = task.function() else {
         return;
     };
     if words == 0 || task.traits().has(Traits::STAYS) {
-        return function.call(task.data());
+        return tool::call_task(task, function, task.data());
     }
     match words + align / size_of::<u64>() {
         0..=16 => with_room::<16>(task, function),
@@ -29,7 +30,7 @@ pub(super) fn call(task: &Task) {
 }
 
 #[inline(never)]
-fn with_room<const WORDS: usize>(task: &Task, function: Outlined) {
+fn with_room<const WORDS: usize>(task: &'static Task, function: Outlined) {
     let room = [const { AtomicU64::new(0) }; WORDS];
     let (_, align) = task.sizes();
     let skip = address_of(&room[0]).0.wrapping_neg() & (align.max(1) - 1);
@@ -39,5 +40,5 @@ fn with_room<const WORDS: usize>(task: &Task, function: Outlined) {
             to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     });
-    function.call(address_of(&place[0]));
+    tool::call_task(task, function, address_of(&place[0]));
 }

@@ -32,6 +32,8 @@ pub(crate) struct Pool {
     /// happened that one may wait for.
     pub(super) attending: AtomicU32,
     pub(super) events: AtomicU32,
+    /// Parts of loops that members have open for others to steal from.
+    pub(super) open_portions: AtomicU32,
     /// Tasks that came from other nodes, by parity.
     pub(super) created_outside: [AtomicU64; 2],
     /// Tasks completed by threads that do not count as members, by parity.
@@ -71,6 +73,7 @@ impl Pool {
             waiters: Bell::new(),
             attending: AtomicU32::new(0),
             events: AtomicU32::new(0),
+            open_portions: AtomicU32::new(0),
             created_outside: [const { AtomicU64::new(0) }; 2],
             completed_outside: [const { AtomicU64::new(0) }; 2],
             spare: Spare::default(),

@@ -5,6 +5,7 @@ use super::block::Task;
 use fathomp_sys::static_ref::AtomicRef;
 
 pub(crate) use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use std::sync::{Mutex, MutexGuard};
 
 /// Lets time pass, the more the longer it has been asked for.
 #[inline]

@@ -29,6 +29,17 @@ pub fn in_group(member: &'static Member) -> bool {
     member.task.current().group().is_some()
 }
 
+/// What distinguishes the innermost taskgroup from others that have not ended; 0 outside of all.
+pub fn group_name(member: &'static Member) -> usize {
+    let group = member.task.current().group();
+    group.map_or(0, |group| std::ptr::from_ref(group).addr())
+}
+
+/// Whether members of the team are on other nodes.
+pub fn is_spread(member: &'static Member) -> bool {
+    member.team().nodes().is_some()
+}
+
 /// The implicit tasks of the region that is being forked reduce into `table`.
 /// Call from [`crate::parallel::Fork::prepare`].
 pub fn begin_region(team: &'static Team, table: usize) {

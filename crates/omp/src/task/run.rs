@@ -6,6 +6,8 @@ use super::on_stack;
 use super::queue::enqueue;
 use crate::tap;
 use crate::team::{Member, Team};
+use crate::tool::tool;
+use fathomp_ompt::TaskStatus;
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_trace::now;
 use std::sync::atomic::Ordering;
@@ -13,13 +15,23 @@ use std::sync::atomic::Ordering;
 /// Runs a queued task on a member that waits for something else.
 #[inline]
 pub(super) fn while_waiting(member: &'static Member, task: &'static Task) {
-    let run = || tap::meanwhile(|| run(member, task));
-    let Some(recorder) = member.worker().recorder() else {
+    meanwhile(member, || {
+        if let Some(recorder) = member.worker().recorder() {
+            recorder.task_run();
+        }
+        run(member, task);
+    });
+}
+
+/// Runs `tasks` on a member that waits for something else.
+#[inline]
+pub(super) fn meanwhile(member: &'static Member, tasks: impl FnOnce()) {
+    let run = || tap::meanwhile(tasks);
+    if member.worker().recorder().is_none() {
         return run();
-    };
+    }
     let before = member.task.ticks();
     let begin = now();
-    recorder.task_run();
     run();
     // Tasks run inside this one, while it waited, are part of its time.
     member.task.set_ticks(before + now().since(begin));
@@ -32,11 +44,24 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
     let outer = member.task.explicit();
     member.task.set_explicit(Some(task));
     task.set_runner(Some(member));
-    if !is_pointless(team, task) {
+    let told = tool().map(|tool| {
+        if task.traits().has(Traits::FOREIGN) {
+            tool.receives(task);
+        }
+        (tool, tool.task_begins(member, outer, task))
+    });
+    let pointless = is_pointless(team, task);
+    if !pointless {
         match task.traits().has(Traits::FOREIGN) {
             true => timed(team, task, || call(member, team, task)),
             false => call(member, team, task),
         }
+    }
+    if let Some((tool, before)) = told {
+        if pointless {
+            tool.discards(task);
+        }
+        tool.task_ends(member, outer, task, status(team, task), before);
     }
     member.task.set_explicit(outer);
     if task.traits().has(Traits::EVENT)
@@ -50,6 +75,18 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
         return complete(None, task);
     }
     complete(Some(member), task);
+}
+
+/// Why a thread leaves a task whose code is through or has never run.
+#[cold]
+pub(super) fn status(team: &Team, task: &Task) -> TaskStatus {
+    if is_pointless(team, task) {
+        TaskStatus::CANCEL
+    } else if task.traits().has(Traits::EVENT) {
+        TaskStatus::DETACH
+    } else {
+        TaskStatus::COMPLETE
+    }
 }
 
 /// Whoever gave the task away is told how long it took.
@@ -73,15 +110,25 @@ pub(super) fn is_pointless(team: &Team, task: &Task) -> bool {
 /// Runs the code of a queued task in the task's data environment.
 #[inline]
 fn call(member: &'static Member, team: &'static Team, task: &'static Task) {
-    let call = || match team.remote() {
+    in_environment(member, team, task, || match team.remote() {
         Some(_) => on_stack::call(task),
         None => task.call(),
-    };
+    });
+}
+
+/// Runs `code` in the data environment of `task`.
+#[inline]
+pub(super) fn in_environment(
+    member: &'static Member,
+    team: &'static Team,
+    task: &'static Task,
+    code: impl FnOnce(),
+) {
     if team.tasks.icvs_differ() {
-        return with_icvs_of(member, team, task, call);
+        return with_icvs_of(member, team, task, code);
     }
     // All tasks have the ICVs that the team handed out.
-    call();
+    code();
     if team.tasks.icvs_differ() {
         restore_team_icvs(member, team);
     }

@@ -7,11 +7,15 @@ use super::detach::NewEvent;
 use super::help::run_available;
 use super::queue::enqueue;
 use super::{run, wait};
-use crate::cluster;
+use crate::cluster::{self, Nodes};
+use crate::icv::Icvs;
 use crate::runtime::runtime;
 use crate::team::{Member, Team};
+use crate::tool::{self, tool};
+use fathomp_sys::call_site::{call, note_again};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_sys::task_arguments::{Arguments, address_of};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -35,6 +39,8 @@ pub struct Clauses {
     pub is_final: bool,
     /// `priority` clause; 0 if there is none.
     pub priority: u32,
+    /// What its arguments lead to must not be used on another node.
+    pub stays: bool,
 }
 
 /// A thread at a `task` construct: what is known before the task exists.
@@ -48,7 +54,8 @@ pub struct Encounter {
 
 /// `member` encounters a `task` construct with these values of its `if` and
 /// `priority` clauses. `None` if cancellation means that no task is created.
-#[inline]
+// Inline for the same reason as `begin_child`.
+#[inline(always)]
 pub fn encounter(member: &'static Member, deferrable: bool, priority: u32) -> Option<Encounter> {
     let team = member.team();
     let parent = member.task.current();
@@ -67,6 +74,19 @@ pub fn encounter(member: &'static Member, deferrable: bool, priority: u32) -> Op
     })
 }
 
+/// `member` encounters a `task` construct that is not deferred, and runs its task with the
+/// program's own argument block, where nobody [watches](fathomp_sys::call_site::Watch).
+#[inline]
+pub fn run_undeferred(member: &'static Member, function: Outlined, data: Opaque, is_final: bool) {
+    let team = member.team();
+    let parent = member.task.current();
+    if !run::is_pointless(team, parent) {
+        let included = begin_child::<false>(member, team, parent, is_final, &[]);
+        function.call(data);
+        included.end_as::<false>();
+    }
+}
+
 /// Whether enough tasks are queued where one of this priority would be.
 #[inline]
 fn is_crowded(
@@ -78,19 +98,28 @@ fn is_crowded(
     let deque = &member.task.deque;
     if team.local_size() == 1
         && let Some(nodes) = team.nodes()
+        && deque.len() >= enough_for_nodes(nodes, parent)
     {
-        // Others are on other nodes, and take a batch from time to time. What they leave is
-        // quicker run at once.
-        let enough = match parent.depth() {
-            0 => ENOUGH_FOR_BATCHES,
-            _ => ENOUGH_IN_TREES * u64::from(nodes.cluster.nodes()),
-        };
-        if deque.len() >= enough {
-            return true;
-        }
+        return true;
     }
-    deque.is_full()
+    deque.is_full() && is_throttled()
         || priority != 0 && team.tasks.commons.len() >= CAPACITY * team.local_size() as usize
+}
+
+/// Whether a full queue has tasks run at once. Otherwise they are queued where all members look.
+#[cold]
+fn is_throttled() -> bool {
+    !runtime().settings.queues_all_tasks
+}
+
+/// How many queued tasks are enough where others are on other nodes, and take a batch from time to
+/// time. What they leave is quicker run at once.
+#[cold]
+fn enough_for_nodes(nodes: &'static Nodes, parent: &'static Task) -> u64 {
+    match parent.depth() {
+        0 => ENOUGH_FOR_BATCHES,
+        _ => ENOUGH_IN_TREES * u64::from(nodes.cluster.nodes()),
+    }
 }
 
 /// Tasks that the only member of a node keeps for others: of many that follow each other, and of
@@ -120,7 +149,7 @@ impl Encounter {
     #[inline(never)]
     pub fn create(self, work: &Work, clauses: Clauses) {
         if self.at_once {
-            self.run_with_arguments(work, clauses.is_final);
+            self.run_with_arguments(work, clauses.is_final, &[]);
             return;
         }
         let Self {
@@ -132,23 +161,23 @@ impl Encounter {
         if let Some(recorder) = member.worker().recorder() {
             recorder.task_created();
         }
-        team.tasks.mark_used();
-        let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
-        copy_arguments(team, task, work);
-        count(member, parent, task);
+        let task = lead(member, team, parent, work, clauses);
+        if let Some(tool) = tool() {
+            tool.creates(member, (parent, task), false, clauses.is_final, &[]);
+        }
         enqueue(Some(member), team, task);
     }
 
     /// Runs the task, which may use the program's own argument block.
     #[inline]
     pub fn run(self, function: Outlined, data: Opaque, is_final: bool) {
-        self.run_inline(is_final, |_| data, function);
+        self.run_inline(is_final, &[], |_| data, function);
     }
 
-    fn run_with_arguments(self, work: &Work, is_final: bool) {
+    fn run_with_arguments(self, work: &Work, is_final: bool, depends_on: &[Dependence]) {
         let copies = work.arguments.must_be_copied();
         if copies && cluster::is_node() && (self.team.size() == 1 || self.team.remote().is_some()) {
-            return self.run_with_copy_on_stack(work, is_final);
+            return self.run_with_copy_on_stack(work, is_final, depends_on);
         }
         let arguments = |task: &Task| {
             if copies {
@@ -158,24 +187,29 @@ impl Encounter {
             work.arguments.set_head(work.head);
             work.arguments.original()
         };
-        self.run_inline(is_final, arguments, work.function);
+        self.run_inline(is_final, depends_on, arguments, work.function);
     }
 
     /// The same where other nodes may run parts of the task, regions or tasks inside it: they
     /// reach the stacks of the program's threads, and not the memory of the runtime.
     #[cold]
-    fn run_with_copy_on_stack(self, work: &Work, is_final: bool) {
+    fn run_with_copy_on_stack(self, work: &Work, is_final: bool, depends_on: &[Dependence]) {
         match work.arguments.words_needed() {
-            0..=64 => self.run_with_room::<64>(work, is_final),
-            65..=1024 => self.run_with_room::<1024>(work, is_final),
-            1025..=16_384 => self.run_with_room::<16_384>(work, is_final),
+            0..=64 => self.run_with_room::<64>(work, is_final, depends_on),
+            65..=1024 => self.run_with_room::<1024>(work, is_final, depends_on),
+            1025..=16_384 => self.run_with_room::<16_384>(work, is_final, depends_on),
             // 2 MiB: more than that no other node reaches.
-            _ => self.run_with_room::<262_144>(work, is_final),
+            _ => self.run_with_room::<262_144>(work, is_final, depends_on),
         }
     }
 
     #[inline(never)]
-    fn run_with_room<const WORDS: usize>(self, work: &Work, is_final: bool) {
+    fn run_with_room<const WORDS: usize>(
+        self,
+        work: &Work,
+        is_final: bool,
+        depends_on: &[Dependence],
+    ) {
         let room = [const { AtomicU64::new(0) }; WORDS];
         let arguments = |task: &Task| match work.arguments.copy_to(&room) {
             Some(first) => {
@@ -189,51 +223,154 @@ impl Encounter {
                 task.data()
             }
         };
-        self.run_inline(is_final, arguments, work.function);
+        self.run_inline(is_final, depends_on, arguments, work.function);
     }
 
-    /// Runs a task before its creator goes on. Nobody else ever hears of it,
-    /// so this is [`begin`], [`run::run`] and [`run::complete`] without what
-    /// is only needed for others.
+    /// Runs a task before its creator goes on.
     #[inline]
     fn run_inline(
         self,
         is_final: bool,
+        depends_on: &[Dependence],
         arguments: impl FnOnce(&Task) -> Opaque,
         function: Outlined,
     ) {
+        let included =
+            begin_child::<true>(self.member, self.team, self.parent, is_final, depends_on);
+        let arguments = arguments(included.task);
+        match included.before {
+            None => function.call(arguments),
+            Some(_) => tool::call_task(included.task, function, arguments),
+        }
+        included.end();
+    }
+}
+
+/// Begins a task whose code its creator calls before it goes on. Nobody else ever hears of
+/// it, so this is [`begin`] and [`run::run`] and its end is [`run::complete`], without what
+/// is only needed for others. Unless it is `WATCHED` it is known that nobody has to be told.
+// A call would return what is to be ended through memory, which costs half of all this.
+#[inline(always)]
+fn begin_child<const WATCHED: bool>(
+    member: &'static Member,
+    team: &'static Team,
+    parent: &'static Task,
+    is_final: bool,
+    depends_on: &[Dependence],
+) -> Included {
+    if WATCHED && let Some(recorder) = member.worker().recorder() {
+        recorder.task_created();
+        recorder.task_run();
+    }
+    let current = &member.task;
+    let task = current.take_inline(member, team);
+    let traits = inherited_traits(member, is_final);
+    task.begin(parent, traits);
+    let outer = current.explicit();
+    let before = tool().filter(|_| WATCHED).map(|tool| {
+        tool.creates(
+            member,
+            (parent, task),
+            true,
+            traits.has(Traits::FINAL),
+            depends_on,
+        );
+        tool.task_begins(member, outer, task)
+    });
+    current.set_explicit(Some(task));
+    let icvs = team.tasks.icvs_differ().then(|| member.icvs());
+    if let Some(icvs) = icvs {
+        task.set_icvs(icvs);
+    }
+    Included {
+        member,
+        team,
+        task,
+        outer,
+        traits,
+        icvs,
+        before,
+    }
+}
+
+/// A task that has begun and that its creator waits for.
+#[derive(Clone, Copy)]
+pub struct Included {
+    member: &'static Member,
+    team: &'static Team,
+    task: &'static Task,
+    outer: Option<&'static Task>,
+    traits: Traits,
+    /// Those of its creator, if tasks of the region have changed some.
+    icvs: Option<Icvs>,
+    /// What a tool was told before.
+    before: Option<tool::Before>,
+}
+
+impl fmt::Debug for Included {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Included(..)")
+    }
+}
+
+/// Begins a task that is not deferred, whatever has been cancelled; the caller then calls its
+/// code.
+#[must_use]
+pub fn begin_included(member: &'static Member, is_final: bool) -> Included {
+    let included = begin_child::<true>(member, member.team(), member.task.current(), is_final, &[]);
+    if let Some(tool) = tool() {
+        tool.program_runs(included.task);
+    }
+    included
+}
+
+impl Included {
+    /// Its code is through; the caller's thread began it.
+    #[inline]
+    pub fn end(self) {
+        self.end_as::<true>();
+    }
+
+    #[inline(always)]
+    fn end_as<const WATCHED: bool>(self) {
         let Self {
             member,
             team,
-            parent,
-            ..
+            task,
+            outer,
+            traits,
+            icvs,
+            before,
         } = self;
-        if let Some(recorder) = member.worker().recorder() {
-            recorder.task_created();
-            recorder.task_run();
+        if WATCHED
+            && let Some(before) = before
+            && let Some(tool) = tool()
+        {
+            let status = run::status(team, task);
+            tool.included_ends(member, outer, task, status, before);
         }
-        let current = &member.task;
-        let task = current.take_inline(member, team);
-        let traits = inherited_traits(member, is_final);
-        task.begin(parent, traits);
-        let data = arguments(task);
-        let outer = current.explicit();
-        current.set_explicit(Some(task));
-        if team.tasks.icvs_differ() {
-            task.set_icvs(member.icvs());
-            run::with_icvs_of(member, team, task, || function.call(data));
+        if let Some(icvs) = icvs {
+            member.set_icvs(icvs);
+        } else if team.tasks.icvs_differ() {
+            run::restore_team_icvs(member, team);
+        }
+        member.task.set_explicit(outer);
+        if task.traits() == traits && task.children.is_as_new() {
+            member.task.give_inline(task);
         } else {
-            function.call(data);
-            if team.tasks.icvs_differ() {
-                run::restore_team_icvs(member, team);
-            }
+            end_used(member, task, traits);
         }
-        current.set_explicit(outer);
-        if task.traits() == traits && !task.children.is_in_use() {
-            current.give_inline(task);
-        } else {
-            run::complete(Some(member), task);
-        }
+    }
+}
+
+/// The end of a task that had children, or something that not all tasks have.
+#[inline(never)]
+fn end_used(member: &'static Member, task: &'static Task, traits: Traits) {
+    if task.traits() == traits && !task.children.is_in_use() {
+        task.children.reset();
+        member.task.give_inline(task);
+    } else {
+        run::complete(Some(member), task);
     }
 }
 
@@ -251,39 +388,52 @@ pub fn create_special(
     if run::is_pointless(team, parent) {
         return;
     }
+    // Waiting runs other tasks, which call the runtime.
+    let called = call();
     let included = !clauses.deferrable || parent.traits().has(Traits::FINAL);
     // With no brother to wait for, and none that could come before it is
     // complete, dependences mean nothing.
     let alone = team.is_alone() && !parent.children.is_outstanding();
     if included {
-        wait::wait_depend(member, dependences);
+        wait::await_predecessors(member, dependences);
     }
     if (included || alone) && event.is_none() {
+        note_again(called);
         let encounter = Encounter {
             member,
             team,
             parent,
             at_once: true,
         };
-        encounter.run_with_arguments(work, clauses.is_final);
+        encounter.run_with_arguments(work, clauses.is_final, dependences);
         return;
     }
 
     if let Some(recorder) = member.worker().recorder() {
         recorder.task_created();
     }
-    team.tasks.mark_used();
-    let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
-    copy_arguments(team, task, work);
+    let task = lead(member, team, parent, work, clauses);
+    if let Some(tool) = tool() {
+        note_again(called);
+        tool.creates(
+            member,
+            (parent, task),
+            included,
+            clauses.is_final,
+            dependences,
+        );
+    }
     if let Some(new) = event {
         new.event.bind(task);
         task.set_event(Arc::clone(&new.event));
     }
-    count(member, parent, task);
     if included {
         run_now(member, task);
         if let Some(new) = event {
             wait::wait_for(member, parent, || new.event.is_fulfilled());
+        }
+        if let Some(tool) = tool() {
+            tool.returns_to(parent);
         }
         return;
     }
@@ -291,7 +441,8 @@ pub fn create_special(
         thin_out(member, parent);
         let node = Node::new(team, Some(task));
         task.set_node(Arc::clone(&node));
-        parent.with_scope(|scope| scope.add(&node, dependences));
+        let awaits: Option<fn(&'static Task, &'static Task)> = tool().map(|_| tell_of as _);
+        parent.with_scope(|scope| scope.add(&node, dependences, awaits));
         if !node.seal() {
             return;
         }
@@ -300,6 +451,13 @@ pub fn create_special(
         run_now(member, task);
     } else {
         enqueue(Some(member), team, task);
+    }
+}
+
+/// A tool hears that `task` has to wait for `before`.
+fn tell_of(before: &'static Task, task: &'static Task) {
+    if let Some(tool) = tool() {
+        tool.awaits(before, task);
     }
 }
 
@@ -344,6 +502,7 @@ fn begin(
     let task = member.task.take_block(team);
     let inherited = inherited_traits(member, clauses.is_final);
     task.children.reset();
+    let inherited = inherited.with_if(Traits::STAYS, clauses.stays);
     task.begin(parent, inherited.with(traits));
     task.set_function(work.function);
     task.priority.set(if clauses.priority == 0 {
@@ -354,6 +513,22 @@ fn begin(
     if team.tasks.icvs_differ() {
         task.set_icvs(member.icvs());
     }
+    task
+}
+
+/// A task that is counted, and has its arguments, but is not queued: others run its work piece by
+/// piece.
+pub(super) fn lead(
+    member: &'static Member,
+    team: &'static Team,
+    parent: &'static Task,
+    work: &Work,
+    clauses: Clauses,
+) -> &'static Task {
+    team.tasks.mark_used();
+    let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
+    copy_arguments(team, task, work);
+    count(member, parent, task);
     task
 }
 
@@ -402,4 +577,15 @@ pub fn in_final(member: &'static Member) -> bool {
 /// Whether the current task is an explicit one.
 pub fn in_explicit(member: &'static Member) -> bool {
     member.task.explicit().is_some()
+}
+
+/// A number of the task that `member` runs, which no other task has as long as it lives.
+pub fn number(member: &'static Member) -> u64 {
+    std::ptr::from_ref(member.task.current()).addr() as u64
+}
+
+/// The same of the task that created it; 0 if there is none.
+pub fn parent_number(member: &'static Member) -> u64 {
+    let parent = member.task.current().parent();
+    parent.map_or(0, |parent| std::ptr::from_ref(parent).addr() as u64)
 }

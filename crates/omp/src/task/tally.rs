@@ -59,6 +59,13 @@ impl Tally {
         self.elsewhere.store(ALIVE, Ordering::Relaxed);
     }
 
+    /// Whether all is as the last reset left it; called at home. Descendants may come by of which
+    /// none was begun there, so the word counts, too.
+    #[inline]
+    pub(crate) fn is_as_new(&self) -> bool {
+        !self.is_touched() && self.elsewhere.load(Ordering::Acquire) == ALIVE
+    }
+
     /// Whether anything was begun at home since the last reset; called there.
     #[inline]
     pub(crate) fn is_touched(&self) -> bool {

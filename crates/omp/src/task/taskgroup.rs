@@ -2,11 +2,13 @@
 
 use super::wait;
 use crate::team::Member;
+use crate::tool;
 use std::sync::atomic::Ordering;
 
 /// Begins a taskgroup region.
 #[inline]
 pub fn group_start(member: &'static Member) {
+    tool::group_begins(member);
     open(member, false);
 }
 
@@ -27,11 +29,35 @@ pub fn group_end(member: &'static Member) {
     if group.home.load(Ordering::Relaxed).is_none() {
         return;
     }
-    if group.tally.is_outstanding() {
-        wait::wait_for_tally(member, task, &group.tally);
-    }
+    tool::group_ends(member, || group_wait(member));
     task.set_group(group.outer.load(Ordering::Relaxed));
     member.task.give_group(group);
+}
+
+/// Whether the innermost taskgroup region is one of this thread's in which no task was created,
+/// and no tool wants to hear of each.
+pub fn group_is_fresh(member: &'static Member) -> bool {
+    if tool::tool().is_some() {
+        return false;
+    }
+    let group = member.task.current().group();
+    group.is_some_and(|group| {
+        let home = group.home.load(Ordering::Relaxed);
+        home.is_some_and(|home| std::ptr::eq(home, member))
+            && !group.tally.is_touched()
+            && !group.tally.is_in_use()
+    })
+}
+
+/// Waits for the tasks of the innermost taskgroup region, which was
+/// [fresh](group_is_fresh) and goes on.
+pub fn group_wait(member: &'static Member) {
+    let task = member.task.current();
+    if let Some(group) = task.group()
+        && group.tally.is_outstanding()
+    {
+        wait::wait_for_tally(member, task, &group.tally);
+    }
 }
 
 /// `cancel taskgroup`, where cancellation is enabled: tasks of the innermost

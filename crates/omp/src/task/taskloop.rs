@@ -1,20 +1,16 @@
-//! Dividing the iterations of a `taskloop` among tasks.
+//! `taskloop` constructs.
 
-use super::spawn::{Clauses, Work, create};
+use super::block::Traits;
+use super::division::{Division, Grain, Piece};
+use super::portion::{Loot, NUMBERS_MAX};
+use super::run;
+use super::shared_loop::run_portion;
+use super::spawn::{Clauses, Work, create, lead};
+use crate::cluster;
 use crate::team::Member;
+use crate::tool::tool;
 use fathomp_sys::outlined::Outlined;
 use fathomp_sys::task_arguments::Arguments;
-
-/// How many tasks, or how large.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grain {
-    /// `num_tasks`; 0 if the runtime may choose.
-    Tasks(u64),
-    /// `grainsize`: at least that many iterations and less than twice as many.
-    AtLeast(u64),
-    /// `grainsize(strict: ...)`: exactly that many, but for the last task.
-    Exactly(u64),
-}
 
 /// What a `taskloop` construct asks for. Iteration variables are 64 bits wide
 /// and wrap, so that signed and unsigned loops are the same.
@@ -37,66 +33,39 @@ pub struct TaskLoop {
     pub grain: Grain,
     /// Clauses of each task.
     pub clauses: Clauses,
+    /// The construct waits for its tasks: it has no `nogroup` clause.
+    pub is_grouped: bool,
 }
 
-/// The first `longer` of `tasks` tasks have one iteration more than `size`;
-/// the last has `last` iterations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Division {
-    tasks: u64,
-    size: u64,
-    longer: u64,
-    last: u64,
-}
-
-impl Grain {
-    fn divide(self, count: u64, threads: u32) -> Division {
-        let tasks = match self {
-            Self::Tasks(0) => u64::from(threads),
-            Self::Tasks(tasks) => tasks,
-            Self::AtLeast(grain) => count / grain.max(1),
-            Self::Exactly(grain) => {
-                let size = grain.clamp(1, count);
-                let tasks = count.div_ceil(size);
-                return Division {
-                    tasks,
-                    size,
-                    longer: 0,
-                    last: count - (tasks - 1) * size,
-                };
-            }
-        };
-        let tasks = tasks.clamp(1, count);
-        let size = count / tasks;
-        let longer = count % tasks;
-        Division {
-            tasks,
-            size,
-            longer,
-            last: size,
-        }
-    }
-}
-
-/// Creates the tasks of a `taskloop` construct, without its taskgroup.
-pub fn taskloop(member: &'static Member, asked: &TaskLoop) {
+/// How `member` divides a `taskloop` of `count` iterations.
+fn division(member: &'static Member, grain: Grain, count: u64) -> Division {
     let team = member.team();
     let threads = match team.remote() {
         Some(_) => team.size(),
         None => team.local_size(),
     };
-    let division = asked.grain.divide(asked.count, threads);
-    let mut from = asked.start;
-    for number in 0..division.tasks {
-        let last = number + 1 == division.tasks;
-        let size = division.size + u64::from(number < division.longer);
-        // The last task ends where the loop does: one step too far might not
-        // be a number any more.
-        let to = if last {
-            asked.end
-        } else {
-            from.wrapping_add(asked.step.wrapping_mul(size))
-        };
+    grain.divide(count, threads)
+}
+
+/// The pieces into which `member` divides a `taskloop` of `count` iterations.
+pub fn pieces(
+    member: &'static Member,
+    grain: Grain,
+    count: u64,
+) -> impl Iterator<Item = Piece> + use<> {
+    let division = division(member, grain, count);
+    (0..division.tasks()).map(move |number| division.piece(number))
+}
+
+/// Creates the tasks of a `taskloop` construct, without its taskgroup.
+pub fn taskloop(member: &'static Member, asked: &TaskLoop) {
+    let division = division(member, asked.grain, asked.count);
+    if run_shared(member, asked, division) {
+        return;
+    }
+    for number in 0..division.tasks() {
+        let piece = division.piece(number);
+        let (from, to) = piece.bounds(asked.start, asked.step, asked.end);
         create(
             member,
             &Work {
@@ -106,49 +75,61 @@ pub fn taskloop(member: &'static Member, asked: &TaskLoop) {
             },
             asked.clauses,
         );
-        from = to;
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn sizes(division: Division) -> Vec<u64> {
-        (0..division.tasks)
-            .map(|number| match number + 1 == division.tasks {
-                true => division.last,
-                false => division.size + u64::from(number < division.longer),
-            })
-            .collect()
+/// Runs the tasks of the loop where they are begun (see [`shared_loop`](super::shared_loop)), but
+/// for what others steal of them. `false` if they have to be created one by one.
+fn run_shared(member: &'static Member, asked: &TaskLoop, division: Division) -> bool {
+    let team = member.team();
+    let parent = member.task.current();
+    let tasks = match u32::try_from(division.tasks()) {
+        Ok(tasks) if tasks > 1 && division.tasks() <= NUMBERS_MAX => tasks,
+        _ => return false,
+    };
+    // Arguments that the program copies are copied when a task is created. Priorities order tasks
+    // among those that are queued.
+    let is_plain = asked.is_grouped
+        && asked.clauses.deferrable
+        && asked.clauses.priority == 0
+        && !asked.arguments.must_be_copied();
+    if !is_plain
+        || parent.traits().has(Traits::FINAL)
+        || team.is_alone()
+        || team.nodes().is_some()
+        || cluster::is_node()
+        // Tools hear of each task when it is created.
+        || tool().is_some()
+        || member.task.portions.next().is_none()
+    {
+        return false;
     }
-
-    proptest! {
-        #[test]
-        fn no_iteration_is_lost(count in 1_u64..2000, wish in 0_u64..3000, threads in 1_u32..9) {
-            for grain in [Grain::Tasks(wish), Grain::AtLeast(wish), Grain::Exactly(wish)] {
-                let sizes = sizes(grain.divide(count, threads));
-                prop_assert_eq!(sizes.iter().sum::<u64>(), count);
-                prop_assert!(sizes.iter().all(|&size| size > 0));
-            }
-        }
-
-        #[test]
-        fn grain_sizes_are_kept(count in 1_u64..2000, wish in 1_u64..3000) {
-            let at_least = sizes(Grain::AtLeast(wish).divide(count, 2));
-            if at_least.len() > 1 {
-                prop_assert!(at_least.iter().all(|&size| size >= wish && size < 2 * wish));
-            }
-            let exactly = sizes(Grain::Exactly(wish).divide(count, 2));
-            let (last, others) = exactly.split_last().unwrap();
-            prop_assert!(*last <= wish && others.iter().all(|&size| size == wish));
-        }
+    if run::is_pointless(team, parent) {
+        return true;
     }
-
-    #[test]
-    fn the_largest_loop_is_divided() {
-        let division = Grain::Tasks(3).divide(u64::MAX, 2);
-        assert_eq!((division.tasks, division.size), (3, u64::MAX / 3));
+    if let Some(recorder) = member.worker().recorder() {
+        recorder.tasks_created(tasks.into());
     }
+    let work = Work {
+        function: asked.function,
+        arguments: asked.arguments,
+        head: &[],
+    };
+    let leading = lead(member, team, parent, &work, asked.clauses);
+    let shared = member.task.take_loop();
+    shared.begin(
+        leading,
+        [asked.start, asked.step, asked.end],
+        division,
+        tasks,
+    );
+    run_portion(
+        member,
+        Loot {
+            of: shared,
+            from: 0,
+            to: tasks,
+        },
+    );
+    true
 }

@@ -6,21 +6,32 @@ use super::help::run_available;
 use super::tally::Tally;
 use crate::barrier::wait_recorded;
 use crate::team::Member;
+use crate::tool;
+use fathomp_ompt::SyncRegion;
 use fathomp_trace::state::State;
 
 /// `taskwait`: waits for the children of the current task.
 #[inline]
 pub fn wait(member: &'static Member) {
     let task = member.task.current();
-    if task.children.is_outstanding() {
-        wait_for_tally(member, task, &task.children);
-    }
-    task.forget_scope();
+    tool::region(member, SyncRegion::TASKWAIT, || {
+        if task.children.is_outstanding() {
+            wait_for_tally(member, task, &task.children);
+        }
+        task.forget_scope();
+    });
 }
 
 /// `taskwait` with dependences: waits for the children that a task with these
 /// dependences would wait for.
 pub fn wait_depend(member: &'static Member, dependences: &[Dependence]) {
+    tool::region(member, SyncRegion::TASKWAIT, || {
+        await_predecessors(member, dependences);
+    });
+}
+
+/// Waits for the children that a task with these dependences would wait for.
+pub(super) fn await_predecessors(member: &'static Member, dependences: &[Dependence]) {
     let task = member.task.current();
     if !task.children.is_outstanding() {
         return;
@@ -36,7 +47,9 @@ pub fn wait_depend(member: &'static Member, dependences: &[Dependence]) {
 /// for it.
 pub fn yield_now(member: &'static Member) {
     if member.team().tasks.is_used() {
-        run_available(member, Some(member.task.current()), || true);
+        tool::yields(member, || {
+            run_available(member, Some(member.task.current()), || true);
+        });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::claim::{RING, Tag};
 use super::iterations::Iterations;
-use super::progress::Doacross;
+use super::progress::{Doacross, Nested};
 use super::range::Range;
 use super::slot::Slot;
 use super::tally::Tally;
@@ -59,6 +59,10 @@ pub(crate) struct Cursor {
     pub(super) after_other: Own,
     pub(super) before_other: Own,
     pub(super) doacross: OwnCell<Option<Arc<Doacross>>>,
+    /// Loops of a doacross nest whose iterations are known by their values.
+    pub(super) nest: OwnCell<Option<Box<[Nested]>>>,
+    /// Number of the construct that the nest is.
+    pub(super) in_doacross: Own,
     pub(super) tally: Tally,
 
     pub(super) range: Range,
@@ -106,6 +110,8 @@ impl Cursor {
             after_other: Own::new(0),
             before_other: Own::new(0),
             doacross: OwnCell::new(None),
+            nest: OwnCell::new(None),
+            in_doacross: Own::new(RING),
             tally: Tally::new(),
             range: Range::empty(),
         }
@@ -126,6 +132,8 @@ impl Cursor {
     pub(crate) fn disown(&self) {
         self.doacross.set(None);
         self.doacross.disown();
+        self.nest.set(None);
+        self.nest.disown();
     }
 
     /// Number of the construct this member met last; anybody may ask while the

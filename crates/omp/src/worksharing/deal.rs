@@ -6,6 +6,7 @@
 //! * Static schedules need no claim: a member computes its own iterations.
 //! * Monotonic dynamic schedules add to the slot's claim word.
 //! * Guided schedules take a share of what is left from the claim word.
+//! * Trapezoidal schedules take the number of a chunk from it, which tells the iterations.
 //! * Nonmonotonic dynamic schedules claim a member's whole share at once into
 //!   its [`Range`](super::range::Range); when all is claimed, members without
 //!   work take halves of other members' ranges. The loop's last unit is kept
@@ -26,7 +27,7 @@ use super::cursor::{Cursor, Place};
 use super::iterations::{Iterations, share};
 use super::ordered;
 use super::range;
-use super::shares;
+use super::shares::{self, Trapezoid};
 use super::wanted::Dealing;
 use crate::cluster::{Dealt, Nodes, Of, PartedLoop, of_construct};
 use crate::team::Member;
@@ -52,6 +53,10 @@ pub(super) mod kind {
     pub(in super::super) const GUIDED_BATCH: u32 = 6;
     /// The next unit of the node's batch, which comes from its own part of the loop.
     pub(in super::super) const PARTED_BATCH: u32 = 7;
+    /// The next unit of the claim word, which is one chunk and of which nobody asks the position.
+    pub(super) const SINGLE: u32 = 8;
+    /// The next number of the claim word, which is that of a trapezoidal chunk.
+    pub(super) const TRAPEZOIDAL: u32 = 9;
 }
 
 impl Cursor {
@@ -76,8 +81,9 @@ impl Cursor {
         let Some(place) = place.filter(|_| size > 1) else {
             self.until.set(count);
             self.chunk.set(match dealing {
-                Dealing::Static { chunk: 0 } | Dealing::Guided { .. } => count,
-                _ => dealing.chunk().max(1),
+                Dealing::Dynamic { .. } => dealing.chunk().max(1),
+                Dealing::Static { chunk } if chunk > 0 => chunk,
+                _ => count,
             });
             return;
         };
@@ -119,7 +125,9 @@ impl Cursor {
                     let (total, unit) = units(count, chunk, claim::UNITS_MAX);
                     self.total.set(total);
                     self.unit.set(unit);
-                    self.deal.set(kind::SHARED);
+                    let single = unit == chunk && !ordered::is_ordered(self);
+                    self.deal
+                        .set(if single { kind::SINGLE } else { kind::SHARED });
                     self.open_unit(place.slot.claim.add(place.tag(), 1));
                 } else {
                     let (total, unit) = units(count, chunk, range::UNITS_MAX);
@@ -129,8 +137,20 @@ impl Cursor {
                     self.claim_range(place, (total - 1).div_ceil(size));
                 }
             }
-            Dealing::Guided { chunk } => {
-                let (total, unit) = units(count, 1, claim::UNITS_MAX);
+            Dealing::Trapezoidal { chunk } if member.team().nodes().is_none() => {
+                self.unit.set(1);
+                self.amount.set(chunk);
+                self.chunk.set(count);
+                self.deal.set(kind::TRAPEZOIDAL);
+            }
+            Dealing::Guided { chunk }
+            | Dealing::GuidedWhole { chunk }
+            | Dealing::Trapezoidal { chunk } => {
+                let least = match dealing {
+                    Dealing::GuidedWhole { .. } => chunk.clamp(1, count),
+                    _ => 1,
+                };
+                let (total, unit) = units(count, least, claim::UNITS_MAX);
                 self.total.set(total);
                 self.unit.set(unit);
                 self.amount.set(chunk.max(1).div_ceil(unit));
@@ -168,6 +188,9 @@ impl Cursor {
     pub(super) fn next_chunk(&self, member: &'static Member) -> Option<(u64, u64)> {
         let mut at = self.at.get();
         if at == self.until.get() {
+            if self.deal.get() == kind::SINGLE {
+                return self.next_single();
+            }
             if !self.refill(member) {
                 return None;
             }
@@ -184,6 +207,33 @@ impl Cursor {
         Some((at, to))
     }
 
+    /// Whether the member's next chunk is a claim of its own, and none is left of the last one.
+    #[inline]
+    pub(super) fn claims_single(&self) -> bool {
+        self.deal.get() == kind::SINGLE && self.at.get() == self.until.get()
+    }
+
+    /// Loop bounds of such a chunk.
+    #[inline]
+    pub(super) fn next_single_bounds(&self) -> Option<(u64, u64)> {
+        let (from, to) = self.next_single()?;
+        Some(self.iterations().bounds(from, to))
+    }
+
+    /// The next chunk where each claim is one: handed out as it is claimed, since other members
+    /// wait for the claim word meanwhile.
+    #[inline]
+    fn next_single(&self) -> Option<(u64, u64)> {
+        let unit = self.slot()?.claim.add_more(1);
+        if unit >= self.total.get() {
+            self.deal.set(kind::NONE);
+            return None;
+        }
+        let (count, chunk) = (self.count(), self.chunk.get());
+        let from = unit * chunk;
+        Some((from, from + chunk.min(count - from)))
+    }
+
     /// Claims more iterations, if there are any.
     #[inline]
     fn refill(&self, member: &'static Member) -> bool {
@@ -197,6 +247,7 @@ impl Cursor {
                 .is_some_and(|slot| self.open_unit(slot.claim.add_more(1))),
             kind::CHUNKS => self.next_static(),
             kind::GUIDED => self.next_guided(member),
+            kind::TRAPEZOIDAL => self.next_trapezoidal(member),
             kind::BATCH | kind::GUIDED_BATCH | kind::PARTED_BATCH => self.next_of_batch(member),
             _ => false,
         };
@@ -206,6 +257,7 @@ impl Cursor {
         more
     }
 
+    #[inline]
     fn slot(&self) -> Option<&'static super::slot::Slot> {
         self.slot.load(Ordering::Relaxed)
     }
@@ -314,6 +366,27 @@ impl Cursor {
             }
             None => false,
         }
+    }
+
+    fn next_trapezoidal(&self, member: &Member) -> bool {
+        let Some(slot) = self.slot() else {
+            return false;
+        };
+        let size = u64::from(member.team().size());
+        let chunks = Trapezoid::new(self.count(), size, self.amount.get());
+        let tag = claim::Tag::of(self.in_loop.get());
+        let Some((number, after)) = slot.claim.take(tag, |claimed| chunks.left(claimed).min(1))
+        else {
+            return false;
+        };
+        let Some(chunk) = chunks.chunk(number) else {
+            return false;
+        };
+        self.at.set(chunk.start);
+        self.until.set(chunk.end);
+        self.position.set(number);
+        self.position_after.set(after);
+        true
     }
 
     #[cold]

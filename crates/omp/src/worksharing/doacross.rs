@@ -10,6 +10,7 @@
 
 use super::ordered::{wait_for_node, wait_for_turn};
 use super::progress::Doacross;
+pub use super::progress::Nested;
 use super::wanted::Dealing;
 use crate::barrier::wait_recorded;
 use crate::cluster::{Cell, Of, of_construct};
@@ -26,7 +27,11 @@ impl Doacross {
             progress.store(next, Ordering::SeqCst);
             self.bell(entry).ring();
             if let Some(nodes) = member.team().nodes() {
-                nodes.cluster.put(cell(member, entry), next);
+                let cell = cell(member, entry);
+                match self.layout.poster(entry) {
+                    Some(_) => nodes.cluster.post(cell, next),
+                    None => nodes.cluster.put(cell, next),
+                }
             }
         }
     }
@@ -43,8 +48,13 @@ impl Doacross {
         let bell = self.bell(entry);
         wait_recorded(member, State::Ordered, || match member.team().nodes() {
             Some(nodes) if !self.layout.is_here(entry, member) => {
-                let next =
-                    wait_for_node(member, nodes, cell(member, entry), number.wrapping_add(1));
+                let (cell, turn) = (cell(member, entry), number.wrapping_add(1));
+                let next = wait_for_node(member, || match self.layout.poster(entry) {
+                    Some(poster) => {
+                        nodes.wait_for_member((poster, member.team().size()), cell, turn)
+                    }
+                    None => nodes.wait_for_turn(cell, turn),
+                });
                 progress.fetch_max(next, Ordering::SeqCst);
             }
             _ => wait_for_turn(member.team(), bell, ready),
@@ -54,7 +64,7 @@ impl Doacross {
 
 /// Where the progress of an entry is told to other nodes.
 fn cell(member: &'static Member, entry: u64) -> Cell {
-    let construct = member.share.in_loop.get();
+    let construct = member.share.in_doacross.get();
     of_construct(member, construct, Of::Progress(entry))
 }
 
@@ -70,7 +80,74 @@ pub fn set_up(
         let make = || Arc::new(Doacross::new(counts, dealing, size));
         Arc::clone(shared.extra.doacross.get_or_insert_with(make))
     });
+    member.share.in_doacross.set(member.share.in_loop.get());
+    member.share.nest.set(None);
     member.share.doacross.set(doacross);
+}
+
+/// A doacross loop over these nested loops follows, outermost first, which is begun as any
+/// other loop: how its iterations are dealt is not known yet.
+pub fn open(member: &'static Member, nest: Box<[Nested]>) {
+    let cursor = &member.share;
+    let size = member.team().size();
+    let doacross = (size > 1).then(|| {
+        let place = cursor.advance(member);
+        cursor.in_doacross.set(place.construct);
+        let counts: Vec<_> = nest.iter().map(|nested| nested.count).collect();
+        let dealing = Dealing::Dynamic {
+            chunk: 1,
+            monotonic: true,
+        };
+        let make = || Arc::new(Doacross::new(&counts, dealing, size));
+        let mut extra = place.slot.extra(place.construct);
+        Arc::clone(extra.doacross.get_or_insert_with(make))
+    });
+    cursor.doacross.set(doacross);
+    cursor.nest.set(Some(nest));
+}
+
+/// The loop that was [opened](open) last has ended.
+pub fn close(member: &'static Member) {
+    member.share.doacross.set(None);
+    member.share.nest.set(None);
+}
+
+/// Whether a loop has been [opened](open) and not closed.
+pub fn is_open(member: &'static Member) -> bool {
+    member.share.nest.with(|nest| nest.is_some())
+}
+
+/// Loops that a nest may have: more are not compiled.
+const DEPTH_MAX: usize = 64;
+
+/// Calls `use_it` with the numbers of the iterations that have these values; not if there is no
+/// such iteration.
+fn with_numbers(member: &Member, value: impl Fn(usize) -> i64, use_it: impl FnOnce(&[u64])) {
+    let mut numbers = [0; DEPTH_MAX];
+    let depth = member.share.nest.with(|nest| {
+        let nest = nest.as_deref()?;
+        for (depth, (number, nested)) in numbers.iter_mut().zip(nest).enumerate() {
+            *number = nested.number(value(depth))?;
+        }
+        Some(nest.len())
+    });
+    if let Some(numbers) = depth.and_then(|depth| numbers.get(..depth)) {
+        use_it(numbers);
+    }
+}
+
+/// The iteration with these values, outermost first, is done.
+pub fn post_values(member: &'static Member, value: impl Fn(usize) -> i64) {
+    with_numbers(member, value, |numbers| {
+        post(member, |depth| numbers[depth]);
+    });
+}
+
+/// Waits until the iteration with these values is done, if there is one.
+pub fn wait_for_values(member: &'static Member, value: impl Fn(usize) -> i64) {
+    with_numbers(member, value, |numbers| {
+        wait(member, |depth| numbers[depth]);
+    });
 }
 
 /// `depend(source)`: the iteration with this vector, outermost first, is done.

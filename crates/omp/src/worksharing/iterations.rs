@@ -49,6 +49,52 @@ impl Iterations {
         Self::new(start, end, step, distance, stride)
     }
 
+    /// `for (i = first; i <= last; i += step)`, or `>=` if `step` is negative; so written, a
+    /// loop may run over all values of its type. Bounds of this loop end one step after the
+    /// iteration that they end with, the last one included.
+    #[inline]
+    #[must_use]
+    pub const fn up_to(first: i64, last: i64, step: i64) -> Self {
+        let runs = if step > 0 {
+            first <= last
+        } else {
+            first >= last
+        };
+        Self::to_last(runs, first as u64, last as u64, step)
+    }
+
+    /// The same for unsigned bounds.
+    #[inline]
+    #[must_use]
+    pub const fn up_to_unsigned(first: u64, last: u64, step: i64) -> Self {
+        let runs = if step > 0 {
+            first <= last
+        } else {
+            first >= last
+        };
+        Self::to_last(runs, first, last, step)
+    }
+
+    #[inline]
+    const fn to_last(runs: bool, first: u64, last: u64, step: i64) -> Self {
+        let distance = if step > 0 {
+            last.wrapping_sub(first)
+        } else {
+            first.wrapping_sub(last)
+        };
+        let count = match distance.checked_div(step.unsigned_abs()) {
+            Some(full) if runs => full.saturating_add(1),
+            _ => 0,
+        };
+        let step = step as u64;
+        Self {
+            start: first,
+            step,
+            end: first.wrapping_add(count.wrapping_mul(step)),
+            count,
+        }
+    }
+
     /// `count` iterations from 0 in steps of 1.
     #[inline]
     #[must_use]
@@ -87,6 +133,18 @@ impl Iterations {
         self.count
     }
 
+    /// What lies between two iterations.
+    #[inline]
+    pub(super) const fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Where the loop ends.
+    #[inline]
+    pub(super) const fn end(&self) -> u64 {
+        self.end
+    }
+
     /// Loop bounds that run the iterations from number `from` to before `to`;
     /// `to` is at most [`Iterations::count`]. The bound after the last
     /// iteration is the loop's own end, because a step past it may overflow.
@@ -100,6 +158,29 @@ impl Iterations {
             self.start.wrapping_add(to.wrapping_mul(self.step))
         };
         (first, end)
+    }
+
+    /// The numbers of the iterations between two [bounds](Self::bounds).
+    pub(crate) const fn numbers(&self, (first, end): (u64, u64)) -> (u64, u64) {
+        let from = self.number(first);
+        let to = if end == self.end {
+            self.count
+        } else {
+            self.number(end)
+        };
+        (from, to)
+    }
+
+    const fn number(&self, value: u64) -> u64 {
+        let stride = match self.step.cast_signed().unsigned_abs() {
+            0 => return 0,
+            stride => stride,
+        };
+        if self.step.cast_signed() < 0 {
+            self.start.wrapping_sub(value) / stride
+        } else {
+            value.wrapping_sub(self.start) / stride
+        }
     }
 
     pub(super) const fn to_words(self) -> [u64; 4] {
@@ -220,6 +301,20 @@ mod tests {
             Iterations::unsigned(false, u64::MAX, 0, 1u64.wrapping_neg()).count(),
             u64::MAX
         );
+    }
+
+    #[test]
+    fn loops_up_to_a_value_include_it() {
+        let down = Iterations::up_to(10, -2, -4);
+        assert_eq!(
+            (down.count(), down.bounds(3, 4)),
+            (4, (-2_i64 as u64, -6_i64 as u64))
+        );
+        assert_eq!(Iterations::up_to(5, 4, 1).count(), 0);
+        assert_eq!(Iterations::up_to(i64::MIN, i64::MAX, 1).count(), u64::MAX);
+        let top = Iterations::up_to_unsigned(u64::MAX - 1, u64::MAX, 1);
+        assert_eq!((top.count(), top.bounds(1, 2)), (2, (u64::MAX, 0)));
+        assert_eq!(Iterations::up_to(0, 9, 0).count(), 0);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::wanted::Loop;
 use crate::barrier;
 use crate::cluster::of_construct;
 use crate::team::Member;
+use crate::tool;
 use fathomp_trace::state::State;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
@@ -51,6 +52,7 @@ pub(super) fn prepare(member: &'static Member, wanted: &Loop, size: u32, place: 
     ordered::prepare(member, cursor, wanted.ordered && size > 1);
     cursor.set_up(member, size, &wanted.iterations, wanted.dealing, place);
     cursor.recorded.set(0);
+    tool::begins(member, wanted);
     if let Some(recorder) = member.worker().recorder() {
         super::recording::begin(member, recorder, wanted);
     }
@@ -60,10 +62,23 @@ pub(super) fn prepare(member: &'static Member, wanted: &Loop, size: u32, place: 
 #[inline]
 pub fn next(member: &'static Member) -> Option<(u64, u64)> {
     let cursor = &member.share;
-    if cursor.recorded.get() != 0 {
-        return super::recording::next(member);
+    let chunk = if cursor.recorded.get() != 0 {
+        super::recording::next(member)
+    } else {
+        cursor.hand_out(member)
+    };
+    tool::hands_out(member, || cursor.iterations(), chunk);
+    chunk
+}
+
+/// The same where the schedule is probably dynamic.
+#[inline]
+pub fn next_dynamic(member: &'static Member) -> Option<(u64, u64)> {
+    let cursor = &member.share;
+    if cursor.recorded.get() == 0 && cursor.claims_single() {
+        return cursor.next_single_bounds();
     }
-    cursor.hand_out(member)
+    next(member)
 }
 
 /// The same in a loop with an `ordered` clause.
@@ -73,6 +88,37 @@ pub fn next_ordered(member: &'static Member) -> Option<(u64, u64)> {
     let chunk = next(member);
     ordered::begin_chunk(member, chunk.is_some());
     chunk
+}
+
+/// A chunk as code that wants both ends of it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// The loop variable's value in the first iteration.
+    pub first: u64,
+    /// Its value in the last one.
+    pub last: u64,
+    /// What lies between two iterations.
+    pub step: u64,
+    /// Whether the loop's last iteration is in it.
+    pub is_last: bool,
+}
+
+/// The member's next chunk of a loop [up to](super::Iterations::up_to) some value, with an
+/// `ordered` clause or without. Without another one it is through with the loop.
+#[inline]
+pub fn next_or_end(member: &'static Member) -> Option<Chunk> {
+    let Some((first, end)) = next_ordered(member) else {
+        end_nowait(member);
+        return None;
+    };
+    let iterations = member.share.iterations();
+    let step = iterations.step();
+    Some(Chunk {
+        first,
+        last: end.wrapping_sub(step),
+        step,
+        is_last: end == iterations.end(),
+    })
 }
 
 /// Number of the member's next section, from 1; 0 if there is none.
@@ -88,6 +134,7 @@ pub fn end_nowait(member: &'static Member) {
     let cursor = &member.share;
     ordered::finish_chunk(member);
     cursor.stop();
+    tool::ends(member);
     if cursor.recorded.get() != 0 {
         super::recording::end(member);
     }

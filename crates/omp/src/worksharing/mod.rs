@@ -9,6 +9,7 @@ mod claim;
 mod cursor;
 mod deal;
 pub mod doacross;
+mod fixed;
 mod iterations;
 mod loops;
 mod ordered;
@@ -27,11 +28,13 @@ mod wanted;
 
 pub use cancel::{Cancel, cancel, is_cancelled};
 pub(crate) use cursor::Cursor;
+pub use fixed::{Fixed, begin_fixed, end_fixed, equal_vectors, fixed};
 pub use iterations::Iterations;
 pub use loops::{
-    SharedParts, end, end_cancel, end_nowait, next, next_ordered, next_section, start, start_with,
+    Chunk, SharedParts, end, end_cancel, end_nowait, next, next_dynamic, next_or_end, next_ordered,
+    next_section, start, start_with,
 };
-pub use ordered::enter as enter_ordered;
+pub use ordered::{enter as enter_ordered, leave as leave_ordered};
 pub use preset::Preset;
 pub use wanted::{Dealing, Loop};
 

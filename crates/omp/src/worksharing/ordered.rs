@@ -4,13 +4,14 @@
 //! position of the chunk that may run its ordered regions; a member keeps it
 //! until it asks for its next chunk and then passes it on to the position
 //! after. A chunk that ran no ordered region waits for its turn then, so that
-//! the turn passes through all chunks.
+//! the turn passes through all chunks. An iteration has one ordered region at
+//! most, so a chunk of one iteration passes the turn on when that region ends.
 
 use super::claim::Tag;
 use super::cursor::Cursor;
 use crate::barrier::wait_recorded;
 use crate::bell::{Bell, Patience};
-use crate::cluster::{Cell, Nodes, Of, of_construct};
+use crate::cluster::{Of, of_construct};
 use crate::runtime::runtime;
 use crate::team::{Member, Team};
 use fathomp_sys::process::yield_now;
@@ -70,6 +71,20 @@ pub fn enter(member: &'static Member) {
     }
 }
 
+/// `ordered` ends. Other nodes are told with the chunk's end, by when all that they may want is
+/// written.
+#[inline]
+pub fn leave(member: &'static Member) {
+    let cursor = &member.share;
+    if cursor.turn.get() == state::NOW
+        && cursor.chunk.get() == 1
+        && cursor.at.get() == cursor.until.get()
+        && member.team().nodes().is_none()
+    {
+        pass_on(member);
+    }
+}
+
 /// The member has run its chunk: the turn goes to the next one. Several claims
 /// made as one (see [`super::deal`]) count as one chunk.
 #[inline]
@@ -82,6 +97,13 @@ pub(super) fn finish_chunk(member: &'static Member) {
     if turn == state::BEFORE {
         wait(member);
     }
+    pass_on(member);
+}
+
+/// The turn, which is the current chunk's, goes to the next one.
+#[inline]
+fn pass_on(member: &'static Member) {
+    let cursor = &member.share;
     let after = cursor.position_after.get();
     if cursor.before_other.get() != 0 {
         pass_to_other(member, after);
@@ -128,7 +150,7 @@ fn wait_for_other(member: &'static Member, position: u64) {
     if let Some(nodes) = member.team().nodes().filter(|_| position != 0) {
         let cell = of_construct(member, member.share.in_loop.get(), Of::Turn);
         wait_recorded(member, State::Ordered, || {
-            wait_for_node(member, nodes, cell, position);
+            wait_for_node(member, || nodes.wait_for_turn(cell, position));
         });
     }
 }
@@ -137,13 +159,8 @@ fn wait_for_other(member: &'static Member, position: u64) {
 /// node may not have heard yet otherwise. The other members here have to know at once: who
 /// goes on without having had its turn does not wait for them any more, and passes turns on
 /// that they have not seen.
-pub(super) fn wait_for_node(
-    member: &'static Member,
-    nodes: &'static Nodes,
-    cell: Cell,
-    turn: u64,
-) -> u64 {
-    let reached = nodes.wait_for_turn(cell, turn);
+pub(super) fn wait_for_node(member: &'static Member, wait: impl FnOnce() -> u64) -> u64 {
+    let reached = wait();
     if reached == u64::MAX {
         member.team().cancel();
     }
@@ -151,9 +168,11 @@ pub(super) fn wait_for_node(
 }
 
 /// Polls before the processor is offered to others, and from one offer to the
-/// next, where there is a processor for each thread.
-const POLLS: u32 = 64;
-const BETWEEN: u32 = 4;
+/// next, where there is a processor for each thread: a few microseconds, since an
+/// offer that nobody needs takes longer than a hand-off, and one that another
+/// program takes costs its whole time slice.
+const POLLS: u32 = 256;
+const BETWEEN: u32 = 16;
 /// Polls before sleeping.
 const PATIENCE: Patience = Patience::polling(2000);
 
@@ -163,7 +182,7 @@ const PATIENCE: Patience = Patience::polling(2000);
 /// sleeper needs to come back: if each turn found its member asleep, the loop
 /// would take only such times, and it would stay so. Hence the same patience
 /// under all wait policies; but the thread whose turn it is may need this very
-/// processor, so it is offered early and often.
+/// processor, so it is offered long before the thread sleeps.
 pub(super) fn wait_for_turn(team: &Team, bell: &Bell, ready: impl Fn() -> bool) {
     let (polls, between) = if team.local_size() <= runtime().processors {
         (POLLS, BETWEEN)

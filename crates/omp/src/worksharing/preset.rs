@@ -18,9 +18,11 @@ pub(super) struct Place([AtomicU64; WORDS]);
 const STATIC: u64 = 0;
 const DYNAMIC: u64 = 1;
 const GUIDED: u64 = 2;
-const MONOTONIC: u64 = 4;
-const ORDERED: u64 = 8;
-const SECTIONS: u64 = 16;
+const GUIDED_WHOLE: u64 = 3;
+const TRAPEZOIDAL: u64 = 4;
+const MONOTONIC: u64 = 8;
+const ORDERED: u64 = 16;
+const SECTIONS: u64 = 32;
 
 /// Words that say all about a preset.
 const WORDS: usize = 7;
@@ -33,6 +35,8 @@ impl Preset {
             Dealing::Static { .. } => STATIC,
             Dealing::Dynamic { monotonic, .. } => DYNAMIC | flag(monotonic, MONOTONIC),
             Dealing::Guided { .. } => GUIDED,
+            Dealing::GuidedWhole { .. } => GUIDED_WHOLE,
+            Dealing::Trapezoidal { .. } => TRAPEZOIDAL,
         };
         let [start, step, end, count] = wanted.iterations.to_words();
         let flags = dealing | flag(wanted.ordered, ORDERED) | flag(wanted.sections, SECTIONS);
@@ -51,12 +55,14 @@ impl Preset {
 fn loop_of([start, step, end, count, chunk, flags, call]: [u64; WORDS]) -> Loop {
     Loop {
         iterations: Iterations::from_words([start, step, end, count]),
-        dealing: match flags & 3 {
+        dealing: match flags & 7 {
             DYNAMIC => Dealing::Dynamic {
                 chunk,
                 monotonic: flags & MONOTONIC != 0,
             },
             GUIDED => Dealing::Guided { chunk },
+            GUIDED_WHOLE => Dealing::GuidedWhole { chunk },
+            TRAPEZOIDAL => Dealing::Trapezoidal { chunk },
             _ => Dealing::Static { chunk },
         },
         ordered: flags & ORDERED != 0,
@@ -94,6 +100,8 @@ mod tests {
         let dealings = [
             Dealing::Static { chunk: 0 },
             Dealing::Guided { chunk: 9 },
+            Dealing::GuidedWhole { chunk: 8 },
+            Dealing::Trapezoidal { chunk: 7 },
             Dealing::Dynamic {
                 chunk: u64::MAX,
                 monotonic: true,

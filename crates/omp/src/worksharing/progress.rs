@@ -7,6 +7,30 @@ use crate::team::Member;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
+/// A loop of a nest whose iterations are known by the values of its variable.
+#[derive(Clone, Copy, Debug)]
+pub struct Nested {
+    /// The first value.
+    pub first: i64,
+    /// What lies between two values.
+    pub step: i64,
+    /// Number of iterations.
+    pub count: u64,
+}
+
+impl Nested {
+    /// Number of the iteration with that value; none if there is no such iteration.
+    pub(super) fn number(self, value: i64) -> Option<u64> {
+        let distance = i128::from(value) - i128::from(self.first);
+        let step = i128::from(self.step);
+        if step == 0 || distance % step != 0 {
+            return None;
+        }
+        let number = u64::try_from(distance / step).ok()?;
+        (number < self.count).then_some(number)
+    }
+}
+
 const BELLS: usize = 8;
 
 /// Numbers allocated together, when first needed.
@@ -50,16 +74,20 @@ impl Layout {
         }
     }
 
+    /// The only thread that posts to the entry, if that is known.
+    pub(super) fn poster(self, entry: u64) -> Option<u32> {
+        match self {
+            Self::Shares { .. } | Self::RoundRobin { .. } => u32::try_from(entry).ok(),
+            Self::Chunks { .. } => None,
+        }
+    }
+
     /// Whether only threads of this node post to the entry, as far as is known.
     pub(super) fn is_here(self, entry: u64, member: &'static Member) -> bool {
         let first = member.thread_num() - member.index();
         let here = first..first + member.team().local_size();
-        match self {
-            Self::Shares { .. } | Self::RoundRobin { .. } => {
-                u32::try_from(entry).is_ok_and(|thread_num| here.contains(&thread_num))
-            }
-            Self::Chunks { .. } => false,
-        }
+        self.poster(entry)
+            .is_some_and(|thread_num| here.contains(&thread_num))
     }
 }
 
@@ -100,7 +128,9 @@ impl Doacross {
                 let chunk = chunk.max(1);
                 (Layout::Chunks { chunk }, outermost.div_ceil(chunk))
             }
-            Dealing::Guided { .. } => (Layout::Chunks { chunk: 1 }, outermost),
+            Dealing::Guided { .. } | Dealing::GuidedWhole { .. } | Dealing::Trapezoidal { .. } => {
+                (Layout::Chunks { chunk: 1 }, outermost)
+            }
         };
         Self {
             inner: inner.into(),

@@ -59,6 +59,17 @@ pub(super) fn next(member: &'static Member) -> Option<(u64, u64)> {
     Some(cursor.iterations().bounds(from, to))
 }
 
+/// The member runs so many iterations of its loop, in chunks of that size, or in one if it is 0.
+#[cold]
+pub(super) fn has_run(member: &'static Member, iterations: u64, chunk: u64) {
+    let tally = &member.share.tally;
+    tally.iterations.set(iterations);
+    tally.chunks.set(match chunk {
+        0 => u64::from(iterations != 0),
+        chunk => iterations.div_ceil(chunk),
+    });
+}
+
 /// The member of a recorded thread is through with its loop.
 #[cold]
 pub(super) fn end(member: &'static Member) {

@@ -3,12 +3,29 @@
 use crate::barrier;
 use crate::cluster::{Of, of_construct};
 use crate::team::Member;
+use crate::tool;
+use fathomp_sys::call_site::WATCH;
 use fathomp_trace::state::State;
 use std::sync::atomic::Ordering;
 
 /// Whether the calling member is the one that runs the block.
 #[inline]
 pub fn start(member: &'static Member) -> bool {
+    match WATCH.is_on() {
+        true => start_watched(member),
+        false => is_first(member),
+    }
+}
+
+#[cold]
+fn start_watched(member: &'static Member) -> bool {
+    let runs = is_first(member);
+    tool::single(member, runs);
+    runs
+}
+
+#[inline]
+fn is_first(member: &'static Member) -> bool {
     if member.team().size() == 1 {
         return true;
     }
@@ -37,14 +54,17 @@ fn is_first_node(member: &'static Member, construct: u32) -> bool {
 /// of its data.
 pub fn start_copy(member: &'static Member) -> Option<usize> {
     if member.team().size() == 1 {
+        tool::single(member, true);
         return None;
     }
     let place = member.share.advance(member);
     let first_here = place.slot.claim.win(place.tag());
     if first_here && is_first_node(member, place.construct) {
         member.share.copy.store(Some(place.slot), Ordering::Relaxed);
+        tool::single(member, true);
         return None;
     }
+    tool::single(member, false);
     if let (true, Some(nodes)) = (first_here, member.team().nodes()) {
         let cell = of_construct(member, place.construct, Of::Copy);
         let data = nodes.cluster.wait(cell, 1) as usize;
@@ -58,6 +78,7 @@ pub fn start_copy(member: &'static Member) -> Option<usize> {
 
 /// The member that ran the block broadcasts the address of its data.
 pub fn finish_copy(member: &'static Member, data: usize) {
+    tool::end_single(member);
     if member.team().size() == 1 {
         return;
     }
@@ -69,4 +90,31 @@ pub fn finish_copy(member: &'static Member, data: usize) {
         nodes.cluster.put(cell, data as u64);
     }
     barrier::barrier(member, State::ImplicitBarrier);
+}
+
+/// One member has run the block of a `single` and broadcasts the address of its data, which it
+/// passes; all others pass `None`. Returns that address when everybody has come. Nobody may go
+/// on from here for good before all have read the data.
+pub fn broadcast(member: &'static Member, data: Option<usize>) -> usize {
+    if member.team().size() == 1 {
+        return data.unwrap_or(0);
+    }
+    let place = member.share.advance(member);
+    let nodes = member.team().nodes();
+    if let Some(data) = data {
+        place.slot.copy.store(data, Ordering::Relaxed);
+        if let Some(nodes) = nodes {
+            let cell = of_construct(member, place.construct, Of::Copy);
+            nodes.cluster.put(cell, data as u64);
+        }
+    } else if let Some(nodes) = nodes
+        && place.slot.claim.win(place.tag())
+    {
+        let cell = of_construct(member, place.construct, Of::Copy);
+        let data = nodes.cluster.wait(cell, 1) as usize;
+        place.slot.copy.store(data, Ordering::Relaxed);
+    }
+    barrier::barrier(member, State::ImplicitBarrier);
+    // As in `start_copy`.
+    place.slot.copy.load(Ordering::Relaxed)
 }

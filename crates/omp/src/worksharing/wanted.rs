@@ -26,6 +26,16 @@ pub enum Dealing {
         /// Smallest chunk but the last.
         chunk: u64,
     },
+    /// The same, in multiples of the smallest chunk: of whole vectors.
+    GuidedWhole {
+        /// Smallest chunk but the last.
+        chunk: u64,
+    },
+    /// Chunks on request whose size falls evenly.
+    Trapezoidal {
+        /// Smallest chunk but the last.
+        chunk: u64,
+    },
 }
 
 impl Dealing {
@@ -37,12 +47,15 @@ impl Dealing {
         Self::from_schedule(schedule, monotonic.unwrap_or(schedule.monotonic))
     }
 
-    fn from_schedule(schedule: Schedule, monotonic: bool) -> Self {
+    /// What `schedule(runtime)` means if `run-sched-var` is `schedule`.
+    #[must_use]
+    pub fn from_schedule(schedule: Schedule, monotonic: bool) -> Self {
         let chunk = u64::from(schedule.chunk);
         match schedule.kind {
             ScheduleKind::Static => Self::Static { chunk },
             ScheduleKind::Dynamic => Self::Dynamic { chunk, monotonic },
             ScheduleKind::Guided => Self::Guided { chunk },
+            ScheduleKind::Trapezoidal => Self::Trapezoidal { chunk },
             ScheduleKind::Auto => Self::Static { chunk: 0 },
         }
     }
@@ -51,7 +64,11 @@ impl Dealing {
     #[must_use]
     pub const fn chunk(self) -> u64 {
         match self {
-            Self::Static { chunk } | Self::Guided { chunk } | Self::Dynamic { chunk, .. } => chunk,
+            Self::Static { chunk }
+            | Self::Guided { chunk }
+            | Self::GuidedWhole { chunk }
+            | Self::Trapezoidal { chunk }
+            | Self::Dynamic { chunk, .. } => chunk,
         }
     }
 }
@@ -94,7 +111,9 @@ impl Loop {
         match self.dealing {
             Dealing::Static { .. } => LoopKind::Static,
             Dealing::Dynamic { .. } => LoopKind::Dynamic,
-            Dealing::Guided { .. } => LoopKind::Guided,
+            Dealing::Guided { .. } | Dealing::GuidedWhole { .. } | Dealing::Trapezoidal { .. } => {
+                LoopKind::Guided
+            }
         }
     }
 }
@@ -107,8 +126,8 @@ mod tests {
     fn what_the_runtime_schedule_means() {
         let schedule = |kind, chunk| Schedule {
             kind,
-            monotonic: false,
             chunk,
+            ..Schedule::default()
         };
         assert_eq!(
             Dealing::from_schedule(schedule(ScheduleKind::Auto, 0), true),

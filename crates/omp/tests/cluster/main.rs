@@ -42,6 +42,7 @@ fn fork(threads: u32, preset: Option<Preset>, body: Body) {
         bind: None,
         call: 0,
         preset,
+        called_by_program: false,
         prepare: None,
     });
 }
@@ -283,7 +284,7 @@ on_all_shapes! {
                         arguments: unsafe { Arguments::from_program(address, 8, 8, None) },
                         head: &[],
                     };
-                    let clauses = Clauses { deferrable: true, is_final: false, priority: 0 };
+                    let clauses = Clauses { deferrable: true, is_final: false, priority: 0, stays: false };
                     task::create(member, &work, clauses);
                 }
                 rest(member);

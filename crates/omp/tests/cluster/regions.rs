@@ -27,6 +27,7 @@ on_all_shapes! {
                 bind: None,
                 call: 0,
                 preset: None,
+                called_by_program: false,
                 prepare: Some(&|team, size| {
                     formed.set(Some((team, size)));
                     reductions::begin_region(team, 0x7000);

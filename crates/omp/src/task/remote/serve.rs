@@ -158,7 +158,7 @@ impl Remote {
         let parcel = Parcel {
             number,
             below: above(task, to).next().unwrap_or(0),
-            function: task.function().map_or(0, |function| function.address()) as u64,
+            function: task.function().map_or(0, |function| function.word()) as u64,
             priority: task.priority.get(),
             depth: task.depth(),
             is_final: task.traits().has(Traits::FINAL),

@@ -1,0 +1,62 @@
+//! In which state a thread is told to be.
+
+use crate::worker::Worker;
+use fathomp_ompt::{Mutex, State, SyncRegion, WaitId};
+
+/// What a thread is told to be waiting for.
+#[derive(Clone, Copy)]
+pub(super) struct Wait {
+    pub(super) state: State,
+    pub(super) id: WaitId,
+}
+
+impl Wait {
+    pub(super) fn of(region: SyncRegion) -> Self {
+        let state = match region {
+            SyncRegion::BARRIER_EXPLICIT => State::WAIT_BARRIER_EXPLICIT,
+            SyncRegion::BARRIER_IMPLICIT_PARALLEL => State::WAIT_BARRIER_IMPLICIT_PARALLEL,
+            SyncRegion::BARRIER_IMPLEMENTATION => State::WAIT_BARRIER_IMPLEMENTATION,
+            SyncRegion::TASKWAIT => State::WAIT_TASKWAIT,
+            SyncRegion::TASKGROUP => State::WAIT_TASKGROUP,
+            _ => State::WAIT_BARRIER_IMPLICIT_WORKSHARE,
+        };
+        Self { state, id: 0 }
+    }
+
+    pub(super) fn for_mutex(kind: Mutex, id: WaitId) -> Self {
+        let state = match kind {
+            Mutex::CRITICAL => State::WAIT_CRITICAL,
+            Mutex::ATOMIC => State::WAIT_ATOMIC,
+            Mutex::ORDERED => State::WAIT_ORDERED,
+            _ => State::WAIT_LOCK,
+        };
+        Self { state, id }
+    }
+}
+
+impl Worker {
+    /// Whether the tool knows this thread.
+    pub(crate) fn is_told_of(&self) -> bool {
+        self.tool.known.get() != 0
+    }
+
+    /// Does something meanwhile this thread is told to be waiting.
+    pub(super) fn in_state<R>(&self, wait: Wait, body: impl FnOnce() -> R) -> R {
+        let before = (self.tool.state.get(), self.tool.wait.get());
+        self.tool.state.set(wait.state.0);
+        self.tool.wait.set(wait.id);
+        let result = body();
+        self.tool.state.set(before.0);
+        self.tool.wait.set(before.1);
+        result
+    }
+
+    /// The thread runs the program's code in a region of that level.
+    pub(super) fn works(&self, level: u32) {
+        let state = match level {
+            0 => State::WORK_SERIAL,
+            _ => State::WORK_PARALLEL,
+        };
+        self.tool.state.set(state.0);
+    }
+}

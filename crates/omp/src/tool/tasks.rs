@@ -1,0 +1,258 @@
+//! Explicit tasks.
+
+use super::words::code;
+use super::{Tool, tool};
+use crate::task::{Access, Dependence, Task};
+use crate::team::Member;
+use crate::worker::current;
+use fathomp_ompt::{
+    self as ompt, CancelFlags, Data, DependenceType, ScopeEndpoint, TaskFlags, TaskStatus, Work,
+};
+use fathomp_sys::call_site::{Call, call, note_again};
+use fathomp_sys::outlined::{Opaque, Outlined};
+use std::sync::atomic::Ordering;
+
+/// The next tasks that the calling thread makes have these flags besides those that the runtime
+/// knows itself: the program has called for them.
+#[inline]
+pub fn announce(flags: impl FnOnce() -> TaskFlags) {
+    if tool().is_some() {
+        announced(flags());
+    }
+}
+
+#[cold]
+fn announced(flags: TaskFlags) {
+    current().worker().tool.announced.set(flags.0);
+}
+
+/// Runs `body`, which makes tasks of a `taskloop` construct of `count` iterations.
+#[inline]
+pub fn taskloop(member: &'static Member, count: u64, body: impl FnOnce()) {
+    match tool() {
+        None => body(),
+        Some(tool) => tool.taskloop(member, count, body),
+    }
+}
+
+/// Runs `body`, in which the task that `member` runs gives way to others.
+#[inline]
+pub(crate) fn yields(member: &'static Member, body: impl FnOnce()) {
+    if tool().is_none() {
+        return body();
+    }
+    let yields = &member.worker().tool.yields;
+    yields.set(1);
+    body();
+    yields.set(0);
+}
+
+/// Calls the code of `task`.
+#[inline]
+pub(crate) fn call_task(task: &'static Task, function: Outlined, data: Opaque) {
+    match tool() {
+        None => function.call(data),
+        Some(_) => call_watched(task, function, data),
+    }
+}
+
+#[cold]
+fn call_watched(task: &'static Task, function: Outlined, data: Opaque) {
+    let frame = &task.tool.frame;
+    function.call_from_frame(data, frame.exit());
+    frame.is_back();
+}
+
+/// What a thread did before a task.
+#[derive(Clone, Copy)]
+pub(crate) struct Before(u32);
+
+impl Tool {
+    #[cold]
+    fn taskloop(&self, member: &'static Member, count: u64, body: impl FnOnce()) {
+        let call = call();
+        let told = |end| self.tell_work(member, Work::TASKLOOP, end, count, call);
+        told(ScopeEndpoint::BEGIN);
+        body();
+        note_again(call);
+        told(ScopeEndpoint::END);
+        member.worker().tool.announced.set(0);
+    }
+
+    /// `member` makes `task`, a child of `parent`, which it runs. `at_once`: before it goes on.
+    #[cold]
+    pub(crate) fn creates(
+        &self,
+        member: &'static Member,
+        (parent, task): (&'static Task, &'static Task),
+        at_once: bool,
+        is_final: bool,
+        dependences: &[Dependence],
+    ) {
+        let call = call();
+        let announced = TaskFlags(member.worker().tool.announced.get());
+        let mut flags = announced.with(TaskFlags::EXPLICIT);
+        if at_once {
+            flags = flags.with(TaskFlags::UNDEFERRED);
+        }
+        if is_final {
+            flags = flags.with(TaskFlags::FINAL);
+        }
+        task.tool.begin(flags.0);
+        parent.tool.frame.enters(call);
+        self.tell_created(parent, task, flags, dependences, call);
+        if !at_once {
+            parent.tool.frame.returns();
+        }
+        // Tasks of one construct may follow, and this one may have run before they do.
+        note_again(call);
+    }
+
+    /// `task`, which begins, was made on another node. Here nobody has encountered it.
+    #[cold]
+    pub(crate) fn receives(&self, task: &'static Task) {
+        let flags = TaskFlags::EXPLICIT;
+        task.tool.begin(flags.0);
+        if let Some(told) = self.callbacks.task_create.get() {
+            let (nobody, new) = (std::ptr::null_mut(), task.tool.data.pointer());
+            told(nobody, std::ptr::null(), new, flags, 0, code(0));
+        }
+    }
+
+    fn tell_created(
+        &self,
+        parent: &'static Task,
+        task: &'static Task,
+        flags: TaskFlags,
+        dependences: &[Dependence],
+        call: Call,
+    ) {
+        if let Some(told) = self.callbacks.task_create.get() {
+            told(
+                parent.tool.data.pointer(),
+                parent.tool.frame.pointer(),
+                task.tool.data.pointer(),
+                flags,
+                i32::from(!dependences.is_empty()),
+                code(call.address),
+            );
+        }
+        if !dependences.is_empty()
+            && let Some(told) = self.callbacks.dependences.get()
+        {
+            let list: Vec<_> = dependences.iter().map(item).collect();
+            let count = i32::try_from(list.len()).unwrap_or(i32::MAX);
+            told(task.tool.data.pointer(), list.as_ptr(), count);
+        }
+    }
+
+    /// `task` has to wait for `before`, which cannot end while this is told.
+    #[cold]
+    pub(crate) fn awaits(&self, before: &'static Task, task: &'static Task) {
+        if let Some(told) = self.callbacks.task_dependence.get() {
+            told(before.tool.data.pointer(), task.tool.data.pointer());
+        }
+    }
+
+    /// `member` leaves what it runs, `outer` or its implicit task, for `task`.
+    #[cold]
+    pub(crate) fn task_begins(
+        &self,
+        member: &'static Member,
+        outer: Option<&'static Task>,
+        task: &'static Task,
+    ) -> Before {
+        let worker = member.worker();
+        let before = Before(worker.tool.state.get());
+        let left = outer.unwrap_or_else(|| member.task.implicit());
+        task.tool.below.store(outer, Ordering::Relaxed);
+        let status = match worker.tool.yields.get() {
+            0 => TaskStatus::SWITCH,
+            _ => TaskStatus::YIELD,
+        };
+        self.tell_schedule(left, status, task.tool.data.pointer());
+        worker.works(member.team().level());
+        before
+    }
+
+    /// The code of `task` will not run, because its taskgroup or its region is cancelled.
+    #[cold]
+    pub(crate) fn discards(&self, task: &'static Task) {
+        if let Some(told) = self.callbacks.cancel.get() {
+            let flags = CancelFlags::TASKGROUP.with(CancelFlags::DISCARDED_TASK);
+            told(task.tool.data.pointer(), flags, code(0));
+        }
+    }
+
+    /// `member` is through with `task`, and goes back to what it left.
+    #[cold]
+    pub(crate) fn task_ends(
+        &self,
+        member: &'static Member,
+        outer: Option<&'static Task>,
+        task: &'static Task,
+        status: TaskStatus,
+        before: Before,
+    ) {
+        let back = outer.unwrap_or_else(|| member.task.implicit());
+        self.tell_schedule(task, status, back.tool.data.pointer());
+        member.worker().tool.state.set(before.0);
+    }
+
+    /// `member` is through with `task`, which it ran before the task's creator went on.
+    #[cold]
+    pub(crate) fn included_ends(
+        &self,
+        member: &'static Member,
+        outer: Option<&'static Task>,
+        task: &'static Task,
+        status: TaskStatus,
+        before: Before,
+    ) {
+        self.task_ends(member, outer, task, status, before);
+        let parent = outer.unwrap_or_else(|| member.task.implicit());
+        parent.tool.frame.returns();
+    }
+
+    /// The program goes on in `parent` behind a task that it has waited for.
+    #[cold]
+    pub(crate) fn returns_to(&self, parent: &'static Task) {
+        parent.tool.frame.returns();
+    }
+
+    /// The program calls the code of `task` itself.
+    #[cold]
+    pub(crate) fn program_runs(&self, task: &'static Task) {
+        task.tool.frame.called_by_program(call());
+    }
+
+    /// The event of `task` is fulfilled, before its code is through or after.
+    #[cold]
+    pub(crate) fn fulfils(&self, task: &'static Task, early: bool) {
+        let status = match early {
+            true => TaskStatus::EARLY_FULFILL,
+            false => TaskStatus::LATE_FULFILL,
+        };
+        self.tell_schedule(task, status, std::ptr::null_mut());
+    }
+
+    fn tell_schedule(&self, left: &'static Task, status: TaskStatus, entered: *mut Data) {
+        if let Some(told) = self.callbacks.task_schedule.get() {
+            told(left.tool.data.pointer(), status, entered);
+        }
+    }
+}
+
+fn item(dependence: &Dependence) -> ompt::Dependence {
+    ompt::Dependence {
+        variable: Data {
+            value: dependence.address as u64,
+        },
+        dependence_type: match dependence.access {
+            Access::In => DependenceType::IN,
+            // The runtime makes no difference between `out`, `inout` and `mutexinoutset`.
+            Access::Out => DependenceType::INOUT,
+            Access::InOutSet => DependenceType::INOUTSET,
+        },
+    }
+}

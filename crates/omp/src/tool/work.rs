@@ -1,0 +1,178 @@
+//! Worksharing constructs, and what is handed out in them.
+
+use super::words::code;
+use super::{Tool, tool};
+use crate::team::Member;
+use crate::worksharing::{Dealing, Iterations, Loop};
+use fathomp_ompt::{Data, Dispatch, DispatchChunk, ScopeEndpoint, Work};
+use fathomp_sys::call_site::{Call, call};
+
+/// `member` begins a loop that it was met at `wanted.call`.
+#[inline]
+pub(crate) fn begins(member: &'static Member, wanted: &Loop) {
+    if let Some(tool) = tool() {
+        tool.loop_begins(member, wanted);
+    }
+}
+
+/// `member` is through with the loop or the sections that it began last, if it began some.
+#[inline]
+pub(crate) fn ends(member: &'static Member) {
+    if let Some(tool) = tool() {
+        tool.work_ends(member);
+    }
+}
+
+/// `member` gets a chunk of a loop with these iterations, or a section.
+#[inline]
+pub(crate) fn hands_out(
+    member: &'static Member,
+    iterations: impl FnOnce() -> Iterations,
+    chunk: Option<(u64, u64)>,
+) {
+    if let (Some(tool), Some(chunk)) = (tool(), chunk) {
+        tool.hands_out(member, &iterations(), chunk);
+    }
+}
+
+/// `member` meets a `single` construct, whose block it runs or does not.
+#[inline]
+pub(crate) fn single(member: &'static Member, runs: bool) {
+    if let Some(tool) = tool() {
+        tool.single(member, runs);
+    }
+}
+
+/// The calling member begins a construct whose share it computes by itself.
+#[inline]
+pub fn begin_static(member: &'static Member, work: Work, count: u64) {
+    if let Some(tool) = tool() {
+        tool.work_begins(member, work, count, call());
+    }
+}
+
+/// It is through with it.
+#[inline]
+pub fn end_static(member: &'static Member) {
+    ends(member);
+}
+
+/// The member has run the block of a `single` construct.
+#[inline]
+pub fn end_single(member: &'static Member) {
+    if let Some(tool) = tool() {
+        tool.close_single(member);
+    }
+}
+
+/// The member begins or ends a `scope` region.
+#[inline]
+pub fn scope(member: &'static Member, end: ScopeEndpoint) {
+    if let Some(tool) = tool() {
+        tool.tell_work(member, Work::SCOPE, end, 1, call());
+    }
+}
+
+fn kind(wanted: &Loop) -> Work {
+    match wanted.dealing {
+        _ if wanted.sections => Work::SECTIONS,
+        Dealing::Static { .. } => Work::LOOP_STATIC,
+        Dealing::Dynamic { .. } => Work::LOOP_DYNAMIC,
+        Dealing::Guided { .. } | Dealing::GuidedWhole { .. } => Work::LOOP_GUIDED,
+        Dealing::Trapezoidal { .. } => Work::LOOP_OTHER,
+    }
+}
+
+impl Tool {
+    pub(super) fn tell_work(
+        &self,
+        member: &'static Member,
+        work: Work,
+        end: ScopeEndpoint,
+        count: u64,
+        call: Call,
+    ) {
+        if let Some(told) = self.callbacks.work.get() {
+            let region = member.team().tool.data.pointer();
+            let data = member.task.current().tool.data.pointer();
+            told(work, end, region, data, count, code(call.address));
+        }
+    }
+
+    #[cold]
+    fn loop_begins(&self, member: &'static Member, wanted: &Loop) {
+        let call = match wanted.call {
+            0 => Call::default(),
+            site => Call {
+                address: site + 1,
+                ..Call::default()
+            },
+        };
+        self.work_begins(member, kind(wanted), wanted.iterations.count(), call);
+    }
+
+    #[cold]
+    fn work_begins(&self, member: &'static Member, work: Work, count: u64, call: Call) {
+        self.close_single(member);
+        member.tool.work.set(work.0);
+        member.tool.amount.set(count);
+        self.tell_work(member, work, ScopeEndpoint::BEGIN, count, call);
+    }
+
+    #[cold]
+    fn work_ends(&self, member: &'static Member) {
+        let work = Work(member.tool.work.get());
+        if work != Work::default() {
+            member.tool.work.set(0);
+            let count = member.tool.amount.get();
+            self.tell_work(member, work, ScopeEndpoint::END, count, call());
+        }
+    }
+
+    #[cold]
+    fn hands_out(&self, member: &'static Member, iterations: &Iterations, chunk: (u64, u64)) {
+        let Some(told) = self.callbacks.dispatch.get() else {
+            return;
+        };
+        let region = member.team().tool.data.pointer();
+        let task = member.task.current().tool.data.pointer();
+        if Work(member.tool.work.get()) == Work::SECTIONS {
+            let place = Data {
+                value: call().address as u64,
+            };
+            return told(region, task, Dispatch::SECTION, place);
+        }
+        let (from, to) = iterations.numbers(chunk);
+        let chunk = DispatchChunk {
+            start: from,
+            iterations: to - from,
+        };
+        let data = Data {
+            value: std::ptr::from_ref(&chunk).expose_provenance() as u64,
+        };
+        told(region, task, Dispatch::WS_LOOP_CHUNK, data);
+    }
+
+    #[cold]
+    fn single(&self, member: &'static Member, runs: bool) {
+        self.close_single(member);
+        let call = call();
+        if runs {
+            member.tool.single.set(1);
+            return self.tell_work(member, Work::SINGLE_EXECUTOR, ScopeEndpoint::BEGIN, 1, call);
+        }
+        for end in [ScopeEndpoint::BEGIN, ScopeEndpoint::END] {
+            self.tell_work(member, Work::SINGLE_OTHER, end, 1, call);
+        }
+    }
+
+    /// The block of a `single` construct has ended, if `member` is in one. gcc's programs make
+    /// no call there, so the member's next construct of the kind tells it.
+    #[cold]
+    pub(super) fn close_single(&self, member: &'static Member) {
+        if member.tool.single.get() != 0 {
+            member.tool.single.set(0);
+            self.tell_work(member, Work::SINGLE_EXECUTOR, ScopeEndpoint::END, 1, call());
+        }
+    }
+}
