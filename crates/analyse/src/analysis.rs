@@ -19,7 +19,7 @@ use crate::symbols::Symbols;
 use crate::timeline::{self, TimelineBudget};
 use crate::trips;
 use fathomp_launch::openmp::{NUM_THREADS, first_of_list};
-use fathomp_trace::model::Recording;
+use fathomp_trace::model::{Pace, Recording};
 use fathomp_trace::state::State;
 use std::collections::BTreeMap;
 
@@ -71,11 +71,13 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         &rows.position,
         options.timeline,
     );
-    let intrusion = costs::intrusion(&rows.regions, &options.event_costs, states.total_ns());
+    let program = program(recording);
+    let intrusion = costs::intrusion(&rows.regions, &options.event_costs, states.total_ns())
+        .as_witnessed(&program.witnesses, states.total_ns());
     let mut analysis = Analysis {
         schema: SCHEMA,
         version: VERSION,
-        program: program(recording),
+        program,
         wall_ns,
         threads,
         team_size: team_size(&rows.regions),
@@ -322,6 +324,7 @@ fn program(recording: &Recording) -> ProgramFacts {
         environment: meta.environment.clone(),
         machine: meta.machine.clone(),
         runtimes,
+        witnesses: crate::facts::witnesses::all(recording),
         recorded_by: meta.fathomp.clone(),
         started_unix_ns: meta.started_unix_ns,
         threads_asked: threads_given(recording),
@@ -338,6 +341,7 @@ fn program(recording: &Recording) -> ProgramFacts {
         quota_processors: meta.quota_processors.filter(|quota| *quota > 0.0),
         throttled_ns: meta.throttled_ns,
         processor_ns: meta.processor_ns.filter(|ns| *ns > 0),
+        pace: meta.pace.filter(Pace::is_sane),
         rehearsal: meta.rehearsal,
         emulated_time: meta.emulated_time,
     }

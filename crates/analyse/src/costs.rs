@@ -1,6 +1,6 @@
 //! What recording cost the program that was recorded: events, each at its price.
 
-use crate::facts::{Intrusion, Region};
+use crate::facts::{Intrusion, Region, WitnessFacts};
 use crate::sums::saturating_sum;
 use fathomp_trace::model::SiteKind;
 use fathomp_trace::state::State;
@@ -79,6 +79,27 @@ fn cost(region: &Region, costs: &EventCosts) -> (u64, f64) {
         .map(|(number, each)| *number as f64 * each)
         .sum();
     (events, ns)
+}
+
+impl Intrusion {
+    /// As measured by the recorders themselves, if they are not part of the runtime: they were
+    /// told more than is recorded.
+    pub(crate) fn as_witnessed(self, witnesses: &[WitnessFacts], thread_time_ns: u64) -> Self {
+        let events = saturating_sum(witnesses.iter().map(|one| one.events));
+        if events == 0 {
+            return self;
+        }
+        let cost_ns = saturating_sum(witnesses.iter().map(|one| one.cost_ns));
+        // The estimate says how the cost divides among regions.
+        let as_estimated = cost_ns as f64 / (self.cost_ns as f64).max(1.0);
+        Self {
+            events,
+            event_cost_ns: cost_ns as f64 / events as f64,
+            cost_ns,
+            fraction: (cost_ns as f64 / (thread_time_ns as f64).max(1.0)).min(1.0),
+            worst_region_fraction: (self.worst_region_fraction * as_estimated).min(1.0),
+        }
+    }
 }
 
 /// What recording cost.

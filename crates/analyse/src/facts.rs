@@ -10,6 +10,7 @@ mod timeline;
 mod times;
 mod waits;
 mod whole;
+pub(crate) mod witnesses;
 mod work;
 
 pub use dsm::{Dsm, PhaseShare, RegionDsm};
@@ -18,9 +19,10 @@ pub use timeline::{Segment, Timeline, TimelineThread};
 pub use times::Times;
 pub use waits::BarrierWaitCauses;
 pub use whole::{Crowd, Intrusion};
+pub use witnesses::WitnessFacts;
 pub use work::{PieceKind, Pieces, Work};
 
-use fathomp_trace::model::{Machine, Outcome, Output, Sharing, SiteKind};
+use fathomp_trace::model::{Machine, Outcome, Output, Pace, Sharing, SiteKind};
 use fathomp_trace::record::LoopKind;
 use fathomp_trace::stack::StackOverflow;
 use fathomp_trace::state::State;
@@ -100,6 +102,9 @@ pub struct ProgramFacts {
     pub machine: Machine,
     /// OpenMP runtimes observed.
     pub runtimes: Vec<String>,
+    /// Those of them that were watched from outside, by process.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub witnesses: Vec<WitnessFacts>,
     /// Version of fathomp that recorded.
     pub recorded_by: String,
     /// Start, nanoseconds since the Unix epoch.
@@ -127,6 +132,9 @@ pub struct ProgramFacts {
     /// Processor time of all its processes and all their threads, those that
     /// serve other nodes included; none if that is unknown.
     pub processor_ns: Option<u64>,
+    /// How fast processors computed before and after it; none if that is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
     /// More threads than processors on purpose, to see how work divides among them:
     /// times say nothing.
     pub rehearsal: bool,

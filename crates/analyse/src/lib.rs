@@ -50,7 +50,7 @@ pub use facts::{
     Analysis, BarrierWaitCauses, Confidence, Counts, Crowd, Dsm, Efficiency, Intrusion, Lines,
     LoopRow, LoopShareRow, PhaseShare, PieceKind, Pieces, Place, Problem, ProcessRow, ProgramFacts,
     Region, RegionDsm, SCHEMA, Segment, Severity, Spread, ThreadRow, ThreadShare, ThreadTrips,
-    Timeline, TimelineThread, Times, Trips, Unevenness, VERSION, WaitRow, Work,
+    Timeline, TimelineThread, Times, Trips, Unevenness, VERSION, WaitRow, WitnessFacts, Work,
 };
 pub use fathomp_trace::{
     model::{Machine, Outcome, Output, OutputDifference, SiteKind},

@@ -24,6 +24,7 @@ pub(crate) fn find(
         list.add(severity, sentence.clone());
     }
     existence(&mut list, recording, analysis);
+    witnesses(&mut list, analysis);
     completeness(&mut list, analysis);
     circumstances(&mut list, analysis);
     places(&mut list, recording, analysis, without_lines);
@@ -78,6 +79,31 @@ fn existence(list: &mut List, recording: &Recording, analysis: &Analysis) {
         list.add(
             Severity::Error,
             "The program never entered a parallel region, so all its time is serial.".to_owned(),
+        );
+    }
+}
+
+/// What recorders outside of the runtime did not see, or were told wrongly.
+fn witnesses(list: &mut List, analysis: &Analysis) {
+    for witness in &analysis.program.witnesses {
+        let runtime = &witness.runtime;
+        for limit in &witness.limits {
+            list.add(Severity::Note, format!("{limit} (Watching {runtime}.)"));
+        }
+        for lapse in &witness.lapses {
+            list.add(Severity::Note, format!("{lapse} (Watching {runtime}.)"));
+        }
+    }
+    let intrusion = &analysis.intrusion;
+    if analysis.program.witnesses.iter().any(|one| one.events > 0) {
+        list.add(
+            Severity::Note,
+            format!(
+                "Watching took {:.0} ns for each of {} events, {:.2} % of the time of all threads.",
+                intrusion.event_cost_ns,
+                intrusion.events,
+                100.0 * intrusion.fraction
+            ),
         );
     }
 }

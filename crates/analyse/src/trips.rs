@@ -261,6 +261,14 @@ pub(crate) fn attach(
 
 /// What to say if regions that were scanned were begun, and nothing is known of any.
 pub(crate) fn problem(recording: &Recording) -> Option<Problem> {
+    // They are not read where a runtime is watched from outside, and the recording says so.
+    if recording
+        .processes
+        .iter()
+        .any(|process| process.witness.is_some())
+    {
+        return None;
+    }
     let bodies = Bodies::new(recording.regions.as_ref()?);
     let instances = |process: &Process, wanted: &dyn Fn(&Instance) -> bool| {
         let mut records = process.threads.iter().flat_map(|thread| &thread.records);

@@ -141,6 +141,8 @@ fn add_loops(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
                 // Chunks get smaller until each is one iteration.
                 LoopKind::Guided | LoopKind::Static => share.iterations,
                 LoopKind::Dynamic | LoopKind::Sections | LoopKind::Taskloop => share.chunks,
+                // How much there was to divide is not known.
+                LoopKind::Untold => continue,
             };
             one.pieces = one.pieces.saturating_add(pieces);
             one.ns += share.end.since(share.begin).0 as f64 * nanos;
@@ -156,7 +158,7 @@ fn add_loops(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
         let kind = match kind {
             LoopKind::Sections => PieceKind::Sections,
             LoopKind::Guided | LoopKind::Static => PieceKind::Iterations,
-            LoopKind::Dynamic | LoopKind::Taskloop => PieceKind::Chunks,
+            LoopKind::Dynamic | LoopKind::Taskloop | LoopKind::Untold => PieceKind::Chunks,
         };
         let sum = sums.entry(region).or_default();
         sum.in_loops_ns += one.ns;

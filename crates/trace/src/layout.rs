@@ -11,7 +11,7 @@
 /// `"FTHRING\0"`, little endian.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"FTHRING\0");
 /// Version of this layout.
-pub(crate) const VERSION: u64 = 6;
+pub(crate) const VERSION: u64 = 7;
 
 /// Header words.
 pub(crate) mod header {
@@ -65,6 +65,16 @@ pub(crate) mod header {
     pub(crate) const STACK: usize = 22;
     /// 1 if the process was forked by one that was recorded.
     pub(crate) const FORKED: usize = 26;
+    /// 1 if the recorder is not part of the runtime (see [`crate::witness`]).
+    pub(crate) const WITNESS: usize = 27;
+    /// [`Unseen`](crate::witness::Unseen), one bit each.
+    pub(crate) const UNSEEN: usize = 28;
+    /// Events that were told to a witness.
+    pub(crate) const EVENTS: usize = 29;
+    /// Ticks in a witness.
+    pub(crate) const COST: usize = 30;
+    /// How often each [`Lapse`](crate::witness::Lapse) was met.
+    pub(crate) const LAPSES: usize = 32;
     /// Name of the OpenMP runtime: length in bytes, then bytes.
     pub(crate) const RUNTIME: usize = 64;
     /// Words for the name, with its length.
@@ -73,6 +83,10 @@ pub(crate) mod header {
     pub(crate) const EXECUTABLE: usize = 96;
     /// Words for the path, with its length.
     pub(crate) const EXECUTABLE_WORDS: usize = 513;
+    /// Path of the runtime's library, if a witness watches it: length in bytes, then bytes.
+    pub(crate) const LIBRARY: usize = 640;
+    /// Words for the path, with its length.
+    pub(crate) const LIBRARY_WORDS: usize = 257;
     /// Words of the header, whole pages.
     pub(crate) const WORDS: usize = 1024;
 }
@@ -185,7 +199,9 @@ const _: () = assert!(frame::DSM + crate::dsm::DsmCount::COUNT <= frame::MUTEXES
 const _: () = assert!(frame::SET < frame::WORDS);
 const _: () = assert!(slot::FRAMES + slot::FRAME_COUNT * frame::WORDS <= slot::CARRIES);
 const _: () = assert!(slot::CARRIES + slot::CARRY_COUNT * frame::WORDS <= slot::WORDS);
-const _: () = assert!(header::EXECUTABLE + header::EXECUTABLE_WORDS <= header::WORDS);
+const _: () = assert!(header::LAPSES + crate::witness::Lapse::ALL.len() <= header::RUNTIME);
+const _: () = assert!(header::EXECUTABLE + header::EXECUTABLE_WORDS <= header::LIBRARY);
+const _: () = assert!(header::LIBRARY + header::LIBRARY_WORDS <= header::WORDS);
 
 /// Sizes of the variable parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 //! * [`drain`]: moves records from running programs to the recording.
 //! * [`writer`]: the recording's directory.
 //! * [`reader`]: reads the recording, however it ended.
+//! * [`witness`]: what a recorder that is not part of the runtime says of itself.
 //! * [`stack`]: a stack that ran out, in the recording and in words.
 //! * [`model`]: a whole recording in memory, as the reader hands it out.
 //!
@@ -22,6 +23,7 @@ pub mod record;
 pub mod recorder;
 pub mod stack;
 pub mod state;
+pub mod witness;
 pub mod writer;
 
 mod layout;

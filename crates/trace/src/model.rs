@@ -2,6 +2,7 @@
 
 use crate::record::{Record, WordSet};
 use crate::stack::StackOverflow;
+use crate::witness::Witness;
 use fathomp_base::{Clock, NodeId, SiteId, ThreadId, Ticks};
 use fathomp_launch::names::NODES;
 use fathomp_launch::{Cluster, Faults, Network, Protocol};
@@ -40,6 +41,8 @@ pub struct Meta {
     pub environment: BTreeMap<String, String>,
     /// The machine.
     pub machine: Machine,
+    /// The OpenMP runtime that was asked for, if it is not fathomp's.
+    pub runtime: Option<String>,
     /// Threads per process asked for.
     pub threads: Option<u32>,
     /// Processes asked for.
@@ -69,6 +72,8 @@ pub struct Meta {
     /// Processor time of all the program's processes and all their threads,
     /// once it has ended.
     pub processor_ns: Option<u64>,
+    /// How fast processors computed before and after the run, if that was measured.
+    pub pace: Option<Pace>,
     /// The run was made with more threads than processors to see how work divides
     /// among them: its times say nothing.
     pub rehearsal: bool,
@@ -80,6 +85,32 @@ pub struct Meta {
     pub live: Option<PathBuf>,
     /// What the recorder noticed while recording, each as one sentence.
     pub problems: Vec<String>,
+}
+
+/// How fast processors compute while as many of them as a run has threads do it at once.
+///
+/// A unit is a fixed piece of computing in registers, the same for all recordings made by one
+/// build. Its processor time grows where processors share a core, where more of them run at a
+/// lower clock frequency, and where the host of a virtual machine takes processors away without
+/// saying so: none of it is the doing of the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pace {
+    /// So many processors computed at once.
+    pub processors: u32,
+    /// Processor time of a unit just before the run, mean over processors, nanoseconds.
+    pub before_ns: f64,
+    /// The same just after it.
+    pub after_ns: f64,
+}
+
+impl Pace {
+    /// Whether it can have been measured: files may say anything.
+    #[must_use]
+    pub fn is_sane(&self) -> bool {
+        let times = [self.before_ns, self.after_ns];
+        self.processors > 0 && times.iter().all(|ns| ns.is_finite() && *ns > 0.0)
+    }
 }
 
 /// A host of a run on several.
@@ -235,6 +266,8 @@ pub struct Process {
     pub end: Option<Ticks>,
     /// Name and version of the OpenMP runtime that was observed.
     pub runtime: String,
+    /// What the recorder says of itself, if it is not part of that runtime.
+    pub witness: Option<Witness>,
     /// Places in the code; `sites[i].id == SiteId(i)`; 0 is the serial part.
     pub sites: Vec<Site>,
     /// Threads, by [`ThreadId`].

@@ -171,6 +171,8 @@ pub enum LoopKind {
     Sections = 4,
     /// Iterations packed into tasks.
     Taskloop = 5,
+    /// The runtime does not tell.
+    Untold = 6,
 }
 
 /// A thread's share of one worksharing loop.

@@ -3,6 +3,7 @@
 
 use crate::model::SiteKind;
 use crate::stack::StackOverflow;
+use crate::witness::Witness;
 use fathomp_base::{Clock, NodeId, ThreadId, Ticks};
 use fathomp_blocks::START_BYTES;
 use serde::{Deserialize, Serialize};
@@ -87,6 +88,8 @@ pub(crate) struct ProcessNote {
     pub(crate) forked: bool,
     /// A thread's stack ran out.
     pub(crate) stack_overflow: Option<StackOverflow>,
+    /// What the recorder says of itself, if it is not part of the runtime.
+    pub(crate) witness: Option<Witness>,
 }
 
 impl ProcessNote {

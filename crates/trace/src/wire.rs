@@ -538,6 +538,7 @@ fn loop_kind(number: u8) -> Option<LoopKind> {
         LoopKind::Guided,
         LoopKind::Sections,
         LoopKind::Taskloop,
+        LoopKind::Untold,
     ]
     .into_iter()
     .find(|&kind| kind as u8 == number)

@@ -14,6 +14,7 @@ pub(crate) use process::{Slot, Stream};
 pub(crate) use source::Source;
 
 use crate::stream;
+use crate::witness::Witness;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
@@ -63,7 +64,7 @@ pub struct Progress {
 }
 
 /// What a recording came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     /// Processes that used OpenMP.
     pub processes: u64,
@@ -71,8 +72,19 @@ pub struct Summary {
     pub records: u64,
     /// Bytes written.
     pub bytes: u64,
+    /// The runtimes that processes used.
+    pub observed: Vec<Observed>,
     /// What went wrong, each as one sentence for the user.
     pub problems: Vec<String>,
+}
+
+/// The OpenMP runtime that a process used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    /// Name and version.
+    pub runtime: String,
+    /// What the recorder says of itself, if it is not part of the runtime.
+    pub witness: Option<Witness>,
 }
 
 /// Why a live directory cannot be drained.
@@ -276,6 +288,11 @@ impl Drainer {
             ));
         }
         self.summary.records += stream.records();
+        let note = stream.source().process();
+        self.summary.observed.push(Observed {
+            runtime: note.runtime,
+            witness: note.witness,
+        });
         if !running {
             // What cannot be removed now goes with the live directory.
             let _ = std::fs::remove_file(stream.source().path());

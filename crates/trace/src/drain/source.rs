@@ -7,6 +7,7 @@ use crate::record::Instance;
 use crate::stack::StackOverflow;
 use crate::state::State;
 use crate::stream::{ProcessNote, SiteNote, ThreadNote};
+use crate::witness::{Lapse, Unseen, Witness};
 use fathomp_base::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
 use fathomp_ring::Ring;
 use fathomp_sys::clock::{self, Pair};
@@ -167,8 +168,20 @@ impl Source {
             stack_overflow: StackOverflow::from_words(
                 [0, 1, 2, 3].map(|word| self.read(header::STACK + word)),
             ),
+            witness: self.witness(),
             ..ProcessNote::default()
         }
+    }
+
+    /// What a recorder that is not part of the runtime says of itself.
+    fn witness(&self) -> Option<Witness> {
+        (self.read(header::WITNESS) == 1).then(|| Witness {
+            library: self.string(header::LIBRARY, header::LIBRARY_WORDS).into(),
+            unseen: Unseen::of_bits(self.read(header::UNSEEN)),
+            lapses: Lapse::of_words(|at| self.read(header::LAPSES + at)),
+            events: self.read(header::EVENTS),
+            cost: Ticks(self.read(header::COST)),
+        })
     }
 
     /// Whether ticks are emulated time.

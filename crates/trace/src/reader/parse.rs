@@ -250,6 +250,7 @@ impl Parser {
             begin: note.zero,
             end: note.end,
             runtime: note.runtime.clone(),
+            witness: note.witness.clone(),
             sites: self.sites,
             threads: threads.collect(),
             hardware_counters: note.hardware_counters,

@@ -21,6 +21,7 @@ use crate::layout::{self, Geometry, header};
 use crate::live;
 use crate::model::SiteKind;
 use crate::stack::StackOverflow;
+use crate::witness::{Lapse, Unseen};
 use cells::{Own, OwnLine};
 use fathomp_base::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
 use fathomp_launch::of_this_process;
@@ -34,6 +35,25 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+
+/// The OpenMP runtime that is recorded.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    /// Name and version.
+    pub name: String,
+    /// Its library, if the recorder is not part of it.
+    pub library: Option<PathBuf>,
+}
+
+impl From<&str> for Watched {
+    /// That of which the recorder is a part.
+    fn from(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            library: None,
+        }
+    }
+}
 
 /// What is asked of the recorder.
 #[derive(Clone, Debug)]
@@ -117,7 +137,7 @@ pub struct Recorder {
     words: &'static [AtomicU64],
     geometry: Geometry,
     settings: Settings,
-    runtime: String,
+    runtime: Watched,
     sites: Sites,
     instances: OwnLine<AtomicU64>,
     /// Slots in use. Kept privately, because a slot's page must not be touched
@@ -144,7 +164,7 @@ impl Recorder {
     /// attaches there, and instances are numbered apart from other nodes'.
     #[must_use]
     pub fn from_environment(
-        runtime: &str,
+        runtime: impl Into<Watched>,
         started: Pair,
         node: Option<(NodeId, u32)>,
     ) -> Option<&'static Self> {
@@ -159,12 +179,12 @@ impl Recorder {
         if let Some((node, first)) = node {
             (settings.node, settings.cluster) = (node, Some(first));
         }
-        Self::or_sentence(settings, runtime, Some(started))
+        Self::or_sentence(settings, &runtime.into(), Some(started))
     }
 
     fn or_sentence(
         settings: Settings,
-        runtime: &str,
+        runtime: &Watched,
         started: Option<Pair>,
     ) -> Option<&'static Self> {
         match Self::open_since(settings, runtime, started) {
@@ -181,12 +201,12 @@ impl Recorder {
     /// # Errors
     /// If the shared file cannot be made.
     pub fn open(settings: Settings, runtime: &str) -> Result<&'static Self, SetUpError> {
-        Self::open_since(settings, runtime, None)
+        Self::open_since(settings, &runtime.into(), None)
     }
 
     fn open_since(
         settings: Settings,
-        runtime: &str,
+        runtime: &Watched,
         started: Option<Pair>,
     ) -> Result<&'static Self, SetUpError> {
         let present = clock::pair();
@@ -228,8 +248,15 @@ impl Recorder {
         let executable = std::env::current_exe().unwrap_or_default();
         sites::put_string(
             strings(header::RUNTIME, header::RUNTIME_WORDS),
-            runtime.as_bytes(),
+            runtime.name.as_bytes(),
         );
+        if let Some(library) = &runtime.library {
+            head(header::WITNESS, 1);
+            sites::put_string(
+                strings(header::LIBRARY, header::LIBRARY_WORDS),
+                library.as_os_str().as_bytes(),
+            );
+        }
         sites::put_string(
             strings(header::EXECUTABLE, header::EXECUTABLE_WORDS),
             executable.as_os_str().as_bytes(),
@@ -242,7 +269,7 @@ impl Recorder {
             words,
             geometry,
             settings,
-            runtime: runtime.to_owned(),
+            runtime: runtime.clone(),
             sites,
             instances: OwnLine(AtomicU64::new(first_instance)),
             claimed: (0..geometry.slots)
@@ -358,6 +385,31 @@ impl Recorder {
         self.words[header::END].store(clock::now().0, Ordering::Release);
     }
 
+    /// A recorder that is not part of the runtime was told so many events, and had so many ticks
+    /// of work with them.
+    #[inline]
+    pub fn witnessed(&self, events: u64, cost: u64) {
+        /// A thread that takes longer for an event has lost its processor meanwhile.
+        const LONGEST_US: f64 = 10.0;
+        let cost = cost.min(self.ticks(LONGEST_US).saturating_mul(events));
+        self.words[header::EVENTS].fetch_add(events, Ordering::Relaxed);
+        self.words[header::COST].fetch_add(cost, Ordering::Relaxed);
+    }
+
+    /// The runtime does not show this, which the program did or may have done.
+    pub fn unseen(&self, what: Unseen) {
+        let bit = 1 << what as u8;
+        if self.words[header::UNSEEN].read() & bit == 0 {
+            self.words[header::UNSEEN].fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
+    /// The runtime told something that cannot be, or failed to tell.
+    #[cold]
+    pub fn lapse(&self, what: Lapse) {
+        self.words[header::LAPSES + what as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
     /// A thread's stack has run out, which ends the process. May be called by a
     /// signal handler: it writes a few words and nothing else.
     pub fn stack_overflow(&self, overflow: &StackOverflow) {
@@ -371,6 +423,11 @@ impl Recorder {
     #[cold]
     fn count_too_deep(&self) {
         self.words[header::TOO_DEEP].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether waits are all that is known of how long threads slept in the runtime.
+    fn sleep_is_unknown(&self) -> bool {
+        self.runtime.library.is_some()
     }
 
     /// `us` microseconds in ticks.

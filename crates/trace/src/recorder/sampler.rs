@@ -9,6 +9,16 @@ use fathomp_sys::counters::{self, Hardware, HardwareCounters, RunQueue, Usage};
 /// Time between two looks at the processors a thread may run on.
 const LOOK_EVERY_NS: u64 = 10_000_000;
 
+/// How long the thread slept in waits of the runtime since the previous reading.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asleep {
+    /// So long.
+    Ns(u64),
+    /// No longer than this, which is how long it waited: whoever watches a runtime from outside
+    /// does not see whether it sleeps.
+    AtMostNs(u64),
+}
+
 /// The previous reading of a thread's counters.
 #[derive(Debug, Default)]
 pub(super) struct Sampler {
@@ -101,7 +111,7 @@ impl Sampler {
 
     /// Counts since the previous reading, `elapsed_ns` ago. One or two system
     /// calls, two more if the thread was switched away meanwhile.
-    pub(super) fn read(&mut self, elapsed_ns: u64, asleep_ns: u64) -> Counters {
+    pub(super) fn read(&mut self, elapsed_ns: u64, asleep: Asleep) -> Counters {
         let usage = counters::thread_usage();
         let before = std::mem::replace(&mut self.usage, usage);
         let hardware = self.hardware.as_mut().and_then(|(counters, before)| {
@@ -116,6 +126,11 @@ impl Sampler {
         let emulated = clock::source() == Source::Emulated;
         let switched = emulated || voluntary_switches + involuntary_switches > 0;
         let (processor_ns, run_delay_ns) = self.processor.read(elapsed_ns, switched);
+        let off_ns = elapsed_ns.saturating_sub(processor_ns);
+        let asleep_ns = match asleep {
+            Asleep::Ns(ns) => ns,
+            Asleep::AtMostNs(ns) => ns.min(off_ns.saturating_sub(run_delay_ns.unwrap_or(0))),
+        };
         Counters {
             minor_faults: grown(|usage| usage.minor_faults),
             major_faults: grown(|usage| usage.major_faults),

@@ -6,7 +6,7 @@ use super::carry;
 use super::cells::{Own, OwnLine};
 use super::frames::{clear, head_of, is_quiet, words};
 use super::phases::OpenPhase;
-use super::sampler::Sampler;
+use super::sampler::{Asleep, Sampler};
 use crate::dsm::{DsmCount, DsmCounts};
 use crate::layout::{frame, slot};
 use crate::record::{CounterReading, Interval, LoopShare};
@@ -279,6 +279,12 @@ impl ThreadRecorder {
     #[inline]
     pub fn task_created(&self) {
         self.innermost()[frame::TASKS_CREATED].add(1);
+    }
+
+    /// The thread created so many explicit tasks.
+    #[inline]
+    pub fn tasks_created(&self, count: u64) {
+        self.innermost()[frame::TASKS_CREATED].add(count);
     }
 
     /// The thread entered a critical section or took a lock.
@@ -575,12 +581,15 @@ impl ThreadRecorder {
         let mut sampler = self.sampler();
         let (since, at) = (Ticks(self.own.sampled.read()), now());
         let nanos = |ticks: u64| (ticks as f64 / self.recorder.ticks_per_microsecond * 1e3) as u64;
-        let asleep = asleep::reset();
+        let asleep = match self.recorder.sleep_is_unknown() {
+            false => Asleep::Ns(nanos(asleep::reset())),
+            true => Asleep::AtMostNs(nanos(asleep::reset())),
+        };
         CounterReading {
             since,
             at,
             site: SiteId(self.innermost()[frame::SITE].read() as u32),
-            counts: sampler.read(nanos(at.since(since).0), nanos(asleep)),
+            counts: sampler.read(nanos(at.since(since).0), asleep),
         }
     }
 }

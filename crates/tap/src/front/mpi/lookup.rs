@@ -1,6 +1,7 @@
 //! Where MPI's functions are.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use fathomp_sys::next;
+use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 
 /// The function of that name in the libraries that come after ours; else the one that
@@ -34,48 +35,10 @@ fn with_p(name: &CStr) -> Option<CString> {
 
 /// The function of that name in any library of MPI's; null if there is none.
 pub(super) fn find_anywhere(name: &CStr) -> *mut c_void {
-    let mut paths = Vec::<CString>::new();
-    // SAFETY: the function gets what it expects, and is not kept.
-    unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut paths).cast()) };
-    for path in paths {
-        // The library stays as long as others keep it, and is not loaded anew. Ours does not
-        // count among what it needs.
-        // SAFETY: a path, and no constructors run.
-        let found = unsafe {
-            let library = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-            if library.is_null() {
-                continue;
-            }
-            libc::dlsym(library, name.as_ptr())
-        };
-        if !found.is_null() {
-            return found;
-        }
-    }
-    ptr::null_mut()
-}
-
-unsafe extern "C" fn collect(
-    module: *mut libc::dl_phdr_info,
-    _bytes: usize,
-    paths: *mut c_void,
-) -> c_int {
-    // SAFETY: as `dl_iterate_phdr` promises, and what it was given above.
-    let (path, paths) = unsafe {
-        let path: *const c_char = (*module).dlpi_name;
-        if path.is_null() {
-            return 0;
-        }
-        (CStr::from_ptr(path), &mut *paths.cast::<Vec<CString>>())
-    };
-    let text = path.to_bytes();
-    if text
-        .windows(3)
-        .any(|part| part.eq_ignore_ascii_case(b"mpi"))
-    {
-        paths.push(path.to_owned());
-    }
-    0
+    next::in_any(name, |path| {
+        path.windows(3)
+            .any(|part| part.eq_ignore_ascii_case(b"mpi"))
+    })
 }
 
 #[cfg(test)]
