@@ -4,6 +4,9 @@ use fathomp_base::{text, units};
 use fathomp_predict::RegionPrediction;
 use serde::Serialize;
 
+/// Causes below this part of the time are not worth a word.
+pub const WORTH_SAYING: f64 = 0.03;
+
 /// A reason why a program does not run faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -68,6 +71,9 @@ pub enum Kind {
     Recording,
     /// Other programs took processors.
     OtherPrograms,
+    /// Processors compute slower when several do at once: they share cores, lower their
+    /// clock frequency, or a virtual machine's host gives their time to others.
+    SlowerProcessors,
 }
 
 impl Kind {
@@ -104,13 +110,17 @@ impl Kind {
             Self::NodeAtomics => "atomics between nodes",
             Self::Recording => "cost of recording",
             Self::OtherPrograms => "other programs",
+            Self::SlowerProcessors => "slower processors",
         }
     }
 
     /// The program is not to blame.
     #[must_use]
     pub const fn is_circumstance(self) -> bool {
-        matches!(self, Self::Recording | Self::OtherPrograms)
+        matches!(
+            self,
+            Self::Recording | Self::OtherPrograms | Self::SlowerProcessors
+        )
     }
 }
 
@@ -242,7 +252,7 @@ impl Diagnosis {
     pub fn of_program(&self) -> impl Iterator<Item = &Cause> {
         self.causes
             .iter()
-            .filter(|cause| !cause.kind.is_circumstance() && cause.share() >= crate::WORTH_SAYING)
+            .filter(|cause| !cause.kind.is_circumstance() && cause.share() >= WORTH_SAYING)
     }
 
     /// The most expensive cause in the region with this key, if any is worth a word
@@ -252,7 +262,7 @@ impl Diagnosis {
     pub fn of_region(&self, key: &str) -> Option<&Cause> {
         self.causes
             .iter()
-            .filter(|cause| cause.region_share >= crate::WORTH_SAYING)
+            .filter(|cause| cause.region_share >= WORTH_SAYING)
             .find(|cause| cause.region.as_deref() == Some(key) && !cause.kind.is_circumstance())
     }
 

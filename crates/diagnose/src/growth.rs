@@ -1,12 +1,14 @@
 //! Computing that takes longer in all the more threads do it.
 //!
-//! Time without a processor is not in it. What is left: threads share memory
-//! bandwidth, they take cache lines from each other, or processors share a core. The
-//! machine's bandwidth curve says how much of it bandwidth could explain at most; what
-//! is beyond that is shared lines. Only looking at the lines themselves tells the rest.
+//! Time without a processor is not in it. What is left: processors compute slower, which
+//! is measured beside the runs ([`Slower`]); threads share memory bandwidth; or they take
+//! cache lines from each other. Bandwidth could explain no more than that all threads share
+//! what one gets; what is far beyond that is shared lines. Only looking at the lines
+//! themselves tells the rest.
 
 use crate::cause::{Basis, Cause, Kind};
 use crate::constructs;
+use crate::pace::Slower;
 use crate::region::Seen;
 use crate::waiting::too_short;
 use fathomp_analyse::{Region, State};
@@ -42,13 +44,25 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
         let before = fewest.states[State::Compute] as f64;
         (fewest.team_size_max.max(1), before)
     });
-    let (growth, cost, fewest) = match fewer {
+    let (growth, all, fewest) = match fewer {
         Some((team, before)) if before > 0.0 => {
             (work / before - 1.0, seen.each(work - before), team)
         }
         _ => (0.0, 0.0, 0),
     };
-    let notable = growth >= NOTABLE && work / seen.executions() > LONG_NS;
+    let long = work / seen.executions() > LONG_NS;
+    let slower = Slower::of(seen);
+    let by_processors = match growth > 0.0 && long && slower.notable() {
+        true => (slower.typical / growth).min(1.0) * all,
+        false => 0.0,
+    };
+    // What slower processors may explain is not the program's.
+    let notable = long && (1.0 + growth) / (1.0 + slower.most) - 1.0 >= NOTABLE;
+    let cost = all - by_processors;
+    if growth >= NOTABLE && by_processors > 0.0 {
+        let cost = if notable { by_processors } else { all };
+        causes.push(slower.cause(seen, cost));
+    }
     let grown_ns = if notable {
         cost * f64::from(seen.team)
     } else {
@@ -74,6 +88,7 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
     }
     let looked = seen.input.sharing.is_some();
     let bandwidth = bandwidth_growth(seen, fewest);
+    let bandwidth = bandwidth.map(|most| (1.0 + most) * (1.0 + slower.most) - 1.0);
     causes.push(unnamed(seen, cost, growth, &grown, bandwidth, looked));
 }
 
@@ -171,12 +186,15 @@ fn named(seen: &Seen<'_>, lines: &[&SharedLine], grown: Option<(f64, &str)>) -> 
 }
 
 /// By how much memory bandwidth could make computing take longer at most, if the
-/// machine's curve is known.
+/// machine's curve is known: by as much as that says, and as if all threads shared the
+/// bandwidth of the fewest. A curve is of another time, and what several threads get of
+/// memory depends on what else the machine, or the host of a virtual one, does meanwhile.
 fn bandwidth_growth(seen: &Seen<'_>, fewest: u32) -> Option<f64> {
     let machine = seen.input.machine?;
     let (few, many) = (f64::from(fewest), f64::from(seen.team));
     let per_thread = |k: f64| Some(machine.bandwidth_at(k)? / k);
-    Some((per_thread(few)? / per_thread(many)? - 1.0).max(0.0))
+    let measured = per_thread(few)? / per_thread(many)? - 1.0;
+    Some(measured.max(many / few - 1.0).max(0.0))
 }
 
 fn unnamed(

@@ -12,6 +12,7 @@
 //! | [`waiting`] | why threads wait for each other: unequal work, few pieces, page faults, constructs that hold too little work |
 //! | [`constructs`] | locks, critical and ordered sections, chunks, tasks, forks |
 //! | [`growth`] | computing that takes longer with more threads: memory or shared cache lines |
+//! | [`pace`] | how much of that the processors did themselves |
 //! | [`program`] | serial time, shared processors, teams of a fixed size, blocking, nodes, other programs, the recording itself |
 //! | [`ranking`] | what the scaling model says of each, and the order |
 #![forbid(unsafe_code)]
@@ -19,36 +20,18 @@
 mod cause;
 mod constructs;
 mod growth;
+mod input;
+mod pace;
 mod program;
 mod ranking;
 mod region;
 mod waiting;
 
-pub use cause::{Basis, Cause, Cost, Diagnosis, Kind, costs};
+pub use cause::{Basis, Cause, Cost, Diagnosis, Kind, WORTH_SAYING, costs};
+pub use input::Input;
 
-use fathomp_analyse::{Analysis, SiteKind};
-use fathomp_predict::Prediction;
-use fathomp_predict::machine::Machine;
-use fathomp_sharing::Findings;
+use fathomp_analyse::SiteKind;
 use region::Seen;
-
-/// What to diagnose.
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
-    /// All recordings of the program.
-    pub analyses: &'a [Analysis],
-    /// The one to explain: the most threads that had a processor each.
-    pub main: &'a Analysis,
-    /// How it is predicted to scale.
-    pub prediction: Option<&'a Prediction>,
-    /// What things cost on the machine.
-    pub machine: Option<&'a Machine>,
-    /// Cache lines that threads share, if that was looked for.
-    pub sharing: Option<&'a Findings>,
-}
-
-/// Causes below this part of the time are not worth a word.
-pub const WORTH_SAYING: f64 = 0.03;
 
 /// Finds the causes of lost time, the most expensive first.
 #[must_use]

@@ -1,8 +1,8 @@
 //! What concerns the program as a whole: serial time, processors, teams of a fixed
 //! size, blocking, page faults, nodes, other programs, and the recording itself.
 
-use crate::Input;
 use crate::cause::{Basis, Cause, Cost, Kind};
+use crate::input::Input;
 use crate::region::Seen;
 use crate::waiting::{FAULT_NS, Waited};
 use fathomp_analyse::{Crowd, Region, SiteKind, State};

@@ -1,8 +1,10 @@
 //! What the scaling model says that each cause will cost, and the order of all.
 
 use crate::cause::{Basis, Cause, Cost, Diagnosis, Kind};
+use crate::input::Input;
+use crate::pace::Slower;
 use crate::region::Seen;
-use crate::{Input, waiting};
+use crate::waiting;
 use fathomp_analyse::SiteKind;
 use fathomp_predict::{Point, Prediction, RegionPrediction, Term};
 
@@ -53,6 +55,7 @@ fn kinds(term: Term) -> &'static [Kind] {
             Kind::SharedLines,
             Kind::SharedLinesOrBandwidth,
             Kind::Bandwidth,
+            Kind::SlowerProcessors,
         ],
         Term::Io => &[Kind::Io],
         Term::Communication => &[Kind::Communication, Kind::NodeAtomics],
@@ -227,6 +230,7 @@ fn predicted_only(
     }
     let seen = Seen::new(input, known);
     let place = seen.place();
+    let slower = Slower::of(&seen);
     let (kind, evidence, action) = match term {
         Term::Pieces => {
             let (pieces, noun) = waiting::pieces_of(&seen)?;
@@ -246,6 +250,7 @@ fn predicted_only(
                 "Ask the runtime for less in {place}: larger chunks, larger tasks, fewer constructs."
             ),
         ),
+        Term::Saturation if slower.notable() => return Some(slower.cause(&seen, 0.0)),
         // A line that explains it would have been a cause of its own.
         Term::Saturation if input.sharing.is_some() => (
             Kind::Bandwidth,

@@ -1,8 +1,8 @@
 //! A region as the searches for causes see it: means over its threads, so that costs
 //! are parts of its wall time, and prices of the machine.
 
-use crate::Input;
 use crate::cause::{Basis, Cause, Cost, Kind};
+use crate::input::Input;
 use fathomp_analyse::{Analysis, Disturbance, LoopKind, Region, State};
 use fathomp_base::text;
 use fathomp_predict::machine::ConstructCosts;

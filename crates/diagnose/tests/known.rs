@@ -2,8 +2,10 @@
 
 use fathomp_analyse::testing::{Script, Work};
 use fathomp_analyse::{Analysis, Crowd, Options, State, analyse};
-use fathomp_diagnose::{Basis, Diagnosis, Input, Kind, diagnose};
+use fathomp_diagnose::{Basis, Cause, Diagnosis, Input, Kind, diagnose};
+use fathomp_predict::machine::{Bandwidth, Machine};
 use fathomp_sharing::{Evidence, Findings, SharedLine};
+use fathomp_trace::model::Pace;
 use fathomp_trace::record::Record;
 
 const REGION: u64 = 0x1200;
@@ -251,6 +253,102 @@ fn a_sleeping_thread_is_blocked_and_not_at_work() {
         region.states
     );
     assert_eq!(first(&of(&[analysis])), Kind::Blocked);
+}
+
+/// Two runs of equal work, of which each of two threads takes `longer` times as long, on
+/// processors that computed `slower` times as long before and after it.
+fn growing(longer: f64, slower: [f64; 2]) -> [Analysis; 2] {
+    let work = |ns: f64| Work::compute(ns as u64);
+    let share = 5_000_000.0 * longer;
+    let mut one = regions(&[work(10_000_000.0)], 5);
+    let mut two = regions(&[work(share), work(share)], 5);
+    let pace = |processors, [before, after]: [f64; 2]| {
+        Some(Pace {
+            processors,
+            before_ns: 30_000.0 * before,
+            after_ns: 30_000.0 * after,
+        })
+    };
+    one.program.pace = pace(1, [1.0, 1.0]);
+    two.program.pace = pace(2, slower);
+    [one, two]
+}
+
+fn slower(diagnosis: &Diagnosis) -> Option<&Cause> {
+    let kind = Kind::SlowerProcessors;
+    diagnosis.causes.iter().find(|one| one.kind == kind)
+}
+
+#[test]
+fn processors_that_are_slower_together_are_not_the_programs_fault() {
+    let diagnosis = of(&growing(1.5, [1.5, 1.5]));
+    assert_eq!(diagnosis.of_program().next(), None);
+    let slower = slower(&diagnosis).expect("it is there");
+    // A third of each thread's 7.5 ms, of which the run consists.
+    let share = slower.measured.share;
+    assert!((share - 1.0 / 3.0).abs() < 0.02, "{share}");
+    let said = "took 1.50 times as long on 2 processors at once as on 1";
+    assert!(slower.evidence.contains(said), "{}", slower.evidence);
+}
+
+#[test]
+fn the_program_keeps_what_slower_processors_do_not_explain() {
+    let runs = growing(2.0, [1.2, 1.2]);
+    let diagnosis = of(&runs);
+    assert_eq!(first(&diagnosis), Kind::SharedLinesOrBandwidth);
+    let of_processors = slower(&diagnosis).expect("it is there");
+    let parts = [&diagnosis.causes[0], of_processors].map(|one| one.measured.share);
+    assert!((parts[0] - 0.4).abs() < 0.02, "{parts:?}");
+    assert!((parts[1] - 0.1).abs() < 0.02, "{parts:?}");
+}
+
+#[test]
+fn what_slower_processors_may_explain_is_not_the_programs() {
+    let diagnosis = of(&growing(1.4, [1.0, 1.4]));
+    assert_eq!(diagnosis.of_program().next(), None);
+    let evidence = &slower(&diagnosis).expect("it is there").evidence;
+    assert!(evidence.contains("took 1.20 to 1.40 times"), "{evidence}");
+}
+
+#[test]
+fn processors_as_fast_as_before_take_no_blame() {
+    for pace in [[1.0, 1.0], [0.7, 0.8], [1.05, 1.0]] {
+        let diagnosis = of(&growing(1.5, pace));
+        assert_eq!(first(&diagnosis), Kind::SharedLinesOrBandwidth);
+        assert_eq!(slower(&diagnosis), None);
+    }
+}
+
+#[test]
+fn a_pace_that_was_measured_once_tells_nothing() {
+    let mut runs = growing(1.5, [1.5, 1.5]);
+    runs[0].program.pace = None;
+    assert_eq!(first(&of(&runs)), Kind::SharedLinesOrBandwidth);
+}
+
+/// A machine's bandwidth is of another time than the runs.
+#[test]
+fn only_more_than_sharing_all_bandwidth_explains_is_shared_lines_for_certain() {
+    let mut machine = Machine::unmeasured(2);
+    machine.bandwidth = [(1, 4e10), (2, 8e10)]
+        .map(|(threads, bytes_per_s)| Bandwidth {
+            threads,
+            bytes_per_s,
+        })
+        .into();
+    let first_of = |longer| {
+        let runs = growing(longer, [1.0, 1.0]);
+        let diagnosis = diagnose(&Input {
+            analyses: &runs,
+            main: &runs[1],
+            prediction: None,
+            machine: Some(&machine),
+            sharing: None,
+        });
+        first(&diagnosis)
+    };
+    assert_eq!(first_of(1.9), Kind::SharedLinesOrBandwidth);
+    assert_eq!(first_of(4.0), Kind::SharedLines);
 }
 
 /// Two threads of which the one with two of three chunks computes longest, and the other

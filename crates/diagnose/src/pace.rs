@@ -1,0 +1,76 @@
+//! How much slower processors themselves computed in one run than in another, whatever the
+//! program did: because they share cores, because many at work lower the clock frequency, or
+//! because the host of a virtual machine had less time for them.
+
+use crate::cause::{Basis, Cause, Kind};
+use crate::region::Seen;
+use fathomp_analyse::Analysis;
+use fathomp_base::units::{plural, ratio};
+
+/// Processors that are slower by less are as fast as before.
+const NOTABLE: f64 = 0.1;
+
+/// How much slower, as a part: 0.5 is one and a half times as long.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Slower {
+    /// By the means of what was measured before and after both runs.
+    pub(crate) typical: f64,
+    /// By those two of them that differ most.
+    pub(crate) most: f64,
+}
+
+impl Slower {
+    /// From the run `few` to the run `many`; none at all where it was not measured.
+    pub(crate) fn between(few: &Analysis, many: &Analysis) -> Self {
+        let (Some(few), Some(many)) = (few.program.pace, many.program.pace) else {
+            return Self::default();
+        };
+        let part = |longer: f64, shorter: f64| (longer / shorter - 1.0).max(0.0);
+        Self {
+            typical: part(many.before_ns + many.after_ns, few.before_ns + few.after_ns),
+            most: part(
+                many.before_ns.max(many.after_ns),
+                few.before_ns.min(few.after_ns),
+            ),
+        }
+    }
+
+    /// What the explained run lost to it, compared with the one of fewest threads.
+    pub(crate) fn of(seen: &Seen<'_>) -> Self {
+        seen.fewest().map_or_else(Self::default, |(_, few)| {
+            Self::between(few, seen.input.main)
+        })
+    }
+
+    /// Whether it is worth a word.
+    pub(crate) fn notable(self) -> bool {
+        self.most >= NOTABLE
+    }
+
+    /// The cause, at this cost for each thread of the region.
+    pub(crate) fn cause(self, seen: &Seen<'_>, ns: f64) -> Cause {
+        let main = seen.input.main;
+        let at_once = main.program.pace.map_or(1, |pace| pace.processors);
+        let before = seen
+            .fewest()
+            .and_then(|(_, few)| few.program.pace)
+            .map_or(1, |pace| pace.processors);
+        let range = match self.most > self.typical + NOTABLE {
+            true => format!(" to {}", ratio(1.0 + self.most)),
+            false => String::new(),
+        };
+        let evidence = format!(
+            "beside the runs, computing in registers took {}{range} times as long on {} at once as on {before}",
+            ratio(1.0 + self.typical),
+            plural(at_once.into(), "processor"),
+        );
+        let action = "Processors may share cores, lower their clock when many are at work, or belong to a virtual machine whose host is busy: measure again on cores of their own, or when the host is quiet.";
+        seen.cause(
+            Kind::SlowerProcessors,
+            Basis::Times,
+            ns,
+            evidence,
+            action.to_owned(),
+        )
+    }
+}
