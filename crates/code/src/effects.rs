@@ -5,7 +5,7 @@
 
 use crate::flow::{Flow, FlowError, Leave, may_return};
 use crate::image::{FunctionId, Image, Target};
-use crate::instruction::{is_call, writes};
+use crate::instruction::{is_call, makes_frame, writes};
 use crate::registers::Registers;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, Register};
 use std::collections::{BTreeMap, BTreeSet};
@@ -271,11 +271,4 @@ fn settle(own: &BTreeMap<FunctionId, FunctionEffects>) -> BTreeMap<FunctionId, C
         }
     }
     left
-}
-
-/// `mov rbp, rsp`
-fn makes_frame(instruction: &Instruction) -> bool {
-    instruction.mnemonic() == Mnemonic::Mov
-        && instruction.op0_register() == Register::RBP
-        && instruction.op1_register() == Register::RSP
 }

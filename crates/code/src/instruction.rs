@@ -1,6 +1,6 @@
 //! What single instructions do.
 
-use iced_x86::{FlowControl, Instruction, OpAccess};
+use iced_x86::{FlowControl, Instruction, Mnemonic, OpAccess, Register};
 
 /// Where a direct jump goes.
 #[must_use]
@@ -64,4 +64,13 @@ pub fn writes(access: OpAccess) -> bool {
 #[inline]
 pub fn memory_access(access: OpAccess) -> bool {
     reads(access) || writes(access)
+}
+
+/// Whether it makes RBP point into the function's part of the stack: `mov rbp, rsp`.
+#[must_use]
+#[inline]
+pub fn makes_frame(instruction: &Instruction) -> bool {
+    instruction.mnemonic() == Mnemonic::Mov
+        && instruction.op0_register() == Register::RBP
+        && instruction.op1_register() == Register::RSP
 }

@@ -22,7 +22,9 @@ pub use flow::{
 };
 pub use functions::{Found, function_ranges, functions};
 pub use image::{Function, FunctionId, Image, ImageError, ReadError, Section, Slot, Target};
-pub use instruction::{is_call, jump_target, memory_access, reads, successors, writes};
+pub use instruction::{
+    is_call, jump_target, makes_frame, memory_access, reads, successors, writes,
+};
 pub use registers::Registers;
 pub use stubs::{Stub, stubs};
 pub use sync::{Sync, is_fence, is_idle, is_site, sync};

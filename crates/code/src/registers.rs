@@ -15,12 +15,21 @@ const X87: u32 = 56;
 impl Registers {
     /// None.
     pub const NONE: Self = Self(0);
+    /// The sixteen general registers.
+    pub const GENERAL: Self = Self(0xffff);
     /// What any function may leave changed: the C calling convention's caller-saved registers.
     pub const CALLER_SAVED: Self = {
         // RAX, RCX, RDX, RSI, RDI, R8 to R11; everything that is no general register.
         let general = 1 | 1 << 1 | 1 << 2 | 1 << 6 | 1 << 7 | 0xf << 8;
         Self(general | !0xffff & ((1 << (X87 + 1)) - 1))
     };
+
+    /// General registers that hold arguments: RDI, RSI, RDX, RCX, R8 and R9.
+    pub const ARGUMENTS: Self = Self(1 << 1 | 1 << 2 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9);
+    /// Caller-saved general registers that hold none: RAX, R10 and R11.
+    pub const SCRATCH: Self = Self::CALLER_SAVED
+        .common(Self::GENERAL)
+        .without(Self::ARGUMENTS);
 
     /// Its bit; none for segments, the instruction pointer and the like.
     fn bit(register: Register) -> Option<u32> {
@@ -60,8 +69,14 @@ impl Registers {
 
     /// What is in both.
     #[must_use]
-    pub fn common(self, other: Self) -> Self {
+    pub const fn common(self, other: Self) -> Self {
         Self(self.0 & other.0)
+    }
+
+    /// What is in this one alone.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// The general registers in it.
@@ -103,6 +118,8 @@ mod tests {
         ] {
             assert!(set.contains(inside), "{inside:?}");
         }
+        let without = set.without([Register::AX].into_iter().collect());
+        assert!(!without.contains(Register::RAX) && without.contains(Register::K7));
         for outside in [
             Register::RBX,
             Register::XMM30,
@@ -129,6 +146,8 @@ mod tests {
             let changed = Registers::CALLER_SAVED.contains(register);
             assert_eq!(changed, !kept.contains(&register), "{register:?}");
         }
+        let scratch: Vec<Register> = Registers::SCRATCH.general().collect();
+        assert_eq!(scratch, [Register::RAX, Register::R10, Register::R11]);
         let general: Vec<Register> = Registers::CALLER_SAVED.general().collect();
         assert_eq!(general.len(), 9);
         assert!(general.iter().all(|register| !kept.contains(register)));

@@ -1,5 +1,7 @@
-//! Functions that are known by their names: the OpenMP interface of gcc (libgomp), and what
-//! of others matters.
+//! Functions that are known by their names: the OpenMP interfaces of gcc (libgomp) and, in
+//! [`llvm`], of clang, and what of others matters.
+
+pub(crate) mod llvm;
 
 use fathomp_regions::{BodyKind, CallKind, ScheduleKind};
 
@@ -40,7 +42,13 @@ pub(crate) fn starter(name: &str) -> Option<Starter> {
         _ if name.starts_with("GOMP_parallel_loop_") => {
             starter(BodyKind::ParallelLoop, Some(2), Some(3))
         }
-        _ => return None,
+        _ => {
+            let (kind, function) = llvm::starter(name)?;
+            Starter {
+                function,
+                ..starter(kind, None, None)
+            }
+        }
     })
 }
 
@@ -120,7 +128,7 @@ pub(crate) fn worksharing(name: &str) -> Option<Worksharing> {
 
 /// Names that say that a function shares work between threads, beside chunks.
 pub(crate) fn is_sharing(name: &str) -> bool {
-    worksharing(name).is_some() || starts_single(name)
+    worksharing(name).is_some() || starts_single(name) || llvm::shares(base(name))
 }
 
 fn starts_single(name: &str) -> bool {
@@ -149,8 +157,11 @@ pub(crate) fn kind(name: &str) -> CallKind {
             CallKind::Runtime
         };
     }
-    if name.starts_with("GOACC_") || name.starts_with("__kmpc_") {
+    if name.starts_with("GOACC_") {
         return CallKind::Runtime;
+    }
+    if let Some(rest) = name.strip_prefix("__kmpc_") {
+        return llvm::kind(rest);
     }
     if MATH.contains(&name)
         || name
@@ -194,7 +205,7 @@ fn runtime(rest: &str) -> CallKind {
 }
 
 /// A name without its version.
-fn base(name: &str) -> &str {
+pub(crate) fn base(name: &str) -> &str {
     name.split('@').next().unwrap_or(name)
 }
 

@@ -204,17 +204,7 @@ impl Program<'_> {
                 self.sharing.insert(id);
             }
         }
-        let clang = !self
-            .image
-            .users(|name| name.starts_with("__kmpc_"))
-            .is_empty();
-        if clang {
-            problems.push(format!(
-                "{} was compiled by clang, whose OpenMP interface (`__kmpc_*`) is not supported \
-                 yet; compile it with gcc",
-                path.display()
-            ));
-        } else if self.found.is_empty() && self.sharing.is_empty() {
+        if self.found.is_empty() && self.sharing.is_empty() {
             problems.push(format!(
                 "{} contains no OpenMP: nothing in it starts a parallel region or shares work; \
                  compile it with `-fopenmp`, or give the library that does",
@@ -294,8 +284,13 @@ impl Program<'_> {
             return ((body, Located::new()), BTreeSet::new());
         };
         let mut walk = Walk::new(self.image, effects, self.sections, &names.watches);
+        let is_llvms = plan
+            .starts
+            .iter()
+            .any(|start| entries::llvm::is_entry(&start.entry));
         let argument = match plan.kind {
             BodyKind::Orphaned => Leaf::Argument(1),
+            _ if is_llvms => Leaf::Argument(1),
             _ => Leaf::Data,
         };
         let argument = walk.values.leaf(argument);
@@ -344,7 +339,7 @@ fn is_thread_query(name: &str) -> bool {
 /// Whether a function is the OpenMP runtime's own, linked into the program.
 fn is_runtime(name: &str) -> bool {
     [
-        "GOMP_", "gomp_", "omp_", "GOACC_", "goacc_", "acc_", "ialias_",
+        "GOMP_", "gomp_", "omp_", "GOACC_", "goacc_", "acc_", "ialias_", "__kmp",
     ]
     .iter()
     .any(|prefix| name.starts_with(prefix))
@@ -368,7 +363,9 @@ fn shares(image: &Image, flow: &Flow) -> bool {
             }
             _ => continue,
         };
-        if entries::worksharing(&name).is_some() {
+        if entries::worksharing(&name).is_some()
+            || entries::llvm::loop_call(entries::base(&name)).is_some()
+        {
             return true;
         }
         number |= name.starts_with("omp_get_thread_num");

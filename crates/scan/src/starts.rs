@@ -47,6 +47,14 @@ pub(crate) fn find(image: &Image, flow: &Flow, fixed: bool, sections: &[Range<u6
         ends: HashMap::new(),
     };
     let states = search.states(image, flow);
+    // Without such a call, regions of LLVM's interface have no `num_threads` clause.
+    let has_clause = flow.instructions.iter().any(|instruction| {
+        let name = match image.target(instruction) {
+            Some(Target::Import(name)) => name.starts_with("__kmpc_push_num_threads"),
+            _ => false,
+        };
+        fathomp_code::is_call(instruction) && name
+    });
     let mut found = Vec::new();
     for (block, call, name, starter) in calls {
         let Some(mut state) = states.get(&block).cloned() else {
@@ -58,7 +66,12 @@ pub(crate) fn find(image: &Image, flow: &Flow, fixed: bool, sections: &[Range<u6
             }
             search.step(image, &mut state, instruction);
         }
-        found.push(search.found(image, flow, &state, &call, name, starter));
+        let is_default = entries::llvm::is_entry(&name) && !has_clause;
+        let mut one = search.found(image, flow, &state, &call, name, starter);
+        if is_default {
+            one.start.threads = Some(0);
+        }
+        found.push(one);
     }
     found
 }

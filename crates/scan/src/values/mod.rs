@@ -13,7 +13,7 @@ mod substitute;
 pub(crate) use substitute::Substitution;
 
 use fathomp_regions::{ChunkEnd, Leaf, LoopId, Op, ReasonKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// A value: a number in [`Values`].
@@ -93,6 +93,8 @@ pub(crate) struct Values {
     births: Vec<Rc<[LoopId]>>,
     /// The loop around each loop.
     parents: Vec<Option<LoopId>>,
+    /// Pairs of which the first is known to be at most the second.
+    at_most: HashSet<(Value, Value)>,
 }
 
 impl Values {
@@ -102,7 +104,13 @@ impl Values {
             known: HashMap::new(),
             births: Vec::new(),
             parents: Vec::new(),
+            at_most: HashSet::new(),
         }
+    }
+
+    /// Notes that `value` is at most `bound`.
+    pub(crate) fn note_at_most(&mut self, value: Value, bound: Value) {
+        self.at_most.insert((value, bound));
     }
 
     /// Values made so far.

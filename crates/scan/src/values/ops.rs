@@ -142,6 +142,14 @@ impl Values {
             (Op::And, Some(-1)) | (Op::Or | Op::Xor, Some(0)) => return left,
             _ => {}
         }
+        if matches!(op, Op::MinS | Op::MinU) {
+            if self.at_most.contains(&(left, right)) {
+                return left;
+            }
+            if self.at_most.contains(&(right, left)) {
+                return right;
+            }
+        }
         if left == right {
             match op {
                 Op::And | Op::Or | Op::MinS | Op::MaxS | Op::MinU | Op::MaxU => return left,

@@ -19,11 +19,11 @@ const FRAMES_MAX: usize = 60;
 /// A call that hands out chunks.
 #[derive(Clone, Debug)]
 pub(super) struct Worksharing {
-    kind: ScheduleKind,
+    pub(super) kind: ScheduleKind,
     /// First value, bound, step, and iterations a chunk, where the call says them.
-    range: Option<(Value, Value, Value, Option<Value>)>,
+    pub(super) range: Option<(Value, Value, Value, Option<Value>)>,
     /// Whether the call asks for a further chunk.
-    further: bool,
+    pub(super) further: bool,
 }
 
 const ARGUMENTS: [Register; 6] = [
@@ -111,9 +111,10 @@ impl Walk<'_> {
             return;
         }
         *state = before;
+        let known = state.clone();
         self.clobber(at, changed, inside, &arguments, state);
         if let Some(name) = name {
-            self.interface(at, &name, &arguments, inside, state);
+            self.interface(at, &name, &arguments, inside, &known, state);
         }
     }
 
@@ -202,13 +203,14 @@ impl Walk<'_> {
         }
     }
 
-    /// What calls of the OpenMP interface say.
+    /// What calls of the OpenMP interface say. `known` is what was known before the call.
     fn interface(
         &mut self,
         at: u64,
         name: &str,
         arguments: &[Value; 6],
         inside: Option<LoopId>,
+        known: &State,
         state: &mut State,
     ) {
         let returned = match name {
@@ -228,6 +230,9 @@ impl Walk<'_> {
             };
             return;
         }
+        if let Some(call) = entries::llvm::loop_call(entries::base(name)) {
+            return self.llvms_loop(at, call, arguments, inside, known, state);
+        }
         let Some(call) = entries::worksharing(name) else {
             return;
         };
@@ -236,16 +241,7 @@ impl Walk<'_> {
             state.registers[0] = Slot { value, bits: 32 };
             return;
         }
-        // Some arguments lie on the stack.
-        let argument = |walk: &mut Self, number: u8| match arguments.get(usize::from(number)) {
-            Some(value) => *value,
-            None => {
-                let top = state.registers[4].value;
-                let by = i64::from(number) - 6;
-                let address = walk.values.offset(top, by * 8);
-                state.get(&mut walk.values, Location::Memory(address, 8))
-            }
-        };
+        let argument = |walk: &mut Self, number: u8| walk.argument(number, arguments, known);
         let range = call.range.map(|first| {
             (
                 argument(self, first),
@@ -267,6 +263,23 @@ impl Walk<'_> {
                 further: call.further,
             },
         );
+    }
+
+    /// An argument of a call; some lie on the stack.
+    pub(super) fn argument(&mut self, number: u8, arguments: &[Value; 6], state: &State) -> Value {
+        match arguments.get(usize::from(number)) {
+            Some(value) => *value,
+            None => {
+                let top = state.registers[4].value;
+                let by = i64::from(number) - 6;
+                let address = self.values.offset(top, by * 8);
+                // Narrow ones may have been stored as such.
+                match state.memory.get(&(address, 4)) {
+                    Some(narrow) => *narrow,
+                    None => state.get(&mut self.values, Location::Memory(address, 8)),
+                }
+            }
+        }
     }
 
     /// If a loop goes on as long as the runtime hands out chunks: how.

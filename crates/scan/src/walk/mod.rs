@@ -16,6 +16,7 @@ mod either;
 mod facts;
 mod induction;
 mod level;
+mod llvm;
 mod merge;
 mod reach;
 mod trips;

@@ -8,19 +8,24 @@ use std::process::Command;
 
 /// Compiles C source with gcc; the program lies in `folder`.
 pub(crate) fn compile(folder: &Path, source: &str, flags: &[&str]) -> PathBuf {
+    compile_by("gcc", folder, source, flags)
+}
+
+/// Compiles C source with a compiler.
+pub(crate) fn compile_by(compiler: &str, folder: &Path, source: &str, flags: &[&str]) -> PathBuf {
     let file = folder.join("program.c");
     let program = folder.join("program");
     std::fs::write(&file, source).expect("the test's folder can be written");
-    let output = Command::new("gcc")
+    let output = Command::new(compiler)
         .args(["-g", "-o"])
         .arg(&program)
         .args(flags)
         .arg(&file)
         .arg("-lm")
         .output()
-        .expect("gcc starts");
+        .expect("the compiler starts");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "gcc: {said}");
+    assert!(output.status.success(), "{compiler}: {said}");
     program
 }
 
@@ -141,7 +146,9 @@ impl Environment for Run {
             // One chunk with all iterations.
             Leaf::Chunk(ChunkEnd::Start, _) => Some(0),
             Leaf::Chunk(ChunkEnd::End, _) => Some(self.number),
-            Leaf::Argument(_) | Leaf::ThreadStatic => None,
+            // Addresses of variables, where a body has arguments.
+            Leaf::Argument(number) => Some(0x20_000 + i64::from(number)),
+            Leaf::ThreadStatic => None,
         }
     }
 
