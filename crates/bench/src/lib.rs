@@ -10,18 +10,22 @@
 #![forbid(unsafe_code)]
 
 pub mod compiler;
+pub mod epcc;
 pub mod floors;
 pub mod intrusion;
 pub mod machine;
+pub mod misses;
 pub mod moments;
 pub mod noise;
 pub mod output;
+pub mod pattern;
 pub mod prices;
 pub mod read;
 pub mod result;
 pub mod run;
 pub mod runtime;
 pub mod settings;
+pub mod simulated;
 pub mod stats;
 pub mod suite;
 pub mod summary;

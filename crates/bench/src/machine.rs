@@ -1,7 +1,9 @@
 //! The facts about a machine that a timing depends on.
 
+use crate::misses::CacheShape;
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::path::Path;
 use std::thread::available_parallelism;
 
 /// What is written beside every result.
@@ -19,6 +21,12 @@ pub struct Machine {
     pub kernel: String,
     /// Runnable tasks averaged over the last minute, when this was read.
     pub load_one_minute: Option<f64>,
+    /// The largest cache that a processor has for itself, if the kernel tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheShape>,
+    /// It is a cluster that is not there: times are calculated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
 }
 
 impl Machine {
@@ -41,6 +49,8 @@ impl Machine {
             kernel: first_line("/proc/sys/kernel/osrelease")
                 .unwrap_or_else(|| "unknown".to_owned()),
             load_one_minute: load(),
+            cache: CacheShape::read(Path::new("/sys/devices/system/cpu/cpu0/cache")),
+            simulated: false,
         }
     }
 
@@ -151,6 +161,8 @@ mod tests {
             governor: Some("powersave".into()),
             kernel: "6".into(),
             load_one_minute: Some(5.0),
+            cache: None,
+            simulated: false,
         };
         assert_eq!(machine.warnings().len(), 2);
         let quiet = Machine {

@@ -135,9 +135,7 @@ pub fn build(compiler: &Compiler, cache: &Path) -> Result<PathBuf, PricesError> 
             })
             .collect(),
         includes: Vec::new(),
-        flags: ["-O2", "-fopenmp", "-DCLOCK_OF_RUNTIME"]
-            .map(str::to_owned)
-            .to_vec(),
+        flags: ["-O2", "-fopenmp"].map(str::to_owned).to_vec(),
         libraries: Vec::new(),
     };
     Ok(toolchain::build(&compiler.tool, &recipe, cache)?.path)

@@ -1,5 +1,6 @@
 //! Result files: read, checked, joined.
 
+use crate::epcc::{self, EpccRow};
 use crate::result::Document;
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,6 +45,8 @@ pub enum ReadError {
 pub struct Joined {
     /// Each measurement once, in the order of the files.
     pub documents: Vec<Document>,
+    /// What output of EPCC's own programs says.
+    pub epcc: Vec<EpccRow>,
     /// Sentences, such as one about a measurement found twice.
     pub notes: Vec<String>,
 }
@@ -57,7 +60,19 @@ pub fn read(paths: &[PathBuf]) -> Result<Joined, ReadError> {
     let mut joined = Joined::default();
     let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
     for path in paths {
-        for document in read_file(path)? {
+        let bytes = read_bytes(path)?;
+        let text = String::from_utf8_lossy(&bytes);
+        if epcc::is_output(&text) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let rows = epcc::read(&text, &name).map_err(|error| ReadError::Foreign {
+                path: path.clone(),
+                reason: format!("nor output of EPCC's programs: {error}"),
+            })?;
+            rows.into_iter()
+                .for_each(|row| epcc::add(&mut joined.epcc, row));
+            continue;
+        }
+        for document in parse(&bytes, path)? {
             match seen.get(&document.id) {
                 Some(first) => joined.notes.push(format!(
                     "The {} measurement {} in {} is also in {}; it counts once.",
@@ -76,12 +91,11 @@ pub fn read(paths: &[PathBuf]) -> Result<Joined, ReadError> {
     Ok(joined)
 }
 
-fn read_file(path: &Path) -> Result<Vec<Document>, ReadError> {
-    let text = fs::read(path).map_err(|source| ReadError::Io {
+fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
+    fs::read(path).map_err(|source| ReadError::Io {
         path: path.to_owned(),
         source,
-    })?;
-    parse(&text, path)
+    })
 }
 
 fn parse(text: &[u8], path: &Path) -> Result<Vec<Document>, ReadError> {

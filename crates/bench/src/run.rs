@@ -16,6 +16,7 @@ use crate::suite::{Asked, Case, Failure, Measures, Probed, Process, Program, Row
 use fathomp_toolchain::process::{self, RunError};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 use std::thread::available_parallelism;
@@ -140,7 +141,7 @@ impl Plan {
         let rank = |row: &Row| GROUPS.iter().position(|group| *group == row.group);
         plan.rows
             .sort_by_key(|row| rank(row).unwrap_or(GROUPS.len()));
-        plan.choose(choice)?;
+        plan.cases = choose(suite, &plan.rows, choice, plan.settings.quick)?;
         Ok(plan)
     }
 
@@ -152,7 +153,14 @@ impl Plan {
                 compiler_version: program.compiler.version().to_owned(),
                 runtime: runtime.name.clone(),
                 library,
-                protocol: runtime.protocol.map(|protocol| protocol.name().to_owned()),
+                protocol: runtime
+                    .nodes
+                    .as_ref()
+                    .map(|nodes| nodes.protocol.name().to_owned()),
+                emulated_time: runtime
+                    .nodes
+                    .as_ref()
+                    .is_some_and(|nodes| nodes.emulated_time),
             };
             let interface = program.compiler.interface;
             let preload = runtime.preload(interface).and_then(|library| {
@@ -161,7 +169,7 @@ impl Plan {
                     Ok(Preload {
                         library: library.to_owned(),
                         stand_in,
-                        protocol: runtime.protocol,
+                        nodes: runtime.nodes.clone(),
                     })
                 };
                 library.map(preload).transpose()
@@ -182,70 +190,7 @@ impl Plan {
         let left_out = program.left_out.iter();
         self.skipped
             .extend(left_out.map(|file| Skipped::left_out(compiler, file)));
-        for row in program.rows() {
-            if self.rows.iter().all(|known| known.row != row.row) {
-                self.rows.push(row.clone());
-            }
-        }
-    }
-
-    fn choose(&mut self, choice: &Choice) -> Result<(), PlanError> {
-        let listed = |names: Vec<String>| {
-            let unique: BTreeSet<String> = names.into_iter().collect();
-            unique.into_iter().collect::<Vec<_>>().join(", ")
-        };
-        let suite = self.suite.name();
-        for name in &choice.groups {
-            if !self
-                .rows
-                .iter()
-                .any(|row| row.group.eq_ignore_ascii_case(name))
-            {
-                return Err(PlanError::UnknownGroup {
-                    suite,
-                    name: name.clone(),
-                    known: listed(self.rows.iter().map(|row| row.group.clone()).collect()),
-                });
-            }
-        }
-        let quick = self.settings.quick;
-        for name in &choice.only {
-            if self
-                .rows
-                .iter()
-                .all(|row| row.named(name, quick).is_empty())
-            {
-                return Err(PlanError::UnknownRow {
-                    suite,
-                    name: name.clone(),
-                    known: listed(self.rows.iter().map(|row| row.row.clone()).collect()),
-                });
-            }
-        }
-        let in_groups = |row: &&Row| {
-            choice.groups.is_empty()
-                || choice
-                    .groups
-                    .iter()
-                    .any(|name| row.group.eq_ignore_ascii_case(name))
-        };
-        for row in self.rows.iter().filter(in_groups) {
-            let cases = if choice.only.is_empty() {
-                row.cases(quick)
-            } else {
-                let named = choice.only.iter().flat_map(|name| row.named(name, quick));
-                named.collect()
-            };
-            for case in cases {
-                if !self.cases.contains(&case) {
-                    self.cases.push(case);
-                }
-            }
-        }
-        if self.cases.is_empty() {
-            return Err(PlanError::Nothing);
-        }
-        Ok(())
+        program.add_rows_to(&mut self.rows);
     }
 
     /// Steps of [`Plan::measure`].
@@ -291,11 +236,7 @@ impl Plan {
     /// that fails is no error: its cell says so.
     pub fn measure(&self, mut progress: impl FnMut(Step<'_>)) -> Result<Document, PlanError> {
         let begin = Instant::now();
-        let began_unix_ns = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |since| {
-                u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
-            });
+        let began_unix_ns = now_unix_ns();
         let machine = Machine::read();
         let steal = StealMeter::start();
         let clocks = self.clocks()?;
@@ -401,6 +342,60 @@ impl Plan {
     }
 }
 
+/// The cases of `rows` that are wanted, of the programs' short lists of values or the long ones.
+pub(crate) fn choose(
+    suite: SuiteName,
+    rows: &[Row],
+    choice: &Choice,
+    quick: bool,
+) -> Result<Vec<Case>, PlanError> {
+    let listed = |names: Vec<String>| {
+        let unique: BTreeSet<String> = names.into_iter().collect();
+        unique.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let suite = suite.name();
+    for name in &choice.groups {
+        if !rows.iter().any(|row| row.group.eq_ignore_ascii_case(name)) {
+            return Err(PlanError::UnknownGroup {
+                suite,
+                name: name.clone(),
+                known: listed(rows.iter().map(|row| row.group.clone()).collect()),
+            });
+        }
+    }
+    for name in &choice.only {
+        if rows.iter().all(|row| row.named(name, quick).is_empty()) {
+            return Err(PlanError::UnknownRow {
+                suite,
+                name: name.clone(),
+                known: listed(rows.iter().map(|row| row.row.clone()).collect()),
+            });
+        }
+    }
+    let in_groups = |row: &&Row| {
+        let mut groups = choice.groups.iter();
+        choice.groups.is_empty() || groups.any(|name| row.group.eq_ignore_ascii_case(name))
+    };
+    let mut cases: Vec<Case> = Vec::new();
+    for row in rows.iter().filter(in_groups) {
+        let wanted = if choice.only.is_empty() {
+            row.cases(quick)
+        } else {
+            let named = choice.only.iter().flat_map(|name| row.named(name, quick));
+            named.collect()
+        };
+        for case in wanted {
+            if !cases.contains(&case) {
+                cases.push(case);
+            }
+        }
+    }
+    if cases.is_empty() {
+        return Err(PlanError::Nothing);
+    }
+    Ok(cases)
+}
+
 /// A cell's place, in the order of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct At {
@@ -496,12 +491,26 @@ impl Lane {
             &line,
             Asked {
                 threads,
-                library: self.preload.as_ref().map(|preload| &*preload.library),
-                processors: plan.processors.min(threads),
+                // A single node on a host has the library of one process.
+                library: match (self.in_front(threads), threads) {
+                    (Some(_), 1) => None,
+                    _ => self.preload.as_ref().map(|preload| &*preload.library),
+                },
+                // What other hosts have is not known here.
+                processors: match self.in_front(threads) {
+                    Some(_) => 1,
+                    None => plan.processors.min(threads),
+                },
                 pairs: row.measures == Measures::Overhead,
                 run,
             },
         )
+    }
+
+    /// The words in front of a program that run it on so many nodes of several hosts.
+    fn in_front(&self, threads: u32) -> Option<&[OsString]> {
+        let nodes = self.preload.as_ref()?.nodes.as_ref()?;
+        nodes.in_front.get(&threads).map(Vec::as_slice)
     }
 
     /// Runs the program and returns what it printed.
@@ -517,7 +526,14 @@ impl Lane {
                 "the program does not have it".to_owned(),
             ));
         };
-        let mut command = Command::new(&part.path);
+        let mut command = match self.in_front(threads) {
+            Some([first, rest @ ..]) => {
+                let mut command = Command::new(first);
+                command.args(rest).arg(&part.path);
+                command
+            }
+            _ => Command::new(&part.path),
+        };
         command.args(arguments);
         plan.settings
             .environment(threads, self.preload.as_ref(), &mut command);
@@ -530,8 +546,16 @@ impl Lane {
     }
 }
 
+/// Nanoseconds since the Unix epoch.
+pub(crate) fn now_unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    })
+}
+
 /// Twelve digits that no other measurement has.
-fn identity(host: &str, began_unix_ns: u64) -> String {
+pub(crate) fn identity(host: &str, began_unix_ns: u64) -> String {
     let text = format!("{host} {began_unix_ns} {}", std::process::id());
     let digest = Sha256::digest(text.as_bytes());
     digest

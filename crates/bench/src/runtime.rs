@@ -1,9 +1,11 @@
 //! OpenMP runtimes, and which programs they can answer.
 
-use fathomp_launch::Protocol;
+use fathomp_launch::{Network, Protocol};
 use object::{Object, ObjectSymbol};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
@@ -45,8 +47,38 @@ impl Interface {
     }
 }
 
+/// How each thread of a team becomes a node of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OnNodes {
+    /// What shares their memory.
+    pub protocol: Protocol,
+    /// Pages stay at their homes and come one by one.
+    pub plain: bool,
+    /// The network to emulate between them.
+    pub network: Option<Network>,
+    /// Clocks show the time of a cluster with that network.
+    pub emulated_time: bool,
+    /// For nodes on several hosts: the words in front of a program that run it there, by
+    /// number of nodes. They set everything else.
+    pub in_front: BTreeMap<u32, Vec<OsString>>,
+}
+
+impl OnNodes {
+    /// Nodes of this machine that share memory by a protocol.
+    #[must_use]
+    pub fn here(protocol: Protocol) -> Self {
+        Self {
+            protocol,
+            plain: false,
+            network: None,
+            emulated_time: false,
+            in_front: BTreeMap::new(),
+        }
+    }
+}
+
 /// An OpenMP runtime.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Runtime {
     /// The name in tables.
     pub name: String,
@@ -54,8 +86,8 @@ pub struct Runtime {
     pub library: Option<PathBuf>,
     /// Interfaces it answers.
     interfaces: Vec<Interface>,
-    /// Each thread is a node of its own, and this protocol shares their memory.
-    pub protocol: Option<Protocol>,
+    /// Each thread is a node of its own.
+    pub nodes: Option<OnNodes>,
 }
 
 /// Why something is not a usable runtime.
@@ -93,7 +125,7 @@ impl Runtime {
             name: "libgomp".to_owned(),
             library: None,
             interfaces: vec![Interface::Gnu],
-            protocol: None,
+            nodes: None,
         }
     }
 
@@ -139,19 +171,18 @@ impl Runtime {
             name: name.to_owned(),
             library: Some(full),
             interfaces,
-            protocol: None,
+            nodes: None,
         })
     }
 
-    /// fathomp's library for nodes, with one thread on each and memory shared by a
-    /// protocol, under whose name it goes.
+    /// fathomp's library for nodes, with one thread on each, under a name.
     ///
     /// # Errors
     /// If it cannot be read or is no OpenMP runtime.
-    pub fn on_nodes(protocol: Protocol, library: &Path) -> Result<Self, RuntimeError> {
+    pub fn on_nodes(name: &str, nodes: OnNodes, library: &Path) -> Result<Self, RuntimeError> {
         Ok(Self {
-            protocol: Some(protocol),
-            ..Self::from_library(protocol.name(), library)?
+            nodes: Some(nodes),
+            ..Self::from_library(name, library)?
         })
     }
 

@@ -1,6 +1,7 @@
 //! How something is measured: team sizes, sample sizes, environment.
 
-use fathomp_launch::{Cluster, Inherit, OpenMp, Plan, Protocol};
+use crate::runtime::OnNodes;
+use fathomp_launch::{Cluster, Inherit, OpenMp, Plan};
 use fathomp_toolchain::process::Limits;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -99,14 +100,14 @@ impl Default for Settings {
 }
 
 /// How a program comes to use another runtime than its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Preload {
     /// The runtime's library.
     pub(crate) library: PathBuf,
     /// A directory in which it has the name that the program asks for.
     pub(crate) stand_in: PathBuf,
-    /// Threads are nodes, and this protocol shares their memory.
-    pub(crate) protocol: Option<Protocol>,
+    /// Threads are nodes.
+    pub(crate) nodes: Option<OnNodes>,
 }
 
 impl Settings {
@@ -127,10 +128,11 @@ impl Settings {
         preload: Option<&Preload>,
         command: &mut Command,
     ) {
-        let on_nodes = preload.and_then(|preload| preload.protocol);
+        let on_nodes = preload.and_then(|preload| preload.nodes.as_ref());
+        let in_front = on_nodes.is_some_and(|nodes| nodes.in_front.contains_key(&threads));
         let mut plan = Plan {
             openmp: OpenMp {
-                threads: Some(threads),
+                threads: Some(threads).filter(|_| !in_front),
                 ..OpenMp::default()
             },
             ..Plan::default()
@@ -138,12 +140,19 @@ impl Settings {
         if self.wait_policy != WaitPolicy::Default {
             plan.openmp.wait_policy = Some(self.wait_policy.name().into());
         }
-        if let Some(protocol) = on_nodes.filter(|_| threads > 1) {
+        if in_front {
+            plan.apply(command, Inherit::NothingThatSteers);
+            return;
+        }
+        if let Some(nodes) = on_nodes.filter(|_| threads > 1) {
             // The runtime refuses a number of nodes that is too large.
-            let nodes = u16::try_from(threads).unwrap_or(u16::MAX);
+            let count = u16::try_from(threads).unwrap_or(u16::MAX);
+            plan.emulated_time = nodes.emulated_time;
             plan.cluster = Some(Cluster {
-                protocol,
-                ..Cluster::of(nodes)
+                protocol: nodes.protocol,
+                plain: nodes.plain,
+                network: nodes.network,
+                ..Cluster::of(count)
             });
         }
         // Each node would bind its only thread to the first place.
@@ -162,6 +171,7 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathomp_launch::Protocol;
 
     #[test]
     fn the_environment_names_only_what_is_set() {
@@ -175,7 +185,7 @@ mod tests {
         let preload = Preload {
             library: "/lib/x.so".into(),
             stand_in: "/x".into(),
-            protocol: None,
+            nodes: None,
         };
         Settings::default().environment(3, Some(&preload), &mut command);
         assert_eq!(value(&command, "OMP_NUM_THREADS").as_deref(), Some("3"));
@@ -205,7 +215,7 @@ mod tests {
         );
         assert_eq!(value(&command, "LD_PRELOAD"), None);
         let nodes = Preload {
-            protocol: Some(Protocol::Home),
+            nodes: Some(OnNodes::here(Protocol::Home)),
             ..preload
         };
         let mut command = Command::new("true");
@@ -214,5 +224,25 @@ mod tests {
         assert_eq!(value(&command, "FATHOMP_DSM").as_deref(), Some("home"));
         assert_eq!(value(&command, "LD_BIND_NOW").as_deref(), Some("1"));
         assert_eq!(value(&command, "OMP_PROC_BIND"), None);
+        let mut emulated = nodes;
+        if let Some(on) = &mut emulated.nodes {
+            on.network = Some("62.5,103.4".parse().unwrap());
+            (on.emulated_time, on.plain) = (true, true);
+            on.in_front.insert(4, vec!["fathomp".into()]);
+        }
+        let mut command = Command::new("true");
+        Settings::default().environment(3, Some(&emulated), &mut command);
+        for (name, expected) in [
+            ("FATHOMP_DSM_NET", "62.5,103.4"),
+            ("FATHOMP_EMULATED_TIME", "1"),
+            ("FATHOMP_DSM_PLAIN", "1"),
+        ] {
+            assert_eq!(value(&command, name).as_deref(), Some(expected));
+        }
+        // What stands in front sets everything.
+        let mut command = Command::new("true");
+        Settings::default().environment(4, Some(&emulated), &mut command);
+        assert_eq!(value(&command, "LD_PRELOAD"), None);
+        assert_eq!(value(&command, "OMP_NUM_THREADS"), None);
     }
 }

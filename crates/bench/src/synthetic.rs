@@ -27,7 +27,19 @@ pub fn epcc() -> Document {
             "COPYIN n",
             "array",
             Measures::Overhead,
-            &[("elements", "doubles", &[1, 81, 6561])],
+            &[("array", "doubles", &[1, 81, 6561])],
+        ),
+        row(
+            "REDUCTION n",
+            "array",
+            Measures::Overhead,
+            &[("array", "doubles", &[1, 81, 6561])],
+        ),
+        row(
+            "GUIDED n",
+            "sched",
+            Measures::Overhead,
+            &[("chunk", "iterations", &[1, 4, 16, 64])],
         ),
         row("PARALLEL TASK", "task", Measures::Overhead, &[]),
     ];
@@ -238,6 +250,8 @@ fn document(
             governor: Some("performance".to_owned()),
             kernel: "6.1.0".to_owned(),
             load_one_minute: Some(0.1),
+            cache: None,
+            simulated: false,
         },
         clocks: Clocks {
             resolution_ns: 1.0,
@@ -254,6 +268,7 @@ fn document(
                 runtime: (*runtime).to_owned(),
                 library: None,
                 protocol: None,
+                emulated_time: false,
             })
             .collect(),
         rows: rows.to_vec(),

@@ -3,12 +3,20 @@
 //! ones, in the form of table 4 of the ACSAC 2008 paper that [`crate::published`] models
 //! is from.
 
+mod doubts;
+mod rows;
+mod table4;
+
+pub use rows::{Cell, Predictor, Row};
+pub use table4::{Table4Row, table4};
+
 use crate::counts::{self, Counted, RecordingsError};
-use crate::nodes::{self, Beside, NodesInterval, NodesRegion, NodesTerms, NodesTime, Precision};
+use crate::nodes::{self, Beside, NodesRegion, NodesTerms, NodesTime, Precision};
 use crate::prices::{Cluster, ClusterError, Protocol};
 use crate::published::{self, mean_relative_error};
 use crate::recorded::{PredictError, Runs, threads_of};
 use crate::threads::{Options, predict};
+use doubts::{other_network, warnings};
 use fathomp_analyse::{Analysis, Outcome};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,32 +26,6 @@ use thiserror::Error;
 pub const SCHEMA: &str = "fathomp.validation";
 /// Version of the schema in JSON.
 pub const VERSION: u32 = 1;
-
-/// Who predicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Predictor {
-    /// p threads are p times as fast.
-    Ideal,
-    /// Amdahl's law, fitted to the other numbers of threads.
-    Amdahl,
-    /// The universal scalability law, fitted likewise.
-    Usl,
-    /// Our model, fitted likewise.
-    Fathomp,
-    /// Our model of nodes.
-    Nodes,
-    /// The critical-path model.
-    Critical,
-    /// The aggregate model if all faults overlap.
-    #[serde(rename = "aggregate_f0")]
-    AggregateF0,
-    /// The aggregate model if no faults overlap.
-    #[serde(rename = "aggregate_f1")]
-    AggregateF1,
-    /// The aggregate model with the f that fits the other numbers of threads.
-    AggregateFit,
-}
 
 /// What was predicted and what was measured.
 #[derive(Clone, Debug, Serialize)]
@@ -58,49 +40,10 @@ pub struct Validated {
     pub rows: Vec<Row>,
     /// Mean errors over programs: the form of the published table 4.
     pub errors: Vec<PredictorError>,
+    /// The same by protocol, class and choice of programs: the published table 4.
+    pub table4: Vec<Table4Row>,
     /// What makes the comparison doubtful, in words.
     pub warnings: Vec<String>,
-}
-
-/// A number of threads of a program.
-#[derive(Clone, Debug, Serialize)]
-pub struct Row {
-    /// The program.
-    pub program: String,
-    /// Threads of all nodes together.
-    pub threads: u32,
-    /// Recordings with so many.
-    pub runs: u32,
-    /// Threads that shared processors: their time is also waiting for these.
-    pub oversubscribed: bool,
-    /// What was observed is emulated time, in which nodes share no processors.
-    pub emulated_time: bool,
-    /// Part of the processors' time that the program itself took, with all its threads
-    /// and those that serve other nodes; none if that was not recorded.
-    pub processors_used: Option<f64>,
-    /// Median time with one thread over the median with so many; of emulated time the least.
-    pub speedup_observed: f64,
-    /// In the order of [`Predictor`]; those who cannot say are left out.
-    pub predictions: Vec<Cell>,
-    /// What the time of our model of nodes consists of; none without counts.
-    pub nodes: Option<NodesTime>,
-    /// The same region by region.
-    pub nodes_regions: Vec<NodesRegion>,
-    /// Where that time is expected, nine times of ten.
-    pub nodes_interval: Option<NodesInterval>,
-}
-
-/// A predicted speedup.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Cell {
-    /// Who predicts.
-    pub predictor: Predictor,
-    /// What.
-    pub speedup: f64,
-    /// (predicted - observed) / observed.
-    pub relative_error: f64,
-    /// Whether what was observed lies in the interval, if there is one.
-    pub inside: Option<bool>,
 }
 
 /// Mean error of a predictor over programs.
@@ -130,6 +73,9 @@ pub struct Priced<'a> {
     pub diff_bytes: Option<u32>,
     /// Terms that our model of nodes leaves out.
     pub without: NodesTerms,
+    /// Recordings whose work and counts the models of clusters go by, if those are of other
+    /// runs than the ones that they are held against: on nodes of one machine, say.
+    pub counted: Option<&'a [&'a Analysis]>,
 }
 
 /// Why nothing can be validated.
@@ -176,17 +122,13 @@ pub fn validate(
     let whole: Vec<&Analysis> = analyses.iter().filter(ended).copied().collect();
     let cut_short = analyses.len() - whole.len();
     let analyses = whole.as_slice();
-    let mut programs: BTreeMap<&str, Vec<&Analysis>> = BTreeMap::new();
-    for analysis in analyses {
-        let name = analysis.program.name.as_str();
-        programs.entry(name).or_default().push(analysis);
-    }
+    let programs = by_program(analyses);
     if programs.is_empty() {
         return Err(PredictError::Nothing.into());
     }
     let (mut rows, mut counted) = (Vec::new(), false);
     let mut precisions = Vec::new();
-    for (name, analyses) in &programs {
+    for ((name, _), analyses) in &programs {
         let runs = Runs::new(analyses)?;
         let alone_ns = runs.typical(1).ok_or_else(|| ValidateError::Alone {
             program: (*name).to_owned(),
@@ -197,6 +139,8 @@ pub fn validate(
         };
         counted |= !published.is_empty();
         let processors = Some(runs.processors()).filter(|known| *known > 0);
+        // The processors of hosts are each node's own.
+        let on_one_machine = priced.is_none_or(|priced| priced.counted.is_none());
         for group in runs.groups.iter().filter(|group| group.threads > 1) {
             let threads = group.threads;
             let observed = alone_ns / group.typical();
@@ -216,10 +160,14 @@ pub fn validate(
             rows.push(Row {
                 program: (*name).to_owned(),
                 threads,
+                protocol: protocol_of(group.typical_run().analysis),
                 runs: group.runs.len() as u32,
-                oversubscribed: !emulated_time && processors.is_some_and(|most| threads > most),
+                oversubscribed: !emulated_time
+                    && on_one_machine
+                    && processors.is_some_and(|most| threads > most),
                 emulated_time,
                 processors_used: processors
+                    .filter(|_| on_one_machine)
                     .and_then(|all| processors_used(group.typical_run().analysis, all)),
                 speedup_observed: observed,
                 predictions,
@@ -246,6 +194,7 @@ pub fn validate(
         version: VERSION,
         cluster: priced.map(|priced| priced.cluster.name.clone()),
         errors: errors(&rows),
+        table4: table4(&rows),
         warnings: warnings(&rows)
             .into_iter()
             .chain((cut_short > 0).then(|| {
@@ -257,6 +206,54 @@ pub fn validate(
             .collect(),
         rows,
     })
+}
+
+/// Recordings by program and, where a program was run on nodes by both protocols, by protocol;
+/// those with one thread belong to each.
+fn by_program<'a>(
+    analyses: &[&'a Analysis],
+) -> BTreeMap<(&'a str, Option<&'static str>), Vec<&'a Analysis>> {
+    let mut programs: BTreeMap<(&str, Option<&str>), Vec<&Analysis>> = BTreeMap::new();
+    let name_of = |one: &'a Analysis| one.program.name.as_str();
+    for analysis in analyses {
+        let protocol = protocol_of(analysis).map(Protocol::name);
+        let same = || {
+            analyses
+                .iter()
+                .filter(|one| name_of(one) == name_of(analysis))
+        };
+        let mut others = same()
+            .filter_map(|one| protocol_of(one))
+            .map(Protocol::name);
+        match (protocol, others.next()) {
+            (None, Some(_)) => {
+                let all: BTreeSet<&str> = same()
+                    .filter_map(|one| protocol_of(one))
+                    .map(Protocol::name)
+                    .collect();
+                for protocol in all {
+                    programs
+                        .entry((name_of(analysis), Some(protocol)))
+                        .or_default()
+                        .push(analysis);
+                }
+            }
+            _ => programs
+                .entry((name_of(analysis), protocol))
+                .or_default()
+                .push(analysis),
+        }
+    }
+    programs
+}
+
+/// What shared memory between the nodes of a recording, if it was made on nodes.
+fn protocol_of(analysis: &Analysis) -> Option<Protocol> {
+    let sharing = analysis
+        .program
+        .sharing
+        .filter(|_| analysis.program.nodes > 1)?;
+    Some(sharing.protocol)
 }
 
 fn processors_used(analysis: &Analysis, processors: u32) -> Option<f64> {
@@ -361,17 +358,30 @@ struct FromCounts {
     published: Vec<Cell>,
 }
 
+/// The run of middle duration of each number of threads.
+fn middle_of<'a>(runs: &Runs<'a>) -> Vec<&'a Analysis> {
+    let groups = runs.groups.iter();
+    groups.map(|one| one.typical_run().analysis).collect()
+}
+
 /// Predictions from counts, by number of threads; none if there are no counts.
-fn published(
-    runs: &Runs<'_>,
+fn published<'a>(
+    runs: &Runs<'a>,
     alone_ns: f64,
-    priced: Priced<'_>,
+    priced: Priced<'a>,
 ) -> Result<BTreeMap<u32, FromCounts>, ValidateError> {
-    let middle: Vec<&Analysis> = runs
+    let name = runs
         .groups
-        .iter()
-        .map(|one| one.typical_run().analysis)
-        .collect();
+        .first()
+        .map(|one| &one.typical_run().analysis.program.name);
+    let elsewhere = priced.counted.map(|all| {
+        let same = all.iter().filter(|one| Some(&one.program.name) == name);
+        same.copied().collect::<Vec<_>>()
+    });
+    let middle = match &elsewhere {
+        Some(elsewhere) => middle_of(&Runs::new(elsewhere)?),
+        None => middle_of(runs),
+    };
     let counted = match Counted::from_analyses(&middle, Some(alone_ns)) {
         Err(RecordingsError::NoCounts) => return Ok(BTreeMap::new()),
         counted => counted?,
@@ -422,8 +432,9 @@ fn published(
             let beside = Beside {
                 alone,
                 others: &others,
-                processors: Some(runs.processors())
-                    .filter(|known| *known > 0 && !one.program.emulated_time),
+                processors: Some(runs.processors()).filter(|known| {
+                    *known > 0 && !one.program.emulated_time && priced.counted.is_none()
+                }),
                 cluster: priced.cluster,
                 protocol,
                 prices: &prices,
@@ -470,66 +481,4 @@ fn errors(rows: &[Row]) -> Vec<PredictorError> {
             })
         })
         .collect()
-}
-
-/// Says so if prices are of another network than that recorded on.
-fn other_network(analyses: &[&Analysis], cluster: &Cluster) -> Option<String> {
-    let priced = match &cluster.measured {
-        Some(measured) => measured.network_emulated,
-        None => Some(cluster.network),
-    };
-    let priced =
-        priced.map(|net| fathomp_launch::Network::new(net.latency_us, net.bandwidth_mb_per_s));
-    let priced = priced.and_then(Result::ok);
-    let on_nodes = analyses.iter().filter(|one| one.program.nodes > 1);
-    let mut networks = on_nodes.map(|one| one.program.sharing?.network);
-    let other = networks.find(|network| *network != priced)?;
-    let words = |network: Option<fathomp_launch::Network>| match network {
-        Some(network) => format!(
-            "a network of {} us and {} MB/s",
-            network.latency_us(),
-            network.mb_per_s()
-        ),
-        None => "this machine's memory".to_owned(),
-    };
-    Some(format!(
-        "Recorded over {} and priced for {}: the errors say nothing about the models.",
-        words(other),
-        words(priced)
-    ))
-}
-
-fn warnings(rows: &[Row]) -> Vec<String> {
-    let shared = || rows.iter().filter(|row| row.oversubscribed);
-    let mut warnings = Vec::new();
-    if let Some(least) = shared().map(|row| row.threads).min() {
-        let used = shared().filter_map(|row| row.processors_used);
-        let busy = used.fold(0.0, f64::max);
-        let busy = if busy > 0.0 {
-            format!(
-                ", which the programs themselves kept busy for up to {:.0} % of the time",
-                100.0 * busy
-            )
-        } else {
-            String::new()
-        };
-        warnings.push(format!(
-            "Runs with {least} threads or more shared processors{busy}: what was observed holds their waiting for one another, of which our model of nodes knows only that they work more slowly, and the others nothing. Work is divided as the threads' time on processors was."
-        ));
-    }
-    let emulated = rows.iter().filter(|row| row.emulated_time).count();
-    if emulated > 0 {
-        warnings.push(format!(
-            "{emulated} of {} observed speedups are of emulated time: programs take the processor time of their threads here, and messages the time of the network.",
-            rows.len()
-        ));
-    }
-    let once = rows.iter().filter(|row| row.runs < 3).count();
-    if once > 0 {
-        warnings.push(format!(
-            "{once} of {} observed speedups are from fewer than 3 runs: how far they scatter is not known.",
-            rows.len()
-        ));
-    }
-    warnings
 }

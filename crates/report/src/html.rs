@@ -1,5 +1,6 @@
 //! The pages: templates filled, style and script put in.
 
+use crate::runtimes::Comparison;
 use crate::{Input, view};
 use fathomp_advise::evaluate::Evaluation;
 use fathomp_bench::summary::Summary;
@@ -9,13 +10,15 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-const TEMPLATES: [(&str, &str); 6] = [
+const TEMPLATES: [(&str, &str); 8] = [
+    ("head.html", include_str!("assets/head.html")),
     ("parts.html", include_str!("assets/parts.html")),
     ("page.html", include_str!("assets/page.html")),
     ("paging.html", include_str!("assets/paging.html")),
     ("bench.html", include_str!("assets/bench.html")),
     ("evaluation.html", include_str!("assets/evaluation.html")),
     ("share.html", include_str!("assets/share.html")),
+    ("runtimes.html", include_str!("assets/runtimes.html")),
 ];
 const STYLE: &str = include_str!("assets/style.css");
 /// Parts of one script: what comes first is known to what follows.
@@ -73,6 +76,18 @@ pub fn evaluation_page(evaluation: &Evaluation, notes: &[String]) -> Result<Stri
     render(
         "evaluation.html",
         &view::evaluation::build(evaluation, notes),
+        Value::UNDEFINED,
+    )
+}
+
+/// One HTML page about one program on several runtimes, likewise complete.
+///
+/// # Errors
+/// If the template does not fit the data, which is a bug.
+pub fn runtimes_page(comparison: &Comparison<'_>) -> Result<String, PageError> {
+    render(
+        "runtimes.html",
+        &view::runtimes::build(comparison),
         Value::UNDEFINED,
     )
 }

@@ -4,7 +4,7 @@
 //! * [`page`]: one HTML page that needs nothing but a browser.
 //! * [`broken`]: whether anything can be concluded from the recordings at all.
 //! * [`bench_page`]: likewise for results of benchmarks.
-//! * [`share`]: programs that shared one machine.
+//! * [`share`]: programs that shared one machine; [`runtimes`]: one program on several runtimes.
 //! * [`text`]: tables for a terminal.
 //! * [`export`]: Perfetto/Chrome trace JSON, CSV and JSON.
 //!
@@ -18,11 +18,12 @@ mod chart;
 pub mod export;
 mod html;
 mod paging;
+pub mod runtimes;
 pub mod share;
 pub mod text;
 mod view;
 
-pub use html::{PageError, bench_page, evaluation_page, page};
+pub use html::{PageError, bench_page, evaluation_page, page, runtimes_page};
 pub use paging::{Circumstances, MemoryCurve, MemoryRun, PagingFacts};
 pub use view::broken::broken;
 

@@ -3,11 +3,13 @@
 //! without any of ours, in turn.
 
 mod document;
+mod hosts;
 mod programs;
 mod table;
 
 pub use document::{Bound, Document, Estimated, Row, SCHEMA, Side, VERSION};
 pub use fathomp_launch::Faults as Scheme;
+pub use hosts::{OnHosts, Trips, WireFloor, measure_on_hosts, steps_on_hosts, wire_floor};
 pub use programs::{Built, FloorsError, build};
 pub use table::table;
 

@@ -366,6 +366,8 @@ pub(super) mod tests {
             governor: None,
             kernel: "6".into(),
             load_one_minute: None,
+            cache: None,
+            simulated: false,
         };
         let subject = Subject {
             benchmark: "prog".into(),

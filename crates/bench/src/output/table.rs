@@ -15,7 +15,17 @@ pub fn table(summary: &Summary) -> String {
     let mut out = String::new();
     for source in &summary.sources {
         let machine = &source.machine;
-        // Writing to a String cannot fail, here and below.
+        if machine.simulated {
+            // Writing to a String cannot fail, here and below.
+            let _ = writeln!(
+                out,
+                "{}: calculated for {}: {}",
+                source.suite.name(),
+                machine.host,
+                machine.processor
+            );
+            continue;
+        }
         let _ = writeln!(
             out,
             "{}: {}, {} usable processors, Linux {}, governor {}; {} samples in each of {} runs, {:.0} s",
@@ -65,12 +75,37 @@ pub fn table(summary: &Summary) -> String {
             );
         }
     }
+    consistency(&mut out, summary);
     remarks(&mut out, summary);
     out
 }
 
+/// What costs of consistency follow.
+fn consistency(out: &mut String, summary: &Summary) {
+    for (column, facts) in summary.columns.iter().enumerate() {
+        let protocol = facts.column.protocol.as_deref();
+        let laws = summary.laws.iter().filter(|law| law.column == column);
+        let laws = laws.map(|law| law.sentence(protocol));
+        let units = summary.units.iter().filter(|unit| unit.column == column);
+        let lines: Vec<String> = laws
+            .chain(units.map(|unit| unit.sentence(protocol)))
+            .collect();
+        if lines.is_empty() {
+            continue;
+        }
+        let _ = writeln!(
+            out,
+            "\nCosts of consistency with {}, n threads or nodes:",
+            facts.name
+        );
+        for line in lines {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+}
+
 /// Points that share a table: suite, team size and quantity.
-fn sets(summary: &Summary) -> Vec<Vec<&Point>> {
+pub(super) fn sets(summary: &Summary) -> Vec<Vec<&Point>> {
     let mut sets: Vec<Vec<&Point>> = Vec::new();
     for point in &summary.points {
         let fits = |set: &&mut Vec<&Point>| {
@@ -91,30 +126,33 @@ fn sets(summary: &Summary) -> Vec<Vec<&Point>> {
     sets
 }
 
+/// What the numbers of a table are, whose first point is that.
+pub(super) fn title(summary: &Summary, first: &Point, columns: &[usize]) -> String {
+    let crowded = columns
+        .iter()
+        .any(|index| !summary.columns[*index].has_room(first.threads));
+    format!(
+        "{}, {}{}: {} in {}",
+        first.suite.name(),
+        summary.team(first.threads, columns),
+        if crowded {
+            ", more than processors"
+        } else {
+            ""
+        },
+        first.quantity.title(),
+        first.quantity.unit(),
+    )
+}
+
 fn set(out: &mut String, summary: &Summary, points: &[&Point]) {
     let Some(first) = points.first() else { return };
     // Columns of other suites or machines have nothing here.
     let columns: Vec<usize> = (0..summary.columns.len())
         .filter(|index| points.iter().any(|point| point.entries[*index].is_some()))
         .collect();
-    let crowded = columns
-        .iter()
-        .any(|index| first.threads as usize > summary.columns[*index].processors);
     let quantity = first.quantity;
-    let _ = writeln!(
-        out,
-        "{}, {} thread{}{}: {} in {}, median (quiet)",
-        first.suite.name(),
-        first.threads,
-        if first.threads == 1 { "" } else { "s" },
-        if crowded {
-            ", more than processors"
-        } else {
-            ""
-        },
-        quantity.title(),
-        quantity.unit(),
-    );
+    let _ = writeln!(out, "{}, median (quiet)", title(summary, first, &columns));
     let width = points
         .iter()
         .map(|point| point.name().chars().count())
@@ -202,7 +240,7 @@ fn comparison(ratio: Option<&Ratio>, columns: &[ColumnFacts]) -> String {
     )
 }
 
-fn verdict(out: &mut String, summary: &Summary, verdict: &Verdict) {
+pub(super) fn verdict(out: &mut String, summary: &Summary, verdict: &Verdict) {
     let Some(subject) = summary.subject else {
         return;
     };
@@ -239,10 +277,10 @@ fn remarks(out: &mut String, summary: &Summary) {
             let Some(entry) = entry else { continue };
             if let Some(failure) = &entry.failure {
                 failures.push(format!(
-                    "{} with {} at {} threads {failure}",
+                    "{} with {} at {} {failure}",
                     point.name(),
                     summary.columns[index].name,
-                    point.threads
+                    summary.team(point.threads, &[index])
                 ));
             }
             if let Some(estimate) = &entry.estimate {
@@ -261,6 +299,9 @@ fn remarks(out: &mut String, summary: &Summary) {
     for warning in &summary.warnings {
         let _ = writeln!(out, "Note: {warning}");
     }
+    if summary.columns.iter().all(|column| column.simulated) {
+        return;
+    }
     let _ = writeln!(
         out,
         "{rejected} of {samples} samples were rejected because a thread lost its processor meanwhile."
@@ -268,7 +309,7 @@ fn remarks(out: &mut String, summary: &Summary) {
 }
 
 /// A ratio, with as many digits as say something.
-fn factor(value: f64) -> String {
+pub(super) fn factor(value: f64) -> String {
     if value < 99.5 {
         format!("{value:.2}")
     } else {
@@ -277,7 +318,7 @@ fn factor(value: f64) -> String {
 }
 
 /// Three significant digits, or all before the point.
-fn number(value: Option<f64>) -> String {
+pub(super) fn number(value: Option<f64>) -> String {
     match value {
         Some(v) if v.is_finite() && v.abs() < 9.95 => format!("{v:.2}"),
         Some(v) if v.is_finite() && v.abs() < 99.5 => format!("{v:.1}"),

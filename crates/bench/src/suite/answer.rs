@@ -34,6 +34,12 @@ pub struct Process {
     /// Processor time of all threads, with it.
     #[serde(default)]
     pub construct_team_cpu_ns: Vec<f64>,
+    /// Cache misses of the initial thread without the construct, where they are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference_misses: Option<Vec<f64>>,
+    /// The same with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub construct_misses: Option<Vec<f64>>,
 }
 
 /// The whole line.

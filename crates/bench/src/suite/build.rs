@@ -50,6 +50,15 @@ impl Program {
         self.parts.iter().flat_map(|part| &part.rows)
     }
 
+    /// Adds to `rows` what it can measure and they do not have.
+    pub fn add_rows_to(&self, rows: &mut Vec<Row>) {
+        for row in self.rows() {
+            if rows.iter().all(|known| known.row != row.row) {
+                rows.push(row.clone());
+            }
+        }
+    }
+
     /// The row of that name and the part that measures it.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<(&Part, &Row)> {

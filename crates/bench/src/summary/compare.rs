@@ -21,6 +21,7 @@ const UNJUDGED: &[&str] = &[
     "MASTER",
     "STATIC",
     "FLUSH",
+    "FLUSH DELAYED",
     "NESTED PARALLEL",
     "NESTED SERIAL",
 ];

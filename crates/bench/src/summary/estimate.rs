@@ -33,6 +33,9 @@ pub struct Estimate {
     pub spread: Spread,
     /// Samples that were rejected because a thread had lost its processor.
     pub rejected: usize,
+    /// Cache misses of the initial thread: with the construct less without it, per million
+    /// bytes where overheads are; medians. None where they are not counted.
+    pub misses: Option<f64>,
 }
 
 /// Samples in groups, one group per process.
@@ -92,6 +95,7 @@ impl Evidence {
                 over_runs: OverRuns::of(&runs)?,
                 spread: spread(&all)?,
                 rejected,
+                misses: misses(processes).map(|more| more / Quantity::megabytes(row, case)),
             },
             replicates,
             references: references
@@ -100,4 +104,15 @@ impl Evidence {
                 .collect(),
         })
     }
+}
+
+fn misses(processes: &[&Process]) -> Option<f64> {
+    let all = |of: fn(&Process) -> Option<&Vec<f64>>| {
+        let lists: Option<Vec<&Vec<f64>>> = processes.iter().map(|process| of(process)).collect();
+        let all: Vec<f64> = lists?.into_iter().flatten().copied().collect();
+        quantile(&all, 0.5)
+    };
+    let with = all(|process| process.construct_misses.as_ref())?;
+    let without = all(|process| process.reference_misses.as_ref()).unwrap_or(0.0);
+    Some(with - without)
 }

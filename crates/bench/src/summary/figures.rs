@@ -2,12 +2,12 @@
 //!
 //! A figure is data; pages and gnuplot files draw the same figures.
 
-use super::{Point, Quantity, Summary, size};
+use super::{ColumnFacts, Point, Quantity, Summary, size};
 use crate::suite::SuiteName;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A logarithmic axis is worth it from this ratio of its ends.
-const DECADES: f64 = 30.0;
+pub(super) const DECADES: f64 = 30.0;
 
 /// A picture.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,14 +28,20 @@ pub struct Figure {
     pub x_unit: String,
     /// What is drawn.
     pub quantity: Quantity,
+    /// What the vertical axis is called.
+    pub y: String,
+    /// Its unit.
+    pub y_unit: String,
     /// The vertical axis is better logarithmic.
     pub y_logarithmic: bool,
     /// One per column that has values.
     pub series: Vec<Series>,
-    /// Clock cycles in a nanosecond, if all series agree on them.
-    pub cycles_per_ns: Option<f64>,
+    /// Clock cycles in a unit of the vertical axis, if all series agree on them.
+    pub cycles_per_unit: Option<f64>,
     /// Places on the horizontal axis with a meaning.
     pub marks: Vec<(f64, String)>,
+    /// The curves are cases of one column, not columns.
+    pub family: bool,
 }
 
 /// A curve.
@@ -43,6 +49,8 @@ pub struct Figure {
 pub struct Series {
     /// Index of the column.
     pub column: usize,
+    /// Number of its colour.
+    pub colour: usize,
     /// Its name.
     pub name: String,
     /// Position, value, lower and upper end of the interval; ascending.
@@ -63,14 +71,22 @@ fn shown_threads(summary: &Summary, suite: SuiteName) -> Option<u32> {
         summary
             .columns
             .iter()
-            .any(|column| *threads as usize <= column.processors)
+            .any(|column| column.has_room(*threads))
     };
     sizes().filter(fits).max().or_else(|| sizes().min())
 }
 
-/// All figures, in the order of tables.
-#[must_use]
-pub fn figures(summary: &Summary) -> Vec<Figure> {
+impl Figure {
+    /// Nanoseconds in a unit of the vertical axis, of times.
+    #[must_use]
+    pub fn ns_per_unit(&self) -> f64 {
+        let unit = UNITS.iter().find(|(name, _)| self.y_unit.starts_with(name));
+        unit.map_or(1.0, |(_, ns)| *ns)
+    }
+}
+
+/// Figures of rows, in the order of tables.
+pub(super) fn of_rows(summary: &Summary) -> Vec<Figure> {
     let mut rows: Vec<Vec<&Point>> = Vec::new();
     for point in &summary.points {
         match rows.iter_mut().find(|row| {
@@ -98,6 +114,11 @@ pub fn figures(summary: &Summary) -> Vec<Figure> {
         }
         figures.extend(over_threads(summary, &row));
     }
+    let cycles: Vec<Figure> = figures
+        .iter()
+        .filter_map(|one| in_cycles(summary, one))
+        .collect();
+    figures.extend(cycles);
     figures
 }
 
@@ -140,13 +161,14 @@ fn over_parameter(summary: &Summary, points: &[&Point], parameter: usize) -> Opt
                 .all(|(at, value)| point.case.values[*at] == *value)
         })
         .collect();
-    let mut fixed = vec![plural(first.threads)];
+    let x = |point: &Point| point.case.values[parameter] as f64;
+    let mut figure = figure(summary, &chosen, x)?;
+    let number = summary.team(first.threads, &columns(&figure));
+    let mut fixed = vec![number];
     fixed.extend(others.iter().map(|(at, value)| {
         let (name, unit) = &first.parameters[*at];
         setting(name, *value, unit)
     }));
-    let x = |point: &Point| point.case.values[parameter] as f64;
-    let mut figure = figure(summary, &chosen, x)?;
     figure.id = slug(&format!("{} {} {name}", first.suite.name(), first.stem));
     figure.x = name.replace('_', " ");
     figure.x_unit = unit;
@@ -165,7 +187,7 @@ fn over_threads(summary: &Summary, points: &[&Point]) -> Option<Figure> {
     let chosen: Vec<&Point> = points
         .iter()
         .copied()
-        .filter(|point| point.case.values == held)
+        .filter(|point| point.case.values == held && has_place(summary, point))
         .collect();
     let mut figure = figure(summary, &chosen, |point| f64::from(point.threads))?;
     let values = first.parameters.iter().zip(&held);
@@ -178,16 +200,14 @@ fn over_threads(summary: &Summary, points: &[&Point]) -> Option<Figure> {
         first.suite.name(),
         first.case.row
     ));
-    let nodes = |one: &Series| summary.columns[one.column].column.protocol.is_some();
-    let on_nodes = figure.series.iter().filter(|one| nodes(one)).count();
-    figure.x = match on_nodes {
-        0 => "threads",
-        some if some == figure.series.len() => "nodes",
-        _ => "threads or nodes",
-    }
-    .to_owned();
+    figure.x = summary.members(&columns(&figure)).to_owned();
     figure.fixed = fixed.join(", ");
     Some(figure)
+}
+
+/// The columns that a figure shows.
+fn columns(figure: &Figure) -> Vec<usize> {
+    figure.series.iter().map(|one| one.column).collect()
 }
 
 /// The figure of these points; `None` if nothing varies.
@@ -207,6 +227,7 @@ fn figure(summary: &Summary, points: &[&Point], x: impl Fn(&Point) -> f64) -> Op
         if !found.is_empty() {
             series.push(Series {
                 column,
+                colour: column,
                 name: summary.columns[column].name.clone(),
                 points: found,
             });
@@ -222,14 +243,7 @@ fn figure(summary: &Summary, points: &[&Point], x: impl Fn(&Point) -> f64) -> Op
     };
     let least = values().fold(f64::INFINITY, f64::min);
     let most = values().fold(0.0, f64::max);
-    let rates: Vec<Option<f64>> = series
-        .iter()
-        .map(|one| summary.columns[one.column].cycles_per_ns)
-        .collect();
-    let cycles = rates.first().copied().flatten().filter(|rate| {
-        let agrees = |other: &Option<f64>| other.is_some_and(|o| (o / rate - 1.0).abs() < 0.02);
-        first.quantity.is_time() && rates.iter().all(agrees)
-    });
+    let cycles = one_clock(summary, &series).filter(|_| first.quantity.is_time());
     Some(Figure {
         id: String::new(),
         suite: first.suite,
@@ -239,11 +253,86 @@ fn figure(summary: &Summary, points: &[&Point], x: impl Fn(&Point) -> f64) -> Op
         x: String::new(),
         x_unit: String::new(),
         quantity: first.quantity,
+        y: first.quantity.title().to_owned(),
+        y_unit: first.quantity.unit().to_owned(),
         y_logarithmic: least > 0.0 && most > DECADES * least,
         series,
-        cycles_per_ns: cycles,
+        cycles_per_unit: cycles,
         marks: Vec::new(),
+        family: false,
     })
+}
+
+/// Clock cycles in a nanosecond, if the columns of all series are of one machine, whose clock is
+/// measured anew each time, or of machines with the same clock.
+fn one_clock(summary: &Summary, series: &[Series]) -> Option<f64> {
+    let columns = || series.iter().map(|one| &summary.columns[one.column]);
+    let first = columns().next()?;
+    let rate = first.cycles_per_ns?;
+    let agrees = |other: &ColumnFacts| {
+        let is_close = |other: f64| (other / rate - 1.0).abs() < 0.02;
+        let is_here = (&other.host, &other.processor) == (&first.host, &first.processor);
+        other
+            .cycles_per_ns
+            .is_some_and(|other| is_here || is_close(other))
+    };
+    columns().all(agrees).then_some(rate)
+}
+
+/// The same in clock cycles of each column, where machines' clocks differ so that one axis
+/// cannot show both.
+fn in_cycles(summary: &Summary, figure: &Figure) -> Option<Figure> {
+    let rate = |one: &Series| summary.columns[one.column].cycles_per_ns;
+    let rates: Option<Vec<f64>> = figure.series.iter().map(rate).collect();
+    let rates = rates.filter(|all| all.len() > 1 && figure.cycles_per_unit.is_none())?;
+    if !figure.quantity.is_time() {
+        return None;
+    }
+    let mut figure = figure.clone();
+    for (series, rate) in figure.series.iter_mut().zip(rates) {
+        for [_, value, low, high] in &mut series.points {
+            (*value, *low, *high) = (*value * rate, *low * rate, *high * rate);
+        }
+    }
+    figure.id.push_str("-cycles");
+    figure.title.push_str(" in clock cycles");
+    figure.y_unit = figure.y_unit.replace("ns", "cycles");
+    Some(figure)
+}
+
+/// Names of the units of times, and how many nanoseconds these are, longest first.
+const UNITS: [(&str, f64); 2] = [("ms", 1e6), ("µs", 1e3)];
+
+/// In the longest unit of which there is more than one: milliseconds on nodes and microseconds on
+/// threads, as the papers have it.
+pub(super) fn in_readable_unit(mut figure: Figure) -> Figure {
+    let values = figure.series.iter().flat_map(|one| &one.points);
+    let most = values.map(|point| point[1].abs()).fold(0.0, f64::max);
+    let unit = UNITS.iter().find(|(_, ns)| most >= *ns);
+    let Some((name, ns)) = unit.filter(|_| figure.y_unit.starts_with("ns")) else {
+        return figure;
+    };
+    for [_, value, low, high] in figure.series.iter_mut().flat_map(|one| &mut one.points) {
+        (*value, *low, *high) = (*value / ns, *low / ns, *high / ns);
+    }
+    figure.y_unit = figure.y_unit.replacen("ns", name, 1);
+    figure.cycles_per_unit = figure.cycles_per_unit.map(|rate| rate * ns);
+    figure
+}
+
+/// Whether a point has a place in a figure over threads. One thread has nobody to be consistent
+/// with: what it costs is noise, for which logarithmic axes have no place. It stays where nothing
+/// else would be left of the curve.
+pub(super) fn has_place(summary: &Summary, point: &Point) -> bool {
+    if point.threads > 1 || point.group != "consistency" {
+        return true;
+    }
+    let same = summary
+        .points
+        .iter()
+        .filter(|other| other.group == point.group);
+    let more: BTreeSet<u32> = same.map(|other| other.threads).filter(|n| *n > 1).collect();
+    more.len() < 2
 }
 
 /// The effective cache sizes that the first column found.
@@ -270,12 +359,8 @@ fn setting(name: &str, value: u64, unit: &str) -> String {
     }
 }
 
-fn plural(threads: u32) -> String {
-    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
-}
-
 /// Lower-case letters, digits and hyphens.
-fn slug(text: &str) -> String {
+pub(super) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for letter in text.chars() {
         if letter.is_ascii_alphanumeric() {
@@ -290,7 +375,7 @@ fn slug(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::summarise;
+    use crate::summary::{figures, summarise};
     use crate::synthetic;
 
     #[test]
@@ -306,7 +391,10 @@ mod tests {
         for column in &mut document.columns {
             column.protocol = Some("homeless".to_owned());
         }
-        assert_eq!(x(&[document]).unwrap(), "nodes");
+        assert_eq!(x(&[document.clone()]).unwrap(), "nodes");
+        let figures = figures(&summarise(&[document], None));
+        let chunk = figures.iter().find(|f| f.id == "epcc-dynamic-chunk");
+        assert_eq!(chunk.unwrap().fixed, "4 nodes");
     }
 
     #[test]
@@ -320,7 +408,7 @@ mod tests {
         for id in [
             "epcc-barrier-threads",
             "epcc-dynamic-chunk",
-            "epcc-copyin-elements",
+            "epcc-copyin-array",
             "mcbench-round-robin-chunk",
             "mcbench-round-robin-array",
             "mcbench-blocked-array",
@@ -349,7 +437,43 @@ mod tests {
         assert_eq!(over.map(|figure| figure.x.as_str()), Some("threads"));
         assert_eq!(chunk.fixed, "4 threads, array 1 MiB");
         assert_eq!(chunk.series.len(), 2);
-        assert!((chunk.cycles_per_ns.unwrap() - 3.0).abs() < 1e-9);
+        assert_eq!(chunk.y_unit, "ms/MB");
+        assert!((chunk.cycles_per_unit.unwrap() - 3e6).abs() < 1e-3);
+    }
+
+    #[test]
+    fn machines_with_other_clocks_are_compared_in_cycles_too() {
+        let mut other = synthetic::epcc();
+        other.id.push('x');
+        other.machine.host = "slow".to_owned();
+        other.clocks.core_hz = Some(1.5e9);
+        let figures = figures(&summarise(&[synthetic::epcc(), other], None));
+        let find = |id: &str| figures.iter().find(|one| one.id == id).unwrap();
+        let (ns, cycles) = (
+            find("epcc-barrier-threads"),
+            find("epcc-barrier-threads-cycles"),
+        );
+        assert_eq!(
+            (ns.cycles_per_unit, cycles.y_unit.as_str()),
+            (None, "cycles")
+        );
+        let last = ns.series.len() - 1;
+        let ratio =
+            cycles.series[last].points[0][1] / (ns.series[last].points[0][1] * ns.ns_per_unit());
+        assert!((ratio - 1.5).abs() < 1e-9);
+    }
+
+    /// A clock is measured anew each time, and not the same by chance.
+    #[test]
+    fn one_machine_has_one_clock() {
+        let mut again = synthetic::epcc();
+        again.id.push('x');
+        again.clocks.core_hz = Some(3.3e9);
+        again.columns[0].runtime = "another".to_owned();
+        let figures = figures(&summarise(&[synthetic::epcc(), again], None));
+        assert!(figures.iter().all(|one| !one.id.ends_with("-cycles")));
+        let over = figures.iter().find(|one| one.id == "epcc-barrier-threads");
+        assert!(over.unwrap().cycles_per_unit.is_some());
     }
 
     #[test]

@@ -4,15 +4,22 @@
 mod caches;
 mod compare;
 mod estimate;
+mod families;
 mod figures;
+mod laws;
+mod pictures;
 mod quantity;
 
 pub use caches::{Plateau, plateaus};
 pub use compare::{LIMIT, Ratio, Verdict};
 pub use estimate::Estimate;
-pub use figures::{Figure, Series, figures};
+pub use figures::{Figure, Series};
+pub use laws::{CoherenceUnit, Fit, Law, LawFinding, fits};
+pub use pictures::figures;
 pub use quantity::{Quantity, size};
 
+use crate::epcc::{self, EpccRow};
+use crate::misses::CacheShape;
 use crate::result::{Column, Document};
 use crate::settings::{Affinity, WaitPolicy};
 use crate::suite::{Case, Process, Row, SuiteName};
@@ -20,6 +27,9 @@ use compare::Compared;
 use estimate::Evidence;
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// The array of the papers on costs of consistency, in bytes.
+const ARRAY: u64 = 4 << 20;
 
 /// Everything a set of documents says.
 #[derive(Debug, Clone, Serialize)]
@@ -36,6 +46,12 @@ pub struct Summary {
     pub verdicts: Vec<Verdict>,
     /// Effective sizes of caches.
     pub caches: Vec<CacheFinding>,
+    /// How costs of consistency grow with the number of threads.
+    pub laws: Vec<LawFinding>,
+    /// The units in which memory is kept consistent.
+    pub units: Vec<CoherenceUnit>,
+    /// Directives in EPCC's form, ours and those of other programs' outputs.
+    pub epcc: Vec<EpccRow>,
     /// What was not measured, as sentences.
     pub skipped: Vec<String>,
     /// What makes the numbers doubtful, as sentences.
@@ -83,11 +99,18 @@ pub struct ColumnFacts {
     pub cycles_per_ns: Option<f64>,
     /// See `cycles_per_ns`.
     pub cycles_of: Option<&'static str>,
+    /// Times are calculated, not measured.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
+    /// The largest cache that a processor has for itself, if that is known.
+    pub cache: Option<CacheShape>,
 }
 
 impl ColumnFacts {
     fn of(document: &Document, column: &Column) -> Self {
         let cycles = document.clocks.cycles_per_ns();
+        // The clocks of a cluster that is emulated are not those of this machine.
+        let cycles = cycles.filter(|_| !column.emulated_time);
         Self {
             name: column.name(),
             column: column.clone(),
@@ -98,7 +121,15 @@ impl ColumnFacts {
             wait_policy: document.settings.wait_policy,
             cycles_per_ns: cycles.map(|(rate, _)| rate),
             cycles_of: cycles.map(|(_, clock)| clock),
+            simulated: document.machine.simulated,
+            cache: document.machine.cache,
         }
+    }
+
+    /// Whether each of so many threads has a processor.
+    #[must_use]
+    pub fn has_room(&self, threads: u32) -> bool {
+        self.column.emulated_time || threads as usize <= self.processors
     }
 
     /// Two documents' columns that are the same thing measured again. The
@@ -136,6 +167,15 @@ pub struct Point {
 }
 
 impl Point {
+    /// A parameter's value in this case.
+    pub(crate) fn value_of(&self, name: &str) -> Option<u64> {
+        let at = self
+            .parameters
+            .iter()
+            .position(|(known, _)| known == name)?;
+        self.case.values.get(at).copied()
+    }
+
     /// What the row calls this case.
     #[must_use]
     pub fn name(&self) -> String {
@@ -214,7 +254,7 @@ pub fn summarise(documents: &[Document], subject: Option<&str>) -> Summary {
     }
     let verdicts = compare::verdicts(&points, &compared, subject, &columns);
     shorten(&mut columns);
-    Summary {
+    let mut summary = Summary {
         sources: documents.iter().map(Source::of).collect(),
         caches: cache_findings(&points, columns.len()),
         columns,
@@ -228,6 +268,114 @@ pub fn summarise(documents: &[Document], subject: Option<&str>) -> Summary {
                 .collect()
         }),
         warnings: sentences(documents, |one| one.warnings.clone()),
+        laws: Vec::new(),
+        units: Vec::new(),
+        epcc: epcc::rows(documents),
+    };
+    summary.find_laws();
+    summary
+}
+
+impl Summary {
+    /// The size of the array that a column's costs of consistency are shown for: that of the
+    /// papers, or the largest that was measured.
+    pub(crate) fn array_shown(&self, column: usize) -> Option<u64> {
+        let arrays = || {
+            self.consistency(column)
+                .filter_map(|point| point.value_of("array"))
+        };
+        arrays()
+            .find(|array| *array == ARRAY)
+            .or_else(|| arrays().max())
+    }
+
+    /// What of there are several in these columns: on nodes, each has a thread.
+    #[must_use]
+    pub fn members(&self, columns: &[usize]) -> &'static str {
+        let on_nodes = |column: &usize| self.columns[*column].column.protocol.is_some();
+        match columns.iter().filter(|column| on_nodes(column)).count() {
+            0 => "threads",
+            some if some == columns.len() => "nodes",
+            _ => "threads or nodes",
+        }
+    }
+
+    /// How large a team is in these columns, in words.
+    #[must_use]
+    pub fn team(&self, threads: u32, columns: &[usize]) -> String {
+        match (threads, self.members(columns)) {
+            (1, "threads") => "1 thread".to_owned(),
+            (1, "nodes") => "1 node".to_owned(),
+            (1, _) => "1 thread or node".to_owned(),
+            (_, members) => format!("{threads} {members}"),
+        }
+    }
+
+    fn consistency(&self, column: usize) -> impl Iterator<Item = &Point> {
+        let points = self
+            .points
+            .iter()
+            .filter(|point| point.group == "consistency");
+        points.filter(move |point| point.estimate(column).is_some())
+    }
+
+    /// What each column's costs of consistency follow, and its unit of coherence.
+    fn find_laws(&mut self) {
+        let (mut laws, mut units) = (Vec::new(), Vec::new());
+        for column in 0..self.columns.len() {
+            let array = self.array_shown(column);
+            let points: Vec<&Point> = self
+                .consistency(column)
+                .filter(|point| point.value_of("array") == array)
+                .collect();
+            laws.extend(self.laws_of(&points, column));
+            units.extend(self.unit_of(&points, column));
+        }
+        (self.laws, self.units) = (laws, units);
+    }
+
+    fn laws_of(&self, points: &[&Point], column: usize) -> Vec<LawFinding> {
+        let mut chunks: Vec<Option<u64>> = points.iter().map(|p| p.value_of("chunk")).collect();
+        // Blocked last, as the largest.
+        chunks.sort_by_key(|chunk| chunk.unwrap_or(u64::MAX));
+        chunks.dedup();
+        let protocol = self.columns[column].column.protocol.as_deref();
+        let finding = |chunk: Option<u64>| {
+            let same = points
+                .iter()
+                .filter(|point| point.value_of("chunk") == chunk);
+            let curve: Vec<(f64, f64)> = same
+                .filter_map(|point| {
+                    let estimate = point.estimate(column)?;
+                    // What cannot be told from nothing follows no law.
+                    let seen = estimate.interval.low > 0.0;
+                    seen.then_some((f64::from(point.threads), estimate.value))
+                })
+                .collect();
+            LawFinding::of(column, protocol, chunk, &curve)
+        };
+        chunks.into_iter().filter_map(finding).collect()
+    }
+
+    fn unit_of(&self, points: &[&Point], column: usize) -> Option<CoherenceUnit> {
+        let facts = &self.columns[column];
+        let on_nodes = facts.column.protocol.is_some();
+        let fits = |threads: &u32| on_nodes || facts.has_room(*threads);
+        let counts = points.iter().map(|point| point.threads).filter(|n| *n > 1);
+        let threads = counts.filter(fits).max()?;
+        let mut costs: Vec<(u64, f64)> = points
+            .iter()
+            .filter(|point| point.threads == threads)
+            .filter_map(|point| Some((point.value_of("chunk")?, point.estimate(column)?.value)))
+            .collect();
+        costs.sort_by_key(|(chunk, _)| *chunk);
+        let (above, at_most) = laws::unit_of(&costs).filter(|_| costs.len() > 1)?;
+        Some(CoherenceUnit {
+            column,
+            threads,
+            above,
+            at_most,
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 mod counted;
 mod csv;
 mod recordings;
+mod write;
 
 pub use counted::{Counted, Program, Row, Run, Scope};
 pub use csv::{CountsError, ReadCountsError};

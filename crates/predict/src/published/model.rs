@@ -104,9 +104,10 @@ fn total(run: &Run) -> Option<Counts> {
         .reduce(|sum, counts| sum + counts)
 }
 
-/// The `f`, from 0 to 1, with which the aggregate model comes nearest to the
+/// The `f`, at least 0, with which the aggregate model comes nearest to the
 /// observed speedups of `runs`: least squares in the relative error of the
-/// time. None if no run tells, because nothing was observed or nothing costs.
+/// time. Above 1, faults cost more than all of them one after the other, which no `f` means:
+/// something else takes time. None if no run tells, because nothing was observed or nothing costs.
 #[must_use]
 pub fn fit_f(runs: &[Run], prices: &Prices) -> Option<f64> {
     let (mut above, mut below) = (0.0, 0.0);
@@ -123,5 +124,5 @@ pub fn fit_f(runs: &[Run], prices: &Prices) -> Option<f64> {
         above += slope * (1.0 - least.time_ns() / observed_ns);
         below += slope * slope;
     }
-    (below > 0.0).then(|| (above / below).clamp(0.0, 1.0))
+    (below > 0.0).then(|| (above / below).max(0.0))
 }

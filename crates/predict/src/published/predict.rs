@@ -461,11 +461,28 @@ fn warnings(
             cluster.name, cluster.nodes
         ));
     }
+    for program in programs {
+        let f = program
+            .points
+            .iter()
+            .find_map(|point| point.f.filter(|f| *f > 1.0));
+        if let Some(f) = f {
+            let name = match program.program.as_str() {
+                "" => "the program",
+                name => name,
+            };
+            warnings.push(format!(
+                "The f that fits {name} best is {f:.2}, and no part of the faults can be more than all of them: it takes longer than if all faults came one after the other. Usually what is sent at synchronisation (flushes, diffs), or nodes that wait for one home, take time that faults do not count; `--model nodes` has terms for both."
+            ));
+        }
+    }
     let beyond = points().find(|point| {
         let rounding = 1e-9 * point.speedup;
-        point.speedup_bounds.is_some_and(|[least, most]| {
-            point.speedup < least - rounding || point.speedup > most + rounding
-        })
+        let is_fraction = point.f.is_none_or(|f| f <= 1.0);
+        is_fraction
+            && point.speedup_bounds.is_some_and(|[least, most]| {
+                point.speedup < least - rounding || point.speedup > most + rounding
+            })
     });
     if let Some(point) = beyond {
         warnings.push(format!(

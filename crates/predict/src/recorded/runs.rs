@@ -83,7 +83,7 @@ pub(crate) struct Group<'a> {
     pub(crate) noise: f64,
 }
 
-impl Group<'_> {
+impl<'a> Group<'a> {
     /// Whether all runs are of emulated time. There only what the program computes is measured
     /// here; all else has a price. Whoever else uses this machine, or the other half of a
     /// processor, can only make that longer, so that the quickest run says it best.
@@ -94,7 +94,7 @@ impl Group<'_> {
 
     /// The run that stands for all: the one in the middle (the faster of two), of emulated
     /// time the quickest.
-    pub(crate) fn typical_run(&self) -> &Run<'_> {
+    pub(crate) fn typical_run(&self) -> &Run<'a> {
         match self.emulated() {
             true => &self.runs[0],
             false => &self.runs[(self.runs.len() - 1) / 2],

@@ -101,7 +101,7 @@ pub(crate) struct Word {
 }
 
 /// Drawing coordinates need no more than a tenth of a pixel.
-fn tidy(value: f64) -> f64 {
+pub(crate) fn tidy(value: f64) -> f64 {
     if value.is_finite() {
         (value * 10.0).round() / 10.0
     } else {

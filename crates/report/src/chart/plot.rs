@@ -75,7 +75,7 @@ pub(crate) fn plot(plot: &Plot<'_>) -> Chart {
         width: WIDTH,
         height: HEIGHT,
         plot: PLOT,
-        x_ticks: x.ticks_at(positions, 44.0, plot.x_label),
+        x_ticks: x.ticks_to_ends(positions, 44.0, plot.x_label),
         right_ticks: plot
             .right
             .as_ref()
@@ -190,8 +190,12 @@ pub(crate) fn short(value: f64) -> String {
         format!("{scaled:.0}")
     } else if scaled.abs() >= 9.995 {
         format!("{scaled:.1}")
-    } else {
+    } else if scaled.abs() >= 0.0995 || scaled == 0.0 {
         format!("{scaled:.2}")
+    } else {
+        // Two digits that say something, of what is no zero.
+        let zeros = (-scaled.abs().log10().floor()).clamp(1.0, 9.0) as usize;
+        format!("{scaled:.decimals$}", decimals = zeros + 1)
     };
     let text = if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -265,6 +269,9 @@ mod tests {
         for (value, text) in [
             (0.0, "0"),
             (2.5, "2.5"),
+            (0.25, "0.25"),
+            (0.001, "0.001"),
+            (-0.0426, "-0.043"),
             (40.0, "40"),
             (12_345.0, "12.3k"),
             (2e6, "2M"),

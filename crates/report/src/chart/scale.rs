@@ -101,6 +101,26 @@ impl Scale {
         }
         ticks
     }
+
+    /// The same, and the last value has its tick in any case, if need be in place of the one before.
+    pub(crate) fn ticks_to_ends(
+        &self,
+        values: Vec<f64>,
+        room: f64,
+        label: impl Fn(f64) -> String,
+    ) -> Vec<Tick> {
+        let end = values.last().map(|value| Tick {
+            at: self.at(*value),
+            label: label(*value),
+        });
+        let mut ticks = self.ticks_at(values, room, label);
+        let Some(end) = end.filter(|_| ticks.len() > 1) else {
+            return ticks;
+        };
+        ticks.pop();
+        ticks.push(end);
+        ticks
+    }
 }
 
 /// The smallest of 1, 2, 2.5, 5 times a power of ten that is at least `rough`.

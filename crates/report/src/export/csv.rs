@@ -1,6 +1,6 @@
 //! Regions by thread as CSV (RFC 4180, with a header, times in nanoseconds).
 
-use fathomp_analyse::{Analysis, Counts, Region, SiteKind, State, ThreadShare};
+use fathomp_analyse::{Analysis, Counts, Dsm, Region, SiteKind, State, ThreadShare};
 use std::io::Write;
 use thiserror::Error;
 
@@ -17,7 +17,8 @@ use thiserror::Error;
 ///   readings that cover several regions are shared out in proportion to time
 /// * `iterations`: of loops that the runtime deals; `static_iterations`: of those that threads
 ///   divide by the code, empty where they are not known
-pub const HEADER: ([&str; 7], [&str; 12]) = (
+/// * `dsm_...`: what sharing memory between nodes took, empty on one node
+pub const HEADER: ([&str; 7], [&str; 12], [&str; 14]) = (
     [
         "region",
         "place",
@@ -41,6 +42,22 @@ pub const HEADER: ([&str; 7], [&str; 12]) = (
         "instructions",
         "static_iterations",
     ],
+    [
+        "dsm_write_faults_local",
+        "dsm_write_faults_remote",
+        "dsm_fetch_faults",
+        "dsm_pages_fetched",
+        "dsm_diffs_sent",
+        "dsm_diffs_applied",
+        "dsm_invalidations",
+        "dsm_pages_served",
+        "dsm_bytes_sent",
+        "dsm_locks",
+        "dsm_fault_ns",
+        "dsm_lock_ns",
+        "dsm_flush_ns",
+        "dsm_barrier_ns",
+    ],
 );
 
 /// Why CSV could not be written.
@@ -62,6 +79,7 @@ pub fn csv(analysis: &Analysis, mut out: impl Write) -> Result<(), CsvError> {
         .into_iter()
         .chain(states.iter().map(String::as_str))
         .chain(HEADER.1)
+        .chain(HEADER.2)
         .collect();
     writeln!(out, "{}", header.join(","))?;
     for region in &analysis.regions {
@@ -104,7 +122,31 @@ fn line(region: &Region, thread: &ThreadShare) -> String {
     cells.extend(counters(&thread.counts));
     let divided = region.divided_iterations(thread);
     cells.push(divided.map_or_else(String::new, |count| count.to_string()));
+    cells.extend(shared(thread.dsm.as_ref()));
     cells.join(",")
+}
+
+fn shared(dsm: Option<&Dsm>) -> [String; HEADER.2.len()] {
+    let Some(dsm) = dsm else {
+        return Default::default();
+    };
+    [
+        dsm.write_faults_local,
+        dsm.write_faults_remote,
+        dsm.fetch_faults,
+        dsm.pages_fetched,
+        dsm.diffs_sent,
+        dsm.diffs_applied,
+        dsm.invalidations,
+        dsm.pages_served,
+        dsm.bytes_sent,
+        dsm.locks,
+        dsm.fault_ns,
+        dsm.lock_ns,
+        dsm.flush_ns,
+        dsm.barrier_ns,
+    ]
+    .map(|count| count.to_string())
 }
 
 fn counters(counts: &Counts) -> [String; 6] {

@@ -7,7 +7,7 @@ use crate::units::{self, duration, short_count};
 use fathomp_analyse::{Analysis, Dsm, Region, SiteKind};
 
 /// A table for a recording of several nodes: per region the sum over all
-/// threads, the critical path, and with `threads` each thread.
+/// threads, of each execution the thread that paid most, and with `threads` each thread.
 pub(super) fn table(analysis: &Analysis, width: usize, threads: bool) -> Option<String> {
     analysis.dsm.as_ref()?;
     let mut grid = Grid::new("Memory of the nodes")
@@ -25,7 +25,7 @@ pub(super) fn table(analysis: &Analysis, width: usize, threads: bool) -> Option<
     for region in &analysis.regions {
         let Some(dsm) = &region.dsm else { continue };
         grid.row(name(region), cells(&dsm.all));
-        grid.row("  critical path", cells(&dsm.critical));
+        grid.row("  slowest each time", cells(&dsm.critical));
         if threads {
             for (name, thread) in chosen(analysis, region) {
                 if let Some(dsm) = &thread.dsm {
@@ -34,7 +34,7 @@ pub(super) fn table(analysis: &Analysis, width: usize, threads: bool) -> Option<
             }
         }
     }
-    let explanation = "Local, Copy: first writes noticed at a node's own pages and at copies of others'. Fetch: faults that waited for a page. Diffs: sent home. Times are of all threads.";
+    let explanation = "Local, Copy: first writes noticed at a node's own pages and at copies of others'. Fetch: faults that waited for a page. Diffs: sent home. Slowest each time: of each execution, the thread with most faults and diffs (the published critical path, in `predict --model sdp-crit`, takes the thread with the largest sum). Times are of all threads.";
     Some(grid.render(width) + "\n" + &wrapped(explanation, width, ""))
 }
 

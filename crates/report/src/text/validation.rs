@@ -3,6 +3,7 @@
 use super::{Grid, WIDTH_MIN, nodes, printable, wrapped};
 use crate::units::{NOTHING, ratio, signed};
 use fathomp_predict::nodes::NodesTime;
+use fathomp_predict::prices::Protocol;
 use fathomp_predict::validate::{Cell, Predictor, Validated};
 use std::collections::BTreeSet;
 
@@ -45,6 +46,8 @@ pub fn validation(validated: &Validated, width: usize) -> String {
     if programs.len() > 1 {
         text.push('\n');
         text.push_str(&means(validated, &predictors).render(width));
+        text.push('\n');
+        text.push_str(&by_class(validated).render(width));
     }
     for line in held(validated) {
         text.push('\n');
@@ -171,6 +174,30 @@ fn means(validated: &Validated, predictors: &BTreeSet<Predictor>) -> Grid {
                 )
         }));
         grid.row(format!("{threads} threads"), cells);
+    }
+    grid
+}
+
+/// The published table 4 in its own form: a row for each protocol, class, choice of programs and
+/// predictor.
+fn by_class(validated: &Validated) -> Grid {
+    let rows = &validated.table4;
+    let threads: BTreeSet<u32> = rows
+        .iter()
+        .flat_map(|row| row.errors.iter().map(|error| error.0))
+        .collect();
+    let mut grid = Grid::new("By class").words("Programs", 0).words("Model", 0);
+    for threads in &threads {
+        grid = grid.column(format!("{threads} threads"), 0);
+    }
+    for row in rows {
+        let system = row.protocol.map_or("threads", Protocol::name);
+        let mut cells = vec![row.subset.clone(), title(row.predictor).to_owned()];
+        cells.extend(threads.iter().map(|threads| {
+            let error = row.errors.iter().find(|error| error.0 == *threads);
+            error.map_or_else(|| NOTHING.to_owned(), |error| ratio(error.1))
+        }));
+        grid.row(format!("{system} {}", row.class).trim().to_owned(), cells);
     }
     grid
 }

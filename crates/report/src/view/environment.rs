@@ -2,7 +2,7 @@
 
 use super::{Fact, paging, words};
 use crate::{Input, units};
-use fathomp_analyse::Analysis;
+use fathomp_analyse::{Analysis, ProgramFacts};
 
 /// A value has at most this many characters.
 const VALUE_CHARS: usize = 2000;
@@ -47,6 +47,7 @@ pub(crate) fn facts(input: &Input<'_>) -> Vec<Fact> {
                 .unwrap_or_else(|| "not shown by the kernel".to_owned()),
         ),
         Fact::new("OpenMP runtime", program.runtimes.join(", ")),
+        Fact::code("Its library", libraries(program)),
         Fact::new("Recorded by", format!("fathomp {}", program.recorded_by)),
     ];
     facts.extend(
@@ -70,6 +71,15 @@ pub(crate) fn facts(input: &Input<'_>) -> Vec<Fact> {
         fact.value = words::shorten(&fact.value, VALUE_CHARS);
     }
     facts
+}
+
+/// The libraries of runtimes that were watched from outside.
+fn libraries(program: &ProgramFacts) -> String {
+    let all = program.witnesses.iter();
+    let mut paths: Vec<&str> = all.map(|one| one.library.as_str()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths.join(", ")
 }
 
 fn recordings(analyses: &[Analysis]) -> String {

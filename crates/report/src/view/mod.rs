@@ -18,6 +18,7 @@ mod listings;
 mod nodes;
 pub(crate) mod paging;
 mod regions;
+pub(crate) mod runtimes;
 mod scaling;
 pub(crate) mod share;
 mod sharing;

@@ -70,6 +70,7 @@ pub(crate) const fn loop_kind(kind: LoopKind) -> &'static str {
         LoopKind::Guided => "guided",
         LoopKind::Sections => "sections",
         LoopKind::Taskloop => "taskloop",
+        LoopKind::Untold => "schedule not told",
     }
 }
 

@@ -445,6 +445,7 @@ fn program(threads: u32) -> ProgramFacts {
             governor: Some("performance".to_owned()),
         },
         runtimes: vec!["fathomp 0.1.0".to_owned()],
+        witnesses: Vec::new(),
         recorded_by: "0.1.0".to_owned(),
         started_unix_ns: 1_795_000_000_000_000_000,
         threads_asked: Some(threads),
@@ -458,6 +459,7 @@ fn program(threads: u32) -> ProgramFacts {
         stack_overflow: None,
         others_used: Some(0.02),
         processor_ns: None,
+        pace: None,
         emulated_time: false,
     }
 }

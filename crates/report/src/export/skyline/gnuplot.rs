@@ -189,6 +189,7 @@ fn panel_drawing(id: &str, one: &Chosen<'_>, record: &Record<'_>) -> String {
     let _ = writeln!(
         text,
         "set output '{id}.svg'\nunset key\nset multiplot layout 3,1 title {} noenhanced\n\
+         set lmargin 11\nset format y '%.1s%c'\n\
          set ylabel 'counter'\nplot '{id}.dat' using 1:2 with steps lw 1.5\n\
          set ylabel 'per second'\nplot '{id}.dat' using 1:3 with steps\n\
          set ylabel 'filtered, per second'\nplot '{id}.dat' using 1:4 with steps\nunset multiplot",
@@ -223,10 +224,14 @@ fn correlation_drawing(id: &str, one: &Chosen<'_>, correlation: &Correlation) ->
         fathomp_skyline::Axis::Wall => "wall time",
         fathomp_skyline::Axis::Phases => "phases",
     };
+    let tasks = correlation.tasks.len();
+    let end = tasks as f64 - 0.5;
+    // Of more, gnuplot numbers some.
+    let ticks = if tasks <= 16 { "set tics 1\n" } else { "" };
     let _ = writeln!(
         text,
         "set output '{id}.svg'\nunset key\nunset grid\nset xlabel 'task'\nset ylabel 'task'\n\
-         set cbrange [0:1]\nset size square\nset xrange [*:*]\nset yrange [*:*] reverse\nset tics 1\n\
+         set cbrange [0:1]\nset size square\nset xrange [-0.5:{end}]\nset yrange [{end}:-0.5]\n{ticks}\
          set multiplot layout 1,2 title {} noenhanced\nset title 'found'\n\
          plot '{id}.dat' index 0 matrix with image pixels\nset title 'by chance'\n\
          plot '{id}.dat' index 1 matrix with image pixels\nunset multiplot",

@@ -1,6 +1,6 @@
 //! Figures as drawings.
 
-use super::{Comparison, colour};
+use super::{Colour, Comparison, colour};
 use crate::chart::{Area, Chart, Dot, Mark, Path, Plot, Scale, Tick, plot, short};
 use crate::units;
 use fathomp_bench::suite::SuiteName;
@@ -16,12 +16,14 @@ pub(crate) struct Drawn {
     id: String,
     title: String,
     fixed: String,
+    /// Of a family, whose curves are no columns.
+    legend: Vec<Colour>,
     chart: Chart,
 }
 
 /// Draws a figure; what its axes mean is said in words too.
 pub(super) fn draw(summary: &Summary, figure: &Figure) -> Drawn {
-    let unit = figure.quantity.unit();
+    let unit = figure.y_unit.as_str();
     let axis = |name: &str, unit: &str| {
         if unit.is_empty() {
             name.to_owned()
@@ -45,7 +47,7 @@ pub(super) fn draw(summary: &Summary, figure: &Figure) -> Drawn {
                 short(*high)
             ),
         });
-        (colour(series.column), marks.collect())
+        (colour(series.colour), marks.collect())
     });
     let in_bytes = figure.x_unit == "bytes";
     let clock = figure
@@ -56,24 +58,29 @@ pub(super) fn draw(summary: &Summary, figure: &Figure) -> Drawn {
         id: figure.id.clone(),
         title: figure.title.clone(),
         fixed: figure.fixed.clone(),
+        legend: legend(figure),
         chart: plot(&Plot {
-            label: format!(
-                "{} of {} over {}",
-                figure.quantity.title(),
-                figure.title,
-                figure.x
-            ),
+            label: format!("{} of {} over {}", figure.y, figure.title, figure.x),
             x_title: axis(&figure.x, if in_bytes { "" } else { &figure.x_unit }),
-            y_title: axis(figure.quantity.title(), unit),
+            y_title: axis(&figure.y, unit),
             y_logarithmic: figure.y_logarithmic,
             x_label: if in_bytes { size } else { short },
             right: figure
-                .cycles_per_ns
+                .cycles_per_unit
                 .map(|rate| (cycles_title(figure.quantity, clock), rate)),
             curves: curves.collect(),
             uprights: &figure.marks,
         }),
     }
+}
+
+fn legend(figure: &Figure) -> Vec<Colour> {
+    let all = figure.series.iter().filter(|_| figure.family);
+    all.map(|series| Colour {
+        class: colour(series.colour),
+        name: series.name.clone(),
+    })
+    .collect()
 }
 
 fn cycles_title(quantity: Quantity, clock: Option<&str>) -> String {
@@ -108,7 +115,7 @@ pub(super) fn comparison(summary: &Summary, suite: SuiteName) -> Option<Comparis
         let points = summary.points.iter();
         points.filter(|point| point.suite == suite && point.quantity.is_overhead())
     };
-    let fits = |threads: &u32| *threads as usize <= subject.processors;
+    let fits = |threads: &u32| subject.has_room(*threads);
     let threads = of_suite()
         .map(|point| point.threads)
         .filter(fits)

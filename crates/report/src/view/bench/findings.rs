@@ -2,7 +2,7 @@
 
 use crate::units;
 use fathomp_bench::suite::SuiteName;
-use fathomp_bench::summary::{LIMIT, Quantity, Summary};
+use fathomp_bench::summary::{Figure, LIMIT, Quantity, Summary};
 use serde::Serialize;
 
 /// More names in a sentence are counted instead.
@@ -16,9 +16,10 @@ pub(crate) struct Finding {
 }
 
 /// How the columns compare, what false sharing costs, how large caches are.
-pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
+pub(super) fn findings(summary: &Summary, figures: &[Figure]) -> Vec<Finding> {
     let mut found = verdicts(summary);
-    found.extend(sharing(summary));
+    found.extend(sharing(figures));
+    found.extend(consistency(summary));
     found.extend(caches(summary));
     found
 }
@@ -63,8 +64,7 @@ fn names(all: &[String]) -> String {
 }
 
 /// The dearest chunk against the cheapest, for the first column.
-fn sharing(summary: &Summary) -> Option<Finding> {
-    let figures = fathomp_bench::summary::figures(summary);
+fn sharing(figures: &[Figure]) -> Option<Finding> {
     let figure = figures.iter().find(|figure| {
         figure.suite == SuiteName::Mcbench
             && figure.quantity == Quantity::OverheadNsPerMb
@@ -81,6 +81,7 @@ fn sharing(summary: &Summary) -> Option<Finding> {
             ),
         });
     }
+    let ns = figure.ns_per_unit();
     let factor = first[1] / last[1];
     let compared = if last[1] > 0.0 && factor.is_finite() {
         format!(
@@ -96,12 +97,37 @@ fn sharing(summary: &Summary) -> Option<Finding> {
             "{}: chunks of {} cost {} per MB, chunks of {} {}{compared} ({}).",
             series.name,
             units::bytes(first[0] as u64),
-            units::duration(first[1]),
+            units::duration(first[1] * ns),
             units::bytes(last[0] as u64),
-            units::duration(last[1]),
+            units::duration(last[1] * ns),
             figure.fixed
         ),
     })
+}
+
+/// What costs of consistency follow, and the unit of coherence.
+fn consistency(summary: &Summary) -> Vec<Finding> {
+    let facts = |column: usize| {
+        let facts = &summary.columns[column];
+        let protocol = facts.column.protocol.as_deref();
+        (facts.name.clone(), protocol, summary.members(&[column]))
+    };
+    let laws = summary.laws.iter().map(|law| {
+        let (name, protocol, _) = facts(law.column);
+        ("Law", format!("{name}, {}", law.sentence(protocol)))
+    });
+    let units = summary.units.iter().map(|unit| {
+        let (name, protocol, members) = facts(unit.column);
+        let words = format!(
+            "{name}, {} {members}: {}",
+            unit.threads,
+            unit.sentence(protocol)
+        );
+        ("Coherence", words)
+    });
+    laws.chain(units)
+        .map(|(kind, text)| Finding { kind, text })
+        .collect()
 }
 
 fn caches(summary: &Summary) -> Option<Finding> {

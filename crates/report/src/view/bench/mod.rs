@@ -1,5 +1,6 @@
 //! What the page about benchmark results says, before it is markup.
 
+mod epcc;
 mod figures;
 mod findings;
 mod tables;
@@ -9,7 +10,7 @@ use super::{Fact, words};
 use crate::chart::Chart;
 use crate::units;
 use fathomp_bench::suite::SuiteName;
-use fathomp_bench::summary::{Source, Summary, figures as all_figures};
+use fathomp_bench::summary::{Figure, Source, Summary, figures as all_figures};
 use serde::Serialize;
 
 /// Curves have as many colours; more columns begin again.
@@ -89,7 +90,10 @@ pub(crate) fn build(summary: &Summary, notes: &[String]) -> BenchPage {
     hosts.dedup();
     let suites: Vec<SuiteName> = SuiteName::ALL
         .into_iter()
-        .filter(|suite| summary.points.iter().any(|point| point.suite == *suite))
+        .filter(|suite| {
+            let has_points = summary.points.iter().any(|point| point.suite == *suite);
+            has_points || (*suite == SuiteName::Epcc && !summary.epcc.is_empty())
+        })
         .collect();
     let heading = match suites.as_slice() {
         [one] => format!("{} benchmark", title(*one)),
@@ -115,15 +119,16 @@ pub(crate) fn build(summary: &Summary, notes: &[String]) -> BenchPage {
         .map(|one| words::bound(one))
         .collect();
     doubts.dedup();
+    let figures = all_figures(summary);
     BenchPage {
         title: format!("{heading} – fathomp"),
         heading,
         subtitle,
         sections: suites
             .iter()
-            .map(|suite| section(summary, *suite))
+            .map(|suite| section(summary, *suite, &figures))
             .collect(),
-        findings: findings::findings(summary),
+        findings: findings::findings(summary, &figures),
         doubts,
         skipped: summary.skipped.clone(),
         clocks: clocks(summary),
@@ -153,7 +158,7 @@ fn note(suite: SuiteName) -> &'static str {
     }
 }
 
-fn section(summary: &Summary, suite: SuiteName) -> SuiteSection {
+fn section(summary: &Summary, suite: SuiteName, figures: &[Figure]) -> SuiteSection {
     let here = |column: &usize| {
         summary.points.iter().any(|point| {
             point.suite == suite && point.entries.get(*column).is_some_and(Option::is_some)
@@ -161,10 +166,7 @@ fn section(summary: &Summary, suite: SuiteName) -> SuiteSection {
     };
     let columns: Vec<usize> = (0..summary.columns.len()).filter(here).collect();
     let mut groups: Vec<Group> = Vec::new();
-    for figure in all_figures(summary)
-        .iter()
-        .filter(|figure| figure.suite == suite)
-    {
+    for figure in figures.iter().filter(|figure| figure.suite == suite) {
         let drawn = figures::draw(summary, figure);
         match groups.iter_mut().find(|group| group.title == figure.group) {
             Some(group) => group.figures.push(drawn),
@@ -186,13 +188,33 @@ fn section(summary: &Summary, suite: SuiteName) -> SuiteSection {
             })
             .collect(),
         comparison: figures::comparison(summary, suite),
-        tables: tables::folds(summary, suite, &columns),
+        tables: match suite {
+            SuiteName::Epcc => {
+                let ours = tables::folds(summary, suite, &columns).into_iter();
+                ours.filter(|fold| !fold.table.rows.is_empty())
+                    .chain(in_epcc_form(summary))
+                    .collect()
+            }
+            _ => tables::folds(summary, suite, &columns),
+        },
         groups,
     }
 }
 
+fn in_epcc_form(summary: &Summary) -> Option<FoldedTable> {
+    Some(FoldedTable {
+        title: "In EPCC's form".to_owned(),
+        open: false,
+        sentence: "Microseconds, of the times of the work with the directive (elsewhere on this page, of paired differences).".to_owned(),
+        table: epcc::table(summary)?,
+    })
+}
+
 fn machine(source: &Source) -> String {
     let machine = &source.machine;
+    if machine.simulated {
+        return format!("{}, calculated: {}", machine.host, machine.processor);
+    }
     format!(
         "{}, {}, {}",
         machine.host,
@@ -204,7 +226,7 @@ fn machine(source: &Source) -> String {
 /// How times were taken and what was rejected.
 fn clocks(summary: &Summary) -> Vec<Fact> {
     let mut facts = Vec::new();
-    for source in &summary.sources {
+    for source in summary.sources.iter().filter(|one| !one.machine.simulated) {
         let clocks = &source.clocks;
         let name = if summary.sources.len() > 1 {
             format!("Clock ({}, {})", source.suite.name(), source.id)
@@ -230,6 +252,9 @@ fn clocks(summary: &Summary) -> Vec<Fact> {
             .flat_map(|point| point.entries.iter().flatten())
             .filter_map(|entry| entry.estimate.as_ref())
     };
+    if summary.columns.iter().all(|column| column.simulated) {
+        return facts;
+    }
     let rejected: usize = estimates().map(|one| one.rejected).sum();
     let used: usize = estimates().map(|one| one.spread.samples).sum();
     facts.push(Fact::new(
@@ -246,6 +271,19 @@ fn clocks(summary: &Summary) -> Vec<Fact> {
 fn environment(source: &Source) -> Environment {
     let (host, settings) = (&source.machine, &source.settings);
     let threads: Vec<String> = settings.threads.iter().map(u32::to_string).collect();
+    let title = format!(
+        "{} · {} · {}",
+        source.suite.name(),
+        units::date(source.began_unix_ns),
+        source.id
+    );
+    if host.simulated {
+        let facts = vec![
+            Fact::new("Cluster", machine(source)),
+            Fact::new("Nodes", threads.join(", ")),
+        ];
+        return Environment { title, facts };
+    }
     let mut facts = vec![
         Fact::new("Machine", machine(source)),
         Fact::new("Kernel", host.kernel.clone()),
@@ -279,13 +317,5 @@ fn environment(source: &Source) -> Environment {
             settings.affinity.name()
         ),
     ));
-    Environment {
-        title: format!(
-            "{} · {} · {}",
-            source.suite.name(),
-            units::date(source.began_unix_ns),
-            source.id
-        ),
-        facts,
-    }
+    Environment { title, facts }
 }

@@ -24,7 +24,7 @@ pub(super) fn folds(summary: &Summary, suite: SuiteName, columns: &[usize]) -> V
             title: format!(
                 "{} with {}",
                 capital(quantity.title()),
-                units::plural((*threads).into(), "thread")
+                summary.team(*threads, columns)
             ),
             open: false,
             sentence: crowded(summary, columns, *threads),
@@ -50,10 +50,11 @@ pub(super) fn folds(summary: &Summary, suite: SuiteName, columns: &[usize]) -> V
 fn crowded(summary: &Summary, columns: &[usize], threads: u32) -> String {
     let fewest = columns
         .iter()
+        .filter(|column| !summary.columns[**column].has_room(threads))
         .map(|column| summary.columns[*column].processors)
         .min();
     match fewest {
-        Some(processors) if threads as usize > processors => format!(
+        Some(processors) => format!(
             "More threads than the {}: this shows how a runtime copes with that, not what constructs cost.",
             units::plural(processors as u64, "processor")
         ),

@@ -280,6 +280,7 @@ fn worksharing(seen: &Seen<'_>, one: &LoopRow) -> String {
         None => plural(one.chunks, "chunk"),
     };
     match one.kind {
+        LoopKind::Untold => what,
         LoopKind::Sections => format!("{what}: {}", plural(one.iterations, "section")),
         _ => format!("{what}: {}; {chunks}", plural(one.iterations, "iteration")),
     }

@@ -1,0 +1,101 @@
+//! Predicted speedups beside observed ones.
+
+use crate::nodes::{NodesInterval, NodesRegion, NodesTime};
+use crate::prices::Protocol;
+use serde::Serialize;
+
+/// Who predicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Predictor {
+    /// p threads are p times as fast.
+    Ideal,
+    /// Amdahl's law, fitted to the other numbers of threads.
+    Amdahl,
+    /// The universal scalability law, fitted likewise.
+    Usl,
+    /// Our model, fitted likewise.
+    Fathomp,
+    /// Our model of nodes.
+    Nodes,
+    /// The critical-path model.
+    Critical,
+    /// The aggregate model if all faults overlap.
+    #[serde(rename = "aggregate_f0")]
+    AggregateF0,
+    /// The aggregate model if no faults overlap.
+    #[serde(rename = "aggregate_f1")]
+    AggregateF1,
+    /// The aggregate model with the f that fits the other numbers of threads.
+    AggregateFit,
+}
+
+/// A number of threads of a program.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// The program.
+    pub program: String,
+    /// Threads of all nodes together.
+    pub threads: u32,
+    /// What shared memory between nodes; none for threads of one process.
+    pub protocol: Option<Protocol>,
+    /// Recordings with so many.
+    pub runs: u32,
+    /// Threads that shared processors: their time is also waiting for these.
+    pub oversubscribed: bool,
+    /// What was observed is emulated time, in which nodes share no processors.
+    pub emulated_time: bool,
+    /// Part of the processors' time that the program itself took, with all its threads
+    /// and those that serve other nodes; none if that was not recorded.
+    pub processors_used: Option<f64>,
+    /// Median time with one thread over the median with so many; of emulated time the least.
+    pub speedup_observed: f64,
+    /// In the order of [`Predictor`]; those who cannot say are left out.
+    pub predictions: Vec<Cell>,
+    /// What the time of our model of nodes consists of; none without counts.
+    pub nodes: Option<NodesTime>,
+    /// The same region by region.
+    pub nodes_regions: Vec<NodesRegion>,
+    /// Where that time is expected, nine times of ten.
+    pub nodes_interval: Option<NodesInterval>,
+}
+
+#[cfg(test)]
+impl Row {
+    /// Speedups from elsewhere.
+    pub(crate) fn of_speedups(
+        program: &str,
+        threads: u32,
+        protocol: Option<Protocol>,
+        speedup_observed: f64,
+        predictions: Vec<Cell>,
+    ) -> Self {
+        Self {
+            program: program.to_owned(),
+            threads,
+            protocol,
+            runs: 1,
+            oversubscribed: false,
+            emulated_time: false,
+            processors_used: None,
+            speedup_observed,
+            predictions,
+            nodes: None,
+            nodes_regions: Vec::new(),
+            nodes_interval: None,
+        }
+    }
+}
+
+/// A predicted speedup.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// Who predicts.
+    pub predictor: Predictor,
+    /// What.
+    pub speedup: f64,
+    /// (predicted - observed) / observed.
+    pub relative_error: f64,
+    /// Whether what was observed lies in the interval, if there is one.
+    pub inside: Option<bool>,
+}
