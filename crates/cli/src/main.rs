@@ -16,6 +16,7 @@ mod plan;
 mod program;
 mod progress;
 mod recording;
+mod runtimes;
 mod share;
 mod sharing;
 mod skyline;
@@ -26,14 +27,23 @@ mod voice;
 
 use clap::Parser;
 use fathomp_base::text::one_line;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match commands::carry_out(args::Arguments::parse()) {
-        Ok(code) => ExitCode::from(code),
+    let code = match commands::carry_out(args::Arguments::parse()) {
+        Ok(code) => code,
         Err(failure) => {
-            voice::complain("", &one_line(&failure.sentence));
-            ExitCode::from(failure.code)
+            if !hosts::is_said_by_first(&failure) {
+                voice::complain("", &one_line(&failure.sentence));
+            }
+            failure.code
         }
+    };
+    if fathomp_sys::mpi::is_under_way() {
+        // What cannot be written has been told of, or nobody is left to be told.
+        let _ = io::stdout().flush();
+        fathomp_sys::process::leave(code);
     }
+    ExitCode::from(code)
 }

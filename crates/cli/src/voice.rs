@@ -70,9 +70,11 @@ struct Document<'a, T> {
 }
 
 /// One line on stderr in fathomp's name. If even stderr is gone there is
-/// nobody left to tell.
+/// nobody left to tell. It goes out in one write: whoever kills this process meanwhile, as
+/// mpirun does when a rank is gone, leaves all of it or nothing.
 pub(crate) fn complain(kind: &str, sentence: &str) {
-    let _ = writeln!(io::stderr(), "fathomp: {kind}{sentence}");
+    let line = format!("fathomp: {kind}{sentence}\n");
+    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 /// Writes a result that names its schema and version itself to stdout.

@@ -163,3 +163,172 @@ fn nonsense_is_refused_in_one_sentence() {
     let none = finish(fathomp(at).args(["bench", "epcc"]).env("PATH", at));
     none.refused(1, "no compiler to build the benchmarks with");
 }
+
+/// Figures of both protocols on both published clusters by one command.
+#[test]
+fn clusters_that_are_not_there_are_calculated() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let line = "bench mcbench --simulated gige_amd,infiniband_ddr4x --nodes 2,3,20 --cc gcc --only";
+    let outputs = ["-o", "s.json", "--gnuplot", "plots"];
+    let only = "ROUND ROBIN 4 65536,ROUND ROBIN 4096 65536,BLOCKED 65536";
+    let ended = finish(fathomp(at).args(line.split(' ')).arg(only).args(outputs));
+    let table = ended.succeeded().text();
+    for words in [
+        "mcbench: calculated for gige_amd: 8 nodes, Athlon 64 X2",
+        "mcbench, 20 nodes: overhead per MB",
+        "simulated+homeless@infiniband_ddr4x",
+        "Times on gige_amd are calculated",
+    ] {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+    assert!(!table.contains("more than processors"), "{table}");
+    let plots = fs::read_to_string(at.join("plots/plots.gp")).unwrap();
+    for column in ["home-gige-amd", "homeless-infiniband-ddr4x"] {
+        let id = format!("'mcbench-consistency-chunks-simulated-{column}.dat'");
+        assert!(plots.contains(&id), "{id}: {plots}");
+    }
+    // Another time the same is answered.
+    let again = finish(fathomp(at).args(line.split(' ')).arg(only).arg("--force"));
+    let numbers = |text: &str| {
+        let rows = text.lines().filter(|line| line.contains(" 65536 "));
+        rows.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(&again.succeeded().text()), numbers(&table));
+    assert_eq!(numbers(&table).len(), 9);
+    run(at, "report s.json -o s.html --gnuplot joined").succeeded();
+    assert!(at.join("joined/plots.gp").exists());
+    fs::create_dir(at.join("recording")).unwrap();
+    run(at, "report recording -o r.html --gnuplot r").refused(2, "leave it out");
+    let page = fs::read_to_string(at.join("s.html")).unwrap();
+    assert!(page.contains("gige_amd, calculated: 8 nodes"), "{page}");
+    for (line, words) in [
+        ("bench epcc --simulated gige_amd", "ask for mcbench alone"),
+        (
+            "bench mcbench --simulated gige",
+            "there is no cluster \"gige\"",
+        ),
+        (
+            "bench mcbench --simulated gige_amd --runtime libgomp",
+            "\"libgomp\" is not simulated",
+        ),
+    ] {
+        run(at, line).refused(2, words);
+    }
+}
+
+/// Pages changed by a long diff, and pages that are only read, with the bytes of their diffs.
+type Touched = Vec<(u32, u32)>;
+
+fn pages(set: &[fathomp_accesses::Run]) -> (Touched, Touched) {
+    let each = |run: &fathomp_accesses::Run| {
+        let (first, bytes) = (run.pages.first().0, run.diff_bytes);
+        (first..first + run.pages.len()).map(move |page| (page, bytes))
+    };
+    let all = set.iter().flat_map(each);
+    let (read, written): (Touched, Touched) = all.partition(|(_, bytes)| *bytes == 0);
+    // Beside the array, a few words change.
+    let changed = written.into_iter().filter(|(_, bytes)| *bytes > 300);
+    (changed.collect(), read)
+}
+
+/// What is calculated with is what the program accesses, page by page and diff by diff.
+#[test]
+fn the_accesses_that_are_replayed_are_the_programs() {
+    use fathomp_bench::pattern::Pattern;
+    use fathomp_bench::simulated::{Passes, shared};
+    const NODES: u16 = 3;
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let compiler = fathomp_bench::compiler::Compiler::find("gcc", &common::cache()).unwrap();
+    let suite = fathomp_bench::suite::SuiteName::Mcbench;
+    let built = fathomp_bench::suite::build(suite, &compiler, &common::cache()).unwrap();
+    let program = built.unwrap().parts[0].path.clone();
+    for (case, array, chunk) in [
+        ("ROUND ROBIN 4096 20480", 5 * 4096, Some(4096)),
+        ("ROUND ROBIN 4 8192", 2 * 4096, Some(4)),
+        ("BLOCKED 36864", 9 * 4096, None),
+    ] {
+        let line = format!("record --nodes {NODES} --accesses --force -o r --");
+        let mut command = fathomp(at);
+        command.args(line.split(' ')).arg(&program);
+        // Of one repetition each: delay, length of a sample, samples, time at most.
+        finish(command.args(["run", case, "1", "1", "3", "100"])).succeeded();
+        let file = fs::File::open(at.join("r/accesses.jsonl")).unwrap();
+        let recorded = fathomp_accesses::read(std::io::BufReader::new(file)).unwrap();
+        let pattern = Pattern {
+            array,
+            chunk,
+            threads: NODES.into(),
+        };
+        let passes = Passes {
+            before: 0,
+            counted: u32::from(NODES),
+        };
+        let generated = shared(pattern, passes).unwrap();
+        let is_changed = |(changed, _): &(Touched, Touched)| !changed.is_empty();
+        let sets = |thread: &fathomp_accesses::Thread| {
+            let steps = thread.steps.iter();
+            steps
+                .map(|step| pages(&thread.sets[step.set as usize]))
+                .collect::<Vec<_>>()
+        };
+        let all: Vec<_> = recorded.threads.iter().map(sets).collect();
+        let changed = all.iter().flatten().flat_map(|(changed, _)| changed);
+        let begin = changed.map(|(page, _)| *page).min().unwrap();
+        let in_array = |touched: &Touched| {
+            let pages = begin..begin + array as u32 / 4096;
+            let inside = touched.iter().filter(|(page, _)| pages.contains(page));
+            let mut inside: Touched = inside.map(|(page, bytes)| (page - begin, *bytes)).collect();
+            inside.sort_unstable();
+            inside
+        };
+        for (number, (found, thread)) in all.iter().zip(&generated.threads).enumerate() {
+            // The first pass changes what is changed first; its reads follow.
+            let first = found.iter().position(is_changed).unwrap();
+            // Behind the first writes and a meeting.
+            let expected = sets(thread).split_off(2);
+            for (pass, pair) in expected.chunks_exact(2).enumerate() {
+                let of_pass = found[first..]
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, set)| is_changed(set));
+                let (place, (changed, _)) = of_pass.clone().nth(pass).unwrap();
+                let (_, read) = &found[first + place + 1];
+                let who = format!("{case}: thread {number}, pass {}", pass + 1);
+                assert_eq!(in_array(changed), pair[0].0, "{who}");
+                assert_eq!(in_array(read), pair[1].1, "{who}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_form_of_epcc_is_printed_and_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let line = "bench epcc --only BARRIER --threads 1 --runtime libgomp --format epcc -o ours.json";
+    let ended = run(at, &format!("{line} {SHORT}"));
+    ended.succeeded();
+    let text = ended.text();
+    assert!(text.contains("BARRIER overhead = "), "{text}");
+    fs::write(
+        at.join("theirs.txt"),
+        text.replace("BARRIER", "PARALLEL_FOR"),
+    )
+    .unwrap();
+    run(at, "report ours.json theirs.txt -o both.html").succeeded();
+    let page = fs::read_to_string(at.join("both.html")).unwrap();
+    for words in ["In EPCC", "theirs.txt", "PARALLEL FOR", "gcc+libgomp"] {
+        assert!(page.contains(words), "{words}");
+    }
+    run(at, "report theirs.txt -o alone.html").succeeded();
+    fs::write(
+        at.join("cut.txt"),
+        "BARRIER overhead = 1.0 microseconds +/- 0.1",
+    )
+    .unwrap();
+    run(at, "report cut.txt -o cut.html").refused(1, "line 1 is cut or changed");
+    run(at, "bench mcbench --format epcc").refused(2, "ask for the suite epcc");
+    run(at, "bench mcbench --net 1,1 --runtime libgomp").refused(2, "no runtime runs on nodes");
+}

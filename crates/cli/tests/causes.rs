@@ -226,7 +226,7 @@ impl Row {
         let none = Vec::new();
         let causes = answer["causes"].as_array().unwrap_or(&none);
         let of_program = causes.iter().filter(|cause| {
-            let circumstance = ["recording", "other_programs"];
+            let circumstance = ["recording", "other_programs", "slower_processors"];
             !circumstance.contains(&text(&cause["kind"])) && share(cause) >= LEAST
         });
         let of_program: Vec<_> = of_program.collect();

@@ -367,7 +367,7 @@ fn tables_and_page_show_what_sharing_cost() {
     recorded(directory.path(), &region(1, "page[0].word = 1;"));
     let table = run(directory.path(), "regions recording");
     table.succeeded();
-    for word in ["Memory of the nodes", "critical path", "Fetch"] {
+    for word in ["Memory of the nodes", "slowest each time", "Fetch"] {
         assert!(table.text().contains(word), "{table:?}");
     }
     run(directory.path(), "report recording -o report.html").succeeded();

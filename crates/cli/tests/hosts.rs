@@ -2,28 +2,10 @@
 
 mod common;
 
-use common::{compile, fathomp, finish, run};
+use common::{SUM, compile, fathomp, finish, run};
 use fathomp_trace::model::{Site, SiteKind};
 use fathomp_trace::reader;
 use fathomp_trace::record::Record;
-
-/// Sums on all nodes, and says so on the first.
-const SUM: &str = r#"
-#include <omp.h>
-#include <stdio.h>
-static double a[100000];
-int main(int argc, char **argv) {
-    double sum = 0;
-#pragma omp parallel for reduction(+ : sum)
-    for (int i = 0; i < 100000; i++) {
-        a[i] = i;
-        sum += a[i];
-    }
-    for (int i = 0; i < 100000; i++) sum -= a[i];
-    printf("%.0f left on %d threads\n", sum, omp_get_max_threads());
-    return argc - 1;
-}
-"#;
 
 #[test]
 fn a_program_runs_on_several_hosts() {
@@ -110,6 +92,71 @@ fn a_program_on_several_hosts_is_recorded() {
     }
 }
 
+/// What times mean here is not judged, only that each has its floor.
+#[test]
+fn costs_over_hosts_stand_beside_those_of_the_network() {
+    let directory = tempfile::tempdir().unwrap();
+    let line = "--json bench dsm --quick --hosts localhost,127.0.0.1:2 --nodes 2,3";
+    let document = run(directory.path(), line).succeeded().json();
+    let rows = document["rows"].as_array().unwrap();
+    let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
+    for name in [
+        "fetch, page by page, asked for",
+        "fetch while the page's home computes",
+        "empty barrier, 2 nodes",
+        "empty barrier, 3 nodes",
+    ] {
+        let row = row(name);
+        assert!(
+            row["floor"]["median"]["value"].as_f64().unwrap() > 0.0,
+            "{row}"
+        );
+    }
+    assert_eq!(row("empty barrier, 2 nodes")["bound"]["ratio"], 3.0);
+    assert!(row("empty barrier, 3 nodes")["bound"].is_null());
+}
+
+#[test]
+fn costs_over_an_emulated_network_stand_beside_its_numbers() {
+    let directory = tempfile::tempdir().unwrap();
+    let line = "--json bench dsm --quick --net gige_amd --emulated-time --nodes 2";
+    let document = run(directory.path(), line).succeeded().json();
+    let rows = document["rows"].as_array().unwrap();
+    let row = rows
+        .iter()
+        .find(|row| row["name"] == "fetch, page by page, asked for")
+        .unwrap();
+    let floor = row["floor"]["median"]["value"].as_f64().unwrap();
+    assert!((floor - 164.6).abs() < 0.1, "{floor}");
+    assert!(
+        row["ours"]["median"]["value"].as_f64().unwrap() >= floor,
+        "{row}"
+    );
+    run(directory.path(), "bench dsm --nodes 2").refused(1, "--nodes without --net or --hosts");
+}
+
+#[test]
+fn benchmarks_run_on_hosts() {
+    let directory = tempfile::tempdir().unwrap();
+    let line = "bench mcbench --cc gcc --runs 1 --samples 3 --target-us 10 --only BLOCKED \
+                --hosts localhost,127.0.0.1 --runtime home,homeless";
+    let ended = run(directory.path(), line);
+    ended.succeeded();
+    let table = ended.text();
+    assert!(
+        table.contains("gcc+homeless@hosts") && !table.contains("failed"),
+        "{table}"
+    );
+    let emulated = "bench mcbench --cc gcc --runs 1 --samples 3 --target-us 10 --only BLOCKED \
+                    --nodes 2 --net 100000,1 --emulated-time";
+    let ended = run(directory.path(), emulated);
+    ended.succeeded();
+    assert!(
+        ended.text().contains("gcc+home@100000us,1MB/s"),
+        "{ended:?}"
+    );
+}
+
 #[test]
 fn what_makes_no_sense_on_hosts_is_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
@@ -130,6 +177,20 @@ fn what_makes_no_sense_on_hosts_is_refused_by_name() {
         "record --hosts a,b --accesses -- ./sum",
         "recorded on one machine so far",
     );
+    refused(
+        "bench mcbench --hosts a,b --runtime libgomp",
+        "runs on one machine",
+    );
+    refused("bench mcbench --hosts a,b --nodes 3", "the hosts have 2");
+    refused("bench dsm --hosts a:2", "name a second host");
+    refused("bench dsm --ssh x", "name the hosts by --hosts");
+    refused("calibrate --hosts a", "name a second one");
+    refused(
+        "calibrate --hosts a,b --net 1,1",
+        "leave them out with --hosts",
+    );
+    refused("predict --hosts a,b", "give --validate");
+    refused("predict --validate --hosts a", "name a second host");
     refused("run --hosts a, -- ./sum", "names no host");
     refused("run --hosts a:x -- ./sum", "no number of nodes");
     refused(
@@ -141,7 +202,10 @@ fn what_makes_no_sense_on_hosts_is_refused_by_name() {
         "run --hosts a,b --net 10,100 -- ./sum",
         "leave them out with --hosts",
     );
-    refused("run --hosts a,b --adapt -- ./sum", "leave --hosts out");
+    refused(
+        "run --hosts a,b --adapt -- ./sum",
+        "leave --hosts and --transport out",
+    );
 }
 
 #[test]

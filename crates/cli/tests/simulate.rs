@@ -464,3 +464,74 @@ fn what_was_accessed_is_kept_however_the_program_ends() {
         }
     }
 }
+
+#[test]
+fn larger_pages_bring_more_at_once() {
+    let directory = with_file(FILE);
+    let line = "simulate f.jsonl --nodes 2 --net gige_amd --dsm-plain --page-bytes";
+    let answer = run(directory.path(), &format!("--json {line} 16384,4096"));
+    let json = answer.succeeded().json();
+    let points = json["points"].as_array().unwrap();
+    let facts = |point: &Value| {
+        (
+            point["page_bytes"].clone(),
+            point["all"]["fetch_faults"].clone(),
+        )
+    };
+    let facts: Vec<_> = points.iter().map(facts).collect();
+    assert_eq!(facts, [(4096.into(), 4.into()), (16384.into(), 1.into())]);
+    let all = run(directory.path(), &format!("{line} all"));
+    let text = all.succeeded().text();
+    assert!(text.contains("are best on 2 nodes"), "{text}");
+    for size in [
+        "0",
+        "32",
+        "4097",
+        "6000",
+        "4194304",
+        "4k",
+        "4096,",
+        "99999999999",
+    ] {
+        let ended = run(directory.path(), &format!("{line} {size}"));
+        let wrong = size.trim_start_matches("4096,");
+        let said = format!("\"{wrong}\" is no size of pages: give a multiple of 4096 bytes");
+        assert!(
+            ended.in_words().code == Some(2) && ended.stderr.contains(&said),
+            "{ended:?}"
+        );
+    }
+    // A file has pages of any size, and says nothing of parts of these.
+    for (recorded, asked, code, words) in [
+        (
+            4096,
+            "64",
+            1,
+            "record it by `fathomp record --nodes N --accesses --lines`",
+        ),
+        (
+            4096,
+            "2048",
+            1,
+            "what is smaller than 4096 bytes was not recorded",
+        ),
+        (192, "4096", 2, "give a multiple of 192 with --page-bytes"),
+        (
+            96,
+            "4096",
+            1,
+            "its pages have 96 bytes, and multiples of 64",
+        ),
+        (0, "4096", 1, "its pages have 0 bytes"),
+    ] {
+        let header = format!("\"version\":1,\"page_bytes\":{recorded}");
+        let file = FILE.replacen("\"version\":1", &header, 1);
+        let directory = with_file(&file.replace("520", "100"));
+        run(directory.path(), &format!("{line} {asked}")).refused(code, words);
+    }
+    let directory = with_file(FILE);
+    let line = "simulate f.jsonl --net gige_amd --granularity --nodes";
+    run(directory.path(), &format!("{line} 1")).refused(1, "record on two or more");
+    run(directory.path(), &format!("{line} 3"))
+        .refused(1, "3 nodes need the accesses of 3 threads");
+}

@@ -1,7 +1,7 @@
 //! `fathomp bench`.
 
-use super::{ThreadList, protocols};
-use clap::{Args, ValueEnum};
+use super::{HomesName, Net, OnHosts, ThreadList, protocols};
+use clap::{ArgGroup, Args, ValueEnum};
 use fathomp_bench::settings::{Affinity, WaitPolicy};
 use fathomp_bench::suite::SuiteName;
 use fathomp_launch::Protocol;
@@ -12,6 +12,9 @@ const TARGET_US: u32 = 200;
 
 /// `fathomp bench`.
 #[derive(Args, Debug)]
+// Hosts and numbers of nodes exclude each other elsewhere; here the numbers are how many nodes
+// of the hosts to use.
+#[command(group = ArgGroup::new("nodes"))]
 pub(crate) struct Bench {
     /// What to measure.
     #[arg(value_name = "SUITE", required = true)]
@@ -30,6 +33,50 @@ pub(crate) struct Bench {
     /// process may use, and that number itself].
     #[arg(long, value_name = "LIST")]
     pub(crate) threads: Option<ThreadList>,
+    /// Numbers of nodes with a thread each, instead of numbers of threads; the runtime is
+    /// then home, if no other is named.
+    #[arg(
+        id = "node_list",
+        long = "nodes",
+        value_name = "LIST",
+        conflicts_with = "threads"
+    )]
+    pub(crate) nodes: Option<ThreadList>,
+    #[command(flatten)]
+    pub(crate) on: OnHosts,
+    /// With nodes: emulate a network between them, by its latency in us and bandwidth in
+    /// MB/s, such as 62.5,103.4; or a cluster: gige_amd, gige_amd_mcbench,
+    /// infiniband_ddr4x, or a JSON file.
+    #[arg(long, value_name = "LAT_US,MBPS|NAME", conflicts_with_all = ["hosts", "hostfile"])]
+    pub(crate) net: Option<Net>,
+    /// With --net: take the time of a cluster with that network whose nodes have
+    /// processors of their own.
+    #[arg(long, requires = "net")]
+    pub(crate) emulated_time: bool,
+    /// With nodes: leave pages at their first home and fetch them one by one.
+    #[arg(long)]
+    pub(crate) dsm_plain: bool,
+    /// With mcbench: run nothing, but calculate what it takes on nodes of these clusters:
+    /// gige_amd, gige_amd_mcbench, infiniband_ddr4x, or JSON files. What the program accesses is
+    /// replayed through the protocols, as `fathomp simulate` does [default of --runtime: home and
+    /// homeless, of --nodes: powers of two up to all nodes of the cluster].
+    #[arg(
+        long,
+        value_name = "CLUSTERS",
+        value_delimiter = ',',
+        conflicts_with_all = ["threads", "hosts", "hostfile", "net", "affinity", "wait_policy", "runs", "samples", "target_us"]
+    )]
+    pub(crate) simulated: Vec<String>,
+    /// With --simulated: where pages are at home at first: where they are touched first
+    /// (first-touch), which is a block for each node; at node 0 (first), as real nodes with
+    /// --dsm-plain have them; or dealt one by one or by so many (cyclic, cyclic:8).
+    #[arg(
+        long,
+        value_name = "HOMES",
+        default_value = "first-touch",
+        requires = "simulated"
+    )]
+    pub(crate) homes: HomesName,
     /// Where threads run (sets OMP_PROC_BIND and OMP_PLACES=cores): left alone,
     /// two threads of a team can land on one processor.
     #[arg(long, value_name = "WHERE", default_value = "close")]
@@ -73,6 +120,10 @@ pub(crate) struct Bench {
     /// With dsm: protocol by which pages get from one process to another.
     #[arg(long, value_parser = protocols(), default_value = Protocol::Home.name(), value_name = "PROTOCOL")]
     pub(crate) dsm: Protocol,
+    /// What is printed: a table that compares, the same as Markdown, or the text that EPCC's own
+    /// programs print, of the times of the work with the construct.
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = FormatArg::Table)]
+    pub(crate) format: FormatArg,
     /// File for all samples, to be read by `fathomp report`.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -89,6 +140,17 @@ pub(crate) struct Bench {
     /// Replace existing files.
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatArg {
+    /// Columns beside each other.
+    Table,
+    /// As EPCC's programs (version 3), for scripts that read that.
+    Epcc,
+    /// Tables for pages in Markdown, with the ratio to each other column.
+    Markdown,
 }
 
 /// A suite, or all.
@@ -124,7 +186,13 @@ impl Bench {
             (!self.group.is_empty(), "--group"),
             (self.target_us != TARGET_US, "--target-us"),
             (self.full, "--full"),
+            (!self.simulated.is_empty(), "--simulated"),
             (self.subject.is_some(), "--subject"),
+            (self.format != FormatArg::Table, "--format"),
+            (
+                self.nodes.is_some() && self.net.is_none() && !self.on.are_asked_for(),
+                "--nodes without --net or --hosts",
+            ),
             (self.csv.is_some(), "--csv"),
             (self.gnuplot.is_some(), "--gnuplot"),
             (self.html.is_some(), "--html"),
@@ -132,6 +200,11 @@ impl Bench {
         ];
         let first = unsuitable.into_iter().find(|(given, _)| *given);
         Some(first.map_or(Ok(()), |(_, what)| Err(what)))
+    }
+
+    /// Whether anything is said that only nodes know.
+    pub(crate) fn speaks_of_nodes(&self) -> bool {
+        self.nodes.is_some() || self.net.is_some() || self.dsm_plain || self.on.are_asked_for()
     }
 
     /// The suites asked for, each once.

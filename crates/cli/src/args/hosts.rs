@@ -1,6 +1,6 @@
 //! On which hosts a program runs, and how they are reached.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -14,17 +14,25 @@ pub(crate) struct OnHosts {
     /// The same from a file: a host on each line, as HOST, HOST:N or HOST slots=N.
     #[arg(long, value_name = "FILE", conflicts_with = "nodes")]
     pub(crate) hostfile: Option<PathBuf>,
+    /// Inside mpirun or srun: all that they have started run the program together, each with
+    /// --nodes nodes, which are connected in this way. The first one has standard input.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) transport: Option<Transport>,
+    /// With --transport: the C compiler of the MPI whose mpirun it is [default: the one beside
+    /// that mpirun].
+    #[arg(long, value_name = "CMD")]
+    pub(crate) mpicc: Option<String>,
     /// With --hosts: the command that runs another on a host, as `CMD HOST COMMAND`; it must
     /// not ask anything [default: ssh].
     #[arg(long, value_name = "CMD")]
     pub(crate) ssh: Option<String>,
-    /// With --hosts: ports on which hosts may be connected to by each other [default: any].
+    /// With --hosts or --transport: ports on which hosts may be connected to by each other [default: any].
     #[arg(long, value_name = "FROM-TO")]
     pub(crate) ports: Option<Ports>,
     /// With --hosts: encrypt what nodes send each other.
     #[arg(long)]
     pub(crate) secure: bool,
-    /// With --hosts: seconds that hosts, and programs on them that wait for each other, may
+    /// With --hosts or --transport: seconds that hosts, and programs on them that wait for each other, may
     /// take to be there.
     #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) start_timeout: u64,
@@ -34,18 +42,47 @@ pub(crate) struct OnHosts {
 }
 
 impl OnHosts {
-    /// Whether hosts are named.
+    /// Whether hosts are named, or somebody else has started what is to be one program.
     pub(crate) fn are_asked_for(&self) -> bool {
-        self.hosts.is_some() || self.hostfile.is_some()
+        self.hosts.is_some() || self.hostfile.is_some() || self.transport.is_some()
     }
 
     /// An option that says something about hosts, though none are named.
     pub(crate) fn contradiction(&self) -> Option<&'static str> {
+        if self.mpicc.is_some() && self.transport.is_none() {
+            return Some(
+                "--mpicc is for runs inside of mpirun or srun: give --transport tcp or --transport mpi, or leave it out",
+            );
+        }
+        if self.transport.is_some() && (self.hosts.is_some() || self.hostfile.is_some()) {
+            return Some(
+                "with --transport mpirun or srun says on which hosts the program runs: leave --hosts and --hostfile out, or --transport",
+            );
+        }
+        if self.transport.is_some() && (self.ssh.is_some() || self.fan_out.is_some()) {
+            return Some(
+                "with --transport mpirun or srun starts what --ssh would: leave --ssh out",
+            );
+        }
+        if self.transport.is_some() && self.secure {
+            return Some(
+                "with --transport the key of the run goes the way of mpirun or srun, which need not be secret, so --secure would promise too much: use --hosts, or leave --secure out",
+            );
+        }
         let about = self.ssh.is_some() || self.ports.is_some() || self.secure;
         (about && !self.are_asked_for()).then_some(
             "--ssh, --ports and --secure say how hosts are connected: name the hosts by --hosts or --hostfile",
         )
     }
+}
+
+/// How nodes are connected that mpirun or srun has started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Transport {
+    /// By TCP; mpirun or srun only starts them.
+    Tcp,
+    /// By MPI, on whatever network it knows.
+    Mpi,
 }
 
 /// The same options where programs run on one machine only, to be refused by name.
@@ -57,15 +94,34 @@ pub(crate) struct NotOnHosts {
     /// Not here.
     #[arg(long, hide = true)]
     hostfile: Option<PathBuf>,
+    /// Not here.
+    #[arg(long, hide = true)]
+    transport: Option<String>,
 }
 
 impl NotOnHosts {
     /// What to say if they are given.
     pub(crate) fn contradiction(&self) -> Option<&'static str> {
-        (self.hosts.is_some() || self.hostfile.is_some()).then_some(
-            "only `fathomp run` and `fathomp record` run programs on several hosts so far: use them, or leave --hosts and --hostfile out",
+        let asked = self.hosts.is_some() || self.hostfile.is_some() || self.transport.is_some();
+        asked.then_some(
+            "only `fathomp run` and `fathomp record` run programs on several hosts so far: use them, or leave --hosts, --hostfile and --transport out",
         )
     }
+}
+
+/// `fathomp wire-floor`.
+#[derive(Args, Debug)]
+// Named as what --hosts cannot be given with, of which there is none here.
+#[command(group = ArgGroup::new("nodes"))]
+pub(crate) struct WireFloor {
+    #[command(flatten)]
+    pub(crate) on: OnHosts,
+    /// Samples of each kind.
+    #[arg(long, value_name = "S", default_value_t = 200, value_parser = clap::value_parser!(u32).range(3..=100_000))]
+    pub(crate) samples: u32,
+    /// Take part on this host, for the agent that has started this.
+    #[arg(long)]
+    pub(crate) here: bool,
 }
 
 /// A range of ports.

@@ -3,6 +3,7 @@
 
 mod advise;
 mod bench;
+mod calibrate;
 mod collect;
 mod hosts;
 mod install;
@@ -11,6 +12,8 @@ mod net;
 mod paging;
 mod predict;
 mod quantities;
+mod regions;
+mod runtime;
 mod scan;
 mod share;
 mod sharing;
@@ -27,19 +30,22 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(crate) use advise::Advise;
-pub(crate) use bench::Bench;
+pub(crate) use bench::{Bench, FormatArg};
+pub(crate) use calibrate::Calibrate;
 pub(crate) use collect::Collect;
-pub(crate) use hosts::{NotOnHosts, OnHosts};
+pub(crate) use hosts::{NotOnHosts, OnHosts, Transport, WireFloor};
 pub(crate) use install::{Completions, Man};
 pub(crate) use lists::{ThreadCount, ThreadList};
 pub(crate) use net::Net;
 pub(crate) use paging::Paging;
-pub(crate) use predict::{Evaluating, Fractions, Predict, Sdp, SdpModel, UtilisationName, Without};
+pub(crate) use predict::{Evaluating, Fractions, Predict, Sdp, SdpModel, UtilisationName};
 pub(crate) use quantities::Size;
+pub(crate) use regions::Regions;
+pub(crate) use runtime::{Family, RuntimeArg, RuntimeList};
 pub(crate) use scan::Scan;
 pub(crate) use share::{Share, Strategy};
 pub(crate) use sharing::{LIMIT_S, Sharing, nodes_for};
-pub(crate) use simulate::{FaultPrice, HomesName, Simulate};
+pub(crate) use simulate::{FaultPrice, HomesName, PageSizes, Simulate};
 pub(crate) use skyline::{Axis, Skyline};
 pub(crate) use teams::Teams;
 pub(crate) use workload::Workload;
@@ -95,11 +101,13 @@ pub(crate) enum Command {
     /// Measure what OpenMP constructs and memory cost on this machine, and what
     /// faults cost between nodes.
     #[command(
-        after_help = "Example:\n  fathomp calibrate -o machine.json\n  fathomp calibrate --nodes 2 --net gige_amd -o machine.json"
+        after_help = "Example:\n  fathomp calibrate -o machine.json\n  fathomp calibrate --nodes 2 --net gige_amd -o machine.json\n  fathomp calibrate --hosts a,b -o cluster.json"
     )]
     Calibrate(Calibrate),
     /// Show the time, waiting and efficiency of each region of a recording.
-    #[command(after_help = "Example:\n  fathomp regions recording")]
+    #[command(
+        after_help = "Example:\n  fathomp regions recording\n  fathomp regions recording --overheads epcc.json\n  fathomp regions recording --counts counts.csv --sequential 3.5"
+    )]
     Regions(Regions),
     /// Show what a recording made with --paging says: peaks, background, correlation, period,
     /// cumulative profile.
@@ -115,7 +123,7 @@ pub(crate) enum Command {
     Scan(Scan),
     /// Predict time and speedup at other numbers of threads, and on clusters.
     #[command(
-        after_help = "Example:\n  fathomp predict recording-1 recording-4 --at 8,16\n  fathomp predict --model sdp-crit --counts faults.csv --cluster gige_amd\n  fathomp predict --evaluate --budget 10min --save evaluation -o evaluation.html"
+        after_help = "Example:\n  fathomp predict recording-1 recording-4 --at 8,16\n  fathomp predict --model sdp-crit --counts faults.csv --cluster gige_amd\n  fathomp predict --evaluate --budget 10min --save evaluation -o evaluation.html\n  fathomp predict --validate --hosts a,b --programs npb --class W"
     )]
     Predict(Predict),
     /// Say how many threads each parallel region deserves, what is lost otherwise, and why.
@@ -126,7 +134,7 @@ pub(crate) enum Command {
     /// Replay what a program accessed on clusters that are not there: more nodes,
     /// the other protocol, other homes, another network.
     #[command(
-        after_help = "Example:\n  fathomp record --nodes 8 --accesses -o recording -- ./solver\n  fathomp simulate recording --net gige_amd --dsm homeless"
+        after_help = "Example:\n  fathomp record --nodes 8 --accesses -o recording -- ./solver\n  fathomp simulate recording --net gige_amd --dsm homeless\n  fathomp simulate recording --net gige_amd --granularity"
     )]
     Simulate(Simulate),
     /// Write one offline HTML page about recordings, or about results of
@@ -136,7 +144,7 @@ pub(crate) enum Command {
     /// Measure what OpenMP constructs, consistent memory and memory accesses
     /// cost, with several compilers and runtimes side by side.
     #[command(
-        after_help = "Example:\n  fathomp bench epcc --group sync --threads 1,2 --html bench.html"
+        after_help = "Example:\n  fathomp bench epcc --group sync --threads 1,2 --html bench.html\n  fathomp bench dsm --hosts a,b\n  fathomp bench mcbench --hosts a,b,c,d --runtime home,homeless"
     )]
     Bench(Bench),
     /// List, build, run and verify the OpenMP programs that fathomp brings.
@@ -153,6 +161,9 @@ pub(crate) enum Command {
     /// Serve `fathomp run --hosts` on this host.
     #[command(hide = true)]
     HostAgent(HostAgent),
+    /// Measure the network between hosts for `fathomp bench dsm` and `fathomp calibrate`.
+    #[command(hide = true)]
+    WireFloor(WireFloor),
     /// Print the path of the unpacked runtime library, for LD_PRELOAD.
     #[command(hide = true)]
     RuntimePath,
@@ -192,14 +203,33 @@ impl Command {
             Self::Record(record) => {
                 if record.on.are_asked_for() && (record.accesses || record.paging.paging) {
                     return Some(
-                        "accesses and paging are recorded on one machine so far: leave --hosts, or --accesses and the options of paging, out",
+                        "accesses and paging are recorded on one machine so far: leave --hosts or --transport, or --accesses and the options of paging, out",
                     );
                 }
                 (&record.on, &record.cluster, &record.teams)
             }
             Self::Study(study) => return study.not_on.contradiction(),
             Self::Sharing(sharing) => return sharing.not_on.contradiction(),
-            Self::Calibrate(calibrate) => return calibrate.not_on.contradiction(),
+            Self::Calibrate(calibrate) => {
+                let cluster = &calibrate.cluster;
+                if cluster.faults.is_some() && calibrate.on.are_asked_for() {
+                    return Some(
+                        "how hosts notice accesses is theirs to choose: leave --faults or --hosts out",
+                    );
+                }
+                return on_hosts_alone(&calibrate.on, cluster.net, cluster.emulated_time);
+            }
+            Self::Predict(predict) => {
+                if predict.on.are_asked_for() && !predict.validate {
+                    return Some(
+                        "predictions are held against runs on hosts: give --validate with --hosts, or leave --hosts out",
+                    );
+                }
+                return predict.on.contradiction();
+            }
+            Self::Bench(bench) => {
+                return on_hosts_alone(&bench.on, bench.net, bench.emulated_time);
+            }
             Self::Workload(workload) => {
                 return match &workload.action {
                     Action::Run(run) => run.not_on.contradiction(),
@@ -209,16 +239,13 @@ impl Command {
             }
             _ => return None,
         };
-        if let Some(sentence) = on.contradiction() {
+        if let Some(sentence) = on_hosts_alone(on, cluster.net, cluster.emulated_time) {
             return Some(sentence);
         }
         match on.are_asked_for() {
-            true if cluster.net.is_some() || cluster.emulated_time => Some(
-                "--net and --emulated-time emulate a network between nodes of one machine: leave them out with --hosts",
+            true if teams.is_something() => Some(
+                "--advice and --adapt decide the teams of one process: leave --hosts and --transport out",
             ),
-            true if teams.is_something() => {
-                Some("--advice and --adapt decide the teams of one process: leave --hosts out")
-            }
             _ => None,
         }
     }
@@ -243,6 +270,15 @@ impl Command {
             Self::Record(record) => {
                 if let Some(sentence) = record.paging.contradiction(every_fault) {
                     return Some(sentence);
+                }
+                let needs_ours = nodes > 1
+                    || record.accesses
+                    || record.on.are_asked_for()
+                    || record.teams.is_something();
+                if record.runtime != RuntimeArg::Fathomp && needs_ours {
+                    return Some(
+                        "only fathomp's runtime runs programs on several nodes and hosts and chooses teams: leave --runtime out, or what asks for those",
+                    );
                 }
             }
             _ if every_fault => {
@@ -269,6 +305,16 @@ impl Command {
     }
 }
 
+/// What does not go together of options about hosts and about an emulated network.
+fn on_hosts_alone(on: &OnHosts, net: Option<Net>, emulated_time: bool) -> Option<&'static str> {
+    if let Some(sentence) = on.contradiction() {
+        return Some(sentence);
+    }
+    (on.are_asked_for() && (net.is_some() || emulated_time)).then_some(
+        "--net and --emulated-time emulate a network between nodes of one machine: leave them out with --hosts and --transport",
+    )
+}
+
 /// The program to start.
 #[derive(Args, Debug)]
 pub(crate) struct Program {
@@ -284,9 +330,14 @@ pub(crate) struct Study {
     /// to the processors this process may use, and that number itself].
     #[arg(long, value_name = "LIST")]
     pub(crate) threads: Option<ThreadList>,
-    /// Runs at each number of threads; more make the intervals narrower.
-    #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(crate) repeat: u32,
+    /// Runs at each number of threads; more make the intervals narrower [default: 1, and 5 to
+    /// compare runtimes].
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeat: Option<u32>,
+    /// The OpenMP runtime to study the program on, as for `fathomp record`; of several, as in
+    /// fathomp,libgomp,libomp, the times of each region are compared, and nothing else is done.
+    #[arg(long, value_name = "LIST", default_value = "fathomp")]
+    pub(crate) runtime: RuntimeList,
     /// Predict as if the machine had so many processors like its own
     /// [default: twice as many as it has, at least 8].
     #[arg(long, value_name = "N")]
@@ -440,6 +491,10 @@ pub(crate) struct Record {
     /// Threads per process (sets OMP_NUM_THREADS).
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<ThreadCount>,
+    /// The OpenMP runtime that the program is to use: fathomp, libgomp, libomp, libiomp5, one of
+    /// these and its library as in libomp=PATH, or auto for that which it would use by itself.
+    #[arg(long, value_name = "RUNTIME", default_value = "fathomp")]
+    pub(crate) runtime: RuntimeArg,
     /// Replace an earlier recording in that directory.
     #[arg(long)]
     pub(crate) force: bool,
@@ -452,6 +507,11 @@ pub(crate) struct Record {
     /// first access traps, so that times mean little.
     #[arg(long)]
     pub(crate) accesses: bool,
+    /// With --accesses: record lines of 64 bytes in place of pages, so that `fathomp simulate
+    /// --granularity` can say what smaller pages would do. Nearly every access traps: the
+    /// program takes hundreds of times as long, so give it a small input.
+    #[arg(long, requires = "accesses")]
+    pub(crate) lines: bool,
     #[command(flatten)]
     pub(crate) on: OnHosts,
     #[command(flatten)]
@@ -464,60 +524,11 @@ pub(crate) struct Record {
     pub(crate) program: Program,
 }
 
-/// `fathomp calibrate`.
-#[derive(Args, Debug)]
-pub(crate) struct Calibrate {
-    /// File for the machine's facts; without it they are only shown.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Numbers of threads to measure at [default: as for study].
-    #[arg(long, value_name = "LIST")]
-    pub(crate) threads: Option<ThreadList>,
-    /// Measure again even if this machine has been measured before.
-    #[arg(long)]
-    pub(crate) fresh: bool,
-    /// Replace an existing file.
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// With --nodes: compiler of the program that measures nodes.
-    #[arg(long, value_name = "CC", default_value = "gcc")]
-    pub(crate) cc: String,
-    #[command(flatten)]
-    pub(crate) not_on: NotOnHosts,
-    /// With --nodes, also measure what keeping memory consistent between so
-    /// many nodes costs.
-    #[command(flatten)]
-    pub(crate) cluster: Cluster,
-}
-
-/// `fathomp regions`.
-#[derive(Args, Debug)]
-pub(crate) struct Regions {
-    /// Directory written by `fathomp record`.
-    #[arg(value_name = "RECORDING")]
-    pub(crate) recording: PathBuf,
-    /// Also show a row for each thread of each region.
-    #[arg(long)]
-    pub(crate) threads: bool,
-    /// Show each execution in turn: its threads, iterations and time.
-    #[arg(long)]
-    pub(crate) instances: bool,
-    /// Also write one line per region and thread to this CSV file.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) csv: Option<PathBuf>,
-    /// Also write a trace for Perfetto and chrome://tracing to this file.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) perfetto: Option<PathBuf>,
-    /// Replace existing files.
-    #[arg(long)]
-    pub(crate) force: bool,
-}
-
 /// `fathomp report`.
 #[derive(Args, Debug)]
 pub(crate) struct Report {
     /// Recordings, or a directory written by `fathomp study`; or results of
-    /// `fathomp bench`, of any number of runs and machines.
+    /// `fathomp bench`, and output of EPCC's own programs, of any number of runs and machines.
     #[arg(value_name = "RECORDING|STUDY|RESULT", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     /// Predict as if the machine had so many processors like its own
@@ -534,6 +545,9 @@ pub(crate) struct Report {
     /// `fathomp predict` [default: that of the machine file, if it has one].
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) cluster: Option<PathBuf>,
+    /// Of results: also write data files and a command file for gnuplot to this directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) gnuplot: Option<PathBuf>,
     /// Replace an existing page.
     #[arg(long)]
     pub(crate) force: bool,

@@ -32,6 +32,21 @@ impl FromStr for Net {
     }
 }
 
+impl Net {
+    /// As columns of tables call it: the name of a published cluster with that network, or its
+    /// numbers.
+    pub(crate) fn name(self) -> String {
+        let known =
+            prices::bundled().filter_map(|name| prices::Cluster::find(Path::new(name)).ok());
+        let mut same = known.filter(|cluster| {
+            let network = cluster.network;
+            Network::new(network.latency_us, network.bandwidth_mb_per_s) == Ok(self.0)
+        });
+        let numbers = || format!("{}us,{}MB/s", self.0.latency_us(), self.0.mb_per_s());
+        same.next().map_or_else(numbers, |cluster| cluster.name)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,6 +56,9 @@ mod tests {
         let net = |text: &str| text.parse::<Net>().map(|net| net.0.to_string());
         assert_eq!(net("62.5,103.4").unwrap(), "62.5,103.4");
         assert_eq!(net("gige_amd").unwrap(), "62.5,103.4");
+        let name = |text: &str| text.parse::<Net>().unwrap().name();
+        assert_eq!(name("3,1221"), "infiniband_ddr4x");
+        assert_eq!(name("5,1000"), "5us,1000MB/s");
         for (text, said) in [
             ("gige_amt", "did you mean \"gige_amd\"?"),
             ("62.5", "give a cluster's file, or one of gige_amd"),

@@ -1,7 +1,7 @@
 //! `fathomp predict`.
 
 use super::workload::{Making, Names, Seconds};
-use super::{ThreadCount, ThreadList, protocols};
+use super::{OnHosts, ThreadCount, ThreadList, protocols};
 use clap::{ArgGroup, Args, ValueEnum};
 use fathomp_predict::nodes::{NoTerm, NodesTerm, NodesTerms};
 use fathomp_predict::prices::Protocol;
@@ -14,9 +14,11 @@ use std::time::Duration;
 /// `fathomp predict`.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("priced").args(["model", "validate"]))]
+// Named as what --hosts cannot be given with, of which there is none here.
+#[command(group = ArgGroup::new("nodes"))]
 pub(crate) struct Predict {
     /// Recordings of one program, best at 1 and several threads.
-    #[arg(value_name = "RECORDING", required_unless_present_any = ["counts", "evaluate", "from"])]
+    #[arg(value_name = "RECORDING", required_unless_present_any = ["counts", "evaluate", "from", "hosts", "hostfile"], conflicts_with_all = ["hosts", "hostfile"])]
     pub(crate) recordings: Vec<PathBuf>,
     /// Machine facts written by `fathomp calibrate` [default: prices of
     /// constructs are extrapolated from the recordings alone].
@@ -35,6 +37,11 @@ pub(crate) struct Predict {
     /// what was observed; with --cluster, by the published models too.
     #[arg(long, conflicts_with_all = ["at", "counts"])]
     pub(crate) validate: bool,
+    /// With --validate: count programs that come with fathomp (--programs, --class) on nodes
+    /// of this machine, predict them for these hosts with their prices (--cluster, or measured
+    /// first), run them there, and say how far off that was.
+    #[command(flatten)]
+    pub(crate) on: OnHosts,
     #[command(flatten)]
     pub(crate) evaluating: Evaluating,
     #[command(flatten)]
@@ -166,10 +173,11 @@ pub(crate) struct Sdp {
     )]
     pub(crate) sequential: Option<Seconds>,
     /// Protocol whose prices count [default: that of the counts].
-    #[arg(long, value_parser = protocols(), value_name = "PROTOCOL", requires = "cluster")]
+    #[arg(long, value_parser = protocols(), value_name = "PROTOCOL", requires = "priced")]
     pub(crate) dsm: Option<Protocol>,
     /// For sdp-agg: fractions of faults that nothing overlaps, such as 0,0.25;
-    /// or "fit", to fit it to observed speedups [default: 0,0.25,0.5,0.75,1].
+    /// or "fit", to fit it to observed speedups; above 1, faults alone do not explain the
+    /// time [default: 0,0.25,0.5,0.75,1].
     #[arg(long, value_name = "LIST", requires = "model")]
     pub(crate) f: Option<Fractions>,
     /// For nodes: terms to leave out, such as imbalance,contention.
@@ -178,6 +186,14 @@ pub(crate) struct Sdp {
     /// Bytes that a diff sent to its home stands for [default: a page].
     #[arg(long, value_name = "BYTES", requires = "cluster", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) diff_bytes: Option<u32>,
+}
+
+impl Sdp {
+    /// Terms of our model of nodes that are left out.
+    pub(crate) fn left_out(&self) -> NodesTerms {
+        let named = self.without.map(|Without(terms)| terms);
+        named.unwrap_or_default()
+    }
 }
 
 /// Models of clusters.

@@ -3,6 +3,7 @@
 use super::workload::Seconds;
 use super::{ThreadList, protocols};
 use clap::Args;
+use fathomp_accesses::Accesses;
 use fathomp_launch::{DIFF_MEMORY_MIB, DIFF_MEMORY_MIB_MAX, Protocol};
 use fathomp_replay::Homes;
 use std::fmt;
@@ -31,6 +32,16 @@ pub(crate) struct Simulate {
     /// Leave pages at their first home and fetch them one by one.
     #[arg(long)]
     pub(crate) dsm_plain: bool,
+    /// Sizes of pages in bytes, multiples of 4096 up to 2 MiB, such as 4096,8192,16384: what is
+    /// accessed of smaller pages is accessed of larger ones. Of several, the best is named;
+    /// `all` are those from 4 KiB to 2 MiB. Powers of two from 64 on too, if lines were recorded
+    /// (`record --accesses --lines`).
+    #[arg(long, value_name = "LIST", default_value = "4096")]
+    pub(crate) page_bytes: PageSizes,
+    /// Which size of pages would be best: a table for both protocols, with the powers of two up
+    /// to 2 MiB, from 64 bytes on if lines were recorded (`record --accesses --lines`).
+    #[arg(long, conflicts_with_all = ["page_bytes", "dsm", "each"])]
+    pub(crate) granularity: bool,
     /// The network: its latency in us and bandwidth in MB/s, such as 62.5,103.4; or
     /// a cluster, whose prices count too: gige_amd, gige_amd_mcbench,
     /// infiniband_ddr4x, or a JSON file.
@@ -55,6 +66,10 @@ pub(crate) struct Simulate {
     pub(crate) each: bool,
 }
 
+/// Sizes of pages in bytes, ascending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PageSizes(pub(crate) Vec<u32>);
+
 /// Where pages are at home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HomesName(pub(crate) Homes);
@@ -70,8 +85,48 @@ pub(crate) enum SimulateError {
         "\"{0}\" says nothing about homes: give recorded, block, cyclic, cyclic:PAGES, first or first-touch"
     )]
     Homes(String),
+    #[error(
+        "\"{0}\" is no size of pages: give a multiple of 4096 bytes up to 2097152, a power of two from 64 to 2048, a list of these, or all"
+    )]
+    PageBytes(String),
     #[error("\"{0}\" is no price: give 0.001 to 1000000 us")]
     Price(String),
+}
+
+impl PageSizes {
+    /// Powers of two from one on.
+    pub(crate) fn from(least: u32) -> Self {
+        let doubled = std::iter::successors(Some(least), |bytes| bytes.checked_mul(2));
+        Self(
+            doubled
+                .take_while(|bytes| *bytes <= Accesses::PAGE_BYTES_MAX)
+                .collect(),
+        )
+    }
+}
+
+impl FromStr for PageSizes {
+    type Err = SimulateError;
+
+    fn from_str(text: &str) -> Result<Self, SimulateError> {
+        if text == "all" {
+            return Ok(Self::from(Accesses::PAGE_BYTES));
+        }
+        let possible = Accesses::LINE_BYTES..=Accesses::PAGE_BYTES_MAX;
+        let size = |part: &str| {
+            let bytes: u32 = part.trim().parse().ok()?;
+            let whole = bytes.is_multiple_of(Accesses::PAGE_BYTES) || bytes.is_power_of_two();
+            (whole && possible.contains(&bytes)).then_some(bytes)
+        };
+        let wrong = |part: &str| SimulateError::PageBytes(part.to_owned());
+        let sizes = text
+            .split(',')
+            .map(|part| size(part).ok_or_else(|| wrong(part)));
+        let mut sizes = sizes.collect::<Result<Vec<_>, _>>()?;
+        sizes.sort_unstable();
+        sizes.dedup();
+        Ok(Self(sizes))
+    }
 }
 
 impl FromStr for HomesName {
@@ -124,6 +179,34 @@ impl FromStr for FaultPrice {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_have_sizes() {
+        let sizes = |text: &str| text.parse::<PageSizes>().map(|sizes| sizes.0);
+        assert_eq!(sizes("20480,4096, 8192"), Ok(vec![4096, 8192, 20480]));
+        assert_eq!(sizes("64,2097152"), Ok(vec![64, 2 << 20]));
+        let all = sizes("all").unwrap();
+        assert_eq!((all[0], all.len()), (4096, 10));
+        assert_eq!(PageSizes::from(64).0.len(), 16);
+        for text in [
+            "",
+            "32",
+            "96",
+            "4095",
+            "0",
+            "4194304",
+            "4096,",
+            "-4096",
+            "4k",
+            "all,64",
+            "4e3",
+            "18446744073709551616",
+            "4096 8192",
+            "\u{662}",
+        ] {
+            assert!(text.parse::<PageSizes>().is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn homes_have_names() {

@@ -7,8 +7,10 @@
 use super::{doubt, now_unix_ns, told_alone};
 use crate::args::{Cluster, Net, ThreadCount};
 use crate::host;
+use crate::hosts::Across;
 use crate::launch::{library, plan};
 use fathomp_bench::compiler::Compiler;
+use fathomp_bench::floors::{self, FloorsError};
 use fathomp_bench::prices::{self, Effort, Estimate, Faults, PricesError, Sync};
 use fathomp_launch::{Plan, Protocol};
 use fathomp_predict::prices::{
@@ -24,6 +26,8 @@ use std::process::Command;
 use std::time::Duration;
 
 const PAGE_BYTES: u32 = 4096;
+/// Round trips of each kind between hosts.
+const TRIPS: u32 = 1000;
 /// Processes, because two of them differ more than two samples of one.
 const PROCESSES: usize = 5;
 const FAULTS: Effort = Effort {
@@ -44,6 +48,8 @@ pub(crate) enum ClusterError {
     Compiler(#[from] CompilerError),
     #[error(transparent)]
     Prices(#[from] PricesError),
+    #[error(transparent)]
+    Wire(#[from] FloorsError),
     #[error("two nodes cannot be connected to measure their network: {0}")]
     Network(#[source] std::io::Error),
     #[error(
@@ -68,6 +74,8 @@ struct Bench<'a> {
     program: PathBuf,
     library: &'a Path,
     cluster: Cluster,
+    /// On which hosts, if not here.
+    across: Option<&'a Across>,
 }
 
 impl Bench<'_> {
@@ -78,6 +86,9 @@ impl Bench<'_> {
             dsm_plain: true,
             ..self.cluster
         };
+        if let Some(across) = self.across {
+            return across.run(&self.program, cluster);
+        }
         let plan = Plan {
             preload: vec![self.library.to_owned()],
             ..plan(Some(ThreadCount(1)), cluster)
@@ -94,11 +105,12 @@ impl Bench<'_> {
     }
 }
 
-/// What nodes like those of `cluster` cost here; `compiler` builds the program
-/// that measures. Progress is told in the steps that [`steps`] counts.
+/// What nodes like those of `cluster` cost, here or on the hosts of `across`; `compiler` builds
+/// the program that measures. Progress is told in the steps that [`steps`] counts.
 pub(crate) fn cluster(
     unpacked: &Unpacked,
     cluster: Cluster,
+    across: Option<&Across>,
     compiler: &str,
     mut progress: impl FnMut(usize),
 ) -> Result<Calibrated, ClusterError> {
@@ -107,9 +119,13 @@ pub(crate) fn cluster(
         program: prices::build(&compiler, &unpacked.cache)?,
         library: library(unpacked, cluster),
         cluster,
+        across,
     };
     let meter = host::Meter::start();
-    let net = network(cluster.net)?;
+    let net = match across {
+        Some(across) => wire(across, cluster.nodes)?,
+        None => network(cluster.net)?,
+    };
     let mut done = 0;
     let mut step = || {
         done += 1;
@@ -138,14 +154,16 @@ pub(crate) fn cluster(
     let synchronisation = rows.map(|(nodes, runs)| row(*nodes, runs));
     let synchronisation = synchronisation.collect::<Result<_, _>>()?;
     let mut doubts: Vec<String> = doubt(meter.others(None)).into_iter().collect();
-    if u32::from(cluster.nodes) > host::usable_cpus() && !cluster.emulated_time {
+    let crowded = u32::from(cluster.nodes) > host::usable_cpus();
+    if across.is_none() && crowded && !cluster.emulated_time {
         doubts.push(format!(
             "{} nodes shared {} processors: prices of synchronisation among more nodes than that hold their waiting for a processor too.",
             cluster.nodes,
             host::usable_cpus()
         ));
     }
-    let cluster = describe(cluster, &net, &faults, synchronisation)?;
+    let place = across.map(Across::names);
+    let cluster = describe(cluster, place, &net, &faults, synchronisation)?;
     Ok(Calibrated { cluster, doubts })
 }
 
@@ -155,7 +173,7 @@ pub(crate) fn steps(cluster: Cluster) -> usize {
 }
 
 /// Numbers of nodes to synchronise: powers of two and the last.
-fn sizes(nodes: u16) -> Vec<u16> {
+pub(crate) fn sizes(nodes: u16) -> Vec<u16> {
     let doubling = std::iter::successors(Some(2_u16), |size| size.checked_mul(2));
     let below = doubling.take_while(|size| *size < nodes);
     below.chain([nodes]).collect()
@@ -165,6 +183,28 @@ fn sizes(nodes: u16) -> Vec<u16> {
 struct Seen {
     latency_us: Estimate,
     bandwidth_mb_per_s: Estimate,
+}
+
+/// What the network between hosts takes for a word to the other side and back, halved, and for
+/// a large answer beyond that; waited for as nodes wait there.
+fn wire(across: &Across, nodes: u16) -> Result<Seen, ClusterError> {
+    let floor = floors::wire_floor(&mut across.floor(across.count(), TRIPS))?;
+    let trips = floor.trips(nodes);
+    let halves = trips.word_ns.iter().map(|ns| ns * 0.5e-3).collect();
+    let drowned = ClusterError::Drowned("the network's time");
+    let Some(latency_us) = Estimate::of(&[halves]) else {
+        return Err(drowned);
+    };
+    let quickest_ns = trips.word_ns.iter().copied().fold(f64::INFINITY, f64::min);
+    let longer_us = trips.large_ns.iter().map(|ns| (ns - quickest_ns) * 1e-3);
+    let rates = longer_us
+        .filter(|us| *us > 0.0)
+        .map(|us| floor.large_bytes / us);
+    let bandwidth_mb_per_s = Estimate::of(&[rates.collect()]).ok_or(drowned)?;
+    Ok(Seen {
+        latency_us,
+        bandwidth_mb_per_s,
+    })
 }
 
 fn network(net: Option<Net>) -> Result<Seen, ClusterError> {
@@ -302,6 +342,7 @@ fn homeless(faults: &[Faults]) -> Result<Prices, ClusterError> {
 
 fn describe(
     cluster: Cluster,
+    place: Option<String>,
     net: &Seen,
     faults: &[Faults],
     synchronisation: Vec<Synchronisation>,
@@ -332,11 +373,17 @@ fn describe(
     Ok(model::Cluster {
         schema: CLUSTER_SCHEMA.to_owned(),
         version: CLUSTER_VERSION,
-        name: host.host,
-        about: format!(
-            "{} processes of one machine, {}, {network}; {}",
-            cluster.nodes, host.cpu_model, prices.protocol
-        ),
+        name: place.clone().unwrap_or(host.host),
+        about: match &place {
+            Some(names) => format!(
+                "{} processes on hosts {names}, measured over the network between them; {}",
+                cluster.nodes, prices.protocol
+            ),
+            None => format!(
+                "{} processes of one machine, {}, {network}; {}",
+                cluster.nodes, host.cpu_model, prices.protocol
+            ),
+        },
         source: format!("fathomp calibrate {}", env!("CARGO_PKG_VERSION")),
         nodes: cluster.nodes.into(),
         // Emulated time is exactly that of the network asked for.

@@ -11,15 +11,13 @@ mod probe;
 mod store;
 
 use crate::host;
-use fathomp_launch::{Inherit, Plan};
+use crate::launch::told_alone;
 use fathomp_predict::machine::{Bandwidth, Cache, ConstructCosts, Contention, Machine};
 use fathomp_runtime::Unpacked;
 use probe::Measured;
-use std::path::Path;
-use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub(crate) use cluster::{ClusterError, cluster, steps};
+pub(crate) use cluster::{ClusterError, cluster, sizes, steps};
 pub(crate) use probe::ProbeError;
 
 /// Main memory is measured with arrays this many times the last cache.
@@ -85,14 +83,6 @@ fn now_unix_ns() -> u64 {
         .ok()
         .and_then(|since| u64::try_from(since.as_nanos()).ok())
         .unwrap_or(0)
-}
-
-/// A program that is told this alone, and finds nothing in its environment that the user has
-/// set for programs: the machine is measured.
-pub(crate) fn told_alone(program: &Path, plan: &Plan) -> Command {
-    let mut command = Command::new(program);
-    plan.apply(&mut command, Inherit::NothingThatSteers);
-    command
 }
 
 /// What is to be said if others used this part of the processors meanwhile.

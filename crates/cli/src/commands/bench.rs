@@ -1,29 +1,24 @@
 //! `fathomp bench`: what constructs, memory consistency and memory accesses
 //! cost under several compilers and runtimes.
 
-use super::bench_dsm;
-use crate::args::{Bench, ThreadList};
+use super::bench_parts::{QUICK, choice, column_name, compilers, programs};
+use super::{bench_dsm, bench_simulated};
+use crate::args::{Bench, Cluster, FormatArg, Net, ThreadList};
 use crate::failure::{Failure, Outcome, exit};
+use crate::hosts::Across;
 use crate::progress::Progress;
 use crate::voice::{Voice, print};
 use crate::{host, output};
-use fathomp_bench::compiler::Compiler;
 use fathomp_bench::output as formats;
 use fathomp_bench::result::Document;
-use fathomp_bench::run::{Choice, Plan};
-use fathomp_bench::runtime::{Runtime, RuntimeError, find_libomp};
+use fathomp_bench::run::Plan;
+use fathomp_bench::runtime::{OnNodes, Runtime, RuntimeError, find_libomp};
 use fathomp_bench::settings::Settings;
-use fathomp_bench::suite::{self, Program, SuiteName};
+use fathomp_bench::suite::SuiteName;
 use fathomp_bench::summary::{Summary, summarise};
 use fathomp_launch::Protocol;
 use fathomp_runtime::Unpacked;
-use fathomp_toolchain::CompilerError;
 use std::path::Path;
-
-/// Compilers that are used if they are there.
-const COMPILERS: [&str; 3] = ["gcc", "clang", "gfortran"];
-/// Samples and runs for a first look.
-pub(super) const QUICK: (u32, u32) = (10, 1);
 
 pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
     check_outputs(plan)?;
@@ -36,20 +31,16 @@ pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
         }
         None => {}
     }
-    let unpacked = fathomp_runtime::unpack()?;
-    let compilers = compilers(&plan.cc, &unpacked.cache, voice)?;
-    let runtimes = runtimes(&plan.runtime, &unpacked)?;
-    let choice = Choice {
-        only: plan.only.clone(),
-        groups: plan.group.clone(),
-    };
-    let mut measurements = Vec::new();
-    for suite in plan.suites() {
-        let programs = programs(suite, &compilers, &unpacked.cache)?;
-        let measurement = Plan::new(suite, &programs, &runtimes, &choice, settings(plan))?;
-        measurements.push(measurement);
+    if plan.format == FormatArg::Epcc && !plan.suites().contains(&SuiteName::Epcc) {
+        return Err(Failure::new(
+            "--format epcc prints what EPCC's programs would: ask for the suite epcc with it",
+        )
+        .with_code(exit::USAGE));
     }
-    let documents = measure(&measurements, voice)?;
+    let documents = match plan.simulated.is_empty() {
+        true => measured(plan, voice)?,
+        false => bench_simulated::documents(plan, voice)?,
+    };
     let summary = summarise(&documents, plan.subject.as_deref());
     if let Some(name) = plan
         .subject
@@ -69,6 +60,10 @@ pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
     write_outputs(plan, voice, &documents, &summary)?;
     if voice.json {
         voice.result("fathomp.bench.summary", &summary, String::new)?;
+    } else if plan.format == FormatArg::Epcc {
+        print(&fathomp_bench::epcc::text(&summary.epcc))?;
+    } else if plan.format == FormatArg::Markdown {
+        print(&formats::markdown(&summary))?;
     } else {
         print(&formats::table(&summary))?;
     }
@@ -84,18 +79,37 @@ pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
     })
 }
 
-fn settings(plan: &Bench) -> Settings {
+/// What programs take that are run.
+fn measured(plan: &Bench, voice: Voice) -> Result<Vec<Document>, Failure> {
+    let unpacked = fathomp_runtime::unpack()?;
+    let compilers = compilers(&plan.cc, &unpacked.cache, voice)?;
+    let settings = settings(plan)?;
+    let runtimes = runtimes(plan, &settings, &unpacked)?;
+    let mut measurements = Vec::new();
+    for suite in plan.suites() {
+        let programs = programs(suite, &compilers, &unpacked.cache)?;
+        let measurement = Plan::new(suite, &programs, &runtimes, &choice(plan), settings.clone())?;
+        measurements.push(measurement);
+    }
+    measure(&measurements, voice)
+}
+
+fn settings(plan: &Bench) -> Result<Settings, Failure> {
     let (samples, runs) = if plan.quick {
         QUICK
     } else {
         (plan.samples, plan.runs)
     };
-    let threads = plan
-        .threads
-        .clone()
-        .unwrap_or_else(|| ThreadList::doubling(host::usable_cpus()));
-    Settings {
-        threads: threads.0,
+    let across = Across::of(&plan.on)?;
+    let most = across.as_ref().map(|across| across.nodes().into());
+    let named = plan.nodes.clone().or_else(|| plan.threads.clone());
+    let ThreadList(threads) =
+        named.unwrap_or_else(|| ThreadList::doubling(most.unwrap_or_else(host::usable_cpus)));
+    if let (Some(across), Some(largest)) = (&across, threads.last()) {
+        across.check(*largest)?;
+    }
+    Ok(Settings {
+        threads,
         runs,
         samples,
         target_us: f64::from(plan.target_us),
@@ -103,51 +117,46 @@ fn settings(plan: &Bench) -> Settings {
         wait_policy: plan.wait_policy.into(),
         quick: !plan.full,
         ..Settings::default()
-    }
+    })
 }
 
-/// The compilers named, or those of the usual ones that work.
-fn compilers(named: &[String], cache: &Path, voice: Voice) -> Result<Vec<Compiler>, Failure> {
-    if !named.is_empty() {
-        return named
-            .iter()
-            .map(|name| Ok(Compiler::find(name, cache)?))
-            .collect();
-    }
-    let mut found = Vec::new();
-    for name in COMPILERS {
-        match Compiler::find(name, cache) {
-            Ok(compiler) => found.push(compiler),
-            Err(CompilerError::Missing(_)) => {}
-            Err(error) => voice.warn(Failure::of(&error).sentence),
-        }
-    }
-    if found.is_empty() {
-        return Err(Failure::new(
-            "there is no compiler to build the benchmarks with: install gcc or clang, or name one with --cc",
-        ));
-    }
-    Ok(found)
-}
-
-fn runtimes(named: &[String], unpacked: &Unpacked) -> Result<Vec<Runtime>, Failure> {
-    let mut names: Vec<&str> = named.iter().map(String::as_str).collect();
-    if names.is_empty() {
+fn runtimes(
+    plan: &Bench,
+    settings: &Settings,
+    unpacked: &Unpacked,
+) -> Result<Vec<Runtime>, Failure> {
+    let across = Across::of(&plan.on)?;
+    let mut names: Vec<&str> = plan.runtime.iter().map(String::as_str).collect();
+    if names.is_empty() && plan.speaks_of_nodes() {
+        names.push(plan.dsm.name());
+    } else if names.is_empty() {
         names.extend(["fathomp", "libgomp"]);
         names.extend(find_libomp().map(|_| "libomp"));
     }
     let mut runtimes: Vec<Runtime> = Vec::new();
     for text in names {
-        let runtime = match text.split_once('=') {
-            Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+        let runtime = match (text.split_once('='), Protocol::of_name(text)) {
+            (Some((name, path)), _) if !name.is_empty() && !path.is_empty() => {
                 Runtime::from_library(name, Path::new(path))
             }
-            None if text == "fathomp" => Runtime::from_library(text, &unpacked.library),
-            None if let Some(protocol) = Protocol::of_name(text) => {
-                Runtime::on_nodes(protocol, &unpacked.cluster_library)
+            (None, Some(protocol)) => {
+                let nodes = nodes(plan, settings, protocol, across.as_ref());
+                let between = match (&across, plan.net) {
+                    (Some(_), _) => Some("hosts".to_owned()),
+                    (None, net) => net.map(Net::name),
+                };
+                let name = column_name(protocol, plan.dsm_plain, between.as_deref());
+                Runtime::on_nodes(&name, nodes, &unpacked.cluster_library)
             }
-            None if text == "libgomp" => Ok(Runtime::libgomp()),
-            None if text == "libomp" => Runtime::libomp(),
+            _ if across.is_some() => {
+                return Err(Failure::new(format!(
+                    "\"{text}\" runs on one machine: over hosts, name home or homeless with --runtime"
+                ))
+                .with_code(exit::USAGE));
+            }
+            (None, None) if text == "fathomp" => Runtime::from_library(text, &unpacked.library),
+            (None, None) if text == "libgomp" => Ok(Runtime::libgomp()),
+            (None, None) if text == "libomp" => Runtime::libomp(),
             _ => Err(RuntimeError::Unknown(text.to_owned())),
         }?;
         if runtimes.iter().any(|known| known.name == runtime.name) {
@@ -158,26 +167,40 @@ fn runtimes(named: &[String], unpacked: &Unpacked) -> Result<Vec<Runtime>, Failu
         }
         runtimes.push(runtime);
     }
+    if plan.speaks_of_nodes() && runtimes.iter().all(|runtime| runtime.nodes.is_none()) {
+        return Err(Failure::new(
+            "--nodes, --net and --dsm-plain speak of nodes, and no runtime runs on nodes: name home or homeless with --runtime",
+        )
+        .with_code(exit::USAGE));
+    }
     Ok(runtimes)
 }
 
-fn programs(
-    suite: SuiteName,
-    compilers: &[Compiler],
-    cache: &Path,
-) -> Result<Vec<Program>, Failure> {
-    let mut programs = Vec::new();
-    for compiler in compilers {
-        let built = suite::build(suite, compiler, cache)?;
-        programs.extend(built);
+/// How a column runs on nodes.
+fn nodes(
+    plan: &Bench,
+    settings: &Settings,
+    protocol: Protocol,
+    across: Option<&Across>,
+) -> OnNodes {
+    let words = |across: &Across, count: u32| {
+        let cluster = Cluster {
+            nodes: u16::try_from(count).unwrap_or(u16::MAX),
+            dsm: protocol,
+            dsm_plain: plan.dsm_plain,
+            ..Cluster::ONE
+        };
+        (count, across.words(cluster))
+    };
+    let counts = settings.threads.iter().copied().chain([1]);
+    let in_front = across.map(|across| counts.map(|count| words(across, count)).collect());
+    OnNodes {
+        plain: plan.dsm_plain,
+        network: plan.net.map(|Net(network)| network),
+        emulated_time: plan.emulated_time,
+        in_front: in_front.unwrap_or_default(),
+        ..OnNodes::here(protocol)
     }
-    if programs.is_empty() {
-        return Err(Failure::new(format!(
-            "the {} benchmark has no program in Fortran: name a C compiler with --cc",
-            suite.name()
-        )));
-    }
-    Ok(programs)
 }
 
 fn measure(measurements: &[Plan], voice: Voice) -> Result<Vec<Document>, Failure> {

@@ -1,21 +1,24 @@
 //! `fathomp bench dsm`: what sharing memory between nodes costs, beside the least
 //! that kernel and machine take for it.
 
-use super::bench::QUICK;
-use crate::args::{Bench, Cluster, ThreadCount};
-use crate::calibrate::told_alone;
+use super::bench_parts::QUICK;
+use crate::args::{Bench, Cluster, Net, ThreadCount, ThreadList};
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch;
+use crate::hosts::Across;
+use crate::launch::{self, told_alone};
 use crate::progress::Progress;
 use crate::voice::{Voice, print};
 use crate::{host, output};
 use fathomp_bench::compiler::Compiler;
-use fathomp_bench::floors::{self, Extent, Ground, Nodes};
+use fathomp_bench::floors::{self, Built, Document, Extent, Ground, Nodes, OnHosts, WireFloor};
 use fathomp_bench::runtime::Interface;
 use fathomp_launch::Plan;
+use fathomp_runtime::Unpacked;
 use std::path::Path;
 use std::process::Command;
 
+/// Round trips of each kind in a run.
+const TRIPS: u32 = 500;
 /// Pages in a sample, and MiB of the array.
 const SIZES: (u32, u32) = (512, 256);
 /// The same for a first look.
@@ -31,18 +34,164 @@ pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
         )));
     }
     let built = floors::build(&compiler, &unpacked.cache)?;
-    let myself = std::env::current_exe()
-        .map_err(|error| Failure::new(format!("cannot find fathomp's own program: {error}")))?;
-    let protocol = plan.dsm.name();
+    let extent = extent(plan);
+    let document = match (Across::of(&plan.on)?, plan.net) {
+        (Some(across), _) => over_hosts(plan, &across, &built, extent, voice)?,
+        (None, Some(net)) => over_emulated(plan, net, (&unpacked, &built), extent, voice)?,
+        (None, None) => on_this_machine(plan, &unpacked, &built, extent, voice)?,
+    };
+    let json = serde_json::to_string_pretty(&document)? + "\n";
+    if let Some(path) = &plan.output {
+        output::write_file(path, json.as_bytes())?;
+        voice.say(format!("wrote {}", path.display()));
+    }
+    print(&match voice.json {
+        true => json,
+        false => floors::table(&document),
+    })?;
+    Ok(if plan.check && !document.is_met() {
+        exit::FAILED
+    } else {
+        0
+    })
+}
+
+fn extent(plan: &Bench) -> Extent {
+    let ((rounds, runs), (pages, array_mib)) = match plan.quick {
+        true => (QUICK, QUICK_SIZES),
+        false => ((plan.samples, plan.runs), SIZES),
+    };
+    Extent {
+        runs,
+        rounds,
+        pages,
+        array_mib,
+    }
+}
+
+/// Beside what the network between the hosts takes.
+fn over_hosts(
+    plan: &Bench,
+    across: &Across,
+    built: &Built,
+    extent: Extent,
+    voice: Voice,
+) -> Result<Document, Failure> {
+    let on_nodes = |program: &Path, nodes: Nodes| {
+        across.run(
+            program,
+            Cluster {
+                nodes: nodes.count,
+                dsm: plan.dsm,
+                dsm_plain: plan.dsm_plain || nodes.plain,
+                ..Cluster::ONE
+            },
+        )
+    };
+    let most = u32::from(across.nodes());
+    let named = plan.nodes.clone().map(|ThreadList(sizes)| sizes);
+    let sizes = named.unwrap_or_else(|| if most > 2 { vec![2, most] } else { vec![2] });
+    across.check(sizes.iter().copied().chain([2]).max().unwrap_or(2))?;
+    let sizes: Vec<u16> = sizes
+        .iter()
+        .filter_map(|size| u16::try_from(*size).ok())
+        .collect();
+    if sizes.contains(&1) || across.count() < 2 {
+        return Err(Failure::new(
+            "what sharing memory over hosts costs takes two hosts and two nodes: name a second host, and leave 1 out of --nodes",
+        )
+        .with_code(exit::USAGE));
+    }
+    let ground = OnHosts {
+        on_nodes: &on_nodes,
+        floor: &|hosts| floors::wire_floor(&mut across.floor(hosts, TRIPS)),
+        names: across.names(),
+        hosts: across.count(),
+        nodes: &sizes,
+    };
+    let progress = Progress::start(voice, floors::steps_on_hosts(extent, sizes.len()));
+    let document = floors::measure_on_hosts(&built.prices, &ground, extent, |step| {
+        progress.at(step.done, step.what);
+    })?;
+    progress.finish();
+    Ok(document)
+}
+
+/// Beside what an emulated network takes by its numbers.
+fn over_emulated(
+    plan: &Bench,
+    net: Net,
+    (unpacked, built): (&Unpacked, &Built),
+    extent: Extent,
+    voice: Voice,
+) -> Result<Document, Failure> {
+    let cluster = Cluster {
+        dsm: plan.dsm,
+        net: Some(net),
+        emulated_time: plan.emulated_time,
+        ..Cluster::ONE
+    };
     let on_nodes = |program: &Path, nodes: Nodes| {
         let cluster = Cluster {
             nodes: nodes.count,
-            dsm: plan.dsm,
-            dsm_plain: nodes.plain,
+            dsm_plain: plan.dsm_plain || nodes.plain,
+            ..cluster
+        };
+        let mut plan = launch::plan(Some(ThreadCount(1)), cluster);
+        plan.preload = vec![launch::library(unpacked, cluster).to_owned()];
+        told_alone(program, &plan)
+    };
+    let named = plan.nodes.clone().map(|ThreadList(sizes)| sizes);
+    let sizes: Vec<u16> = named
+        .unwrap_or_else(|| vec![2, 4])
+        .iter()
+        .filter_map(|size| u16::try_from(*size).ok())
+        .collect();
+    if sizes.contains(&1) {
+        return Err(Failure::new(
+            "what sharing memory over a network costs takes two nodes: leave 1 out of --nodes",
+        )
+        .with_code(exit::USAGE));
+    }
+    let most = sizes.iter().copied().max().unwrap_or(2).max(2);
+    let Net(network) = net;
+    let floor = WireFloor::of_network(network.latency_us(), network.mb_per_s(), most);
+    let ground = OnHosts {
+        on_nodes: &on_nodes,
+        floor: &|_| Ok(floor.clone()),
+        names: net.name(),
+        hosts: most,
+        nodes: &sizes,
+    };
+    let progress = Progress::start(voice, floors::steps_on_hosts(extent, sizes.len()));
+    let document = floors::measure_on_hosts(&built.prices, &ground, extent, |step| {
+        progress.at(step.done, step.what);
+    })?;
+    progress.finish();
+    Ok(document)
+}
+
+/// Beside the least that kernel and machine take.
+fn on_this_machine(
+    plan: &Bench,
+    unpacked: &Unpacked,
+    built: &Built,
+    extent: Extent,
+    voice: Voice,
+) -> Result<Document, Failure> {
+    let myself = std::env::current_exe()
+        .map_err(|error| Failure::new(format!("cannot find fathomp's own program: {error}")))?;
+    let (dsm, dsm_plain) = (plan.dsm, plan.dsm_plain);
+    let protocol = dsm.name();
+    let on_nodes = |program: &Path, nodes: Nodes| {
+        let cluster = Cluster {
+            nodes: nodes.count,
+            dsm,
+            dsm_plain: dsm_plain || nodes.plain,
             ..Cluster::ONE
         };
         let mut plan = launch::plan(Some(ThreadCount(1)), cluster);
-        plan.preload = vec![launch::library(&unpacked, cluster).to_owned()];
+        plan.preload = vec![launch::library(unpacked, cluster).to_owned()];
         if let Some(cluster) = &mut plan.cluster {
             cluster.faults = Some(nodes.scheme);
         }
@@ -66,34 +215,11 @@ pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
         alone: &alone,
         by_user: &by_user,
     };
-    let ((rounds, runs), (pages, array_mib)) = match plan.quick {
-        true => (QUICK, QUICK_SIZES),
-        false => ((plan.samples, plan.runs), SIZES),
-    };
-    let extent = Extent {
-        runs,
-        rounds,
-        pages,
-        array_mib,
-    };
     let processors = usize::try_from(host::usable_cpus()).unwrap_or(1);
     let progress = Progress::start(voice, floors::steps(extent, processors));
-    let document = floors::measure(&built, &ground, extent, |step| {
+    let document = floors::measure(built, &ground, extent, |step| {
         progress.at(step.done, step.what);
     })?;
     progress.finish();
-    let json = serde_json::to_string_pretty(&document)? + "\n";
-    if let Some(path) = &plan.output {
-        output::write_file(path, json.as_bytes())?;
-        voice.say(format!("wrote {}", path.display()));
-    }
-    print(&match voice.json {
-        true => json,
-        false => floors::table(&document),
-    })?;
-    Ok(if plan.check && !document.is_met() {
-        exit::FAILED
-    } else {
-        0
-    })
+    Ok(document)
 }

@@ -1,12 +1,13 @@
 //! `fathomp calibrate`: what constructs and memory cost on this machine.
 
-use crate::args::{Calibrate, ThreadList};
-use crate::failure::{Failure, Outcome};
+use crate::args::{Calibrate, Cluster, ThreadList};
+use crate::failure::{Failure, Outcome, exit};
+use crate::hosts::Across;
 use crate::progress::Progress;
 use crate::voice::Voice;
 use crate::{calibrate, host, output};
 use fathomp_predict::machine::Machine;
-use fathomp_predict::prices::{Cluster, Crowd, Ends, Priced, Synchronisation};
+use fathomp_predict::prices::{Cluster as Prices, Crowd, Ends, Priced, Synchronisation};
 use std::fmt::Write as _;
 
 pub(super) fn calibrate(plan: &Calibrate, voice: Voice) -> Outcome {
@@ -18,9 +19,23 @@ pub(super) fn calibrate(plan: &Calibrate, voice: Voice) -> Outcome {
         output::check_file(path, plan.force)?;
     }
     let unpacked = fathomp_runtime::unpack()?;
-    let on_nodes = plan.cluster.nodes > 1;
+    let across = Across::of(&plan.on)?;
+    let cluster = match &across {
+        Some(across) => Cluster {
+            nodes: across.nodes(),
+            ..plan.cluster
+        },
+        None => plan.cluster,
+    };
+    if across.as_ref().is_some_and(|across| across.count() < 2) {
+        return Err(Failure::new(
+            "a network between hosts takes two of them: name a second one, as in --hosts a,b",
+        )
+        .with_code(exit::USAGE));
+    }
+    let on_nodes = cluster.nodes > 1;
     let cluster_steps = if on_nodes {
-        calibrate::steps(plan.cluster)
+        calibrate::steps(cluster)
     } else {
         0
     };
@@ -31,7 +46,7 @@ pub(super) fn calibrate(plan: &Calibrate, voice: Voice) -> Outcome {
     let mut machine = calibrated.machine;
     let mut doubts: Vec<String> = calibrated.doubt.into_iter().collect();
     if on_nodes {
-        let measured = calibrate::cluster(&unpacked, plan.cluster, &plan.cc, |done| {
+        let measured = calibrate::cluster(&unpacked, cluster, across.as_ref(), &plan.cc, |done| {
             progress.at(threads.0.len() + done, "measuring nodes");
         })?;
         machine.cluster = Some(measured.cluster);
@@ -116,7 +131,7 @@ fn table(machine: &Machine) -> Result<String, std::fmt::Error> {
 }
 
 /// Names of measured prices, the prices, and names of their intervals.
-fn faults(cluster: &Cluster) -> Vec<(&'static str, f64, &'static str)> {
+fn faults(cluster: &Prices) -> Vec<(&'static str, f64, &'static str)> {
     let mut rows = Vec::new();
     if let Some(homeless) = &cluster.homeless {
         rows.extend([
@@ -138,7 +153,7 @@ fn faults(cluster: &Cluster) -> Vec<(&'static str, f64, &'static str)> {
 }
 
 /// What faults and synchronisation between nodes cost.
-fn prices(cluster: &Cluster) -> Result<String, std::fmt::Error> {
+fn prices(cluster: &Prices) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     let Some(measured) = &cluster.measured else {
         return Ok(text);

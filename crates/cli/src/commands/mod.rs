@@ -3,6 +3,8 @@
 mod advise;
 mod bench;
 mod bench_dsm;
+mod bench_parts;
+mod bench_simulated;
 mod calibrate;
 mod collect;
 mod completions;
@@ -10,7 +12,9 @@ mod doctor;
 mod evaluate;
 mod host_agent;
 mod man;
+mod overheads;
 mod predict;
+mod predict_hosts;
 mod record;
 mod regions;
 mod report;
@@ -22,6 +26,7 @@ mod sharing;
 mod simulate;
 mod skyline;
 mod study;
+mod versus;
 mod workload;
 
 use crate::args::{Arguments, Command};
@@ -58,6 +63,7 @@ pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
         Command::Completions(plan) => completions::completions(plan, voice),
         Command::Man(plan) => man::man(&plan, voice),
         Command::HostAgent(plan) => host_agent::host_agent(plan),
+        Command::WireFloor(plan) => crate::hosts::wire_floor(&plan, voice),
         Command::RuntimePath => runtime_path::runtime_path(voice),
     }
 }

@@ -1,14 +1,15 @@
 //! `fathomp predict`: time and speedup at other numbers of threads, and on
 //! clusters.
 
-use crate::args::{Fractions, Predict, Sdp, SdpModel, Without};
+use crate::args::{Fractions, Predict, Sdp, SdpModel};
 use crate::evidence::{self, Target};
 use crate::failure::{Failure, Outcome, exit};
+use crate::hosts::Across;
 use crate::voice::{Voice, print};
 use fathomp_diagnose::Diagnosis;
 use fathomp_predict::counts::Counted;
 use fathomp_predict::machine::Machine;
-use fathomp_predict::nodes::{NodesQuestion, NodesTerms};
+use fathomp_predict::nodes::NodesQuestion;
 use fathomp_predict::prices::Cluster;
 use fathomp_predict::published::{self, F, Model};
 use fathomp_predict::validate::Priced;
@@ -21,6 +22,13 @@ pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
         return super::evaluate::evaluate_on(plan, voice);
     }
     let at = plan.at.clone().map(|list| list.0).unwrap_or_default();
+    if let Some(across) = Across::of(&plan.on)? {
+        return answer(
+            &super::predict_hosts::validate(plan, &across, voice)?,
+            voice,
+            None,
+        );
+    }
     if plan.validate {
         return answer(&beside_observed(plan)?, voice, None);
     }
@@ -63,17 +71,12 @@ fn beside_observed(plan: &Predict) -> Result<Predicted, Failure> {
         cluster,
         protocol: plan.sdp.dsm,
         diff_bytes: plan.sdp.diff_bytes,
-        without: without(&plan.sdp),
+        without: plan.sdp.left_out(),
+        counted: None,
     });
     let target = target(plan)?;
     let analyses = evidence::analyses(&plan.recordings, target.machine.as_ref())?;
     evidence::compare(&analyses, &target, priced)
-}
-
-/// Terms of our model of nodes that are left out.
-fn without(asked: &Sdp) -> NodesTerms {
-    let named = asked.without.map(|Without(terms)| terms);
-    named.unwrap_or_default()
 }
 
 /// The published model that is meant, if it is one.
@@ -118,7 +121,7 @@ fn by_nodes(plan: &Predict, cluster: &Cluster, at: &[u32]) -> Result<Predicted, 
             protocol: asked.dsm,
             at,
             diff_bytes: asked.diff_bytes,
-            without: without(asked),
+            without: asked.left_out(),
         },
     })
 }

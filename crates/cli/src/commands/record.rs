@@ -2,16 +2,20 @@
 
 use crate::args::{Faults, Record, Size, ThreadCount};
 use crate::failure::{Failure, Outcome, exit};
-use crate::hosts;
+use crate::host::pace;
+use crate::hosts::{self, Crew, Gathered};
 use crate::launch::{Stderr, Stdin, Stdout};
 use crate::output;
 use crate::paging::{self, Curve, Group, Memory};
-use crate::program::{self, Program, Purpose};
+use crate::program::{self, Program};
+use crate::recording::accesses::Of;
 use crate::recording::{self, Recorded, Request};
+use crate::runtimes::Watched;
 use crate::teams::{Chosen, Decided};
 use crate::voice::{Voice, complain};
 use fathomp_launch::OpenMp;
 use fathomp_runtime::Unpacked;
+use fathomp_trace::drain::Observed;
 use fathomp_trace::writer::Existing;
 use serde::Serialize;
 use std::fs;
@@ -46,25 +50,24 @@ struct Job<'a> {
     plan: &'a Record,
     program: Program,
     unpacked: Unpacked,
+    runtime: Option<Watched>,
     threads: Option<ThreadCount>,
     paging: Option<paging::Plan>,
     teams: Option<Decided>,
 }
 
 pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
-    if plan.on.are_asked_for() {
-        return on_hosts(plan, voice);
+    match hosts::gather(&plan.on, plan.cluster.nodes)? {
+        Gathered::Member(code) => return Ok(code),
+        Gathered::Crew(crew) => return on_hosts(plan, crew, voice),
+        Gathered::Alone => {}
     }
     let threads = threads(plan)?;
     let every_fault = plan.cluster.faults == Some(Faults::Every);
     let paging = paging::Plan::new(&plan.paging, every_fault)
         .map_err(|error| Failure::from(error).with_code(exit::USAGE))?;
-    // On nodes it must run on our runtime, whatever else is recorded.
-    let purpose = match &paging {
-        Some(_) if plan.cluster.nodes == 1 => Purpose::AnyCalls,
-        _ => Purpose::OpenMp,
-    };
-    let program = program::examine_for(purpose, &plan.program.command)?;
+    let program = program::examine(&plan.program.command)?;
+    hosts::tell_of_others(&program, voice);
     if let Some(warning) = program.on_nodes(plan.cluster.nodes)? {
         voice.warn(warning);
     }
@@ -74,12 +77,15 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
         return paging::measure_intrusion(plan, rounds, paging, &program, &unpacked, voice)
             .map_err(launcher);
     }
+    let runtime = Watched::prepare(&plan.runtime, &program, &unpacked)
+        .map_err(|error| Failure::of(&error).with_code(exit::USAGE))?;
     let teams = Decided::prepare(&plan.teams, &program, voice).map_err(launcher)?;
     let job = Job {
         plan,
         teams,
         program,
         unpacked,
+        runtime,
         threads,
         paging,
     };
@@ -103,9 +109,9 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
 }
 
 /// The same on several hosts.
-fn on_hosts(plan: &Record, voice: Voice) -> Outcome {
-    let program = program::examine_for(Purpose::OpenMp, &plan.program.command)?;
-    let recorded = hosts::record(plan, &program, voice)?;
+fn on_hosts(plan: &Record, crew: Crew, voice: Voice) -> Outcome {
+    let program = program::examine(&plan.program.command)?;
+    let recorded = hosts::record(plan, &program, crew, voice)?;
     let code = match recorded.exit_code {
         0 if recorded.records == 0 => exit::LAUNCHER,
         code => code,
@@ -148,6 +154,7 @@ impl Job<'_> {
         recording::record(&Request {
             program: &self.program,
             unpacked: &self.unpacked,
+            runtime: self.runtime.as_ref(),
             directory,
             existing: if self.plan.force {
                 Existing::Replace
@@ -156,13 +163,17 @@ impl Job<'_> {
             },
             threads: self.threads,
             cluster: self.plan.cluster,
-            accesses: self.plan.accesses,
+            accesses: self.plan.accesses.then_some(match self.plan.lines {
+                true => Of::Lines,
+                false => Of::Pages,
+            }),
             paging: self.paging.as_ref(),
             teams: self.teams.as_ref(),
             group,
             limit_bytes: self.plan.limit << 20,
             limit: None,
             rehearsal: false,
+            pace: Some(pace::SHORT),
             openmp: OpenMp::default(),
             stdin,
             stdout,
@@ -267,8 +278,9 @@ fn tell(
     let shown = plan.output.display();
     if recorded.records > 0 {
         voice.say(format!(
-            "recorded {} events in {shown}: see `fathomp regions {shown}`",
+            "recorded {} events{} in {shown}: see `fathomp regions {shown}`",
             recorded.records,
+            watched(&recorded.observed),
         ));
     }
     if let Some(paging) = recorded.paging.as_ref().filter(|_| has_paging(recorded)) {
@@ -311,6 +323,21 @@ fn tell(
         voice.result("fathomp.record", &answer, String::new)?;
     }
     Ok(())
+}
+
+/// The runtimes that were watched, if any: ` of libgomp (of gcc 12)`.
+fn watched(observed: &[Observed]) -> String {
+    let mut names: Vec<&str> = observed
+        .iter()
+        .filter(|one| one.witness.is_some())
+        .map(|one| one.runtime.as_str())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    match names[..] {
+        [] => String::new(),
+        _ => format!(" of {}", names.join(" and ")),
+    }
 }
 
 /// `1 task`, `3 tasks`.

@@ -1,6 +1,8 @@
 //! `fathomp regions`: a recording, region by region.
 
+use super::overheads;
 use crate::args::Regions;
+use crate::args::workload::Seconds;
 use crate::failure::{Failure, Outcome};
 use crate::voice::Voice;
 use crate::{evidence, output};
@@ -9,6 +11,7 @@ use fathomp_analyse::{
     Analysis, Counts, Efficiency, Execution, Intrusion, LoopRow, Problem, ProcessRow, ProgramFacts,
     Region, ThreadRow, Times, WaitRow,
 };
+use fathomp_predict::counts::Counted;
 use fathomp_report::export::{self, PerfettoOptions};
 use fathomp_report::text::{self, RegionOptions};
 use serde::Serialize;
@@ -64,7 +67,7 @@ impl<'a> Answer<'a> {
 }
 
 pub(super) fn regions(plan: &Regions, voice: Voice) -> Outcome {
-    for file in plan.csv.iter().chain(&plan.perfetto) {
+    for file in plan.csv.iter().chain(&plan.perfetto).chain(&plan.counts) {
         output::check_file(file, plan.force)?;
     }
     let evidence = evidence::open(&plan.recording, None)?;
@@ -72,6 +75,12 @@ pub(super) fn regions(plan: &Regions, voice: Voice) -> Outcome {
         output::stream_file(path, |out| {
             export::csv(&evidence.analysis, out).map_err(|error| Failure::of(&error))
         })?;
+        voice.say(format!("wrote {}", path.display()));
+    }
+    if let (Some(path), Some(Seconds(time))) = (&plan.counts, plan.sequential) {
+        let counted = Counted::from_analyses(&[&evidence.analysis], Some(time.as_secs_f64() * 1e9));
+        let counted = counted.map_err(|error| Failure::of(&error))?;
+        output::write_file(path, counted.to_csv().as_bytes())?;
         voice.say(format!("wrote {}", path.display()));
     }
     if let Some(path) = &plan.perfetto {
@@ -95,6 +104,13 @@ pub(super) fn regions(plan: &Regions, voice: Voice) -> Outcome {
                 left.omitted, left.shorter_than_ns
             ));
         }
+    }
+    if let Some(result) = &plan.overheads {
+        let overheads = overheads::of(&evidence.analysis, result)?;
+        voice.result("fathomp.overheads", &overheads, || {
+            overheads.text(voice.width())
+        })?;
+        return Ok(0);
     }
     if plan.instances {
         let executions = fathomp_analyse::executions(&evidence.recording);

@@ -2,11 +2,12 @@
 
 use crate::args::Report;
 use crate::evidence::Target;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, exit};
 use crate::skyline::{self, Opened};
 use crate::voice::Voice;
 use crate::{evidence, output, sources, study};
 use fathomp_analyse::Analysis;
+use fathomp_bench::epcc::is_output;
 use fathomp_bench::summary::summarise;
 use fathomp_predict::Outcome as Predicted;
 use fathomp_predict::nodes::NodesTerms;
@@ -35,7 +36,10 @@ struct BenchAnswer<'a> {
 
 pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     output::check_file(&plan.output, plan.force)?;
-    let results = plan.inputs.iter().filter(|input| is_json(input)).count();
+    if let Some(directory) = &plan.gnuplot {
+        output::check_directory(directory, plan.force)?;
+    }
+    let results = plan.inputs.iter().filter(|input| is_result(input)).count();
     if results == plan.inputs.len() {
         return bench(plan, voice);
     }
@@ -43,6 +47,12 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         return Err(Failure::new(
             "results of `fathomp bench` and recordings make pages of their own: give one kind at a time",
         ));
+    }
+    if plan.gnuplot.is_some() {
+        return Err(Failure::new(
+            "--gnuplot draws results of `fathomp bench`, and these are recordings: leave it out",
+        )
+        .with_code(exit::USAGE));
     }
     let mut notes = Vec::new();
     let mut sharing = None;
@@ -147,6 +157,7 @@ fn on_nodes(
         protocol: None,
         diff_bytes: None,
         without: NodesTerms::NONE,
+        counted: None,
     };
     match evidence::compare(analyses, target, Some(priced)) {
         Ok(compared) => Ok(Some(compared)),
@@ -164,10 +175,16 @@ fn bench(plan: &Report, voice: Voice) -> Outcome {
     for note in &joined.notes {
         voice.warn(note);
     }
-    let summary = summarise(&joined.documents, None);
+    let mut summary = summarise(&joined.documents, None);
+    for row in joined.epcc {
+        fathomp_bench::epcc::add(&mut summary.epcc, row);
+    }
     let page = fathomp_report::bench_page(&summary, &joined.notes)?;
     output::write_file(&plan.output, page.as_bytes())?;
     voice.say(format!("wrote {}", plan.output.display()));
+    if let Some(directory) = &plan.gnuplot {
+        output::write_plots(directory, &fathomp_bench::output::gnuplot(&summary), voice)?;
+    }
     if voice.json {
         let answer = BenchAnswer {
             report: &plan.output,
@@ -179,9 +196,13 @@ fn bench(plan: &Report, voice: Voice) -> Outcome {
     Ok(0)
 }
 
-/// True for a file that begins as JSON does: recordings do not.
-fn is_json(path: &Path) -> bool {
+/// True for a file that begins as JSON does, or is output of EPCC's programs: recordings are
+/// directories.
+fn is_result(path: &Path) -> bool {
     let mut first = [0; 1];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
-    read.is_ok() && first == *b"{"
+    let is_file = path.metadata().is_ok_and(|found| found.is_file());
+    let text = || std::fs::read(path).unwrap_or_default();
+    let is_text = || is_file && is_output(&String::from_utf8_lossy(&text()));
+    read.is_ok() && (first == *b"{" || is_text())
 }

@@ -2,7 +2,7 @@
 
 use crate::args::Run;
 use crate::failure::{Failure, Outcome, exit};
-use crate::hosts;
+use crate::hosts::{self, Gathered};
 use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, library, plan};
 use crate::program;
 use crate::teams::{Chosen, Decided};
@@ -24,13 +24,18 @@ pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
     let home = several && plan.cluster.dsm == Protocol::Home;
     if plan.check_races && !home {
         return Err(Failure::new(
-            "--check-races compares what nodes of the home-based protocol change: give --nodes 2 or more, or --hosts, and --dsm home, or leave it out",
+            "--check-races compares what nodes of the home-based protocol change: give --nodes 2 or more, --hosts or --transport, and --dsm home, or leave it out",
         )
         .with_code(exit::USAGE));
     }
+    let crew = match hosts::gather(&plan.on, plan.cluster.nodes)? {
+        Gathered::Member(code) => return Ok(code),
+        Gathered::Crew(crew) => Some(crew),
+        Gathered::Alone => None,
+    };
     let program = program::examine(&plan.program.command)?;
-    if plan.on.are_asked_for() {
-        let hosts::Answer { exit_code, wall_ns } = hosts::run(plan, &program, voice)?;
+    if let Some(crew) = crew {
+        let hosts::Answer { exit_code, wall_ns } = hosts::run(plan, &program, crew, voice)?;
         let answer = Answer {
             exit_code,
             wall_ns,
@@ -41,6 +46,7 @@ pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
         }
         return Ok(exit_code);
     }
+    hosts::tell_of_others(&program, voice);
     if let Some(warning) = program.on_nodes(plan.cluster.nodes)? {
         voice.warn(warning);
     }

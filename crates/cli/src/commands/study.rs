@@ -1,12 +1,13 @@
 //! `fathomp study`: calibrate, record at several thread counts, predict,
 //! report.
 
-use crate::args::{Study as Plan, ThreadList};
+use crate::args::{RuntimeArg, Study as Plan, ThreadList};
 use crate::evidence::Target;
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::Stdin;
 use crate::program::{self, Program};
 use crate::progress::Progress;
+use crate::runtimes::Watched;
 use crate::study::Study;
 use crate::study::job::{Job, Runs, counted, rehearsal_threads};
 use crate::voice::Voice;
@@ -39,6 +40,14 @@ struct Answer<'a> {
 
 pub(super) fn study(plan: &Plan, voice: Voice) -> Outcome {
     let program = program::examine(&plan.program.command)?;
+    if let runtimes @ [_, _, ..] = &plan.runtime.0[..] {
+        return super::versus::versus(plan, runtimes, &program, voice).map_err(|failure| {
+            match failure.code {
+                exit::FAILED => failure.with_code(exit::LAUNCHER),
+                _ => failure,
+            }
+        });
+    }
     carry_out(plan, &program, voice).map_err(|failure| failure.with_code(exit::LAUNCHER))
 }
 
@@ -46,6 +55,9 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     output::check_file(&plan.output, plan.force)?;
     Study::check(&plan.directory, plan.force)?;
     let unpacked = fathomp_runtime::unpack()?;
+    let asked = plan.runtime.0.first().unwrap_or(&RuntimeArg::Fathomp);
+    let runtime =
+        Watched::prepare(asked, program, &unpacked).map_err(|error| Failure::of(&error))?;
     let threads = plan
         .threads
         .clone()
@@ -57,7 +69,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     let mut study = Study::create(&plan.directory, command.collect())?;
 
     // Steps: calibrating, the runs, the rehearsal, predicting and looking, reporting.
-    let runs = threads.0.len() * plan.repeat as usize;
+    let runs = threads.0.len() * plan.repeat.unwrap_or(1) as usize;
     let rehearsal = rehearsal_threads(plan, &threads);
     let rehearsed = runs + usize::from(rehearsal.is_some());
     let progress = Progress::start(voice, rehearsed + 3);
@@ -69,6 +81,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
         voice,
         program,
         unpacked: &unpacked,
+        runtime: runtime.as_ref(),
         threads: &threads,
         progress: &progress,
         stdin: Stdin::for_several_runs(study.path("stdin")),

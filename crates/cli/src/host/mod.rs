@@ -3,6 +3,7 @@
 mod busy;
 mod cache;
 mod cpus;
+pub(crate) mod pace;
 mod quota;
 
 use fathomp_trace::model::Machine;

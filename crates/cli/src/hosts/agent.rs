@@ -19,18 +19,22 @@ pub(crate) fn serve(keeper: bool) -> Outcome {
             ))
         }),
         false => {
-            let setup = Setup {
-                version: &version(),
-                keeper: KEEPER,
-                prepare: &prepare,
-                beside: &beside::begin,
-            };
-            let served = fathomp_hosts::serve(io::stdin(), io::stdout(), &setup);
+            let served = fathomp_hosts::serve(io::stdin(), io::stdout(), &setup(&version()));
             served.map_err(|error| Failure::of(&error))
         }
     };
     served.map_err(|failure| failure.with_code(exit::LAUNCHER))?;
     Ok(0)
+}
+
+/// What an agent needs, whoever has started it.
+pub(super) fn setup(version: &str) -> Setup<'_> {
+    Setup {
+        version,
+        keeper: KEEPER,
+        prepare: &prepare,
+        beside: &beside::begin,
+    }
 }
 
 /// Has the runtime library lie where the launcher has it.

@@ -135,6 +135,8 @@ impl Work {
             processes,
             runtimes,
             problems,
+            // Other runtimes are watched on one machine only.
+            observed: _,
         } = self.drain.finish();
         pass_on(self.spool.path(), &mut self.sent, &self.tell);
         // What is left there was not understood, and was told.

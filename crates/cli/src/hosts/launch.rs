@@ -1,5 +1,7 @@
-//! `fathomp run --hosts`.
+//! `fathomp run` on several hosts.
 
+use super::agent::setup;
+use super::crew::Crew;
 use super::version;
 use crate::args::{Cluster, OnHosts, Run, ThreadCount};
 use crate::failure::{Failure, exit};
@@ -7,8 +9,9 @@ use crate::launch::{library, passed_signals, plan};
 use crate::program::Program;
 use crate::voice::{Voice, complain};
 use fathomp_base::text::one_line;
+use fathomp_hosts::ranks::is_of_one_rank;
 use fathomp_hosts::{
-    Bytes, Caller, Ended, FAN_OUT, HANDOVER_DESCRIPTOR, Hosts, Job, Options, SSH, Status, digest,
+    Bytes, Caller, Ended, FAN_OUT, HANDOVER_DESCRIPTOR, Job, Options, SSH, Status, digest,
     file_mask, soft_limits,
 };
 use fathomp_launch::names::HOST;
@@ -34,7 +37,7 @@ pub(crate) struct Answer {
 pub(super) struct Asked<'a> {
     pub(super) on: &'a OnHosts,
     pub(super) program: &'a Program,
-    pub(super) hosts: Hosts,
+    pub(super) crew: Crew,
     /// As many nodes as hosts have.
     pub(super) cluster: Cluster,
     pub(super) threads: Option<ThreadCount>,
@@ -45,16 +48,20 @@ pub(super) struct Asked<'a> {
 }
 
 /// Runs a program on the hosts that were asked for.
-pub(crate) fn run(asked: &Run, program: &Program, voice: Voice) -> Result<Answer, Failure> {
-    let hosts = named(&asked.on)?;
+pub(crate) fn run(
+    asked: &Run,
+    program: &Program,
+    crew: Crew,
+    voice: Voice,
+) -> Result<Answer, Failure> {
     let asked = Asked {
         on: &asked.on,
         program,
         cluster: Cluster {
-            nodes: hosts.nodes(),
+            nodes: crew.hosts.nodes(),
             ..asked.cluster
         },
-        hosts,
+        crew,
         threads: asked.threads,
         check_races: asked.check_races,
         recorder: None,
@@ -81,7 +88,6 @@ pub(super) fn start(
     if let Some(warning) = asked.program.on_nodes(cluster.nodes)? {
         voice.warn(warning);
     }
-    let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
     let mut told = Plan {
         preload: vec![library(unpacked, cluster).to_owned()],
         recorder: asked.recorder,
@@ -90,18 +96,46 @@ pub(super) fn start(
     if let Some(cluster) = &mut told.cluster {
         cluster.races = asked.check_races;
     }
+    let whole = Whole {
+        on: asked.on,
+        program: asked.program,
+        crew: asked.crew,
+        beside: asked.beside,
+    };
+    start_job(whole, &told, unpacked, caller, voice)
+}
+
+/// What is to run on which hosts, whatever it is told.
+pub(super) struct Whole<'a> {
+    pub(super) on: &'a OnHosts,
+    pub(super) program: &'a Program,
+    pub(super) crew: Crew,
+    pub(super) beside: Option<Bytes>,
+}
+
+/// Has a program run that is told this, and waits for its end.
+pub(super) fn start_job(
+    asked: Whole<'_>,
+    told: &Plan,
+    unpacked: &Unpacked,
+    caller: &dyn Caller,
+    voice: Voice,
+) -> Result<Ended, Failure> {
+    let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
     let job = Job {
         beside: asked.beside,
-        ..job(asked.program, &told, unpacked).map_err(launcher)?
+        ..job((asked.program, asked.crew.first.is_some()), told, unpacked).map_err(launcher)?
     };
+    let Crew { hosts, first } = asked.crew;
     let run = fathomp_hosts::Run {
-        hosts: asked.hosts,
+        hosts,
         remote: remote(asked.on),
         agent: std::env::current_exe()
             .map_err(|error| launcher(Failure::new(format!("cannot find my own file: {error}"))))?
             .as_path()
             .into(),
         agent_arguments: vec!["host-agent".to_owned()],
+        by_name: first.is_none(),
         fan_out: asked.on.fan_out.unwrap_or(FAN_OUT),
         ports: asked.on.ports.map(|ports| (ports.first, ports.last)),
         secure: asked.on.secure,
@@ -113,8 +147,13 @@ pub(super) fn start(
         quiet_stdout: voice.json,
         patience: Duration::from_secs(asked.on.start_timeout),
     };
-    let ended = fathomp_hosts::launch(&run, &options, caller)
-        .map_err(|error| launcher(Failure::of(&error)))?;
+    let ended = match first {
+        None => fathomp_hosts::launch(&run, &options, caller),
+        Some(first) => {
+            fathomp_hosts::lead(*first, (&run, &options), &setup(&options.version), caller)
+        }
+    };
+    let ended = ended.map_err(|error| launcher(Failure::of(&error)))?;
     if ended.strangers > 0 {
         voice.warn(format!(
             "{} connections to hosts of this run came from strangers and were refused: with --ports and a firewall you decide who can try",
@@ -122,15 +161,6 @@ pub(super) fn start(
         ));
     }
     Ok(ended)
-}
-
-pub(super) fn named(on: &OnHosts) -> Result<Hosts, Failure> {
-    let hosts = match (&on.hosts, &on.hostfile) {
-        (Some(list), _) => Hosts::parse(list),
-        (None, Some(file)) => Hosts::read(file),
-        (None, None) => Hosts::parse(""),
-    };
-    hosts.map_err(|error| Failure::of(&error).with_code(exit::USAGE))
 }
 
 /// The words of the command that logs in, split at blanks as OpenMPI's `plm_rsh_agent` is.
@@ -142,7 +172,11 @@ fn remote(on: &OnHosts) -> Vec<String> {
 }
 
 /// The program with everything that it inherits, as all hosts are to have it.
-fn job(program: &Program, told: &Plan, unpacked: &Unpacked) -> Result<Job, Failure> {
+fn job(
+    (program, is_rank): (&Program, bool),
+    told: &Plan,
+    unpacked: &Unpacked,
+) -> Result<Job, Failure> {
     let path = with_slash(&program.path);
     let unreadable = |error: std::io::Error| {
         Failure::new(format!("cannot read {}: {error}", program.path.display()))
@@ -159,7 +193,7 @@ fn job(program: &Program, told: &Plan, unpacked: &Unpacked) -> Result<Job, Failu
         program_sha256: digest(&path).map_err(unreadable)?,
         program: path.as_path().into(),
         arguments: words(&program.command),
-        environment: environment(told),
+        environment: environment(told, is_rank),
         directory: directory.as_path().into(),
         limits: soft_limits(),
         umask: file_mask(),
@@ -181,8 +215,12 @@ fn words(words: &[OsString]) -> Vec<Bytes> {
     words.iter().map(|word| word.as_os_str().into()).collect()
 }
 
-fn environment(told: &Plan) -> Vec<(Bytes, Bytes)> {
-    let mut all: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+/// Of a rank's own variables, those that are about one rank are left out.
+fn environment(told: &Plan, is_rank: bool) -> Vec<(Bytes, Bytes)> {
+    let is_kept = |name: &OsString| !(is_rank && name.to_str().is_some_and(is_of_one_rank));
+    let mut all: BTreeMap<OsString, OsString> = std::env::vars_os()
+        .filter(|(name, _)| is_kept(name))
+        .collect();
     for (name, value) in told.variables_over(&of_this_process) {
         all.insert(name.into(), value);
     }

@@ -1,11 +1,18 @@
 //! Programs on several hosts: the plan of a run becomes a job for agents, and back.
 
+mod across;
 mod agent;
 mod beside;
+mod crew;
+mod floor;
 mod launch;
+mod mpicc;
 mod record;
 
+pub(crate) use across::Across;
 pub(crate) use agent::serve;
+pub(crate) use crew::{Crew, Gathered, gather, is_said_by_first, tell_of_others};
+pub(crate) use floor::wire_floor;
 pub(crate) use launch::{Answer, run};
 pub(crate) use record::record;
 

@@ -1,8 +1,9 @@
-//! `fathomp record --hosts`: what the hosts' agents take out of rings comes together in one
+//! `fathomp record` on several hosts: what the hosts' agents take out of rings comes together in one
 //! recording.
 
 use super::beside::{Asked as AskedBeside, RINGS, Told};
-use super::launch::{Asked, code, named, start};
+use super::crew::Crew;
+use super::launch::{Asked, code, start};
 use crate::args::{Cluster, Record};
 use crate::failure::{Failure, exit};
 use crate::launch::{Stderr, Stdin, Stdout, library};
@@ -33,10 +34,14 @@ pub(crate) struct Recorded {
 }
 
 /// Runs a program on several hosts and records it.
-pub(crate) fn record(asked: &Record, program: &Program, voice: Voice) -> Result<Recorded, Failure> {
-    let hosts = named(&asked.on)?;
+pub(crate) fn record(
+    asked: &Record,
+    program: &Program,
+    crew: Crew,
+    voice: Voice,
+) -> Result<Recorded, Failure> {
     let cluster = Cluster {
-        nodes: hosts.nodes(),
+        nodes: crew.hosts.nodes(),
         ..asked.cluster
     };
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
@@ -49,24 +54,26 @@ pub(crate) fn record(asked: &Record, program: &Program, voice: Voice) -> Result<
     let meta = circumstances(&Request {
         program,
         unpacked: &unpacked,
+        runtime: None,
         directory,
         existing,
         threads: asked.threads,
         cluster,
-        accesses: false,
+        accesses: None,
         paging: None,
         teams: None,
         group: None,
         limit_bytes: asked.limit << 20,
         limit: None,
         rehearsal: false,
+        pace: None,
         openmp: OpenMp::default(),
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(voice),
         stderr: Stderr::Inherit,
     });
     let meta = Meta {
-        hosts: run_hosts(&hosts),
+        hosts: run_hosts(&crew.hosts),
         ..meta.map_err(launcher)?
     };
     let writer = writer::create(directory, &meta, existing);
@@ -83,11 +90,11 @@ pub(crate) fn record(asked: &Record, program: &Program, voice: Voice) -> Result<
         limit_bytes: asked.limit << 20,
         library: library(&unpacked, cluster).to_owned(),
     };
-    let count = hosts.all().len();
+    let count = crew.hosts.all().len();
     let asked = Asked {
         on: &asked.on,
         program,
-        hosts,
+        crew,
         cluster,
         threads: asked.threads,
         check_races: false,

@@ -73,6 +73,14 @@ pub(crate) fn library(unpacked: &Unpacked, cluster: Cluster) -> &Path {
     }
 }
 
+/// A program that is told this alone, and finds nothing in its environment that the user has
+/// set for programs: the machine is measured.
+pub(crate) fn told_alone(program: &Path, plan: &Plan) -> Command {
+    let mut command = Command::new(program);
+    plan.apply(&mut command, Inherit::NothingThatSteers);
+    command
+}
+
 /// A program, ready to be started.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch<'a> {
@@ -202,7 +210,10 @@ impl Launch<'_> {
         }
         let ours = [self.tap, self.library].into_iter().flatten();
         let plan = Plan {
-            preload: ours.map(Path::to_owned).collect(),
+            preload: ours
+                .map(Path::to_owned)
+                .chain(self.plan.preload.iter().cloned())
+                .collect(),
             ..self.plan.clone()
         };
         plan.apply(&mut command, Inherit::All);

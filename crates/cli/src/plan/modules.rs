@@ -91,7 +91,7 @@ fn header(path: &Path) -> Option<Header> {
             let name = || {
                 symbol
                     .name_bytes()
-                    .is_ok_and(|name| name.starts_with(b"GOMP_"))
+                    .is_ok_and(|name| name.starts_with(b"GOMP_") || name.starts_with(b"__kmpc_"))
             };
             symbol.is_undefined() && name()
         }),

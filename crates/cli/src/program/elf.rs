@@ -2,9 +2,11 @@
 
 use super::ProgramError;
 use super::find::unreadable;
+use crate::args::Family;
 use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
@@ -12,10 +14,8 @@ use std::path::Path;
 /// Which OpenMP runtime a program asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Linkage {
-    /// libgomp, or a library that calls its interface.
-    Gnu,
-    /// LLVM's libomp.
-    Llvm,
+    /// libgomp or LLVM's libomp, or it calls the interface of one.
+    Shared,
     /// A runtime linked into the program itself.
     OwnCopy,
     /// None that is visible from outside.
@@ -46,10 +46,86 @@ pub(super) fn linkage(path: &Path, start: &[u8]) -> Result<Linkage, ProgramError
         .map_err(|error| unreadable(path, error))?
         .len();
     if size > SEARCHED_BYTES_MAX {
-        return Ok(Linkage::Gnu);
+        return Ok(Linkage::Shared);
     }
     let data = fs::read(path).map_err(|error| unreadable(path, error))?;
     parse(path, &data).unwrap_or_else(|_| Err(ProgramError::Damaged(path.to_owned())))
+}
+
+/// What a file asks of OpenMP runtimes.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    /// Functions that it must find.
+    pub(crate) names: BTreeSet<String>,
+    /// Libraries that it asks the loader for.
+    needed: Vec<String>,
+}
+
+impl Calls {
+    /// Whether the loader brings a runtime of that family.
+    pub(crate) fn asks_for(&self, family: Family) -> bool {
+        let name = family.name();
+        self.needed.iter().any(|needed| {
+            let rest = needed.strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with(['.', '-']))
+        })
+    }
+}
+
+/// What a file asks of OpenMP runtimes; nothing if that cannot be told.
+pub(crate) fn calls(path: &Path) -> Calls {
+    let Ok(data) = fs::read(path) else {
+        return Calls::default();
+    };
+    let Ok(file) = ElfFile64::<Endianness>::parse(&*data) else {
+        return Calls::default();
+    };
+    let is_runtimes = |name: &&str| {
+        let prefixes = ["GOMP_", "__kmpc_", "omp_"];
+        prefixes.iter().any(|prefix| name.starts_with(prefix))
+    };
+    let asked = file
+        .dynamic_symbols()
+        .filter(|symbol| symbol.is_undefined() && !symbol.is_weak());
+    let names =
+        asked.filter_map(|symbol| symbol.name().ok().filter(is_runtimes).map(str::to_owned));
+    let needed = needed(&file, &data).unwrap_or_default();
+    Calls {
+        names: names.collect(),
+        needed: needed
+            .into_iter()
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .collect(),
+    }
+}
+
+/// The functions that a library has for others; a phrase if it is none.
+pub(crate) fn definitions(path: &Path) -> Result<BTreeSet<String>, String> {
+    let data = fs::read(path).map_err(|error| error.to_string())?;
+    let file = ElfFile64::<Endianness>::parse(&*data)
+        .map_err(|_| "it is no shared library of this machine".to_owned())?;
+    let defined = file
+        .dynamic_symbols()
+        .filter(|symbol| symbol.is_definition());
+    Ok(defined
+        .filter_map(|symbol| symbol.name().ok().map(str::to_owned))
+        .collect())
+}
+
+/// Whether a program begins MPI; not if that cannot be told.
+pub(super) fn begins_mpi(path: &Path) -> bool {
+    let begins = |name: &[u8]| name.starts_with(b"MPI_Init") || name.starts_with(b"mpi_init");
+    let Ok(data) = fs::read(path) else {
+        return false;
+    };
+    let file = ElfFile64::<Endianness>::parse(&*data);
+    let imports = file.map(|file| {
+        let mut names = file
+            .dynamic_symbols()
+            .filter_map(|symbol| symbol.name_bytes().ok());
+        names.any(begins)
+    });
+    imports.unwrap_or(false)
 }
 
 fn check_identity(path: &Path, start: &[u8]) -> Result<(), ProgramError> {
@@ -122,7 +198,8 @@ fn position_independent_program(file: &ElfFile64<'_>, data: &[u8]) -> object::Re
     }))
 }
 
-fn interface(file: &ElfFile64<'_>, data: &[u8]) -> object::Result<Linkage> {
+/// The libraries that a file asks the loader for.
+fn needed<'a>(file: &ElfFile64<'a>, data: &'a [u8]) -> object::Result<Vec<&'a [u8]>> {
     let mut needed = Vec::new();
     let endian = file.endian();
     if let Some((entries, strings)) = file.elf_section_table().dynamic(endian, data)? {
@@ -136,6 +213,11 @@ fn interface(file: &ElfFile64<'_>, data: &[u8]) -> object::Result<Linkage> {
             }
         }
     }
+    Ok(needed)
+}
+
+fn interface<'a>(file: &ElfFile64<'a>, data: &'a [u8]) -> object::Result<Linkage> {
+    let needed = needed(file, data)?;
     let needs = |names: &[&[u8]]| {
         needed
             .iter()
@@ -145,18 +227,18 @@ fn interface(file: &ElfFile64<'_>, data: &[u8]) -> object::Result<Linkage> {
         file.dynamic_symbols()
             .any(|s| s.is_undefined() && s.name_bytes().is_ok_and(|n| n.starts_with(prefix)))
     };
+    let begins_regions = |name: &[u8]| name == b"GOMP_parallel" || name == b"__kmpc_fork_call";
     let own = file
         .symbols()
         .chain(file.dynamic_symbols())
-        .any(|s| s.is_definition() && s.name_bytes().is_ok_and(|n| n == b"GOMP_parallel"));
+        .any(|s| s.is_definition() && s.name_bytes().is_ok_and(begins_regions));
     Ok(if own {
         Linkage::OwnCopy
-    } else if asks_for(b"__kmpc_") {
-        Linkage::Llvm
-    } else if asks_for(b"GOMP_") || needs(&[b"libgomp"]) {
-        Linkage::Gnu
-    } else if needs(&[b"libomp", b"libiomp"]) {
-        Linkage::Llvm
+    } else if asks_for(b"__kmpc_")
+        || asks_for(b"GOMP_")
+        || needs(&[b"libgomp", b"libomp.", b"libomp-", b"libiomp"])
+    {
+        Linkage::Shared
     } else {
         Linkage::None
     })

@@ -6,6 +6,7 @@ mod find;
 mod script;
 
 use elf::Linkage;
+pub(crate) use elf::{calls, definitions};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,17 +31,6 @@ pub(crate) enum Suspicion {
     Script,
     /// It contains an OpenMP runtime of its own, linked statically.
     OwnCopy,
-    /// It uses LLVM's OpenMP runtime; only where that does not matter.
-    Llvm,
-}
-
-/// What a program is examined for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// To run on our OpenMP runtime.
-    OpenMp,
-    /// To have its calls of the C library seen, whatever it is.
-    AnyCalls,
 }
 
 /// The program cannot be started, or not with the runtime in front.
@@ -74,9 +64,7 @@ pub(crate) enum ProgramError {
     Static(PathBuf),
     #[error("{}: is set-uid or set-gid, so the loader ignores LD_PRELOAD: run a copy without that bit", .0.display())]
     Privileged(PathBuf),
-    #[error("{}: was built for LLVM's OpenMP interface (libomp), which fathomp does not support yet: build it with gcc -fopenmp", .0.display())]
-    Llvm(PathBuf),
-    #[error("{}: contains an OpenMP runtime of its own, so it cannot run on several nodes: link it with the shared libgomp", .0.display())]
+    #[error("{}: contains an OpenMP runtime of its own, so it cannot run on several nodes: link it with the shared libgomp or libomp", .0.display())]
     OwnCopy(PathBuf),
     #[error("{}: names the interpreter {interpreter}, which cannot be started: {source}", script.display())]
     Interpreter {
@@ -102,19 +90,11 @@ impl ProgramError {
 /// Scripts may be interpreted by scripts; the kernel follows four.
 const SCRIPT_DEPTH: u32 = 4;
 
-/// Finds and examines the program of a command line that is to use OpenMP.
-pub(crate) fn examine(command: &[OsString]) -> Result<Program, ProgramError> {
-    examine_for(Purpose::OpenMp, command)
-}
-
 /// Finds and examines the program of a command line.
-pub(crate) fn examine_for(purpose: Purpose, command: &[OsString]) -> Result<Program, ProgramError> {
+pub(crate) fn examine(command: &[OsString]) -> Result<Program, ProgramError> {
     let name = command.first().cloned().unwrap_or_default();
     let path = find::executable(&name)?;
-    let suspicion = match look_inside(&path, SCRIPT_DEPTH) {
-        Err(ProgramError::Llvm(_)) if purpose == Purpose::AnyCalls => Some(Suspicion::Llvm),
-        looked => looked?,
-    };
+    let suspicion = look_inside(&path, SCRIPT_DEPTH)?;
     Ok(Program {
         path,
         command: command.to_vec(),
@@ -128,7 +108,7 @@ impl Program {
     pub(crate) fn may_use_openmp(&self) -> bool {
         match self.suspicion {
             None | Some(Suspicion::Script) => true,
-            Some(Suspicion::OwnCopy | Suspicion::Llvm) => false,
+            Some(Suspicion::OwnCopy) => false,
             Some(Suspicion::NotLinked) => {
                 let words = self.command.iter().skip(1);
                 words.map(Path::new).any(|word| {
@@ -136,6 +116,16 @@ impl Program {
                 })
             }
         }
+    }
+
+    /// Whether it contains an OpenMP runtime of its own.
+    pub(crate) fn has_own_copy(&self) -> bool {
+        self.suspicion == Some(Suspicion::OwnCopy)
+    }
+
+    /// Whether it is a compiled program that begins MPI by itself, or may start one.
+    pub(crate) fn may_use_mpi(&self) -> bool {
+        self.suspicion == Some(Suspicion::Script) || elf::begins_mpi(&self.path)
     }
 
     /// Whether it can run on several nodes: what to tell the user if only
@@ -170,8 +160,7 @@ fn look_inside(path: &Path, depth: u32) -> Result<Option<Suspicion>, ProgramErro
             });
     }
     match elf::linkage(path, &start)? {
-        Linkage::Gnu => Ok(None),
-        Linkage::Llvm => Err(ProgramError::Llvm(path.to_owned())),
+        Linkage::Shared => Ok(None),
         Linkage::OwnCopy => Ok(Some(Suspicion::OwnCopy)),
         Linkage::None => Ok(Some(Suspicion::NotLinked)),
     }

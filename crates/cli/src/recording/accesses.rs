@@ -9,6 +9,13 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+/// What accesses are recorded of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    Pages,
+    Lines,
+}
+
 /// The file in a recording.
 pub(crate) fn file(recording: &Path) -> PathBuf {
     recording.join("accesses.jsonl")
@@ -21,12 +28,13 @@ fn part(recording: &Path, node: u16) -> PathBuf {
 
 /// What asks the program's nodes for their parts, if that is wanted.
 pub(super) fn watch(request: &Request<'_>) -> Result<Option<Watch>, Failure> {
-    if !request.accesses {
+    let Some(of) = request.accesses else {
         return Ok(None);
-    }
+    };
     let directory = std::path::absolute(request.directory)
         .map_err(|error| Failure::unwritable(request.directory, &error))?;
-    Ok(Some(Watch::Accesses(directory)))
+    let lines = of == Of::Lines;
+    Ok(Some(Watch::Accesses { directory, lines }))
 }
 
 /// Puts the parts together; what is wrong with the whole, as a sentence.

@@ -1,7 +1,7 @@
 //! The thread that empties the program's rings while it runs.
 
 use super::watch::{Runtimes, Watch};
-use fathomp_trace::drain::{DrainError, Drainer, Limits};
+use fathomp_trace::drain::{DrainError, Drainer, Limits, Observed};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
@@ -30,6 +30,8 @@ pub(crate) struct Drained {
     pub(crate) processes: u64,
     /// Other OpenMP runtimes that were seen in the program's processes.
     pub(crate) runtimes: Runtimes,
+    /// The runtimes that were recorded.
+    pub(crate) observed: Vec<Observed>,
     pub(crate) problems: Vec<String>,
 }
 
@@ -76,6 +78,7 @@ pub(crate) fn start(job: Job) -> Result<Drain, DrainError> {
             Ok(summary) => {
                 drained.records = summary.records;
                 drained.processes = summary.processes;
+                drained.observed = summary.observed;
                 drained.problems.extend(summary.problems);
             }
             Err(error) => remember(&mut drained.problems, &error),

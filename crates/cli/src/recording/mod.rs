@@ -13,12 +13,14 @@ use crate::output;
 use crate::paging::{self, Session};
 use crate::plan;
 use crate::program::Program;
+use crate::runtimes::Watched;
 use crate::teams::Decided;
 use fathomp_launch::names::RECORD;
 use fathomp_launch::steering::is_noted;
 use fathomp_launch::{Faults, OpenMp, Plan};
 use fathomp_runtime::Unpacked;
 use fathomp_sys::cluster::pages::Scheme;
+use fathomp_trace::drain::Observed;
 use fathomp_trace::live;
 use fathomp_trace::model::{Meta, Sharing};
 use fathomp_trace::reader::REGIONS_FILE;
@@ -37,13 +39,15 @@ const DISTURBING: f64 = 0.1;
 pub(crate) struct Request<'a> {
     pub(crate) program: &'a Program,
     pub(crate) unpacked: &'a Unpacked,
+    /// The runtime, if it is not ours.
+    pub(crate) runtime: Option<&'a Watched>,
     pub(crate) directory: &'a Path,
     pub(crate) existing: Existing,
     /// Threads per node.
     pub(crate) threads: Option<ThreadCount>,
     pub(crate) cluster: Cluster,
     /// Whether to record what is accessed, too.
-    pub(crate) accesses: bool,
+    pub(crate) accesses: Option<accesses::Of>,
     /// What to record of paging, if that is to be.
     pub(crate) paging: Option<&'a paging::Plan>,
     /// How teams are decided, if the program and the environment do not do it alone.
@@ -55,11 +59,48 @@ pub(crate) struct Request<'a> {
     pub(crate) limit: Option<Duration>,
     /// More threads than processors on purpose: what counts is how work divides.
     pub(crate) rehearsal: bool,
+    /// How long to measure before and after the run how fast processors compute, if times
+    /// are to be compared with those of other runs.
+    pub(crate) pace: Option<Duration>,
     /// What OpenMP's variables are set to beside the number of threads.
     pub(crate) openmp: OpenMp,
     pub(crate) stdin: Stdin,
     pub(crate) stdout: Stdout,
     pub(crate) stderr: Stderr,
+}
+
+impl<'a> Request<'a> {
+    /// One of several runs of a program on one machine, with so many threads and nothing else
+    /// asked for, in the place of an earlier recording; what it prints is not shown.
+    pub(crate) fn of_several(
+        (program, unpacked): (&'a Program, &'a Unpacked),
+        directory: &'a Path,
+        threads: u32,
+        limit_bytes: u64,
+        stdin: Stdin,
+    ) -> Self {
+        Self {
+            program,
+            unpacked,
+            runtime: None,
+            directory,
+            existing: Existing::Replace,
+            threads: Some(ThreadCount(threads)),
+            cluster: Cluster::ONE,
+            accesses: None,
+            paging: None,
+            teams: None,
+            group: None,
+            limit_bytes,
+            limit: None,
+            rehearsal: false,
+            pace: Some(host::pace::THOROUGH),
+            openmp: OpenMp::default(),
+            stdin,
+            stdout: Stdout::Discard,
+            stderr: Stderr::Inherit,
+        }
+    }
 }
 
 /// A recording that was made, and the run it is of.
@@ -70,6 +111,8 @@ pub(crate) struct Recorded {
     pub(crate) records: u64,
     /// What was recorded of paging.
     pub(crate) paging: Option<paging::Recorded>,
+    /// The runtimes that were recorded.
+    pub(crate) observed: Vec<Observed>,
     /// Pages of 4 KiB that were read for the program, as far as the kernel says.
     pub(crate) page_ins: Option<u64>,
     /// What was noticed, each as one sentence.
@@ -118,19 +161,24 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
     plan.recorder = Some(fathomp_launch::Recorder::new(live.0.clone()));
     plan.watch = accesses::watch(request)?;
     plan.paging = session.as_ref().map(Session::live);
-    planned.tell(&mut plan);
+    match request.runtime {
+        // What regions depend on is noted by our runtime alone.
+        Some(runtime) => runtime.tell(&mut plan),
+        None => planned.tell(&mut plan),
+    }
     if let Some(teams) = request.teams {
         teams.tell(&mut plan);
     }
     let launch = Launch {
         program: request.program,
         tap: session.as_ref().map(|_| request.unpacked.tap.as_path()),
-        library: uses_openmp(request).then_some(library),
+        library: (uses_openmp(request) && request.runtime.is_none()).then_some(library),
         plan,
         stdin: request.stdin.clone(),
         stdout: request.stdout.clone(),
         stderr: request.stderr.clone(),
     };
+    let paced = paced(request);
     let quota = host::quota();
     let meter = host::Meter::start();
     let running = start(&launch, session.as_mut(), request.group)?;
@@ -145,6 +193,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
     let helper = session.as_ref().map(Session::collector);
     let (others, processor_ns) = (meter.others(helper), meter.processor_ns());
     let page_ins = meter.page_ins();
+    let pace = paced.and_then(|paced| paced.after());
     let drained = drain.finish();
 
     let mut problems = drained.problems;
@@ -155,7 +204,10 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
             part * 100.0
         )
     }));
-    problems.extend(watch::remarks(drained.records > 0, &drained.runtimes));
+    match request.runtime {
+        Some(runtime) => problems.extend(runtime.notes.iter().cloned()),
+        None => problems.extend(watch::remarks(drained.records > 0, &drained.runtimes)),
+    }
     let recorded_paging = match session {
         Some(session) => Some(session.finish(ended.wall_ns())?),
         None => None,
@@ -173,10 +225,11 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
             ended: &ended,
             processes: drained.processes,
             runtimes: &drained.runtimes,
+            runtime: request.runtime,
         };
         problems.extend(silence.explain());
     }
-    if request.accesses {
+    if request.accesses.is_some() {
         problems.extend(accesses::join(request)?);
     }
     writer.update(|meta| {
@@ -187,15 +240,25 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         });
         meta.others_used = others;
         meta.processor_ns = processor_ns;
+        meta.pace = pace;
     })?;
     writer.finish(ended.outcome, ended.wall, problems.clone())?;
     Ok(Recorded {
         ended,
         records: drained.records,
         paging: recorded_paging,
+        observed: drained.observed,
         page_ins,
         problems,
     })
+}
+
+/// How fast processors compute before the run, if that is to be measured and all threads are
+/// in one process.
+fn paced(request: &Request<'_>) -> Option<host::pace::Paced> {
+    let span = request.pace.filter(|_| request.cluster.nodes <= 1)?;
+    let threads = request.threads.map(|ThreadCount(count)| count);
+    host::pace::before(threads, span)
 }
 
 /// Whether the program needs the runtime library. With paging alone to record, programs
@@ -278,6 +341,7 @@ pub(crate) fn circumstances(request: &Request<'_>) -> Result<Meta, Failure> {
         directory: env::current_dir().unwrap_or_default(),
         environment,
         machine: host::machine(),
+        runtime: request.runtime.map(|runtime| runtime.asked.to_string()),
         threads: request.threads.map(|ThreadCount(count)| count),
         nodes: request.cluster.nodes.into(),
         sharing: cluster.as_ref().map(sharing),

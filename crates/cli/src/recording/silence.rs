@@ -1,8 +1,9 @@
 //! Why nothing was recorded, as far as that can be told.
 
-use super::watch::{Runtimes, is_gnu, is_llvm};
+use super::watch::{Runtimes, is_runtime};
 use crate::launch::Ended;
 use crate::program::{Program, Suspicion};
+use crate::runtimes::Watched;
 use fathomp_trace::model::Outcome;
 
 /// What is known of a run of which nothing was recorded.
@@ -14,6 +15,8 @@ pub(super) struct Silence<'a> {
     pub(super) processes: u64,
     /// Other runtimes that were seen in the program's processes.
     pub(super) runtimes: &'a Runtimes,
+    /// The runtime that was to be watched, if it is not ours.
+    pub(super) runtime: Option<&'a Watched>,
 }
 
 impl Silence<'_> {
@@ -35,9 +38,17 @@ impl Silence<'_> {
         }
         let escaped = |path: &std::path::PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            is_llvm(&name) || is_gnu(&name)
+            is_runtime(&name)
         };
-        if self.runtimes.iter().any(escaped) {
+        let escaped: Vec<_> = self.runtimes.iter().filter(|path| escaped(path)).collect();
+        if let (Some(watched), [first, ..]) = (self.runtime, &escaped[..]) {
+            return Some(format!(
+                "Nothing was recorded: {} was loaded, but told fathomp nothing: it begins no parallel region, it was loaded privately (RTLD_DEEPBIND, dlmopen), it is older than OMPT, or a tool that is linked to the program came first; asked for was {}.",
+                first.display(),
+                watched.asked
+            ));
+        }
+        if !escaped.is_empty() {
             return None;
         }
         let linked = self.program.suspicion;
@@ -56,7 +67,6 @@ impl Silence<'_> {
             }
             (Some(Suspicion::NotLinked), None) => "Nothing was recorded: the program does not name an OpenMP runtime and loaded none; was it built with -fopenmp?".to_owned(),
             (Some(Suspicion::Script), None) => "Nothing was recorded: none of the programs that this script started used OpenMP through a shared library; those that are linked statically, or contain a runtime of their own, are out of fathomp's reach.".to_owned(),
-            (Some(Suspicion::Llvm), None) => "Nothing was recorded of OpenMP: the program was built for LLVM's runtime; build it with gcc -fopenmp.".to_owned(),
             (None, None) => "Nothing was recorded: the program is linked with an OpenMP runtime, but ended without using it; give it arguments with which it does.".to_owned(),
         })
     }
@@ -88,6 +98,7 @@ mod tests {
             ended: &ended,
             processes,
             runtimes: &Runtimes::new(),
+            runtime: None,
         };
         silence.explain().unwrap()
     }
@@ -138,6 +149,7 @@ mod tests {
             ended: &ended,
             processes: 0,
             runtimes: &Runtimes::from([PathBuf::from("/usr/lib/libomp.so.5")]),
+            runtime: None,
         };
         assert_eq!(silence.explain(), None);
     }

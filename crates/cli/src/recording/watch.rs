@@ -2,7 +2,7 @@
 //!
 //! A preloaded library answers every call that is resolved by name, whatever
 //! else is loaded; a runtime that was loaded privately (`dlmopen`,
-//! `RTLD_DEEPBIND`) or speaks LLVM's interface escapes it. The address space of
+//! `RTLD_DEEPBIND`) escapes it. The address space of
 //! a process tells what is loaded, so it is looked at now and then.
 
 use std::collections::BTreeSet;
@@ -103,50 +103,38 @@ fn runtimes(maps: &str, ours: &Path) -> Runtimes {
 }
 
 /// `libgomp.so.1`, `libgomp-a34b3233.so.1.0.0`, `libomp.so.5`, `libiomp5.so`.
-fn is_runtime(name: &str) -> bool {
-    name.contains(".so") && (is_gnu(name) || is_llvm(name))
-}
-
-pub(super) fn is_gnu(name: &str) -> bool {
-    name.starts_with("libgomp")
-}
-
-pub(super) fn is_llvm(name: &str) -> bool {
+pub(super) fn is_runtime(name: &str) -> bool {
     // libompt*, libomptarget* and the like are not runtimes.
-    ["libomp.", "libomp-", "libiomp"]
-        .iter()
-        .any(|prefix| name.starts_with(prefix))
+    name.contains(".so")
+        && ["libgomp", "libomp.", "libomp-", "libiomp"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
 }
 
 /// What the user should know about runtimes that were loaded beside ours.
 pub(crate) fn remarks(recorded: bool, runtimes: &Runtimes) -> Vec<String> {
-    let name = |path: &Path| {
-        path.file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
+    let names: Vec<String> = runtimes
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let (last, others) = match names.split_last() {
+        None => return Vec::new(),
+        Some(split) => split,
     };
-    let mut remarks = Vec::new();
-    for path in runtimes.iter().filter(|path| is_llvm(&name(path))) {
-        remarks.push(format!(
-            "{} was loaded: calls to LLVM's OpenMP interface go there and are not in this recording; build that code with gcc.",
-            path.display()
-        ));
-    }
-    for path in runtimes.iter().filter(|path| is_gnu(&name(path))) {
-        remarks.push(if recorded {
-            format!(
-                "{} was loaded too: fathomp's runtime stands in front of it, so its calls are recorded here unless it was loaded privately (RTLD_DEEPBIND, dlmopen).",
-                path.display()
-            )
-        } else {
-            format!(
-                "{} was loaded and could not be replaced, so its regions are not in this recording: it was loaded privately (RTLD_DEEPBIND, dlmopen), or no region was executed.",
-                path.display()
-            )
-        });
-    }
-    remarks
+    let (all, were, them) = match others {
+        [] => (last.clone(), "was", "it"),
+        others => (format!("{} and {last}", others.join(", ")), "were", "them"),
+    };
+    let private = "loaded privately (RTLD_DEEPBIND, dlmopen)";
+    vec![if recorded {
+        format!(
+            "{all} {were} loaded too: fathomp's runtime stands in front of {them}, so one pool of threads serves all calls, and all are recorded here, but for those of a runtime that was {private}."
+        )
+    } else {
+        format!(
+            "{all} {were} loaded and could not be replaced, so regions of {them} are not in this recording: each was {private}, or executed no region."
+        )
+    }]
 }
 
 #[cfg(test)]
@@ -172,6 +160,18 @@ mod tests {
                 "/w/numpy.libs/libgomp-a34b3233.so.1.0.0"
             ]
         );
+    }
+
+    #[test]
+    fn all_runtimes_are_named_in_one_sentence() {
+        let seen = runtimes(MAPS, Path::new("/c/libgomp.so.1"));
+        let [said] = &remarks(true, &seen)[..] else {
+            panic!("one sentence");
+        };
+        let named = "/usr/lib/llvm-14/lib/libomp.so.5 and /w/numpy.libs/libgomp-a34b3233.so.1.0.0 were loaded too:";
+        assert!(said.starts_with(named), "{said}");
+        assert!(said.contains("one pool of threads serves all calls"));
+        assert_eq!(remarks(true, &Runtimes::new()), Vec::<String>::new());
     }
 
     #[test]

@@ -8,18 +8,18 @@ use crate::launch::{self, Capture, Ended, Launch, Printed, Repeatable, Stderr, S
 use crate::program::Program;
 use crate::progress::Progress;
 use crate::recording::{self, Request};
+use crate::runtimes::Watched;
 use crate::voice::Voice;
 use crate::{evidence, host, output, sharing};
 use fathomp_analyse::Analysis;
 use fathomp_diagnose::{Diagnosis, Kind};
-use fathomp_launch::OpenMp;
 use fathomp_patch::Code;
 use fathomp_predict::machine::Machine;
 use fathomp_runtime::Unpacked;
 use fathomp_sharing::Findings;
 use fathomp_trace::model::Outcome::Signalled;
 use fathomp_trace::model::Output;
-use fathomp_trace::writer::{self, Existing};
+use fathomp_trace::writer;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -47,6 +47,8 @@ pub(crate) struct Job<'a> {
     pub(crate) voice: Voice,
     pub(crate) program: &'a Program,
     pub(crate) unpacked: &'a Unpacked,
+    /// The runtime, if it is not ours.
+    pub(crate) runtime: Option<&'a Watched>,
     pub(crate) threads: &'a ThreadList,
     pub(crate) progress: &'a Progress,
     pub(crate) stdin: Repeatable,
@@ -74,17 +76,18 @@ impl Job<'_> {
     pub(crate) fn record_all(&self, study: &mut Study) -> Result<Runs, Failure> {
         let mut runs = Runs::default();
         let mut done = 0;
-        for repeat in 0..self.plan.repeat {
+        let repeats = self.plan.repeat.unwrap_or(1);
+        for repeat in 0..repeats {
             for threads in &self.threads.0 {
                 done += 1;
                 self.progress
                     .at(done, format!("running on {}", counted(*threads)));
-                let name = Study::recording(*threads, repeat, self.plan.repeat);
+                let name = Study::recording(*threads, repeat, repeats);
                 let ended = self.record_one(study, &name, *threads, done == 1, &mut runs)?;
                 if let Some(signal) = ended.interrupted {
                     study.index.notes.push(format!(
                         "The study was interrupted by signal {signal} after {done} of {} runs.",
-                        self.threads.0.len() * self.plan.repeat as usize
+                        self.threads.0.len() * repeats as usize
                     ));
                     runs.interrupted = Some(exit_code(Signalled(signal)));
                     return Ok(runs);
@@ -111,6 +114,7 @@ impl Job<'_> {
         let directory = study.path(&name.to_string_lossy());
         let recorded = recording::record(&Request {
             rehearsal: true,
+            pace: None,
             limit: Some(Duration::from_nanos(longest_ns) * REHEARSAL_PATIENCE + REHEARSAL_LEAST),
             stdout: Stdout::Discard,
             stderr: Stderr::File(directory.with_extension("stderr")),
@@ -129,24 +133,11 @@ impl Job<'_> {
     }
 
     fn request<'a>(&'a self, directory: &'a Path, threads: u32, first: bool) -> Request<'a> {
+        let stdin = self.stdin.for_run(first);
+        let what = (self.program, self.unpacked);
         Request {
-            cluster: Cluster::ONE,
-            program: self.program,
-            unpacked: self.unpacked,
-            directory,
-            existing: Existing::Replace,
-            threads: Some(ThreadCount(threads)),
-            accesses: false,
-            paging: None,
-            teams: None,
-            group: None,
-            limit_bytes: RECORDING_BYTES_MAX,
-            limit: None,
-            rehearsal: false,
-            openmp: OpenMp::default(),
-            stdin: self.stdin.for_run(first),
-            stdout: Stdout::Discard,
-            stderr: Stderr::Inherit,
+            runtime: self.runtime,
+            ..Request::of_several(what, directory, threads, RECORDING_BYTES_MAX, stdin)
         }
     }
 
@@ -342,11 +333,18 @@ impl Job<'_> {
     /// if that does not end well.
     fn once_more(&self, threads: Option<u32>) -> Option<Printed> {
         let capture = Capture::of(&Stdout::Discard);
+        let mut plan = launch::plan(threads.map(ThreadCount), Cluster::ONE);
+        if let Some(runtime) = self.runtime {
+            runtime.tell(&mut plan);
+        }
         let launch = Launch {
             program: self.program,
             tap: None,
-            library: Some(launch::library(self.unpacked, Cluster::ONE)),
-            plan: launch::plan(threads.map(ThreadCount), Cluster::ONE),
+            library: self
+                .runtime
+                .is_none()
+                .then(|| launch::library(self.unpacked, Cluster::ONE)),
+            plan,
             stdin: self.stdin.for_run(false),
             stdout: Stdout::Capture(capture.clone()),
             stderr: Stderr::Discard,

@@ -5,6 +5,7 @@
 //!       machine.json             what this machine costs
 //!       sharing.json             which cache lines threads share, if asked for
 //!       sharing.stderr           what the program complained meanwhile
+//!       runtimes.json            several runtimes side by side, if they were compared
 //!       result.json              analyses and prediction, for other tools
 //!       stdin                    what the program was given to read, if piped
 //!       recordings/<T>-threads[-run-<R>]/        one recording a run
@@ -13,6 +14,8 @@
 
 pub(crate) mod compare;
 pub(crate) mod job;
+pub(crate) mod runtimes;
+pub(crate) mod versus;
 
 use crate::failure::Failure;
 use crate::output;
@@ -29,7 +32,8 @@ const RECORDINGS: &str = "recordings";
 /// What threads share.
 pub(crate) const SHARING: &str = "sharing.json";
 /// What a study directory may hold beside its index.
-const FILES: [&str; 5] = [
+const FILES: [&str; 6] = [
+    "runtimes.json",
     "machine.json",
     "result.json",
     "sharing.json",

@@ -312,3 +312,21 @@ pub(crate) fn instances(json: &serde_json::Value) -> Vec<u64> {
 pub(crate) fn problems(json: &serde_json::Value) -> String {
     json["problems"].to_string()
 }
+
+/// Sums on all nodes, and says so on the first.
+pub(crate) const SUM: &str = r#"
+#include <omp.h>
+#include <stdio.h>
+static double a[100000];
+int main(int argc, char **argv) {
+    double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 100000; i++) {
+        a[i] = i;
+        sum += a[i];
+    }
+    for (int i = 0; i < 100000; i++) sum -= a[i];
+    printf("%.0f left on %d threads\n", sum, omp_get_max_threads());
+    return argc - 1;
+}
+"#;

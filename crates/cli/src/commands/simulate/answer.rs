@@ -1,13 +1,16 @@
 //! What is told of a simulation.
 
-use super::{Known, Priced};
+use super::known::Known;
+use super::priced::Priced;
 use crate::args::Simulate;
+use fathomp_accesses::Accesses;
 use fathomp_analyse::Dsm;
 use fathomp_base::Clock;
 use fathomp_predict::prices::{Network, PricesOf};
 use fathomp_replay::{NodeOutcome, Outcome, RegionOutcome};
 use fathomp_report::text::{Grid, bytes, duration, percent, short_count};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 #[derive(Serialize)]
@@ -29,6 +32,7 @@ pub(super) struct Answer {
 #[derive(Serialize)]
 pub(super) struct Point {
     nodes: usize,
+    pub(super) page_bytes: u32,
     /// What so many threads access was not recorded but told from fewer.
     pub(super) extrapolated: bool,
     time_s: f64,
@@ -56,10 +60,10 @@ struct Spread {
 
 /// What happened at a node, or at all.
 #[derive(Clone, Copy, Serialize)]
-struct Node {
+pub(super) struct Node {
     #[serde(flatten)]
-    counts: Dsm,
-    messages: u64,
+    pub(super) counts: Dsm,
+    pub(super) messages: u64,
     work_ns: u64,
     handling_ns: u64,
 }
@@ -134,6 +138,7 @@ impl Point {
         });
         Self {
             nodes: nodes.len(),
+            page_bytes: Accesses::PAGE_BYTES,
             extrapolated: false,
             time_s: outcome.time_ns as f64 * 1e-9,
             speedup: alone_ns as f64 / outcome.time_ns.max(1) as f64,
@@ -197,11 +202,17 @@ impl Answer {
     }
 
     pub(super) fn text(&self, width: usize) -> String {
-        let grid = Grid::new("Nodes").column("Time", 0).column("Speedup", 0);
-        let mut grid = with_counts(grid);
+        let sizes: BTreeSet<u32> = self.points.iter().map(|point| point.page_bytes).collect();
+        let mut grid = Grid::new("Nodes");
+        if sizes.len() > 1 {
+            grid = grid.column("Page", 0);
+        }
+        let mut grid = with_counts(grid.column("Time", 0).column("Speedup", 0));
         for point in &self.points {
             let all = &point.all;
-            let cells = vec![
+            let page = (sizes.len() > 1).then(|| bytes(point.page_bytes.into()));
+            let mut cells: Vec<String> = page.into_iter().collect();
+            cells.extend([
                 duration(point.time_s * 1e9),
                 point.speedup(),
                 short_count(all.counts.write_faults_local),
@@ -210,7 +221,7 @@ impl Answer {
                 short_count(all.counts.diffs_made),
                 short_count(all.messages),
                 bytes(all.counts.bytes_sent),
-            ];
+            ]);
             let mark = if point.extrapolated { " *" } else { "" };
             grid.row(format!("{}{mark}", point.nodes), cells);
         }
@@ -236,6 +247,9 @@ impl Answer {
             prices.diff_to_home_us,
         );
         text.push_str(&grid.render(width));
+        for line in self.best_sizes() {
+            text.push_str(&format!("\n{line}\n"));
+        }
         if let Some(last) = self.points.last() {
             text.push('\n');
             text.push_str(&last.regions_text(width));
@@ -249,6 +263,35 @@ impl Answer {
             text.push_str("* What so many threads access is told from fewer.\n");
         }
         text
+    }
+}
+
+impl Answer {
+    /// Of several sizes of pages, the one with which each number of nodes is fastest.
+    fn best_sizes(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for same in self.points.chunk_by(|a, b| a.nodes == b.nodes) {
+            let best = same.iter().min_by(|a, b| a.time_s.total_cmp(&b.time_s));
+            let usual = same
+                .iter()
+                .find(|point| point.page_bytes == Accesses::PAGE_BYTES);
+            let Some(best) = best.filter(|_| same.len() > 1) else {
+                continue;
+            };
+            let gain = match usual {
+                Some(usual) if usual.page_bytes != best.page_bytes => format!(
+                    ", {:.2} times as fast as with 4 KiB",
+                    usual.time_s / best.time_s.max(1e-12)
+                ),
+                _ => String::new(),
+            };
+            lines.push(format!(
+                "Of these sizes, pages of {} are best on {} nodes{gain}.",
+                bytes(best.page_bytes.into()),
+                best.nodes
+            ));
+        }
+        lines
     }
 }
 

@@ -8,7 +8,7 @@ use super::workshop::{Workshop, check_nodes, chosen};
 use crate::args::workload::{RuntimeName, Verify};
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{cluster_plan, library};
-use crate::program::{self, ProgramError};
+use crate::program;
 use crate::progress::Progress;
 use crate::voice::Voice;
 use answer::{Answer, Row, RunRow};
@@ -69,7 +69,7 @@ pub(super) fn verify(plan: &Verify, voice: Voice) -> Outcome {
         })
         .collect();
 
-    let settings = settings(plan, &subjects, voice)?;
+    let settings = settings(plan, &subjects)?;
     for (index, subject) in subjects.iter_mut().enumerate() {
         progress.at(
             count + index,
@@ -104,29 +104,13 @@ pub(super) fn verify(plan: &Verify, voice: Voice) -> Outcome {
     Ok(code)
 }
 
-/// Every runtime with every number of threads. LLVM's programs run only on the
-/// runtime they were linked with; that is an error if the user asked for ours.
-fn settings(
-    plan: &Verify,
-    subjects: &[Subject<'_>],
-    voice: Voice,
-) -> Result<Vec<Setting>, Failure> {
+/// Every runtime with every number of threads.
+fn settings(plan: &Verify, subjects: &[Subject<'_>]) -> Result<Vec<Setting>, Failure> {
     let mut names = plan.runtime.clone();
     if names.is_empty() && plan.cluster.nodes > 1 {
         names = vec![RuntimeName::Fathomp];
     } else if names.is_empty() {
         names = vec![RuntimeName::Fathomp, RuntimeName::System];
-        let foreign = subjects
-            .iter()
-            .filter_map(|subject| subject.program.as_ref().ok())
-            .any(|path| {
-                let examined = program::examine(&[path.clone().into()]);
-                matches!(examined, Err(ProgramError::Llvm(_)))
-            });
-        if foreign {
-            voice.warn("programs built for LLVM's OpenMP interface run on the system's runtime only, so fathomp's is left out");
-            names.retain(|name| *name != RuntimeName::Fathomp);
-        }
     }
     names.dedup();
     let unpacked = fathomp_runtime::unpack()?;
