@@ -1,6 +1,7 @@
 /* A program that holds an array and says what memory that takes.
  *
  *     hold MIB     with 0: does nothing at all
+ *     hold team    does nothing, in one region
  *
  * Every thread writes its part, all read everything, and write again. Prints the
  * memory of each process, in KiB, by thread.
@@ -66,12 +67,23 @@ static long memory_kib(void)
     return field_kib(text, "\nPss:") + (unmapped > 0 ? unmapped : 0);
 }
 
+/* One region, in which nothing is done. */
+static int form_a_team(void)
+{
+    int threads = 0;
+#pragma omp parallel reduction(+ : threads)
+    threads++;
+    return threads < 1;
+}
+
 int main(int argc, char **argv)
 {
     char *end = NULL;
+    if (argc == 2 && strcmp(argv[1], "team") == 0)
+        return form_a_team();
     long mib = argc == 2 ? strtol(argv[1], &end, 10) : -1;
     if (!end || *end != '\0' || mib < 0 || mib > 1 << 20) {
-        fputs("usage: hold MIB\n", stderr);
+        fputs("usage: hold MIB|team\n", stderr);
         return WRONG_USAGE;
     }
     if (mib == 0)

@@ -161,7 +161,7 @@ static const struct parameter chunk_bytes = {
     .name = "chunk",
     .symbol = "c",
     .unit = "bytes",
-    .values = (const long[]){4, 16, 32, 64, 4096, 0},
+    .values = (const long[]){4, 16, 32, 64, 128, 512, 2048, 4096, 8192, 0},
     .quick = (const long[]){4, 16, 32, 64, 4096, 0},
 };
 

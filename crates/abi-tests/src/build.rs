@@ -43,14 +43,19 @@ pub fn available(compiler: &str) -> bool {
     run::run(&mut command, LIMITS).is_ok_and(|ended| ended.code == Some(0))
 }
 
-/// Builds `program` at one optimisation level into `directory`.
+/// Builds `program` by the compiler of that command, at one optimisation level, into
+/// `directory`.
 ///
 /// # Errors
 /// See [`BuildError`].
-pub fn build(program: &Program, variant: &str, directory: &Path) -> Result<PathBuf, BuildError> {
+pub fn build(
+    program: &Program,
+    compiler: &str,
+    variant: &str,
+    directory: &Path,
+) -> Result<PathBuf, BuildError> {
     let file = format!("{}{variant}", program.name.replace('/', "-"));
     let output = directory.join(file);
-    let compiler = program.language.compiler();
     let mut command = Command::new(compiler);
     command
         .args([variant, "-g", "-fopenmp"])
@@ -67,20 +72,24 @@ pub fn build(program: &Program, variant: &str, directory: &Path) -> Result<PathB
     Ok(output)
 }
 
-/// Builds `plugin_lib.c` as `plugin.so` into `directory`.
+/// Builds `plugin_lib.c` as `plugin.so` into `directory`, by a compiler of C.
 ///
 /// # Errors
 /// See [`BuildError`].
-pub fn build_library(source: &Path, directory: &Path) -> Result<PathBuf, BuildError> {
+pub fn build_library(
+    source: &Path,
+    compiler: &str,
+    directory: &Path,
+) -> Result<PathBuf, BuildError> {
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
     let name = stem.strip_suffix("_lib").unwrap_or(&stem);
     let output = directory.join(format!("{name}.so"));
-    let mut command = Command::new("gcc");
+    let mut command = Command::new(compiler);
     command
         .args(["-O2", "-g", "-fopenmp", "-shared", "-fPIC", "-o"])
         .arg(&output)
         .arg(source);
-    compile("gcc", source, &mut command)?;
+    compile(compiler, source, &mut command)?;
     Ok(output)
 }
 

@@ -1,11 +1,11 @@
 //! One program under libgomp and under our runtime.
 
 use crate::build::{BuildError, build, build_library};
-use crate::program::{OnNodes, Program};
+use crate::program::{Compiler, Language, OnNodes, Program};
 use crate::run::{self, Ended, Limits};
 use fathomp_launch::names::TAP_UNDER_TEST;
 use fathomp_launch::steering::LIBRARY_PATH;
-use fathomp_launch::{Inherit, OpenMp, Plan, Protocol, of_this_process};
+use fathomp_launch::{Inherit, Network, OpenMp, Plan, Protocol, of_this_process};
 use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,21 +15,20 @@ use std::process::Command;
 const OUTPUT_BYTES: u64 = 1 << 20;
 
 /// How the runtime gets into the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Way {
     /// The libgomp that the program was linked with.
     Linked,
     /// Our library through `LD_PRELOAD`.
     Preloaded,
-    /// Our library found by libgomp's name in `LD_LIBRARY_PATH`.
+    /// Our library found in `LD_LIBRARY_PATH` by the name of the one that it stands in for.
     Replaced,
-    /// The cluster edition through `LD_PRELOAD`, on so many nodes, with that
-    /// protocol.
-    Nodes(u16, Protocol),
+    /// The cluster edition through `LD_PRELOAD`, on such nodes.
+    Nodes(Cluster),
 }
 
 /// Where a program runs on nodes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cluster {
     /// Nodes.
     pub nodes: u16,
@@ -37,6 +36,8 @@ pub struct Cluster {
     pub threads: usize,
     /// How they share memory.
     pub protocol: Protocol,
+    /// The network between them; without one they reach each other's memory.
+    pub network: Option<Network>,
 }
 
 impl Way {
@@ -44,7 +45,7 @@ impl Way {
         match self {
             Self::Linked => "libgomp",
             Self::Preloaded => "fathomp, preloaded",
-            Self::Replaced => "fathomp in libgomp's place",
+            Self::Replaced => "fathomp in the other's place",
             Self::Nodes(..) => "fathomp on nodes",
         }
     }
@@ -56,6 +57,9 @@ pub enum Failure {
     /// Not compiled.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// Not to be compiled by that compiler.
+    #[error("the compiler does not compile this program: see its directives")]
+    NotByIt,
     /// Not started.
     #[error("a process could not be started: {0}")]
     Start(#[from] io::Error),
@@ -64,26 +68,52 @@ pub enum Failure {
     Differs(String),
 }
 
-/// Builds and runs `program` in every way, variant and team size.
+/// Builds what `compiler` compiles: the libraries, and then the program by `build_program`, which
+/// gets its command.
+fn build_all<R>(
+    program: &Program,
+    compiler: Compiler,
+    libraries: &[PathBuf],
+    directory: &Path,
+    build_program: impl FnOnce(&str) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let for_c = compiler.command(Language::C);
+    let commands = (program.command(compiler), for_c);
+    let (Some(command), Some(for_c)) = commands else {
+        return Err(Failure::NotByIt);
+    };
+    for library in libraries {
+        build_library(library, for_c, directory)?;
+    }
+    build_program(command)
+}
+
+/// Builds by `compiler` and runs `program` in every way, variant and team size. What gcc has
+/// compiled must do the same as on libgomp.
 ///
 /// # Errors
 /// With all that went wrong, not only the first.
 pub fn check(
     program: &Program,
+    compiler: Compiler,
     libraries: &[PathBuf],
     runtime: &Path,
     directory: &Path,
 ) -> Result<(), Failure> {
-    for library in libraries {
-        build_library(library, directory)?;
-    }
+    let executables = build_all(program, compiler, libraries, directory, |command| {
+        let mut built = Vec::new();
+        for variant in &program.variants {
+            built.push((variant, build(program, command, variant, directory)?));
+        }
+        Ok(built)
+    })?;
+    let compared = compiler == Compiler::Gnu && program.libgomp_fails.is_none();
     let mut wrong = String::new();
-    for variant in &program.variants {
-        let executable = build(program, variant, directory)?;
+    for (variant, executable) in &executables {
         for &threads in &program.threads {
-            let start = |way| run_one(program, &executable, runtime, directory, threads, way);
+            let start = |way| run_one(program, executable, runtime, directory, threads, way);
             let label = |way: Way| format!("{variant}, {threads} thread(s), {}", way.describe());
-            let reference = if program.libgomp_fails.is_none() {
+            let reference = if compared {
                 let reference = start(Way::Linked)?;
                 judge(&mut wrong, &label(Way::Linked), &reference, None);
                 Some(reference)
@@ -113,29 +143,30 @@ pub fn check(
 /// Exit code of a program that nodes cannot run (`EX_SOFTWARE`).
 const REFUSED: i32 = 70;
 
-/// Builds `program` and runs it on every one of `clusters`. `runtime` is the
+/// Builds `program` by `compiler` and runs it on every one of `clusters`. `runtime` is the
 /// cluster edition.
 ///
 /// # Errors
 /// With all that went wrong, not only the first.
 pub fn check_on_nodes(
     program: &Program,
+    compiler: Compiler,
     libraries: &[PathBuf],
     runtime: &Path,
     directory: &Path,
     clusters: &[Cluster],
 ) -> Result<(), Failure> {
-    for library in libraries {
-        build_library(library, directory)?;
-    }
-    // The first level: what differs between levels is not how nodes work.
-    let executable = build(program, &program.variants[0], directory)?;
+    let executable = build_all(program, compiler, libraries, directory, |command| {
+        // The first level: what differs between levels is not how nodes work.
+        Ok(build(program, command, &program.variants[0], directory)?)
+    })?;
     let mut wrong = String::new();
     for &cluster in clusters {
         let Cluster {
             nodes,
             threads,
             protocol,
+            network,
         } = cluster;
         let start = |way| {
             run_one(
@@ -148,10 +179,11 @@ pub fn check_on_nodes(
             )
         };
         let label = format!(
-            "{nodes} nodes with {threads} thread(s), {}",
-            protocol.name()
+            "{nodes} nodes with {threads} thread(s), {}{}",
+            protocol.name(),
+            network.map_or("", |_| " by message")
         );
-        let ended = start(Way::Nodes(nodes, protocol))?;
+        let ended = start(Way::Nodes(cluster))?;
         if let OnNodes::Refused(words) = &program.on_nodes {
             if ended.code != Some(REFUSED) || !ended.stderr.contains(words) {
                 judge(&mut wrong, &format!("{label}, not refused"), &ended, None);
@@ -159,9 +191,9 @@ pub fn check_on_nodes(
             }
             continue;
         }
-        let reference = match program.libgomp_fails {
-            None => Some(start(Way::Linked)?),
-            Some(_) => None,
+        let reference = match compiler == Compiler::Gnu && program.libgomp_fails.is_none() {
+            true => Some(start(Way::Linked)?),
+            false => None,
         };
         judge(&mut wrong, &label, &ended, reference.as_ref());
     }
@@ -215,11 +247,12 @@ fn run_one(
     match way {
         Way::Linked => {}
         Way::Preloaded => plan.preload = behind_tap(runtime),
-        Way::Nodes(nodes, protocol) => {
+        Way::Nodes(cluster) => {
             plan.preload = behind_tap(runtime);
             plan.cluster = Some(fathomp_launch::Cluster {
-                protocol,
-                ..fathomp_launch::Cluster::of(nodes)
+                protocol: cluster.protocol,
+                network: cluster.network,
+                ..fathomp_launch::Cluster::of(cluster.nodes)
             });
         }
         Way::Replaced => {

@@ -12,3 +12,4 @@ pub mod compare;
 pub mod program;
 pub mod run;
 pub mod threads;
+pub mod trials;

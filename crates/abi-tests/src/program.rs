@@ -11,6 +11,7 @@
 //! | `flags`    | options | added when it is built |
 //! | `timeout`  | seconds | longest run, instead of 30 |
 //! | `libgomp`  | reason  | libgomp fails this program, so only ours must pass |
+//! | `clang`    | reason  | clang does not compile it, or not to what it says: with gcc only |
 //! | `nodes`    | `refused` words | on several nodes it ends with a sentence that has them |
 //! | `nodes`    | `skipped` reason | what it checks has no meaning on several nodes |
 
@@ -42,14 +43,50 @@ impl Language {
             _ => None,
         }
     }
+}
 
-    /// gcc's driver for the language.
+/// Who compiles the programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Compiler {
+    /// gcc, for libgomp's interface.
+    Gnu,
+    /// clang, for LLVM's.
+    Llvm,
+}
+
+impl Compiler {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Gnu, Self::Llvm];
+
+    /// Its command for a language, if it has one.
     #[must_use]
-    pub fn compiler(self) -> &'static str {
+    pub fn command(self, language: Language) -> Option<&'static str> {
+        Some(match (self, language) {
+            (Self::Gnu, Language::C) => "gcc",
+            (Self::Gnu, Language::Cxx) => "g++",
+            (Self::Gnu, Language::Fortran) => "gfortran",
+            (Self::Llvm, Language::C) => "clang",
+            (Self::Llvm, Language::Cxx) => "clang++",
+            (Self::Llvm, Language::Fortran) => return None,
+        })
+    }
+
+    /// Packages of Debian that bring the command.
+    #[must_use]
+    pub fn packages(self, command: &'static str) -> &'static str {
         match self {
-            Self::C => "gcc",
-            Self::Cxx => "g++",
-            Self::Fortran => "gfortran",
+            // Packages of gcc's compilers have the compilers' names.
+            Self::Gnu => command,
+            Self::Llvm => fathomp_needs::CLANG.package,
+        }
+    }
+
+    /// The name of the test of a program that it has compiled.
+    #[must_use]
+    pub fn test_name(self, program: &Program) -> String {
+        match self {
+            Self::Gnu => program.name.clone(),
+            Self::Llvm => format!("clang/{}", program.name),
         }
     }
 }
@@ -87,6 +124,8 @@ pub struct Program {
     pub timeout: Duration,
     /// Why libgomp fails this program, if it does.
     pub libgomp_fails: Option<String>,
+    /// Why it is not compiled by clang, if it is not.
+    pub not_by_clang: Option<String>,
     /// What becomes of it on several nodes.
     pub on_nodes: OnNodes,
 }
@@ -116,6 +155,7 @@ impl Program {
             flags: Vec::new(),
             timeout: Duration::from_secs(30),
             libgomp_fails: None,
+            not_by_clang: None,
             on_nodes: OnNodes::default(),
         };
         for line in text.lines().take(HEADER_LINES) {
@@ -150,6 +190,7 @@ impl Program {
                     program.timeout = Duration::from_secs(seconds);
                 }
                 "libgomp" => program.libgomp_fails = Some(format!("libgomp {}", rest.trim())),
+                "clang" => program.not_by_clang = Some(rest.trim().to_owned()),
                 "nodes" => {
                     program.on_nodes = match rest.trim().split_once(' ') {
                         Some(("refused", words)) => OnNodes::Refused(words.to_owned()),
@@ -166,6 +207,13 @@ impl Program {
             ));
         }
         Ok(program)
+    }
+
+    /// The command by which `compiler` compiles it, if it does.
+    #[must_use]
+    pub fn command(&self, compiler: Compiler) -> Option<&'static str> {
+        let left_out = compiler == Compiler::Llvm && self.not_by_clang.is_some();
+        compiler.command(self.language).filter(|_| !left_out)
     }
 }
 

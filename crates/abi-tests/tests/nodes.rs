@@ -1,4 +1,4 @@
-//! One test per program of `tests/abi`, on several nodes.
+//! One test per program of `tests/abi` and compiler, on several nodes.
 //!
 //! The runtime under test is the cluster edition embedded in the product, or the
 //! library that `FATHOMP_CLUSTER_UNDER_TEST` names. Each program runs on three sizes,
@@ -7,12 +7,10 @@
 #![forbid(unsafe_code)]
 
 use fathomp_abi_tests::compare::Cluster;
-use fathomp_abi_tests::program::OnNodes;
-use fathomp_abi_tests::{build, compare, program};
-use fathomp_launch::Protocol;
-use fathomp_needs::left_out;
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use std::collections::BTreeMap;
+use fathomp_abi_tests::program::{Compiler, OnNodes, Program};
+use fathomp_abi_tests::{compare, program, trials};
+use fathomp_launch::{Network, Protocol};
+use libtest_mimic::{Arguments, Failed};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -37,7 +35,11 @@ fn runtime() -> Result<PathBuf, String> {
 /// Nodes and threads per node.
 const SIZES: [(u16, usize); 3] = [(2, 1), (3, 1), (2, 2)];
 
-fn check(program: &program::Program, shared: &Shared) -> Result<(), Failed> {
+/// Directories of programs that are run once more where everything goes by message: locks and
+/// atomic instructions work otherwise there.
+const SYNCHRONISES: [&str; 2] = ["sync/", "ordered/"];
+
+fn check(program: &Program, compiler: Compiler, shared: &Shared) -> Result<(), Failed> {
     let runtime = shared.runtime.as_ref().map_err(Failed::from)?;
     let directory = tempfile::Builder::new()
         .prefix("fathomp-abi-")
@@ -49,11 +51,32 @@ fn check(program: &program::Program, shared: &Shared) -> Result<(), Failed> {
             nodes,
             threads,
             protocol,
+            network: None,
         })
     });
-    let clusters: Vec<_> = clusters.collect();
-    compare::check_on_nodes(program, &shared.libraries, runtime, directory, &clusters)
-        .map_err(|failure| Failed::from(failure.to_string()))
+    let mut clusters: Vec<_> = clusters.collect();
+    if SYNCHRONISES
+        .iter()
+        .any(|directory| program.name.starts_with(directory))
+    {
+        let network = Network::new(0.0, f64::INFINITY).map_err(|e| e.to_string())?;
+        let by_message = SIZES.map(|(nodes, threads)| Cluster {
+            nodes,
+            threads,
+            protocol: Protocol::Home,
+            network: Some(network),
+        });
+        clusters.extend(by_message);
+    }
+    compare::check_on_nodes(
+        program,
+        compiler,
+        &shared.libraries,
+        runtime,
+        directory,
+        &clusters,
+    )
+    .map_err(|failure| Failed::from(failure.to_string()))
 }
 
 fn main() -> ExitCode {
@@ -65,32 +88,13 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let mut available = BTreeMap::new();
-    for language in programs.iter().map(|p| p.language) {
-        available
-            .entry(language)
-            .or_insert_with(|| build::available(language.compiler()));
-    }
     let shared = Arc::new(Shared {
         runtime: runtime(),
         libraries,
     });
-    let trials = programs
-        .into_iter()
-        .filter(|program| program.on_nodes != OnNodes::Skipped)
-        .map(|program| {
-            let missing = !available.get(&program.language).copied().unwrap_or(false);
-            let shared = Arc::clone(&shared);
-            let compiler = program.language.compiler();
-            Trial::ignorable_test(program.name.clone(), move || {
-                if missing {
-                    // Packages of compilers have the compilers' names.
-                    return left_out(format!("needs {compiler}: apt-get install {compiler}"));
-                }
-                check(&program, &shared)?;
-                Ok(Completion::Completed)
-            })
-        })
-        .collect();
+    let programs = programs
+        .iter()
+        .filter(|program| program.on_nodes != OnNodes::Skipped);
+    let trials = trials::of(programs, &shared, check);
     libtest_mimic::run(&arguments, trials).exit_code()
 }

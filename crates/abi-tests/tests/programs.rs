@@ -1,14 +1,13 @@
-//! One test per program of `tests/abi`.
+//! One test per program of `tests/abi` and compiler.
 //!
 //! The runtime under test is the one embedded in the product, or the library
 //! that `FATHOMP_RUNTIME_UNDER_TEST` names. With `FATHOMP_REQUIRE_ALL=1` a
 //! missing compiler fails its programs instead of skipping them.
 #![forbid(unsafe_code)]
 
-use fathomp_abi_tests::{build, compare, program};
-use fathomp_needs::left_out;
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use std::collections::BTreeMap;
+use fathomp_abi_tests::program::{Compiler, Program};
+use fathomp_abi_tests::{compare, program, trials};
+use libtest_mimic::{Arguments, Failed};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,14 +29,20 @@ fn runtime() -> Result<PathBuf, String> {
         .map_err(|e| e.to_string())
 }
 
-fn check(program: &program::Program, shared: &Shared) -> Result<(), Failed> {
+fn check(program: &Program, compiler: Compiler, shared: &Shared) -> Result<(), Failed> {
     let runtime = shared.runtime.as_ref().map_err(Failed::from)?;
     let directory = tempfile::Builder::new()
         .prefix("fathomp-abi-")
         .tempdir()
         .map_err(|e| format!("no temporary directory: {e}"))?;
-    compare::check(program, &shared.libraries, runtime, directory.path())
-        .map_err(|failure| Failed::from(failure.to_string()))
+    compare::check(
+        program,
+        compiler,
+        &shared.libraries,
+        runtime,
+        directory.path(),
+    )
+    .map_err(|failure| Failed::from(failure.to_string()))
 }
 
 fn main() -> ExitCode {
@@ -49,31 +54,10 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let mut available = BTreeMap::new();
-    for language in programs.iter().map(|p| p.language) {
-        available
-            .entry(language)
-            .or_insert_with(|| build::available(language.compiler()));
-    }
     let shared = Arc::new(Shared {
         runtime: runtime(),
         libraries,
     });
-    let trials = programs
-        .into_iter()
-        .map(|program| {
-            let missing = !available.get(&program.language).copied().unwrap_or(false);
-            let shared = Arc::clone(&shared);
-            let compiler = program.language.compiler();
-            Trial::ignorable_test(program.name.clone(), move || {
-                if missing {
-                    // Packages of compilers have the compilers' names.
-                    return left_out(format!("needs {compiler}: apt-get install {compiler}"));
-                }
-                check(&program, &shared)?;
-                Ok(Completion::Completed)
-            })
-        })
-        .collect();
+    let trials = trials::of(programs.iter(), &shared, check);
     libtest_mimic::run(&arguments, trials).exit_code()
 }

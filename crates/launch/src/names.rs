@@ -61,7 +61,7 @@ variables! { ALL:
     }
     HOST = "FATHOMP_HOST" {
         values: "a descriptor", default: "all nodes are processes of this machine",
-        set_by: "`--hosts`", read_by: "node",
+        set_by: "`--hosts`, `--transport`", read_by: "node",
         "The socket to the agent of this host, which connects its nodes with those of others."
     }
     PROTOCOL = "FATHOMP_DSM" {
@@ -108,6 +108,11 @@ variables! { ALL:
         values: "a directory", default: "nothing is noted",
         set_by: "`record --accesses`", read_by: "node",
         "Where each node notes which pages its thread accesses."
+    }
+    ACCESS_LINES = "FATHOMP_DSM_ACCESS_LINES" {
+        values: "0, 1", default: "0",
+        set_by: "`record --accesses --lines`", read_by: "node",
+        "What is noted of accesses are lines of 64 bytes in place of pages."
     }
     LINES = "FATHOMP_DSM_LINES" {
         values: "a directory", default: "nothing is noted",
@@ -174,6 +179,11 @@ variables! { ALL:
         set_by: "you", read_by: "cli",
         "0 keeps `record` from scanning the program's code, so iterations of loops stay unknown."
     }
+    MPICC = "FATHOMP_MPICC" {
+        values: "a command", default: "the compiler beside `mpirun`",
+        set_by: "you", read_by: "cli",
+        "With `--transport`: the C compiler of the MPI whose `mpirun` it is, as by `--mpicc`."
+    }
     KEY = "FATHOMP_KEY" {
         values: "a word", default: "`fathomp collect` makes one up",
         set_by: "you", read_by: "cli",
@@ -198,6 +208,11 @@ variables! { DEVELOPMENT:
         values: "a file", default: "it is built",
         set_by: "you", read_by: "runtime (build)",
         "The tap to embed."
+    }
+    WITNESS_LIBRARY = "FATHOMP_WITNESS_LIBRARY" {
+        values: "a file", default: "it is built",
+        set_by: "you", read_by: "runtime (build)",
+        "The recorder of programs on other runtimes to embed."
     }
     TAP_UNDER_TEST = "FATHOMP_TAP_UNDER_TEST" {
         values: "a file", default: "none",

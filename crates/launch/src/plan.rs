@@ -1,7 +1,7 @@
 //! All that a launcher tells a program.
 
 use crate::names::{EMULATED_TIME, PAGING, PLAN};
-use crate::steering::{BIND_NOW, LIBRARY_PATH, PRELOAD, is_kept_from_measurements};
+use crate::steering::{BIND_NOW, LIBRARY_PATH, PRELOAD, TOOL_LIBRARIES, is_kept_from_measurements};
 use crate::value::{FlagError, Lookup, Variables, flag, of_this_process, path};
 use crate::{
     Cluster, ClusterError, OpenMp, Recorder, RecorderError, Seat, SeatError, Teams, Watch,
@@ -35,6 +35,8 @@ pub struct Plan {
     /// Libraries in front of all that the program asks for, the first one first. Their paths
     /// hold neither blanks nor colons, at which the loader splits.
     pub preload: Vec<PathBuf>,
+    /// Tools that runtimes with OMPT try in turn, the first one first.
+    pub tools: Vec<PathBuf>,
     /// Directories in which the loader looks for libraries first.
     pub library_path: Vec<PathBuf>,
 }
@@ -87,6 +89,7 @@ impl Plan {
             teams: Teams::from_env(get)?,
             seat: Seat::from_env(get)?,
             preload: paths(get(PRELOAD)),
+            tools: paths(get(TOOL_LIBRARIES)),
             library_path: paths(get(LIBRARY_PATH)),
         })
     }
@@ -112,6 +115,7 @@ impl Plan {
             teams,
             seat,
             preload,
+            tools,
             library_path,
         } = self;
         let mut all = Variables::new();
@@ -138,7 +142,11 @@ impl Plan {
         if let Some(seat) = seat {
             seat.variables(&mut all);
         }
-        for (name, ours) in [(PRELOAD, preload), (LIBRARY_PATH, library_path)] {
+        for (name, ours) in [
+            (PRELOAD, preload),
+            (TOOL_LIBRARIES, tools),
+            (LIBRARY_PATH, library_path),
+        ] {
             if !ours.is_empty() {
                 all.push((name, in_front(ours, users(name).as_deref())));
             }

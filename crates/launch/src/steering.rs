@@ -5,6 +5,8 @@ use crate::names::KEY;
 
 /// What puts libraries in front of those that a program asks for.
 pub const PRELOAD: &str = "LD_PRELOAD";
+/// Tools that runtimes with OMPT try in turn.
+pub const TOOL_LIBRARIES: &str = "OMP_TOOL_LIBRARIES";
 /// Makes the loader bind all functions before the program begins.
 pub const BIND_NOW: &str = "LD_BIND_NOW";
 /// Where the loader looks for libraries first.

@@ -48,7 +48,7 @@ fn cluster() -> impl Strategy<Value = Cluster> {
 
 fn watch() -> impl Strategy<Value = Watch> {
     prop_oneof![
-        path().prop_map(Watch::Accesses),
+        (path(), any::<bool>()).prop_map(|(directory, lines)| Watch::Accesses { directory, lines }),
         (path(), any::<u64>()).prop_map(|(directory, limit_ms)| Watch::Lines {
             directory,
             limit_ms
@@ -101,6 +101,7 @@ prop_compose! {
         teams in (option::of(path()), any::<bool>(), option::of(path())),
         seat in option::of((any::<u32>(), path(), any::<bool>())),
         preload in prop::collection::vec(path(), 0..3),
+        tools in prop::collection::vec(path(), 0..3),
         library_path in prop::collection::vec(path(), 0..3),
     ) -> Plan {
         let (advice, adapt, choices) = teams;
@@ -115,6 +116,7 @@ prop_compose! {
             teams: Teams { advice, adapt, choices },
             seat: seat.map(|(slot, board, watch)| Seat { slot, board, watch }),
             preload,
+            tools,
             library_path,
         }
     }

@@ -139,7 +139,8 @@ fn search(name: &str) -> Option<PathBuf> {
     let executable =
         |path: &PathBuf| path.is_file() && access(path.as_path(), AccessFlags::X_OK).is_ok();
     if name.contains('/') {
-        return fs::canonicalize(name).ok().filter(executable);
+        // Links are left as they are: some compilers see by the name what they are to be.
+        return std::path::absolute(name).ok().filter(executable);
     }
     if name.is_empty() {
         return None;
@@ -175,6 +176,16 @@ mod tests {
                 "{name}: {error}"
             );
         }
+    }
+
+    #[test]
+    fn a_compiler_sees_the_name_by_which_it_is_called() {
+        let directory = tempfile::tempdir().unwrap();
+        script(directory.path(), "basename \"$0\"");
+        let link = directory.path().join("cc.special");
+        std::os::unix::fs::symlink("cc", &link).unwrap();
+        let compiler = Compiler::find(&link.display().to_string()).unwrap();
+        assert_eq!(compiler.version(), "cc.special");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use fathomp_replay::{Costs, Homes, Setting, Sharing, replay};
 use fathomp_score::Weights;
 use fathomp_sharing::log::{Header, Reader, Record, Region, Writer};
 use fathomp_sharing::{Layout, gather};
-use fathomp_transport::local::Net;
+use fathomp_transport::Net;
 use std::ops::Range;
 
 /// A machine.
@@ -216,7 +216,7 @@ fn accesses_seeds() -> Vec<Vec<u8>> {
     let run = |access, first, pages| Run {
         access,
         pages: PageRange::new(PageId(first), pages).expect("pages"),
-        diff_bytes: if access == Access::Write { 100 } else { 0 },
+        diff_bytes: if access == Access::Write { 60 } else { 0 },
     };
     let step = |set, end| Step {
         set,
@@ -239,6 +239,7 @@ fn accesses_seeds() -> Vec<Vec<u8>> {
         ],
     };
     let accesses = Accesses {
+        page_bytes: Accesses::PAGE_BYTES,
         areas: vec![Area {
             pages: 64,
             home: Placement::At(NodeId(0)),
@@ -246,9 +247,16 @@ fn accesses_seeds() -> Vec<Vec<u8>> {
         loads_acquire: false,
         threads: vec![thread(0), thread(1)],
     };
-    let mut file = Vec::new();
-    fathomp_accesses::write(&accesses, &mut file).expect("a file in memory");
-    vec![file]
+    let lines = Accesses {
+        page_bytes: Accesses::LINE_BYTES,
+        ..accesses.clone()
+    };
+    let file = |accesses: &Accesses| {
+        let mut file = Vec::new();
+        fathomp_accesses::write(accesses, &mut file).expect("a file in memory");
+        file
+    };
+    vec![file(&accesses), file(&lines)]
 }
 
 fn accesses(input: &[u8]) -> Said {
@@ -275,6 +283,8 @@ fn accesses(input: &[u8]) -> Said {
                     memory_mib: 1,
                 },
             ];
+            let larger = accesses.with_larger_pages(3);
+            larger.check().expect("larger pages make sense");
             let all = protocols.map(|sharing| {
                 let setting = Setting {
                     nodes: accesses.threads.len().min(2) as u16,

@@ -3,7 +3,9 @@
 use crate::target::{Said, Shape, Target, about};
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_dsm::message::{Control, Message, PageCopy, Request, Term};
-use fathomp_dsm::{Content, Diff, Interval, LockId, Notice, PageRange, PageSet};
+use fathomp_dsm::{
+    Change, ChangeKind, Content, Diff, Interval, LockId, Notice, PageRange, PageSet,
+};
 use fathomp_node::foreign;
 use fathomp_omp::cluster::is_order;
 use fathomp_omp::cluster::tasks::is_letter;
@@ -234,6 +236,22 @@ fn messages() -> Vec<Vec<u8>> {
         epoch,
         thread,
         can: false,
+        shows: versions.clone(),
+    });
+    let expected = 7;
+    let kind = ChangeKind::CompareExchange { expected };
+    all.extend(Change::new(64, 8, kind, 300).map(|change| Message::Change {
+        epoch,
+        page,
+        thread,
+        change,
+        need: versions.clone(),
+        known: versions.clone(),
+    }));
+    all.push(Message::Changed {
+        epoch,
+        thread,
+        before: u64::MAX,
         shows: versions,
     });
     all.push(Message::Lease {
@@ -284,7 +302,7 @@ fn frames() -> Vec<Vec<u8>> {
         (8, 4),
         (9, 4),
     ];
-    let more = [(10, 2), (11, 1), (13, 5), (14, 1), (15, 2)];
+    let more = [(10, 2), (11, 1), (13, 5), (14, 1), (15, 3), (17, 4)];
     let with_words = fixed.into_iter().chain(more).map(|(kind, words)| {
         let mut frame = vec![kind];
         frame.extend((1..=words).flat_map(u64::to_le_bytes));

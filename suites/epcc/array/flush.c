@@ -1,4 +1,4 @@
-/* Flush after each thread has written its own section of n doubles. */
+/* Flush after each thread has written its own section of n doubles, or used it in a delay. */
 #include "epcc.h"
 #include <omp.h>
 #include <stdlib.h>
@@ -49,11 +49,28 @@ static long flush_section(long reps)
     return wrong;
 }
 
+/* As published: the delay uses the section, of which hardly anything changes. */
+static long flush_after_delay(long reps)
+{
+    long before = delays();
+#pragma omp parallel
+    {
+        double *mine = section(omp_get_thread_num());
+        for (long j = 0; j < reps; j++) {
+            array_delay(mine);
+#pragma omp flush
+        }
+    }
+    return delays() - before != reps * threads;
+}
+
 static double section_size(void) { return (double)value[0] * sizeof(double); }
 
 static const struct row flush_rows[] = {
     {.name = "FLUSH", .parameters = {&array_size}, .prepare = provide_sections,
      .reference = reference_change, .run = flush_section, .bytes = section_size},
+    {.name = "FLUSH DELAYED", .parameters = {&array_size}, .prepare = provide_sections,
+     .reference = reference_array, .run = flush_after_delay, .bytes = section_size},
     {.name = NULL},
 };
 

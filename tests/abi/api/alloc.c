@@ -1,3 +1,4 @@
+// fathomp: clang 15 does not know the modifier of allocate
 // Allocators: predefined, with traits, null and default, from many threads.
 #include "check.h"
 #include <omp.h>

@@ -1,3 +1,4 @@
+// fathomp: clang leaves routines of devices to a library of its own
 // A host without devices.
 #include "check.h"
 #include <omp.h>

@@ -1,3 +1,4 @@
+// fathomp: clang 14 calls the policy primary master
 // fathomp: env OMP_PLACES={0},{1}
 // fathomp: env OMP_PROC_BIND=close
 // Place queries with two explicit places.

@@ -1,3 +1,4 @@
+// fathomp: clang has no private arrays of variable length in tasks
 // Tasks with arguments that have constructors: each gets its own copy, made when it is created,
 // wherever it runs, and destroys it.
 #include "check.h"

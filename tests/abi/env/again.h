@@ -9,7 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Standard error of the last inner run. */
+/* The stream whose text is kept; standard error, unless the program says otherwise. */
+#ifndef AGAIN_STREAM
+#define AGAIN_STREAM 2
+#endif
+
+/* What the last inner run wrote there. */
 static char again_stderr[65536];
 
 /* Runs `self` with argument `mode` and NAME=VALUE pairs, ended by NULL, set.
@@ -22,7 +27,7 @@ static int again(const char *self, const char *mode, const char *const *variable
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        dup2(pipes[1], 2);
+        dup2(pipes[1], AGAIN_STREAM);
         close(pipes[0]);
         close(pipes[1]);
         for (; variables && *variables; variables++)

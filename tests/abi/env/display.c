@@ -19,7 +19,8 @@ int main(int argc, char **argv)
             omp_display_env(0);
         if (strcmp(argv[1], "verbose") == 0)
             omp_display_env(1);
-        return 0;
+        // LLVM's runtime looks at the environment at the first call.
+        return omp_get_level();
     }
     static const char *const names[] = {
         "OPENMP DISPLAY ENVIRONMENT BEGIN", "_OPENMP = '", "OMP_DYNAMIC = 'FALSE'",

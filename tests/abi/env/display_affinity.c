@@ -1,6 +1,10 @@
 // fathomp: nodes refused calls fork
 // fathomp: threads 2
-// OMP_DISPLAY_AFFINITY prints one line per thread of a new team.
+// OMP_DISPLAY_AFFINITY prints one line per thread of a new team, where the compiler's own
+// runtime does.
+#ifdef __clang__
+#define AGAIN_STREAM 1
+#endif
 #include "env/again.h"
 #include <omp.h>
 

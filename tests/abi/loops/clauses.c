@@ -1,3 +1,4 @@
+// fathomp: clang lets threads overwrite what lastprivate(conditional:) has, on LLVM's runtime too
 // lastprivate, firstprivate, linear, collapse, conditional lastprivate.
 #include "check.h"
 #include <omp.h>

@@ -1,3 +1,4 @@
+// fathomp: clang 14 counts the iterations of a loop over all of an unsigned type wrong
 // Ranges at the limits of their types, and trip counts that no loop could walk.
 #include "calls.h"
 #include "check.h"

@@ -1,3 +1,4 @@
+// fathomp: clang 14 runs iterations of collapsed loops twice
 // Loops as gcc compiles them, with every schedule clause and modifier.
 #include "check.h"
 #include <omp.h>

@@ -1,3 +1,4 @@
+// fathomp: clang takes equal calls of routines together and counts on their answers
 // fathomp: variants -O0 -O2
 // GOMP_parallel_start and its relatives, which old compilers called: the
 // caller itself runs the master's share between start and end.

@@ -1,3 +1,4 @@
+// fathomp: clang 14 calls the policy primary master
 // The proc_bind clause is accepted whatever the places are.
 #include "check.h"
 #include <omp.h>

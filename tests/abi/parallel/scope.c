@@ -1,3 +1,4 @@
+// fathomp: clang 14 does not know the construct
 // The scope construct: reductions and privates without sharing work.
 #include "check.h"
 #include <omp.h>

@@ -1,3 +1,4 @@
+// fathomp: clang leaves std::cout in its library, where each node has one of its own
 // What the program changes in its process is so for all threads of the next region.
 #include "check.h"
 #include <clocale>

@@ -1,3 +1,4 @@
+// fathomp: clang 14 and 19 compute other sums, on LLVM's runtime too
 // Inclusive and exclusive scans.
 #include "check.h"
 #include <omp.h>

@@ -1,3 +1,4 @@
+// fathomp: clang 14 does not know the clause compare
 // fathomp: variants -O0 -O2
 // Atomic updates, reads, writes and captures: what processors do themselves,
 // and the long double and unaligned forms that fall back on GOMP_atomic_*.

@@ -1,3 +1,4 @@
+// fathomp: clang 14 does not know the directive
 // fathomp: nodes refused calls fork
 // error at(execution): a warning goes on, an error ends the program.
 #include "env/again.h"

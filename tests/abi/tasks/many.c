@@ -1,3 +1,4 @@
+// fathomp: clang refuses a reduction variable in a task
 // Far more tasks than any queue has room for.
 #include "check.h"
 #include <omp.h>

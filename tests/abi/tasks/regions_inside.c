@@ -1,3 +1,4 @@
+// fathomp: clang has no private arrays of variable length in tasks
 // Regions inside of tasks and `target` constructs that have copies of variables: all
 // threads of the region use the copy, also one that needs a function to be made.
 #include "check.h"

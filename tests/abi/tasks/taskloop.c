@@ -1,3 +1,4 @@
+// fathomp: clang 14 does not know the modifier strict
 // fathomp: variants -O0 -O2
 // taskloop with both widths, grainsize, num_tasks, strict, collapse,
 // nogroup, reductions, lastprivate and downward loops.

@@ -1,3 +1,4 @@
+// fathomp: clang 14 does not know the modifier strict
 // The number and size of a taskloop's tasks follow grainsize and num_tasks.
 #include "check.h"
 #include <omp.h>
