@@ -203,26 +203,52 @@ fn machines_that_cannot_be_are_refused() {
     assert!(matches!(refused("[]"), MachineError::Parse(_)));
 }
 
+/// The serial part with 8 threads, its interval, and the program's speed-ups there, after
+/// runs with one and two threads.
+fn with_8_threads(serials: [u64; 2], work_ns: u64, others: Option<f64>) -> [f64; 4] {
+    let runs = [(1, serials[0]), (2, serials[1])].map(|(p, serial): (u32, u64)| {
+        let mut script = Script::new(p);
+        script.serial(serial);
+        let work = Work::compute(work_ns / u64::from(p));
+        script.region(0x100, &vec![work; p as usize]);
+        let mut analysis = facts(&script.build());
+        analysis.program.others_used = others;
+        analysis
+    });
+    let inputs: Vec<&Analysis> = runs.iter().collect();
+    let prediction = predict(&inputs, &at(&[8])).unwrap();
+    let serial = prediction.serial.points.last().unwrap();
+    let whole = prediction.points.last().unwrap();
+    [
+        serial.time_ns,
+        serial.low_ns,
+        whole.speedup_low,
+        whole.speedup_high,
+    ]
+}
+
 /// What other programs do to the serial part is not extrapolated.
 #[test]
 fn a_serial_part_that_varies_on_a_busy_machine_does_not_grow_with_threads() {
-    let serial_at_8 = |others: Option<f64>| {
-        let runs = [(1, 500_000), (2, 1_000_000)].map(|(p, serial): (u32, u64)| {
-            let mut script = Script::new(p);
-            script.serial(serial);
-            let work = Work::compute(u64::from(40_000_000 / p));
-            script.region(0x100, &vec![work; p as usize]);
-            let mut analysis = facts(&script.build());
-            analysis.program.others_used = others;
-            analysis
-        });
-        let inputs: Vec<&Analysis> = runs.iter().collect();
-        let prediction = predict(&inputs, &at(&[8])).unwrap();
-        prediction.serial.points.last().unwrap().time_ns
-    };
-    assert!(serial_at_8(None) > 2_500_000.0);
-    let busy = serial_at_8(Some(0.7));
-    assert!(busy < 1_500_000.0, "{busy}");
+    let serials = [5_000_000, 10_000_000];
+    let [quiet, ..] = with_8_threads(serials, 400_000_000, None);
+    assert!(quiet > 25_000_000.0, "{quiet}");
+    let [busy, ..] = with_8_threads(serials, 400_000_000, Some(0.7));
+    assert!(busy < 15_000_000.0, "{busy}");
+}
+
+/// Half a millisecond more or less in a run of some milliseconds is no growth with the
+/// threads: the start of a program takes longer now and then.
+#[test]
+fn a_short_serial_part_does_not_grow_by_what_runs_differ_by() {
+    let [serial, low, slowest, fastest] = with_8_threads([930_000, 1_390_000], 20_000_000, None);
+    assert!(serial < 1_800_000.0, "{serial}");
+    assert!(low < 1_160_000.0, "{low}");
+    let truth = (0.93 + 20.0) / (0.93 + 20.0 / 8.0);
+    assert!(
+        slowest < truth && truth < fastest * 1.05,
+        "{slowest} {fastest}"
+    );
 }
 
 /// Two application threads with teams of two share a processor: with teams of one they

@@ -29,6 +29,10 @@ fn serial_shapes(p: f64) -> Vec<f64> {
 /// shapes with each doubling beyond what was measured.
 const DRIFT: f64 = 0.03;
 
+/// What one run more or less takes in its serial part, in nanoseconds, whatever it does there:
+/// interrupts, pages paged in, files that are cached or not.
+const HICCUP_NS: f64 = 300_000.0;
+
 /// Terms of the program and of its parts at one thread count, in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms1 {
@@ -102,18 +106,21 @@ impl ProgramModel {
         choice: &mut Choice<'_>,
     ) -> Self {
         // Programs that take processors meanwhile make the serial part longer, too, and now
-        // more and now less: that is no growth with the threads.
+        // more and now less: that is no growth with the threads. Nor is what single runs
+        // differ by on a quiet machine.
         let disturbed = samples.iter().any(|sample| sample.disturbed);
         let (part, growing) = match disturbed {
             true => (0.5, Prior::Unlikely),
-            false => (0.02, Prior::Possible),
+            false => (0.02, Prior::Reluctant),
         };
         let equations: Vec<Equation> = samples
             .iter()
             .map(|sample| Equation {
                 shapes: serial_shapes(sample.threads),
                 observed: sample.serial,
-                sigma: (part * sample.serial).max(0.002 * sample.wall).max(1.0),
+                sigma: (part * sample.serial)
+                    .max(0.002 * sample.wall)
+                    .max(HICCUP_NS),
             })
             .collect();
         let explanations = explain(&equations, &[Prior::Certain, growing]);
@@ -208,6 +215,9 @@ impl Sample {
             (group.noise * random.normal()).exp()
         };
         sample.serial *= common;
+        if !again {
+            sample.serial = (sample.serial + HICCUP_NS * random.normal()).max(0.0);
+        }
         for observed in sample.regions.values_mut() {
             let own = (observed.noise.min(0.2) * random.normal()).exp();
             *observed = observed.scaled(common * if again { 1.0 } else { own });
