@@ -53,7 +53,7 @@ pub use facts::{
     Timeline, TimelineThread, Times, Trips, Unevenness, VERSION, WaitRow, WitnessFacts, Work,
 };
 pub use fathomp_trace::{
-    model::{Machine, Outcome, Output, OutputDifference, SiteKind},
+    model::{Machine, Outcome, Output, OutputDifference, Pace, SiteKind},
     record::LoopKind,
     stack::{StackOverflow, StackOwner},
     state::State,

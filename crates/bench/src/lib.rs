@@ -18,6 +18,7 @@ pub mod misses;
 pub mod moments;
 pub mod noise;
 pub mod output;
+pub mod pace;
 pub mod pattern;
 pub mod prices;
 pub mod read;

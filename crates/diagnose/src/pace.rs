@@ -5,6 +5,7 @@
 use crate::cause::{Basis, Cause, Kind};
 use crate::region::Seen;
 use fathomp_analyse::Analysis;
+use fathomp_analyse::Pace;
 use fathomp_base::units::{plural, ratio};
 
 /// Processors that are slower by less are as fast as before.
@@ -13,9 +14,9 @@ const NOTABLE: f64 = 0.1;
 /// How much slower, as a part: 0.5 is one and a half times as long.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Slower {
-    /// By the means of what was measured before and after both runs.
+    /// By the means of what the usual piece took before and after both runs.
     pub(crate) typical: f64,
-    /// By those two of them that differ most.
+    /// By those two measurements of any piece that differ most.
     pub(crate) most: f64,
 }
 
@@ -26,12 +27,15 @@ impl Slower {
             return Self::default();
         };
         let part = |longer: f64, shorter: f64| (longer / shorter - 1.0).max(0.0);
+        let most = |kind: usize| {
+            let ends = |pace: Pace| [pace.before, pace.after].map(|pieces| pieces.both()[kind]);
+            let ([begin, end], [fewer_begin, fewer_end]) = (ends(many), ends(few));
+            part(begin.max(end), fewer_begin.min(fewer_end))
+        };
+        let usual = |pace: Pace| pace.before.usual_ns + pace.after.usual_ns;
         Self {
-            typical: part(many.before_ns + many.after_ns, few.before_ns + few.after_ns),
-            most: part(
-                many.before_ns.max(many.after_ns),
-                few.before_ns.min(few.after_ns),
-            ),
+            typical: part(usual(many), usual(few)),
+            most: most(0).max(most(1)),
         }
     }
 

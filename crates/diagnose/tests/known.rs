@@ -5,7 +5,7 @@ use fathomp_analyse::{Analysis, Crowd, Options, State, analyse};
 use fathomp_diagnose::{Basis, Cause, Diagnosis, Input, Kind, diagnose};
 use fathomp_predict::machine::{Bandwidth, Machine};
 use fathomp_sharing::{Evidence, Findings, SharedLine};
-use fathomp_trace::model::Pace;
+use fathomp_trace::model::{Pace, PieceTimes};
 use fathomp_trace::record::Record;
 
 const REGION: u64 = 0x1200;
@@ -258,19 +258,28 @@ fn a_sleeping_thread_is_blocked_and_not_at_work() {
 /// Two runs of equal work, of which each of two threads takes `longer` times as long, on
 /// processors that computed `slower` times as long before and after it.
 fn growing(longer: f64, slower: [f64; 2]) -> [Analysis; 2] {
+    growing_densely(longer, slower, slower)
+}
+
+/// The same on processors that slow dense arithmetic down by another factor.
+fn growing_densely(longer: f64, slower: [f64; 2], dense: [f64; 2]) -> [Analysis; 2] {
     let work = |ns: f64| Work::compute(ns as u64);
     let share = 5_000_000.0 * longer;
     let mut one = regions(&[work(10_000_000.0)], 5);
     let mut two = regions(&[work(share), work(share)], 5);
-    let pace = |processors, [before, after]: [f64; 2]| {
+    let pieces = |usual: f64, dense: f64| PieceTimes {
+        usual_ns: 30_000.0 * usual,
+        dense_ns: 20_000.0 * dense,
+    };
+    let pace = |processors, usual: [f64; 2], dense: [f64; 2]| {
         Some(Pace {
             processors,
-            before_ns: 30_000.0 * before,
-            after_ns: 30_000.0 * after,
+            before: pieces(usual[0], dense[0]),
+            after: pieces(usual[1], dense[1]),
         })
     };
-    one.program.pace = pace(1, [1.0, 1.0]);
-    two.program.pace = pace(2, slower);
+    one.program.pace = pace(1, [1.0, 1.0], [1.0, 1.0]);
+    two.program.pace = pace(2, slower, dense);
     [one, two]
 }
 
@@ -308,6 +317,18 @@ fn what_slower_processors_may_explain_is_not_the_programs() {
     assert_eq!(diagnosis.of_program().next(), None);
     let evidence = &slower(&diagnosis).expect("it is there").evidence;
     assert!(evidence.contains("took 1.20 to 1.40 times"), "{evidence}");
+}
+
+/// Processors that share a core slow some programs down more than others: by how much at most
+/// dense arithmetic says.
+#[test]
+fn what_shared_cores_may_explain_is_not_the_programs() {
+    let diagnosis = of(&growing_densely(1.6, [1.3, 1.3], [1.9, 1.8]));
+    assert_eq!(diagnosis.of_program().next(), None);
+    let evidence = &slower(&diagnosis).expect("it is there").evidence;
+    assert!(evidence.contains("took 1.30 to 1.90 times"), "{evidence}");
+    let diagnosis = of(&growing_densely(2.6, [1.3, 1.3], [1.9, 1.8]));
+    assert_eq!(first(&diagnosis), Kind::SharedLinesOrBandwidth);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use fathomp_analyse::testing::demo;
 use fathomp_analyse::{Analysis, Crowd, Options, PieceKind, Pieces, State, Times, analyse};
 use fathomp_diagnose::{Cause, Input, Kind, diagnose};
 use fathomp_predict::Prediction;
-use fathomp_trace::model::Pace;
+use fathomp_trace::model::{Pace, PieceTimes};
 use proptest::prelude::*;
 
 /// A fraction, or something that is none.
@@ -23,17 +23,17 @@ prop_compose! {
         threads in 1..9_u32,
         asked in 1..9_u32,
         others in prop::option::of(0.0..=1.0_f64),
-        pace in prop::option::of((1..9_u32, 1.0..1e6_f64, 1.0..1e6_f64)),
+        pace in prop::option::of((1..9_u32, prop::array::uniform4(1.0..1e6_f64))),
         seeds in prop::collection::vec((any::<u64>(), any::<u64>(), odd()), 8),
         crowd in prop::option::of((1..4_u32, 1..40_u32, any::<u32>(), any::<bool>())),
     ) -> Analysis {
         let mut analysis = analyse(&demo(threads), &Options::default());
         analysis.program.threads_asked = Some(asked);
         analysis.program.others_used = others;
-        analysis.program.pace = pace.map(|(processors, before_ns, after_ns)| Pace {
+        analysis.program.pace = pace.map(|(processors, [a, b, c, d])| Pace {
             processors,
-            before_ns,
-            after_ns,
+            before: PieceTimes { usual_ns: a, dense_ns: b },
+            after: PieceTimes { usual_ns: c, dense_ns: d },
         });
         analysis.crowds = crowd
             .map(|(processors, more, ready, bound)| Crowd {

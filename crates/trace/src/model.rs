@@ -89,27 +89,46 @@ pub struct Meta {
 
 /// How fast processors compute while as many of them as a run has threads do it at once.
 ///
-/// A unit is a fixed piece of computing in registers, the same for all recordings made by one
-/// build. Its processor time grows where processors share a core, where more of them run at a
-/// lower clock frequency, and where the host of a virtual machine takes processors away without
+/// It is measured by fixed pieces of computing in registers, the same for all recordings made by
+/// one build. Their processor time grows where processors share a core, where more of them run at
+/// a lower clock frequency, and where the host of a virtual machine takes processors away without
 /// saying so: none of it is the doing of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pace {
     /// So many processors computed at once.
     pub processors: u32,
-    /// Processor time of a unit just before the run, mean over processors, nanoseconds.
-    pub before_ns: f64,
-    /// The same just after it.
-    pub after_ns: f64,
+    /// Just before the run.
+    pub before: PieceTimes,
+    /// Just after it.
+    pub after: PieceTimes,
+}
+
+/// Processor time of each piece of computing, mean over processors, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PieceTimes {
+    /// Of one that keeps a core half busy, as usual programs do.
+    pub usual_ns: f64,
+    /// Of one that keeps all of a core's arithmetic busy: nothing suffers more from a core that
+    /// is shared.
+    pub dense_ns: f64,
+}
+
+impl PieceTimes {
+    /// Both, the usual one first.
+    #[must_use]
+    pub fn both(self) -> [f64; 2] {
+        [self.usual_ns, self.dense_ns]
+    }
 }
 
 impl Pace {
     /// Whether it can have been measured: files may say anything.
     #[must_use]
     pub fn is_sane(&self) -> bool {
-        let times = [self.before_ns, self.after_ns];
-        self.processors > 0 && times.iter().all(|ns| ns.is_finite() && *ns > 0.0)
+        let times = [self.before.both(), self.after.both()];
+        self.processors > 0 && times.iter().flatten().all(|ns| ns.is_finite() && *ns > 0.0)
     }
 }
 
