@@ -4,6 +4,7 @@ use fathomp_analyse::testing::{Script, Work, demo};
 use fathomp_analyse::{Analysis, Options as AnalyseOptions, analyse};
 use fathomp_predict::machine::{Machine, MachineError};
 use fathomp_predict::{Options, PredictError, predict};
+use fathomp_trace::model::{Pace, PieceTimes};
 
 fn facts(recording: &fathomp_trace::model::Recording) -> Analysis {
     analyse(recording, &AnalyseOptions::default())
@@ -271,4 +272,31 @@ fn application_threads_that_fill_the_processors_do_so_with_smaller_teams() {
     for point in prediction.points {
         assert!((point.speedup - 1.0).abs() < 0.01, "{point:?}");
     }
+}
+
+/// Processors that computed a fixed piece a quarter slower after a run than before it make a
+/// prediction from such runs less certain, and hardly change what it says.
+#[test]
+fn unsteady_processors_widen_the_interval() {
+    let predicted = |after: f64| {
+        let mut analyses = demos(&[1, 2]);
+        for analysis in &mut analyses {
+            let piece = |usual_ns: f64| PieceTimes {
+                usual_ns,
+                dense_ns: 20_000.0,
+            };
+            analysis.program.pace = Some(Pace {
+                processors: 2,
+                before: piece(30_000.0),
+                after: piece(30_000.0 * after),
+            });
+        }
+        let inputs: Vec<&Analysis> = analyses.iter().collect();
+        let prediction = predict(&inputs, &at(&[8])).unwrap();
+        let point = prediction.points.last().unwrap();
+        (point.time_ns, point.speedup_high / point.speedup_low)
+    };
+    let (steady, unsteady) = (predicted(1.0), predicted(1.25));
+    assert!((unsteady.0 / steady.0 - 1.0).abs() < 0.05);
+    assert!(unsteady.1 > 1.1 * steady.1, "{steady:?} {unsteady:?}");
 }

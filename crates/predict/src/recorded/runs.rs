@@ -8,6 +8,8 @@ use fathomp_analyse::{Analysis, Crowd, Disturbance, Region, State, Times};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
+/// Relative standard deviation of a single run's time on a steady machine.
+const STEADY: f64 = 0.02;
 /// Regions modelled one by one; those with less time are taken together.
 const MOST_REGIONS: usize = 64;
 /// Key of the regions taken together.
@@ -286,17 +288,30 @@ pub(crate) fn threads_of(analysis: &Analysis) -> u32 {
         .max(1)
 }
 
-/// Relative standard deviation of one run's wall time; where it cannot be
-/// computed, 2 %, which is what quiet machines do.
+/// Relative standard deviation of one run's wall time; of a single run, what
+/// quiet machines do or, if it is more, what its processors did.
 fn noise(runs: &[Run<'_>]) -> f64 {
-    if runs.len() < 2 {
-        return 0.02;
+    if let [alone] = runs {
+        return STEADY.max(unsteady(alone.analysis));
     }
     let logs: Vec<f64> = runs.iter().map(|run| run.wall.max(1.0).ln()).collect();
     let n = logs.len() as f64;
     let mean = logs.iter().sum::<f64>() / n;
     let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
     (squares / (n - 1.0)).sqrt().clamp(0.002, 0.5)
+}
+
+/// How unsteady processors were around a run, whatever the program did: half of what a fixed
+/// piece of computing took longer or shorter after it than before. That run may have been
+/// the one like its begin and another like its end.
+fn unsteady(analysis: &Analysis) -> f64 {
+    let Some(pace) = analysis.program.pace else {
+        return 0.0;
+    };
+    let ends = pace.before.both().into_iter().zip(pace.after.both());
+    let differences = ends.map(|(before, after)| 0.5 * (after / before).ln().abs());
+    let most = differences.fold(0.0, f64::max);
+    if most.is_finite() { most.min(0.5) } else { 0.0 }
 }
 
 impl<'a> Run<'a> {
