@@ -22,6 +22,9 @@ pub struct PieceTimes {
     pub usual_ns: f64,
     /// Of one that keeps all of a core's arithmetic busy.
     pub dense_ns: f64,
+    /// How many times as long as the mean the slowest processor took, for the piece for which
+    /// that is most.
+    pub uneven: f64,
 }
 
 /// Processor time of each piece while so many threads compute for `span`; `None` if there cannot
@@ -29,17 +32,28 @@ pub struct PieceTimes {
 #[must_use]
 pub fn measure(processors: u32, span: Duration) -> Option<PieceTimes> {
     let half = span / 2;
+    let (usual_ns, usual_uneven) = mean_and_uneven(&piece_ns(processors, half, usual)?)?;
+    let (dense_ns, dense_uneven) = mean_and_uneven(&piece_ns(processors, half, dense)?)?;
     Some(PieceTimes {
-        usual_ns: piece_ns(processors, half, usual)?,
-        dense_ns: piece_ns(processors, half, dense)?,
+        usual_ns,
+        dense_ns,
+        uneven: usual_uneven.max(dense_uneven),
     })
 }
 
-fn piece_ns(processors: u32, span: Duration, piece: fn(u64) -> u64) -> Option<f64> {
+/// The mean of some times, and how many times as long the longest is.
+fn mean_and_uneven(times: &[f64]) -> Option<(f64, f64)> {
+    let mean = times.iter().sum::<f64>() / times.len() as f64;
+    let longest = times.iter().copied().fold(0.0, f64::max);
+    (mean > 0.0 && mean.is_finite()).then(|| (mean, (longest / mean).max(1.0)))
+}
+
+/// What a piece takes each of so many threads.
+fn piece_ns(processors: u32, span: Duration, piece: fn(u64) -> u64) -> Option<Vec<f64>> {
     let all_here = OnceLock::<bool>::new();
     let compute = || {
         if !*all_here.wait() {
-            return (0, 0);
+            return None;
         }
         let (begin, begin_ns) = (Instant::now(), thread_cpu_ns());
         let mut done = 0_u64;
@@ -47,22 +61,16 @@ fn piece_ns(processors: u32, span: Duration, piece: fn(u64) -> u64) -> Option<f6
             black_box(piece(black_box(done)));
             done += 1;
         }
-        (done, thread_cpu_ns().saturating_sub(begin_ns))
+        let ns = thread_cpu_ns().saturating_sub(begin_ns);
+        (done > 0).then(|| ns as f64 / done as f64)
     };
-    let sums = thread::scope(|scope| {
+    thread::scope(|scope| {
         let spawn = |_| thread::Builder::new().spawn_scoped(scope, compute).ok();
         let computing: Vec<_> = (0..processors).map_while(spawn).collect();
         all_here.get_or_init(|| computing.len() == processors as usize);
-        computing
-            .into_iter()
-            .map(|thread| thread.join().ok())
-            .try_fold((0, 0), |sums, one| {
-                let (done, ns) = one?;
-                Some((sums.0 + done, sums.1 + ns))
-            })
-    });
-    let (done, ns) = sums?;
-    (done > 0 && ns > 0).then(|| ns as f64 / done as f64)
+        let joined = computing.into_iter().map(|thread| thread.join().ok()?);
+        joined.collect()
+    })
 }
 
 /// Computing in registers that keeps a core half busy, as usual programs do: four chains of
@@ -98,6 +106,18 @@ fn dense(seed: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_slowest_of_some_is_told() {
+        assert_eq!(mean_and_uneven(&[2.0, 4.0]), Some((3.0, 4.0 / 3.0)));
+        assert_eq!(mean_and_uneven(&[5.0]), Some((5.0, 1.0)));
+        assert_eq!(mean_and_uneven(&[0.0]), None);
+        assert_eq!(mean_and_uneven(&[]), None);
+        assert_eq!(
+            piece_ns(2, Duration::from_millis(1), usual).map(|all| all.len()),
+            Some(2)
+        );
+    }
 
     #[test]
     fn a_piece_depends_on_where_it_begins() {

@@ -78,3 +78,39 @@ impl Slower {
         )
     }
 }
+
+/// Processors of one run that are unlike each other: threads on them that do as much as each
+/// other take unlike times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Unlike {
+    /// How many times as long as the mean the slowest may have computed.
+    slowest: f64,
+    /// The same of the threads of a region.
+    longest: f64,
+}
+
+impl Unlike {
+    /// If processors may have been so unlike that the thread that computed longest, so many times
+    /// as long as the mean, may have done no more than the others: as unlike as they were beside
+    /// the run, and each as unsteady as they were between the two measurements.
+    pub(crate) fn explaining(longest: f64, run: &Analysis) -> Option<Self> {
+        let pace = run.program.pace?;
+        let ends = pace.before.both().into_iter().zip(pace.after.both());
+        let unsteady = ends.map(|(before, after)| (before / after).max(after / before));
+        let uneven = pace.before.uneven.max(pace.after.uneven);
+        let slowest = uneven * unsteady.fold(1.0, f64::max);
+        (slowest >= 1.0 + NOTABLE && longest <= slowest).then_some(Self { slowest, longest })
+    }
+
+    /// The cause, at this cost for each thread of the region.
+    pub(crate) fn cause(self, seen: &Seen<'_>, ns: f64) -> Cause {
+        let evidence = format!(
+            "the thread that computes longest takes {} times as long as the mean, and beside the run processors that computed at once differed by up to {} times",
+            ratio(self.longest),
+            ratio(self.slowest)
+        );
+        let action = "Threads on slower processors may do no more than the others: bind the program to processors that are alike, or measure again when the machine, or the host of a virtual one, is quiet.";
+        let kind = Kind::SlowerProcessors;
+        seen.cause(kind, Basis::Times, ns, evidence, action.to_owned())
+    }
+}

@@ -6,6 +6,7 @@
 //! hold no more work than a team costs, none of that matters.
 
 use crate::cause::{Basis, Cause, Kind};
+use crate::pace::Unlike;
 use crate::region::Seen;
 use crate::{constructs, program};
 use fathomp_analyse::{PieceKind, State};
@@ -359,6 +360,12 @@ fn more_work(seen: &Seen<'_>, ns: f64) -> Cause {
             ),
             format!("Give the threads of {place} equal numbers of iterations: smaller chunks."),
         );
+    }
+    // A thread that computes so little longer may do as much as the others.
+    if !seen.on_request()
+        && let Some(unlike) = Unlike::explaining(factor, seen.input.main)
+    {
+        return unlike.cause(seen, ns);
     }
     let (known, action) = if seen.on_request() {
         (

@@ -270,6 +270,7 @@ fn growing_densely(longer: f64, slower: [f64; 2], dense: [f64; 2]) -> [Analysis;
     let pieces = |usual: f64, dense: f64| PieceTimes {
         usual_ns: 30_000.0 * usual,
         dense_ns: 20_000.0 * dense,
+        uneven: 1.0,
     };
     let pace = |processors, usual: [f64; 2], dense: [f64; 2]| {
         Some(Pace {
@@ -329,6 +330,39 @@ fn what_shared_cores_may_explain_is_not_the_programs() {
     assert!(evidence.contains("took 1.30 to 1.90 times"), "{evidence}");
     let diagnosis = of(&growing_densely(2.6, [1.3, 1.3], [1.9, 1.8]));
     assert_eq!(first(&diagnosis), Kind::SharedLinesOrBandwidth);
+}
+
+/// A thread on a slow processor computes longer than the others without doing more.
+#[test]
+fn unlike_processors_explain_as_much_as_they_differ() {
+    let with = |longest: u64, uneven: f64, after: f64| {
+        let mut run = regions(&[Work::compute(longest), Work::compute(10_000_000)], 5);
+        let piece = |usual_ns: f64| PieceTimes {
+            usual_ns,
+            dense_ns: 20_000.0,
+            uneven,
+        };
+        run.program.pace = Some(Pace {
+            processors: 2,
+            before: piece(30_000.0),
+            after: piece(30_000.0 * after),
+        });
+        let diagnosis = of(&[run]);
+        let words = slower(&diagnosis).map(|cause| cause.evidence.clone());
+        let unequal = diagnosis
+            .of_program()
+            .any(|one| one.kind == Kind::UnequalWork);
+        (words, unequal)
+    };
+    // 15 to 10: 1.2 times the mean.
+    let (words, unequal) = with(15_000_000, 1.25, 1.0);
+    let words = words.expect("processors are named");
+    assert!(words.contains("takes 1.20 times as long"), "{words}");
+    assert!(words.contains("differed by up to 1.25 times"), "{words}");
+    assert!(!unequal);
+    assert!(!with(15_000_000, 1.1, 1.15).1);
+    assert_eq!(with(15_000_000, 1.1, 1.0), (None, true));
+    assert_eq!(with(30_000_000, 1.25, 1.0), (None, true));
 }
 
 #[test]

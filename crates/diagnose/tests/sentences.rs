@@ -23,17 +23,17 @@ prop_compose! {
         threads in 1..9_u32,
         asked in 1..9_u32,
         others in prop::option::of(0.0..=1.0_f64),
-        pace in prop::option::of((1..9_u32, prop::array::uniform4(1.0..1e6_f64))),
+        pace in prop::option::of((1..9_u32, prop::array::uniform4(1.0..1e6_f64), 1.0..2.0_f64)),
         seeds in prop::collection::vec((any::<u64>(), any::<u64>(), odd()), 8),
         crowd in prop::option::of((1..4_u32, 1..40_u32, any::<u32>(), any::<bool>())),
     ) -> Analysis {
         let mut analysis = analyse(&demo(threads), &Options::default());
         analysis.program.threads_asked = Some(asked);
         analysis.program.others_used = others;
-        analysis.program.pace = pace.map(|(processors, [a, b, c, d])| Pace {
+        analysis.program.pace = pace.map(|(processors, [a, b, c, d], uneven)| Pace {
             processors,
-            before: PieceTimes { usual_ns: a, dense_ns: b },
-            after: PieceTimes { usual_ns: c, dense_ns: d },
+            before: PieceTimes { usual_ns: a, dense_ns: b, uneven },
+            after: PieceTimes { usual_ns: c, dense_ns: d, uneven },
         });
         analysis.crowds = crowd
             .map(|(processors, more, ready, bound)| Crowd {

@@ -284,6 +284,7 @@ fn unsteady_processors_widen_the_interval() {
             let piece = |usual_ns: f64| PieceTimes {
                 usual_ns,
                 dense_ns: 20_000.0,
+                uneven: 1.0,
             };
             analysis.program.pace = Some(Pace {
                 processors: 2,

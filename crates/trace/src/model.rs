@@ -113,6 +113,9 @@ pub struct PieceTimes {
     /// Of one that keeps all of a core's arithmetic busy: nothing suffers more from a core that
     /// is shared.
     pub dense_ns: f64,
+    /// How many times as long as the mean the slowest processor took, for the piece for which
+    /// that is most: 1 where all are alike.
+    pub uneven: f64,
 }
 
 impl PieceTimes {
@@ -127,8 +130,13 @@ impl Pace {
     /// Whether it can have been measured: files may say anything.
     #[must_use]
     pub fn is_sane(&self) -> bool {
-        let times = [self.before.both(), self.after.both()];
-        self.processors > 0 && times.iter().flatten().all(|ns| ns.is_finite() && *ns > 0.0)
+        let ends = [self.before, self.after];
+        let mut times = ends.iter().flat_map(|one| one.both());
+        self.processors > 0
+            && times.all(|ns| ns.is_finite() && ns > 0.0)
+            && ends
+                .iter()
+                .all(|one| one.uneven.is_finite() && one.uneven >= 1.0)
     }
 }
 

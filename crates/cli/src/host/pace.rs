@@ -44,8 +44,16 @@ impl Paced {
 }
 
 fn pieces(processors: u32, span: Duration) -> Option<PieceTimes> {
-    let Measured { usual_ns, dense_ns } = measure(processors, span)?;
-    Some(PieceTimes { usual_ns, dense_ns })
+    let Measured {
+        usual_ns,
+        dense_ns,
+        uneven,
+    } = measure(processors, span)?;
+    Some(PieceTimes {
+        usual_ns,
+        dense_ns,
+        uneven,
+    })
 }
 
 #[cfg(test)]
