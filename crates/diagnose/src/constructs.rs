@@ -2,7 +2,7 @@
 
 use crate::cause::{Basis, Cause, Kind};
 use crate::region::Seen;
-use crate::waiting::{Waited, too_short};
+use crate::waited::{Waited, too_short};
 use fathomp_analyse::State;
 use fathomp_base::units::{count, duration, plural};
 
@@ -75,7 +75,7 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
             ),
         ));
     }
-    let crowded = crate::program::crowd(seen.input).is_some();
+    let crowded = seen.input.crowd().is_some();
     if too_short(seen).is_none() && bound != Some(Bound::Mutex) && !crowded {
         runtime_work(seen, bound, causes);
     }

@@ -10,7 +10,7 @@ use crate::cause::{Basis, Cause, Kind};
 use crate::constructs;
 use crate::pace::Slower;
 use crate::region::Seen;
-use crate::waiting::too_short;
+use crate::waited::too_short;
 use fathomp_analyse::{Region, State};
 use fathomp_base::text;
 use fathomp_base::units::{duration, percent, plural, ratio};

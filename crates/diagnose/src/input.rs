@@ -1,6 +1,6 @@
 //! What there is to go by.
 
-use fathomp_analyse::Analysis;
+use fathomp_analyse::{Analysis, Crowd};
 use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
 use fathomp_sharing::Findings;
@@ -18,4 +18,25 @@ pub struct Input<'a> {
     pub machine: Option<&'a Machine>,
     /// Cache lines that threads share, if that was looked for.
     pub sharing: Option<&'a Findings>,
+}
+
+impl Input<'_> {
+    /// A quota that held threads back for longer than nothing, and for how long.
+    pub(crate) fn quota(&self) -> Option<(f64, f64)> {
+        let program = &self.main.program;
+        let throttled = program.throttled_ns? as f64;
+        let quota = program.quota_processors?;
+        (throttled >= 0.02 * self.main.wall_ns as f64).then_some((quota, throttled))
+    }
+
+    /// The crowd that explains waiting for processors: threads bound to few of them first,
+    /// then the program's on all of them.
+    pub(crate) fn crowd(&self) -> Option<Crowd> {
+        let crowds = &self.main.crowds;
+        let bound = crowds.iter().filter(|crowd| crowd.first.is_some());
+        bound
+            .max_by_key(|crowd| crowd.ready_ns)
+            .or_else(|| crowds.iter().find(|crowd| crowd.first.is_none()))
+            .copied()
+    }
 }

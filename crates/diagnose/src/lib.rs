@@ -25,6 +25,7 @@ mod pace;
 mod program;
 mod ranking;
 mod region;
+mod waited;
 mod waiting;
 
 pub use cause::{Basis, Cause, Cost, Diagnosis, Kind, WORTH_SAYING, costs};

@@ -4,7 +4,7 @@
 use crate::cause::{Basis, Cause, Cost, Kind};
 use crate::input::Input;
 use crate::region::Seen;
-use crate::waiting::{FAULT_NS, Waited};
+use crate::waited::{FAULT_NS, Waited};
 use fathomp_analyse::{Crowd, Region, SiteKind, State};
 use fathomp_base::units::{count, duration, percent, plural, ratio};
 
@@ -209,8 +209,8 @@ fn without_processor(input: &Input<'_>, causes: &mut Vec<Cause>) {
         cost += ready / seen.overlap();
     }
     let others = main.program.others_used.unwrap_or(0.0);
-    let crowd = crowd(input);
-    if let Some((quota, throttled)) = quota(input) {
+    let crowd = input.crowd();
+    if let Some((quota, throttled)) = input.quota() {
         causes.push(program(
             input,
             Kind::Quota,
@@ -265,14 +265,6 @@ fn without_processor(input: &Input<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// A quota that held threads back for longer than nothing, and for how long.
-pub(crate) fn quota(input: &Input<'_>) -> Option<(f64, f64)> {
-    let program = &input.main.program;
-    let throttled = program.throttled_ns? as f64;
-    let quota = program.quota_processors?;
-    (throttled >= 0.02 * input.main.wall_ns as f64).then_some((quota, throttled))
-}
-
 /// The part of the processors that threads and processes of the program used which the
 /// runtime does not know, if threads in regions waited for it, and the processors.
 fn elsewhere(input: &Input<'_>) -> Option<(f64, u32)> {
@@ -292,17 +284,6 @@ fn elsewhere(input: &Input<'_>) -> Option<(f64, u32)> {
     let used = ((all - known) / whole.max(1.0)).clamp(0.0, 1.0);
     let one_node = main.program.nodes <= 1;
     (one_node && processors > 0 && used >= ELSEWHERE).then_some((used, processors))
-}
-
-/// The crowd that explains waiting for processors: threads bound to few of them first,
-/// then the program's on all of them.
-pub(crate) fn crowd(input: &Input<'_>) -> Option<Crowd> {
-    let crowds = &input.main.crowds;
-    let bound = crowds.iter().filter(|crowd| crowd.first.is_some());
-    bound
-        .max_by_key(|crowd| crowd.ready_ns)
-        .or_else(|| crowds.iter().find(|crowd| crowd.first.is_none()))
-        .copied()
 }
 
 fn crowd_words(crowd: &Crowd) -> String {
