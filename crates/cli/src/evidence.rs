@@ -1,4 +1,4 @@
-//! Recordings that the user names, read and analysed.
+//! Recordings and machines that the user names, read and analysed.
 
 use crate::args::ThreadCount;
 use crate::failure::Failure;
@@ -14,6 +14,12 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Evidence {
     pub(crate) recording: Recording,
     pub(crate) analysis: Analysis,
+}
+
+/// The machine to predict for, if the user named one.
+pub(crate) fn machine(path: Option<&Path>) -> Result<Option<Machine>, Failure> {
+    path.map(|path| Machine::read(path).map_err(|error| Failure::of(&error)))
+        .transpose()
 }
 
 /// Reads one recording, made on `machine` if that was measured.

@@ -8,14 +8,12 @@ use crate::hosts::Across;
 use crate::voice::{Voice, print};
 use fathomp_diagnose::Diagnosis;
 use fathomp_predict::counts::Counted;
-use fathomp_predict::machine::Machine;
 use fathomp_predict::nodes::NodesQuestion;
 use fathomp_predict::prices::Cluster;
 use fathomp_predict::published::{self, F, Model};
 use fathomp_predict::validate::Priced;
 use fathomp_predict::{Outcome as Predicted, Question};
 use fathomp_report::{Input, text};
-use std::path::Path;
 
 pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
     if plan.evaluating.evaluate || plan.evaluating.from.is_some() {
@@ -58,7 +56,7 @@ pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
 
 fn target(plan: &Predict) -> Result<Target, Failure> {
     Ok(Target {
-        machine: machine(plan.machine.as_deref())?,
+        machine: evidence::machine(plan.machine.as_deref())?,
         cores: plan.cores,
     })
 }
@@ -170,10 +168,4 @@ fn answer(predicted: &Predicted, voice: Voice, diagnosis: Option<&Diagnosis>) ->
         Predicted::Observed(validated) => text::validation(validated, width),
     })?;
     Ok(0)
-}
-
-/// The machine to predict for, if the user named one.
-pub(super) fn machine(path: Option<&Path>) -> Result<Option<Machine>, Failure> {
-    path.map(|path| Machine::read(path).map_err(|error| Failure::of(&error)))
-        .transpose()
 }

@@ -56,7 +56,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     }
     let mut notes = Vec::new();
     let mut sharing = None;
-    let mut machine = super::predict::machine(plan.machine.as_deref())?;
+    let mut machine = crate::evidence::machine(plan.machine.as_deref())?;
     for input in &plan.inputs {
         if let Some(index) = study::index_of(input)? {
             notes.extend(index.notes);
@@ -65,7 +65,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
             }
             if machine.is_none() {
                 machine =
-                    super::predict::machine(Some(&input.join("machine.json"))).unwrap_or_default();
+                    crate::evidence::machine(Some(&input.join("machine.json"))).unwrap_or_default();
             }
         }
     }

@@ -6,7 +6,6 @@ use crate::launch::{Ended, StopSignalsBlocked};
 use crate::output::{check_file, write_file};
 use crate::program::{self, Program, Suspicion};
 use crate::share::compare::{CompareError, Comparison, Estimate, compare};
-use crate::share::session::name;
 use crate::share::{Outputs, Session, ShareError};
 use crate::voice::{Voice, complain};
 use fathomp_base::units;
@@ -53,7 +52,7 @@ pub(super) fn share(plan: &Share, voice: Voice) -> Outcome {
         {
             voice.warn(format!(
                 "{}: does not name an OpenMP runtime that can be replaced, so it takes no part in dividing the machine",
-                name(index, program)
+                program.numbered(index)
             ));
         }
     }
@@ -150,7 +149,7 @@ fn outputs(plan: &Share, programs: &[Program], voice: Voice) -> Result<Outputs, 
 }
 
 fn file(directory: &Path, index: usize, program: &Program, end: &str) -> std::path::PathBuf {
-    directory.join(format!("{}.{end}", name(index, program)))
+    directory.join(format!("{}.{end}", program.numbered(index)))
 }
 
 fn one(plan: &Share, index: usize, program: &Program, ended: &Ended) -> One {
@@ -159,7 +158,7 @@ fn one(plan: &Share, index: usize, program: &Program, ended: &Ended) -> One {
         (!plan.mix).then(|| path.display().to_string())
     };
     One {
-        name: name(index, program),
+        name: program.numbered(index),
         command: program
             .command
             .iter()
@@ -187,7 +186,7 @@ fn report_failures(plan: &Share, programs: &[Program], ended: &[Ended]) {
                 "",
                 &format!(
                     "{} ended with {}{see}",
-                    name(index, program),
+                    program.numbered(index),
                     one.describe()
                 ),
             );

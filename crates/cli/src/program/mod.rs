@@ -103,6 +103,12 @@ pub(crate) fn examine(command: &[OsString]) -> Result<Program, ProgramError> {
 }
 
 impl Program {
+    /// What files of the program at this place among several are called.
+    pub(crate) fn numbered(&self, index: usize) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        format!("{}-{}", index + 1, name.to_string_lossy())
+    }
+
     /// Whether OpenMP may be used by it or by a program that its command line names, as
     /// in `mpirun -n 4 ./solver`. Of scripts that is not known, so they may.
     pub(crate) fn may_use_openmp(&self) -> bool {

@@ -113,7 +113,7 @@ pub(crate) fn compare(
         }
     }
     let programs = (0..count)
-        .map(|index| super::session::name(index, session.programs[index]))
+        .map(|index| session.programs[index].numbered(index))
         .collect();
     Ok(judge(programs, repeat, samples))
 }
@@ -172,7 +172,7 @@ fn check(
         if one.outcome != Outcome::Exited(0) {
             let number = job.alone().unwrap_or(index);
             return Err(CompareError::Failed {
-                program: super::session::name(number, session.programs[number]),
+                program: session.programs[number].numbered(number),
                 how: one.describe(),
                 when: match job.strategy() {
                     Some(strategy) => format!("under strategy {}", strategy.name()),

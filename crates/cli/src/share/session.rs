@@ -183,7 +183,7 @@ impl Session<'_> {
         let (stdout, stderr) = match &self.outputs {
             Outputs::Discarded => (Stdout::Discard, Stderr::Discard),
             Outputs::Files(directory) => {
-                let path = |end: &str| directory.join(format!("{}.{end}", name(index, program)));
+                let path = |end: &str| directory.join(format!("{}.{end}", program.numbered(index)));
                 (Stdout::File(path("out")), Stderr::File(path("err")))
             }
             Outputs::Mixed { stderr } => {
@@ -215,12 +215,6 @@ impl Session<'_> {
             draining: labelled.into_iter().map(Labelled::started).collect(),
         })
     }
-}
-
-/// What a program's files are called.
-pub(crate) fn name(index: usize, program: &Program) -> String {
-    let name = program.path.file_name().unwrap_or_default();
-    format!("{}-{}", index + 1, name.to_string_lossy())
 }
 
 /// The processors of one of several equal parts; with more programs than processors, parts

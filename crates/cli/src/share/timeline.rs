@@ -5,7 +5,6 @@ use crate::failure::Failure;
 use crate::host;
 use crate::launch::Ended;
 use crate::program::Program;
-use crate::share::session::name;
 use fathomp_analyse::symbols::Symbols;
 use fathomp_board::Board;
 use fathomp_board::events::{Event, Log, Reader, Span};
@@ -171,7 +170,7 @@ pub(crate) fn page(
             .map(|(index, ((program, ended), told))| {
                 let words = program.command.iter().map(|word| word.to_string_lossy());
                 SharedProgram {
-                    name: name(index, program),
+                    name: program.numbered(index),
                     command: words.collect::<Vec<_>>().join(" "),
                     ended: ended.describe(),
                     wall_ns: ended.wall_ns(),

@@ -92,7 +92,7 @@ fn measure(
 ) -> Result<Kept, Failure> {
     let target = match &plan.machine {
         Some(file) => {
-            let machine = super::predict::machine(Some(file))?;
+            let machine = crate::evidence::machine(Some(file))?;
             let machine = machine.ok_or_else(|| Failure::new("no machine was given"))?;
             Target::measured(machine, crate::host::packages())
         }
