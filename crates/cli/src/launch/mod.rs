@@ -241,7 +241,9 @@ impl Launch<'_> {
         let mut child = match held::spawn(adapt(&mut command), minded) {
             Ok(child) => child,
             Err(source) => {
-                guard.map(Guard::over);
+                if let Some(guard) = guard {
+                    guard.over();
+                }
                 return Err(LaunchError::Start {
                     path: self.program.path.clone(),
                     source,
@@ -305,7 +307,9 @@ impl Running {
         let out_of_time = timer.is_some_and(Timer::stop);
         ended();
         let received = self.forwarding.stop();
-        self.guard.take().map(Guard::over);
+        if let Some(guard) = self.guard.take() {
+            guard.over();
+        }
         let before = host::children();
         let status = self.child.wait().map_err(LaunchError::Wait)?;
         let after = host::children();
