@@ -225,6 +225,30 @@ fn a_host_that_cannot_be_reached_is_named() {
     finish(&mut command).refused(125, "host b: it cannot be reached");
 }
 
+/// Its nested function lies on its stack, which nodes cannot have: each host's process says so.
+const NESTED: &str = r#"
+static int apply(int (*function)(int)) { return function(1); }
+int main(void)
+{
+    int sum = 0;
+    int add(int more) { return sum += more; }
+#pragma omp parallel
+    __asm__ volatile("");
+    return apply(add);
+}
+"#;
+
+#[test]
+fn what_all_hosts_refuse_is_said_once() {
+    let directory = tempfile::tempdir().unwrap();
+    compile(directory.path(), "nested", NESTED, &["-fopenmp", "-O0"]);
+    run(
+        directory.path(),
+        "run --hosts localhost,127.0.0.1,::1 -- ./nested",
+    )
+    .refused(1, "runs code on its stack");
+}
+
 #[test]
 fn an_agent_without_a_launcher_says_what_it_is_for() {
     let directory = tempfile::tempdir().unwrap();

@@ -2,6 +2,8 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// Descriptors are moved up here, out of the way of programs that close or
 /// reuse the low numbers without asking whose they are.
@@ -31,6 +33,19 @@ pub fn inherited(number: i32) -> io::Result<OwnedFd> {
     }
     // SAFETY: the kernel has just given us this descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+}
+
+/// Has `command` start with its standard streams alone, whatever this process has inherited and
+/// would pass on. Where the kernel (before Linux 5.11) cannot, all is passed on.
+pub fn give_streams_alone(command: &mut Command) {
+    let close = || {
+        let _ = close_on_exec_from(3);
+        Ok(())
+    };
+    // SAFETY: the hook makes one system call, which is safe after a fork of a process with
+    // threads; it does not allocate. What is marked is closed by the `exec` that follows, as
+    // are descriptors of the library itself.
+    unsafe { command.pre_exec(close) };
 }
 
 /// Has `exec` close all that is open now, from this number on: what whoever started this process

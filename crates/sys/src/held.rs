@@ -11,7 +11,7 @@ use std::process::{Child, Command};
 /// whether the process may go on.
 ///
 /// # Errors
-/// If no process can be made, the program cannot be started or it may not go on.
+/// If no process or thread can be made, the program cannot be started or it may not go on.
 pub fn spawn(command: &mut Command, prepare: impl FnOnce(u32) -> bool + Send) -> io::Result<Child> {
     let (told, tell) = pipe()?;
     let (wait, go) = pipe()?;
@@ -24,7 +24,7 @@ pub fn spawn(command: &mut Command, prepare: impl FnOnce(u32) -> bool + Send) ->
     // calls that are safe after a fork of a process with threads; it does not allocate.
     unsafe { command.pre_exec(move || hold.hold()) };
     std::thread::scope(|scope| {
-        scope.spawn(move || release(told, go, prepare));
+        std::thread::Builder::new().spawn_scoped(scope, move || release(told, go, prepare))?;
         let child = command.spawn();
         // If there is no child, this tells the other thread so.
         drop(tell);

@@ -22,6 +22,7 @@ pub mod peek;
 pub mod peer;
 pub mod perf;
 pub mod process;
+pub mod relatives;
 pub mod shared_futex;
 pub mod shared_memory;
 pub mod shm;

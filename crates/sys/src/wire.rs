@@ -91,6 +91,44 @@ impl Wire {
     }
 }
 
+/// Bytes, or questions whether somebody is there, that were sent so often again without an answer
+/// are no hiccup. The kernel waits longer each time: from a fifth of a second on, or a second.
+const SENT_AGAIN: u8 = 3;
+const ASKED_AGAIN: u8 = 2;
+
+impl Wire {
+    /// For how long the system at the other end has left unanswered what systems answer
+    /// whatever their programs do. None if it owes no answer: it need not, as long as its program
+    /// takes nothing. The stream has to be kept alive ([`SO_KEEPALIVE`](libc::SO_KEEPALIVE)) for
+    /// silence to be noticed where nothing is sent.
+    #[must_use]
+    pub fn silence(&self) -> Option<Duration> {
+        // SAFETY: all-zero bytes are valid numbers.
+        let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+        let mut bytes = libc::socklen_t::try_from(size_of_val(&info)).ok()?;
+        uninterrupted(|| {
+            // SAFETY: the kernel writes as many bytes as there are at most, and their number;
+            // both outlive the call. A kernel that knows fewer fields leaves the others zero.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_getsockopt,
+                    self.0.as_raw_fd(),
+                    libc::IPPROTO_TCP,
+                    libc::TCP_INFO,
+                    &raw mut info,
+                    &raw mut bytes,
+                )
+            }
+        })
+        // Not of TCP.
+        .ok()?;
+        let bytes_wait = info.tcpi_unacked > 0 && info.tcpi_retransmits >= SENT_AGAIN;
+        let questions_wait = info.tcpi_probes >= ASKED_AGAIN;
+        (bytes_wait || questions_wait)
+            .then(|| Duration::from_millis(info.tcpi_last_ack_recv.into()))
+    }
+}
+
 impl AsFd for Wire {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()

@@ -125,7 +125,8 @@ pub trait Transport: Send + Sync {
         None
     }
 
-    /// This node's process will end now, and that is as it should be.
+    /// This node's process will end now, and that is as it should be. Nobody reads what is sent
+    /// to it from now on, which is no failure: others may not have heard of it.
     fn depart(&self);
 }
 
@@ -170,7 +171,7 @@ pub enum SendError {
         /// Longest allowed.
         bytes_max: usize,
     },
-    /// The node's process has ended.
+    /// The node's process has ended, and it has not [departed](Transport::depart).
     #[error("node {0} has ended")]
     Lost(NodeId),
     /// The node takes nothing from us any more.

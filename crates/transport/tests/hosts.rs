@@ -408,6 +408,31 @@ fn a_node_that_is_gone_is_noticed_and_one_that_departed_is_not_dead() {
 }
 
 #[test]
+fn what_a_departed_node_is_told_is_no_failure() {
+    let cluster = cluster(&[1, 1, 1]);
+    let [first, second, last] = &cluster[..] else {
+        panic!("three nodes");
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| last.depart());
+        // The others hear of it one after the other: one of them still works.
+        scope.spawn(|| second.depart());
+        let deadline = Instant::now() + Duration::from_secs(1);
+        let mut message = Vec::new();
+        while Instant::now() < deadline {
+            for to in [NodeId(1), NodeId(2)] {
+                assert!(first.send(to, &[b"still here"]).is_ok());
+                assert!(first.send_in_step(to, &[b"still here"], true).is_ok());
+            }
+            first.end_step();
+            assert_eq!(first.receive(&mut message).unwrap(), None);
+            assert_eq!(first.dead(), None);
+        }
+        first.depart();
+    });
+}
+
+#[test]
 fn garbage_is_named() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (mut liar, stream) = connection(&listener);

@@ -161,6 +161,9 @@ pub(crate) enum Command {
     /// Serve `fathomp run --hosts` on this host.
     #[command(hide = true)]
     HostAgent(HostAgent),
+    /// End a program whose launcher was killed.
+    #[command(hide = true)]
+    ProgramGuard,
     /// Measure the network between hosts for `fathomp bench dsm` and `fathomp calibrate`.
     #[command(hide = true)]
     WireFloor(WireFloor),

@@ -31,6 +31,7 @@ mod workload;
 
 use crate::args::{Arguments, Command};
 use crate::failure::{Failure, Outcome, exit};
+use crate::launch;
 use crate::voice::Voice;
 
 /// Carries out what the user asked for.
@@ -63,6 +64,10 @@ pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
         Command::Completions(plan) => completions::completions(plan, voice),
         Command::Man(plan) => man::man(&plan, voice),
         Command::HostAgent(plan) => host_agent::host_agent(plan),
+        Command::ProgramGuard => {
+            launch::guard();
+            Ok(0)
+        }
         Command::WireFloor(plan) => crate::hosts::wire_floor(&plan, voice),
         Command::RuntimePath => runtime_path::runtime_path(voice),
     }

@@ -21,6 +21,20 @@ use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// What a run has left, on this machine or on several hosts.
+struct Left<'a> {
+    records: u64,
+    problems: &'a [String],
+    /// Of the command.
+    code: u8,
+    wall_ns: u64,
+    /// Which runtimes were watched, as the end of a sentence.
+    watched: String,
+    paging: Option<&'a paging::Recorded>,
+    curve: Option<&'a Curve>,
+    teams: Option<Chosen>,
+}
+
 #[derive(Serialize)]
 struct Answer<'a> {
     recording: &'a Path,
@@ -102,44 +116,36 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
     if let Some(sentence) = recorded.ended.of_nodes(plan.cluster.nodes) {
         complain("", &sentence);
     }
-    let code = code(&recorded);
-    let teams = job.teams.map(|teams| teams.finish(voice));
-    tell(plan, &recorded, curve.as_ref(), teams, code, voice)?;
-    Ok(code)
+    let paging = recorded.paging.as_ref();
+    let paged = paging.is_some_and(paging::Recorded::is_something);
+    let left = Left {
+        records: recorded.records,
+        problems: &recorded.problems,
+        code: code(recorded.ended.exit_code(), recorded.records > 0 || paged),
+        wall_ns: recorded.ended.wall_ns(),
+        watched: watched(&recorded.observed),
+        paging,
+        curve: curve.as_ref(),
+        teams: job.teams.map(|teams| teams.finish(voice)),
+    };
+    tell(plan, left, voice)
 }
 
 /// The same on several hosts.
 fn on_hosts(plan: &Record, crew: Crew, voice: Voice) -> Outcome {
     let program = program::examine(&plan.program.command)?;
     let recorded = hosts::record(plan, &program, crew, voice)?;
-    let code = match recorded.exit_code {
-        0 if recorded.records == 0 => exit::LAUNCHER,
-        code => code,
+    let left = Left {
+        records: recorded.records,
+        problems: &recorded.problems,
+        code: code(recorded.exit_code, recorded.records > 0),
+        wall_ns: recorded.wall_ns,
+        watched: String::new(),
+        paging: None,
+        curve: None,
+        teams: None,
     };
-    for problem in &recorded.problems {
-        voice.warn(problem);
-    }
-    let shown = plan.output.display();
-    if recorded.records > 0 {
-        voice.say(format!(
-            "recorded {} events in {shown}: see `fathomp regions {shown}`",
-            recorded.records,
-        ));
-    }
-    if voice.json {
-        let answer = Answer {
-            recording: &plan.output,
-            records: recorded.records,
-            problems: &recorded.problems,
-            exit_code: code,
-            wall_ns: recorded.wall_ns,
-            paging: None,
-            memory: None,
-            teams: None,
-        };
-        voice.result("fathomp.record", &answer, String::new)?;
-    }
-    Ok(code)
+    tell(plan, left, voice)
 }
 
 impl Job<'_> {
@@ -234,16 +240,11 @@ fn of_limit(output: &Path, limit: u64) -> Result<PathBuf, Failure> {
 
 /// The program's exit code; ours if it ended well and there is nothing to show
 /// for it.
-fn code(recorded: &Recorded) -> u8 {
-    match recorded.ended.exit_code() {
-        0 if recorded.records == 0 && !has_paging(recorded) => exit::LAUNCHER,
+fn code(of_program: u8, is_something: bool) -> u8 {
+    match of_program {
+        0 if !is_something => exit::LAUNCHER,
         code => code,
     }
-}
-
-fn has_paging(recorded: &Recorded) -> bool {
-    let paging = recorded.paging.as_ref();
-    paging.is_some_and(paging::Recorded::is_something)
 }
 
 /// Threads per node; one where accesses are recorded.
@@ -264,26 +265,19 @@ fn threads(plan: &Record) -> Result<Option<ThreadCount>, Failure> {
     Ok(one)
 }
 
-fn tell(
-    plan: &Record,
-    recorded: &Recorded,
-    curve: Option<&Curve>,
-    teams: Option<Chosen>,
-    code: u8,
-    voice: Voice,
-) -> Result<(), Failure> {
-    for problem in &recorded.problems {
+/// Says what was recorded. The command's exit code.
+fn tell(plan: &Record, left: Left<'_>, voice: Voice) -> Outcome {
+    for problem in left.problems {
         voice.warn(problem);
     }
     let shown = plan.output.display();
-    if recorded.records > 0 {
+    if left.records > 0 {
         voice.say(format!(
             "recorded {} events{} in {shown}: see `fathomp regions {shown}`",
-            recorded.records,
-            watched(&recorded.observed),
+            left.records, left.watched,
         ));
     }
-    if let Some(paging) = recorded.paging.as_ref().filter(|_| has_paging(recorded)) {
+    if let Some(paging) = left.paging.filter(|paging| paging.is_something()) {
         let coverage = paging.coverage().map(|said| format!(" ({said})"));
         voice.say(match &paging.elsewhere {
             Some(address) => format!(
@@ -298,7 +292,7 @@ fn tell(
             ),
         });
     }
-    if let Some(curve) = curve {
+    if let Some(curve) = left.curve {
         for line in paging::table(curve) {
             voice.say(line);
         }
@@ -307,22 +301,22 @@ fn tell(
     if voice.json {
         let answer = Answer {
             recording: &plan.output,
-            records: recorded.records,
-            problems: &recorded.problems,
-            exit_code: code,
-            wall_ns: recorded.ended.wall_ns(),
-            paging: recorded.paging.as_ref().map(|paging| Paging {
+            records: left.records,
+            problems: left.problems,
+            exit_code: left.code,
+            wall_ns: left.wall_ns,
+            paging: left.paging.map(|paging| Paging {
                 tasks: paging.tasks,
                 processes: paging.processes,
                 io_calls_seen: paging.io_calls.map(|(seen, _)| seen),
                 io_calls_made: paging.io_calls.map(|(_, made)| made),
             }),
-            memory: curve,
-            teams,
+            memory: left.curve,
+            teams: left.teams,
         };
         voice.result("fathomp.record", &answer, String::new)?;
     }
-    Ok(())
+    Ok(left.code)
 }
 
 /// The runtimes that were watched, if any: ` of libgomp (of gcc 12)`.

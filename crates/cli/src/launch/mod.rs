@@ -3,6 +3,7 @@
 //! its exit code becomes ours.
 
 mod capture;
+mod guard;
 mod signals;
 mod streams;
 
@@ -16,6 +17,7 @@ use fathomp_runtime::Unpacked;
 use fathomp_sys::held;
 use fathomp_sys::process::without_null;
 use fathomp_trace::model::Outcome;
+use guard::Guard;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
@@ -29,6 +31,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 pub(crate) use capture::{Capture, Printed};
+pub(crate) use guard::serve as guard;
 pub(crate) use signals::{StopSignalsBlocked, passed_signals, survive_file_limits};
 pub(crate) use streams::{Repeatable, Stderr, Stdin, Stdout};
 
@@ -172,6 +175,7 @@ pub(crate) enum LaunchError {
 /// A program that runs.
 pub(crate) struct Running {
     child: Child,
+    guard: Option<Guard>,
     output: Option<OutputForwarder>,
     forwarding: Forwarding,
     started: Instant,
@@ -180,13 +184,13 @@ pub(crate) struct Running {
 impl Launch<'_> {
     /// Starts the program.
     pub(crate) fn start(&self) -> Result<Running, LaunchError> {
-        self.start_by(Command::spawn)
+        self.start_prepared(|_| true)
     }
 
     /// Starts the program as the leader of a process group of its own. Signals go to all of
     /// the group, also those that the terminal sends to ours.
     pub(crate) fn start_in_group(&self) -> Result<Running, LaunchError> {
-        let running = self.start_by(|command| command.process_group(0).spawn())?;
+        let running = self.start_by(|command| command.process_group(0), |_| true)?;
         running.forwarding.aim_at_group(running.child.id());
         Ok(running)
     }
@@ -197,12 +201,13 @@ impl Launch<'_> {
         &self,
         prepare: impl FnOnce(u32) -> bool + Send,
     ) -> Result<Running, LaunchError> {
-        self.start_by(|command| held::spawn(command, prepare))
+        self.start_by(|command| command, prepare)
     }
 
     fn start_by(
         &self,
-        spawn: impl FnOnce(&mut Command) -> io::Result<Child>,
+        adapt: impl FnOnce(&mut Command) -> &mut Command,
+        prepare: impl FnOnce(u32) -> bool + Send,
     ) -> Result<Running, LaunchError> {
         let mut command = Command::new(&self.program.path);
         if let Some((name, arguments)) = self.program.command.split_first() {
@@ -225,11 +230,26 @@ impl Launch<'_> {
 
         // Ready before the program exists, so that no signal slips through.
         let forwarding = Forwarding::prepare().map_err(LaunchError::Signals)?;
+        let guard = Guard::start();
         let started = Instant::now();
-        let mut child = spawn(&mut command).map_err(|source| LaunchError::Start {
-            path: self.program.path.clone(),
-            source,
-        })?;
+        let minded = |program| {
+            if let Some(guard) = &guard {
+                guard.mind(program);
+            }
+            prepare(program)
+        };
+        let mut child = match held::spawn(adapt(&mut command), minded) {
+            Ok(child) => child,
+            Err(source) => {
+                if let Some(guard) = guard {
+                    guard.over();
+                }
+                return Err(LaunchError::Start {
+                    path: self.program.path.clone(),
+                    source,
+                });
+            }
+        };
         forwarding.aim_at(child.id());
         self.stdin.feed(child.stdin.take());
         let output = self.stdout.take(output);
@@ -237,6 +257,7 @@ impl Launch<'_> {
         drop(command);
         Ok(Running {
             child,
+            guard,
             output,
             forwarding,
             started,
@@ -286,6 +307,9 @@ impl Running {
         let out_of_time = timer.is_some_and(Timer::stop);
         ended();
         let received = self.forwarding.stop();
+        if let Some(guard) = self.guard.take() {
+            guard.over();
+        }
         let before = host::children();
         let status = self.child.wait().map_err(LaunchError::Wait)?;
         let after = host::children();

@@ -1,11 +1,11 @@
 //! Killing everything that descends from this process.
 
+use fathomp_sys::relatives;
 use nix::errno::Errno;
 use nix::sys::prctl::set_child_subreaper;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid};
-use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -45,20 +45,9 @@ pub(crate) fn kill_all(but: &[Pid]) {
 
 /// Processes whose parent this one is.
 fn children() -> Vec<Pid> {
-    let me = getpid().as_raw();
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    numbers
-        .filter(|pid: &i32| parent(*pid) == Some(me))
+    let me = getpid().as_raw().unsigned_abs();
+    let ours = relatives::all().into_iter().filter(|one| one.parent == me);
+    ours.filter_map(|one| i32::try_from(one.number).ok())
         .map(Pid::from_raw)
         .collect()
-}
-
-fn parent(pid: i32) -> Option<i32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the program's name in parentheses and may hold anything.
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_ascii_whitespace().nth(1)?.parse().ok()
 }

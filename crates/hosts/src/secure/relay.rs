@@ -3,11 +3,17 @@
 use super::record::{CONTENT_BYTES_MAX, Session};
 use crate::key::Key;
 use crate::mesh::{Proof, settle};
+use fathomp_sys::wire::Wire;
 use std::io::{self, Read};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::thread;
+use std::time::Duration;
 
+/// A host that answers nothing for so long is gone, or the link to it is down.
+const SILENCE_MAX: Duration = Duration::from_secs(3);
+/// How often to look for that.
+const LOOK: Duration = Duration::from_millis(500);
 /// Memory of each of the two threads of a connection.
 const STACK_BYTES: usize = 128 << 10;
 
@@ -27,6 +33,7 @@ pub(crate) fn relay(
         Session::new(key, proof, !initiated),
     );
     let (stream_out, ours_out) = (stream.try_clone()?, ours.try_clone()?);
+    let from = Heard::new(stream)?;
     let start = |name: &str, work: Box<dyn FnOnce() + Send>| {
         thread::Builder::new()
             .name(name.to_owned())
@@ -38,7 +45,7 @@ pub(crate) fn relay(
         "encrypts",
         Box::new(move || encrypt(out, ours_out, &stream_out)),
     )?;
-    start("decrypts", Box::new(move || decrypt(back, &stream, ours)))?;
+    start("decrypts", Box::new(move || decrypt(back, from, ours)))?;
     Ok(theirs)
 }
 
@@ -54,7 +61,37 @@ fn encrypt(mut session: Session, mut from: UnixStream, mut to: &TcpStream) {
     let _ = from.shutdown(Shutdown::Read);
 }
 
-fn decrypt(mut session: Session, mut from: &TcpStream, mut to: UnixStream) {
+/// A connection that is given up when the other host's system does not answer. Whether its program
+/// sends anything is another matter.
+struct Heard {
+    stream: TcpStream,
+    wire: Wire,
+}
+
+impl Heard {
+    fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_read_timeout(Some(LOOK))?;
+        let wire = Wire::new(stream.try_clone()?.into());
+        Ok(Self { stream, wire })
+    }
+}
+
+impl Read for Heard {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.stream.read(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.wire.silence().is_some_and(|time| time > SILENCE_MAX) {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+fn decrypt(mut session: Session, mut from: Heard, mut to: UnixStream) {
     let ended_well = loop {
         match session.receive(&mut from) {
             Ok(content) if content.is_empty() => break true,
@@ -70,7 +107,7 @@ fn decrypt(mut session: Session, mut from: &TcpStream, mut to: UnixStream) {
     if !ended_well {
         // The link is down, or somebody changes what is sent: nothing goes either way.
         let _ = to.shutdown(Shutdown::Both);
-        let _ = from.shutdown(Shutdown::Both);
+        let _ = from.stream.shutdown(Shutdown::Both);
     }
 }
 

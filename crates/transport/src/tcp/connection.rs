@@ -56,6 +56,14 @@ impl Connection {
         }
     }
 
+    /// For how long the peer's host has not answered, if it should have. Of a pipe the agent knows.
+    pub(super) fn silence(&self) -> Option<Duration> {
+        match self {
+            Self::Socket(wire) => wire.silence(),
+            Self::Pipe(_) => None,
+        }
+    }
+
     /// What has to be waited for to send, beside the socket's bytes.
     pub(super) fn interest(&self, has_backlog: bool) -> Interest {
         match self {

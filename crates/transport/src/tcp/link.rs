@@ -1,6 +1,7 @@
 //! A node's end of all connections.
 
 mod depart;
+mod loss;
 mod report;
 
 use super::connection::Connection;
@@ -158,27 +159,6 @@ impl HostsTransport {
         Some((u16::try_from(key).ok()?, &self.far[key]))
     }
 
-    /// Notes that a connection has ended, and how; the first to say so is heard.
-    fn ended(&self, peer: &Peer, how: End) {
-        if peer.end.set(how).is_ok() {
-            self.waiting.remove(peer.wire.socket());
-            // Others may wait for this node: they look who is dead when they are woken.
-            self.waiting.rouse_all();
-            self.near.rouse();
-        }
-    }
-
-    fn lost(&self, peer: &Peer, error: &io::Error) {
-        let why = match error.kind() {
-            ErrorKind::TimedOut => "it does not answer any more".to_owned(),
-            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
-                "the connection was closed".to_owned()
-            }
-            _ => format!("the connection failed: {error}"),
-        };
-        self.ended(peer, End::Lost(why));
-    }
-
     /// Keeps count of connections that have something to send, and waits for room on them.
     fn note_backlog(&self, key: u16, peer: &Peer, before: usize, now: usize) {
         match (before, now) {
@@ -248,7 +228,9 @@ impl HostsTransport {
             None => {}
             // It waits for this, so as not to take its peer for dead.
             Some(End::Departed) if kind == Kind::Depart => {}
-            Some(_) => return Err(SendError::Lost(to)),
+            // The program is over. Who has not heard of that yet may still tell it something.
+            Some(End::Departed) => return Ok(()),
+            Some(End::Lost(_)) => return Err(SendError::Lost(to)),
         }
         let before = outbox.backlog();
         if before > self.limits.backlog_bytes_max {
@@ -474,6 +456,7 @@ impl Transport for HostsTransport {
     }
 
     fn dead(&self) -> Option<Death> {
+        self.listen();
         let lost = |peer: &Peer| match peer.end.get() {
             Some(End::Lost(why)) => Some(Death {
                 node: peer.node,

@@ -1,0 +1,44 @@
+//! How a node's connections to other hosts are lost.
+
+use super::{End, HostsTransport, Peer};
+use crate::transport::Transport;
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+/// What is said of a node whose host does not answer.
+const SILENT: &str = "it does not answer any more";
+/// A host that answers nothing for so long is gone, or the link to it is down. The kernel itself
+/// gives a connection up much later, since it counts the time for which a program reads nothing.
+const SILENCE_MAX: Duration = Duration::from_secs(3);
+
+impl HostsTransport {
+    /// Notes that a connection has ended, and how; the first to say so is heard.
+    pub(super) fn ended(&self, peer: &Peer, how: End) {
+        if peer.end.set(how).is_ok() {
+            self.waiting.remove(peer.wire.socket());
+            // Others may wait for this node: they look who is dead when they are woken.
+            self.waiting.rouse_all();
+            self.near.rouse();
+        }
+    }
+
+    pub(super) fn lost(&self, peer: &Peer, error: &io::Error) {
+        let why = match error.kind() {
+            ErrorKind::TimedOut => SILENT.to_owned(),
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
+                "the connection was closed".to_owned()
+            }
+            _ => format!("the connection failed: {error}"),
+        };
+        self.ended(peer, End::Lost(why));
+    }
+
+    /// Gives up connections to hosts that have not answered for too long.
+    pub(super) fn listen(&self) {
+        for peer in self.far.iter().filter(|peer| peer.end.get().is_none()) {
+            if peer.wire.silence().is_some_and(|time| time > SILENCE_MAX) {
+                self.ended(peer, End::Lost(SILENT.to_owned()));
+            }
+        }
+    }
+}
