@@ -3,7 +3,7 @@
 //! Needs binutils, and g++ for one test; without them the tests are ignored.
 
 use fathomp_analyse::symbols::Symbols;
-use fathomp_needs::{GXX, OBJDUMP, tests};
+use fathomp_needs::{CLANG, GXX, OBJDUMP, tests};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -21,6 +21,10 @@ fn main() -> ExitCode {
         ruins_of_programs_never_panic,
     ]);
     all.extend(tests![&[OBJDUMP, GXX] => names_of_cpp_are_readable]);
+    all.extend(tests![&[OBJDUMP, CLANG] =>
+        what_clang_wrote_beside_calls_outlives_debug_information,
+        without_debug_information_clang_writes_nothing,
+    ]);
     fathomp_needs::run(all)
 }
 
@@ -100,6 +104,11 @@ fn compile(directory: &Path, compiler: &str, source: &str, flags: &[&str]) -> Pa
 
 /// Return addresses of the calls of `GOMP_parallel`, less 1, in order.
 fn calls(program: &Path) -> Vec<u64> {
+    calls_of(program, "GOMP_parallel")
+}
+
+/// Return addresses of the calls of a function of the runtime, less 1, in order.
+fn calls_of(program: &Path, callee: &str) -> Vec<u64> {
     let listing = run(
         "objdump",
         &["-d", "--no-show-raw-insn", program.to_str().unwrap()],
@@ -116,7 +125,7 @@ fn calls(program: &Path) -> Vec<u64> {
         if after_call {
             calls.push(address - 1);
         }
-        after_call = instruction.contains("GOMP_parallel") && instruction.contains("call");
+        after_call = instruction.trim_start().starts_with("call") && instruction.contains(callee);
     }
     calls
 }
@@ -246,6 +255,56 @@ fn stripped_programs_have_addresses() {
     let place = Symbols::new().place(&program, 0x1234, 0);
     assert_eq!(place.label, "0x1234 (solver)");
     assert_eq!(place.short, "solver+0x1234");
+}
+
+fn what_clang_wrote_beside_calls_outlives_debug_information() {
+    for flags in [
+        &["-g", "-O0", "-s"][..],
+        &["-g", "-O2", "-s"],
+        &["-g", "-O2", "-s", "-fno-pie", "-no-pie"],
+        &["-g1", "-O3", "-s"],
+        &["-g", "-O2", "-s", "-shared", "-fPIC"],
+        &["-g", "-O2", "-s", "-fno-plt"],
+    ] {
+        let directory = TempDir::new().unwrap();
+        // Where the calls are is known of the same program with symbols.
+        let whole: Vec<&str> = flags.iter().copied().filter(|f| *f != "-s").collect();
+        let program = compile(directory.path(), "clang", C, &whole);
+        let calls = calls_of(&program, "fork_call");
+        assert!(calls.len() >= 2, "{flags:?}: {calls:?}");
+        run("strip", &[program.to_str().unwrap()]);
+        let mut symbols = Symbols::new();
+        let mut labels: Vec<String> = calls
+            .iter()
+            .map(|&call| symbols.place(&program, call, 0).label)
+            .collect();
+        labels.sort();
+        labels.dedup();
+        assert_eq!(
+            labels,
+            ["solver.c:15 (main)", "solver.c:4 (inner)"],
+            "{flags:?}"
+        );
+        assert_eq!(symbols.without_lines(), [Path::new(""); 0], "{flags:?}");
+        // What is no call of the runtime is where it is.
+        let elsewhere = symbols.place(&program, calls[0] - 64, 0);
+        assert_eq!(elsewhere.line, None, "{flags:?}");
+        assert_eq!(symbols.without_lines(), [program.as_path()], "{flags:?}");
+    }
+}
+
+fn without_debug_information_clang_writes_nothing() {
+    let directory = TempDir::new().unwrap();
+    let program = compile(directory.path(), "clang", C, &["-O0"]);
+    let mut symbols = Symbols::new();
+    let label = symbols
+        .place(&program, calls_of(&program, "fork_call")[0], 0)
+        .label;
+    assert!(
+        label.starts_with("inner+0x") && label.ends_with(" (solver)"),
+        "{label}"
+    );
+    assert_eq!(symbols.without_lines(), [program.as_path()]);
 }
 
 fn debug_information_in_a_file_of_its_own() {

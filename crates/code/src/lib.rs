@@ -9,6 +9,7 @@ mod decode;
 mod effects;
 mod flow;
 mod functions;
+mod ident;
 mod image;
 mod instruction;
 mod registers;
@@ -21,6 +22,7 @@ pub use flow::{
     Block, BlockId, Cycle, CycleId, Dominators, Flaw, FlawKind, Flow, FlowError, Leave, may_return,
 };
 pub use functions::{Found, function_ranges, functions};
+pub use ident::{Written, written_beside};
 pub use image::{Function, FunctionId, Image, ImageError, ReadError, Section, Slot, Target};
 pub use instruction::{
     is_call, jump_target, makes_frame, memory_access, reads, successors, writes,

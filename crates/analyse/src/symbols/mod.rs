@@ -2,7 +2,8 @@
 //!
 //! Whatever the file is (stripped, truncated, gone, not an ELF file at all),
 //! the answer is a [`Place`]: `file:line (function)` with debug information,
-//! `function+offset (module)` with symbols, `address (module)` without.
+//! `function+offset (module)` with symbols, `address (module)` without. What clang writes
+//! beside its calls of the runtime stands in for debug information that was stripped.
 
 mod debug_file;
 mod entry;
@@ -16,7 +17,7 @@ mod variables;
 
 use crate::facts::{Lines, Place};
 use module::{Found, Module};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 pub use name::readable;
@@ -27,6 +28,8 @@ pub use variables::Variables;
 #[derive(Default)]
 pub struct Symbols {
     modules: HashMap<PathBuf, Module>,
+    /// Modules without line information in which a place has no line.
+    without_lines: BTreeSet<PathBuf>,
 }
 
 impl Symbols {
@@ -41,10 +44,23 @@ impl Symbols {
     /// unknown.
     ///
     /// With line information the function is asked first, because it begins at
-    /// its directive; without, the call tells more (`step+0x12`).
+    /// its directive; without, the call tells more: what the compiler wrote beside it, or
+    /// at least where it is (`step+0x12`).
     pub fn place(&mut self, module: &Path, call: u64, function: u64) -> Place {
+        let found = self.construct(module, call, function);
+        self.without_line(module, found.line.is_none());
+        found
+    }
+
+    fn construct(&mut self, module: &Path, call: u64, function: u64) -> Place {
         let opened = self.opened(module);
-        let called = (call != 0).then(|| opened.look_up(call));
+        let mut called = (call != 0).then(|| opened.look_up(call));
+        if let Some(called) = &mut called
+            && called.line.is_none()
+            && let Some(written) = opened.written_beside(call)
+        {
+            *called = written;
+        }
         if function != 0 {
             let mut entered = opened.look_up_entry(function);
             if entered.line.is_some() {
@@ -74,7 +90,9 @@ impl Symbols {
             .map(|found| describe(found, module, address))
             .collect();
         if all.is_empty() {
-            all.push(describe(opened.look_up(address), module, address));
+            let found = opened.look_up(address);
+            self.without_line(module, found.line.is_none());
+            all.push(describe(found, module, address));
         }
         all
     }
@@ -94,17 +112,17 @@ impl Symbols {
             .or_insert_with(|| Module::open(module))
     }
 
-    /// Modules without line information among those looked up, sorted.
+    /// Notes that a place in `module` has no line.
+    fn without_line(&mut self, module: &Path, none: bool) {
+        if none && !self.without_lines.contains(module) && !self.opened(module).has_lines() {
+            self.without_lines.insert(module.to_owned());
+        }
+    }
+
+    /// Modules without line information in which a place that was looked up has no line, sorted.
     #[must_use]
     pub fn without_lines(&self) -> Vec<&Path> {
-        let mut paths: Vec<&Path> = self
-            .modules
-            .iter()
-            .filter(|(_, module)| !module.has_lines())
-            .map(|(path, _)| path.as_path())
-            .collect();
-        paths.sort();
-        paths
+        self.without_lines.iter().map(PathBuf::as_path).collect()
     }
 }
 

@@ -4,12 +4,13 @@ use super::debug_file;
 use super::entry::Entries;
 use super::name::is_outlined;
 use addr2line::Loader;
+use fathomp_code::{Image, written_beside};
 use object::{Object, ObjectSymbol, ReadCache, ReadRef, SymbolKind};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Files beyond this size are not read: no program has that much code.
 const LARGEST_BYTES: u64 = 8 << 30;
@@ -54,6 +55,10 @@ pub(super) struct Module {
     pub(super) outlined: Vec<usize>,
     /// Files and lines of directives found so far, by address of their function.
     pub(super) declared: RefCell<HashMap<u64, Option<(String, u32)>>>,
+    /// Where it is, if it calls LLVM's runtime.
+    calls_llvm: Option<PathBuf>,
+    /// Its code, read when calls in it have to be looked at.
+    code: OnceCell<Option<Image>>,
 }
 
 impl Module {
@@ -67,6 +72,7 @@ impl Module {
         };
         let mut module = Self {
             symbols: symbols(&file),
+            calls_llvm: calls_llvm(&file).then(|| path.to_owned()),
             ..Self::default()
         };
         if debug_file::has_debug_info(&file) {
@@ -182,6 +188,20 @@ impl Module {
         found
     }
 
+    /// What the compiler wrote beside the call at `address`, if it is one of LLVM's runtime.
+    pub(super) fn written_beside(&self, address: u64) -> Option<Found> {
+        let path = self.calls_llvm.as_ref()?;
+        let image = self.code.get_or_init(|| Image::read(path).ok()).as_ref()?;
+        let written = written_beside(image, address)?;
+        Some(Found {
+            file: Some(written.file),
+            line: Some(written.line),
+            column: Some(written.column).filter(|column| *column > 0),
+            function: Some(written.function).filter(|name| !name.is_empty()),
+            offset: None,
+        })
+    }
+
     fn symbol(&self, address: u64) -> Option<&Symbol> {
         let after = self.symbols.partition_point(|s| s.address <= address);
         let symbol = self.symbols.get(after.checked_sub(1)?)?;
@@ -262,6 +282,13 @@ pub(super) fn frame_place(lines: &Loader, address: u64) -> Option<(String, u32)>
     }?;
     let line = location.line.filter(|line| *line > 0)?;
     Some((location.file?.to_owned(), line))
+}
+
+/// Whether a file asks the loader for functions of LLVM's runtime.
+fn calls_llvm<'a>(file: &object::File<'a, impl ReadRef<'a>>) -> bool {
+    let is_llvms = |name: &str| name.starts_with("__kmpc_");
+    file.dynamic_symbols()
+        .any(|symbol| symbol.is_undefined() && symbol.name().is_ok_and(is_llvms))
 }
 
 /// Symbols of functions, sorted; of several at one address the longest-sized,
