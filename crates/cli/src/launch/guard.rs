@@ -10,7 +10,7 @@ use fathomp_launch::steering::PRELOAD;
 use fathomp_sys::descriptor;
 use fathomp_sys::relatives::{self, Process};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, setsid};
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -44,9 +44,7 @@ impl Guard {
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            // What a terminal sends is for the program.
-            .process_group(0);
+            .stderr(Stdio::null());
         // Whoever waits for the end of anything else that the launcher has inherited need not
         // wait for the guard.
         descriptor::give_streams_alone(&mut command);
@@ -84,24 +82,27 @@ impl Drop for Guard {
 
 /// Serves a launcher at the other end of standard input until that is gone.
 pub(crate) fn serve() {
+    let launchers = Process::of(std::process::id()).map(|guard| guard.session);
+    // What a terminal sends is for the program, also what stops a job. It leads no group yet,
+    // so this does not fail.
+    let _ = setsid();
     let mut program = OVER;
     let mut number = [0; 4];
     while io::stdin().read_exact(&mut number).is_ok() {
         program = u32::from_ne_bytes(number);
     }
     if program != OVER {
-        end(program);
+        end(program, launchers);
     }
 }
 
-/// Kills a program and what descends from it.
-fn end(program: u32) {
+/// Kills a program and what descends from it in its session or the launcher's, from which the
+/// program may have gone.
+fn end(program: u32, launchers: Option<u32>) {
     let Some(root) = Process::of(program) else {
         return;
     };
-    // The guard is in its launcher's session, from which the program may have gone.
-    let own = Process::of(std::process::id()).map(|guard| guard.session);
-    let stays = |one: &Process| one.session == root.session || Some(one.session) == own;
+    let stays = |one: &Process| one.session == root.session || Some(one.session) == launchers;
     let mut stopped = BTreeSet::new();
     for _ in 0..LOOKS {
         let family = relatives::family(program, &relatives::all(), stays);
