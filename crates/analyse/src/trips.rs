@@ -7,7 +7,9 @@ use crate::ledger::Ledger;
 use crate::sites::Sites;
 use crate::symbols::Symbols;
 use fathomp_base::{InstanceId, SiteId, Ticks};
-use fathomp_regions::{Body, Facts, Regions, Sample, SampleEnvironment, ScheduleKind, Word};
+use fathomp_regions::{
+    Body, Callee, Facts, Regions, Sample, SampleEnvironment, ScheduleKind, Word,
+};
 use fathomp_trace::model::{Process, Recording};
 use fathomp_trace::record::{Instance, Record, WordSet};
 use fathomp_trips::{SharedLoop, shared_loops};
@@ -45,15 +47,31 @@ fn known<'a>(process: &Process, regions: &'a Regions) -> HashMap<u64, Known<'a>>
             body,
             module,
             sample: sample(body, set),
-            loops: shared_loops(body)
-                .into_iter()
-                .filter(|shared| shared.kind == ScheduleKind::Static)
-                .collect(),
+            loops: divided_by_code(body),
             divided: BTreeMap::new(),
         };
         Some((set.set, known))
     });
     found.collect()
+}
+
+/// Loops of a body that threads divide without asking. What clang compiles asks the runtime for
+/// its part of every loop, which counts iterations: they would be counted twice, and in rounds
+/// where such a loop is unrolled.
+fn divided_by_code(body: &Body) -> Vec<SharedLoop> {
+    const ASKS: [&str; 2] = ["__kmpc_for_static_init", "__kmpc_dist_for_static_init"];
+    let asks = |callee: &Callee| {
+        let (Callee::Import(name) | Callee::Local(_, Some(name))) = callee else {
+            return false;
+        };
+        ASKS.iter().any(|asks| name.starts_with(asks))
+    };
+    if body.calls.iter().any(|call| asks(&call.callee)) {
+        return Vec::new();
+    }
+    let mut loops = shared_loops(body);
+    loops.retain(|shared| shared.kind == ScheduleKind::Static);
+    loops
 }
 
 /// Bodies by address.
@@ -438,7 +456,7 @@ pub fn facts(recording: &Recording) -> Vec<Facts> {
 mod tests {
     use super::*;
     use crate::testing::demo;
-    use fathomp_regions::{Known as Found, Loop, LoopRole, Module, Schedule};
+    use fathomp_regions::{Call, CallKind, Known as Found, Loop, LoopRole, Module, Schedule};
     use fathomp_trace::model::SiteKind;
 
     /// A region that was begun with 10, and with 30.
@@ -538,6 +556,27 @@ mod tests {
             .filter_map(|one| one.iterations);
         assert!(known.clone().any(|one| one == 10) && known.clone().any(|one| one == 30));
         assert_eq!(problem(&recording), None);
+    }
+
+    /// What clang compiles asks the runtime, which counts.
+    #[test]
+    fn loops_that_the_runtime_deals_are_not_counted_again() {
+        let mut recording = recording();
+        let before = executions(&recording);
+        let body = recording.regions.as_mut().unwrap().regions[0].body.as_mut();
+        body.unwrap().calls.push(Call {
+            at: 0x1008,
+            inside: None,
+            callee: Callee::Import("__kmpc_for_static_init_4".to_owned()),
+            kind: CallKind::Worksharing,
+            followed: false,
+        });
+        let analysis = crate::analyse(&recording, &crate::Options::default());
+        assert!(analysis.regions.iter().all(|one| one.trips.is_none()));
+        let after = executions(&recording);
+        let pairs = || before.iter().zip(&after);
+        assert!(pairs().any(|(before, after)| before.iterations != after.iterations));
+        assert!(pairs().all(|(before, after)| after.iterations <= before.iterations));
     }
 
     #[test]
