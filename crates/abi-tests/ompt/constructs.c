@@ -5,6 +5,13 @@
 /* gcc's header and library have no such routine. */
 extern int omp_control_tool(int command, int modifier, void *argument) __attribute__((weak));
 
+/* Not 0 once the tool has begun, if it is in the program. */
+extern int tool_has_begun __attribute__((weak));
+
+static int has_begun(void) {
+  return &tool_has_begun != NULL && tool_has_begun;
+}
+
 static volatile int sink;
 
 /* Not inlined, so that code pointers lie in it. */
@@ -109,6 +116,7 @@ PLACE int commands(void) {
 }
 
 int main(void) {
+  int early = has_begun();
   omp_set_max_active_levels(2);
   omp_set_dynamic(0);
   regions();
@@ -119,5 +127,11 @@ int main(void) {
   locks();
   tasks(0);
   printf("control %d\n", commands());
+#ifdef __clang__
+  /* clang asks for the thread's number where a function with a construct begins. */
+#pragma omp taskyield
+  if (has_begun() && !early) printf("the tool has begun late\n");
+#endif
+  (void)early;
   return 0;
 }

@@ -262,8 +262,11 @@ static int on_control(uint64_t command, uint64_t modifier, void *argument, const
   return (int)command + 1;
 }
 
+int tool_has_begun;
+
 static int initialize(lookup_function lookup, int device, data *tool) {
   (void)device, (void)tool;
+  tool_has_begun = 1;
   int (*set)(int, function) = (int (*)(int, function))lookup("ompt_set_callback");
   int (*get)(int, function *) = (int (*)(int, function *))lookup("ompt_get_callback");
   unique = (uint64_t(*)(void))lookup("ompt_get_unique_id");

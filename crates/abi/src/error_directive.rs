@@ -7,6 +7,22 @@ use fathomp_ompt::Severity;
 use std::ffi::CStr;
 use std::slice;
 
+/// How many bytes a message has: a length the compiler does not know is all ones, and C strings
+/// end in a NUL.
+///
+/// # Safety
+/// `length` bytes can be read at `message`, or it is null.
+unsafe fn known(message: *const u8, length: usize) -> usize {
+    if message.is_null() {
+        return 0;
+    }
+    match length {
+        // SAFETY: promised by the caller.
+        usize::MAX => unsafe { CStr::from_ptr(message.cast()) }.count_bytes(),
+        length => length,
+    }
+}
+
 /// The text of an `error` directive.
 ///
 /// # Safety
@@ -15,14 +31,8 @@ unsafe fn directive(message: *const u8, length: usize) -> String {
     if message.is_null() {
         return "error directive encountered".to_owned();
     }
-    // A length the compiler does not know is all ones; C strings end in a NUL.
-    let bytes = if length == usize::MAX {
-        // SAFETY: promised by the caller.
-        unsafe { CStr::from_ptr(message.cast()) }.to_bytes()
-    } else {
-        // SAFETY: promised by the caller.
-        unsafe { slice::from_raw_parts(message, length) }
-    };
+    // SAFETY: promised by the caller.
+    let bytes = unsafe { slice::from_raw_parts(message, known(message, length)) };
     let text = String::from_utf8_lossy(bytes);
     format!("error directive encountered: {text}")
 }
@@ -46,6 +56,8 @@ entries! {
 /// # Safety
 /// As of [`directive`].
 pub(crate) unsafe fn warning(message: *const u8, length: usize) {
+    // SAFETY: promised by the caller.
+    let length = unsafe { known(message, length) };
     tool::error(Severity::WARNING, message.cast(), length);
     // SAFETY: promised by the caller.
     let text = unsafe { directive(message, length) };
@@ -57,6 +69,8 @@ pub(crate) unsafe fn warning(message: *const u8, length: usize) {
 /// # Safety
 /// As of [`directive`].
 pub(crate) unsafe fn error(message: *const u8, length: usize) {
+    // SAFETY: promised by the caller.
+    let length = unsafe { known(message, length) };
     tool::error(Severity::FATAL, message.cast(), length);
     // SAFETY: promised by the caller.
     let text = unsafe { directive(message, length) };
@@ -67,6 +81,19 @@ pub(crate) unsafe fn error(message: *const u8, length: usize) {
 mod tests {
     use super::*;
     use std::ptr;
+
+    #[test]
+    fn tools_are_told_how_long_a_message_is() {
+        // SAFETY: strings of those lengths, or with a NUL.
+        let lengths = unsafe {
+            [
+                known(ptr::null(), usize::MAX),
+                known(b"oops".as_ptr(), 2),
+                known(c"oops".as_ptr().cast(), usize::MAX),
+            ]
+        };
+        assert_eq!(lengths, [0, 2, 4]);
+    }
 
     #[test]
     fn the_text_of_an_error_directive() {

@@ -285,7 +285,7 @@ fn what_clang_wrote_beside_calls_outlives_debug_information() {
             ["solver.c:15 (main)", "solver.c:4 (inner)"],
             "{flags:?}"
         );
-        assert_eq!(symbols.without_lines(), [Path::new(""); 0], "{flags:?}");
+        assert!(symbols.without_lines().is_empty(), "{flags:?}");
         // What is no call of the runtime is where it is.
         let elsewhere = symbols.place(&program, calls[0] - 64, 0);
         assert_eq!(elsewhere.line, None, "{flags:?}");

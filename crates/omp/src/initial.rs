@@ -32,7 +32,8 @@ fn limit(clause: u32) -> u32 {
 /// Runs a `target` region on the host. `thread_limit` is that of the clause,
 /// 0 if there is none; `call` the return address of the program's call.
 pub fn target(function: Outlined, data: Opaque, call: usize, thread_limit: u32) {
-    let icvs = with_limit(current().icvs(), thread_limit);
+    // A device has not heard of what the program has set here.
+    let icvs = with_limit(runtime().initial_icvs(), thread_limit);
     let spare = || SPARE_GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
     let group = spare()
         .pop()

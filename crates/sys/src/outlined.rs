@@ -40,19 +40,34 @@ const WAY: u32 = 61;
 /// By way, from 1 on; 0 while there is none.
 static CALLERS: [AtomicUsize; 5] = [const { AtomicUsize::new(0) }; 5];
 
+/// By way, too: what becomes of the data if the code is not to run.
+static ABANDONERS: [AtomicUsize; 5] = [const { AtomicUsize::new(0) }; 5];
+
 /// Outlined functions of that way are called by `caller` from now on.
 pub fn set_caller(way: Way, caller: Caller) {
     CALLERS[way as usize - 1].store(caller as usize, Ordering::Relaxed);
 }
 
+/// Where a function of that way is not to run after all, `abandoner` is called with the same as
+/// its caller would be: what the program has prepared for it is destroyed.
+pub fn set_abandoner(way: Way, abandoner: Caller) {
+    ABANDONERS[way as usize - 1].store(abandoner as usize, Ordering::Relaxed);
+}
+
 /// The function that calls code in the way that a word's upper bits name; none for 0.
 #[inline]
 fn caller(way: usize) -> Option<Caller> {
-    let address = CALLERS.get(way.wrapping_sub(1))?.load(Ordering::Relaxed);
+    stored(CALLERS.get(way.wrapping_sub(1))?)
+}
+
+#[inline]
+fn stored(place: &AtomicUsize) -> Option<Caller> {
+    let address = place.load(Ordering::Relaxed);
     if address == 0 {
         return None;
     }
-    // SAFETY: whatever is stored there and is not 0 was a `Caller`, see `set_caller`.
+    // SAFETY: whatever is stored there and is not 0 was a `Caller`, see `set_caller` and
+    // `set_abandoner`.
     Some(unsafe { std::mem::transmute::<usize, Caller>(address) })
 }
 
@@ -118,6 +133,15 @@ impl Outlined {
                 function(data);
             }
             Some(caller) => caller(self.address(), data),
+        }
+    }
+
+    /// It is not going to run with this data.
+    #[cold]
+    pub fn abandon(self, data: Opaque) {
+        let abandoner = ABANDONERS.get((self.0 >> WAY).wrapping_sub(1));
+        if let Some(abandoner) = abandoner.and_then(stored) {
+            abandoner(self.address(), data);
         }
     }
 

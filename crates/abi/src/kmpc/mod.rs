@@ -41,12 +41,13 @@ pub mod threadprivate;
 pub mod threads;
 pub mod types;
 
-use fathomp_sys::outlined::{Way, set_caller};
+use fathomp_sys::outlined::{Way, set_abandoner, set_caller};
 
 /// Called when the library is loaded, before any code of the program.
 pub(crate) fn load() {
     set_caller(Way::Region, fork::call_region);
     set_caller(Way::Task, task_memory::call);
+    set_abandoner(Way::Task, task_memory::abandon);
     set_caller(Way::MovedTask, task_memory::call_moved);
     set_caller(Way::AlignedTask, task_memory::call_aligned);
     set_caller(Way::LoopTask, taskloop::call);

@@ -407,6 +407,17 @@ pub(super) extern "C" fn call(_code: usize, data: Opaque) {
     memory.free();
 }
 
+/// The task is not going to run: its variables are destroyed all the same, as its code would.
+pub(super) extern "C" fn abandon(_code: usize, data: Opaque) {
+    // SAFETY: as in `call`.
+    let memory = unsafe {
+        let address = std::ptr::with_exposed_provenance::<usize>(data.0).read();
+        TaskMemory::of(std::ptr::with_exposed_provenance_mut(address))
+    };
+    memory.destroy();
+    memory.free();
+}
+
 fn call_copy(data: Opaque, lead: usize) {
     // SAFETY: tasks called this way have been made from a `Block`, see `tasks`.
     let memory = unsafe {

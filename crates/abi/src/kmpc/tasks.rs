@@ -82,7 +82,7 @@ pub(super) unsafe fn create(memory: TaskMemory, deferrable: bool, dependences: &
         return task::create_special(member, &work, clauses, dependences, event);
     }
     let Some(encounter) = task::encounter(member, deferrable, clauses.priority) else {
-        return memory.free();
+        return function.abandon(data);
     };
     if encounter.is_at_once() {
         return encounter.run(function, data, is_final);

@@ -22,6 +22,9 @@ pub(super) fn global_number() -> i32 {
 
 #[cold]
 fn new_number() -> i32 {
+    // Functions that contain constructs ask for it before they do anything: tools hear first
+    // that the runtime begins, as with LLVM's.
+    fathomp_omp::runtime();
     static LAST: AtomicI32 = AtomicI32::new(0);
     let number = match fathomp_sys::process::is_initial_thread() {
         true => 0,

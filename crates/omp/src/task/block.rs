@@ -100,6 +100,8 @@ impl Traits {
     pub(crate) const STAYS: Self = Self(1 << 10);
     /// Its arguments are in memory that other nodes reach, and must not be moved.
     pub(crate) const ROOM: Self = Self(1 << 11);
+    /// The program has made objects among its arguments, which its code destroys.
+    pub(crate) const OBJECTS: Self = Self(1 << 12);
 
     #[inline]
     pub(crate) const fn has(self, other: Self) -> bool {
@@ -238,6 +240,14 @@ impl Task {
         }
     }
 
+    /// The task's code is not going to run.
+    #[cold]
+    pub(super) fn abandon(&self) {
+        if let Some(function) = self.function() {
+            function.abandon(self.data());
+        }
+    }
+
     /// Address of the task's copy of the arguments.
     #[inline]
     pub(super) fn data(&self) -> Opaque {
@@ -258,13 +268,16 @@ impl Task {
         if arguments.must_be_copied() || arguments.words_needed() > ON_STACK_MAX {
             self.add(Traits::STAYS);
         }
+        if arguments.must_be_copied() {
+            self.add(Traits::OBJECTS);
+        }
     }
 
     /// The same with a copy that the program has made, in `room`, which is given back with the
     /// block.
     pub(super) fn use_room(&self, data: Opaque, room: Room) {
         *lock(&self.cold.room) = Some(room);
-        self.add(Traits::ROOM);
+        self.add(Traits::ROOM.with(Traits::OBJECTS));
         self.use_copy_at(data);
     }
 

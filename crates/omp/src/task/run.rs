@@ -50,8 +50,12 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
         }
         (tool, tool.task_begins(member, outer, task))
     });
-    let pointless = is_pointless(team, task);
-    if !pointless {
+    // Objects that the program has made for the task are destroyed by its code, which may look
+    // at its cancellation points; libgomp runs it, too.
+    let pointless = is_pointless(team, task) && !task.traits().has(Traits::OBJECTS);
+    if pointless {
+        task.abandon();
+    } else {
         match task.traits().has(Traits::FOREIGN) {
             true => timed(team, task, || call(member, team, task)),
             false => call(member, team, task),

@@ -386,6 +386,7 @@ pub fn create_special(
     let team = member.team();
     let parent = member.task.current();
     if run::is_pointless(team, parent) {
+        work.function.abandon(work.arguments.original());
         return;
     }
     // Waiting runs other tasks, which call the runtime.

@@ -101,7 +101,9 @@ impl Remote {
         let traits = Traits::of_phase(parity as u32)
             .with(Traits::COUNTED)
             .with(Traits::FOREIGN)
-            .with_if(Traits::FINAL, parcel.is_final);
+            .with_if(Traits::FINAL, parcel.is_final)
+            // Its arguments are where the program has made them.
+            .with_if(Traits::OBJECTS, parcel.align == 0);
         task.begin(above, traits);
         task.set_depth(parcel.depth.max(above.depth().saturating_add(1)));
         task.set_function(function);
