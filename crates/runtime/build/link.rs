@@ -12,7 +12,7 @@ const SONAME: &str = "libgomp.so.1";
 
 /// Functions of the C library, and of those of C++ and Fortran, that the cluster edition
 /// stands in front of, and what they are called in the archive.
-const IN_FRONT: [(&str, &str); 114] = [
+const IN_FRONT: [(&str, &str); 120] = [
     ("__libc_start_main", "fathomp_start_main"),
     ("malloc", "fathomp_malloc"),
     ("calloc", "fathomp_calloc"),
@@ -85,6 +85,12 @@ const IN_FRONT: [(&str, &str); 114] = [
     ("getrandom", "fathomp_getrandom"),
     ("getentropy", "fathomp_getentropy"),
     ("getrusage", "fathomp_getrusage"),
+    ("getrlimit", "fathomp_getrlimit"),
+    ("getrlimit64", "fathomp_getrlimit"),
+    ("times", "fathomp_times"),
+    ("uname", "fathomp_uname"),
+    ("sysinfo", "fathomp_sysinfo"),
+    ("getitimer", "fathomp_getitimer"),
     ("sched_getaffinity", "fathomp_sched_getaffinity"),
     ("nanosleep", "fathomp_nanosleep"),
     ("poll", "fathomp_poll"),

@@ -14,7 +14,11 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/time.h>
+#include <sys/times.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -248,6 +252,16 @@ static int call_resources(char *page, int member)
            sched_getaffinity(0, sizeof(cpu_set_t), (cpu_set_t *)(page + HALF)) == 0;
 }
 
+static int call_facts(char *page, int member)
+{
+    (void)member;
+    return getrlimit(RLIMIT_NOFILE, (struct rlimit *)page) == 0 &&
+           times((struct tms *)(page + 512)) != (clock_t)-1 &&
+           uname((struct utsname *)(page + 1024)) == 0 &&
+           sysinfo((struct sysinfo *)(page + 3 * 1024)) == 0 &&
+           getitimer(ITIMER_REAL, (struct itimerval *)(page + HALF + 512)) == 0;
+}
+
 static int call_ioctl(char *page, int member)
 {
     (void)member;
@@ -266,7 +280,8 @@ static const Step steps[] = {
     {fill, call_random, anything},      {name_two, call_names, anything},
     {name_two, call_vectors, is_hello}, {fill, call_messages, is_hello},
     {no_file, call_poll, anything},     {clear, call_select, anything},
-    {clear, call_resources, anything},  {fill, call_ioctl, is_five},
+    {clear, call_resources, anything},  {clear, call_facts, anything},
+    {fill, call_ioctl, is_five},
     {one_microsecond, call_sleep, anything},
 };
 enum { STEPS = sizeof steps / sizeof *steps };

@@ -77,6 +77,16 @@ before! {
         fill(buffer, bytes);
     fathomp_getrusage => "getrusage"(who: c_int, usage: *mut libc::rusage) -> c_int, -1,
         fill_one(usage);
+    fathomp_getrlimit => "getrlimit"(resource: c_uint, limit: *mut libc::rlimit) -> c_int, -1,
+        fill_one(limit);
+    fathomp_times => "times"(times: *mut libc::tms) -> libc::clock_t, -1,
+        fill_one(times);
+    fathomp_uname => "uname"(names: *mut libc::utsname) -> c_int, -1,
+        fill_one(names);
+    fathomp_sysinfo => "sysinfo"(facts: *mut libc::sysinfo) -> c_int, -1,
+        fill_one(facts);
+    fathomp_getitimer => "getitimer"(timer: c_int, left: *mut libc::itimerval) -> c_int, -1,
+        fill_one(left);
     fathomp_sched_getaffinity => "sched_getaffinity"(process: c_int, bytes: usize, set: *mut libc::cpu_set_t) -> c_int, -1,
         fill(set.cast(), bytes);
     fathomp_nanosleep => "nanosleep"(time: *const libc::timespec, left: *mut libc::timespec) -> c_int, -1,
