@@ -1,7 +1,7 @@
 //! Atomic updates by a call: `__kmpc_atomic_TYPE_OPERATION`. clang puts atomic operations inline;
 //! compilers of other makers call these.
 //!
-//! What is as wide as a machine word or less is updated by compare and exchange, so that it goes
+//! Values as wide as a machine word or narrower are updated by compare and exchange, so that this goes
 //! together with inline operations on the same variable; on several nodes where an inline
 //! operation would be executed, too. Wider values are updated under the lock of `atomic`.
 
