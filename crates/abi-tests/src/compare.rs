@@ -6,6 +6,7 @@ use crate::run::{self, Ended, Limits};
 use fathomp_launch::names::TAP_UNDER_TEST;
 use fathomp_launch::steering::LIBRARY_PATH;
 use fathomp_launch::{Inherit, Network, OpenMp, Plan, Protocol, of_this_process};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -68,12 +69,11 @@ pub enum Failure {
     Differs(String),
 }
 
-/// Builds what `compiler` compiles: the libraries, and then the program by `build_program`, which
-/// gets its command.
+/// Builds what `compiler` compiles: the libraries that the program loads, and then the program by
+/// `build_program`, which gets its command.
 fn build_all<R>(
     program: &Program,
     compiler: Compiler,
-    libraries: &[PathBuf],
     directory: &Path,
     build_program: impl FnOnce(&str) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
@@ -82,7 +82,7 @@ fn build_all<R>(
     let (Some(command), Some(for_c)) = commands else {
         return Err(Failure::NotByIt);
     };
-    for library in libraries {
+    for library in &program.loads {
         build_library(library, for_c, directory)?;
     }
     build_program(command)
@@ -96,11 +96,10 @@ fn build_all<R>(
 pub fn check(
     program: &Program,
     compiler: Compiler,
-    libraries: &[PathBuf],
     runtime: &Path,
     directory: &Path,
 ) -> Result<(), Failure> {
-    let executables = build_all(program, compiler, libraries, directory, |command| {
+    let executables = build_all(program, compiler, directory, |command| {
         let mut built = Vec::new();
         for variant in &program.variants {
             built.push((variant, build(program, command, variant, directory)?));
@@ -151,16 +150,17 @@ const REFUSED: i32 = 70;
 pub fn check_on_nodes(
     program: &Program,
     compiler: Compiler,
-    libraries: &[PathBuf],
     runtime: &Path,
     directory: &Path,
     clusters: &[Cluster],
 ) -> Result<(), Failure> {
-    let executable = build_all(program, compiler, libraries, directory, |command| {
+    let executable = build_all(program, compiler, directory, |command| {
         // The first level: what differs between levels is not how nodes work.
         Ok(build(program, command, &program.variants[0], directory)?)
     })?;
     let mut wrong = String::new();
+    // What libgomp does with so many threads.
+    let mut references = BTreeMap::new();
     for &cluster in clusters {
         let Cluster {
             nodes,
@@ -168,16 +168,8 @@ pub fn check_on_nodes(
             protocol,
             network,
         } = cluster;
-        let start = |way| {
-            run_one(
-                program,
-                &executable,
-                runtime,
-                directory,
-                usize::from(nodes) * threads,
-                way,
-            )
-        };
+        let team = usize::from(nodes) * threads;
+        let start = |way| run_one(program, &executable, runtime, directory, team, way);
         let label = format!(
             "{nodes} nodes with {threads} thread(s), {}{}",
             protocol.name(),
@@ -191,11 +183,11 @@ pub fn check_on_nodes(
             }
             continue;
         }
-        let reference = match compiler == Compiler::Gnu && program.libgomp_fails.is_none() {
-            true => Some(start(Way::Linked)?),
-            false => None,
-        };
-        judge(&mut wrong, &label, &ended, reference.as_ref());
+        let compared = compiler == Compiler::Gnu && program.libgomp_fails.is_none();
+        if compared && !references.contains_key(&team) {
+            references.insert(team, start(Way::Linked)?);
+        }
+        judge(&mut wrong, &label, &ended, references.get(&team));
     }
     if wrong.is_empty() {
         Ok(())

@@ -120,6 +120,8 @@ pub struct Program {
     pub variants: Vec<String>,
     /// Further compiler options.
     pub flags: Vec<String>,
+    /// Sources of the libraries that it loads.
+    pub loads: Vec<PathBuf>,
     /// Longest run.
     pub timeout: Duration,
     /// Why libgomp fails this program, if it does.
@@ -153,6 +155,7 @@ impl Program {
             threads: vec![1, 2, 3, 8],
             variants: vec!["-O2".to_owned()],
             flags: Vec::new(),
+            loads: Vec::new(),
             timeout: Duration::from_secs(30),
             libgomp_fails: None,
             not_by_clang: None,
@@ -182,6 +185,10 @@ impl Program {
                 }
                 "variants" => program.variants = words().collect(),
                 "flags" => program.flags = words().collect(),
+                "loads" => {
+                    let source = |name| source.with_file_name(format!("{name}_lib.c"));
+                    program.loads = words().map(source).collect();
+                }
                 "timeout" => {
                     let seconds = rest
                         .trim()
@@ -223,14 +230,13 @@ pub fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/abi")
 }
 
-/// All programs under `directory`, by name, and the sources of the libraries
-/// that some of them load (`*_lib.c`).
+/// All programs under `directory`, by name. Those named `*_lib.c` are libraries that some of
+/// them load.
 ///
 /// # Errors
 /// If the directory cannot be read or a program's directives make no sense.
-pub fn discover(directory: &Path) -> Result<(Vec<Program>, Vec<PathBuf>), io::Error> {
+pub fn discover(directory: &Path) -> Result<Vec<Program>, io::Error> {
     let mut programs = Vec::new();
-    let mut libraries = Vec::new();
     for group in fs::read_dir(directory)? {
         let group = group?.path();
         if !group.is_dir() {
@@ -243,7 +249,6 @@ pub fn discover(directory: &Path) -> Result<(Vec<Program>, Vec<PathBuf>), io::Er
             };
             let stem = stem.to_string_lossy();
             if stem.ends_with("_lib") {
-                libraries.push(file);
                 continue;
             }
             let group = group.file_name().unwrap_or_default().to_string_lossy();
@@ -254,8 +259,7 @@ pub fn discover(directory: &Path) -> Result<(Vec<Program>, Vec<PathBuf>), io::Er
         }
     }
     programs.sort_by(|a, b| a.name.cmp(&b.name));
-    libraries.sort();
-    Ok((programs, libraries))
+    Ok(programs)
 }
 
 #[cfg(test)]
@@ -308,9 +312,10 @@ mod tests {
 
     #[test]
     fn the_repository_has_programs_for_every_language() {
-        let (programs, libraries) = discover(&directory()).unwrap();
+        let programs = discover(&directory()).unwrap();
         assert!(programs.len() > 80, "{}", programs.len());
-        assert!(!libraries.is_empty());
+        let libraries: Vec<_> = programs.iter().flat_map(|p| &p.loads).collect();
+        assert!(!libraries.is_empty() && libraries.iter().all(|source| source.is_file()));
         for language in [Language::C, Language::Cxx, Language::Fortran] {
             assert!(programs.iter().any(|p| p.language == language));
         }

@@ -18,7 +18,6 @@ use std::sync::Arc;
 /// What all trials share.
 struct Shared {
     runtime: Result<PathBuf, String>,
-    libraries: Vec<PathBuf>,
 }
 
 fn runtime() -> Result<PathBuf, String> {
@@ -68,30 +67,20 @@ fn check(program: &Program, compiler: Compiler, shared: &Shared) -> Result<(), F
         });
         clusters.extend(by_message);
     }
-    compare::check_on_nodes(
-        program,
-        compiler,
-        &shared.libraries,
-        runtime,
-        directory,
-        &clusters,
-    )
-    .map_err(|failure| Failed::from(failure.to_string()))
+    compare::check_on_nodes(program, compiler, runtime, directory, &clusters)
+        .map_err(|failure| Failed::from(failure.to_string()))
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let (programs, libraries) = match program::discover(&program::directory()) {
+    let programs = match program::discover(&program::directory()) {
         Ok(found) => found,
         Err(error) => {
             eprintln!("the programs of tests/abi cannot be read: {error}");
             return ExitCode::FAILURE;
         }
     };
-    let shared = Arc::new(Shared {
-        runtime: runtime(),
-        libraries,
-    });
+    let shared = Arc::new(Shared { runtime: runtime() });
     let programs = programs
         .iter()
         .filter(|program| program.on_nodes != OnNodes::Skipped);

@@ -15,7 +15,6 @@ use std::sync::Arc;
 /// What all trials share.
 struct Shared {
     runtime: Result<PathBuf, String>,
-    libraries: Vec<PathBuf>,
 }
 
 fn runtime() -> Result<PathBuf, String> {
@@ -35,29 +34,20 @@ fn check(program: &Program, compiler: Compiler, shared: &Shared) -> Result<(), F
         .prefix("fathomp-abi-")
         .tempdir()
         .map_err(|e| format!("no temporary directory: {e}"))?;
-    compare::check(
-        program,
-        compiler,
-        &shared.libraries,
-        runtime,
-        directory.path(),
-    )
-    .map_err(|failure| Failed::from(failure.to_string()))
+    compare::check(program, compiler, runtime, directory.path())
+        .map_err(|failure| Failed::from(failure.to_string()))
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let (programs, libraries) = match program::discover(&program::directory()) {
+    let programs = match program::discover(&program::directory()) {
         Ok(found) => found,
         Err(error) => {
             eprintln!("the programs of tests/abi cannot be read: {error}");
             return ExitCode::FAILURE;
         }
     };
-    let shared = Arc::new(Shared {
-        runtime: runtime(),
-        libraries,
-    });
+    let shared = Arc::new(Shared { runtime: runtime() });
     let trials = trials::of(programs.iter(), &shared, check);
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -1,3 +1,4 @@
+// fathomp: loads plugin
 // fathomp: libgomp is unloaded while its threads still run, and they crash
 // fathomp: flags -fno-openmp
 // The same, with the library closed after each use.

@@ -1,3 +1,4 @@
+// fathomp: loads plugin
 // fathomp: nodes skipped calls code in a region that only node 0 has loaded
 // An OpenMP library loaded, used and unloaded while the program runs.
 #include "check.h"

@@ -1,3 +1,4 @@
+// fathomp: loads plugin
 // fathomp: flags -fno-openmp
 // A program without OpenMP that loads an OpenMP library, as interpreters do.
 #include "check.h"
