@@ -2,9 +2,10 @@
 //! of threads that were bound to a few of them.
 
 use crate::facts::Crowd;
+use crate::facts::processors::machine_of;
 use crate::ledger::Ledger;
 use crate::sums::relative;
-use fathomp_trace::model::Machine;
+use fathomp_trace::model::{Machine, Meta};
 use fathomp_trace::record::{Allowed, Record};
 use fathomp_trace::state::State;
 use std::collections::BTreeMap;
@@ -70,41 +71,69 @@ impl Group {
     }
 }
 
-/// Crowds, the program's as a whole first.
+/// Crowds, that of each host as a whole first. Threads on different hosts do not share
+/// processors.
 pub(crate) fn find(
     ledgers: &[Ledger<'_>],
     offsets_ns: &[u64],
-    machine: &Machine,
+    meta: &Meta,
     wall_ns: u64,
 ) -> Vec<Crowd> {
-    let mut whole = Group::default();
-    let mut bound: BTreeMap<Allowed, Group> = BTreeMap::new();
+    let mut hosts: BTreeMap<usize, Host<'_>> = BTreeMap::new();
     for (ledger, offset) in ledgers.iter().zip(offsets_ns) {
-        for thread in 0..ledger.lives.len() {
-            add(&mut whole, ledger, *offset, thread);
+        for (thread, facts) in ledger.process.threads.iter().enumerate() {
+            let (number, machine) = machine_of(&meta.hosts, &meta.machine, facts.node.0);
+            let host = hosts.entry(number).or_insert_with(|| Host::new(machine));
+            add(&mut host.whole, ledger, *offset, thread);
             if let Some(allowed) = allowed(ledger, thread) {
-                add(bound.entry(allowed).or_default(), ledger, *offset, thread);
+                let bound = host.bound.entry(allowed).or_default();
+                add(bound, ledger, *offset, thread);
             }
         }
     }
-    let mut union = 0;
-    for allowed in bound.keys() {
-        union = union.max(u32::from(allowed.count));
+    let mut crowds: Vec<Crowd> = Vec::new();
+    for host in hosts.values_mut() {
+        let processors = host.processors();
+        crowds.extend(host.whole.crowd(processors, None, wall_ns));
     }
-    let processors = match machine.cpus_allowed.len() as u32 {
-        0 => machine.cpus_online.max(union),
-        allowed => allowed,
-    };
-    let mut crowds: Vec<Crowd> = whole.crowd(processors, None, wall_ns).into_iter().collect();
-    crowds.extend(bound.into_iter().filter_map(|(allowed, mut group)| {
-        let count = u32::from(allowed.count);
-        // All processors: those threads are part of the crowd of the whole.
-        let some = count < processors;
-        group
-            .crowd(count, Some(allowed.first.into()), wall_ns)
-            .filter(|_| some)
-    }));
+    for host in hosts.values_mut() {
+        let processors = host.processors();
+        crowds.extend(host.bound.iter_mut().filter_map(|(allowed, group)| {
+            let count = u32::from(allowed.count);
+            // All processors: those threads are part of the crowd of the whole.
+            let some = count < processors;
+            group
+                .crowd(count, Some(allowed.first.into()), wall_ns)
+                .filter(|_| some)
+        }));
+    }
     crowds
+}
+
+/// Threads on one host.
+struct Host<'a> {
+    machine: &'a Machine,
+    whole: Group,
+    bound: BTreeMap<Allowed, Group>,
+}
+
+impl<'a> Host<'a> {
+    fn new(machine: &'a Machine) -> Self {
+        Self {
+            machine,
+            whole: Group::default(),
+            bound: BTreeMap::new(),
+        }
+    }
+
+    /// Processors that threads could use.
+    fn processors(&self) -> u32 {
+        let union = self.bound.keys().map(|allowed| u32::from(allowed.count));
+        match self.machine.cpus_allowed.is_empty() {
+            true => self.machine.processors().max(union.max().unwrap_or(0)),
+            false => self.machine.processors(),
+        }
+    }
 }
 
 /// The processors that a thread might run on when that was looked at last.

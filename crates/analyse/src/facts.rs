@@ -6,6 +6,7 @@
 
 mod dsm;
 mod places;
+pub(crate) mod processors;
 mod timeline;
 mod times;
 mod waits;
@@ -15,6 +16,7 @@ mod work;
 
 pub use dsm::{Dsm, PhaseShare, RegionDsm};
 pub use places::{Lines, Place};
+pub use processors::Crowded;
 pub use timeline::{Segment, Timeline, TimelineThread};
 pub use times::Times;
 pub use waits::BarrierWaitCauses;
@@ -22,7 +24,7 @@ pub use whole::{Crowd, Intrusion};
 pub use witnesses::WitnessFacts;
 pub use work::{PieceKind, Pieces, Work};
 
-use fathomp_trace::model::{Machine, Outcome, Output, Pace, Sharing, SiteKind};
+use fathomp_trace::model::{Machine, Outcome, Output, Pace, RunHost, Sharing, SiteKind};
 use fathomp_trace::record::LoopKind;
 use fathomp_trace::stack::StackOverflow;
 use fathomp_trace::state::State;
@@ -113,6 +115,9 @@ pub struct ProgramFacts {
     pub threads_asked: Option<u32>,
     /// Processes asked for.
     pub nodes: u32,
+    /// The hosts on which they ran, if that is more than one; the first is `machine`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<RunHost>,
     /// How they share memory, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sharing: Option<Sharing>,

@@ -165,17 +165,16 @@ fn circumstances(list: &mut List, analysis: &Analysis) {
         );
     }
     let machine = &analysis.program.machine;
-    let cpus = match machine.cpus_allowed.len() as u32 {
-        0 => machine.cpus_online,
-        allowed => allowed,
-    };
-    if cpus > 0 && analysis.team_size > cpus {
+    if let Some(crowded) = analysis.program.crowded(analysis.team_size) {
+        let host = crowded.host.map(|name| format!(" of host {name}"));
         list.add(
             Severity::Warning,
             format!(
-                "{} threads shared {cpus} {}: waits include time without a processor.",
-                analysis.team_size,
-                plural(u64::from(cpus), "processor", "processors")
+                "{} threads shared {} {}{}: waits include time without a processor.",
+                crowded.threads,
+                crowded.processors,
+                plural(u64::from(crowded.processors), "processor", "processors"),
+                host.unwrap_or_default(),
             ),
         );
     }

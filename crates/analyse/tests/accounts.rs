@@ -2,6 +2,8 @@
 
 use fathomp_analyse::testing::{Script, Work, demo, merge};
 use fathomp_analyse::{Analysis, Confidence, Options, State, analyse};
+use fathomp_base::SiteId;
+use fathomp_trace::record::{CounterReading, Counters, Record};
 use proptest::prelude::*;
 
 fn facts(recording: &fathomp_trace::model::Recording) -> Analysis {
@@ -84,6 +86,40 @@ fn counters_are_divided_by_time_and_stay_whole() {
     assert!((by_region - analysis.counts.minor_faults).abs() < 1e-6);
     let instructions = analysis.counts.instructions.unwrap();
     assert!((instructions / analysis.counts.cycles.unwrap() - 2.0).abs() < 1e-9);
+}
+
+#[test]
+fn time_without_a_processor_while_pages_were_fetched_is_not_taken_out_of_computing() {
+    let mut work = Work::compute(100_000);
+    for _ in 0..400 {
+        work = work.and(State::Communication, 1_000);
+    }
+    let mut script = Script::new(1);
+    script.region(0x10, &[work]);
+    let mut recording = script.build();
+    let thread = &mut recording.processes[0].threads[0];
+    thread.records.push(Record::Counters(CounterReading {
+        since: thread.begin,
+        at: thread.end,
+        site: SiteId::SERIAL,
+        counts: Counters {
+            voluntary_switches: 400,
+            processor_ns: Some(150_000),
+            run_delay_ns: Some(200_000),
+            asleep_ns: Some(0),
+            ..Counters::default()
+        },
+    }));
+    recording.processes[0].cluster = 4_000;
+    let states = facts(&recording).regions[1].states;
+    // A fifth of the time was computing, so a fifth of the processor's absence.
+    let near = |state, ns: f64| {
+        let found = states[state] as f64;
+        assert!((found / ns - 1.0).abs() < 0.02, "{state:?}: {found} {ns}");
+    };
+    near(State::Compute, 60_000.0);
+    near(State::Communication, 240_000.0);
+    near(State::Ready, 200_000.0);
 }
 
 #[test]

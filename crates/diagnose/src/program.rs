@@ -269,11 +269,7 @@ fn without_processor(input: &Input<'_>, causes: &mut Vec<Cause>) {
 /// runtime does not know, if threads in regions waited for it, and the processors.
 fn elsewhere(input: &Input<'_>) -> Option<(f64, u32)> {
     let main = input.main;
-    let machine = &main.program.machine;
-    let processors = match machine.cpus_allowed.len() as u32 {
-        0 => machine.cpus_online,
-        allowed => allowed,
-    };
+    let processors = main.program.processors();
     let known: f64 = main
         .threads_seen
         .iter()

@@ -131,6 +131,5 @@ impl<'a> Input<'a> {
 
 /// More threads than processors: such a run says little about scaling.
 fn crowded(analysis: &Analysis) -> bool {
-    let allowed = analysis.program.machine.cpus_allowed.len();
-    allowed > 0 && analysis.team_size as usize > allowed
+    analysis.program.crowded(analysis.team_size).is_some()
 }

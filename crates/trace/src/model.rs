@@ -273,6 +273,18 @@ pub struct Machine {
     pub governor: Option<String>,
 }
 
+impl Machine {
+    /// Processors that the program could use: those it was allowed, or else those online; 0 if
+    /// neither is known.
+    #[must_use]
+    pub fn processors(&self) -> u32 {
+        match u32::try_from(self.cpus_allowed.len()).unwrap_or(u32::MAX) {
+            0 => self.cpus_online,
+            allowed => allowed,
+        }
+    }
+}
+
 /// One process of a recording.
 #[derive(Clone, Debug)]
 pub struct Process {

@@ -45,8 +45,14 @@ pub(super) fn charge(ledger: &mut Ledger<'_>) {
                 None => &mut ledger.gaps[thread].states,
             };
             let woken = State::ALL.map(|state| (state, State::Ready, taken.woken[state]));
+            // Where pages were waited for is not told one by one: that looks like
+            // application code until here.
+            let computing = states[State::Compute].0 as f64;
+            let waiting = (states[State::Communication].0 as f64 - taken.told).max(0.0);
+            let in_code = taken.ready * computing / (computing + waiting).max(1.0);
             let moves = [
-                (State::Compute, State::Ready, taken.ready),
+                (State::Compute, State::Ready, in_code),
+                (State::Communication, State::Ready, taken.ready - in_code),
                 (State::Compute, State::Blocked, taken.blocked),
                 (State::Overhead, State::Ready, taken.late),
             ];
@@ -72,9 +78,12 @@ struct Off {
 /// Ticks taken from a place.
 #[derive(Clone, Copy, Default)]
 struct Taken {
-    /// Blocked, and without a processor, instead of computing.
+    /// Blocked, and without a processor, instead of computing; or, on nodes, of waiting for pages
+    /// where that is not told.
     blocked: f64,
     ready: f64,
+    /// Waiting for pages that is told.
+    told: f64,
     /// Without a processor instead of beginning a region.
     late: f64,
     /// Without a processor instead of going on after a wait.
@@ -96,6 +105,12 @@ fn off_processor(ledger: &Ledger<'_>, thread: usize, blocked_known: bool) -> Has
     }
     let cut = pieces::cut(ledger, thread);
     let pieces = pieces::with_waits(ledger, thread, &cut);
+    for piece in &pieces {
+        if piece.state == Some(State::Communication) {
+            let place: &mut Taken = result.entry(piece.part).or_default();
+            place.told += piece.length().0 as f64;
+        }
+    }
     let merged: Vec<usize> = ledger.by_thread[thread]
         .clone()
         .filter(|&part| ledger.parts[part].merged())

@@ -19,12 +19,8 @@ const REFILL_NS: f64 = 100_000.0;
 /// Whether nodes took processors by turns where this was recorded: then they find caches as
 /// others have left them.
 fn taken_by_turns(analysis: &Analysis) -> bool {
-    let machine = &analysis.program.machine;
-    let processors = match machine.cpus_allowed.len() as u32 {
-        0 => machine.cpus_online,
-        allowed => allowed,
-    };
-    processors > 0 && analysis.program.nodes > processors
+    let program = &analysis.program;
+    program.crowded(program.nodes).is_some()
 }
 
 /// What part of the prices of first writes is time in faults. The rest is what the program takes

@@ -220,13 +220,17 @@ impl<'a> Runs<'a> {
         })
     }
 
-    /// Processors the first recording had; 0 if it does not say.
+    /// Processors that recordings had, on all hosts of the one with most; 0 if none says so.
     pub(crate) fn processors(&self) -> u32 {
-        let machine = &self.groups[0].runs[0].analysis.program.machine;
-        match machine.cpus_allowed.len() as u32 {
-            0 => machine.cpus_online,
-            allowed => allowed,
-        }
+        let runs = self.groups.iter().flat_map(|group| &group.runs);
+        let known = runs.map(|run| run.analysis.program.processors());
+        known.max().unwrap_or(0)
+    }
+
+    /// Whether the program ran on several hosts.
+    pub(crate) fn on_hosts(&self) -> bool {
+        let mut runs = self.groups.iter().flat_map(|group| &group.runs);
+        runs.any(|run| !run.analysis.program.hosts.is_empty())
     }
 
     /// [Typical](Group::typical) wall time with so many threads, if that was measured.
@@ -379,11 +383,6 @@ fn shapes(rehearsals: &[&Analysis], program: &str) -> BTreeMap<String, Granules>
 /// time, nested teams, or threads bound to fewer processors; or a quota that held them
 /// back.
 fn crowd_of(analysis: &Analysis) -> Option<Crowd> {
-    let machine = &analysis.program.machine;
-    let processors = match machine.cpus_allowed.len() as u32 {
-        0 => machine.cpus_online,
-        allowed => allowed,
-    };
     let throttled = analysis.program.throttled_ns.unwrap_or(0) as f64;
     if let Some(quota) = analysis.program.quota_processors
         && throttled >= 0.02 * analysis.wall_ns as f64
@@ -397,7 +396,7 @@ fn crowd_of(analysis: &Analysis) -> Option<Crowd> {
             processor_ns: 0,
         });
     }
-    let on_purpose = processors > 0 && threads_of(analysis) > processors;
+    let on_purpose = analysis.program.crowded(threads_of(analysis)).is_some();
     let mut crowds = analysis.crowds.iter();
     crowds
         .find(|crowd| crowd.first.is_some() || !on_purpose)

@@ -2,7 +2,7 @@
 //! than there are processors.
 
 use crate::recorded::{Group, Runs};
-use fathomp_analyse::Crowd;
+use fathomp_analyse::{Crowd, ProgramFacts};
 
 /// The crowd in the runs with the most threads that the processors have room for.
 pub(crate) fn crowd(runs: &Runs<'_>, present: u32) -> Option<Crowd> {
@@ -26,10 +26,16 @@ pub(crate) fn fewest(crowd: &Crowd, groups: &[Group<'_>]) -> u32 {
     }
 }
 
-/// The groups to fit to: those without more threads than processors, if there
-/// are any; and whether others were left out.
+/// The groups to fit to: those without more threads than processors, here or on the hosts on
+/// which they ran, if there are any; and whether others were left out.
 pub(crate) fn fitting<'a, 'b>(groups: &'b [Group<'a>], cores: u32) -> (&'b [Group<'a>], bool) {
-    let fair = groups.partition_point(|group| group.threads <= cores);
+    let is_fair = |group: &&Group<'_>| {
+        let on_hosts = |program: &ProgramFacts| !program.hosts.is_empty();
+        let crowded = |program: &ProgramFacts| program.crowded(group.threads).is_some();
+        let mut programs = group.runs.iter().map(|run| &run.analysis.program);
+        group.threads <= cores && !programs.any(|one| on_hosts(one) && crowded(one))
+    };
+    let fair = groups.iter().take_while(is_fair).count();
     if fair == 0 {
         (groups, false)
     } else {

@@ -78,7 +78,7 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
             sentences.push(words::measured(&runs.groups[0], most));
         }
         sentences.push(words::program(last));
-        sentences.extend(words::assumption(&at, present, cores));
+        sentences.extend(words::assumption(&at, present, cores, runs.on_hosts()));
         sentences.extend(crowd.map(|crowd| words::crowded(&crowd)));
         sentences.push(words::stop(best, limit, last, options.worthwhile));
     }
@@ -111,6 +111,8 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
 /// Processors the machine has: the described one, else the recorded one.
 fn present(runs: &Runs<'_>, options: &Options) -> u32 {
     let described = options.machine.as_ref().map(|machine| machine.cores);
+    // A machine that is described is one of the hosts.
+    let described = described.filter(|_| !runs.on_hosts());
     match described.unwrap_or_else(|| runs.processors()) {
         // Nobody knows: as many as were used.
         0 => runs.groups.iter().map(|g| g.threads).max().unwrap_or(1),

@@ -103,15 +103,14 @@ fn undisturbed(fewest: &Group<'_>, most: &Group<'_>) -> String {
 }
 
 /// What a prediction for more processors than there are rests on.
-pub(crate) fn assumption(at: &[u32], present: u32, cores: u32) -> Option<String> {
+pub(crate) fn assumption(at: &[u32], present: u32, cores: u32, hosts: bool) -> Option<String> {
+    let what = match hosts {
+        true => "more hosts like these",
+        false => "a machine with as many processors, otherwise like this one",
+    };
     at.iter()
         .any(|&count| count > present && count <= cores)
-        .then(|| {
-            format!(
-                "Beyond {} this assumes a machine with as many processors, otherwise like this one.",
-                threads(present)
-            )
-        })
+        .then(|| format!("Beyond {} this assumes {what}.", threads(present)))
 }
 
 /// What the program will do at `point`.

@@ -27,14 +27,19 @@ pub(crate) fn facts(input: &Input<'_>) -> Vec<Fact> {
         Fact::code("Directory", program.directory.clone()),
         Fact::new("Started", units::date(program.started_unix_ns)),
         Fact::new("Recordings", recordings(input.analyses)),
-        Fact::new("Host", machine.host.clone()),
+        host(program),
         Fact::new("Processor", machine.cpu_model.clone()),
         Fact::new(
             "Processors",
             format!(
-                "{} online, allowed: {}",
+                "{} online, allowed: {}{}",
                 machine.cpus_online,
-                ranges(&machine.cpus_allowed)
+                ranges(&machine.cpus_allowed),
+                if program.hosts.is_empty() {
+                    ""
+                } else {
+                    " (the first host's)"
+                }
             ),
         ),
         Fact::new("Memory", units::bytes(machine.memory_bytes)),
@@ -73,6 +78,22 @@ pub(crate) fn facts(input: &Input<'_>) -> Vec<Fact> {
     facts
 }
 
+/// The host, or all of them, with what ran on each.
+fn host(program: &ProgramFacts) -> Fact {
+    let hosts = program.hosts.iter().map(|host| {
+        format!(
+            "{} ({} with {})",
+            host.name,
+            units::plural(host.nodes.into(), "node"),
+            units::plural(host.machine.processors().into(), "processor")
+        )
+    });
+    match program.hosts.is_empty() {
+        true => Fact::new("Host", program.machine.host.clone()),
+        false => Fact::new("Hosts", hosts.collect::<Vec<_>>().join(", ")),
+    }
+}
+
 /// The libraries of runtimes that were watched from outside.
 fn libraries(program: &ProgramFacts) -> String {
     let all = program.witnesses.iter();
@@ -87,8 +108,12 @@ fn recordings(analyses: &[Analysis]) -> String {
         .iter()
         .map(|one| {
             format!(
-                "{} in {}{}",
+                "{}{} in {}{}",
                 units::plural(one.team_size.into(), "thread"),
+                match one.program.nodes {
+                    0 | 1 => String::new(),
+                    nodes => format!(" on {}", units::plural(nodes.into(), "node")),
+                },
                 units::duration(one.wall_ns as f64),
                 if one.program.rehearsal {
                     " (a rehearsal: its times are not used)"

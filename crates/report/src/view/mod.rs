@@ -177,17 +177,20 @@ fn build_whole(input: &Input<'_>) -> (Page, TimelineData) {
 fn subtitle(analysis: &Analysis) -> Vec<String> {
     let program = &analysis.program;
     let mut machine = Vec::new();
-    if !program.machine.host.is_empty() {
-        machine.push(program.machine.host.clone());
+    match program.hosts.as_slice() {
+        [] if program.machine.host.is_empty() => {}
+        [] => machine.push(program.machine.host.clone()),
+        hosts => machine.push(units::plural(hosts.len() as u64, "host")),
     }
     if !program.machine.cpu_model.is_empty() {
         machine.push(program.machine.cpu_model.clone());
     }
-    if program.machine.cpus_online > 0 {
-        machine.push(units::plural(
-            program.machine.cpus_online.into(),
-            "processor",
-        ));
+    let online = match program.hosts.is_empty() {
+        true => program.machine.cpus_online,
+        false => program.processors(),
+    };
+    if online > 0 {
+        machine.push(units::plural(online.into(), "processor"));
     }
     let mut lines = vec![words::shorten(&program.command.join(" "), 400)];
     let mut last = machine.join(", ");

@@ -450,6 +450,7 @@ fn program(threads: u32) -> ProgramFacts {
         started_unix_ns: 1_795_000_000_000_000_000,
         threads_asked: Some(threads),
         nodes: 1,
+        hosts: Vec::new(),
         sharing: None,
         rehearsal: false,
         quota_processors: None,
