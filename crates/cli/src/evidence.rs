@@ -4,6 +4,8 @@ use crate::args::ThreadCount;
 use crate::failure::Failure;
 use fathomp_analyse::Analysis;
 use fathomp_predict::machine::Machine;
+use fathomp_predict::nodes::NodesTerms;
+use fathomp_predict::prices::Cluster;
 use fathomp_predict::validate::Priced;
 use fathomp_predict::{Options, Outcome, Question};
 use fathomp_trace::model::Recording;
@@ -106,6 +108,29 @@ pub(crate) fn compare(
         options: &target.options(Vec::new()),
         priced,
     })
+}
+
+/// What models of nodes say of recordings on nodes, with these prices; a note if they cannot.
+pub(crate) fn compare_or_note(
+    analyses: &[Analysis],
+    target: &Target,
+    prices: &Cluster,
+    notes: &mut Vec<String>,
+) -> Option<Outcome> {
+    let priced = Priced {
+        cluster: prices,
+        protocol: None,
+        diff_bytes: None,
+        without: NodesTerms::NONE,
+        counted: None,
+    };
+    let compared = compare(analyses, target, Some(priced));
+    compared
+        .map_err(|failure| {
+            let why = failure.sentence;
+            notes.push(format!("Nothing was predicted for nodes: {why}."));
+        })
+        .ok()
 }
 
 /// The answer, or a sentence.

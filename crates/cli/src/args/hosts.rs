@@ -104,7 +104,7 @@ impl NotOnHosts {
     pub(crate) fn contradiction(&self) -> Option<&'static str> {
         let asked = self.hosts.is_some() || self.hostfile.is_some() || self.transport.is_some();
         asked.then_some(
-            "only `fathomp run` and `fathomp record` run programs on several hosts so far: use them, or leave --hosts, --hostfile and --transport out",
+            "this command runs programs on one machine so far: leave --hosts, --hostfile and --transport out, or use `fathomp run`, `record` or `study`",
         )
     }
 }

@@ -19,6 +19,7 @@ mod share;
 mod sharing;
 mod simulate;
 mod skyline;
+mod study;
 mod teams;
 pub(crate) mod workload;
 mod writers;
@@ -47,6 +48,7 @@ pub(crate) use share::{Share, Strategy};
 pub(crate) use sharing::{LIMIT_S, Sharing, nodes_for};
 pub(crate) use simulate::{FaultPrice, HomesName, PageSizes, Simulate};
 pub(crate) use skyline::{Axis, Skyline};
+pub(crate) use study::Study;
 pub(crate) use teams::Teams;
 pub(crate) use workload::Workload;
 pub(crate) use writers::{WriterList, WriterName};
@@ -211,7 +213,7 @@ impl Command {
                 }
                 (&record.on, &record.cluster, &record.teams)
             }
-            Self::Study(study) => return study.not_on.contradiction(),
+            Self::Study(study) => return study.contradiction(),
             Self::Sharing(sharing) => return sharing.not_on.contradiction(),
             Self::Calibrate(calibrate) => {
                 let cluster = &calibrate.cluster;
@@ -324,53 +326,6 @@ pub(crate) struct Program {
     /// Program and its arguments, after `--`.
     #[arg(value_name = "PROG", required = true, num_args = 1.., trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
-}
-
-/// `fathomp study`.
-#[derive(Args, Debug)]
-pub(crate) struct Study {
-    /// Numbers of threads to record at, e.g. 1,2,4 [default: powers of two up
-    /// to the processors this process may use, and that number itself].
-    #[arg(long, value_name = "LIST")]
-    pub(crate) threads: Option<ThreadList>,
-    /// Runs at each number of threads; more make the intervals narrower [default: 1, and 5 to
-    /// compare runtimes].
-    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(crate) repeat: Option<u32>,
-    /// The OpenMP runtime to study the program on, as for `fathomp record`; of several, as in
-    /// fathomp,libgomp,libomp, the times of each region are compared, and nothing else is done.
-    #[arg(long, value_name = "LIST", default_value = "fathomp")]
-    pub(crate) runtime: RuntimeList,
-    /// Predict as if the machine had so many processors like its own
-    /// [default: twice as many as it has, at least 8].
-    #[arg(long, value_name = "N")]
-    pub(crate) cores: Option<ThreadCount>,
-    /// Leave out the rehearsal: one more run, with as many threads as are predicted for,
-    /// which shows how work divides among so many even if they share processors.
-    #[arg(long)]
-    pub(crate) no_rehearsal: bool,
-    /// Also run it on as many nodes as the largest number of threads, at least 2, and
-    /// report which cache lines threads share, as `fathomp sharing` does. Without this,
-    /// that is done for some seconds where nothing else tells why computing takes longer
-    /// with more threads.
-    #[arg(long)]
-    pub(crate) sharing: bool,
-    /// Never look for shared cache lines.
-    #[arg(long, conflicts_with = "sharing")]
-    pub(crate) no_sharing: bool,
-    #[command(flatten)]
-    pub(crate) not_on: NotOnHosts,
-    /// The report.
-    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
-    pub(crate) output: PathBuf,
-    /// Directory for recordings, machine facts and results.
-    #[arg(long, value_name = "DIR", default_value = "study")]
-    pub(crate) directory: PathBuf,
-    /// Replace an earlier study and its report.
-    #[arg(long)]
-    pub(crate) force: bool,
-    #[command(flatten)]
-    pub(crate) program: Program,
 }
 
 /// `fathomp run`.

@@ -10,9 +10,7 @@ use fathomp_analyse::Analysis;
 use fathomp_bench::epcc::is_output;
 use fathomp_bench::summary::summarise;
 use fathomp_predict::Outcome as Predicted;
-use fathomp_predict::nodes::NodesTerms;
 use fathomp_predict::prices::Cluster;
-use fathomp_predict::validate::Priced;
 use fathomp_report::{Input, PagingFacts};
 use fathomp_skyline::Settings;
 use serde::Serialize;
@@ -56,6 +54,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     }
     let mut notes = Vec::new();
     let mut sharing = None;
+    let mut cluster = None;
     let mut machine = crate::evidence::machine(plan.machine.as_deref())?;
     for input in &plan.inputs {
         if let Some(index) = study::index_of(input)? {
@@ -63,13 +62,17 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
             if sharing.is_none() {
                 sharing = study::sharing_of(input)?;
             }
+            if cluster.is_none() {
+                cluster = study::cluster_of(input)?;
+            }
             if machine.is_none() {
                 machine =
                     crate::evidence::machine(Some(&input.join("machine.json"))).unwrap_or_default();
             }
         }
     }
-    let machine_cluster = machine.as_ref().and_then(|machine| machine.cluster.clone());
+    let of_machine = || machine.as_ref().and_then(|machine| machine.cluster.clone());
+    let measured = cluster.or_else(of_machine);
     let target = Target {
         machine,
         cores: plan.cores,
@@ -77,7 +80,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     let (recordings, paging) = with_paging(plan, &mut notes)?;
     let analyses = evidence::analyses(&recordings, target.machine.as_ref())?;
     let prediction = evidence::predict_or_note(&analyses, &target, &mut notes);
-    let nodes = on_nodes(plan, machine_cluster, &analyses, &target, &mut notes)?;
+    let nodes = on_nodes(plan, measured, &analyses, &target, &mut notes)?;
     let sources = sources::read(&analyses);
     let (regions, advice) =
         super::advise::for_report(&recordings, target.machine.as_ref(), &mut notes);
@@ -138,35 +141,21 @@ fn with_paging(
 /// that was named or else of the machine.
 fn on_nodes(
     plan: &Report,
-    machine: Option<Cluster>,
+    measured: Option<Cluster>,
     analyses: &[Analysis],
     target: &Target,
     notes: &mut Vec<String>,
 ) -> Result<Option<Predicted>, Failure> {
     let named = plan.cluster.as_deref().map(Cluster::find).transpose();
     let named = named.map_err(|error| Failure::of(&error))?;
-    let Some(cluster) = named.or(machine) else {
+    let Some(cluster) = named.or(measured) else {
         return Ok(None);
     };
     let asked = plan.cluster.is_some();
     if !asked && analyses.iter().all(|one| one.dsm.is_none()) {
         return Ok(None);
     }
-    let priced = Priced {
-        cluster: &cluster,
-        protocol: None,
-        diff_bytes: None,
-        without: NodesTerms::NONE,
-        counted: None,
-    };
-    match evidence::compare(analyses, target, Some(priced)) {
-        Ok(compared) => Ok(Some(compared)),
-        Err(failure) => {
-            let why = failure.sentence;
-            notes.push(format!("Nothing was predicted for nodes: {why}."));
-            Ok(None)
-        }
-    }
+    Ok(evidence::compare_or_note(analyses, target, &cluster, notes))
 }
 
 /// The page about benchmark results.

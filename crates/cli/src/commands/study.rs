@@ -4,12 +4,14 @@
 use crate::args::{RuntimeArg, Study as Plan, ThreadList};
 use crate::evidence::Target;
 use crate::failure::{Failure, Outcome, exit};
+use crate::hosts::Across;
 use crate::launch::Stdin;
 use crate::program::{self, Program};
 use crate::progress::Progress;
 use crate::runtimes::Watched;
 use crate::study::Study;
-use crate::study::job::{Job, Runs, counted, rehearsal_threads};
+use crate::study::job::{Job, Runs, rehearsal_threads};
+use crate::study::team::{Team, counted};
 use crate::voice::Voice;
 use crate::{calibrate, evidence, host, output, sources};
 use fathomp_diagnose::Cause;
@@ -48,7 +50,14 @@ pub(super) fn study(plan: &Plan, voice: Voice) -> Outcome {
             }
         });
     }
-    carry_out(plan, &program, voice).map_err(|failure| failure.with_code(exit::LAUNCHER))
+    let done = match Across::of(&plan.on)? {
+        Some(across) => super::study_hosts::on_hosts(plan, &program, &across, voice),
+        None => carry_out(plan, &program, voice),
+    };
+    done.map_err(|failure| match failure.code {
+        exit::FAILED => failure.with_code(exit::LAUNCHER),
+        _ => failure,
+    })
 }
 
 fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
@@ -58,23 +67,16 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     let asked = plan.runtime.0.first().unwrap_or(&RuntimeArg::Fathomp);
     let runtime =
         Watched::prepare(asked, program, &unpacked).map_err(|error| Failure::of(&error))?;
-    let threads = plan
-        .threads
-        .clone()
-        .unwrap_or_else(|| ThreadList::doubling(host::usable_cpus()));
-    let command = program
-        .command
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned());
-    let mut study = Study::create(&plan.directory, command.collect())?;
+    let teams = Team::all(plan, None);
+    let mut study = Study::create(&plan.directory, words(program))?;
 
     // Steps: calibrating, the runs, the rehearsal, predicting and looking, reporting.
-    let runs = threads.0.len() * plan.repeat.unwrap_or(1) as usize;
-    let rehearsal = rehearsal_threads(plan, &threads);
+    let runs = teams.len() * plan.repeat.unwrap_or(1) as usize;
+    let rehearsal = rehearsal_threads(plan, &teams);
     let rehearsed = runs + usize::from(rehearsal.is_some());
     let progress = Progress::start(voice, rehearsed + 3);
     progress.at(0, "measuring this machine");
-    let machine = measure(&mut study, &unpacked, &threads)?;
+    let machine = measure(&mut study, &unpacked, &teams)?;
 
     let job = Job {
         plan,
@@ -82,7 +84,8 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
         program,
         unpacked: &unpacked,
         runtime: runtime.as_ref(),
-        threads: &threads,
+        teams: &teams,
+        across: None,
         progress: &progress,
         stdin: Stdin::for_several_runs(study.path("stdin")),
         machine: machine.as_ref(),
@@ -101,12 +104,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     };
     let mut notes = std::mem::take(&mut study.index.notes);
     let prediction = evidence::predict_or_note(&runs_made.analyses, &target, &mut notes);
-    let recordings: Vec<PathBuf> = study
-        .index
-        .recordings
-        .iter()
-        .map(|name| study.path(&name.to_string_lossy()))
-        .collect();
+    let recordings = study.recordings();
     let (regions, advice) = super::advise::for_report(&recordings, machine.as_ref(), &mut notes);
     let is_broken = fathomp_report::broken(&runs_made.analyses).is_some();
     let advice = advice.filter(|_| !is_broken);
@@ -150,15 +148,14 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
 fn measure(
     study: &mut Study,
     unpacked: &Unpacked,
-    threads: &ThreadList,
+    teams: &[Team],
 ) -> Result<Option<Machine>, Failure> {
     let usable = ThreadList::doubling(host::usable_cpus());
     // Prices beyond the processors are those of oversubscription, which the
     // model knows as a term of its own.
-    let within: Vec<u32> = threads
-        .0
+    let within: Vec<u32> = teams
         .iter()
-        .copied()
+        .map(|team| team.threads())
         .filter(|t| usable.0.last() >= Some(t))
         .collect();
     let at = if within.is_empty() { usable.0 } else { within };
@@ -180,7 +177,7 @@ fn measure(
     }
 }
 
-fn write(plan: &Plan, study: &Study, input: &Input<'_>) -> Result<(), Failure> {
+pub(super) fn write(plan: &Plan, study: &Study, input: &Input<'_>) -> Result<(), Failure> {
     let page = fathomp_report::page(input).map_err(|error| Failure::of(&error))?;
     output::write_file(&plan.output, page.as_bytes())?;
     output::stream_file(&study.path("result.json"), |out| {
@@ -188,7 +185,22 @@ fn write(plan: &Plan, study: &Study, input: &Input<'_>) -> Result<(), Failure> {
     })
 }
 
-fn tell(plan: &Plan, study: &Study, runs: &Runs, input: &Input<'_>, voice: Voice) -> Outcome {
+/// The program and its arguments, as the study shows them.
+pub(super) fn words(program: &Program) -> Vec<String> {
+    let words = program.command.iter();
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
+/// Says what came of it. The command's exit code.
+pub(super) fn tell(
+    plan: &Plan,
+    study: &Study,
+    runs: &Runs,
+    input: &Input<'_>,
+    voice: Voice,
+) -> Outcome {
     let prediction = input.prediction;
     let broken = fathomp_report::broken(&runs.analyses);
     for sentence in broken

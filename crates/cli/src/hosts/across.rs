@@ -2,9 +2,10 @@
 //! user's program would.
 
 use super::Crew;
-use crate::args::{Cluster, OnHosts};
+use crate::args::{Cluster, OnHosts, ThreadCount};
 use crate::failure::{Failure, exit};
 use crate::launch::told_alone;
+use crate::program::Program;
 use fathomp_hosts::{Host, Hosts};
 use fathomp_launch::Plan;
 use std::ffi::OsString;
@@ -32,7 +33,7 @@ impl Across {
         }
         if on.transport.is_some() {
             return Err(Failure::new(
-                "--transport is for `fathomp run` and `fathomp record` inside mpirun or srun: name hosts by --hosts to measure there",
+                "--transport is for `fathomp run` and `fathomp record` inside mpirun or srun: name hosts by --hosts here",
             )
             .with_code(exit::USAGE));
         }
@@ -104,6 +105,29 @@ impl Across {
             .args(self.words(cluster).into_iter().skip(1))
             .arg(program);
         command
+    }
+
+    /// `fathomp record` of a program on as many nodes as `cluster` has, each with so many threads,
+    /// into a directory.
+    pub(crate) fn record(
+        &self,
+        program: &Program,
+        threads: ThreadCount,
+        cluster: Cluster,
+        directory: &Path,
+    ) -> Program {
+        let ThreadCount(threads) = threads;
+        let mut command = vec![self.myself.clone().into_os_string()];
+        command.extend(["--quiet", "record", "--threads"].map(OsString::from));
+        command.push(threads.to_string().into());
+        command.extend(self.options(cluster));
+        command.extend(["-o".into(), directory.as_os_str().to_owned(), "--".into()]);
+        command.extend(program.command.iter().cloned());
+        Program {
+            path: self.myself.clone(),
+            command,
+            suspicion: None,
+        }
     }
 
     /// Measures the network between the first `hosts` of the hosts.

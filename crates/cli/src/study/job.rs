@@ -1,13 +1,15 @@
 //! The runs of a study: those with each number of threads, a rehearsal with more of
 //! them, and one on nodes that looks for shared cache lines.
 
+use super::team::Team;
 use super::{SHARING, Study, compare};
-use crate::args::{Cluster, LIMIT_S, Study as Plan, ThreadCount, ThreadList, nodes_for};
+use crate::args::{Cluster, LIMIT_S, Study as Plan, ThreadCount, nodes_for};
 use crate::failure::Failure;
+use crate::hosts::Across;
 use crate::launch::{self, Capture, Ended, Launch, Printed, Repeatable, Stderr, Stdout, exit_code};
 use crate::program::Program;
 use crate::progress::Progress;
-use crate::recording::{self, Request};
+use crate::recording::{self, Recorded, Request};
 use crate::runtimes::Watched;
 use crate::voice::Voice;
 use crate::{evidence, host, output, sharing};
@@ -49,7 +51,9 @@ pub(crate) struct Job<'a> {
     pub(crate) unpacked: &'a Unpacked,
     /// The runtime, if it is not ours.
     pub(crate) runtime: Option<&'a Watched>,
-    pub(crate) threads: &'a ThreadList,
+    pub(crate) teams: &'a [Team],
+    /// The hosts, if it runs there.
+    pub(crate) across: Option<&'a Across>,
     pub(crate) progress: &'a Progress,
     pub(crate) stdin: Repeatable,
     pub(crate) machine: Option<&'a Machine>,
@@ -71,23 +75,23 @@ pub(crate) struct Runs {
 }
 
 impl Job<'_> {
-    /// All runs: every number of threads before the first repetition, so that
-    /// a slow drift of the machine spreads over all of them.
+    /// All runs: every team before the first repetition, so that a slow drift of the machine
+    /// spreads over all of them.
     pub(crate) fn record_all(&self, study: &mut Study) -> Result<Runs, Failure> {
         let mut runs = Runs::default();
         let mut done = 0;
         let repeats = self.plan.repeat.unwrap_or(1);
         for repeat in 0..repeats {
-            for threads in &self.threads.0 {
+            for team in self.teams {
                 done += 1;
                 self.progress
-                    .at(done, format!("running on {}", counted(*threads)));
-                let name = Study::recording(*threads, repeat, repeats);
-                let ended = self.record_one(study, &name, *threads, done == 1, &mut runs)?;
+                    .at(done, format!("running on {}", team.counted()));
+                let name = Study::recording(*team, repeat, repeats);
+                let ended = self.record_one(study, &name, *team, done == 1, &mut runs)?;
                 if let Some(signal) = ended.interrupted {
                     study.index.notes.push(format!(
                         "The study was interrupted by signal {signal} after {done} of {} runs.",
-                        self.threads.0.len() * repeats as usize
+                        self.teams.len() * repeats as usize
                     ));
                     runs.interrupted = Some(exit_code(Signalled(signal)));
                     return Ok(runs);
@@ -172,7 +176,8 @@ impl Job<'_> {
         study: &mut Study,
         limit_s: u32,
     ) -> Result<Option<Findings>, Failure> {
-        let most = self.threads.0.iter().max().copied().unwrap_or(2);
+        let most = self.teams.iter().map(|team| team.threads());
+        let most = most.max().unwrap_or(2);
         let looked = sharing::look(&sharing::Request {
             program: self.program,
             unpacked: self.unpacked,
@@ -198,11 +203,74 @@ impl Job<'_> {
         Ok(Some(findings))
     }
 
+    /// One run. What a recorder of its own, which runs the program on hosts, has to tell of the
+    /// recording is in that.
+    fn run(
+        &self,
+        team: Team,
+        directory: &Path,
+        first: bool,
+        (stdout, stderr): (Stdout, Stderr),
+    ) -> Result<(Ended, Option<Recorded>), Failure> {
+        let (nodes, threads) = match team {
+            Team::Here(threads) => {
+                let recorded = recording::record(&Request {
+                    stdout,
+                    stderr,
+                    ..self.request(directory, threads, first)
+                })?;
+                return Ok((recorded.ended, Some(recorded)));
+            }
+            Team::Hosts { nodes, threads } => (nodes, threads),
+        };
+        let Some(across) = self.across else {
+            return Err(Failure::new("there are no hosts to run on"));
+        };
+        let cluster = Cluster {
+            nodes,
+            dsm: self.plan.dsm,
+            ..Cluster::ONE
+        };
+        let recorder = across.record(self.program, ThreadCount(threads), cluster, directory);
+        let launch = Launch {
+            program: &recorder,
+            tap: None,
+            library: None,
+            plan: fathomp_launch::Plan::default(),
+            stdin: self.stdin.for_run(first),
+            stdout,
+            stderr,
+        };
+        let running = launch.start().map_err(|error| Failure::of(&error))?;
+        let ended = running.wait(None).map_err(|error| Failure::of(&error))?;
+        match evidence::has_regions(directory) {
+            true => Ok((ended, None)),
+            false => Err(self.not_recorded(team, ended, &directory.with_extension("stderr"))),
+        }
+    }
+
+    /// Why there is no recording of a run on hosts: the last that was said.
+    fn not_recorded(&self, team: Team, ended: Ended, complaints: &Path) -> Failure {
+        let said = fs::read_to_string(complaints).unwrap_or_default();
+        let why = match said.lines().next_back() {
+            Some(line) => line.trim_start_matches("fathomp: ").to_owned(),
+            None => format!("it ended with {}", ended.describe()),
+        };
+        let failure = Failure::new(format!(
+            "nothing was recorded of the run on {}: {why}",
+            team.counted()
+        ));
+        match ended.interrupted {
+            Some(signal) => failure.with_code(exit_code(Signalled(signal))),
+            None => failure,
+        }
+    }
+
     fn record_one(
         &self,
         study: &mut Study,
         name: &Path,
-        threads: u32,
+        team: Team,
         first: bool,
         runs: &mut Runs,
     ) -> Result<Ended, Failure> {
@@ -213,22 +281,17 @@ impl Job<'_> {
             _ => Stdout::Discard,
         };
         let capture = Capture::of(&shown);
-        let request = Request {
-            stdout: Stdout::Capture(capture.clone()),
-            stderr: if first {
-                Stderr::Inherit
-            } else {
-                Stderr::File(complaints.clone())
-            },
-            ..self.request(&directory, threads, first)
+        let stderr = match first {
+            true => Stderr::Inherit,
+            false => Stderr::File(complaints.clone()),
         };
-        let recorded = if first {
+        let stdout = Stdout::Capture(capture.clone());
+        let run = || self.run(team, &directory, first, (stdout, stderr));
+        let (ended, recorded) = match first {
             // The program has the terminal to itself.
-            self.progress.aside(|| recording::record(&request))?
-        } else {
-            recording::record(&request)?
+            true => self.progress.aside(run)?,
+            false => run()?,
         };
-        let ended = recorded.ended;
         let code = ended.exit_code();
         let silent = fs::metadata(&complaints).is_ok_and(|found| found.len() == 0);
         if silent {
@@ -243,15 +306,16 @@ impl Job<'_> {
             };
             study.index.notes.push(format!(
                 "The run with {} ended with {}{said}.",
-                counted(threads),
+                team.counted(),
                 ended.describe()
             ));
         }
         if code != 0 {
             runs.failed.get_or_insert(code);
         }
-        runs.records += recorded.records;
-        for problem in recorded.problems {
+        runs.records += recorded.as_ref().map_or(1, |recorded| recorded.records);
+        let problems = recorded.map(|recorded| recorded.problems);
+        for problem in problems.unwrap_or_default() {
             // Runs differ in numbers; once is enough here, the report has all.
             let kind = |sentence: &str| sentence.replace(|c: char| c.is_ascii_digit(), "");
             if !runs
@@ -272,7 +336,7 @@ impl Job<'_> {
                 differs: None,
             });
         })?;
-        runs.printed.push((threads, printed));
+        runs.printed.push((team.threads(), printed));
         runs.analyses
             .push(evidence::open(&directory, self.machine)?.analysis);
         Ok(ended)
@@ -361,20 +425,13 @@ fn has_atomics(path: &Path) -> bool {
 
 /// How many threads to rehearse with: as many as are predicted for, if that is more than
 /// are measured.
-pub(crate) fn rehearsal_threads(plan: &Plan, measured: &ThreadList) -> Option<u32> {
+pub(crate) fn rehearsal_threads(plan: &Plan, measured: &[Team]) -> Option<u32> {
     let predicted = match &plan.cores {
         Some(ThreadCount(cores)) => *cores,
         None => fathomp_predict::horizon(host::usable_cpus()),
     };
     let threads = predicted.min(REHEARSAL_THREADS_MAX);
-    let most = measured.0.iter().max().copied().unwrap_or(1);
+    let most = measured.iter().map(|team| team.threads());
+    let most = most.max().unwrap_or(1);
     (!plan.no_rehearsal && threads > most).then_some(threads)
-}
-
-/// "1 thread", "2 threads".
-pub(crate) fn counted(threads: u32) -> String {
-    match threads {
-        1 => "1 thread".to_owned(),
-        many => format!("{many} threads"),
-    }
 }

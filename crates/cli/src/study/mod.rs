@@ -3,27 +3,33 @@
 //!     study/
 //!       study.json               what was run and how it went
 //!       machine.json             what this machine costs
+//!       cluster.json             what nodes on the hosts cost, if it ran there
 //!       sharing.json             which cache lines threads share, if asked for
 //!       sharing.stderr           what the program complained meanwhile
 //!       runtimes.json            several runtimes side by side, if they were compared
 //!       result.json              analyses and prediction, for other tools
 //!       stdin                    what the program was given to read, if piped
 //!       recordings/<T>-threads[-run-<R>]/        one recording a run
+//!       recordings/<N>-nodes-of-<T>-threads[-run-<R>]/  the same on hosts
 //!       recordings/<T>-threads[-run-<R>].stderr  what later runs complained
 //!       recordings/<T>-threads[-run-<R>].stdout  what runs wrote, if it differs
 
 pub(crate) mod compare;
+pub(crate) mod hosts;
 pub(crate) mod job;
 pub(crate) mod runtimes;
+pub(crate) mod team;
 pub(crate) mod versus;
 
 use crate::failure::Failure;
 use crate::output;
+use fathomp_predict::prices::Cluster;
 use fathomp_sharing::Findings;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use team::Team;
 
 const SCHEMA: &str = "fathomp.study";
 const VERSION: u32 = 1;
@@ -31,8 +37,12 @@ const INDEX: &str = "study.json";
 const RECORDINGS: &str = "recordings";
 /// What threads share.
 pub(crate) const SHARING: &str = "sharing.json";
+/// What nodes on the hosts cost.
+pub(crate) const CLUSTER: &str = "cluster.json";
 /// What a study directory may hold beside its index.
-const FILES: [&str; 6] = [
+const FILES: [&str; 8] = [
+    "advice.json",
+    CLUSTER,
     "runtimes.json",
     "machine.json",
     "result.json",
@@ -115,9 +125,15 @@ impl Study {
         self.directory.join(name)
     }
 
+    /// All recordings made so far.
+    pub(crate) fn recordings(&self) -> Vec<PathBuf> {
+        let names = self.index.recordings.iter();
+        names.map(|name| self.directory.join(name)).collect()
+    }
+
     /// Where the recording of a run goes, relative to the study.
-    pub(crate) fn recording(threads: u32, repeat: u32, repeats: u32) -> PathBuf {
-        let mut name = format!("{threads}-threads");
+    pub(crate) fn recording(team: Team, repeat: u32, repeats: u32) -> PathBuf {
+        let mut name = team.name();
         if repeats > 1 {
             name.push_str(&format!("-run-{}", repeat + 1));
         }
@@ -183,6 +199,17 @@ pub(crate) fn sharing_of(directory: &Path) -> Result<Option<Findings>, Failure> 
     Ok(Some(findings))
 }
 
+/// What nodes cost on the hosts of the study in a directory, if it was made on hosts.
+pub(crate) fn cluster_of(directory: &Path) -> Result<Option<Cluster>, Failure> {
+    let path = directory.join(CLUSTER);
+    match path.is_file() {
+        true => Cluster::find(&path)
+            .map(Some)
+            .map_err(|error| Failure::of(&error)),
+        false => Ok(None),
+    }
+}
+
 /// The recordings a directory stands for: those of a study, or itself.
 pub(crate) fn recordings_in(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(match index_of(directory)? {
@@ -205,7 +232,10 @@ mod tests {
         let directory = parent.path().join("study");
         Study::check(&directory, false).unwrap();
         let mut study = Study::create(&directory, vec!["prog".to_owned()]).unwrap();
-        study.index.recordings.push(Study::recording(2, 0, 1));
+        study
+            .index
+            .recordings
+            .push(Study::recording(Team::Here(2), 0, 1));
         study.save().unwrap();
         assert_eq!(
             recordings_in(&directory).unwrap(),

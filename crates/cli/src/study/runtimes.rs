@@ -1,7 +1,7 @@
 //! One program on several OpenMP runtimes: interleaved runs, and their regions side by side.
 
 use super::Study;
-use super::job::counted;
+use super::team::counted;
 use super::versus::compare;
 use crate::args::RuntimeArg;
 use crate::evidence;

@@ -1,0 +1,86 @@
+//! `fathomp study`.
+
+use super::hosts::OnHosts;
+use super::{Program, RuntimeArg, RuntimeList, ThreadCount, ThreadList, protocols};
+use clap::{ArgGroup, Args};
+use fathomp_launch::Protocol;
+use std::path::PathBuf;
+
+/// `fathomp study`.
+#[derive(Args, Debug)]
+// Named as what --hosts cannot be given with, of which there is none here.
+#[command(group = ArgGroup::new("nodes"))]
+pub(crate) struct Study {
+    /// Numbers of threads to record at, e.g. 1,2,4 [default: powers of two up
+    /// to the processors this process may use, and that number itself]. With --hosts: threads of
+    /// each node, one number [default: 1].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) threads: Option<ThreadList>,
+    /// Runs at each number of threads; more make the intervals narrower [default: 1, and 5 to
+    /// compare runtimes].
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeat: Option<u32>,
+    /// The OpenMP runtime to study the program on, as for `fathomp record`; of several, as in
+    /// fathomp,libgomp,libomp, the times of each region are compared, and nothing else is done.
+    #[arg(long, value_name = "LIST", default_value = "fathomp")]
+    pub(crate) runtime: RuntimeList,
+    /// Predict as if the machine had so many processors like its own
+    /// [default: twice as many as it has, at least 8].
+    #[arg(long, value_name = "N")]
+    pub(crate) cores: Option<ThreadCount>,
+    /// Leave out the rehearsal: one more run, with as many threads as are predicted for,
+    /// which shows how work divides among so many even if they share processors.
+    #[arg(long)]
+    pub(crate) no_rehearsal: bool,
+    /// Also run it on as many nodes as the largest number of threads, at least 2, and
+    /// report which cache lines threads share, as `fathomp sharing` does. Without this,
+    /// that is done for some seconds where nothing else tells why computing takes longer
+    /// with more threads.
+    #[arg(long)]
+    pub(crate) sharing: bool,
+    /// Never look for shared cache lines.
+    #[arg(long, conflicts_with = "sharing")]
+    pub(crate) no_sharing: bool,
+    /// With --hosts: the protocol by which pages get from one node to another.
+    #[arg(long, value_parser = protocols(), default_value = Protocol::Home.name(), value_name = "PROTOCOL")]
+    pub(crate) dsm: Protocol,
+    #[command(flatten)]
+    pub(crate) on: OnHosts,
+    /// The report.
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub(crate) output: PathBuf,
+    /// Directory for recordings, machine facts and results.
+    #[arg(long, value_name = "DIR", default_value = "study")]
+    pub(crate) directory: PathBuf,
+    /// Replace an earlier study and its report.
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) program: Program,
+}
+
+impl Study {
+    /// What is asked for that does not go together.
+    pub(super) fn contradiction(&self) -> Option<&'static str> {
+        if let Some(sentence) = self.on.contradiction() {
+            return Some(sentence);
+        }
+        if !self.on.are_asked_for() {
+            return None;
+        }
+        if self.runtime.0 != [RuntimeArg::Fathomp] {
+            return Some(
+                "only fathomp's runtime runs programs on several hosts: leave --runtime or --hosts out",
+            );
+        }
+        if self.threads.as_ref().is_some_and(|list| list.0.len() > 1) {
+            return Some(
+                "with --hosts the numbers of nodes are studied, each with the same number of threads: give --threads one number",
+            );
+        }
+        if self.sharing || self.cores.is_some() {
+            return Some("--sharing and --cores are about one machine: leave them or --hosts out");
+        }
+        None
+    }
+}
