@@ -21,7 +21,7 @@ pub(crate) mod exit {
 /// One sentence for the user, and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// What happened and what to do about it.
+    /// What happened and what to do about it; empty if a command that this one started has said so.
     pub(crate) sentence: String,
     /// Exit code of the command.
     pub(crate) code: u8,
@@ -33,6 +33,14 @@ impl Failure {
         Self {
             sentence: sentence.into(),
             code: exit::FAILED,
+        }
+    }
+
+    /// What a command that this one started has told the user.
+    pub(crate) fn said(code: u8) -> Self {
+        Self {
+            sentence: String::new(),
+            code,
         }
     }
 

@@ -35,7 +35,9 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             if !hosts::is_said_by_first(&failure) {
-                voice::complain("", &one_line(&failure.sentence));
+                if !failure.sentence.is_empty() {
+                    voice::complain("", &one_line(&failure.sentence));
+                }
             }
             failure.code
         }

@@ -92,6 +92,47 @@ fn a_program_on_several_hosts_is_recorded() {
     }
 }
 
+/// One node, then both; with what nodes cost there, and models beside what was observed.
+#[test]
+fn a_program_is_studied_on_hosts() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    compile(here, "sum", SUM, &["-fopenmp", "-O2", "-g"]);
+    let line = "study --hosts localhost,127.0.0.1 --threads 2 -- ./sum";
+    let ended = run(here, line);
+    ended.succeeded();
+    // What it writes is shown once.
+    assert_eq!(ended.text(), "0 left on 1 threads\n", "{ended:?}");
+    for words in ["1 node of 1 thread: ", "2 nodes of 2 threads: "] {
+        assert!(ended.stderr.contains(words), "{ended:?}");
+    }
+    let study = here.join("study");
+    let result = std::fs::read(study.join("result.json")).unwrap();
+    let result: serde_json::Value = serde_json::from_slice(&result).unwrap();
+    let teams = |one: &serde_json::Value| one["team_size"].as_u64();
+    let analyses = result["analyses"].as_array().unwrap();
+    let sizes: Vec<_> = analyses.iter().filter_map(teams).collect();
+    assert_eq!(sizes, [1, 2, 4]);
+    let hosts = analyses[2]["program"]["hosts"].as_array().unwrap();
+    assert_eq!(hosts.len(), 2);
+    let page = std::fs::read_to_string(here.join("report.html")).unwrap();
+    assert!(page.contains("127.0.0.1 (1 node with "), "{page}");
+    assert!(study.join("cluster.json").is_file());
+    // The parts can be used again.
+    run(here, "report study -o again.html").succeeded();
+    let page = std::fs::read_to_string(here.join("again.html")).unwrap();
+    assert!(page.contains("From the faults that were counted"));
+}
+
+/// Nothing is left to study where no run could be recorded.
+#[test]
+fn a_study_says_which_host_cannot_be_reached() {
+    let directory = tempfile::tempdir().unwrap();
+    compile(directory.path(), "sum", SUM, &["-fopenmp"]);
+    let line = "study --hosts b,localhost --ssh false -- ./sum";
+    run(directory.path(), line).refused(125, "host b: it cannot be reached");
+}
+
 /// What times mean here is not judged, only that each has its floor.
 #[test]
 fn costs_over_hosts_stand_beside_those_of_the_network() {
@@ -164,11 +205,22 @@ fn what_makes_no_sense_on_hosts_is_refused_by_name() {
     let refused = |line: &str, words: &str| {
         run(directory.path(), line).refused(2, words);
     };
+    refused("sharing --hosts a,b -- ./sum", "on one machine so far");
+    refused("workload run cg --hostfile f", "on one machine so far");
+    refused("study --hostfile f -- ./sum", "cannot read the host file f");
     refused(
-        "sharing --hosts a,b -- ./sum",
-        "only `fathomp run` and `fathomp record` run programs on several hosts",
+        "study --transport tcp -- ./sum",
+        "name hosts by --hosts here",
     );
-    refused("study --hostfile f -- ./sum", "only `fathomp run`");
+    refused(
+        "study --hosts a,b --threads 1,2 -- ./sum",
+        "give --threads one number",
+    );
+    refused("study --hosts a,b --cores 8 -- ./sum", "about one machine");
+    refused(
+        "study --hosts a,b --runtime libgomp -- ./sum",
+        "only fathomp's runtime",
+    );
     refused(
         "record --hosts a,b --paging -- ./sum",
         "recorded on one machine so far",

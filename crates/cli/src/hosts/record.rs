@@ -112,7 +112,8 @@ pub(crate) fn record(
     for (name, of) in names.iter().zip(&mut of_hosts) {
         let said = std::mem::take(&mut of.problems);
         problems.extend(said.into_iter().map(|said| format!("Host {name}: {said}")));
-        if !of.complete {
+        // Why a program was not even started has been said.
+        if !of.complete && ended.failed != Some(false) {
             problems.push(format!(
                 "Host {name} did not tell all that was recorded there, so the end of it is missing."
             ));

@@ -4,7 +4,7 @@
 use super::team::Team;
 use super::{SHARING, Study, compare};
 use crate::args::{Cluster, LIMIT_S, Study as Plan, ThreadCount, nodes_for};
-use crate::failure::Failure;
+use crate::failure::{Failure, exit};
 use crate::hosts::Across;
 use crate::launch::{self, Capture, Ended, Launch, Printed, Repeatable, Stderr, Stdout, exit_code};
 use crate::program::Program;
@@ -245,24 +245,15 @@ impl Job<'_> {
         let ended = running.wait(None).map_err(|error| Failure::of(&error))?;
         match evidence::has_regions(directory) {
             true => Ok((ended, None)),
-            false => Err(self.not_recorded(team, ended, &directory.with_extension("stderr"))),
-        }
-    }
-
-    /// Why there is no recording of a run on hosts: the last that was said.
-    fn not_recorded(&self, team: Team, ended: Ended, complaints: &Path) -> Failure {
-        let said = fs::read_to_string(complaints).unwrap_or_default();
-        let why = match said.lines().next_back() {
-            Some(line) => line.trim_start_matches("fathomp: ").to_owned(),
-            None => format!("it ended with {}", ended.describe()),
-        };
-        let failure = Failure::new(format!(
-            "nothing was recorded of the run on {}: {why}",
-            team.counted()
-        ));
-        match ended.interrupted {
-            Some(signal) => failure.with_code(exit_code(Signalled(signal))),
-            None => failure,
+            // Its words went to the terminal.
+            false if first && ended.exit_code() == exit::LAUNCHER => {
+                Err(Failure::said(exit::LAUNCHER))
+            }
+            false => Err(not_recorded(
+                team,
+                &ended,
+                &directory.with_extension("stderr"),
+            )),
         }
     }
 
@@ -415,6 +406,23 @@ impl Job<'_> {
         };
         let ended = launch.start().and_then(|running| running.wait(None)).ok()?;
         (ended.exit_code() == 0).then(|| capture.take())
+    }
+}
+
+/// Why there is no recording of a run on hosts: the last that was said.
+fn not_recorded(team: Team, ended: &Ended, complaints: &Path) -> Failure {
+    let said = fs::read_to_string(complaints).unwrap_or_default();
+    let why = match said.lines().next_back() {
+        Some(line) => line.trim_start_matches("fathomp: ").to_owned(),
+        None => format!("it ended with {}", ended.describe()),
+    };
+    let failure = Failure::new(format!(
+        "nothing was recorded of the run on {}: {why}",
+        team.counted()
+    ));
+    match ended.interrupted {
+        Some(signal) => failure.with_code(exit_code(Signalled(signal))),
+        None => failure,
     }
 }
 
