@@ -65,6 +65,13 @@ fn a_program_on_several_hosts_is_recorded() {
     );
     let recording = reader::open(&directory.path().join("r")).unwrap();
     assert_eq!(recording.problems, [""; 0]);
+    // Its loop's bounds, which the code says.
+    let analysed = run(directory.path(), "--json regions r").succeeded().json();
+    let regions = analysed["regions"].as_array().unwrap().iter();
+    let iterations: Vec<_> = regions
+        .filter_map(|region| region["trips"]["iterations"].as_u64())
+        .collect();
+    assert_eq!(iterations, [100_000]);
     let hosts = &recording.meta.hosts;
     let names: Vec<&str> = hosts.iter().map(|host| &*host.name).collect();
     assert_eq!(names, ["localhost", "127.0.0.1"]);

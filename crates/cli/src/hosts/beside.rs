@@ -1,20 +1,22 @@
 //! What is done beside a program that is recorded, on each of its hosts: its rings are emptied
 //! into files there, and what these files grow by goes to the launcher.
 //!
-//! Programs know one name for the directory of their rings, which has to be the same on all hosts,
-//! byte for byte; agents of one machine must not share it. So it is that of an inherited
-//! descriptor.
+//! Programs know one name for the directory of their rings, and for the file that says what is
+//! to be noted of their loops, which have to be the same on all hosts, byte for byte; agents of
+//! one machine must not share them. So they are those of inherited descriptors.
 
 use crate::host;
 use crate::recording::drain::{self, Drain, Drained};
 use fathomp_hosts::{Beside, Job, Tell};
 use fathomp_trace::live;
 use fathomp_trace::model::Machine;
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -23,8 +25,11 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// The descriptor of the directory of rings, and its name in programs.
-const DESCRIPTOR: i32 = 201;
+const RINGS_DESCRIPTOR: i32 = 201;
 pub(super) const RINGS: &str = "/proc/self/fd/201";
+/// The same of the plan of what is noted.
+const PLAN_DESCRIPTOR: i32 = 202;
+pub(super) const PLAN: &str = "/proc/self/fd/202";
 
 /// How often the launcher is told of what has come.
 const EVERY: Duration = Duration::from_millis(100);
@@ -36,6 +41,8 @@ const PIECE: usize = 256 << 10;
 pub(super) struct Asked {
     pub(super) limit_bytes: u64,
     pub(super) library: PathBuf,
+    /// What the program's runtime notes of loops, as [`fathomp_trips::Plan`] has it.
+    pub(super) plan: Option<Vec<u8>>,
 }
 
 /// What this part of an agent tells the launcher.
@@ -73,7 +80,11 @@ pub(super) fn begin(job: &Job, tell: Tell) -> Result<Beside, String> {
     let spool = tempfile::Builder::new().prefix("fathomp-host-").tempdir();
     let spool = spool.map_err(no_room)?;
     let rings = live::create(spool.path()).map_err(no_room)?;
-    let inherited = inherit(&rings)?;
+    let opened = File::open(&rings).map_err(|error| taken(RINGS_DESCRIPTOR, &error))?;
+    let mut inherited = vec![inherit(&opened, RINGS_DESCRIPTOR)?];
+    if let Some(plan) = &asked.plan {
+        inherited.push(inherit(&in_memory(plan)?, PLAN_DESCRIPTOR)?);
+    }
     let drain = drain::start(drain::Job {
         live: rings.clone(),
         recording: spool.path().to_owned(),
@@ -101,17 +112,29 @@ pub(super) fn begin(job: &Job, tell: Tell) -> Result<Beside, String> {
     }))
 }
 
-/// Has programs that are started from here find the directory under its number.
-fn inherit(directory: &Path) -> Result<OwnedFd, String> {
-    let taken = |why: String| format!("descriptor {DESCRIPTOR} cannot be had for recording: {why}");
-    let opened = File::open(directory).map_err(|error| taken(error.to_string()))?;
-    let placed = fcntl_dupfd_cloexec(&opened, DESCRIPTOR);
-    let placed = placed.map_err(|error| taken(error.to_string()))?;
-    if placed.as_raw_fd() != DESCRIPTOR {
-        return Err(taken("it is taken".to_owned()));
+/// A file of these bytes that has no name.
+fn in_memory(bytes: &[u8]) -> Result<File, String> {
+    let made = memfd_create("fathomp-plan", MemfdFlags::CLOEXEC).map_err(std::io::Error::from);
+    let filled = made.and_then(|file| {
+        let mut file = File::from(file);
+        file.write_all(bytes)?;
+        Ok(file)
+    });
+    filled.map_err(|error| taken(PLAN_DESCRIPTOR, &error))
+}
+
+/// Has programs that are started from here find what is opened under this number.
+fn inherit(opened: &File, number: i32) -> Result<OwnedFd, String> {
+    let placed = fcntl_dupfd_cloexec(opened, number).map_err(|error| taken(number, &error))?;
+    if placed.as_raw_fd() != number {
+        return Err(taken(number, &"it is taken"));
     }
-    fcntl_setfd(&placed, FdFlags::empty()).map_err(|error| taken(error.to_string()))?;
+    fcntl_setfd(&placed, FdFlags::empty()).map_err(|error| taken(number, &error))?;
     Ok(placed)
+}
+
+fn taken(number: i32, why: &dyn Display) -> String {
+    format!("descriptor {number} cannot be had for recording: {why}")
 }
 
 struct Work {
@@ -121,7 +144,7 @@ struct Work {
     tell: Tell,
     /// How much of each stream has been told.
     sent: HashMap<PathBuf, u64>,
-    _inherited: OwnedFd,
+    _inherited: Vec<OwnedFd>,
 }
 
 impl Work {
@@ -170,7 +193,7 @@ fn pass_on(spool: &Path, sent: &mut HashMap<PathBuf, u64>, tell: &Tell) {
         }
         loop {
             let mut bytes = Vec::new();
-            let read = file.by_ref().take(PIECE as u64).read_to_end(&mut bytes);
+            let read = (&mut file).take(PIECE as u64).read_to_end(&mut bytes);
             if read.is_err() || bytes.is_empty() {
                 break;
             }

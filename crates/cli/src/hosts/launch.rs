@@ -44,6 +44,8 @@ pub(super) struct Asked<'a> {
     pub(super) check_races: bool,
     /// For the recorder in the program, and for agents.
     pub(super) recorder: Option<Recorder>,
+    /// What the program's runtime is to note of loops.
+    pub(super) trips: Option<PathBuf>,
     pub(super) beside: Option<Bytes>,
 }
 
@@ -65,6 +67,7 @@ pub(crate) fn run(
         threads: asked.threads,
         check_races: asked.check_races,
         recorder: None,
+        trips: None,
         beside: None,
     };
     let unpacked = fathomp_runtime::unpack()
@@ -91,6 +94,7 @@ pub(super) fn start(
     let mut told = Plan {
         preload: vec![library(unpacked, cluster).to_owned()],
         recorder: asked.recorder,
+        trips: asked.trips,
         ..plan(asked.threads, cluster)
     };
     if let Some(cluster) = &mut told.cluster {

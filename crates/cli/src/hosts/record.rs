@@ -1,7 +1,7 @@
 //! `fathomp record` on several hosts: what the hosts' agents take out of rings comes together in one
 //! recording.
 
-use super::beside::{Asked as AskedBeside, RINGS, Told};
+use super::beside::{Asked as AskedBeside, PLAN, RINGS, Told};
 use super::crew::Crew;
 use super::launch::{Asked, code, start};
 use crate::args::{Cluster, Record};
@@ -89,6 +89,7 @@ pub(crate) fn record(
     let beside = AskedBeside {
         limit_bytes: asked.limit << 20,
         library: library(&unpacked, cluster).to_owned(),
+        plan: planned.bytes(),
     };
     let count = crew.hosts.all().len();
     let asked = Asked {
@@ -99,6 +100,7 @@ pub(crate) fn record(
         threads: asked.threads,
         check_races: false,
         recorder: Some(Recorder::new(RINGS.into())),
+        trips: beside.plan.is_some().then(|| PLAN.into()),
         beside: Some(Bytes(serde_json::to_vec(&beside)?)),
     };
     let gathered = Gathered {
