@@ -34,10 +34,9 @@ fn main() -> ExitCode {
     let code = match commands::carry_out(args::Arguments::parse()) {
         Ok(code) => code,
         Err(failure) => {
-            if !hosts::is_said_by_first(&failure) {
-                if !failure.sentence.is_empty() {
-                    voice::complain("", &one_line(&failure.sentence));
-                }
+            let is_said = failure.sentence.is_empty() || hosts::is_said_by_first(&failure);
+            if !is_said {
+                voice::complain("", &one_line(&failure.sentence));
             }
             failure.code
         }

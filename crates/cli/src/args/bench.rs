@@ -1,6 +1,7 @@
 //! `fathomp bench`.
 
-use super::{HomesName, Net, OnHosts, ThreadList, protocols};
+use super::cluster::protocols;
+use super::{HomesName, Net, OnHosts, ThreadList};
 use clap::{ArgGroup, Args, ValueEnum};
 use fathomp_bench::settings::{Affinity, WaitPolicy};
 use fathomp_bench::suite::SuiteName;

@@ -4,6 +4,7 @@
 mod advise;
 mod bench;
 mod calibrate;
+mod cluster;
 mod collect;
 mod hosts;
 mod install;
@@ -11,6 +12,7 @@ mod lists;
 mod net;
 mod paging;
 mod predict;
+mod program;
 mod quantities;
 mod regions;
 mod runtime;
@@ -24,15 +26,13 @@ mod teams;
 pub(crate) mod workload;
 mod writers;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use fathomp_launch::{DIFF_MEMORY_MIB, DIFF_MEMORY_MIB_MAX, NODES_MAX, Protocol};
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(crate) use advise::Advise;
 pub(crate) use bench::{Bench, FormatArg};
 pub(crate) use calibrate::Calibrate;
+pub(crate) use cluster::{Cluster, Faults};
 pub(crate) use collect::Collect;
 pub(crate) use hosts::{NotOnHosts, OnHosts, Transport, WireFloor};
 pub(crate) use install::{Completions, Man};
@@ -40,6 +40,7 @@ pub(crate) use lists::{ThreadCount, ThreadList};
 pub(crate) use net::Net;
 pub(crate) use paging::Paging;
 pub(crate) use predict::{Evaluating, Fractions, Predict, Sdp, SdpModel, UtilisationName};
+pub(crate) use program::Program;
 pub(crate) use quantities::Size;
 pub(crate) use regions::Regions;
 pub(crate) use runtime::{Family, RuntimeArg, RuntimeList};
@@ -320,14 +321,6 @@ fn on_hosts_alone(on: &OnHosts, net: Option<Net>, emulated_time: bool) -> Option
     )
 }
 
-/// The program to start.
-#[derive(Args, Debug)]
-pub(crate) struct Program {
-    /// Program and its arguments, after `--`.
-    #[arg(value_name = "PROG", required = true, num_args = 1.., trailing_var_arg = true)]
-    pub(crate) command: Vec<OsString>,
-}
-
 /// `fathomp run`.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
@@ -354,90 +347,6 @@ pub(crate) struct HostAgent {
     /// Keep the program of an agent.
     #[arg(long)]
     pub(crate) keeper: bool,
-}
-
-/// On how many processes, and how they share memory.
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct Cluster {
-    /// Processes without common memory; what the program writes and reads goes from one
-    /// to another.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=i64::from(NODES_MAX)))]
-    pub(crate) nodes: u16,
-    /// Protocol by which pages get from one process to another.
-    #[arg(long, value_parser = protocols(), default_value = Protocol::Home.name(), value_name = "PROTOCOL")]
-    pub(crate) dsm: Protocol,
-    /// With --dsm homeless: memory of each process for its changes that others may
-    /// still ask for; when it is full, all processes drop old changes at the next
-    /// barrier.
-    #[arg(long, value_name = "MIB", default_value_t = DIFF_MEMORY_MIB, value_parser = clap::value_parser!(u32).range(1..=i64::from(DIFF_MEMORY_MIB_MAX)))]
-    pub(crate) dsm_memory: u32,
-    /// How nodes notice accesses to pages that are not there [default: userfault,
-    /// where the kernel has it]. Alone, with `record --paging`: record every page
-    /// fault of the program.
-    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, default_missing_value = "every")]
-    pub(crate) faults: Option<Faults>,
-    /// Leave pages at their first home and fetch them one by one, so that
-    /// faults are counted as the SDP models of such systems count them.
-    #[arg(long)]
-    pub(crate) dsm_plain: bool,
-    /// Emulate a network between the processes: its latency in us and bandwidth
-    /// in MB/s, such as 62.5,103.4; or a cluster: gige_amd, gige_amd_mcbench,
-    /// infiniband_ddr4x, or a JSON file.
-    #[arg(long, value_name = "LAT_US,MBPS|NAME")]
-    pub(crate) net: Option<Net>,
-    /// Take the time of a cluster with that network whose nodes have processors of
-    /// their own, however few there are here; for one thread on each node.
-    #[arg(long)]
-    pub(crate) emulated_time: bool,
-}
-
-impl Cluster {
-    /// No cluster.
-    pub(crate) const ONE: Self = Self {
-        nodes: 1,
-        dsm: Protocol::Home,
-        dsm_memory: DIFF_MEMORY_MIB,
-        faults: None,
-        dsm_plain: false,
-        net: None,
-        emulated_time: false,
-    };
-}
-
-/// The protocols of distributed shared memory, as an option's values.
-fn protocols() -> impl TypedValueParser<Value = Protocol> {
-    let described = |protocol: &Protocol| {
-        PossibleValue::new(protocol.name()).help(match protocol {
-            Protocol::Home => "Every page has a home, to which nodes send what they changed",
-            Protocol::Homeless => {
-                "Nodes that wrote a page hold their changes until another node asks for them"
-            }
-        })
-    };
-    let names = PossibleValuesParser::new(Protocol::ALL.iter().map(described));
-    names.try_map(|name| Protocol::of_name(&name).ok_or("it is no protocol"))
-}
-
-/// How accesses to pages that are not there are noticed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Faults {
-    /// By userfaultfd (Linux 6.4 or later).
-    Userfault,
-    /// By protections of the program's mappings.
-    Mprotect,
-    /// As without this option; every page fault is recorded (with record --paging).
-    Every,
-}
-
-impl Faults {
-    /// How nodes notice accesses, if that is what is asked for.
-    pub(crate) fn of_nodes(self) -> Option<fathomp_launch::Faults> {
-        match self {
-            Self::Userfault => Some(fathomp_launch::Faults::Userfault),
-            Self::Mprotect => Some(fathomp_launch::Faults::Mprotect),
-            Self::Every => None,
-        }
-    }
 }
 
 /// `fathomp record`.

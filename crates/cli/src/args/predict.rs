@@ -1,7 +1,8 @@
 //! `fathomp predict`.
 
+use super::cluster::protocols;
 use super::workload::{Making, Names, Seconds};
-use super::{OnHosts, ThreadCount, ThreadList, protocols};
+use super::{OnHosts, ThreadCount, ThreadList};
 use clap::{ArgGroup, Args, ValueEnum};
 use fathomp_predict::nodes::{NoTerm, NodesTerm, NodesTerms};
 use fathomp_predict::prices::Protocol;

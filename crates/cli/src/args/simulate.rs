@@ -1,7 +1,8 @@
 //! `fathomp simulate`.
 
+use super::ThreadList;
+use super::cluster::protocols;
 use super::workload::Seconds;
-use super::{ThreadList, protocols};
 use clap::Args;
 use fathomp_accesses::Accesses;
 use fathomp_launch::{DIFF_MEMORY_MIB, DIFF_MEMORY_MIB_MAX, Protocol};

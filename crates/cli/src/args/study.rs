@@ -1,7 +1,7 @@
 //! `fathomp study`.
 
-use super::hosts::OnHosts;
-use super::{Program, RuntimeArg, RuntimeList, ThreadCount, ThreadList, protocols};
+use super::cluster::protocols;
+use super::{OnHosts, Program, RuntimeArg, RuntimeList, ThreadCount, ThreadList};
 use clap::{ArgGroup, Args};
 use fathomp_launch::Protocol;
 use std::path::PathBuf;

@@ -26,6 +26,7 @@ mod sharing;
 mod simulate;
 mod skyline;
 mod study;
+mod study_end;
 mod study_hosts;
 mod versus;
 mod workload;

@@ -1,6 +1,7 @@
 //! `fathomp study`: calibrate, record at several thread counts, predict,
 //! report.
 
+use super::study_end::{tell, words, write};
 use crate::args::{RuntimeArg, Study as Plan, ThreadList};
 use crate::evidence::Target;
 use crate::failure::{Failure, Outcome, exit};
@@ -10,50 +11,28 @@ use crate::program::{self, Program};
 use crate::progress::Progress;
 use crate::runtimes::Watched;
 use crate::study::Study;
-use crate::study::job::{Job, Runs, rehearsal_threads};
+use crate::study::job::{Job, rehearsal_threads};
 use crate::study::team::{Team, counted};
 use crate::voice::Voice;
 use crate::{calibrate, evidence, host, output, sources};
-use fathomp_diagnose::Cause;
+use fathomp_predict::Outcome as Predicted;
 use fathomp_predict::machine::Machine;
-use fathomp_predict::{Outcome as Predicted, Prediction};
 use fathomp_report::Input;
 use fathomp_runtime::Unpacked;
-use serde::Serialize;
-use std::fs;
-use std::path::{Path, PathBuf};
-
-/// Findings repeated on the terminal; the report has them all.
-const FINDINGS_SHOWN: usize = 5;
-
-#[derive(Serialize)]
-struct Answer<'a> {
-    report: &'a Path,
-    directory: &'a Path,
-    recordings: &'a [PathBuf],
-    exit_code: u8,
-    notes: &'a [String],
-    /// Why nothing is concluded, if so.
-    broken: Option<&'a str>,
-    prediction: Option<&'a Prediction>,
-    /// Why the program does not run faster, the most expensive first.
-    causes: &'a [Cause],
-}
 
 pub(super) fn study(plan: &Plan, voice: Voice) -> Outcome {
     let program = program::examine(&plan.program.command)?;
     if let runtimes @ [_, _, ..] = &plan.runtime.0[..] {
-        return super::versus::versus(plan, runtimes, &program, voice).map_err(|failure| {
-            match failure.code {
-                exit::FAILED => failure.with_code(exit::LAUNCHER),
-                _ => failure,
-            }
-        });
+        return as_launcher(super::versus::versus(plan, runtimes, &program, voice));
     }
-    let done = match Across::of(&plan.on)? {
+    as_launcher(match Across::of(&plan.on)? {
         Some(across) => super::study_hosts::on_hosts(plan, &program, &across, voice),
         None => carry_out(plan, &program, voice),
-    };
+    })
+}
+
+/// Failures of fathomp itself have a code of their own.
+fn as_launcher(done: Outcome) -> Outcome {
     done.map_err(|failure| match failure.code {
         exit::FAILED => failure.with_code(exit::LAUNCHER),
         _ => failure,
@@ -175,70 +154,4 @@ fn measure(
             Ok(None)
         }
     }
-}
-
-pub(super) fn write(plan: &Plan, study: &Study, input: &Input<'_>) -> Result<(), Failure> {
-    let page = fathomp_report::page(input).map_err(|error| Failure::of(&error))?;
-    output::write_file(&plan.output, page.as_bytes())?;
-    output::stream_file(&study.path("result.json"), |out| {
-        fathomp_report::export::json(input, out).map_err(|error| Failure::of(&error))
-    })
-}
-
-/// The program and its arguments, as the study shows them.
-pub(super) fn words(program: &Program) -> Vec<String> {
-    let words = program.command.iter();
-    words
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect()
-}
-
-/// Says what came of it. The command's exit code.
-pub(super) fn tell(
-    plan: &Plan,
-    study: &Study,
-    runs: &Runs,
-    input: &Input<'_>,
-    voice: Voice,
-) -> Outcome {
-    let prediction = input.prediction;
-    let broken = fathomp_report::broken(&runs.analyses);
-    for sentence in broken
-        .iter()
-        .chain(&study.index.notes)
-        .chain(&runs.problems)
-    {
-        voice.warn(sentence);
-    }
-    if let Some(prediction) = prediction {
-        for sentence in prediction.sentences.iter().take(FINDINGS_SHOWN) {
-            voice.say(sentence);
-        }
-    }
-    let diagnosis = input.diagnose();
-    if let Some(first) = diagnosis.of_program().next() {
-        voice.say(first.sentence());
-    }
-    let report = fs::canonicalize(&plan.output).unwrap_or_else(|_| plan.output.clone());
-    voice.say(format!("the report is {}", report.display()));
-    let nothing_studied = (runs.records == 0).then_some(exit::FAILED);
-    let exit_code = runs
-        .failed
-        .or(runs.interrupted)
-        .or(nothing_studied)
-        .unwrap_or(0);
-    if voice.json {
-        let answer = Answer {
-            report: &report,
-            directory: &plan.directory,
-            recordings: &study.index.recordings,
-            exit_code,
-            notes: &study.index.notes,
-            broken: broken.as_deref(),
-            prediction,
-            causes: &diagnosis.causes,
-        };
-        voice.result("fathomp.study", &answer, String::new)?;
-    }
-    Ok(exit_code)
 }

@@ -1,6 +1,6 @@
 //! `fathomp study --hosts`: measure the hosts, record on more and more of them, report.
 
-use super::study::{tell, words, write};
+use super::study_end::{tell, words, write};
 use crate::args::Study as Plan;
 use crate::evidence::{self, Target};
 use crate::failure::Outcome;
