@@ -316,7 +316,10 @@ fn barriers(seen: &Seen<'_>, ns: f64) -> Cause {
     // What barriers take when nobody is late, with room for noise.
     let fair = 3.0 * passed * seen.prices.barrier_ns.max(200.0);
     let disturbed = seen.input.main.program.disturbed();
-    if ns > fair && seen.barriers() > 1.5 && !disturbed {
+    // On nodes it is known how long threads computed between barriers: what is left is what the
+    // barriers' messages take.
+    let of_nodes = seen.region.barrier_wait_causes.is_some();
+    if ns > fair && seen.barriers() > 1.5 && !disturbed && !of_nodes {
         return seen.cause(
             Kind::UnequalWork,
             Basis::Times,

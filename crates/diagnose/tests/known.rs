@@ -1,7 +1,7 @@
 //! Programs of which the cause is known because it was put into them.
 
 use fathomp_analyse::testing::{Script, Work};
-use fathomp_analyse::{Analysis, Crowd, Options, State, analyse};
+use fathomp_analyse::{Analysis, BarrierWaitCauses, Crowd, Options, State, analyse};
 use fathomp_diagnose::{Basis, Cause, Diagnosis, Input, Kind, diagnose};
 use fathomp_predict::machine::{Bandwidth, Machine};
 use fathomp_sharing::{Evidence, Findings, SharedLine};
@@ -51,6 +51,26 @@ fn threads_with_more_work_are_waited_for() {
     // 4 ms where 2.5 ms each would do.
     let share = diagnosis.causes[0].measured.share;
     assert!((share - 0.375).abs() < 0.02, "{share}");
+}
+
+/// Messages take most of the time of nodes' barriers, whoever comes last.
+#[test]
+fn barriers_between_nodes_are_no_unequal_work() {
+    let mut work = Work::default();
+    for _ in 0..40 {
+        work = work
+            .and(State::Compute, 200_000)
+            .and(State::ExplicitBarrier, 400_000);
+    }
+    let mut analysis = regions(&[work.clone(), work], 20);
+    assert_eq!(first(&of(&[analysis.clone()])), Kind::UnequalWork);
+    let waited = analysis.regions[1].states[State::ExplicitBarrier];
+    analysis.program.nodes = 2;
+    analysis.regions[1].barrier_wait_causes = Some(BarrierWaitCauses {
+        other_ns: waited,
+        ..BarrierWaitCauses::default()
+    });
+    assert_eq!(first(&of(&[analysis])), Kind::Overhead);
 }
 
 #[test]
