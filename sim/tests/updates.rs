@@ -45,7 +45,8 @@ fn all_seeds(over: Over, program: impl Fn(&mut StdRng) -> Program) -> u64 {
             config.loads_acquire = random.random_ratio(1, 16);
             let protocol = |me, config: &homeless::Config| Homeless::new(me, config.clone());
             let protocol = |me, config: &_| protocol(me, config).unwrap();
-            run_seed(seed, &program, network, &config, protocol, &mut random);
+            let outcome = run_seed(seed, &program, network, &config, protocol, &mut random);
+            postponed += outcome.postponed;
             continue;
         }
         let mut config = random_home(&program, network, &mut random);
@@ -276,6 +277,7 @@ fn add_blindly(over: Over, others: bool) {
         }
         all.finish()
     });
+    println!("{postponed}");
     assert!(postponed > 10_000, "{postponed}");
 }
 
@@ -335,4 +337,10 @@ fn carried_home_spin_locks_are_given_back_by_a_plain_write() {
 fn what_nobody_looks_at_is_added_in_batches() {
     add_blindly(Over::Carried, false);
     add_blindly(Over::Carried, true);
+}
+
+#[test]
+fn without_homes_what_nobody_looks_at_is_added_in_batches() {
+    add_blindly(Over::Homeless, false);
+    add_blindly(Over::Homeless, true);
 }

@@ -208,6 +208,7 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 loads_acquire: program.relies_on_loads || program.relies_on_writes || acquires,
                 atomics: true,
                 stays_writable: true,
+                postpones: false,
                 sole_writers,
                 guessing: match sole_writers {
                     true => habits(),
