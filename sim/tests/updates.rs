@@ -254,9 +254,24 @@ fn add_blindly(over: Over, others: bool) {
                     all.threads[thread].extend(steps);
                 }
                 if thread == teller {
-                    all.threads[thread].extend([Step::Write(data, 7), Step::Add(flag, 1)]);
+                    let own = own[thread];
+                    let tells = match random.random_range(0..3) {
+                        0 => vec![Step::Write(flag, 1), Step::Add(own, 1), Step::Add(sums[0], 1)],
+                        _ => vec![Step::Add(flag, 1)],
+                    };
+                    all.threads[thread].push(Step::Write(data, 7));
+                    all.threads[thread].extend(tells);
                 } else if teller < nodes && random.random() {
                     all.threads[thread].extend([Step::Poll(flag, 1), Step::Read(data)]);
+                }
+            }
+            for other in all.others.iter_mut().flatten() {
+                for _ in 0..random.random_range(0..12) {
+                    other.push(match random.random_range(0..6) {
+                        0 => Step::Flush,
+                        1 => Step::Observe(Address::at(random.random_range(0..all.pages), 50)),
+                        _ => Step::Add(sums[random.random_range(0..2)], random.random()),
+                    });
                 }
             }
             let everybody = all

@@ -50,9 +50,7 @@ impl<B> Homeless<B> {
             _ if is_mine => state == State::Untouched && entry.twin.is_none(),
             State::Untouched => missing.is_empty() && entry.twin.is_none(),
             State::Valid => missing.is_empty(),
-            State::Held => {
-                missing.is_empty() && entry.twin.is_none() && self.postponed.has_of(page)
-            }
+            State::Held => missing.is_empty() && self.postponed.has_of(page),
             State::Writable => missing.is_empty() && entry.twin.is_none() == is_unnamed,
             State::Invalid => !missing.is_empty() && entry.twin.is_none(),
             State::Pending => entry.twin.is_none(),

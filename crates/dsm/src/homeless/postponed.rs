@@ -41,8 +41,8 @@ pub(super) struct Batch {
     changes: BTreeMap<PageId, Vec<Change>>,
     /// Threads that touched pages of which changes are not done.
     faults: Vec<(ThreadId, PageId, Access)>,
-    /// A thread here has the lock of atomic instructions, or waits for it.
-    in_section: bool,
+    /// Threads here that have the lock of atomic instructions, or wait for it.
+    in_section: u32,
 }
 
 impl Underway for Batch {
@@ -77,14 +77,12 @@ impl<B> Homeless<B> {
         let postponed = &self.postponed;
         let may_add = postponed.collected() < COLLECTED_MAX
             && !postponed.is_waited_for()
-            && !postponed.underway.in_section;
+            && postponed.underway.in_section == 0;
         let at_barrier =
             self.is_standing() || self.order.comes_to_barrier() || self.tidying != Tidying::No;
         let entry = self.table.get(page);
         let fits = match entry.state {
             _ if self.is_mine(page) => false,
-            // What was written before it stops being unwatched must have been told.
-            State::Untouched if entry.owner == self.me => self.unnamed.is_empty(),
             State::Untouched | State::Valid | State::Held | State::Invalid => true,
             State::Writable | State::Pending => false,
         };
@@ -107,10 +105,7 @@ impl<B> Homeless<B> {
                 self.stop_writing_unwatched(actions);
                 self.hold(page, actions);
             }
-            State::Valid => {
-                self.make_diff(page, actions);
-                self.hold(page, actions);
-            }
+            State::Valid => self.hold(page, actions),
             _ => {}
         }
         if self.postponed.collect(page, change) {
@@ -133,11 +128,11 @@ impl<B> Homeless<B> {
     ) -> Result<bool, Violation> {
         if self.postponed.is_done() {
             let in_section = &mut self.postponed.underway.in_section;
-            match operation {
-                Operation::Acquire(LockId::ATOMICS) => *in_section = true,
-                Operation::Release(LockId::ATOMICS) => *in_section = false,
-                _ => {}
-            }
+            *in_section = match operation {
+                Operation::Acquire(LockId::ATOMICS) => in_section.saturating_add(1),
+                Operation::Release(LockId::ATOMICS) => in_section.saturating_sub(1),
+                _ => *in_section,
+            };
             return Ok(false);
         }
         self.postponed.wait(thread, operation);
@@ -245,7 +240,7 @@ impl<B> Homeless<B> {
             ));
         }
         let is_done = postponed.is_done();
-        if !is_done && (self.is_standing() || batch.in_section) {
+        if !is_done && (self.is_standing() || batch.in_section > 0) {
             return Err("changes are not done at a barrier or in a section".to_owned());
         }
         if is_done && postponed.is_waited_for() {
