@@ -249,3 +249,146 @@ impl<B> Homeless<B> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::homeless::Config;
+    use crate::message::{Control, Message, PageCopy};
+    use crate::{Area, ChangeKind, Input, Placement, Protocol};
+    use fathomp_base::NodeId;
+
+    const OWN: PageId = PageId(1);
+    const OTHERS: PageId = PageId(0);
+    const THREAD: ThreadId = ThreadId(0);
+
+    /// Node 1 of two, each of which owns a page.
+    fn node() -> Homeless<u32> {
+        let area = |node| Area {
+            pages: 1,
+            home: Placement::At(NodeId(node)),
+        };
+        let areas = vec![area(0), area(1)];
+        let config = Config {
+            postpones: true,
+            ..Config::usual(2, areas, 1, false, false)
+        };
+        Homeless::new(NodeId(1), config).unwrap()
+    }
+
+    fn step(node: &mut Homeless<u32>, input: Input<u32>) -> Vec<Action<u32>> {
+        let mut actions = Vec::new();
+        node.step(input, &mut actions).unwrap();
+        node.check().unwrap();
+        actions
+    }
+
+    fn add(page: PageId) -> Input<u32> {
+        Input::Postpone(page, Change::new(8, 4, ChangeKind::Add, 1).unwrap())
+    }
+
+    fn asks(operation: Operation) -> Input<u32> {
+        Input::Operation {
+            thread: THREAD,
+            operation,
+        }
+    }
+
+    fn from_root(message: Message<u32>) -> Input<u32> {
+        let from = NodeId(0);
+        Input::Message { from, message }
+    }
+
+    fn granted() -> Input<u32> {
+        from_root(Control::answer(0, ITSELF, Some(Vec::new())).into())
+    }
+
+    /// What the sequencer is asked.
+    fn requests(actions: &[Action<u32>]) -> Vec<(Request, bool)> {
+        let exchange = |action: &Action<u32>| match action {
+            Action::Send(_, Message::Control(Control::Exchange {
+                request, notice, ..
+            })) => Some((request.clone(), notice.is_some())),
+            _ => None,
+        };
+        actions.iter().filter_map(exchange).collect()
+    }
+
+    fn is_written(action: &&Action<u32>) -> bool {
+        matches!(action, Action::Write(..))
+    }
+
+    #[test]
+    fn a_batch_is_one_section() {
+        let mut node = node();
+        for _ in 1..BATCH {
+            assert_eq!(requests(&step(&mut node, add(OWN))), []);
+        }
+        let acquire = Request::Acquire(LockId::ATOMICS, ITSELF);
+        assert_eq!(requests(&step(&mut node, add(OWN))), [(acquire, false)]);
+        // What comes until then is done with it.
+        assert_eq!(requests(&step(&mut node, add(OWN))), []);
+        let done = step(&mut node, granted());
+        assert_eq!(done.iter().filter(is_written).count(), BATCH + 1);
+        let release = Request::Release(LockId::ATOMICS);
+        assert_eq!(requests(&done), [(release, true)]);
+        let flush = requests(&step(&mut node, asks(Operation::Flush)));
+        assert_eq!(flush, [(Request::Flush(THREAD), false)]);
+    }
+
+    /// Or other threads would have it wait for ever.
+    #[test]
+    fn nothing_is_collected_while_something_waits_for_it() {
+        for input in [
+            asks(Operation::Flush),
+            Input::Fault {
+                thread: THREAD,
+                page: OWN,
+                access: Access::Read,
+            },
+        ] {
+            let mut node = node();
+            step(&mut node, add(OWN));
+            assert!(node.postpones(OWN) && node.postpones(OTHERS));
+            let waits = step(&mut node, input);
+            assert!(!waits.contains(&Action::Resume(THREAD)));
+            assert!(!node.postpones(OWN) && !node.postpones(OTHERS));
+        }
+    }
+
+    #[test]
+    fn nothing_is_collected_at_a_barrier_or_beside_a_section() {
+        let mut node = node();
+        step(&mut node, asks(Operation::Barrier));
+        assert!(!node.postpones(OWN));
+        let mut node = self::node();
+        step(&mut node, asks(Operation::Acquire(LockId::ATOMICS)));
+        assert!(!node.postpones(OWN));
+    }
+
+    /// Who sees what was written there while nobody watched must know what was written before.
+    #[test]
+    fn what_was_written_before_a_page_is_held_is_told() {
+        let mut node = node();
+        let fault = Input::Fault {
+            thread: THREAD,
+            page: OTHERS,
+            access: Access::Write,
+        };
+        step(&mut node, fault);
+        let copy = PageCopy {
+            versions: Vec::new(),
+            after: Vec::new(),
+            content: 1,
+        };
+        let pages = Message::Pages {
+            epoch: 0,
+            first: OTHERS,
+            copies: vec![copy],
+        };
+        step(&mut node, from_root(pages));
+        assert!(!node.postpones(OTHERS), "it is written");
+        let told = requests(&step(&mut node, add(OWN)));
+        assert_eq!(told, [(Request::Publish, true)]);
+    }
+}
