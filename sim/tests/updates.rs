@@ -256,7 +256,11 @@ fn add_blindly(over: Over, others: bool) {
                 if thread == teller {
                     let own = own[thread];
                     let tells = match random.random_range(0..3) {
-                        0 => vec![Step::Write(flag, 1), Step::Add(own, 1), Step::Add(sums[0], 1)],
+                        0 => vec![
+                            Step::Write(flag, 1),
+                            Step::Add(own, 1),
+                            Step::Add(sums[0], 1),
+                        ],
                         _ => vec![Step::Add(flag, 1)],
                     };
                     all.threads[thread].push(Step::Write(data, 7));

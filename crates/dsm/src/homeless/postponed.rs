@@ -306,9 +306,12 @@ mod tests {
     /// What the sequencer is asked.
     fn requests(actions: &[Action<u32>]) -> Vec<(Request, bool)> {
         let exchange = |action: &Action<u32>| match action {
-            Action::Send(_, Message::Control(Control::Exchange {
-                request, notice, ..
-            })) => Some((request.clone(), notice.is_some())),
+            Action::Send(
+                _,
+                Message::Control(Control::Exchange {
+                    request, notice, ..
+                }),
+            ) => Some((request.clone(), notice.is_some())),
             _ => None,
         };
         actions.iter().filter_map(exchange).collect()
