@@ -328,6 +328,18 @@ impl<B: Bytes> Memory<B> {
         Ok(before)
     }
 
+    /// Changes a word as a thread does that writes the page: its twin stays.
+    pub fn write_word(&mut self, id: PageId, change: &Change) -> Result<(), String> {
+        let page = self.page(id)?;
+        if page.twin.is_none() {
+            return Err(format!("page {id} is changed and has no twin"));
+        }
+        let after = change.after(word(page.bytes.bytes(), change)).to_le_bytes();
+        let place = change.offset()..change.offset() + change.bytes();
+        page.bytes.bytes_mut()[place].copy_from_slice(&after[..change.bytes()]);
+        Ok(())
+    }
+
     /// Does the same to a copy that threads may read, where the word was this before. What a
     /// thread has written there since it had its twin comes later.
     pub fn patch(&mut self, id: PageId, change: &Change, before: u64) -> Result<(), String> {

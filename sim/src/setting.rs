@@ -107,6 +107,7 @@ pub fn random_homeless(program: &Program, random: &mut impl Rng) -> homeless::Co
         loads_acquire: program.relies_on_loads() || random.random(),
         atomics: program.updates(),
         stays_writable: random.random(),
+        postpones: program.updates(),
         sole_writers: random.random(),
         guessing: random_habits(random),
         fan_in: random.random_range(1..=3),

@@ -45,7 +45,8 @@ fn all_seeds(over: Over, program: impl Fn(&mut StdRng) -> Program) -> u64 {
             config.loads_acquire = random.random_ratio(1, 16);
             let protocol = |me, config: &homeless::Config| Homeless::new(me, config.clone());
             let protocol = |me, config: &_| protocol(me, config).unwrap();
-            run_seed(seed, &program, network, &config, protocol, &mut random);
+            let outcome = run_seed(seed, &program, network, &config, protocol, &mut random);
+            postponed += outcome.postponed;
             continue;
         }
         let mut config = random_home(&program, network, &mut random);
@@ -253,9 +254,28 @@ fn add_blindly(over: Over, others: bool) {
                     all.threads[thread].extend(steps);
                 }
                 if thread == teller {
-                    all.threads[thread].extend([Step::Write(data, 7), Step::Add(flag, 1)]);
+                    let own = own[thread];
+                    let tells = match random.random_range(0..3) {
+                        0 => vec![
+                            Step::Write(flag, 1),
+                            Step::Add(own, 1),
+                            Step::Add(sums[0], 1),
+                        ],
+                        _ => vec![Step::Add(flag, 1)],
+                    };
+                    all.threads[thread].push(Step::Write(data, 7));
+                    all.threads[thread].extend(tells);
                 } else if teller < nodes && random.random() {
                     all.threads[thread].extend([Step::Poll(flag, 1), Step::Read(data)]);
+                }
+            }
+            for other in all.others.iter_mut().flatten() {
+                for _ in 0..random.random_range(0..12) {
+                    other.push(match random.random_range(0..6) {
+                        0 => Step::Flush,
+                        1 => Step::Observe(Address::at(random.random_range(0..all.pages), 50)),
+                        _ => Step::Add(sums[random.random_range(0..2)], random.random()),
+                    });
                 }
             }
             let everybody = all
@@ -276,6 +296,7 @@ fn add_blindly(over: Over, others: bool) {
         }
         all.finish()
     });
+    println!("{postponed}");
     assert!(postponed > 10_000, "{postponed}");
 }
 
@@ -335,4 +356,10 @@ fn carried_home_spin_locks_are_given_back_by_a_plain_write() {
 fn what_nobody_looks_at_is_added_in_batches() {
     add_blindly(Over::Carried, false);
     add_blindly(Over::Carried, true);
+}
+
+#[test]
+fn without_homes_what_nobody_looks_at_is_added_in_batches() {
+    add_blindly(Over::Homeless, false);
+    add_blindly(Over::Homeless, true);
 }

@@ -5,6 +5,7 @@ mod common;
 
 use common::{alive, compile, fathomp, finish, processes, run, send, until, until_ready, wait};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
@@ -82,6 +83,29 @@ fn a_program_ends_with_its_launcher() {
         until(line, || alive(&program) == 0);
         fs::remove_file(mark).unwrap();
     }
+}
+
+/// What measurements start: the suites' programs, compilers, probes.
+#[test]
+fn so_does_what_a_measurement_has_started() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = endless(directory.path(), "endless");
+    let compiler = directory.path().join("cc");
+    let script = format!(
+        "#!/bin/sh\ncase $1 in --version) echo gcc 12;; *) exec {} mark;; esac\n",
+        program.display()
+    );
+    fs::write(&compiler, script).unwrap();
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    let child = fathomp(directory.path())
+        .args(["bench", "epcc", "--cc", "./cc", "--runs", "1"])
+        .spawn()
+        .unwrap();
+    let mark = directory.path().join("mark");
+    until("the program has begun", || mark.exists());
+    assert_eq!(guards(child.id()), 1);
+    kill(child);
+    until("the program has ended", || alive(&program) == 0);
 }
 
 #[test]

@@ -145,6 +145,15 @@ pub trait Machine {
         self.change(page, change).map(|_| ())
     }
 
+    /// Changes a word of a page in one atomic step, as a thread here does that writes it: a twin
+    /// tells of it.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    fn write(&mut self, _page: PageId, _change: &Change) -> Result<(), Self::Error> {
+        Err(DriverError::CannotChange.into())
+    }
+
     /// Writes a word into a copy, which threads may touch meanwhile, and into its twin: what a
     /// change has made of it at its home, where it was this `before`. A copy that differs from its
     /// twin there was written since, and keeps what it has.

@@ -155,6 +155,7 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                     machine.amend(page, &change)?;
                     self.looks.arrived(page, None);
                 }
+                Action::Write(page, change) => machine.write(page, &change)?,
                 Action::Patch(page, change, before) => machine.patch(page, &change, before)?,
                 Action::Found(thread, before) => machine.found(thread, before)?,
                 Action::Offer(pages, offer) => {

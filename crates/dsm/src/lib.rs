@@ -19,6 +19,7 @@ mod interval;
 pub mod message;
 pub mod order;
 mod pageset;
+mod postponed;
 mod protocol;
 pub mod races;
 mod spin_reads;

@@ -202,6 +202,9 @@ pub enum Action<B> {
     /// Changes a page in one atomic step, and a twin, if there is one, alike. Nobody asks what was
     /// there: at the page's home or in a copy.
     Amend(PageId, Change),
+    /// Changes a page in one atomic step as a thread here does that writes it: a twin stays as it
+    /// is.
+    Write(PageId, Change),
     /// Changes whether other nodes may take pages out of this node's memory.
     Offer(PageRange, Offer),
     /// The sequencer takes a lock over that nodes take in shared memory. To be answered

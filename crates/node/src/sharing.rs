@@ -111,7 +111,12 @@ impl Sharing {
             }
             Protocol::Homeless => {
                 let usual = homeless::Config::usual(nodes, areas, mib, plain, loads_acquire);
-                let config = homeless::Config { atomics, ..usual };
+                let config = homeless::Config {
+                    atomics,
+                    // What is watched is sections under a lock.
+                    postpones: carries && watch.is_none() && !plain,
+                    ..usual
+                };
                 let homeless = Homeless::new(me, config)?;
                 Engine::start(Box::new(homeless), host, watch)?
             }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod compiler;
+pub mod guard;
 mod parallel;
 pub mod process;
 mod recipe;

@@ -1,5 +1,6 @@
 //! Running a child process that may hang or talk without end.
 
+use crate::guard::Guarded;
 use fathomp_sys::process::without_null;
 use nix::sys::signal::Signal;
 use std::io::Read;
@@ -71,24 +72,21 @@ const GRACE: Duration = Duration::from_secs(1);
 /// # Errors
 /// See [`RunError`].
 pub fn run(command: &mut Command, limits: Limits) -> Result<Finished, RunError> {
-    let mut child = command
+    command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(RunError::Start)?;
+        .stderr(Stdio::piped());
+    let mut child = Guarded::spawn(command).map_err(RunError::Start)?;
     // Both pipes are drained while the child runs: a full pipe would stop it.
-    let stdout = Drain::start(child.stdout.take(), limits.bytes);
-    let stderr = Drain::start(child.stderr.take(), limits.bytes);
+    let stdout = Drain::start(child.child.stdout.take(), limits.bytes);
+    let stderr = Drain::start(child.child.stderr.take(), limits.bytes);
     let start = Instant::now();
     let mut pause = Duration::from_micros(200);
     let status = loop {
         match child.try_wait().map_err(RunError::Start)? {
             Some(status) => break status,
             None if start.elapsed() >= limits.time => {
-                // Errors mean that it ended in this moment: nothing to stop.
-                let _ = child.kill();
-                let _ = child.wait();
+                child.kill();
                 return Err(RunError::TimedOut(limits.time));
             }
             None => thread::sleep(pause),

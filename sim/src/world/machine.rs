@@ -157,6 +157,11 @@ impl Machine for Seat<'_, '_> {
         Ok(())
     }
 
+    fn write(&mut self, page: PageId, change: &Change) -> Result<(), Wrong> {
+        self.note(&("write", page, change));
+        Ok(self.here().memory.write_word(page, change)?)
+    }
+
     fn patch(&mut self, page: PageId, change: &Change, before: u64) -> Result<(), Wrong> {
         self.note(&("patch", page, change, before));
         Ok(self.here().memory.patch(page, change, before)?)

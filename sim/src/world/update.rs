@@ -137,6 +137,11 @@ impl<P: Protocol<Blob>> World<'_, P> {
         if matches!(step, Step::Update(..)) {
             self.cluster.check_read(node, thread, address, before)?;
         }
+        if let Step::Add(_, add) = step {
+            // Others may have added what will be done later.
+            self.cluster.has_added(address, add);
+            return Ok(());
+        }
         let after = after(step, before);
         if after != before {
             self.cluster.has_written(address, after);

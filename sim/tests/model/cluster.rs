@@ -402,9 +402,11 @@ impl<P: Protocol<Small>> Turn<'_, P> {
                 };
                 return Ok(());
             }
-            Next::Updated | Next::UpdatesCopy => {
-                self.world.has_updated(place, found, updated(step, found))?;
-            }
+            Next::Updated | Next::UpdatesCopy => match step {
+                // Others may have added what will be done later.
+                Step::Add(place, add) => self.world.has_added(place, add),
+                _ => self.world.has_updated(place, found, updated(step, found))?,
+            },
             Next::GoesOn => {}
         }
         if stage == Update::Done {

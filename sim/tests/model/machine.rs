@@ -198,6 +198,10 @@ impl Machine for Seat<'_> {
         Ok(())
     }
 
+    fn write(&mut self, page: PageId, change: &Change) -> Result<(), Problem> {
+        Ok(self.memory().write_word(page, change)?)
+    }
+
     fn patch(&mut self, page: PageId, change: &Change, before: u64) -> Result<(), Problem> {
         Ok(self.memory().patch(page, change, before)?)
     }

@@ -208,6 +208,7 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 loads_acquire: program.relies_on_loads || program.relies_on_writes || acquires,
                 atomics: true,
                 stays_writable: true,
+                postpones: false,
                 sole_writers,
                 guessing: match sole_writers {
                     true => habits(),
@@ -289,6 +290,40 @@ fn home_based_where_locks_stay() {
 fn homeless() {
     for program in programs() {
         for config in some_of(&[0, 3, 7], homeless_configs(program)) {
+            let homeless = |me| Homeless::new(me, config.clone()).unwrap();
+            check(program, cluster(program, None, ALL_FAULTS, homeless));
+        }
+    }
+}
+
+/// Updates that nobody looks at are done in batches under the lock of atomic instructions.
+#[test]
+fn homeless_where_changes_are_postponed() {
+    let kinds = [(100, true), (100, false), (0, true)];
+    for program in programs() {
+        if !program.adds() || program.relies_on_loads {
+            continue;
+        }
+        let mut configs = Vec::new();
+        for (number, areas) in areas().into_iter().enumerate() {
+            configs.extend(kinds.map(|(diffs_max, sole_writers)| homeless::Config {
+                nodes: NODES,
+                areas: areas.clone(),
+                diffs_max,
+                loads_acquire: false,
+                atomics: true,
+                stays_writable: false,
+                postpones: true,
+                sole_writers,
+                guessing: match sole_writers {
+                    true => habits(),
+                    false => Guessing::Nothing,
+                },
+                fan_in: if number == 0 { 1 } else { 2 },
+                log_max: if diffs_max == 0 { 1 } else { 1024 },
+            }));
+        }
+        for config in some_of(&[0, 4, 8], configs) {
             let homeless = |me| Homeless::new(me, config.clone()).unwrap();
             check(program, cluster(program, None, ALL_FAULTS, homeless));
         }

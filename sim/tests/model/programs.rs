@@ -46,6 +46,11 @@ impl Program {
         })
     }
 
+    /// Whether a thread adds something and never looks.
+    pub(crate) fn adds(&self) -> bool {
+        self.steps().any(|step| matches!(step, Step::Add(..)))
+    }
+
     /// Whether a thread tries to take a lock.
     pub(crate) fn tries_locks(&self) -> bool {
         self.steps()

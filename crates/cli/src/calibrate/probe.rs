@@ -1,10 +1,11 @@
 //! Running the probe and reading its answer.
 
 use fathomp_launch::Plan;
+use fathomp_toolchain::guard::Guarded;
 use serde::Deserialize;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -73,12 +74,11 @@ pub(super) fn run(path: &Path, threads: u32, bytes: u64) -> Result<Measured, Pro
         path: path.to_owned(),
         source,
     };
-    let mut child = command.spawn().map_err(start)?;
+    let mut child = Guarded::spawn(&mut command).map_err(start)?;
     let ended = wait(&mut child);
     if !matches!(ended, Ok(Some(_))) {
         // It may have ended by itself meanwhile; either way it is gone.
-        let _ = child.kill();
-        let _ = child.wait();
+        child.kill();
     }
     match ended.map_err(start)? {
         None => Err(ProbeError::TooSlow { threads }),
@@ -88,7 +88,7 @@ pub(super) fn run(path: &Path, threads: u32, bytes: u64) -> Result<Measured, Pro
         }),
         Some(_) => {
             let mut answer = String::new();
-            if let Some(mut stdout) = child.stdout.take() {
+            if let Some(mut stdout) = child.child.stdout.take() {
                 stdout.read_to_string(&mut answer).map_err(start)?;
             }
             serde_json::from_str(&answer).map_err(|source| ProbeError::Answer { threads, source })
@@ -97,7 +97,7 @@ pub(super) fn run(path: &Path, threads: u32, bytes: u64) -> Result<Measured, Pro
 }
 
 /// The answer is far smaller than a pipe holds, so it can be read afterwards.
-fn wait(child: &mut Child) -> io::Result<Option<std::process::ExitStatus>> {
+fn wait(child: &mut Guarded) -> io::Result<Option<std::process::ExitStatus>> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(status) = child.try_wait()? {

@@ -45,6 +45,7 @@ pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
     if let Some(sentence) = arguments.command.contradiction() {
         return Err(Failure::new(sentence).with_code(exit::USAGE));
     }
+    launch::guard_programs();
     match arguments.command {
         Command::Study(plan) => study::study(&plan, voice),
         Command::Regions(plan) => regions::regions(&plan, voice),

@@ -67,6 +67,12 @@ pub(crate) fn gather(on: &OnHosts, nodes: u16) -> Result<Gathered, Failure> {
                 Rally::Meet(error) => (Failure::of(&error), error.found_by()),
                 Rally::Mpicc(failure) => (failure, FoundBy::Most),
             };
+            if started.rank == 0 && started.has_pmi() && by == FoundBy::Most {
+                // The others have found the same, and say so unless they are ended before.
+                complain("", &one_line(&failure.sentence));
+                started.end_all(exit::LAUNCHER);
+                return Ok(Gathered::Member(exit::LAUNCHER));
+            }
             match started.rank == 0 || says_it_too(started.rank, by) {
                 true => Err(failure.with_code(exit::LAUNCHER)),
                 false => Ok(Gathered::Member(exit::LAUNCHER)),

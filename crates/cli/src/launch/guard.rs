@@ -9,75 +9,36 @@
 use fathomp_launch::steering::PRELOAD;
 use fathomp_sys::descriptor;
 use fathomp_sys::relatives::{self, Process};
+use fathomp_toolchain::guard::{OVER, start_by};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, setsid};
 use std::collections::BTreeSet;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::Command;
 
 /// The command by which a launcher starts its guard.
 const COMMAND: &str = "program-guard";
 /// The launcher's own file, also after another one has taken its name.
 const OWN_FILE: &str = "/proc/self/exe";
-/// In place of a program's number: it has ended.
-const OVER: u32 = 0;
 /// Looks at what the program has started; each stops what it finds, so that only what starts
 /// processes faster than they are stopped is not through by then.
 const LOOKS: usize = 20;
 
-/// The launcher's side.
-#[derive(Debug)]
-pub(super) struct Guard {
-    child: Child,
-    line: Option<ChildStdin>,
-}
-
-impl Guard {
-    /// Starts a guard, if the system lets it: a program without one runs as well.
-    pub(super) fn start() -> Option<Self> {
+/// Gives each program that is started from here a guard.
+pub(crate) fn begin() {
+    start_by(|| {
         let mut command = Command::new(OWN_FILE);
         command
             .arg0("fathomp")
             .arg(COMMAND)
             .env_remove(PRELOAD)
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+            .current_dir("/");
         // Whoever waits for the end of anything else that the launcher has inherited need not
         // wait for the guard.
         descriptor::give_streams_alone(&mut command);
-        let mut child = command.spawn().ok()?;
-        let line = child.stdin.take();
-        Some(Self { child, line })
-    }
-
-    /// Names the program. Before it begins, so that there is no moment without a guard.
-    pub(super) fn mind(&self, program: u32) {
-        self.tell(program);
-    }
-
-    /// The program has ended, and its number is not yet anybody else's.
-    pub(super) fn over(self) {
-        self.tell(OVER);
-    }
-
-    fn tell(&self, number: u32) {
-        if let Some(mut line) = self.line.as_ref() {
-            // A guard that was killed guards nothing.
-            let _ = line.write_all(&number.to_ne_bytes());
-        }
-    }
-}
-
-/// Nobody waits for the program any more: if it runs, the guard kills it.
-impl Drop for Guard {
-    fn drop(&mut self) {
-        drop(self.line.take());
-        // It ends at once, or has been killed.
-        let _ = self.child.wait();
-    }
+        command
+    });
 }
 
 /// Serves a launcher at the other end of standard input until that is gone.

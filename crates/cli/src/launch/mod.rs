@@ -16,8 +16,8 @@ use fathomp_launch::{Inherit, OpenMp, Plan};
 use fathomp_runtime::Unpacked;
 use fathomp_sys::held;
 use fathomp_sys::process::without_null;
+use fathomp_toolchain::guard::Guard;
 use fathomp_trace::model::Outcome;
-use guard::Guard;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
@@ -31,7 +31,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 pub(crate) use capture::{Capture, Printed};
-pub(crate) use guard::serve as guard;
+pub(crate) use guard::{begin as guard_programs, serve as guard};
 pub(crate) use signals::{StopSignalsBlocked, passed_signals, survive_file_limits};
 pub(crate) use streams::{Repeatable, Stderr, Stdin, Stdout};
 

@@ -2,7 +2,8 @@
 //! [stay](super::locks).
 
 use crate::order::Version;
-use crate::{Change, LockId, Operation};
+use crate::postponed::Underway;
+use crate::{Change, LockId};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,38 +50,12 @@ pub(super) struct Unanswered {
     pub(super) pages: BTreeSet<PageId>,
 }
 
-/// Changes that are [postponed](super::postponed), and operations that wait for them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Postponed {
-    pub(super) collected: Vec<(PageId, Change)>,
-    pub(super) underway: BTreeMap<NodeId, Unanswered>,
-    pub(super) waiting: Vec<(ThreadId, Operation)>,
-}
+/// Changes that are [postponed](super::postponed), and what each home has yet to say is done.
+pub(super) type Postponed = crate::postponed::Postponed<BTreeMap<NodeId, Unanswered>>;
 
-impl Postponed {
-    /// Whether all are done.
-    pub(super) fn is_done(&self) -> bool {
-        self.collected.is_empty() && self.underway.is_empty()
-    }
-
-    /// Whether some have yet to be sent.
-    pub(super) fn has_collected(&self) -> bool {
-        !self.collected.is_empty()
-    }
-
-    /// Whether some of this page have.
-    pub(super) fn has_collected_of(&self, page: PageId) -> bool {
-        self.pages().any(|other| other == page)
-    }
-
-    /// Pages of which changes have yet to be sent.
-    pub(super) fn pages(&self) -> impl Iterator<Item = PageId> {
-        self.collected.iter().map(|(page, _)| *page)
-    }
-
-    /// Whether operations wait.
-    pub(super) fn is_awaited(&self) -> bool {
-        !self.waiting.is_empty()
+impl Underway for BTreeMap<NodeId, Unanswered> {
+    fn is_done(&self) -> bool {
+        self.is_empty()
     }
 }
 

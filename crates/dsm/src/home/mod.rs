@@ -461,7 +461,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             Input::Operation { .. } => foresees,
             // They may send what was postponed, and what was written before that.
             Input::Postpone(..) => foresees,
-            Input::Fault { .. } => foresees && self.postponed.has_collected(),
+            Input::Fault { .. } => foresees && self.postponed.collected() > 0,
             Input::Wrote(_) | Input::Taken(_) | Input::Took { .. } => false,
             Input::Brought(_) | Input::Begun(_) => false,
             // The sequencer may tell its own node something, also because its log is full.

@@ -12,13 +12,12 @@ use super::carried::Changer;
 use super::{Actions, Home};
 use crate::message::{Message, Request};
 use crate::order::{Version, peer};
+use crate::postponed::BATCH;
 use crate::state::State;
 use crate::{Action, Body, Change, Operation, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::BTreeMap;
 
-/// So many changes are a batch.
-const BATCH: usize = 256;
 /// So many may be on their way: then a thread waits for the next.
 const UNDERWAY_MAX: u32 = 4 * BATCH as u32;
 
@@ -50,8 +49,7 @@ impl<B: Clone + Body> Home<B> {
         if self.table.get(page).state == State::Clean {
             actions.push(Action::Amend(page, change));
         }
-        self.postponed.collected.push((page, change));
-        if self.postponed.collected.len() >= BATCH {
+        if self.postponed.collect(page, change) {
             self.send_postponed(actions);
         }
         Ok(())
@@ -59,7 +57,7 @@ impl<B: Clone + Body> Home<B> {
 
     /// Sends what was collected, after what was written before.
     pub(super) fn send_postponed(&mut self, actions: &mut Actions<B>) {
-        let collected = std::mem::take(&mut self.postponed.collected);
+        let collected = self.postponed.take_collected();
         if collected.is_empty() {
             return;
         }
@@ -101,7 +99,7 @@ impl<B: Clone + Body> Home<B> {
             return false;
         }
         self.send_postponed(actions);
-        self.postponed.waiting.push((thread, operation));
+        self.postponed.wait(thread, operation);
         true
     }
 
@@ -160,7 +158,7 @@ impl<B: Clone + Body> Home<B> {
             self.changing.pages.extend(done.pages);
         }
         if self.postponed.is_done() {
-            for (thread, operation) in std::mem::take(&mut self.postponed.waiting) {
+            for (thread, operation) in self.postponed.take_waiting() {
                 self.operation(thread, operation, actions)?;
             }
         }

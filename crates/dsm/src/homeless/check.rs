@@ -18,6 +18,7 @@ impl<B> Homeless<B> {
             checked.map_err(|what| format!("page {} at node {}: {what}", page.0, self.me))?;
         }
         self.check_pending()?;
+        self.check_postponed()?;
         let is_tidying = self.tidying != Tidying::No;
         ensure(is_tidying || self.deferred.is_empty(), || {
             "faults wait for a tidying that is over".to_owned()
@@ -49,6 +50,7 @@ impl<B> Homeless<B> {
             _ if is_mine => state == State::Untouched && entry.twin.is_none(),
             State::Untouched => missing.is_empty() && entry.twin.is_none(),
             State::Valid => missing.is_empty(),
+            State::Held => missing.is_empty() && self.postponed.has_of(page),
             State::Writable => missing.is_empty() && entry.twin.is_none() == is_unnamed,
             State::Invalid => !missing.is_empty() && entry.twin.is_none(),
             State::Pending => entry.twin.is_none(),

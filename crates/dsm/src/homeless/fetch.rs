@@ -2,7 +2,7 @@
 
 use super::{Actions, Homeless, State};
 use crate::message::Message;
-use crate::order::{Version, peer};
+use crate::order::{ITSELF, Version, peer};
 use crate::{Access, Action, Fetch, Interval, PageCopy, PageRange, Protection, Violation};
 use fathomp_base::{NodeId, PageId, ThreadId};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ type Waiter = (ThreadId, Access);
 /// A page on its way to this node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pending<B> {
-    waiters: Vec<Waiter>,
+    pub(super) waiters: Vec<Waiter>,
     /// Nodes that have yet to answer, and the diffs that they were asked for.
     pub(super) asked: BTreeMap<NodeId, Vec<Interval>>,
     /// Diffs that have arrived.
@@ -39,6 +39,9 @@ impl<B> Homeless<B> {
             self.deferred.push((thread, page, access));
             return Ok(());
         }
+        if self.fault_waits((thread, page, access), actions)? {
+            return Ok(());
+        }
         let entry = self.table.get(page);
         let is_owned = entry.owner == self.me;
         match (entry.state, access) {
@@ -46,7 +49,7 @@ impl<B> Homeless<B> {
             _ if is_owned && entry.pinned => {}
             (State::Valid, Access::Write) => self.make_writable(page, actions),
             // Another thread's fault at the page was served in the meantime.
-            (State::Valid | State::Writable, _) => {}
+            (State::Valid | State::Writable | State::Held, _) => {}
             (State::Untouched | State::Invalid | State::Pending, _) => {
                 self.fetch_for_thread(page, access, actions);
                 if let Some(pending) = self.pending.get_mut(&page) {
@@ -255,11 +258,9 @@ impl<B> Homeless<B> {
         let (mut after, mut resumed) = (Vec::new(), Vec::new());
         for page in pages {
             let waiters = self.complete(page, actions, &mut after);
-            resumed.extend(
-                waiters
-                    .into_iter()
-                    .map(|(thread, _)| Action::Resume(thread)),
-            );
+            let threads = waiters.into_iter().map(|(thread, _)| thread);
+            let threads = threads.filter(|thread| *thread != ITSELF);
+            resumed.extend(threads.map(Action::Resume));
         }
         actions.append(&mut after);
         actions.append(&mut resumed);
@@ -285,6 +286,7 @@ impl<B> Homeless<B> {
         self.table.entry(page).state = State::Valid;
         if waiters.iter().any(|(_, access)| *access == Access::Write) {
             self.make_writable(page, after);
+            self.do_changes(page, after);
         } else {
             Action::protect(after, page, Protection::Read);
         }

@@ -8,6 +8,7 @@
 mod check;
 mod fetch;
 mod plan;
+mod postponed;
 mod serve;
 mod sole;
 mod tidy;
@@ -54,6 +55,10 @@ pub struct Config {
     /// not told: a program that gives a lock of its own back by an ordinary store does not
     /// work. Not where loads acquire.
     pub stays_writable: bool,
+    /// Whether changes of words that nobody looks at are [done in batches](Input::Postpone). For
+    /// programs that rely on nothing but that an atomic instruction is one step. Not where loads
+    /// acquire, nor where pages stay writable.
+    pub postpones: bool,
     /// Whether a page that one node alone wrote between two barriers is that node's
     /// own from the second on.
     pub sole_writers: bool,
@@ -97,6 +102,7 @@ impl Config {
             loads_acquire,
             atomics: true,
             stays_writable: plain,
+            postpones: false,
             sole_writers: !plain,
             guessing: match plain {
                 true => Guessing::Nothing,
@@ -117,7 +123,10 @@ enum State {
     Untouched,
     /// Readable; nothing that is known of is missing.
     Valid,
-    /// The same, and writable: a twin tells what has been written.
+    /// The same, but forbidden: changes of it are [collected](postponed) that threads here
+    /// have to see.
+    Held,
+    /// Readable, and writable: a twin tells what has been written.
     Writable,
     /// Forbidden; what is missing is known.
     Invalid,
@@ -193,6 +202,7 @@ pub struct Homeless<B> {
     operations: Vec<(ThreadId, Operation)>,
     /// Messages of nodes that have left a barrier which I have not left.
     early: Vec<(NodeId, Message<B>)>,
+    postponed: postponed::Postponed,
 }
 
 impl<B> Homeless<B> {
@@ -226,6 +236,7 @@ impl<B> Homeless<B> {
             deferred: Vec::new(),
             operations: Vec::new(),
             early: Vec::new(),
+            postponed: postponed::Postponed::default(),
         })
     }
 
@@ -237,6 +248,9 @@ impl<B> Homeless<B> {
     ) -> Result<(), Violation> {
         if self.has_to_wait(operation) {
             self.operations.push((thread, operation));
+            return Ok(());
+        }
+        if self.waits_for_changes(thread, operation, actions)? {
             return Ok(());
         }
         let (request, notice) = match operation {
@@ -388,6 +402,7 @@ impl<B> Homeless<B> {
     /// Ends what waits for pages that are here now.
     fn go_on(&mut self, actions: &mut Actions<B>) -> Result<(), Violation> {
         self.order.settle(actions);
+        self.go_on_with_changes(actions)?;
         self.leave_barrier(actions)?;
         self.enter_barrier(actions);
         Ok(())
@@ -411,6 +426,7 @@ impl<B> Protocol<B> for Homeless<B> {
             } => self.fault(thread, page, access, actions)?,
             Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
             Input::Message { from, message } => self.message(from, message, actions)?,
+            Input::Postpone(page, change) => self.postpone(page, change, actions)?,
             // No page is watched but by forbidding writes.
             Input::Wrote(_) => {}
             Input::Taken(_)
@@ -418,8 +434,7 @@ impl<B> Protocol<B> for Homeless<B> {
             | Input::Brought(_)
             | Input::Begun(_)
             | Input::Logged(_)
-            | Input::Claimed(..)
-            | Input::Postpone(..) => {
+            | Input::Claimed(..) => {
                 let what = "nodes do nothing in each other's memory where pages have no home";
                 return Err(Violation::Runtime(what));
             }
@@ -445,6 +460,10 @@ impl<B> Protocol<B> for Homeless<B> {
 
     fn wants_writes(&self, _input: &Input<B>) -> bool {
         false
+    }
+
+    fn postpones(&self, page: PageId) -> bool {
+        self.can_postpone(page)
     }
 
     fn start(&self, actions: &mut Actions<B>) {

@@ -1,6 +1,7 @@
 //! What guesses see of a node. The only answer of theirs that is carried out says which whole
 //! pages to fetch together.
 
+use super::postponed::Postponed;
 use super::{Entry, Homeless, State};
 use crate::guess::{Arrival, Event, Glance, Guess, View, Why};
 use crate::table::Table;
@@ -13,6 +14,7 @@ struct Sight<'a> {
     epoch: u32,
     interval: Interval,
     table: &'a Table<Entry>,
+    postponed: &'a Postponed,
 }
 
 impl View for Sight<'_> {
@@ -33,7 +35,7 @@ impl View for Sight<'_> {
         let entry = exists.then(|| self.table.get(page))?;
         Some(Glance {
             state: match entry.state {
-                State::Untouched | State::Invalid => state::State::Untouched,
+                State::Untouched | State::Invalid | State::Held => state::State::Untouched,
                 State::Pending => state::State::Pending,
                 State::Valid => state::State::Clean,
                 State::Writable => state::State::Dirty,
@@ -47,7 +49,8 @@ impl View for Sight<'_> {
 
     /// Whole pages are fetched together from one owner.
     fn goes_with(&self, page: PageId, next: PageId) -> bool {
-        let exists = next.0 < self.table.layout().pages();
+        // What threads may touch when it has come must have all that they have done.
+        let exists = next.0 < self.table.layout().pages() && !self.postponed.has_of(next);
         exists && {
             let (page, next) = (self.table.get(page), self.table.get(next));
             let is_away = next.state == State::Untouched && !next.pinned;
@@ -64,6 +67,7 @@ impl<B> Homeless<B> {
             epoch: self.order.epoch,
             interval: self.order.interval,
             table: &self.table,
+            postponed: &self.postponed,
         };
         (self.guesses.get(), sight)
     }

@@ -205,8 +205,8 @@ impl<B> Homeless<B> {
         let entry = *self.table.entry(page);
         let state = match entry.state {
             // Its owner's writes have no diffs: it is fetched whole the next time.
-            State::Valid | State::Writable if entry.pinned => State::Untouched,
-            State::Valid | State::Writable => State::Invalid,
+            State::Valid | State::Held | State::Writable if entry.pinned => State::Untouched,
+            State::Valid | State::Held | State::Writable => State::Invalid,
             State::Untouched if entry.owner == self.me => {
                 self.stop_writing_unwatched(actions);
                 State::Invalid

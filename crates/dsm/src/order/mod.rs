@@ -441,6 +441,11 @@ impl Order {
         self.asking.contains(&ITSELF) || self.settling.contains(&ITSELF)
     }
 
+    /// The same, or it waits for a lock.
+    pub(crate) fn waits_for_itself(&self) -> bool {
+        self.queued.contains(&ITSELF) || self.asks_for_itself()
+    }
+
     /// True at the sequencer's node.
     pub(crate) fn is_root(&self) -> bool {
         self.sequencer.is_some()

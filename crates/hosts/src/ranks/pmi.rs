@@ -105,6 +105,12 @@ impl Pmi {
         self.ask("cmd=finalize", "finalize_ack").map(drop)
     }
 
+    /// Has what started this process end all of its ranks, also those that have not begun to
+    /// speak to it: it does not by itself when one of those ends.
+    pub(super) fn end_all(socket: OwnedFd, code: u8) -> io::Result<()> {
+        File::from(socket).write_all(format!("cmd=abort exitcode={code}\n").as_bytes())
+    }
+
     fn ask(&mut self, command: &str, answer: &str) -> Result<HashMap<String, String>, PmiError> {
         self.writer.write_all(format!("{command}\n").as_bytes())?;
         let mut line = String::new();
@@ -222,6 +228,15 @@ mod tests {
         for one in ranks {
             assert_eq!(one.join().unwrap().unwrap(), all);
         }
+    }
+
+    #[test]
+    fn all_ranks_are_ended_by_one_line() {
+        let (mine, mut other) = UnixStream::pair().unwrap();
+        Pmi::end_all(mine.into(), 125).unwrap();
+        let mut said = String::new();
+        other.read_to_string(&mut said).unwrap();
+        assert_eq!(said, "cmd=abort exitcode=125\n");
     }
 
     #[test]

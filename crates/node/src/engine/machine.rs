@@ -219,6 +219,14 @@ impl Machine for NodeMachine<'_> {
         Ok(before)
     }
 
+    fn write(&mut self, page: PageId, change: &Change) -> Result<(), NodeError> {
+        self.finish()?;
+        let (offset, bytes) = (change.offset(), change.bytes());
+        let after = |before| change.after(before);
+        let written = self.host.pages.change_word(page, offset, bytes, after);
+        written.map(|_| ()).map_err(NodeError::Permit)
+    }
+
     fn patch(&mut self, page: PageId, change: &Change, before: u64) -> Result<(), NodeError> {
         self.finish()?;
         let after = change.after(before);
