@@ -134,7 +134,9 @@ unsafe fn begin<T: Number>(schedule: i32, bounds: Bounds<T>, step: i64, chunk: i
         return;
     }
     let (part, chunk) = part_of(schedule, whole.count(), chunk);
-    begin_fixed(current(), whole, chunk, &part, call);
+    let member = current();
+    begin_fixed(member, whole, chunk, &part, call);
+    tool::static_chunk(member, part.from, part.to);
     // SAFETY: promised by our caller.
     unsafe {
         bounds.stride.write((part.stride as i64).wrapping_mul(step));
