@@ -21,8 +21,9 @@ static void by_another_thread(int group)
     pthread_t thread;
     is_given = fulfilled = 0;
     CHECK_EQ(pthread_create(&thread, NULL, fulfill, NULL), 0);
+    // On several nodes an event is fulfilled on its own, where this thread is.
 #pragma omp parallel
-#pragma omp single
+#pragma omp master
     {
         omp_event_handle_t event;
         if (group) {

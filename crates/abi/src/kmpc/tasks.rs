@@ -236,7 +236,11 @@ entries! {
         let is_final = memory.flags() & FINAL != 0;
         let member = current();
         tool::announce(|| memory.told());
-        memory.set_included(Some(task::begin_included(member, is_final, memory.event())));
+        let included = match memory.event() {
+            None => task::begin_included(member, is_final),
+            Some(event) => task::begin_detachable(member, is_final, event),
+        };
+        memory.set_included(Some(included));
         memory.begins();
     }
     /// `void __kmpc_omp_task_complete_if0(ident_t *, kmp_int32 gtid, kmp_task_t *)`
@@ -245,10 +249,12 @@ entries! {
         let memory = unsafe { TaskMemory::of(task) };
         memory.run_on();
         memory.destroy();
-        match (memory.included(), memory.event()) {
-            (Some(included), None) => included.end(),
-            (Some(included), Some(_)) => included.end_detachable(),
-            (None, _) => {}
+        let has_event = memory.event().is_some();
+        if let Some(included) = memory.included() {
+            match has_event {
+                false => included.end(),
+                true => included.end_detachable(),
+            }
         }
         memory.free();
     }

@@ -79,18 +79,10 @@ impl fmt::Debug for Included {
 }
 
 /// Begins a task that is not deferred, whatever has been cancelled; the caller then calls its
-/// code. A task with an event is to be [ended](Included::end_detachable) accordingly.
+/// code.
 #[must_use]
-pub fn begin_included(
-    member: &'static Member,
-    is_final: bool,
-    event: Option<&NewEvent>,
-) -> Included {
-    let (team, parent) = (member.team(), member.task.current());
-    let included = match event {
-        None => begin_child::<true>(member, team, parent, is_final, &[]),
-        Some(new) => begin_detachable(member, team, parent, is_final, new),
-    };
+pub fn begin_included(member: &'static Member, is_final: bool) -> Included {
+    let included = begin_child::<true>(member, member.team(), member.task.current(), is_final, &[]);
     if let Some(tool) = tool() {
         tool.program_runs(included.task);
     }
@@ -98,15 +90,11 @@ pub fn begin_included(
 }
 
 /// The same for a task with an event, which may be complete long after its code is through. So
-/// it is one that somebody waits for.
+/// it is one that somebody waits for; it is [ended](Included::end_detachable) accordingly.
 #[cold]
-fn begin_detachable(
-    member: &'static Member,
-    team: &'static Team,
-    parent: &'static Task,
-    is_final: bool,
-    new: &NewEvent,
-) -> Included {
+#[must_use]
+pub fn begin_detachable(member: &'static Member, is_final: bool, new: &NewEvent) -> Included {
+    let (team, parent) = (member.team(), member.task.current());
     if let Some(recorder) = member.worker().recorder() {
         recorder.task_created();
         recorder.task_run();
@@ -124,7 +112,9 @@ fn begin_detachable(
     let outer = member.task.explicit();
     let before = tool().map(|tool| {
         tool.creates(member, (parent, task), true, is_final, &[]);
-        tool.task_begins(member, outer, task)
+        let before = tool.task_begins(member, outer, task);
+        tool.program_runs(task);
+        before
     });
     member.task.set_explicit(Some(task));
     Included {

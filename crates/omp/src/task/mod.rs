@@ -51,7 +51,7 @@ pub use detach::{EventHandle, NewEvent, UnknownEvent, fulfill, new_event};
 pub use division::{Grain, Piece};
 pub(crate) use event::Events;
 pub(crate) use help::{complete_phase, help, help_from_dock, may_stay, stay};
-pub use included::{Included, begin_included};
+pub use included::{Included, begin_detachable, begin_included};
 pub(crate) use pool::Pool;
 pub(crate) use remote::Remote;
 pub use remote::{BadLetter, attend, hear, hear_arrival, is_due, is_letter};

@@ -57,30 +57,29 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
     let pointless = is_pointless(team, task) && !task.traits().has(Traits::OBJECTS);
     if pointless {
         task.abandon();
+        if let Some((tool, _)) = told {
+            tool.discards(task);
+        }
     } else {
         match task.traits().has(Traits::FOREIGN) {
             true => timed(team, task, || call(member, team, task)),
             false => call(member, team, task),
         }
     }
-    if pointless && let Some((tool, _)) = told {
-        tool.discards(task);
-    }
-    let leave = |status| {
-        if let Some((tool, before)) = told {
-            tool.task_ends(member, outer, task, status, before);
-        }
-        member.task.set_explicit(outer);
-    };
     if task.traits().has(Traits::EVENT)
         && let Some(event) = task.take_event()
     {
-        return detach::code_ends(task, &event, leave);
+        return detach::code_ends(task, &event, |status| {
+            if let Some((tool, before)) = told {
+                tool.task_ends(member, outer, task, status, before);
+            }
+            member.task.set_explicit(outer);
+        });
     }
-    leave(match told {
-        Some(_) => status(team, task, None),
-        None => TaskStatus::COMPLETE,
-    });
+    if let Some((tool, before)) = told {
+        tool.task_ends(member, outer, task, status(team, task, None), before);
+    }
+    member.task.set_explicit(outer);
     complete(Some(member), task);
 }
 

@@ -63,10 +63,13 @@ pub fn taskloop(member: &'static Member, asked: &TaskLoop) {
     if run_shared(member, asked, division) {
         return;
     }
+    let has_tool = tool().is_some();
     for number in 0..division.tasks() {
         let piece = division.piece(number);
         let (from, to) = piece.bounds(asked.start, asked.step, asked.end);
-        tool::piece(member, piece.from, piece.count);
+        if has_tool {
+            tool::piece(member, piece.from, piece.count);
+        }
         create(
             member,
             &Work {
