@@ -6,6 +6,7 @@ use super::types::{DependInfo, KmpTask, Location, Routine};
 use crate::entry::entries;
 use crate::gomp::task::omp_fulfill_event;
 use fathomp_omp::task::{self, Access, Clauses, Dependence, EventHandle, Work};
+use fathomp_omp::team::Member;
 use fathomp_omp::{cluster, current, tool};
 use fathomp_sys::outlined::{Opaque, Outlined, Way};
 use fathomp_sys::task_arguments::Arguments;
@@ -150,6 +151,22 @@ kmpc! {
     }
 }
 
+/// The program is about to call the code of a task that has an event.
+#[cold]
+fn begin_detachable(memory: TaskMemory, member: &'static Member, is_final: bool) {
+    if let Some(event) = memory.event() {
+        memory.set_included(Some(task::begin_detachable(member, is_final, event)));
+    }
+}
+
+/// The program has called it.
+#[cold]
+fn end_detachable(memory: TaskMemory) {
+    if let Some(included) = memory.included() {
+        included.end_detachable();
+    }
+}
+
 /// A task is complete whose code is run, or was, by somebody else.
 ///
 /// # Safety
@@ -236,11 +253,11 @@ entries! {
         let is_final = memory.flags() & FINAL != 0;
         let member = current();
         tool::announce(|| memory.told());
-        let included = match memory.event() {
-            None => task::begin_included(member, is_final),
-            Some(event) => task::begin_detachable(member, is_final, event),
-        };
-        memory.set_included(Some(included));
+        if memory.event().is_some() {
+            begin_detachable(memory, member, is_final);
+        } else {
+            memory.set_included(Some(task::begin_included(member, is_final)));
+        }
         memory.begins();
     }
     /// `void __kmpc_omp_task_complete_if0(ident_t *, kmp_int32 gtid, kmp_task_t *)`
@@ -249,12 +266,10 @@ entries! {
         let memory = unsafe { TaskMemory::of(task) };
         memory.run_on();
         memory.destroy();
-        let has_event = memory.event().is_some();
-        if let Some(included) = memory.included() {
-            match has_event {
-                false => included.end(),
-                true => included.end_detachable(),
-            }
+        if memory.event().is_some() {
+            end_detachable(memory);
+        } else if let Some(included) = memory.included() {
+            included.end();
         }
         memory.free();
     }
