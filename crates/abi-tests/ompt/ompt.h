@@ -17,6 +17,10 @@ typedef struct {
   int type;
 } dependence;
 
+typedef struct {
+  uint64_t start, iterations;
+} chunk;
+
 typedef void (*function)(void);
 typedef function (*lookup_function)(const char *name);
 

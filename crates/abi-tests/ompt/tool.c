@@ -4,6 +4,8 @@
  *
  *   event NUMBER TIMES         how often each event was told
  *   at NUMBER FUNCTION TIMES   by the exported function that its code pointer lies in
+ *   kind NUMBER KIND TIMES     what kind it was: flags of a created task, why a task is left, how
+ *                              something is depended on, what is handed out
  *   wrong TEXT                 what was not so, at most once for each text
  */
 #define _GNU_SOURCE
@@ -14,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 256, WRONGS = 64, DEEP = 64 };
+enum { PLACES = 256, KINDS = 256, WRONGS = 64, DEEP = 64 };
 
 /* What the words hold: a kind, so that one is not taken for another, and a number. */
 enum { THREAD = 1, REGION = 2, TASK = 3 };
@@ -22,8 +24,9 @@ enum { THREAD = 1, REGION = 2, TASK = 3 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long counts[EVENTS];
 static struct { int event; char name[64]; long times; } places[PLACES];
+static struct { int event; unsigned kind; long times; } kinds[KINDS];
 static const char *wrongs[WRONGS];
-static int place_count, wrong_count;
+static int place_count, kind_count, wrong_count;
 static const char *program;
 /* Regions and tasks may come from other nodes, and no code of the program has called for them
  * here. */
@@ -70,6 +73,21 @@ static void note(int event, const void *code) {
       place_count++;
     }
     places[i].times++;
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+static void note_kind(int event, unsigned kind) {
+  pthread_mutex_lock(&lock);
+  int i = 0;
+  while (i < kind_count && (kinds[i].event != event || kinds[i].kind != kind)) i++;
+  if (i < KINDS) {
+    if (i == kind_count) {
+      kinds[i].event = event;
+      kinds[i].kind = kind;
+      kind_count++;
+    }
+    kinds[i].times++;
   }
   pthread_mutex_unlock(&lock);
 }
@@ -137,14 +155,18 @@ static void on_implicit(int end, data *region, data *task, unsigned size, unsign
   note(IMPLICIT_TASK, NULL);
   if (end == BEGIN) {
     mark(task, TASK);
-    if (flags & 1) mark(region, REGION);
-    CHECK(is(region, REGION) && size > 0 && (flags & 1 || number < size));
+    /* Teams of a league count from 0, and their region has begun. */
+    int of_program = flags & 1 && size == 1 && number == 1;
+    if (of_program) mark(region, REGION);
+    CHECK(is(region, REGION) && size > 0 && (of_program || number < size));
     int said = 0;
     data *word = NULL;
-    CHECK(parallel_info(0, &word, &said) == 2 && word == region && said == (int)size);
+    CHECK(parallel_info(0, &word, &said) == 2 && word == region);
+    CHECK(said == (int)size || (flags & 1 && !of_program));
     running = task;
   } else {
     CHECK(is(task, TASK) && size == 0);
+    CHECK(region == NULL || (flags & 1 && number == 1));
   }
   scope(IMPLICIT_TASK, end, flags & 3);
 }
@@ -153,20 +175,33 @@ static void on_create(data *parent, const frame *where, data *task, int flags, i
   note(TASK_CREATE, code);
   CHECK((parent == NULL && on_nodes) ||
         (is(parent, TASK) && parent == running && where->enter_frame.ptr != NULL && code != NULL));
-  CHECK((flags & 4) != 0 && (dependences == 0 || dependences == 1));
+  note_kind(TASK_CREATE, (unsigned)flags);
+  /* A taskwait with dependences is undeferred and mergeable. */
+  CHECK(((flags & 0x14) == 4 && (dependences == 0 || dependences == 1)) ||
+        ((unsigned)flags == 0x48000010 && dependences == 1));
   mark(task, TASK);
 }
 
 static void on_schedule(data *left, int status, data *entered) {
   note(TASK_SCHEDULE, NULL);
-  CHECK(is(left, TASK) && status >= 1 && status <= 7);
+  note_kind(TASK_SCHEDULE, (unsigned)status);
+  CHECK(is(left, TASK) && status >= 1 && status <= 8);
+  if (status == 5 || status == 6 || status == 8) {
+    /* An event is fulfilled, or a taskwait is over: the thread goes on with what it runs. */
+    CHECK(entered == NULL);
+    return;
+  }
   CHECK(left == running && is(entered, TASK));
   running = entered;
 }
 
 static void on_dependences(data *task, const dependence *list, int count) {
   note(DEPENDENCES, NULL);
-  CHECK(is(task, TASK) && count > 0 && list[0].variable.ptr != NULL && list[0].type >= 1);
+  CHECK(is(task, TASK) && count > 0);
+  for (int i = 0; i < count; i++) {
+    note_kind(DEPENDENCES, (unsigned)list[i].type);
+    CHECK(list[i].type >= 1 && (list[i].variable.ptr != NULL || list[i].type == 5 || list[i].type == 6));
+  }
 }
 
 static void on_dependence(data *before, data *task) {
@@ -252,8 +287,10 @@ static void on_cancel(data *task, int flags, const void *code) {
 
 static void on_dispatch(data *region, data *task, int kind, data instance) {
   note(DISPATCH, NULL);
+  note_kind(DISPATCH, (unsigned)kind);
   known_task(region, task);
   CHECK(kind >= 1 && kind <= 5 && instance.ptr != NULL);
+  CHECK(kind < 3 || ((const chunk *)instance.ptr)->iterations > 0);
 }
 
 static int on_control(uint64_t command, uint64_t modifier, void *argument, const void *code) {
@@ -312,6 +349,8 @@ static void finalize(data *tool) {
     if (counts[i] != 0) fprintf(file, "event %d %ld\n", i, counts[i]);
   for (int i = 0; i < place_count; i++)
     fprintf(file, "at %d %s %ld\n", places[i].event, places[i].name, places[i].times);
+  for (int i = 0; i < kind_count; i++)
+    fprintf(file, "kind %d %u %ld\n", kinds[i].event, kinds[i].kind, kinds[i].times);
   for (int i = 0; i < wrong_count; i++) fprintf(file, "wrong %s\n", wrongs[i]);
   fclose(file);
 }

@@ -36,6 +36,7 @@ mod event {
     pub(super) const MUTEX_ACQUIRE: u32 = 26;
     pub(super) const MUTEX_ACQUIRED: u32 = 27;
     pub(super) const NEST_LOCK: u32 = 28;
+    pub(super) const DISPATCH: u32 = 32;
 }
 
 /// What the program of these tests does, whoever compiles it, on two threads: 4 threads in all,
@@ -77,11 +78,37 @@ const PLACES: [(u32, &str, u64); 10] = [
     (event::CONTROL_TOOL, "commands", 1),
 ];
 
+/// How often events of a kind are told of the program about kinds: by gcc's, and by clang's, which
+/// also has loops, sections and a `distribute` construct that it divides beforehand, and goes on
+/// behind an undeferred task whose event is still to come.
+const KINDS: [(u32, u32, u64, u64, &str); 13] = [
+    (event::DEPENDENCES, 1, 2, 2, "in, of a taskwait"),
+    (event::DEPENDENCES, 3, 1, 1, "inout"),
+    (event::DEPENDENCES, 4, 2, 2, "mutexinoutset"),
+    (event::DEPENDENCES, 5, 12, 12, "source, in two loops"),
+    (event::DEPENDENCES, 6, 6, 6, "sink, in two loops"),
+    (
+        event::TASK_CREATE,
+        0x4800_0010,
+        1,
+        1,
+        "a taskwait with dependences",
+    ),
+    (event::TASK_SCHEDULE, 4, 1, 2, "detached"),
+    (event::TASK_SCHEDULE, 5, 1, 1, "fulfilled early"),
+    (event::TASK_SCHEDULE, 6, 1, 2, "fulfilled late"),
+    (event::TASK_SCHEDULE, 8, 1, 1, "a taskwait is over"),
+    (event::DISPATCH, 2, 0, 2, "a section"),
+    (event::DISPATCH, 4, 4, 4, "a chunk of a taskloop"),
+    (event::DISPATCH, 5, 0, 2, "a chunk of distribute"),
+];
+
 /// What tools of all processes noted together.
 #[derive(Debug, Default)]
 struct Noted {
     events: BTreeMap<u32, u64>,
     places: BTreeMap<(u32, String), u64>,
+    kinds: BTreeMap<(u32, u32), u64>,
     wrong: Vec<String>,
 }
 
@@ -100,6 +127,10 @@ impl Noted {
                 ["at", event, place, count] => {
                     let key = (number(event), (*place).to_owned());
                     *noted.places.entry(key).or_default() += times(count);
+                }
+                ["kind", event, kind, count] => {
+                    let key = (number(event), number(kind));
+                    *noted.kinds.entry(key).or_default() += times(count);
                 }
                 _ => noted.wrong.push(line.to_owned()),
             }
@@ -141,7 +172,10 @@ struct Bench {
     /// The program alone, and with the tool in it.
     plain: PathBuf,
     with_tool: PathBuf,
+    /// The program about kinds.
+    kinds: PathBuf,
     tool: PathBuf,
+    is_clang: bool,
 }
 
 fn compile(
@@ -175,13 +209,16 @@ impl Bench {
         let bench = Self {
             plain: directory.path().join("plain"),
             with_tool: directory.path().join("with_tool"),
+            kinds: directory.path().join("kinds"),
             tool: directory.path().join("tool.so"),
+            is_clang: compiler == "clang",
             directory,
         };
         // Names of functions are exported, for the tool to find them.
         let program = ["-fopenmp", "-rdynamic"];
         compile(compiler, &["-shared", "-fPIC"], &["tool.c"], &bench.tool)?;
         compile(compiler, &program, &["constructs.c"], &bench.plain)?;
+        compile(compiler, &program, &["kinds.c"], &bench.kinds)?;
         compile(
             compiler,
             &program,
@@ -260,6 +297,21 @@ fn in_a_library(bench: &Bench) -> Result<(), Failed> {
     Ok(())
 }
 
+/// What the tool hears of dependences, events, and what is handed out is of the right kind.
+fn of_kinds(bench: &Bench) -> Result<(), Failed> {
+    let variables = [("OMP_TOOL_LIBRARIES", bench.tool())];
+    bench.run(&bench.kinds, &variables, "done\n")?;
+    let noted = Noted::read(&bench.notes())?;
+    noted.expect(noted.wrong.is_empty(), "nothing is wrong")?;
+    for (event, kind, gcc, clang, words) in KINDS {
+        let times = if bench.is_clang { clang } else { gcc };
+        let told = noted.kinds.get(&(event, kind)).copied().unwrap_or(0);
+        let what = format!("event {event} of kind {kind} ({words}) is told {times} times");
+        noted.expect(told == times, &what)?;
+    }
+    Ok(())
+}
+
 /// Without `OMP_TOOL_VERBOSE_INIT` a library that is not there is passed over in silence.
 fn not_there(bench: &Bench) -> Result<(), Failed> {
     let variables = [("OMP_TOOL_LIBRARIES", "/nonexistent/tool.so")];
@@ -310,9 +362,10 @@ type Case = (&'static str, fn(&Bench) -> Result<(), Failed>);
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let cases: [Case; 5] = [
+    let cases: [Case; 6] = [
         ("a tool in the program", in_the_program),
         ("a tool in a library", in_a_library),
+        ("events of each kind", of_kinds),
         ("a library that is not there", not_there),
         ("a tool that is not wanted", disabled),
         ("tools on nodes", on_nodes),

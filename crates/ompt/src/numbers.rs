@@ -281,6 +281,10 @@ numbers! {
         SINK = 6,
         /// `inoutset`.
         INOUTSET = 7,
+        /// `out` of `omp_all_memory` (version 5.2, as LLVM numbers it).
+        OUT_ALL_MEMORY = 34,
+        /// `inout` of `omp_all_memory` (version 5.2, as LLVM numbers it).
+        INOUT_ALL_MEMORY = 35,
     }
 
     /// How bad an error directive is (`ompt_severity_t`).

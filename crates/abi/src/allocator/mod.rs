@@ -66,7 +66,13 @@ fn or_default(handle: Handle) -> Handle {
 
 /// Allocates, following the fallback trait where that fails. Null if all
 /// fails.
-fn allocate(mut handle: Handle, request: Request) -> *mut c_void {
+fn allocate(handle: Handle, request: Request) -> *mut c_void {
+    allocate_instead(handle, request, None)
+}
+
+/// The same for what takes the place of `old`: what that has of its allocator's pool counts for the
+/// new block, if it is from the same.
+fn allocate_instead(mut handle: Handle, request: Request, old: Option<&Block>) -> *mut c_void {
     if request.bytes == 0 {
         return ptr::null_mut();
     }
@@ -76,7 +82,9 @@ fn allocate(mut handle: Handle, request: Request) -> *mut c_void {
         let Some(allocator) = lookup(handle) else {
             return ptr::null_mut();
         };
-        if allocator.reserve(request.bytes) {
+        let held = old.filter(|old| old.allocator() == handle);
+        let missing = request.bytes.saturating_sub(held.map_or(0, Block::bytes));
+        if allocator.reserve(missing) {
             let request = Request {
                 alignment: request.alignment.max(allocator.alignment),
                 // Memory that all nodes share stays where their heap is.
@@ -86,7 +94,7 @@ fn allocate(mut handle: Handle, request: Request) -> *mut c_void {
             if let Some(block) = Block::new(request, handle) {
                 return block.pointer();
             }
-            allocator.release(request.bytes);
+            allocator.release(missing);
         }
         handle = match allocator.fallback {
             Fallback::Null => return ptr::null_mut(),
@@ -105,9 +113,15 @@ fn out_of_memory(bytes: usize) -> ! {
 
 /// Gives the block back to the system and its size to its allocator's pool.
 fn release(block: Block) {
+    let bytes = block.bytes();
+    release_part(block, bytes);
+}
+
+/// Gives the block back to the system and so many bytes to its allocator's pool.
+fn release_part(block: Block, bytes: usize) {
     // Predefined pools have no limit, and an allocator that is gone has no
     // pool: only look at it if it counts.
-    let (handle, bytes) = (block.allocator(), block.bytes());
+    let handle = block.allocator();
     if handle >= ENVIRONMENT_ALLOCATOR
         && let Some(allocator) = lookup(handle)
     {
@@ -304,11 +318,16 @@ pub unsafe extern "C" fn omp_realloc(
     let Some(request) = Request::new(1, bytes, false) else {
         return ptr::null_mut();
     };
-    let new = allocate(handle, request);
-    // SAFETY: `allocate` returns null or a live block that nobody else knows.
+    let new = allocate_instead(handle, request, Some(&old));
+    // SAFETY: it returns null or a live block that nobody else knows.
     if let Some(new) = unsafe { Block::from_pointer(new) } {
         new.copy_from(&old);
-        release(old);
+        let bytes = match new.allocator() == old.allocator() {
+            // The new block has the rest.
+            true => old.bytes().saturating_sub(new.bytes()),
+            false => old.bytes(),
+        };
+        release_part(old, bytes);
     }
     new
 }

@@ -84,8 +84,19 @@ fn realloc_keeps_contents_and_pool() {
     assert_eq!(kept, [0x5a; 64]);
     // SAFETY: refused, so `large` stays live.
     assert!(unsafe { omp_realloc(large, 301, pool, pool) }.is_null());
-    // SAFETY: `large` is not used again.
-    assert!(unsafe { omp_realloc(large, 0, pool, pool) }.is_null());
+    // SAFETY: `large` is not used again. What it had of the pool counts.
+    let larger = unsafe { omp_realloc(large, 300, pool, pool) };
+    assert!(!larger.is_null());
+    assert!(omp_alloc(1, pool).is_null(), "nothing is left");
+    // SAFETY: `larger` is not used again.
+    let short = unsafe { omp_realloc(larger, 100, pool, pool) };
+    assert!(!short.is_null());
+    let rest = omp_alloc(200, pool);
+    assert!(!rest.is_null(), "what it had more went back to the pool");
+    assert!(omp_alloc(1, pool).is_null(), "and no more");
+    free(rest);
+    // SAFETY: `short` is not used again.
+    assert!(unsafe { omp_realloc(short, 0, pool, pool) }.is_null());
     let whole = omp_alloc(300, pool);
     assert!(!whole.is_null(), "everything went back to the pool");
     free(whole);

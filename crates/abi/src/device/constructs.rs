@@ -188,7 +188,7 @@ impl Variables {
     ///
     /// # Safety
     /// `addresses`, `sizes` and `kinds` have `count` elements; each address is
-    /// that of a variable of that size if its kind is `firstprivate`.
+    /// null or that of a variable of that size if its kind is `firstprivate`.
     unsafe fn new(
         count: usize,
         addresses: *const *mut c_void,
@@ -214,7 +214,8 @@ impl Variables {
         for ((address, &size), &kind) in addresses.iter_mut().zip(sizes).zip(kinds) {
             // The low byte is what to do, the high one the logarithm of the
             // variable's alignment.
-            if kind & 0xff != MAP_FIRSTPRIVATE || size == 0 {
+            // An optional argument in Fortran that is absent is at no address.
+            if kind & 0xff != MAP_FIRSTPRIVATE || size == 0 || address.is_null() {
                 continue;
             }
             let alignment = 1_usize << (kind >> 8).min(16);
@@ -414,6 +415,19 @@ mod tests {
         // tofrom; firstprivate, aligned to 8
         run_target(region, &mut addresses, &[3, 0x300 | MAP_FIRSTPRIVATE], &[0]);
         assert_eq!((shared, private), (42, 2));
+    }
+
+    #[test]
+    fn a_variable_that_is_absent_stays_so() {
+        extern "C" fn region(arguments: Opaque) {
+            let [seen, absent] = data::<[*mut u64; 2]>(arguments);
+            // SAFETY: points to a `u64`.
+            unsafe { **seen = u64::from(absent.is_null()) };
+        }
+        let mut seen = 0_u64;
+        let mut addresses = [(&raw mut seen).cast(), ptr::null_mut::<c_void>()];
+        run_target(region, &mut addresses, &[3, 0x300 | MAP_FIRSTPRIVATE], &[0]);
+        assert_eq!(seen, 1);
     }
 
     #[test]

@@ -21,6 +21,8 @@ use std::ffi::c_void;
 
 /// Kinds in depend objects.
 const IN: usize = 1;
+const OUT: usize = 2;
+const MUTEXINOUTSET: usize = 4;
 const INOUTSET: usize = 5;
 
 /// Items for which no memory is allocated.
@@ -39,20 +41,24 @@ pub(super) unsafe fn with_dependences<R>(
     }
     // SAFETY: inside the array for every index used below, as the layout says.
     let word = |index: usize| unsafe { array.add(index).read() };
-    let (first, items, alone, readers) = match word(0) as usize {
+    let (first, items, writers, alone, readers) = match word(0) as usize {
         0 => {
-            let out = word(2) as usize + word(3) as usize;
-            (5, word(1) as usize, out, word(4) as usize)
+            let writers = word(2) as usize;
+            let alone = writers + word(3) as usize;
+            (5, word(1) as usize, writers, alone, word(4) as usize)
         }
         items => {
             let out = word(1) as usize;
-            (2, items, out, items.saturating_sub(out))
+            (2, items, out, out, items.saturating_sub(out))
         }
     };
     let read = |index: usize| {
         let item = word(first + index);
-        if index < alone {
-            dependence(item as usize, Access::Out)
+        if index < writers {
+            // The array does not say which of them are `out`.
+            dependence(item as usize, Access::InOut)
+        } else if index < alone {
+            dependence(item as usize, Access::MutexInOutSet)
         } else if index < alone + readers {
             dependence(item as usize, Access::In)
         } else {
@@ -78,15 +84,17 @@ unsafe fn read_object(object: *const usize) -> Dependence {
     let (address, kind) = unsafe { (object.read(), object.add(1).read()) };
     let access = match kind {
         IN => Access::In,
+        OUT => Access::Out,
+        MUTEXINOUTSET => Access::MutexInOutSet,
         INOUTSET => Access::InOutSet,
-        _ => Access::Out,
+        _ => Access::InOut,
     };
     dependence(address, access)
 }
 
 fn dependence(address: usize, access: Access) -> Dependence {
     let address = match (address, access) {
-        (0, Access::Out) => ALL_MEMORY,
+        (0, Access::Out | Access::InOut) => ALL_MEMORY,
         _ => address,
     };
     Dependence { address, access }
@@ -108,7 +116,7 @@ mod tests {
     #[test]
     fn the_old_layout_has_writers_then_readers() {
         let found = read_words(&[3, 1, 100, 200, 300]);
-        let expected = [(100, Access::Out), (200, Access::In), (300, Access::In)];
+        let expected = [(100, Access::InOut), (200, Access::In), (300, Access::In)];
         assert_eq!(found, expected);
     }
 
@@ -117,7 +125,7 @@ mod tests {
         let words: Vec<usize> = [20, 5].into_iter().chain(100..120).collect();
         let found = read_words(&words);
         assert_eq!(found.len(), 20);
-        assert_eq!(found[4], (104, Access::Out));
+        assert_eq!(found[4], (104, Access::InOut));
         assert_eq!(found[5], (105, Access::In));
     }
 
@@ -139,11 +147,11 @@ mod tests {
             address(2),
         ];
         let expected = [
-            (100, Access::Out),
-            (200, Access::Out),
+            (100, Access::InOut),
+            (200, Access::MutexInOutSet),
             (300, Access::In),
             (40, Access::In),
-            (50, Access::Out),
+            (50, Access::InOut),
             (60, Access::InOutSet),
         ];
         assert_eq!(read_words(&words), expected);
@@ -153,7 +161,7 @@ mod tests {
     fn all_memory_is_written_at_no_address() {
         let found = read_words(&[0, 3, 1, 0, 2, 0, 100, 0]);
         let expected = [
-            (ALL_MEMORY, Access::Out),
+            (ALL_MEMORY, Access::InOut),
             (100, Access::In),
             (0, Access::In),
         ];

@@ -118,9 +118,17 @@ fn part_of(schedule: i32, count: u64, chunk: i64) -> (Fixed, u64) {
     (fixed(count, chunk, who, size), chunk)
 }
 
+/// Gives the caller its share. `TOLD`: a tool, if there is one, has heard of the construct.
+///
 /// # Safety
 /// The bounds are the arguments of the entry point.
-unsafe fn begin<T: Number>(schedule: i32, bounds: Bounds<T>, step: i64, chunk: i64, call: usize) {
+unsafe fn begin<T: Number, const TOLD: bool>(
+    schedule: i32,
+    bounds: Bounds<T>,
+    step: i64,
+    chunk: i64,
+    call: usize,
+) {
     // SAFETY: promised by our caller.
     let whole = unsafe { bounds.whole(step) };
     if whole.count() == 0 {
@@ -134,7 +142,11 @@ unsafe fn begin<T: Number>(schedule: i32, bounds: Bounds<T>, step: i64, chunk: i
         return;
     }
     let (part, chunk) = part_of(schedule, whole.count(), chunk);
-    begin_fixed(current(), whole, chunk, &part, call);
+    let member = current();
+    begin_fixed(member, whole, chunk, &part, call);
+    if TOLD {
+        tool::static_chunk(member, part.from, part.to);
+    }
     // SAFETY: promised by our caller.
     unsafe {
         bounds.stride.write((part.stride as i64).wrapping_mul(step));
@@ -142,15 +154,31 @@ unsafe fn begin<T: Number>(schedule: i32, bounds: Bounds<T>, step: i64, chunk: i
     }
 }
 
-/// A tool, if there is one, is told of the construct.
+/// The same where a tool is told of the construct.
 ///
 /// # Safety
 /// Location and bounds are the arguments of the entry point.
-#[inline]
-unsafe fn tell<T: Number>(location: Location, schedule: i32, bounds: Bounds<T>, step: i64) {
-    if tool::tool().is_none() {
-        return;
+#[cold]
+unsafe fn begin_told<T: Number>(
+    location: Location,
+    schedule: i32,
+    bounds: Bounds<T>,
+    step: i64,
+    chunk: i64,
+    call: usize,
+) {
+    // SAFETY: promised by our caller.
+    unsafe {
+        tell(location, schedule, bounds, step);
+        begin::<T, true>(schedule, bounds, step, chunk, call);
     }
+}
+
+/// A tool is told of the construct.
+///
+/// # Safety
+/// Location and bounds are the arguments of the entry point.
+unsafe fn tell<T: Number>(location: Location, schedule: i32, bounds: Bounds<T>, step: i64) {
     // SAFETY: promised by our caller.
     let (flags, whole) = unsafe { (Ident::flags(location), bounds.whole(step)) };
     let work = match schedule & !schedule::MODIFIERS {
@@ -178,7 +206,7 @@ unsafe fn begin_distributed<T: Number>(
         let whole = bounds.whole(step);
         if whole.count() == 0 {
             upper_of_team.write(bounds.upper.read());
-            return begin(schedule, bounds, step, chunk, call);
+            return begin::<T, false>(schedule, bounds, step, chunk, call);
         }
         let team = fixed(whole.count(), 0, query::team_num(), query::num_teams());
         bounds.narrow(&team, step);
@@ -187,7 +215,7 @@ unsafe fn begin_distributed<T: Number>(
             bounds.stride.write(step);
             return;
         }
-        begin(schedule, bounds, step, chunk, call);
+        begin::<T, true>(schedule, bounds, step, chunk, call);
         if let Some(is_last) = bounds.is_last.as_mut() {
             *is_last &= i32::from(team.has_last);
         }
@@ -222,8 +250,11 @@ macro_rules! static_loops {
             let bounds = Bounds { is_last, lower, upper, stride: &raw mut wide };
             // SAFETY: these are the arguments of the entry point.
             unsafe {
-                tell(location, schedule, bounds, i64::from(step));
-                begin(schedule, bounds, i64::from(step), i64::from(chunk), call);
+                let (step, chunk) = (i64::from(step), i64::from(chunk));
+                match tool::tool() {
+                    None => begin::<_, false>(schedule, bounds, step, chunk, call),
+                    Some(_) => begin_told(location, schedule, bounds, step, chunk, call),
+                }
                 stride.write(wide as $signed);
             }
         }
@@ -245,7 +276,9 @@ macro_rules! static_loops {
             let bounds = Bounds { is_last, lower, upper, stride: &raw mut wide };
             // SAFETY: these are the arguments of the entry point.
             unsafe {
-                tell(location, schedule, bounds, i64::from(step));
+                if tool::tool().is_some() {
+                    tell(location, schedule, bounds, i64::from(step));
+                }
                 begin_distributed(schedule, bounds, upper_of_team, i64::from(step), i64::from(chunk), call);
                 stride.write(wide as $signed);
             }
@@ -261,7 +294,7 @@ macro_rules! static_loops {
                 let (step, chunk) = (i64::from(step), i64::from(chunk));
                 // SAFETY: promised by our caller.
                 unsafe {
-                    begin(schedule::DISTRIBUTE_CHUNKED, bounds, step, chunk, 0);
+                    begin::<_, false>(schedule::DISTRIBUTE_CHUNKED, bounds, step, chunk, 0);
                     stride.write(wide as $signed);
                 }
             }
@@ -299,7 +332,7 @@ mod tests {
             stride: &raw mut stride,
         };
         // SAFETY: addresses of variables above.
-        unsafe { begin(34, bounds, 2, 1, 0) };
+        unsafe { begin::<_, false>(34, bounds, 2, 1, 0) };
         assert_eq!((lower, upper, is_last), (3, u32::MAX, 1));
     }
 
@@ -313,7 +346,7 @@ mod tests {
             stride: &raw mut stride,
         };
         // SAFETY: addresses of variables above.
-        unsafe { begin(33, bounds, 1, 10, 0) };
+        unsafe { begin::<_, false>(33, bounds, 1, 10, 0) };
         assert_eq!((lower, upper, is_last, stride), (5, 4, 0, 1));
     }
 }

@@ -25,6 +25,7 @@ const ALIGN: usize = task_stock::ALIGN;
 const TIED: i32 = 1;
 /// Flags of a task that the compiler passes.
 pub(super) const FINAL: i32 = 1 << 1;
+const MERGEABLE: i32 = 1 << 2;
 const DESTRUCTORS: i32 = 1 << 3;
 const PROXY: i32 = 1 << 4;
 pub(super) const PRIORITY: i32 = 1 << 5;
@@ -187,15 +188,15 @@ impl TaskMemory {
         self.get().flags
     }
 
-    /// What is in the program's part.
     /// Those that a tool is told.
     pub(super) fn told(self) -> TaskFlags {
-        match self.flags() & TIED {
-            0 => TaskFlags::UNTIED,
-            _ => TaskFlags::default(),
-        }
+        let flags = self.flags();
+        let flag = |is_set, flag: TaskFlags| if is_set { flag } else { TaskFlags::default() };
+        flag(flags & TIED == 0, TaskFlags::UNTIED)
+            .with(flag(flags & MERGEABLE != 0, TaskFlags::MERGEABLE))
     }
 
+    /// What is in the program's part.
     fn task(self) -> KmpTask {
         // SAFETY: as in `get`.
         unsafe { self.0.read() }

@@ -164,7 +164,8 @@ unsafe fn create_copies(asked: &Asked, whole: &Whole) {
         let distance = number.wrapping_mul(asked.step as u64);
         whole.first.wrapping_add(distance)
     };
-    for piece in task::pieces(current(), asked.grain, whole.count) {
+    let member = current();
+    for piece in task::pieces(member, asked.grain, whole.count) {
         let copy = pattern.copy();
         let end = at(piece.from + piece.count);
         // SAFETY: the bounds lie in the structure, so they have the same place in its copy.
@@ -179,6 +180,7 @@ unsafe fn create_copies(asked: &Asked, whole: &Whole) {
             if let Some(duplicate) = asked.duplicate {
                 duplicate(copy.pointer(), pattern.pointer(), i32::from(piece.is_last));
             }
+            tool::piece(member, piece.from, piece.count);
             create(copy, asked.if_clause, &[]);
         }
     }

@@ -6,6 +6,7 @@ use super::types::{DependInfo, KmpTask, Location, Routine};
 use crate::entry::entries;
 use crate::gomp::task::omp_fulfill_event;
 use fathomp_omp::task::{self, Access, Clauses, Dependence, EventHandle, Work};
+use fathomp_omp::team::Member;
 use fathomp_omp::{cluster, current, tool};
 use fathomp_sys::outlined::{Opaque, Outlined, Way};
 use fathomp_sys::task_arguments::Arguments;
@@ -13,6 +14,8 @@ use std::ffi::c_void;
 
 /// Kinds of dependences.
 const IN: u8 = 1;
+const OUT: u8 = 2;
+const MUTEXINOUTSET: u8 = 4;
 const INOUTSET: u8 = 8;
 /// The item is `omp_all_memory`; older compilers give the address instead.
 const ALL_MEMORY: u8 = 0x80;
@@ -33,19 +36,29 @@ unsafe fn with_dependences<R>(
         }
         // SAFETY: promised by our caller.
         let items = unsafe { std::slice::from_raw_parts(list, count) };
-        all.extend(items.iter().map(|item| Dependence {
-            address: match item.flags & ALL_MEMORY {
-                0 => item.address,
-                _ => task::ALL_MEMORY,
-            },
-            access: match item.flags {
-                IN => Access::In,
-                INOUTSET => Access::InOutSet,
-                _ => Access::Out,
-            },
-        }));
+        all.extend(items.iter().map(dependence));
     }
     use_it(&all)
+}
+
+fn dependence(item: &DependInfo) -> Dependence {
+    if item.flags & ALL_MEMORY != 0 || item.address == task::ALL_MEMORY {
+        // The compiler does not say whether it is `out` or `inout`.
+        return Dependence {
+            address: task::ALL_MEMORY,
+            access: Access::Out,
+        };
+    }
+    Dependence {
+        address: item.address,
+        access: match item.flags {
+            IN => Access::In,
+            OUT => Access::Out,
+            MUTEXINOUTSET => Access::MutexInOutSet,
+            INOUTSET => Access::InOutSet,
+            _ => Access::InOut,
+        },
+    }
 }
 
 /// Creates the task of `memory`, which goes with it.
@@ -138,6 +151,22 @@ kmpc! {
     }
 }
 
+/// The program is about to call the code of a task that has an event.
+#[cold]
+fn begin_detachable(memory: TaskMemory, member: &'static Member, is_final: bool) {
+    if let Some(event) = memory.event() {
+        memory.set_included(Some(task::begin_detachable(member, is_final, event)));
+    }
+}
+
+/// The program has called it.
+#[cold]
+fn end_detachable(memory: TaskMemory) {
+    if let Some(included) = memory.included() {
+        included.end_detachable();
+    }
+}
+
 /// A task is complete whose code is run, or was, by somebody else.
 ///
 /// # Safety
@@ -224,7 +253,11 @@ entries! {
         let is_final = memory.flags() & FINAL != 0;
         let member = current();
         tool::announce(|| memory.told());
-        memory.set_included(Some(task::begin_included(member, is_final)));
+        if memory.event().is_some() {
+            begin_detachable(memory, member, is_final);
+        } else {
+            memory.set_included(Some(task::begin_included(member, is_final)));
+        }
         memory.begins();
     }
     /// `void __kmpc_omp_task_complete_if0(ident_t *, kmp_int32 gtid, kmp_task_t *)`
@@ -233,7 +266,9 @@ entries! {
         let memory = unsafe { TaskMemory::of(task) };
         memory.run_on();
         memory.destroy();
-        if let Some(included) = memory.included() {
+        if memory.event().is_some() {
+            end_detachable(memory);
+        } else if let Some(included) = memory.included() {
             included.end();
         }
         memory.free();
@@ -269,4 +304,42 @@ pub extern "C" fn __kmpc_omp_reg_task_with_affinity(
     _list: usize,
 ) -> i32 {
     0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dependences_are_told_by_their_flags() {
+        let read = |flags| {
+            let item = DependInfo {
+                address: 8,
+                bytes: 4,
+                flags,
+            };
+            let found = dependence(&item);
+            (found.address, found.access)
+        };
+        assert_eq!(read(IN), (8, Access::In));
+        assert_eq!(read(OUT), (8, Access::Out));
+        assert_eq!(read(IN | OUT), (8, Access::InOut));
+        assert_eq!(read(MUTEXINOUTSET), (8, Access::MutexInOutSet));
+        assert_eq!(read(INOUTSET), (8, Access::InOutSet));
+        assert_eq!(read(ALL_MEMORY), (task::ALL_MEMORY, Access::Out));
+    }
+
+    #[test]
+    fn older_compilers_give_all_memory_as_an_address() {
+        let item = DependInfo {
+            address: usize::MAX,
+            bytes: 0,
+            flags: IN | OUT,
+        };
+        let found = dependence(&item);
+        assert_eq!(
+            (found.address, found.access),
+            (task::ALL_MEMORY, Access::Out)
+        );
+    }
 }

@@ -26,10 +26,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub enum Access {
     /// `in`: together with other `in`.
     In,
-    /// `out`, `inout` and `mutexinoutset`: alone.
+    /// `out`: alone.
     Out,
+    /// `inout`: alone, as `out`.
+    InOut,
+    /// `mutexinoutset`: alone, and in order as well.
+    MutexInOutSet,
     /// `inoutset`: together with other `inoutset`.
     InOutSet,
+}
+
+impl Access {
+    /// Whether tasks with this access may run together.
+    fn is_shared(self) -> bool {
+        matches!(self, Self::In | Self::InOutSet)
+    }
 }
 
 /// The address of `omp_all_memory` as a list item; no variable is there.
@@ -54,8 +65,8 @@ pub(crate) struct Node<T: 'static> {
     state: Mutex<State<T>>,
 }
 
-/// Is told of a task and of one that waits for it.
-pub(super) type Awaits<T> = fn(&'static T, &'static T);
+/// Is told of each task that is waited for.
+pub(super) type Awaits<'a, T> = &'a dyn Fn(&'static T);
 
 #[derive(Debug)]
 struct State<T: 'static> {
@@ -167,12 +178,11 @@ impl<T> Node<T> {
         }
     }
 
-    fn await_one(self: &Arc<Self>, predecessor: &Self, awaits: Option<Awaits<T>>) {
+    fn await_one(self: &Arc<Self>, predecessor: &Self, awaits: Option<Awaits<'_, T>>) {
         let mut state = predecessor.lock();
         if !state.complete {
-            if let (Some(awaits), Some(before), Some(task)) = (awaits, predecessor.task, self.task)
-            {
-                awaits(before, task);
+            if let (Some(awaits), Some(before)) = (awaits, predecessor.task) {
+                awaits(before);
             }
             // Before the lock is released: then the predecessor may complete.
             self.missing.fetch_add(1, Ordering::Relaxed);
@@ -210,7 +220,7 @@ impl<T> Scope<T> {
         &mut self,
         node: &Arc<Node<T>>,
         dependences: &[Dependence],
-        awaits: Option<Awaits<T>>,
+        awaits: Option<Awaits<'_, T>>,
     ) {
         if name_all_memory(dependences) {
             self.await_everything(node, awaits);
@@ -235,10 +245,15 @@ impl<T> Scope<T> {
     }
 
     /// `node` waits for what a task with these dependences would wait for;
-    /// nobody will wait for it.
-    pub(super) fn wait_only(&mut self, node: &Arc<Node<T>>, dependences: &[Dependence]) {
+    /// nobody will wait for it. `awaits` as for [`Self::add`].
+    pub(super) fn wait_only(
+        &mut self,
+        node: &Arc<Node<T>>,
+        dependences: &[Dependence],
+        awaits: Option<Awaits<'_, T>>,
+    ) {
         if name_all_memory(dependences) {
-            return self.await_everything(node, None);
+            return self.await_everything(node, awaits);
         }
         each_address(dependences, |dependence| {
             if let Some(place) = self.places.get(&dependence.address) {
@@ -248,15 +263,15 @@ impl<T> Scope<T> {
                     &place.current
                 };
                 for predecessor in before {
-                    node.await_one(predecessor, None);
+                    node.await_one(predecessor, awaits);
                 }
             } else if let Some(all_memory) = &self.all_memory {
-                node.await_one(all_memory, None);
+                node.await_one(all_memory, awaits);
             }
         });
     }
 
-    fn await_everything(&self, node: &Arc<Node<T>>, awaits: Option<Awaits<T>>) {
+    fn await_everything(&self, node: &Arc<Node<T>>, awaits: Option<Awaits<'_, T>>) {
         let current = self.places.values().flat_map(|place| &place.current);
         for predecessor in current.chain(&self.all_memory) {
             node.await_one(predecessor, awaits);
@@ -276,7 +291,7 @@ impl<T> Scope<T> {
 impl<T> Place<T> {
     /// Whether a task with that access joins the current generation.
     fn shares(&self, access: Access) -> bool {
-        self.current.is_empty() || self.access == access && access != Access::Out
+        self.current.is_empty() || self.access == access && access.is_shared()
     }
 }
 
@@ -290,7 +305,11 @@ fn name_all_memory(dependences: &[Dependence]) -> bool {
 fn each_address(dependences: &[Dependence], mut visit: impl FnMut(Dependence)) {
     const FEW: usize = 16;
     let combine = |first: Access, second: Access| {
-        if first == second { first } else { Access::Out }
+        if first == second {
+            first
+        } else {
+            Access::InOut
+        }
     };
     if let [only] = dependences {
         visit(*only);
@@ -346,7 +365,7 @@ mod tests {
             item(2, Access::In),
             item(3, Access::InOutSet),
         ];
-        let expected = vec![(1, Access::Out), (2, Access::In), (3, Access::InOutSet)];
+        let expected = vec![(1, Access::InOut), (2, Access::In), (3, Access::InOutSet)];
         assert_eq!(visited(&list), expected);
         for _ in 0..3 {
             list.extend_from_within(..);
@@ -400,6 +419,19 @@ mod tests {
     }
 
     #[test]
+    fn what_excludes_others_excludes_its_own_kind() {
+        for access in [Access::Out, Access::InOut, Access::MutexInOutSet] {
+            let mut scope = Scope::<()>::default();
+            let (first, ready) = task(&mut scope, access);
+            assert!(ready);
+            let (second, ready) = task(&mut scope, access);
+            assert!(!ready, "{access:?}");
+            first.complete(|_, _| {});
+            assert!(second.is_ready());
+        }
+    }
+
+    #[test]
     fn a_long_generation_forgets_complete_tasks() {
         let mut scope = Scope::<()>::default();
         for _ in 0..10_000 {
@@ -415,7 +447,7 @@ mod tests {
         let (writer, _) = task(&mut scope, Access::Out);
         let team = crate::worker::current().team();
         let waiter = Node::new(team, None);
-        scope.wait_only(&waiter, &[item(8, Access::In), item(9, Access::Out)]);
+        scope.wait_only(&waiter, &[item(8, Access::In), item(9, Access::Out)], None);
         assert!(!waiter.seal());
         writer.complete(|_, _| {});
         assert!(waiter.is_ready());
@@ -435,7 +467,7 @@ mod tests {
         let (after, ready) = task_with(&mut scope, &[item(3, Access::In)]);
         assert!(!ready);
         let waiter = Node::new(crate::worker::current().team(), None);
-        scope.wait_only(&waiter, &[item(9, Access::In)]);
+        scope.wait_only(&waiter, &[item(9, Access::In)], None);
         assert!(!waiter.seal());
         let (again, ready) = task_with(&mut scope, &all);
         assert!(!ready);

@@ -6,6 +6,7 @@ use super::event::Event;
 use super::run;
 use crate::runtime::runtime;
 use crate::tool::tool;
+use fathomp_ompt::TaskStatus;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -61,12 +62,16 @@ pub fn fulfill(handle: EventHandle) -> Result<(), UnknownEvent> {
         .unwrap_or_else(PoisonError::into_inner)
         .remove(&handle.0)
         .ok_or(UnknownEvent)?;
-    if let Some(tool) = tool()
+    let told = tool();
+    let in_order = told.map(|_| event.in_order());
+    if let Some(tool) = told
         && let Some((task, early)) = event.awaited_by()
     {
         tool.fulfils(task, early);
     }
-    if let Some(task) = event.fulfil() {
+    let completed = event.fulfil();
+    drop(in_order);
+    if let Some(task) = completed {
         let team = task.team();
         // This thread may belong to any team or to none.
         run::complete(None, task);
@@ -75,4 +80,22 @@ pub fn fulfill(handle: EventHandle) -> Result<(), UnknownEvent> {
         }
     }
     Ok(())
+}
+
+/// The code of `task`, which has that event, is through: `leave` leaves it, for a reason that a tool
+/// is told. The task is complete if the event has been fulfilled.
+#[cold]
+pub(super) fn code_ends(task: &'static Task, event: &Event<Task>, leave: impl FnOnce(TaskStatus)) {
+    let in_order = tool().map(|_| event.in_order());
+    leave(match task.team() {
+        Some(team) => run::status(team, task, Some(event)),
+        None => TaskStatus::COMPLETE,
+    });
+    // Before the event can complete the task on another thread.
+    task.set_runner(None);
+    let is_complete = event.body_done();
+    drop(in_order);
+    if is_complete {
+        run::complete(None, task);
+    }
 }

@@ -3,7 +3,7 @@
 use fathomp_sys::static_ref::AtomicRef;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An event the program has a handle to.
 #[derive(Debug)]
@@ -12,6 +12,8 @@ pub(crate) struct Event<T: Sync + 'static> {
     state: AtomicU32,
     /// Set when the task exists, before its code may run.
     task: AtomicRef<T>,
+    /// Held where a tool is told what comes first: the event, or the end of the code.
+    telling: Mutex<()>,
 }
 
 const FULFILLED: u32 = 1;
@@ -41,7 +43,14 @@ impl<T: Sync + 'static> Event<T> {
         Self {
             state: AtomicU32::new(0),
             task: AtomicRef::new(None),
+            telling: Mutex::new(()),
         }
+    }
+
+    /// As long as somebody has the answer, nobody else who asks for it goes on: what a tool is
+    /// told of the event and of the end of the code has the order in which they come.
+    pub(super) fn in_order(&self) -> MutexGuard<'_, ()> {
+        self.telling.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn bind(&self, task: &'static T) {

@@ -25,6 +25,7 @@ mod division;
 mod event;
 mod group;
 mod help;
+mod included;
 mod meetings;
 mod on_stack;
 mod origin;
@@ -50,12 +51,13 @@ pub use detach::{EventHandle, NewEvent, UnknownEvent, fulfill, new_event};
 pub use division::{Grain, Piece};
 pub(crate) use event::Events;
 pub(crate) use help::{complete_phase, help, help_from_dock, may_stay, stay};
+pub use included::{Included, begin_detachable, begin_included};
 pub(crate) use pool::Pool;
 pub(crate) use remote::Remote;
 pub use remote::{BadLetter, attend, hear, hear_arrival, is_due, is_letter};
 pub use spawn::{
-    Clauses, Encounter, Included, Work, begin_included, create, create_special, encounter,
-    in_explicit, in_final, number, parent_number, run_undeferred,
+    Clauses, Encounter, Work, create, create_special, encounter, in_explicit, in_final, number,
+    parent_number, run_undeferred,
 };
 pub use taskgroup::{
     cancel_taskgroup, group_end, group_is_fresh, group_start, group_wait, taskgroup_cancelled,

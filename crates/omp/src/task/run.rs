@@ -1,6 +1,8 @@
 //! Running a task, and what its end means for others.
 
 use super::block::{Task, Traits};
+use super::detach;
+use super::event::Event;
 use super::group::Group;
 use super::on_stack;
 use super::queue::enqueue;
@@ -55,38 +57,39 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
     let pointless = is_pointless(team, task) && !task.traits().has(Traits::OBJECTS);
     if pointless {
         task.abandon();
+        if let Some((tool, _)) = told {
+            tool.discards(task);
+        }
     } else {
         match task.traits().has(Traits::FOREIGN) {
             true => timed(team, task, || call(member, team, task)),
             false => call(member, team, task),
         }
     }
-    if let Some((tool, before)) = told {
-        if pointless {
-            tool.discards(task);
-        }
-        tool.task_ends(member, outer, task, status(team, task), before);
-    }
-    member.task.set_explicit(outer);
     if task.traits().has(Traits::EVENT)
         && let Some(event) = task.take_event()
     {
-        // Before the event can complete the task on another thread.
-        task.set_runner(None);
-        if !event.body_done() {
-            return;
-        }
-        return complete(None, task);
+        return detach::code_ends(task, &event, |status| {
+            if let Some((tool, before)) = told {
+                tool.task_ends(member, outer, task, status, before);
+            }
+            member.task.set_explicit(outer);
+        });
     }
+    if let Some((tool, before)) = told {
+        tool.task_ends(member, outer, task, status(team, task, None), before);
+    }
+    member.task.set_explicit(outer);
     complete(Some(member), task);
 }
 
-/// Why a thread leaves a task whose code is through or has never run.
+/// Why a thread leaves a task whose code is through or has never run. A task with an event is not
+/// complete before that is fulfilled.
 #[cold]
-pub(super) fn status(team: &Team, task: &Task) -> TaskStatus {
+pub(super) fn status(team: &Team, task: &Task, event: Option<&Event<Task>>) -> TaskStatus {
     if is_pointless(team, task) {
         TaskStatus::CANCEL
-    } else if task.traits().has(Traits::EVENT) {
+    } else if event.is_some_and(|event| !event.is_fulfilled()) {
         TaskStatus::DETACH
     } else {
         TaskStatus::COMPLETE

@@ -1,21 +1,20 @@
 //! Creating tasks.
 
 use super::block::{Task, Traits};
-use super::depend::{Dependence, Node};
+use super::depend::{Awaits, Dependence, Node};
 use super::deque::CAPACITY;
 use super::detach::NewEvent;
 use super::help::run_available;
+use super::included::begin_child;
 use super::queue::enqueue;
 use super::{run, wait};
 use crate::cluster::{self, Nodes};
-use crate::icv::Icvs;
 use crate::runtime::runtime;
 use crate::team::{Member, Team};
 use crate::tool::{self, tool};
 use fathomp_sys::call_site::{call, note_again};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_sys::task_arguments::{Arguments, address_of};
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -246,134 +245,6 @@ impl Encounter {
     }
 }
 
-/// Begins a task whose code its creator calls before it goes on. Nobody else ever hears of
-/// it, so this is [`begin`] and [`run::run`] and its end is [`run::complete`], without what
-/// is only needed for others. Unless it is `WATCHED` it is known that nobody has to be told.
-// A call would return what is to be ended through memory, which costs half of all this.
-#[inline(always)]
-fn begin_child<const WATCHED: bool>(
-    member: &'static Member,
-    team: &'static Team,
-    parent: &'static Task,
-    is_final: bool,
-    depends_on: &[Dependence],
-) -> Included {
-    if WATCHED && let Some(recorder) = member.worker().recorder() {
-        recorder.task_created();
-        recorder.task_run();
-    }
-    let current = &member.task;
-    let task = current.take_inline(member, team);
-    let traits = inherited_traits(member, is_final);
-    task.begin(parent, traits);
-    let outer = current.explicit();
-    let before = tool().filter(|_| WATCHED).map(|tool| {
-        tool.creates(
-            member,
-            (parent, task),
-            true,
-            traits.has(Traits::FINAL),
-            depends_on,
-        );
-        tool.task_begins(member, outer, task)
-    });
-    current.set_explicit(Some(task));
-    let icvs = team.tasks.icvs_differ().then(|| member.icvs());
-    if let Some(icvs) = icvs {
-        task.set_icvs(icvs);
-    }
-    Included {
-        member,
-        team,
-        task,
-        outer,
-        traits,
-        icvs,
-        before,
-    }
-}
-
-/// A task that has begun and that its creator waits for.
-#[derive(Clone, Copy)]
-pub struct Included {
-    member: &'static Member,
-    team: &'static Team,
-    task: &'static Task,
-    outer: Option<&'static Task>,
-    traits: Traits,
-    /// Those of its creator, if tasks of the region have changed some.
-    icvs: Option<Icvs>,
-    /// What a tool was told before.
-    before: Option<tool::Before>,
-}
-
-impl fmt::Debug for Included {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Included(..)")
-    }
-}
-
-/// Begins a task that is not deferred, whatever has been cancelled; the caller then calls its
-/// code.
-#[must_use]
-pub fn begin_included(member: &'static Member, is_final: bool) -> Included {
-    let included = begin_child::<true>(member, member.team(), member.task.current(), is_final, &[]);
-    if let Some(tool) = tool() {
-        tool.program_runs(included.task);
-    }
-    included
-}
-
-impl Included {
-    /// Its code is through; the caller's thread began it.
-    #[inline]
-    pub fn end(self) {
-        self.end_as::<true>();
-    }
-
-    #[inline(always)]
-    fn end_as<const WATCHED: bool>(self) {
-        let Self {
-            member,
-            team,
-            task,
-            outer,
-            traits,
-            icvs,
-            before,
-        } = self;
-        if WATCHED
-            && let Some(before) = before
-            && let Some(tool) = tool()
-        {
-            let status = run::status(team, task);
-            tool.included_ends(member, outer, task, status, before);
-        }
-        if let Some(icvs) = icvs {
-            member.set_icvs(icvs);
-        } else if team.tasks.icvs_differ() {
-            run::restore_team_icvs(member, team);
-        }
-        member.task.set_explicit(outer);
-        if task.traits() == traits && task.children.is_as_new() {
-            member.task.give_inline(task);
-        } else {
-            end_used(member, task, traits);
-        }
-    }
-}
-
-/// The end of a task that had children, or something that not all tasks have.
-#[inline(never)]
-fn end_used(member: &'static Member, task: &'static Task, traits: Traits) {
-    if task.traits() == traits && !task.children.is_in_use() {
-        task.children.reset();
-        member.task.give_inline(task);
-    } else {
-        run::complete(Some(member), task);
-    }
-}
-
 /// Creates a task with dependences or an event.
 #[cold]
 pub fn create_special(
@@ -396,7 +267,7 @@ pub fn create_special(
     // complete, dependences mean nothing.
     let alone = team.is_alone() && !parent.children.is_outstanding();
     if included {
-        wait::await_predecessors(member, dependences);
+        wait::await_predecessors(member, dependences, None);
     }
     if (included || alone) && event.is_none() {
         note_again(called);
@@ -442,7 +313,12 @@ pub fn create_special(
         thin_out(member, parent);
         let node = Node::new(team, Some(task));
         task.set_node(Arc::clone(&node));
-        let awaits: Option<fn(&'static Task, &'static Task)> = tool().map(|_| tell_of as _);
+        let tell = |before| {
+            if let Some(tool) = tool() {
+                tool.awaits(before, task);
+            }
+        };
+        let awaits = tool().map(|_| &tell as Awaits<'_, Task>);
         parent.with_scope(|scope| scope.add(&node, dependences, awaits));
         if !node.seal() {
             return;
@@ -452,13 +328,6 @@ pub fn create_special(
         run_now(member, task);
     } else {
         enqueue(Some(member), team, task);
-    }
-}
-
-/// A tool hears that `task` has to wait for `before`.
-fn tell_of(before: &'static Task, task: &'static Task) {
-    if let Some(tool) = tool() {
-        tool.awaits(before, task);
     }
 }
 
@@ -490,22 +359,20 @@ fn run_now(member: &'static Member, task: &'static Task) {
     run::run(member, task);
 }
 
-/// A block for a task that is to be queued, without arguments.
-#[inline]
+/// A block for a task that is counted, without code and arguments.
+// A call costs more than it saves: all but few tasks come here from `lead`.
+#[inline(always)]
 fn begin(
     member: &'static Member,
     team: &'static Team,
     parent: &'static Task,
-    work: &Work,
     clauses: Clauses,
-    traits: Traits,
 ) -> &'static Task {
     let task = member.task.take_block(team);
     let inherited = inherited_traits(member, clauses.is_final);
     task.children.reset();
     let inherited = inherited.with_if(Traits::STAYS, clauses.stays);
-    task.begin(parent, inherited.with(traits));
-    task.set_function(work.function);
+    task.begin(parent, inherited.with(Traits::COUNTED));
     task.priority.set(if clauses.priority == 0 {
         0
     } else {
@@ -527,8 +394,23 @@ pub(super) fn lead(
     clauses: Clauses,
 ) -> &'static Task {
     team.tasks.mark_used();
-    let task = begin(member, team, parent, work, clauses, Traits::COUNTED);
+    let task = begin(member, team, parent, clauses);
+    task.set_function(work.function);
     copy_arguments(team, task, work);
+    count(member, parent, task);
+    task
+}
+
+/// A task that is counted, and whose code the program calls.
+#[cold]
+pub(super) fn counted(
+    member: &'static Member,
+    team: &'static Team,
+    parent: &'static Task,
+    clauses: Clauses,
+) -> &'static Task {
+    team.tasks.mark_used();
+    let task = begin(member, team, parent, clauses);
     count(member, parent, task);
     task
 }
@@ -549,7 +431,7 @@ fn copy_arguments(team: &'static Team, task: &'static Task, work: &Work) {
 
 /// What a child of the task that `member` runs has from it.
 #[inline]
-fn inherited_traits(member: &'static Member, is_final: bool) -> Traits {
+pub(super) fn inherited_traits(member: &'static Member, is_final: bool) -> Traits {
     let inherited = match member.task.explicit() {
         Some(explicit) => explicit.traits().inherited(),
         None => Traits::of_phase(member.phase.get()),

@@ -8,7 +8,7 @@ use super::shared_loop::run_portion;
 use super::spawn::{Clauses, Work, create, lead};
 use crate::cluster;
 use crate::team::Member;
-use crate::tool::tool;
+use crate::tool::{self, tool};
 use fathomp_sys::outlined::Outlined;
 use fathomp_sys::task_arguments::Arguments;
 
@@ -63,9 +63,13 @@ pub fn taskloop(member: &'static Member, asked: &TaskLoop) {
     if run_shared(member, asked, division) {
         return;
     }
+    let has_tool = tool().is_some();
     for number in 0..division.tasks() {
         let piece = division.piece(number);
         let (from, to) = piece.bounds(asked.start, asked.step, asked.end);
+        if has_tool {
+            tool::piece(member, piece.from, piece.count);
+        }
         create(
             member,
             &Work {

@@ -1,7 +1,7 @@
 //! Waiting inside a task.
 
 use super::block::Task;
-use super::depend::{Dependence, Node};
+use super::depend::{Awaits, Dependence, Node};
 use super::help::run_available;
 use super::tally::Tally;
 use crate::barrier::wait_recorded;
@@ -25,19 +25,24 @@ pub fn wait(member: &'static Member) {
 /// `taskwait` with dependences: waits for the children that a task with these
 /// dependences would wait for.
 pub fn wait_depend(member: &'static Member, dependences: &[Dependence]) {
-    tool::region(member, SyncRegion::TASKWAIT, || {
-        await_predecessors(member, dependences);
+    tool::wait_depend(member, dependences, |awaits| {
+        await_predecessors(member, dependences, awaits);
     });
 }
 
-/// Waits for the children that a task with these dependences would wait for.
-pub(super) fn await_predecessors(member: &'static Member, dependences: &[Dependence]) {
+/// Waits for the children that a task with these dependences would wait for; `awaits` is told of
+/// each.
+pub(super) fn await_predecessors(
+    member: &'static Member,
+    dependences: &[Dependence],
+    awaits: Option<Awaits<'_, Task>>,
+) {
     let task = member.task.current();
     if !task.children.is_outstanding() {
         return;
     }
     let node = Node::new(member.team(), None);
-    task.with_scope(|scope| scope.wait_only(&node, dependences));
+    task.with_scope(|scope| scope.wait_only(&node, dependences, awaits));
     if !node.seal() {
         wait_for(member, task, || node.is_ready());
     }

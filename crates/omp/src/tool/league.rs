@@ -5,7 +5,7 @@
 //! league's; the task that encountered the `teams` construct cannot be asked for meanwhile.
 
 use super::regions::call_watched;
-use super::words::code;
+use super::words::{NOTHING, code};
 use super::{Tool, tool};
 use crate::team::Member;
 use fathomp_ompt::ParallelFlags;
@@ -79,7 +79,8 @@ impl Tool {
         let encountering = task.tool.put_aside();
         self.initial_begins(member, size, number);
         call_watched(member, function, data);
-        self.initial_ends(member, 0, number);
+        // The region goes on with the next team.
+        self.initial_ends(member, NOTHING, number);
         task.tool.put_back(&encountering);
     }
 }

@@ -11,8 +11,9 @@
 //! what would be told is out of the way of the code that runs then.
 //!
 //! A callback runs on the thread that it is about, in the middle of the runtime. So nothing that
-//! is passed by address is moved while the tool may look at it, and no lock is held, but for one:
-//! that a task waits for another is told while that one cannot become complete.
+//! is passed by address is moved while the tool may look at it, and no lock is held, but for two:
+//! that a task waits for another is told while that one cannot become complete, and whether a task's
+//! event or the end of its code comes first is told while the other waits.
 
 mod ask;
 mod callbacks;
@@ -31,15 +32,15 @@ pub use ask::{
 pub use callbacks::Callbacks;
 pub(crate) use league::{call_team, league};
 pub(crate) use regions::{call_region, end_is_due, look_at_end};
-pub(crate) use tasks::{Before, call_task, yields};
-pub use tasks::{announce, taskloop};
+pub(crate) use tasks::{Before, call_task, doacross, wait_depend, yields};
+pub use tasks::{announce, piece, taskloop};
 pub use waits::{
     ADAPTIVE, ControlTool, cancel, control, error, flushed, lock_begins, lock_ends, masked, mutex,
     nest_mutex, reduction, released, try_mutex,
 };
 pub(crate) use waits::{group_begins, group_ends, region};
 pub(crate) use words::{MemberWords, TaskWords, TeamWords, ThreadWords};
-pub use work::{begin_static, end_single, end_static, scope};
+pub use work::{begin_static, end_single, end_static, scope, static_chunk};
 pub(crate) use work::{begins, ends, hands_out, single};
 
 use crate::runtime::runtime;

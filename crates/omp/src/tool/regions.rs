@@ -213,7 +213,7 @@ impl Tool {
             told(kind, end, NOTHING, data, code);
         }
         if team.tool.initial.get() != 0 {
-            self.initial_ends(member, 0, 1);
+            self.initial_ends(member, team.tool.data.pointer(), 1);
         } else if let Some(told) = self.callbacks.implicit_task.get() {
             // The specification wants 0 for the team's size here.
             let number = member.thread_num();

@@ -1,12 +1,14 @@
 //! Explicit tasks.
 
-use super::words::code;
+use super::states::Wait;
+use super::words::{Word, code};
 use super::{Tool, tool};
-use crate::task::{Access, Dependence, Task};
+use crate::task::{ALL_MEMORY, Access, Dependence, Task};
 use crate::team::Member;
 use crate::worker::current;
 use fathomp_ompt::{
-    self as ompt, CancelFlags, Data, DependenceType, ScopeEndpoint, TaskFlags, TaskStatus, Work,
+    self as ompt, CancelFlags, Data, DependenceType, Dispatch, DispatchChunk, ScopeEndpoint,
+    SyncRegion, TaskFlags, TaskStatus, Work,
 };
 use fathomp_sys::call_site::{Call, call, note_again};
 use fathomp_sys::outlined::{Opaque, Outlined};
@@ -47,6 +49,43 @@ pub(crate) fn yields(member: &'static Member, body: impl FnOnce()) {
     yields.set(0);
 }
 
+/// Runs `wait`, in which `member` waits for what a task with these dependences would wait for, and
+/// which tells its argument of each that is not complete.
+#[inline]
+pub(crate) fn wait_depend(
+    member: &'static Member,
+    dependences: &[Dependence],
+    wait: impl FnOnce(Option<&dyn Fn(&'static Task)>),
+) {
+    match tool() {
+        Some(tool) if !dependences.is_empty() => tool.wait_depend(member, dependences, wait),
+        _ => wait(None),
+    }
+}
+
+/// The next task that `member` makes runs `count` iterations of a `taskloop` construct, the first of
+/// which has that number.
+#[inline]
+pub fn piece(member: &'static Member, from: u64, count: u64) {
+    if tool().is_some() {
+        member.worker().tool.piece.set([from, count]);
+    }
+}
+
+/// In a doacross nest of so many loops `member` has done an iteration, or need not wait any more for
+/// one: that with these values, outermost first.
+#[inline]
+pub(crate) fn doacross(
+    member: &'static Member,
+    kind: DependenceType,
+    depth: usize,
+    value: impl Fn(usize) -> u64,
+) {
+    if let Some(tool) = tool() {
+        tool.doacross(member, kind, (0..depth).map(value).collect());
+    }
+}
+
 /// Calls the code of `task`.
 #[inline]
 pub(crate) fn call_task(task: &'static Task, function: Outlined, data: Opaque) {
@@ -76,7 +115,9 @@ impl Tool {
         body();
         note_again(call);
         told(ScopeEndpoint::END);
-        member.worker().tool.announced.set(0);
+        let words = &member.worker().tool;
+        words.announced.set(0);
+        words.piece.set([0; 2]);
     }
 
     /// `member` makes `task`, a child of `parent`, which it runs. `at_once`: before it goes on.
@@ -99,8 +140,9 @@ impl Tool {
             flags = flags.with(TaskFlags::FINAL);
         }
         task.tool.begin(flags.0);
+        task.tool.piece.set(member.worker().tool.piece.take());
         parent.tool.frame.enters(call);
-        self.tell_created(parent, task, flags, dependences, call);
+        self.tell_created(parent, &task.tool.data, flags, dependences, call);
         if !at_once {
             parent.tool.frame.returns();
         }
@@ -122,7 +164,7 @@ impl Tool {
     fn tell_created(
         &self,
         parent: &'static Task,
-        task: &'static Task,
+        data: &Word,
         flags: TaskFlags,
         dependences: &[Dependence],
         call: Call,
@@ -131,18 +173,64 @@ impl Tool {
             told(
                 parent.tool.data.pointer(),
                 parent.tool.frame.pointer(),
-                task.tool.data.pointer(),
+                data.pointer(),
                 flags,
                 i32::from(!dependences.is_empty()),
                 code(call.address),
             );
         }
-        if !dependences.is_empty()
-            && let Some(told) = self.callbacks.dependences.get()
-        {
-            let list: Vec<_> = dependences.iter().map(item).collect();
-            let count = i32::try_from(list.len()).unwrap_or(i32::MAX);
-            told(task.tool.data.pointer(), list.as_ptr(), count);
+        if !dependences.is_empty() {
+            self.tell_dependences(data, &dependences.iter().map(item).collect::<Vec<_>>());
+        }
+    }
+
+    /// A `taskwait` with dependences is a task to the tool: one that runs nothing, and is complete
+    /// when those are that it depends on.
+    #[cold]
+    fn wait_depend(
+        &self,
+        member: &'static Member,
+        dependences: &[Dependence],
+        wait: impl FnOnce(Option<&dyn Fn(&'static Task)>),
+    ) {
+        let call = call();
+        let parent = member.task.current();
+        // The tool has the address until it hears that the task is complete. Tasks that the thread
+        // runs meanwhile may wait in the same way.
+        let data = Word::new();
+        let flags = TaskFlags::TASKWAIT
+            .with(TaskFlags::UNDEFERRED)
+            .with(TaskFlags::MERGEABLE);
+        parent.tool.frame.enters(call);
+        self.tell_created(parent, &data, flags, dependences, call);
+        let awaits = |before: &'static Task| {
+            if let Some(told) = self.callbacks.task_dependence.get() {
+                told(before.tool.data.pointer(), data.pointer());
+            }
+        };
+        let state = Wait::of(SyncRegion::TASKWAIT);
+        member.worker().in_state(state, || wait(Some(&awaits)));
+        if let Some(told) = self.callbacks.task_schedule.get() {
+            let status = TaskStatus::TASKWAIT_COMPLETE;
+            told(data.pointer(), status, std::ptr::null_mut());
+        }
+        parent.tool.frame.returns();
+    }
+
+    #[cold]
+    fn doacross(&self, member: &'static Member, kind: DependenceType, values: Vec<u64>) {
+        let items = values.into_iter().map(|value| ompt::Dependence {
+            variable: Data { value },
+            dependence_type: kind,
+        });
+        let task = member.task.current();
+        self.tell_dependences(&task.tool.data, &items.collect::<Vec<_>>());
+    }
+
+    fn tell_dependences(&self, data: &Word, items: &[ompt::Dependence]) {
+        if let Some(told) = self.callbacks.dependences.get() {
+            let count = i32::try_from(items.len()).unwrap_or(i32::MAX);
+            told(data.pointer(), items.as_ptr(), count);
         }
     }
 
@@ -172,6 +260,11 @@ impl Tool {
         };
         self.tell_schedule(left, status, task.tool.data.pointer());
         worker.works(member.team().level());
+        let [start, iterations] = task.tool.piece.take();
+        if iterations != 0 {
+            let chunk = DispatchChunk { start, iterations };
+            self.tell_chunk(member, task, Dispatch::TASKLOOP_CHUNK, chunk);
+        }
         before
     }
 
@@ -248,11 +341,34 @@ fn item(dependence: &Dependence) -> ompt::Dependence {
         variable: Data {
             value: dependence.address as u64,
         },
-        dependence_type: match dependence.access {
-            Access::In => DependenceType::IN,
-            // The runtime makes no difference between `out`, `inout` and `mutexinoutset`.
-            Access::Out => DependenceType::INOUT,
-            Access::InOutSet => DependenceType::INOUTSET,
+        dependence_type: match (dependence.access, dependence.address) {
+            (Access::InOut, ALL_MEMORY) => DependenceType::INOUT_ALL_MEMORY,
+            (_, ALL_MEMORY) => DependenceType::OUT_ALL_MEMORY,
+            (Access::In, _) => DependenceType::IN,
+            (Access::Out, _) => DependenceType::OUT,
+            (Access::InOut, _) => DependenceType::INOUT,
+            (Access::MutexInOutSet, _) => DependenceType::MUTEXINOUTSET,
+            (Access::InOutSet, _) => DependenceType::INOUTSET,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_dependences_have_the_numbers_of_c() {
+        let told = |address, access| item(&Dependence { address, access }).dependence_type.0;
+        let accesses = [
+            Access::In,
+            Access::Out,
+            Access::InOut,
+            Access::MutexInOutSet,
+            Access::InOutSet,
+        ];
+        assert_eq!(accesses.map(|access| told(8, access)), [1, 2, 3, 4, 7]);
+        assert_eq!(told(ALL_MEMORY, Access::Out), 34);
+        assert_eq!(told(ALL_MEMORY, Access::InOut), 35);
     }
 }

@@ -4,7 +4,7 @@ use super::Tool;
 use crate::runtime;
 use crate::team::Member;
 use crate::worker::{self, Worker};
-use fathomp_ompt::{ScopeEndpoint, State, TaskFlags, Thread};
+use fathomp_ompt::{Data, ScopeEndpoint, State, TaskFlags, Thread};
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
@@ -66,7 +66,7 @@ impl Tool {
     /// The thread of the program that plays `home` ends, outside of all regions.
     #[cold]
     pub(crate) fn thread_leaves(&self, home: &'static Member) {
-        self.initial_ends(home, 0, 1);
+        self.initial_ends(home, home.team().tool.data.pointer(), 1);
         self.thread_ends(home.worker());
     }
 
@@ -81,12 +81,11 @@ impl Tool {
         }
     }
 
-    /// It ends.
-    pub(super) fn initial_ends(&self, home: &'static Member, size: u32, index: u32) {
+    /// It ends; `region` is what the tool gets of its region's data.
+    pub(super) fn initial_ends(&self, home: &'static Member, region: *mut Data, index: u32) {
         if let Some(told) = self.callbacks.implicit_task.get() {
-            let (end, region) = (ScopeEndpoint::END, home.team().tool.data.pointer());
-            let data = home.task.implicit().tool.data.pointer();
-            told(end, region, data, size, index, TaskFlags::INITIAL);
+            let (end, data) = (ScopeEndpoint::END, home.task.implicit().tool.data.pointer());
+            told(end, region, data, 0, index, TaskFlags::INITIAL);
         }
     }
 

@@ -108,6 +108,29 @@ impl FrameWords {
     }
 }
 
+/// Iterations of a `taskloop` construct: the first one's number, and how many.
+#[derive(Debug)]
+pub(super) struct Piece([AtomicU64; 2]);
+
+impl Piece {
+    const fn none() -> Self {
+        Self([const { AtomicU64::new(0) }; 2])
+    }
+
+    pub(super) fn set(&self, piece: [u64; 2]) {
+        for (word, value) in self.0.iter().zip(piece) {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// What was set last; afterwards none.
+    pub(super) fn take(&self) -> [u64; 2] {
+        let piece = self.0.each_ref().map(|word| word.load(Ordering::Relaxed));
+        self.set([0; 2]);
+        piece
+    }
+}
+
 /// Of a thread.
 #[derive(Debug)]
 pub(crate) struct ThreadWords {
@@ -119,6 +142,8 @@ pub(crate) struct ThreadWords {
     pub(super) wait: OwnWord,
     /// Flags of the next task that the thread makes, besides those that the runtime knows.
     pub(super) announced: Own,
+    /// What that task runs of a `taskloop` construct.
+    pub(super) piece: Piece,
     /// Why the thread goes to another task, if not because it has to wait.
     pub(super) yields: Own,
 }
@@ -131,6 +156,7 @@ impl ThreadWords {
             state: Own::new(State::UNDEFINED.0),
             wait: OwnWord::new(),
             announced: Own::new(0),
+            piece: Piece::none(),
             yields: Own::new(0),
         }
     }
@@ -192,6 +218,8 @@ pub(crate) struct TaskWords {
     pub(super) frame: FrameWords,
     /// [`fathomp_ompt::TaskFlags`].
     pub(super) flags: Own,
+    /// What it runs of a `taskloop` construct, until it begins.
+    pub(super) piece: Piece,
     /// What its thread left for it; none if that is the implicit task.
     pub(super) below: AtomicRef<Task>,
 }
@@ -202,6 +230,7 @@ impl TaskWords {
             data: Word::new(),
             frame: FrameWords::new(),
             flags: Own::new(0),
+            piece: Piece::none(),
             below: AtomicRef::new(None),
         }
     }
@@ -211,6 +240,7 @@ impl TaskWords {
         self.data.clear();
         self.frame.clear();
         self.flags.set(flags);
+        self.piece.set([0; 2]);
         self.below.store(None, Ordering::Relaxed);
     }
 

@@ -2,6 +2,7 @@
 
 use super::words::code;
 use super::{Tool, tool};
+use crate::task::Task;
 use crate::team::Member;
 use crate::worksharing::{Dealing, Iterations, Loop};
 use fathomp_ompt::{Data, Dispatch, DispatchChunk, ScopeEndpoint, Work};
@@ -48,6 +49,16 @@ pub(crate) fn single(member: &'static Member, runs: bool) {
 pub fn begin_static(member: &'static Member, work: Work, count: u64) {
     if let Some(tool) = tool() {
         tool.work_begins(member, work, count, call());
+    }
+}
+
+/// Of that construct it runs the iterations with these numbers next.
+#[inline]
+pub fn static_chunk(member: &'static Member, from: u64, to: u64) {
+    if let Some(tool) = tool()
+        && from < to
+    {
+        tool.shares(member, || (from, to));
     }
 }
 
@@ -131,26 +142,57 @@ impl Tool {
 
     #[cold]
     fn hands_out(&self, member: &'static Member, iterations: &Iterations, chunk: (u64, u64)) {
-        let Some(told) = self.callbacks.dispatch.get() else {
-            return;
+        self.shares(member, || iterations.numbers(chunk));
+    }
+
+    /// `member` gets these iterations of the construct that it is in, or a section of it.
+    #[cold]
+    fn shares(&self, member: &'static Member, numbers: impl FnOnce() -> (u64, u64)) {
+        let task = member.task.current();
+        let kind = match Work(member.tool.work.get()) {
+            Work::SECTIONS => {
+                let place = Data {
+                    value: call().address as u64,
+                };
+                return self.tell_dispatch(member, task, Dispatch::SECTION, place);
+            }
+            // Of this construct the tool has not heard.
+            kind if kind == Work::default() => return,
+            Work::DISTRIBUTE => Dispatch::DISTRIBUTE_CHUNK,
+            _ => Dispatch::WS_LOOP_CHUNK,
         };
-        let region = member.team().tool.data.pointer();
-        let task = member.task.current().tool.data.pointer();
-        if Work(member.tool.work.get()) == Work::SECTIONS {
-            let place = Data {
-                value: call().address as u64,
-            };
-            return told(region, task, Dispatch::SECTION, place);
-        }
-        let (from, to) = iterations.numbers(chunk);
+        let (from, to) = numbers();
         let chunk = DispatchChunk {
             start: from,
             iterations: to - from,
         };
+        self.tell_chunk(member, task, kind, chunk);
+    }
+
+    pub(super) fn tell_chunk(
+        &self,
+        member: &'static Member,
+        task: &'static Task,
+        kind: Dispatch,
+        chunk: DispatchChunk,
+    ) {
         let data = Data {
             value: std::ptr::from_ref(&chunk).expose_provenance() as u64,
         };
-        told(region, task, Dispatch::WS_LOOP_CHUNK, data);
+        self.tell_dispatch(member, task, kind, data);
+    }
+
+    fn tell_dispatch(
+        &self,
+        member: &'static Member,
+        task: &'static Task,
+        kind: Dispatch,
+        what: Data,
+    ) {
+        if let Some(told) = self.callbacks.dispatch.get() {
+            let region = member.team().tool.data.pointer();
+            told(region, task.tool.data.pointer(), kind, what);
+        }
     }
 
     #[cold]

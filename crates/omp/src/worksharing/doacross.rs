@@ -15,6 +15,8 @@ use super::wanted::Dealing;
 use crate::barrier::wait_recorded;
 use crate::cluster::{Cell, Of, of_construct};
 use crate::team::Member;
+use crate::tool;
+use fathomp_ompt::DependenceType;
 use fathomp_trace::state::State;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -138,32 +140,46 @@ fn with_numbers(member: &Member, value: impl Fn(usize) -> i64, use_it: impl FnOn
 
 /// The iteration with these values, outermost first, is done.
 pub fn post_values(member: &'static Member, value: impl Fn(usize) -> i64) {
-    with_numbers(member, value, |numbers| {
-        post(member, |depth| numbers[depth]);
+    with_numbers(member, &value, |numbers| {
+        let told = |depth| value(depth) as u64;
+        post_told(member, |depth| numbers[depth], told);
     });
 }
 
 /// Waits until the iteration with these values is done, if there is one.
 pub fn wait_for_values(member: &'static Member, value: impl Fn(usize) -> i64) {
-    with_numbers(member, value, |numbers| {
-        wait(member, |depth| numbers[depth]);
+    with_numbers(member, &value, |numbers| {
+        let told = |depth| value(depth) as u64;
+        wait_told(member, |depth| numbers[depth], told);
     });
 }
 
 /// `depend(source)`: the iteration with this vector, outermost first, is done.
 pub fn post(member: &'static Member, index: impl Fn(usize) -> u64) {
+    post_told(member, &index, &index);
+}
+
+/// `depend(sink: ...)`: waits until the iteration with this vector is done.
+pub fn wait(member: &'static Member, index: impl Fn(usize) -> u64) {
+    wait_told(member, &index, &index);
+}
+
+/// As [`post`]; `told` is the vector that a tool gets.
+fn post_told(member: &'static Member, index: impl Fn(usize) -> u64, told: impl Fn(usize) -> u64) {
     member.share.doacross.with(|doacross| {
         if let Some(doacross) = doacross {
+            tool::doacross(member, DependenceType::SOURCE, doacross.depth(), told);
             doacross.post(member, &index);
         }
     });
 }
 
-/// `depend(sink: ...)`: waits until the iteration with this vector is done.
-pub fn wait(member: &'static Member, index: impl Fn(usize) -> u64) {
+/// As [`wait`]; `told` is the vector that a tool gets.
+fn wait_told(member: &'static Member, index: impl Fn(usize) -> u64, told: impl Fn(usize) -> u64) {
     member.share.doacross.with(|doacross| {
         if let Some(doacross) = doacross {
             doacross.wait(member, &index);
+            tool::doacross(member, DependenceType::SINK, doacross.depth(), told);
         }
     });
 }

@@ -142,6 +142,11 @@ impl Doacross {
         }
     }
 
+    /// How many loops are in the nest.
+    pub(super) fn depth(&self) -> usize {
+        1 + self.inner.len()
+    }
+
     /// Number of an iteration in the whole space, and the entry it belongs
     /// to. `index` yields the vector, outermost first.
     pub(super) fn locate(&self, mut index: impl FnMut(usize) -> u64) -> (u64, u64) {
