@@ -9,7 +9,7 @@ pub(super) const LEFT: &[(&str, usize)] = &[
     ("crates/cli", 29),
     ("crates/code", 8),
     ("crates/collect", 4),
-    ("crates/dsm", 20),
+    ("crates/dsm", 19),
     ("crates/heap", 3),
     ("crates/judge", 2),
     ("crates/omp", 15),

@@ -4,25 +4,6 @@ use super::{Order, ROOT, peer};
 use crate::message::{Control, Request};
 use crate::{Action, Interval, Notice, Violation};
 use fathomp_base::{NodeId, ThreadId};
-use std::collections::BTreeSet;
-
-/// A barrier that this node or one below it has reached.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Barrier {
-    /// The thread that came for this node while others were inside operations.
-    early: Option<ThreadId>,
-    /// The thread that came for this node.
-    thread: Option<ThreadId>,
-    /// The interval that ended with that, which the sequencer does not know.
-    last: Option<Notice>,
-    children: BTreeSet<NodeId>,
-    /// What the nodes that have arrived wrote in this epoch.
-    notices: Vec<Notice>,
-    full: bool,
-    open: bool,
-    /// Somebody flushes in this epoch.
-    alert: bool,
-}
 
 impl Order {
     /// True if this node has arrived: none of its threads runs.

@@ -3,12 +3,13 @@
 //! A protocol says what it wrote (notices) and asks; it is told what others wrote
 //! ([`News`]). What that means for pages is its own business.
 
+mod arrivals;
 mod barrier;
 mod sequencer;
 
 use crate::message::{Control, PageCopy, Request};
 use crate::{Action, Holder, Interval, LockId, Notice, Seen, Sequenced, Tell, Violation};
-use barrier::Barrier;
+use arrivals::Barrier;
 use fathomp_base::{NodeId, ThreadId};
 use sequencer::{Does, Sequencer};
 use std::collections::{BTreeSet, VecDeque};

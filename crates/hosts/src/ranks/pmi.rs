@@ -3,7 +3,6 @@
 //! (Balaji et al., *PMI: A Scalable Parallel Process-Management Interface for Extreme-Scale
 //! Systems*, EuroMPI 2010).
 
-use super::started::Started;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -46,14 +45,15 @@ pub(super) struct Pmi {
 }
 
 impl Pmi {
-    pub(super) fn begin(socket: OwnedFd, started: &Started) -> Result<Self, PmiError> {
+    /// For the rank of that number among so many.
+    pub(super) fn begin(socket: OwnedFd, rank: u32, size: u32) -> Result<Self, PmiError> {
         let writer = File::from(socket);
         let mut pmi = Self {
             reader: BufReader::new(writer.try_clone()?),
             writer,
             space: String::new(),
-            rank: started.rank,
-            size: started.size,
+            rank,
+            size,
         };
         pmi.ask(
             "cmd=init pmi_version=1 pmi_subversion=1",
@@ -196,13 +196,7 @@ mod tests {
         socket: UnixStream,
         mine: &[u8],
     ) -> Result<Vec<Vec<u8>>, PmiError> {
-        let started = Started {
-            by: Starter::Mpich,
-            rank,
-            size,
-            pmi: None,
-        };
-        let mut pmi = Pmi::begin(socket.into(), &started)?;
+        let mut pmi = Pmi::begin(socket.into(), rank, size)?;
         let all = pmi.gather(mine)?;
         pmi.finalize()?;
         Ok(all)
