@@ -6,7 +6,6 @@ use super::event::Event;
 use super::run;
 use crate::runtime::runtime;
 use crate::tool::tool;
-use fathomp_ompt::TaskStatus;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -80,22 +79,4 @@ pub fn fulfill(handle: EventHandle) -> Result<(), UnknownEvent> {
         }
     }
     Ok(())
-}
-
-/// The code of `task`, which has that event, is through: `leave` leaves it, for a reason that a tool
-/// is told. The task is complete if the event has been fulfilled.
-#[cold]
-pub(super) fn code_ends(task: &'static Task, event: &Event<Task>, leave: impl FnOnce(TaskStatus)) {
-    let in_order = tool().map(|_| event.in_order());
-    leave(match task.team() {
-        Some(team) => run::status(team, task, Some(event)),
-        None => TaskStatus::COMPLETE,
-    });
-    // Before the event can complete the task on another thread.
-    task.set_runner(None);
-    let is_complete = event.body_done();
-    drop(in_order);
-    if is_complete {
-        run::complete(None, task);
-    }
 }

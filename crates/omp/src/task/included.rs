@@ -2,9 +2,9 @@
 
 use super::block::{Task, Traits};
 use super::depend::Dependence;
-use super::detach::{self, NewEvent};
+use super::detach::NewEvent;
+use super::fresh::{Clauses, counted, inherited_traits};
 use super::run;
-use super::spawn::{Clauses, counted, inherited_traits};
 use crate::icv::Icvs;
 use crate::team::{Member, Team};
 use crate::tool::{self, tool};
@@ -179,7 +179,7 @@ impl Included {
         let Some(event) = task.take_event() else {
             return self.end();
         };
-        detach::code_ends(task, &event, |status| {
+        run::code_ends(task, &event, |status| {
             if let (Some(before), Some(tool)) = (before, tool()) {
                 tool.included_ends(member, outer, task, status, before);
             }

@@ -23,6 +23,7 @@ mod deque;
 mod detach;
 mod division;
 mod event;
+mod fresh;
 mod group;
 mod help;
 mod included;
@@ -50,13 +51,14 @@ pub use depend::{ALL_MEMORY, Access, Dependence};
 pub use detach::{EventHandle, NewEvent, UnknownEvent, fulfill, new_event};
 pub use division::{Grain, Piece};
 pub(crate) use event::Events;
+pub use fresh::Clauses;
 pub(crate) use help::{complete_phase, help, help_from_dock, may_stay, stay};
 pub use included::{Included, begin_detachable, begin_included};
 pub(crate) use pool::Pool;
 pub(crate) use remote::Remote;
 pub use remote::{BadLetter, attend, hear, hear_arrival, is_due, is_letter};
 pub use spawn::{
-    Clauses, Encounter, Work, create, create_special, encounter, in_explicit, in_final, number,
+    Encounter, Work, create, create_special, encounter, in_explicit, in_final, number,
     parent_number, run_undeferred,
 };
 pub use taskgroup::{

@@ -1,7 +1,6 @@
 //! Running a task, and what its end means for others.
 
 use super::block::{Task, Traits};
-use super::detach;
 use super::event::Event;
 use super::group::Group;
 use super::on_stack;
@@ -69,7 +68,7 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
     if task.traits().has(Traits::EVENT)
         && let Some(event) = task.take_event()
     {
-        return detach::code_ends(task, &event, |status| {
+        return code_ends(task, &event, |status| {
             if let Some((tool, before)) = told {
                 tool.task_ends(member, outer, task, status, before);
             }
@@ -81,6 +80,24 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
     }
     member.task.set_explicit(outer);
     complete(Some(member), task);
+}
+
+/// The code of `task`, which has that event, is through: `leave` leaves it, for a reason that a tool
+/// is told. The task is complete if the event has been fulfilled.
+#[cold]
+pub(super) fn code_ends(task: &'static Task, event: &Event<Task>, leave: impl FnOnce(TaskStatus)) {
+    let in_order = tool().map(|_| event.in_order());
+    leave(match task.team() {
+        Some(team) => status(team, task, Some(event)),
+        None => TaskStatus::COMPLETE,
+    });
+    // Before the event can complete the task on another thread.
+    task.set_runner(None);
+    let is_complete = event.body_done();
+    drop(in_order);
+    if is_complete {
+        complete(None, task);
+    }
 }
 
 /// Why a thread leaves a task whose code is through or has never run. A task with an event is not

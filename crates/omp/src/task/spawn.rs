@@ -4,6 +4,7 @@ use super::block::{Task, Traits};
 use super::depend::{Awaits, Dependence, Node};
 use super::deque::CAPACITY;
 use super::detach::NewEvent;
+use super::fresh::{Clauses, begin, count};
 use super::help::run_available;
 use super::included::begin_child;
 use super::queue::enqueue;
@@ -27,19 +28,6 @@ pub struct Work<'a> {
     pub arguments: Arguments,
     /// Written over the first words of the task's copy of the arguments.
     pub head: &'a [u64],
-}
-
-/// Clauses that any `task` construct may have.
-#[derive(Clone, Copy, Debug)]
-pub struct Clauses {
-    /// The `if` clause, if there is one, is true.
-    pub deferrable: bool,
-    /// The `final` clause, if there is one, is true.
-    pub is_final: bool,
-    /// `priority` clause; 0 if there is none.
-    pub priority: u32,
-    /// What its arguments lead to must not be used on another node.
-    pub stays: bool,
 }
 
 /// A thread at a `task` construct: what is known before the task exists.
@@ -359,31 +347,6 @@ fn run_now(member: &'static Member, task: &'static Task) {
     run::run(member, task);
 }
 
-/// A block for a task that is counted, without code and arguments.
-// A call costs more than it saves: all but few tasks come here from `lead`.
-#[inline(always)]
-fn begin(
-    member: &'static Member,
-    team: &'static Team,
-    parent: &'static Task,
-    clauses: Clauses,
-) -> &'static Task {
-    let task = member.task.take_block(team);
-    let inherited = inherited_traits(member, clauses.is_final);
-    task.children.reset();
-    let inherited = inherited.with_if(Traits::STAYS, clauses.stays);
-    task.begin(parent, inherited.with(Traits::COUNTED));
-    task.priority.set(if clauses.priority == 0 {
-        0
-    } else {
-        clauses.priority.min(runtime().settings.max_task_priority)
-    });
-    if team.tasks.icvs_differ() {
-        task.set_icvs(member.icvs());
-    }
-    task
-}
-
 /// A task that is counted, and has its arguments, but is not queued: others run its work piece by
 /// piece.
 pub(super) fn lead(
@@ -401,20 +364,6 @@ pub(super) fn lead(
     task
 }
 
-/// A task that is counted, and whose code the program calls.
-#[cold]
-pub(super) fn counted(
-    member: &'static Member,
-    team: &'static Team,
-    parent: &'static Task,
-    clauses: Clauses,
-) -> &'static Task {
-    team.tasks.mark_used();
-    let task = begin(member, team, parent, clauses);
-    count(member, parent, task);
-    task
-}
-
 /// The task gets a copy of the arguments: where other nodes reach it, if it could not be moved
 /// and may leave.
 #[inline]
@@ -427,26 +376,6 @@ fn copy_arguments(team: &'static Team, task: &'static Task, work: &Work) {
         return;
     }
     task.copy_arguments(&work.arguments, work.head);
-}
-
-/// What a child of the task that `member` runs has from it.
-#[inline]
-pub(super) fn inherited_traits(member: &'static Member, is_final: bool) -> Traits {
-    let inherited = match member.task.explicit() {
-        Some(explicit) => explicit.traits().inherited(),
-        None => Traits::of_phase(member.phase.get()),
-    };
-    inherited.with_if(Traits::FINAL, is_final)
-}
-
-/// The creator goes on before the task is complete, so somebody must wait for it.
-#[inline]
-fn count(member: &'static Member, parent: &'static Task, task: &'static Task) {
-    member.task.counts.add_created(task.traits());
-    parent.children.begin_at_home();
-    if let Some(group) = task.group() {
-        group.add(member);
-    }
 }
 
 /// Whether the current task is final.

@@ -2,10 +2,11 @@
 
 use super::block::Traits;
 use super::division::{Division, Grain, Piece};
+use super::fresh::Clauses;
 use super::portion::{Loot, NUMBERS_MAX};
 use super::run;
 use super::shared_loop::run_portion;
-use super::spawn::{Clauses, Work, create, lead};
+use super::spawn::{Work, create, lead};
 use crate::cluster;
 use crate::team::Member;
 use crate::tool::{self, tool};
