@@ -145,7 +145,6 @@ fn unhex(letters: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ranks::Starter;
     use std::os::unix::net::UnixStream;
     use std::sync::{Arc, Barrier, Mutex};
     use std::thread;
