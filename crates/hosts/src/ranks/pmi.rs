@@ -4,6 +4,7 @@
 //! Systems*, EuroMPI 2010).
 
 use super::started::Started;
+use fathomp_sys::descriptor::inherited;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -34,6 +35,18 @@ pub enum PmiError {
     /// What another rank has put there is none of ours.
     #[error("what rank {0} says makes no sense: start the same command for all ranks")]
     Nonsense(u32),
+}
+
+/// Ends all ranks, this one included, by what has started them, if it speaks PMI-1. Others
+/// end the rest by themselves when one ends with such a code.
+pub fn end_all(started: &Started, code: u8) {
+    let Some(number) = started.pmi else {
+        return;
+    };
+    if let Ok(socket) = inherited(number) {
+        // What has started them is gone otherwise.
+        let _ = Pmi::end_all(socket, code);
+    }
 }
 
 /// A connection to what started this process.
