@@ -91,9 +91,12 @@ fn so_does_what_a_measurement_has_started() {
     let directory = tempfile::tempdir().unwrap();
     let program = endless(directory.path(), "endless");
     let compiler = directory.path().join("cc");
+    // It is started where programs are built.
+    let mark = directory.path().join("mark");
     let script = format!(
-        "#!/bin/sh\ncase $1 in --version) echo gcc 12;; *) exec {} mark;; esac\n",
-        program.display()
+        "#!/bin/sh\ncase $1 in --version) echo gcc 12;; *) exec {} {};; esac\n",
+        program.display(),
+        mark.display()
     );
     fs::write(&compiler, script).unwrap();
     fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
@@ -101,9 +104,9 @@ fn so_does_what_a_measurement_has_started() {
         .args(["bench", "epcc", "--cc", "./cc", "--runs", "1"])
         .spawn()
         .unwrap();
-    let mark = directory.path().join("mark");
     until("the program has begun", || mark.exists());
-    assert_eq!(guards(child.id()), 1);
+    // Several may be built at once.
+    assert!(guards(child.id()) >= 1);
     kill(child);
     until("the program has ended", || alive(&program) == 0);
 }

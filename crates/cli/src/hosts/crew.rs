@@ -8,7 +8,9 @@ use crate::launch::passed_signals;
 use crate::program::Program;
 use crate::voice::{Voice, complain};
 use fathomp_base::text::one_line;
-use fathomp_hosts::ranks::{First, FoundBy, MeetError, Member, Met, Started, Starter, Way, meet};
+use fathomp_hosts::ranks::{
+    First, FoundBy, MeetError, Member, Met, Started, Starter, Way, end_all, meet,
+};
 use fathomp_hosts::{Attended, Hosts, attend};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -70,7 +72,7 @@ pub(crate) fn gather(on: &OnHosts, nodes: u16) -> Result<Gathered, Failure> {
             if started.rank == 0 && started.has_pmi() && by == FoundBy::Most {
                 // The others have found the same, and say so unless they are ended before.
                 complain("", &one_line(&failure.sentence));
-                started.end_all(exit::LAUNCHER);
+                end_all(&started, exit::LAUNCHER);
                 return Ok(Gathered::Member(exit::LAUNCHER));
             }
             match started.rank == 0 || says_it_too(started.rank, by) {

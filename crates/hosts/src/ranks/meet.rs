@@ -329,12 +329,12 @@ fn exchange(
             let number = started.pmi.ok_or(MeetError::NoWay(by))?;
             let card = own.encode().ok_or_else(too_long)?;
             let (tell, told) = mpsc::channel();
-            let (rank, size) = (started.rank, started.size);
+            let asked = started.clone();
             let socket = inherited(number)?;
             thread::Builder::new()
                 .name("pmi".to_owned())
                 .spawn(move || {
-                    let gathered = Pmi::begin(socket, rank, size).and_then(|mut pmi| {
+                    let gathered = Pmi::begin(socket, &asked).and_then(|mut pmi| {
                         let all = pmi.gather(&card)?;
                         pmi.finalize()?;
                         Ok(all)

@@ -17,5 +17,5 @@ mod started;
 pub(crate) use courier::Courier;
 pub(crate) use meet::Common;
 pub use meet::{First, FoundBy, MeetError, Member, Met, Way, meet};
-pub use pmi::PmiError;
+pub use pmi::{PmiError, end_all};
 pub use started::{Started, Starter, is_of_one_rank};

@@ -3,6 +3,8 @@
 //! (Balaji et al., *PMI: A Scalable Parallel Process-Management Interface for Extreme-Scale
 //! Systems*, EuroMPI 2010).
 
+use super::started::Started;
+use fathomp_sys::descriptor::inherited;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -35,6 +37,18 @@ pub enum PmiError {
     Nonsense(u32),
 }
 
+/// Ends all ranks, this one included, by what has started them, if it speaks PMI-1. Others
+/// end the rest by themselves when one ends with such a code.
+pub fn end_all(started: &Started, code: u8) {
+    let Some(number) = started.pmi else {
+        return;
+    };
+    if let Ok(socket) = inherited(number) {
+        // What has started them is gone otherwise.
+        let _ = Pmi::end_all(socket, code);
+    }
+}
+
 /// A connection to what started this process.
 pub(super) struct Pmi {
     reader: BufReader<File>,
@@ -45,15 +59,14 @@ pub(super) struct Pmi {
 }
 
 impl Pmi {
-    /// For the rank of that number among so many.
-    pub(super) fn begin(socket: OwnedFd, rank: u32, size: u32) -> Result<Self, PmiError> {
+    pub(super) fn begin(socket: OwnedFd, started: &Started) -> Result<Self, PmiError> {
         let writer = File::from(socket);
         let mut pmi = Self {
             reader: BufReader::new(writer.try_clone()?),
             writer,
             space: String::new(),
-            rank,
-            size,
+            rank: started.rank,
+            size: started.size,
         };
         pmi.ask(
             "cmd=init pmi_version=1 pmi_subversion=1",
@@ -145,6 +158,7 @@ fn unhex(letters: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ranks::Starter;
     use std::os::unix::net::UnixStream;
     use std::sync::{Arc, Barrier, Mutex};
     use std::thread;
@@ -195,7 +209,13 @@ mod tests {
         socket: UnixStream,
         mine: &[u8],
     ) -> Result<Vec<Vec<u8>>, PmiError> {
-        let mut pmi = Pmi::begin(socket.into(), rank, size)?;
+        let started = Started {
+            by: Starter::Mpich,
+            rank,
+            size,
+            pmi: None,
+        };
+        let mut pmi = Pmi::begin(socket.into(), &started)?;
         let all = pmi.gather(mine)?;
         pmi.finalize()?;
         Ok(all)

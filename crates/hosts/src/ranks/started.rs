@@ -1,7 +1,5 @@
 //! What started this process as one of several: as the environment says it.
 
-use super::pmi::Pmi;
-use fathomp_sys::descriptor::inherited;
 use std::fmt;
 
 /// What starts the same command several times, and how the processes can find each other.
@@ -87,18 +85,6 @@ impl Started {
     #[must_use]
     pub fn of_this_process() -> Option<Self> {
         Self::find(|name| std::env::var(name).ok())
-    }
-
-    /// Ends all ranks, this one included, by what has started them, if it speaks PMI-1. Others
-    /// end the rest by themselves when one ends with such a code.
-    pub fn end_all(&self, code: u8) {
-        let Some(number) = self.pmi else {
-            return;
-        };
-        if let Ok(socket) = inherited(number) {
-            // What has started them is gone otherwise.
-            let _ = Pmi::end_all(socket, code);
-        }
     }
 
     /// Whether processes can find each other without MPI.
