@@ -53,7 +53,7 @@ fn threads_with_more_work_are_waited_for() {
     assert!((share - 0.375).abs() < 0.02, "{share}");
 }
 
-/// Messages take most of the time of nodes' barriers, whoever comes last.
+/// Messages take most of the time of nodes' barriers, whichever node comes last.
 #[test]
 fn barriers_between_nodes_are_no_unequal_work() {
     let mut work = Work::default();

@@ -1,6 +1,6 @@
 //! What ends a program whose launcher was killed: a process beside the launcher that reads a
-//! pipe. This is the launcher's side, for all who start programs; what the guard does is the
-//! command's affair that it [is started by](start_by).
+//! pipe. This is the launcher's side, for everything that starts programs; what the guard does
+//! is up to the command that [starts it](start_by).
 
 use nix::errno::Errno;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -16,7 +16,7 @@ pub const OVER: u32 = 0;
 static STARTED_BY: OnceLock<fn() -> Command> = OnceLock::new();
 
 /// From now on each program that this process starts gets a guard beside it, which `command`
-/// makes. Who does not say that starts programs without.
+/// makes. A process that never calls this starts programs without guards.
 pub fn start_by(command: fn() -> Command) {
     // The first one counts.
     let _ = STARTED_BY.set(command);

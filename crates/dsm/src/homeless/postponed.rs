@@ -1,6 +1,6 @@
 //! Changes of words that nobody waits for: the thread never looks at what an atomic instruction
-//! found. No node keeps a word here; whoever has the lock of atomic instructions changes it, in
-//! its own copy. So changes are collected, and done in batches under that lock, which is taken
+//! found. No node keeps a word here: the node that has the lock of atomic instructions changes it,
+//! in its own copy. So changes are collected, and done in batches under that lock, which is taken
 //! once for all of them: their pages are brought, written like by a thread, and named by the
 //! interval that ends before the lock is given back.
 //!
@@ -369,7 +369,7 @@ mod tests {
         assert!(!node.postpones(OWN));
     }
 
-    /// Who sees what was written there while nobody watched must know what was written before.
+    /// A node that sees what was written there unwatched must know what was written before.
     #[test]
     fn what_was_written_before_a_page_is_held_is_told() {
         let mut node = node();

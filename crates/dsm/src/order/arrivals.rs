@@ -1,4 +1,4 @@
-//! Who has come to a barrier.
+//! Which nodes and threads have come to a barrier.
 
 use crate::Notice;
 use fathomp_base::{NodeId, ThreadId};

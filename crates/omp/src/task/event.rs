@@ -47,8 +47,8 @@ impl<T: Sync + 'static> Event<T> {
         }
     }
 
-    /// As long as somebody has the answer, nobody else who asks for it goes on: what a tool is
-    /// told of the event and of the end of the code has the order in which they come.
+    /// While a thread holds the answer, other threads that ask for it wait: a tool is told of the
+    /// event and of the end of the code in the order in which they come.
     pub(super) fn in_order(&self) -> MutexGuard<'_, ()> {
         self.telling.lock().unwrap_or_else(PoisonError::into_inner)
     }
