@@ -370,5 +370,5 @@ fn outside_of_mpirun_that_is_said() {
     compile(directory.path(), "sum", SUM, &["-fopenmp", "-O2"]);
     run(directory.path(), "run --transport tcp -- ./sum").refused(2, "neither has started this");
     run(directory.path(), "run --mpicc mpicc -- ./sum").refused(2, "give --transport");
-    run(directory.path(), "sharing --transport tcp -- ./sum").refused(2, "only `fathomp run`");
+    run(directory.path(), "sharing --transport tcp -- ./sum").refused(2, "on one machine so far");
 }

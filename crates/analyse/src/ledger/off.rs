@@ -46,13 +46,13 @@ pub(super) fn charge(ledger: &mut Ledger<'_>) {
             };
             let woken = State::ALL.map(|state| (state, State::Ready, taken.woken[state]));
             // Where pages were waited for is not told one by one: that looks like
-            // application code until here.
+            // application code until here. What sharing memory took stays what it is, with or
+            // without a processor: the protocol has measured it.
             let computing = states[State::Compute].0 as f64;
             let waiting = (states[State::Communication].0 as f64 - taken.told).max(0.0);
             let in_code = taken.ready * computing / (computing + waiting).max(1.0);
             let moves = [
                 (State::Compute, State::Ready, in_code),
-                (State::Communication, State::Ready, taken.ready - in_code),
                 (State::Compute, State::Blocked, taken.blocked),
                 (State::Overhead, State::Ready, taken.late),
             ];
