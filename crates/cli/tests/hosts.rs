@@ -110,6 +110,7 @@ fn a_program_is_studied_on_hosts() {
     ended.succeeded();
     // What it writes is shown once.
     assert_eq!(ended.text(), "0 left on 1 threads\n", "{ended:?}");
+    assert!(!ended.stderr.contains("Other programs"), "{ended:?}");
     for words in ["1 node of 1 thread: ", "2 nodes of 2 threads: "] {
         assert!(ended.stderr.contains(words), "{ended:?}");
     }

@@ -121,7 +121,8 @@ pub(crate) fn cluster(
         cluster,
         across,
     };
-    let meter = host::Meter::start();
+    // What runs on hosts is started by agents: this machine's accounts take it for others'.
+    let meter = across.is_none().then(host::Meter::start);
     let net = match across {
         Some(across) => wire(across, cluster.nodes)?,
         None => network(cluster.net)?,
@@ -153,7 +154,8 @@ pub(crate) fn cluster(
     let rows = sizes.iter().zip(&runs);
     let synchronisation = rows.map(|(nodes, runs)| row(*nodes, runs));
     let synchronisation = synchronisation.collect::<Result<_, _>>()?;
-    let mut doubts: Vec<String> = doubt(meter.others(None)).into_iter().collect();
+    let others = meter.and_then(|meter| meter.others(None));
+    let mut doubts: Vec<String> = doubt(others).into_iter().collect();
     let crowded = u32::from(cluster.nodes) > host::usable_cpus();
     if across.is_none() && crowded && !cluster.emulated_time {
         doubts.push(format!(
