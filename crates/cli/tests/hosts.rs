@@ -224,6 +224,7 @@ fn what_makes_no_sense_on_hosts_is_refused_by_name() {
         "study --hosts a,b --threads 1,2 -- ./sum",
         "give --threads one number",
     );
+    refused("study --dsm homeless -- ./sum", "name the hosts by --hosts");
     refused("study --hosts a,b --cores 8 -- ./sum", "about one machine");
     refused(
         "study --hosts a,b --runtime libgomp -- ./sum",

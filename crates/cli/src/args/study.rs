@@ -60,13 +60,15 @@ pub(crate) struct Study {
 }
 
 impl Study {
-    /// What is asked for that does not go together.
+    /// Says which options contradict each other, if some do.
     pub(super) fn contradiction(&self) -> Option<&'static str> {
         if let Some(sentence) = self.on.contradiction() {
             return Some(sentence);
         }
         if !self.on.are_asked_for() {
-            return None;
+            return (self.dsm != Protocol::Home).then_some(
+                "--dsm says how nodes on hosts share memory: name the hosts by --hosts, or leave it out",
+            );
         }
         if self.runtime.0 != [RuntimeArg::Fathomp] {
             return Some(

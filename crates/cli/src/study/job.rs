@@ -304,6 +304,7 @@ impl Job<'_> {
         if code != 0 {
             runs.failed.get_or_insert(code);
         }
+        // A run on hosts that has no records is an error before this.
         runs.records += recorded.as_ref().map_or(1, |recorded| recorded.records);
         let problems = recorded.map(|recorded| recorded.problems);
         for problem in problems.unwrap_or_default() {
