@@ -2,8 +2,11 @@
 
 use crate::failure::Failure;
 use fathomp_base::text::one_line;
+use fathomp_sys::descriptor::not_yet_taken;
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// How to speak to the user of this invocation.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +78,14 @@ struct Document<'a, T> {
 pub(crate) fn complain(kind: &str, sentence: &str) {
     let line = format!("fathomp: {kind}{sentence}\n");
     let _ = io::stderr().write_all(line.as_bytes());
+}
+
+/// Waits until whoever reads stderr has taken all that was said, but not longer than this.
+pub(crate) fn wait_until_heard(patience: Duration) {
+    let until = Instant::now() + patience;
+    while Instant::now() < until && not_yet_taken(io::stderr()).is_ok_and(|waiting| waiting > 0) {
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Writes a result that names its schema and version itself to stdout.

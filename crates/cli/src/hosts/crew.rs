@@ -6,7 +6,7 @@ use crate::args::{OnHosts, Transport};
 use crate::failure::{Failure, exit};
 use crate::launch::passed_signals;
 use crate::program::Program;
-use crate::voice::{Voice, complain};
+use crate::voice::{Voice, complain, wait_until_heard};
 use fathomp_base::text::one_line;
 use fathomp_hosts::ranks::{
     First, FoundBy, MeetError, Member, Met, Started, Starter, Way, end_all, meet,
@@ -16,6 +16,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+
+/// How long mpirun is given to take what a rank has said.
+const HEARING: Duration = Duration::from_secs(2);
 
 /// Hosts, and what they have in common if they were started by somebody else.
 pub(crate) struct Crew {
@@ -72,6 +75,8 @@ pub(crate) fn gather(on: &OnHosts, nodes: u16) -> Result<Gathered, Failure> {
             if started.rank == 0 && started.has_pmi() && by == FoundBy::Most {
                 // The others have found the same, and say so unless they are ended before.
                 complain("", &one_line(&failure.sentence));
+                // mpirun may not look again for words of a rank that has had it end all.
+                wait_until_heard(HEARING);
                 end_all(&started, exit::LAUNCHER);
                 return Ok(Gathered::Member(exit::LAUNCHER));
             }
