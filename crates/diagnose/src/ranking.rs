@@ -165,11 +165,25 @@ fn divide(
                 true => causes[index].measured.ns / measured,
                 false => 1.0 / number,
             };
-            add(&mut causes[index], last, part * term.time_ns);
-            let of_region = part * term.time_ns / point.time_ns.max(1.0);
+            let ns = (part * term.time_ns).min(most(&causes[index], term.term, last.threads));
+            add(&mut causes[index], last, ns);
+            let of_region = ns / point.time_ns.max(1.0);
             let share = &mut causes[index].region_share;
             *share = share.max(of_region.clamp(0.0, 1.0));
         }
+    }
+}
+
+/// What a cause takes of a term at most. Time that more threads do not shorten is the runtime's
+/// own work only as far as that was measured, and each thread more can add as much again: the
+/// rest is a remainder of two runs' times that no recording explains.
+fn most(cause: &Cause, term: Term, threads: u32) -> f64 {
+    match (cause.kind, term) {
+        (Kind::Overhead, Term::SerialInRegion | Term::Imbalance) => {
+            let more = f64::from(threads) / f64::from(cause.measured.threads.max(1));
+            cause.measured.ns * more.max(1.0)
+        }
+        _ => f64::INFINITY,
     }
 }
 
@@ -274,4 +288,35 @@ fn predicted_only(
         _ => return None,
     };
     Some(seen.cause(kind, Basis::Times, 0.0, evidence, action))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cause(kind: Kind, ns: f64) -> Cause {
+        Cause {
+            kind,
+            title: kind.title().to_owned(),
+            region: None,
+            place: String::new(),
+            evidence: String::new(),
+            basis: Basis::Counts,
+            measured: Cost::new(2, ns, 1e6),
+            predicted: None,
+            region_share: 0.0,
+            action: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_runtimes_work_takes_no_remainder_that_it_cannot_explain() {
+        let little = cause(Kind::Overhead, 1000.0);
+        assert_eq!(most(&little, Term::SerialInRegion, 16), 8000.0);
+        assert_eq!(most(&little, Term::Imbalance, 1), 1000.0);
+        // Its own term is predicted from the prices of constructs.
+        assert_eq!(most(&little, Term::Overhead, 16), f64::INFINITY);
+        let uneven = cause(Kind::UnequalWork, 1000.0);
+        assert_eq!(most(&uneven, Term::SerialInRegion, 16), f64::INFINITY);
+    }
 }
