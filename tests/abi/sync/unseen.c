@@ -4,7 +4,7 @@
 #include "check.h"
 #include <omp.h>
 
-enum { N = 1200, ROUNDS = 3, OWN = 64, HITS = 40 };
+enum { N = 600, ROUNDS = 3, OWN = 64, HITS = 40 };
 
 static double sums[N];
 static float halves[N];

@@ -4,7 +4,7 @@
 #include <omp.h>
 #include <stdint.h>
 
-enum { ROUNDS = 40, UPDATES = 200, PAGES = 6, WORDS = 512 };
+enum { ROUNDS = 16, UPDATES = 200, PAGES = 6, WORDS = 512 };
 
 static int64_t counts[PAGES][WORDS] __attribute__((aligned(4096)));
 static double sums[PAGES * WORDS];

@@ -82,6 +82,12 @@ impl Claim {
         }
     }
 
+    /// Whether anything has been claimed of the construct with this tag.
+    #[inline]
+    pub(crate) fn is_begun(&self, tag: Tag) -> bool {
+        tag.is_on(self.0.load(Ordering::Relaxed))
+    }
+
     /// Claims `amount` indices and returns the first. The caller compares with
     /// the total; at most one failing claim per member fits above it.
     #[inline]

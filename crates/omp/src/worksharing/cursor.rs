@@ -48,6 +48,9 @@ pub(crate) struct Cursor {
     pub(super) slot: AtomicRef<Slot>,
     /// Slot of the `single copyprivate` being run.
     pub(super) copy: AtomicRef<Slot>,
+    /// When this member began to copy what another one broadcast in the last `single copyprivate`,
+    /// in ticks; 0 if it did not, or has met a `single` since.
+    pub(super) copying_since: OwnWord,
 
     /// Ordered loops: position of the current chunk and of the one after it.
     pub(super) position: OwnWord,
@@ -104,6 +107,7 @@ impl Cursor {
             in_loop: Own::new(RING),
             slot: AtomicRef::new(None),
             copy: AtomicRef::new(None),
+            copying_since: OwnWord::new(),
             position: OwnWord::new(),
             position_after: OwnWord::new(),
             turn: Own::new(0),

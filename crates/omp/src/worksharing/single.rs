@@ -1,12 +1,22 @@
 //! `single`, with and without `copyprivate`.
 
+use super::cursor::Place;
 use crate::barrier;
 use crate::cluster::{Of, of_construct};
 use crate::team::Member;
 use crate::tool;
 use fathomp_sys::call_site::WATCH;
+use fathomp_sys::clock::now;
 use fathomp_trace::state::State;
+use std::hint;
 use std::sync::atomic::Ordering;
+
+/// How often a member that gives way to another looks whether that has come: for about a
+/// microsecond.
+const LOOKS: u32 = 64;
+/// Ticks from the begin of copying to the next construct from which on there is so much to copy
+/// that where it lies matters more than which member is first: about a microsecond.
+const WORTH_A_WAIT: u64 = 2000;
 
 /// Whether the calling member is the one that runs the block.
 #[inline]
@@ -30,7 +40,7 @@ fn is_first(member: &'static Member) -> bool {
         return true;
     }
     let place = member.share.advance(member);
-    let first = place.slot.claim.win(place.tag());
+    let first = is_first_here(member, place);
     if let (true, Some(nodes)) = (first, member.team().nodes()) {
         let first = is_first_node(member, place.construct);
         // There may be no barrier at its end.
@@ -38,6 +48,41 @@ fn is_first(member: &'static Member) -> bool {
         return first;
     }
     first
+}
+
+/// Whether no other member on this node has been first.
+#[inline]
+fn is_first_here(member: &'static Member, place: Place) -> bool {
+    if member.share.copying_since.get() != 0 {
+        give_way(member, place);
+    }
+    place.slot.claim.win(place.tag())
+}
+
+/// Lets another member be first if it comes soon. A member that has copied what a `copyprivate`
+/// clause broadcasts comes last to the barrier after it, and so leaves it first. If it ran the next
+/// block, all that is copied would go back and forth between the caches of two processors.
+#[cold]
+fn give_way(member: &'static Member, place: Place) {
+    let since = member.share.copying_since.get();
+    member.share.copying_since.set(0);
+    if now().0.wrapping_sub(since) < WORTH_A_WAIT {
+        return;
+    }
+    for _ in 0..LOOKS {
+        if place.slot.claim.is_begun(place.tag()) {
+            return;
+        }
+        hint::spin_loop();
+    }
+}
+
+/// Notes that this member begins to copy what another one broadcasts. Members of other nodes are
+/// not worth waiting for: their messages take longer.
+fn copies(member: &'static Member) {
+    if member.team().nodes().is_none() {
+        member.share.copying_since.set(now().0);
+    }
 }
 
 /// Whether no member on another node has been first.
@@ -58,7 +103,7 @@ pub fn start_copy(member: &'static Member) -> Option<usize> {
         return None;
     }
     let place = member.share.advance(member);
-    let first_here = place.slot.claim.win(place.tag());
+    let first_here = is_first_here(member, place);
     if first_here && is_first_node(member, place.construct) {
         member.share.copy.store(Some(place.slot), Ordering::Relaxed);
         tool::single(member, true);
@@ -71,6 +116,7 @@ pub fn start_copy(member: &'static Member) -> Option<usize> {
         place.slot.copy.store(data, Ordering::Relaxed);
     }
     barrier::barrier(member, State::ImplicitBarrier);
+    copies(member);
     // Written before its writer came to the barrier. The slot is not reused
     // before the next barrier (see `super::slot`).
     Some(place.slot.copy.load(Ordering::Relaxed))
@@ -115,6 +161,9 @@ pub fn broadcast(member: &'static Member, data: Option<usize>) -> usize {
         place.slot.copy.store(data, Ordering::Relaxed);
     }
     barrier::barrier(member, State::ImplicitBarrier);
+    if data.is_none() {
+        copies(member);
+    }
     // As in `start_copy`.
     place.slot.copy.load(Ordering::Relaxed)
 }
