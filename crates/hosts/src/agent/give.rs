@@ -27,13 +27,15 @@ pub(super) struct Carried {
     pub(super) processors: u16,
 }
 
-/// Says who is who, and hands over the connections; with a key, they are encrypted.
+/// Says who is who, and hands over the connections; with a key, they are encrypted, and `silent`
+/// is told between which two nodes the other host does not answer any more.
 pub(super) fn give(
     door: &Door,
     key: Option<&Key>,
     hosts: Hosts,
     carried: Option<Carried>,
     wires: Vec<(u16, u16, Wire)>,
+    silent: impl Fn(NodeId, NodeId) + Clone + Send + 'static,
 ) -> io::Result<()> {
     door.say(&FromAgent::Join(hosts), None)?;
     if let Some(carried) = carried {
@@ -56,7 +58,10 @@ pub(super) fn give(
                 door.say(&wire, Some(stream.as_fd()))?;
             }
             (Wire::Proved(proof, stream), Some(key)) => {
-                let end = secure::relay(key, &proof, stream, mine < peer)?;
+                let end = secure::relay(key, &proof, stream, mine < peer, {
+                    let silent = silent.clone();
+                    move || silent(mine, peer)
+                })?;
                 door.say(&wire, Some(end.as_fd()))?;
             }
         }

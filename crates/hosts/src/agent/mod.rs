@@ -26,7 +26,9 @@ use crate::ranks::Courier;
 use crate::tree;
 use asking::{Asker, Asking};
 use door::Said;
+use fathomp_base::NodeId;
 use fathomp_sys::clock;
+use fathomp_transport::tcp::SILENT;
 use fathomp_transport::tcp::handover::{FromAgent, ToAgent};
 use give::{Carried, Wire, give};
 use guest::{Guest, Hear};
@@ -55,6 +57,8 @@ enum Event {
     Left(u32),
     /// An output of the program has ended.
     Quiet,
+    /// The host of the second node does not answer the first any more.
+    Silent(NodeId, NodeId),
 }
 
 impl From<Told> for Event {
@@ -239,6 +243,11 @@ impl Agent {
                 }
             }
             Event::Quiet => self.quiet(),
+            Event::Silent(mine, peer) => self.say(&Up::Report {
+                by: mine.0,
+                node: peer.0,
+                text: SILENT.to_owned(),
+            }),
         }
     }
 
@@ -466,9 +475,11 @@ impl Agent {
             guest.door.clone(),
             self.run.secure.then(|| self.key.clone()),
         );
+        let events = self.events.clone();
+        let silent = move |mine, peer| drop(events.send(Event::Silent(mine, peer)));
         let hand = move || {
             // If the program has ended meanwhile that is told of elsewhere.
-            let _ = give(&door, key.as_ref(), hosts, carried, wires);
+            let _ = give(&door, key.as_ref(), hosts, carried, wires, silent);
         };
         // The program may be slow to take them.
         if let Err(error) = thread::Builder::new()

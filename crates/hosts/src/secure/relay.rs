@@ -1,6 +1,6 @@
 //! Passing a program's bytes on through an encrypted connection.
 
-use super::record::{CONTENT_BYTES_MAX, Session};
+use super::record::{CONTENT_BYTES_MAX, RecordError, Session};
 use crate::key::Key;
 use crate::mesh::{Proof, settle};
 use fathomp_sys::wire::Wire;
@@ -18,12 +18,15 @@ const LOOK: Duration = Duration::from_millis(500);
 const STACK_BYTES: usize = 128 << 10;
 
 /// Begins to pass on between a connection and the socket that it gives, which is the program's.
-/// When one of the two ends, so does the other. `initiated` says which side connected.
+/// When one of the two ends, so does the other. `initiated` says which side connected. If the other
+/// host does not answer any more, that is told before anything ends: the program sees no more than
+/// that its socket is closed.
 pub(crate) fn relay(
     key: &Key,
     proof: &Proof,
     stream: TcpStream,
     initiated: bool,
+    silent: impl FnOnce() + Send + 'static,
 ) -> io::Result<UnixStream> {
     settle(&stream)?;
     let (theirs, ours) = UnixStream::pair()?;
@@ -45,7 +48,10 @@ pub(crate) fn relay(
         "encrypts",
         Box::new(move || encrypt(out, ours_out, &stream_out)),
     )?;
-    start("decrypts", Box::new(move || decrypt(back, from, ours)))?;
+    start(
+        "decrypts",
+        Box::new(move || decrypt(back, from, ours, silent)),
+    )?;
     Ok(theirs)
 }
 
@@ -91,7 +97,7 @@ impl Read for Heard {
     }
 }
 
-fn decrypt(mut session: Session, mut from: Heard, mut to: UnixStream) {
+fn decrypt(mut session: Session, mut from: Heard, mut to: UnixStream, silent: impl FnOnce()) {
     let ended_well = loop {
         match session.receive(&mut from) {
             Ok(content) if content.is_empty() => break true,
@@ -99,6 +105,10 @@ fn decrypt(mut session: Session, mut from: Heard, mut to: UnixStream) {
                 if io::Write::write_all(&mut to, &content).is_err() {
                     break true;
                 }
+            }
+            Err(RecordError::Broken(error)) if error.kind() == io::ErrorKind::TimedOut => {
+                silent();
+                break false;
             }
             Err(_) => break false,
         }
@@ -134,13 +144,13 @@ mod tests {
             let stream = TcpStream::connect(address).unwrap();
             let proof = initiate(&stream, &other, hello).unwrap();
             (
-                relay(&other, &proof, stream.try_clone().unwrap(), true).unwrap(),
+                relay(&other, &proof, stream.try_clone().unwrap(), true, || ()).unwrap(),
                 stream,
             )
         });
         let (stream, _) = listener.accept().unwrap();
         let (_, proof) = respond(&stream, &key, |_| true).unwrap();
-        let two = relay(&key, &proof, stream, false).unwrap();
+        let two = relay(&key, &proof, stream, false, || ()).unwrap();
         let (one, between) = initiates.join().unwrap();
         for end in [&one, &two] {
             end.set_nonblocking(false).unwrap();

@@ -13,6 +13,7 @@ use crate::doorbell::{Role, Wake};
 use crate::local::{Fabric, Limits, LocalTransport};
 use crate::transport::{Abort, Death, Ready, ReceiveError, SendError, Transport};
 use fathomp_base::NodeId;
+pub use loss::SILENT;
 use report::{abort_head, read_abort};
 use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};

@@ -18,5 +18,5 @@ mod waiting;
 
 pub use connection::Connection;
 pub use joint::{Joint, JointError};
-pub use link::HostsTransport;
+pub use link::{HostsTransport, SILENT};
 pub use taken::{TakeError, Taken, TakenWire, take};

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 /// What is said of a node whose host does not answer.
-const SILENT: &str = "it does not answer any more";
+pub const SILENT: &str = "it does not answer any more";
 /// A host that answers nothing for so long is gone, or the link to it is down. The kernel itself
 /// gives a connection up much later, since it counts the time for which a program reads nothing.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
