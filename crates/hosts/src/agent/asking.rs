@@ -10,6 +10,8 @@ pub(super) struct Asking {
     /// How many programs have asked before it on this host, and itself.
     pub(super) generation: u32,
     pub(super) process: Asker,
+    /// It has been given its connections: it may end as it likes.
+    pub(super) connected: bool,
 }
 
 /// Its process.

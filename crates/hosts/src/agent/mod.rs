@@ -233,14 +233,10 @@ impl Agent {
             }
             Event::Unconnected(why) => self.say(&Up::Failed(why)),
             Event::Left(generation) => {
-                if self
+                let left = self
                     .asking
-                    .as_ref()
-                    .is_some_and(|asking| asking.generation == generation)
-                {
-                    self.asking = None;
-                    self.say(&Up::Left(generation));
-                }
+                    .take_if(|asking| asking.generation == generation);
+                self.tell_of_leaving(left);
             }
             Event::Quiet => self.quiet(),
             Event::Silent(mine, peer) => self.say(&Up::Report {
@@ -388,9 +384,8 @@ impl Agent {
     /// A program asks for connections.
     fn connect(&mut self, pid: Option<u32>) {
         // The one before may be gone, though nobody has told so yet.
-        if let Some(before) = self.asking.take_if(|asking| asking.process.may_be_gone()) {
-            self.say(&Up::Left(before.generation));
-        }
+        let before = self.asking.take_if(|asking| asking.process.may_be_gone());
+        self.tell_of_leaving(before);
         if self.asking.is_some() {
             let text = "two programs with OpenMP run at the same time on one host: have the script run one after the other".to_owned();
             if let Some(guest) = &self.guest {
@@ -406,6 +401,7 @@ impl Agent {
         let asking = Asking {
             generation,
             process: Asker::of(pid),
+            connected: false,
         };
         self.say(&Up::Asked(generation));
         self.watch(&asking);
@@ -447,6 +443,14 @@ impl Agent {
         self.hand_over(None);
     }
 
+    /// A program that had asked is gone. If it was connected, programs of other hosts may still have
+    /// to ask: their agents take connections before.
+    fn tell_of_leaving(&self, asking: Option<Asking>) {
+        if let Some(asking) = asking.filter(|asking| !asking.connected) {
+            self.say(&Up::Left(asking.generation));
+        }
+    }
+
     /// Has it told when a process is gone.
     fn watch(&self, asking: &Asking) {
         let (events, asking) = (self.events.clone(), asking.clone());
@@ -462,7 +466,7 @@ impl Agent {
 
     /// Gives the program its connections, if all are there.
     fn hand_over(&mut self, carried: Option<Carried>) {
-        let (Some(_), Some(guest)) = (&self.asking, &self.guest) else {
+        let (Some(asking), Some(guest)) = (&mut self.asking, &self.guest) else {
             return;
         };
         let Some(hosts) = self.run.hosts.for_program(self.me) else {
@@ -471,6 +475,7 @@ impl Agent {
         let Some(wires) = self.meeting.take() else {
             return;
         };
+        asking.connected = true;
         let (door, key) = (
             guest.door.clone(),
             self.run.secure.then(|| self.key.clone()),

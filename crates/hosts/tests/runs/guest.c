@@ -173,7 +173,8 @@ int main(int argc, char **argv) {
         else if (IS("kill")) {
             fflush(stdout);
             kill(getpid(), atoi(argv[++i]));
-        } else if (IS("sleep")) sleep(1000);
+        } else if (IS("nap")) usleep(open("napped", O_CREAT | O_EXCL, 0600) >= 0 ? 600000 : 200000);
+        else if (IS("sleep")) sleep(1000);
         else if (IS("pause")) {
             fflush(stdout);
             for (;;) pause();

@@ -14,6 +14,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         every_pair_of_nodes_of_two_hosts_is_connected,
         programs_lie_at_the_same_addresses_on_all_hosts,
         the_first_host_has_the_input_and_its_code_is_the_answer,
+        a_program_may_end_before_others_begin,
         input_that_nobody_reads_stays_where_it_is,
         output_of_all_hosts_comes_as_it_is,
         a_script_may_run_one_program_after_another,
@@ -100,6 +101,17 @@ fn the_first_host_has_the_input_and_its_code_is_the_answer() {
     feeds.join().unwrap().unwrap();
     assert_eq!((left.code, left.stderr.as_str()), (Some(7), ""));
     assert!(left.stdout == text);
+}
+
+/// One of the other hosts' programs has its connections and ends while the third has not begun.
+fn a_program_may_end_before_others_begin() {
+    for _ in 0..4 {
+        let setting = Setting::new();
+        let mut command = setting.command(THREE, &[], "others nap meet exit 7");
+        let child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let left = setting.finish(child);
+        assert_eq!((left.code, left.stderr.as_str()), (Some(7), ""));
+    }
 }
 
 fn input_that_nobody_reads_stays_where_it_is() {
