@@ -80,7 +80,8 @@ pub(crate) fn complain(kind: &str, sentence: &str) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-/// Waits until whoever reads stderr has taken all that was said, but not longer than this.
+/// Waits until the reader of stderr has taken all that was said, but not longer than this. No event
+/// tells of that, so it is looked for.
 pub(crate) fn wait_until_heard(patience: Duration) {
     let until = Instant::now() + patience;
     while Instant::now() < until && not_yet_taken(io::stderr()).is_ok_and(|waiting| waiting > 0) {
