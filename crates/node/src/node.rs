@@ -570,12 +570,14 @@ impl Node {
         self.profile.sent(head.bytes().len() + body.len());
         let parts = [head.bytes(), body];
         let sent = match frame {
-            // Nothing comes of it before its receiver has arrived too.
-            Frame::Arrived { .. }
+            // Nothing comes of them before their receiver has arrived too. What the protocol
+            // tells of the barrier mostly follows at once, and leaves with them.
+            Frame::Arrived { .. } | Frame::Passed { .. } => {
+                self.transport.send_in_step(to, &parts, true)
+            }
             // A thread waits for it, if it has not just asked and is about to: no other has to
             // be woken, on a processor that it works on.
-            | Frame::Passed { .. }
-            | Frame::Answer { .. } => self.transport.send_unhurried(to, &parts),
+            Frame::Answer { .. } => self.transport.send_unhurried(to, &parts),
             _ => self.transport.send(to, &parts),
         };
         self.must(sent.map_err(NodeError::from))

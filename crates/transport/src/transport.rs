@@ -41,7 +41,8 @@ pub trait Transport: Send + Sync {
 
     /// The same as [`send`](Self::send), or, if `unhurried`, as
     /// [`send_unhurried`](Self::send_unhurried), within a step after which the caller calls
-    /// [`end_step`](Self::end_step): messages to one node may leave together by then.
+    /// [`end_step`](Self::end_step): messages to one node may leave together by then. They leave
+    /// as well when a thread finds no message, or stops looking for them.
     ///
     /// # Errors
     /// As of `send`.

@@ -308,6 +308,7 @@ impl Node {
             // Another node's thread may need what a thread here does under a lock, or
             // writes and flushes, to come to the barrier; where one has begun they
             // stand still. So it begins here when all have come.
+            self.transport.end_step();
             self.await_outcome();
         }
         self.operation(Operation::Barrier);

@@ -88,6 +88,7 @@ impl Carrier for Node {
         self.carrying.has_arrived.store(true, Ordering::Relaxed);
         let epoch = self.epoch.load(Ordering::Relaxed);
         self.send_or_handle(NodeId(0), Frame::Arrived { epoch, word });
+        self.transport.end_step();
     }
 
     fn all_have_come(&self) -> bool {

@@ -390,7 +390,7 @@ impl Transport for HostsTransport {
     }
 
     fn end_step(&self) {
-        if self.holds.swap(false, Ordering::Relaxed) {
+        if self.holds.load(Ordering::Relaxed) && self.holds.swap(false, Ordering::Relaxed) {
             self.flush_all(|outbox| outbox.holds());
         }
     }
@@ -415,7 +415,11 @@ impl Transport for HostsTransport {
                 return Ok(Some(self.of_near(from)));
             }
         }
-        self.receive_far(message)
+        let received = self.receive_far(message)?;
+        if received.is_none() {
+            self.end_step();
+        }
+        Ok(received)
     }
 
     fn enter(&self, role: Role) {
@@ -433,6 +437,7 @@ impl Transport for HostsTransport {
                 self.near.leave(role);
             }
             self.flush();
+            self.end_step();
             self.waiting
                 .look_away(|| self.rest(), || self.has_received());
         }
@@ -527,6 +532,7 @@ impl HostsTransport {
     ) {
         let may_sleep = || {
             self.flush();
+            self.end_step();
             match ready() {
                 Ready::Yes => false,
                 // What has been received is for threads of the program, if they look.
