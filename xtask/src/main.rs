@@ -3,6 +3,7 @@
 
 mod circles;
 mod decisions;
+mod examples;
 mod tidy;
 
 use std::env;

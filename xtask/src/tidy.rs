@@ -2,6 +2,7 @@
 
 use crate::circles;
 use crate::decisions;
+use crate::examples;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -51,6 +52,11 @@ pub(crate) fn complaints(root: &Path) -> io::Result<Vec<String>> {
             complaints.push(format!(
                 "{name}: does not begin with module documentation (//!)"
             ));
+        }
+        if kind == "rs"
+            && let Some(found) = examples::complaint(&file, &text)?
+        {
+            complaints.push(format!("{name}: {found}"));
         }
         if kind == "md" {
             complaints

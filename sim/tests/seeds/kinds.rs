@@ -1,5 +1,5 @@
 //! Random programs of every sort over each kind of protocol, so many of each kind:
-//! `FATHOMP_SIM_SEEDS=0..100000 cargo test --release -p fathomp-sim --test kinds`. The
+//! `FATHOMP_SIM_SEEDS=0..100000 cargo test --release -p fathomp-sim --test seeds kinds`. The
 //! protocols are right whatever is guessed: also with answers drawn at random.
 
 use fathomp_dsm::guess::Guessing;
