@@ -49,14 +49,31 @@ impl Caller for Aloud {
     }
 }
 
-/// Tells what it was told when the program begins and when it has ended.
-fn beside(job: &Job, tell: Tell) -> Result<Beside, String> {
+/// Tells what it was told when the program begins, who starts it, and when it has ended.
+struct Echo {
+    tell: Tell,
+    told: Vec<u8>,
+}
+
+impl Beside for Echo {
+    fn watch(&mut self, starts: u32) {
+        let command = std::fs::read_to_string(format!("/proc/{starts}/cmdline"));
+        let is_keeper = command.is_ok_and(|command| command.contains("keeper"));
+        (self.tell)(format!("keeper {is_keeper}").into_bytes());
+    }
+
+    fn end(self: Box<Self>) {
+        (self.tell)([&b"end "[..], &self.told].concat());
+    }
+}
+
+fn beside(job: &Job, tell: Tell) -> Result<Box<dyn Beside>, String> {
     let told = job.beside.clone().map_or_else(Vec::new, |bytes| bytes.0);
     if told == b"refuse" {
         return Err("nothing can be done beside the program".to_owned());
     }
     tell([&b"begin "[..], &told].concat());
-    Ok(Box::new(move || tell([&b"end "[..], &told].concat())))
+    Ok(Box::new(Echo { tell, told }))
 }
 
 fn agent() -> ExitCode {
