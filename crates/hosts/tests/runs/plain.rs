@@ -37,7 +37,7 @@ fn something_may_be_done_beside_programs() {
     told.sort_unstable();
     let expected: Vec<String> = (0..3)
         .flat_map(|host| {
-            ["begin note", "keeper true", "end note"]
+            ["begin note", "end note", "keeper true"]
                 .map(|what| format!("beside on host {host}: {what}"))
         })
         .collect();

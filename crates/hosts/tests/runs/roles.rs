@@ -57,8 +57,9 @@ struct Echo {
 
 impl Beside for Echo {
     fn watch(&mut self, starts: u32) {
-        let command = std::fs::read_to_string(format!("/proc/{starts}/cmdline"));
-        let is_keeper = command.is_ok_and(|command| command.contains("keeper"));
+        let status = std::fs::read_to_string(format!("/proc/{starts}/status"));
+        let parent = format!("PPid:\t{}", std::process::id());
+        let is_keeper = status.is_ok_and(|status| status.lines().any(|line| line == parent));
         (self.tell)(format!("keeper {is_keeper}").into_bytes());
     }
 
