@@ -182,7 +182,7 @@ fn tasks_of_several_hosts_are_named_with_them() {
             task.host = host.to_owned();
         }
         let bins = Bins::read(&memory, &Settings::default()).unwrap();
-        bins.tasks.iter().map(|task| task.label.clone()).collect()
+        bins.tasks().iter().map(|task| task.label.clone()).collect()
     };
     assert_eq!(
         labels(["a", "b", ""]),

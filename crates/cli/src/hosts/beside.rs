@@ -10,7 +10,7 @@ use crate::host;
 use crate::launch;
 use crate::paging::{self, Session};
 use crate::recording::drain::{self, Drain, Drained};
-use fathomp_hosts::{Beside, Job, Tell};
+use fathomp_hosts::{Begun, Beside, Job, Tell};
 use fathomp_paging::{PagingMeta, stream};
 use fathomp_trace::live;
 use fathomp_trace::model::Machine;
@@ -119,7 +119,7 @@ pub(super) enum Told {
 }
 
 /// Begins it, if the launcher asks for it.
-pub(super) fn begin(job: &Job, tell: Tell) -> Result<Box<dyn Beside>, String> {
+pub(super) fn begin(job: &Job, tell: Tell) -> Begun {
     let asked = job.beside.as_ref().map_or(&[][..], |bytes| &bytes.0);
     let asked: Asked = serde_json::from_slice(asked)
         .map_err(|error| format!("its agent does not understand what to record: {error}"))?;
@@ -362,7 +362,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, bytes).unwrap();
         };
-        let heard = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::new(Mutex::new(Vec::<Told>::new()));
         let hears = heard.clone();
         let tell: Tell = Box::new(move |bytes| {
             hears

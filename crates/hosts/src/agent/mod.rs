@@ -15,7 +15,7 @@ mod streams;
 pub(crate) use begin::attend_by;
 pub use begin::{AgentError, Attended, attend, serve};
 pub use check::digest;
-pub use setup::{Beside, Setup, Tell};
+pub use setup::{Begun, Beside, Setup, Tell};
 
 use crate::children::{Children, Told};
 use crate::control::{ALL, Bytes, Down, Frame, Heard, Link, Place, Run, Silence, Stream, TICK, Up};

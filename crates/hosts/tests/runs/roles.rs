@@ -1,7 +1,7 @@
 //! What this program is besides a test.
 
 use fathomp_hosts::{
-    Beside, Bytes, Caller, FAN_OUT, Hosts, Job, Options, Run, Setup, Status, Tell, digest,
+    Begun, Beside, Bytes, Caller, FAN_OUT, Hosts, Job, Options, Run, Setup, Status, Tell, digest,
     file_mask, keep, launch, serve, soft_limits,
 };
 use std::env;
@@ -68,7 +68,7 @@ impl Beside for Echo {
     }
 }
 
-fn beside(job: &Job, tell: Tell) -> Result<Box<dyn Beside>, String> {
+fn beside(job: &Job, tell: Tell) -> Begun {
     let told = job.beside.clone().map_or_else(Vec::new, |bytes| bytes.0);
     if told == b"refuse" {
         return Err("nothing can be done beside the program".to_owned());
