@@ -5,6 +5,7 @@
 //! other crate may depend on.
 #![forbid(unsafe_code)]
 
+mod align;
 mod ids;
 pub mod looking;
 mod nearest;
@@ -12,6 +13,7 @@ pub mod text;
 mod ticks;
 pub mod units;
 
+pub use align::{Alignment, ClockReading};
 pub use ids::{InstanceId, NodeId, PAGE_BYTES, PageId, SiteId, ThreadId};
 pub use nearest::nearest;
 pub use ticks::{Clock, Nanos, Ticks};

@@ -231,14 +231,6 @@ fn what_makes_no_sense_on_hosts_is_refused_by_name() {
         "only fathomp's runtime",
     );
     refused(
-        "record --hosts a,b --paging -- ./sum",
-        "recorded on one machine so far",
-    );
-    refused(
-        "record --hosts a,b --accesses -- ./sum",
-        "recorded on one machine so far",
-    );
-    refused(
         "bench mcbench --hosts a,b --runtime libgomp",
         "runs on one machine",
     );

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Ended, SUM, cache, compile, finish, run, until_ready};
 use fathomp_needs::{MPICH, OPENMPI, plain, with_tools};
+use fathomp_paging::reader::Recording;
 use fathomp_trace::reader;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -162,6 +163,29 @@ fn what_ranks_do_is_recorded(mpi: &Mpi) {
         );
         assert_eq!(recording.processes[0].nodes.len(), 2);
     }
+    // Paging and accesses likewise.
+    let line = "record --transport tcp --threads 1 --paging -o paging -- ./sum";
+    mpi.run(directory.path(), 2, line).succeeded();
+    let recording = Recording::open(&directory.path().join("paging")).unwrap();
+    for node in [0, 1] {
+        let mut tasks = recording.tasks().iter();
+        let task = tasks.find(|task| (task.node, task.openmp_thread) == (Some(node), Some(0)));
+        let host = &task.unwrap().host;
+        assert!(host.ends_with(&format!(" (rank {node})")), "{host}");
+    }
+    let line = "record --transport mpi --accesses -o accesses -- ./sum";
+    mpi.run(directory.path(), 2, line).succeeded();
+    let line = "--json simulate accesses --net gige_amd";
+    let json = run(directory.path(), line).succeeded().json();
+    assert_eq!(json["points"].as_array().unwrap().len(), 2, "{json}");
+    // What makes no sense is said once, before ranks meet.
+    let line = "record --transport tcp --paging --tasks 0-3 -o refused -- ./sum";
+    let ended = mpi.run(directory.path(), 2, line);
+    assert_eq!(
+        ended.stderr.matches("--tasks node:0-3").count(),
+        1,
+        "{ended:?}"
+    );
 }
 
 fn programs_see_one_environment_and_no_sockets(mpi: &Mpi) {

@@ -29,7 +29,7 @@ mod reach;
 mod secure;
 mod tree;
 
-pub use agent::{AgentError, Attended, Beside, Setup, Tell, attend, digest, serve};
+pub use agent::{AgentError, Attended, Begun, Beside, Setup, Tell, attend, digest, serve};
 pub use control::{Bytes, Job, Run, Status};
 pub use keeper::{HANDOVER_DESCRIPTOR, file_mask, keep, soft_limits};
 pub use key::Key;

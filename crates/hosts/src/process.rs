@@ -83,6 +83,11 @@ impl Process {
         }
     }
 
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        lock(&self.0.child).id()
+    }
+
     /// Kills it and its process group: for what reason, for the sentence about its end.
     pub(crate) fn give_up(&self, why: &'static str) {
         lock(&self.0.given_up).get_or_insert(why);

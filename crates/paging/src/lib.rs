@@ -33,7 +33,7 @@ pub use cause::Cause;
 pub use counter::{Counter, Counts};
 pub use interface::{INTERFACE_SYMBOL, INTERFACE_VERSION, Interface, InterfaceFunction};
 pub use interval::{Interval, Mark, MarkKind};
-pub use meta::{DIRECTORY, FORMAT, META, MetaError, PagingMeta};
+pub use meta::{DIRECTORY, FORMAT, HostClock, META, MetaError, PagingMeta};
 pub use select::{Deviation, NoPart, Part, Selection, SelectionError, deviations};
 pub use sets::{CounterSet, StateSet};
 pub use state::{Activity, State};

@@ -1,7 +1,7 @@
 //! `meta.json` of a paging recording: the circumstances of the run.
 
 use crate::{CounterSet, Part, Selection, StateSet};
-use fathomp_base::Clock;
+use fathomp_base::{Clock, ClockReading};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,10 +45,24 @@ pub struct PagingMeta {
     pub states: Option<StateSet>,
     /// Bytes from which on intervals are merged.
     pub limit_bytes: Option<u64>,
-    /// Hosts that took part.
+    /// Hosts that took part. Where the launcher started the program on several, as the user
+    /// calls them: streams of host N are named `hN-PID-BEGIN`.
     pub hosts: Vec<String>,
+    /// Of such a run, how the hosts' counters of ticks stood beside that of the first; an entry
+    /// for each of [`hosts`](Self::hosts).
+    pub clocks: Vec<HostClock>,
     /// What the recorder noticed, as sentences.
     pub problems: Vec<String>,
+}
+
+/// A host's counter of ticks beside that of the first; unknown of the first itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostClock {
+    /// Before the program began.
+    pub begin: Option<ClockReading>,
+    /// When it had ended.
+    pub end: Option<ClockReading>,
 }
 
 impl PagingMeta {

@@ -2,13 +2,13 @@
 
 mod common;
 
-use fathomp_base::{Clock, Ticks};
+use fathomp_base::{Clock, ClockReading, Ticks};
 use fathomp_paging::pack::{SamplePacker, TaskPacker};
 use fathomp_paging::reader::Recording;
 use fathomp_paging::stream::{
     self, BY_SAMPLER, BY_TAP, EndNote, Kind, NamesNote, PROCESS, ProcessNote, TaskNote, Totals,
 };
-use fathomp_paging::{Cause, Counter, Ending, PagingMeta, State, TaskId, TaskKind};
+use fathomp_paging::{Cause, Counter, Ending, HostClock, PagingMeta, State, TaskId, TaskKind};
 
 use common::{META, faults, open, put_task, stream_of};
 
@@ -376,6 +376,72 @@ fn hosts_and_later_begins_share_one_clock() {
     let problems = recording.problems().join("\n");
     assert!(
         problems.contains("The clock of process 3 on another host"),
+        "{problems}"
+    );
+}
+
+/// Two hosts whose processes have the same number, as containers' have, and call themselves alike.
+#[test]
+fn processes_of_hosts_are_told_apart_by_their_streams() {
+    let clock = |zero| Clock {
+        zero: Ticks(zero),
+        zero_unix_ns: 5_000_000,
+        nanos_per_tick: 1.0,
+    };
+    let beside = |first, here| HostClock {
+        begin: Some(ClockReading {
+            first,
+            here,
+            error_ns: 70,
+        }),
+        end: None,
+    };
+    let note = |zero| ProcessNote {
+        pid: Some(1),
+        host: Some("box".to_owned()),
+        clock: Some(clock(zero)),
+        begin: Some(Ticks(zero + 100)),
+        ..ProcessNote::default()
+    };
+    let streams = || {
+        [("h0-1-a", 1_000_000), ("h1-1-b", 50), ("h7-1-c", 9)].map(|(stem, zero)| {
+            let (_, bytes) = stream_of(1, &note(zero), |_| {});
+            (format!("{stem}.fthp"), bytes)
+        })
+    };
+    let mut meta = PagingMeta {
+        format: 1,
+        clock: Some(clock(1_000_000)),
+        hosts: vec!["north".to_owned(), "south".to_owned()],
+        clocks: vec![HostClock::default(), beside(1_000_500, 30)],
+        ..PagingMeta::default()
+    };
+    let open = |meta: &PagingMeta| {
+        let meta = serde_json::to_vec(meta).expect("a note");
+        let recording = Recording::from_bytes(Some(&meta), streams()).expect("a recording");
+        let of = |host: &str| {
+            let mut all = recording.processes().iter();
+            let process = all
+                .find(|process| process.host == host)
+                .expect("its process");
+            (process.begin, process.offset_error_ns)
+        };
+        let all = ["north", "south", "box"].map(of);
+        (all, recording.problems().join("\n"))
+    };
+    let (found, problems) = open(&meta);
+    // By the readings; one of no host of the run by the time of day.
+    assert_eq!(found, [(100, None), (620, Some(70)), (100, None)]);
+    assert_eq!(
+        problems.matches("was not compared").count(),
+        1,
+        "{problems}"
+    );
+    meta.clocks.clear();
+    let (found, problems) = open(&meta);
+    assert_eq!(found, [(100, None), (100, None), (100, None)]);
+    assert!(
+        problems.contains("right to some milliseconds"),
         "{problems}"
     );
 }

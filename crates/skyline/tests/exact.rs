@@ -175,6 +175,23 @@ proptest! {
 }
 
 #[test]
+fn tasks_of_several_hosts_are_named_with_them() {
+    let labels = |hosts: [&str; 3]| -> Vec<String> {
+        let mut memory = Synthetic::new(3, 1_000).memory;
+        for (task, host) in memory.tasks.iter_mut().zip(hosts) {
+            task.host = host.to_owned();
+        }
+        let bins = Bins::read(&memory, &Settings::default()).unwrap();
+        bins.tasks().iter().map(|task| task.label.clone()).collect()
+    };
+    assert_eq!(
+        labels(["a", "b", ""]),
+        ["rank 0 on a", "rank 1 on b", "rank 2"]
+    );
+    assert_eq!(labels(["a", "", "a"]), ["rank 0", "rank 1", "rank 2"]);
+}
+
+#[test]
 fn nothing_is_said_of_nothing() {
     let settings = Settings::default();
     let empty = Memory::default();

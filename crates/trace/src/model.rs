@@ -3,7 +3,7 @@
 use crate::record::{Record, WordSet};
 use crate::stack::StackOverflow;
 use crate::witness::Witness;
-use fathomp_base::{Clock, NodeId, SiteId, ThreadId, Ticks};
+use fathomp_base::{Clock, ClockReading, NodeId, SiteId, ThreadId, Ticks};
 use fathomp_launch::names::NODES;
 use fathomp_launch::{Cluster, Faults, Network, Protocol};
 use fathomp_regions::Regions;
@@ -155,18 +155,6 @@ pub struct RunHost {
     pub clock_begin: Option<ClockReading>,
     /// The same when it had ended.
     pub clock_end: Option<ClockReading>,
-}
-
-/// What the counters of ticks of two hosts showed at the same moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClockReading {
-    /// That of the first host.
-    pub first: u64,
-    /// That of this one.
-    pub here: u64,
-    /// How far they may have been apart, in nanoseconds: half of the shortest time in which a
-    /// question was answered.
-    pub error_ns: u64,
 }
 
 /// How the nodes of a cluster share memory.

@@ -207,10 +207,11 @@ impl Command {
         let (on, cluster, teams) = match self {
             Self::Run(run) => (&run.on, &run.cluster, &run.teams),
             Self::Record(record) => {
-                if record.on.are_asked_for() && (record.accesses || record.paging.paging) {
-                    return Some(
-                        "accesses and paging are recorded on one machine so far: leave --hosts or --transport, or --accesses and the options of paging, out",
-                    );
+                let every_fault = record.cluster.faults == Some(Faults::Every);
+                if record.on.are_asked_for()
+                    && let Some(sentence) = record.paging.contradiction_on_hosts(every_fault)
+                {
+                    return Some(sentence);
                 }
                 (&record.on, &record.cluster, &record.teams)
             }
@@ -369,7 +370,7 @@ pub(crate) struct Record {
     /// region are summed and details left out.
     #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) limit: u64,
-    /// With --nodes: also record which pages each thread accesses between
+    /// With --nodes or --hosts: also record which pages each thread accesses between
     /// synchronisations, for `fathomp simulate`. One thread on each node; every
     /// first access traps, so that times mean little.
     #[arg(long)]

@@ -11,7 +11,8 @@ use fathomp_paging::setup::Writer;
 pub(crate) struct Paging {
     /// Also record paging: when each thread computes, does I/O or communicates, and its
     /// page faults, page-ins and switches meanwhile. For any program, its threads and its
-    /// children, with or without OpenMP. `--faults` records every page fault as well.
+    /// children, with or without OpenMP; with --hosts, of all hosts in one picture. `--faults`
+    /// records every page fault as well.
     #[arg(long)]
     pub(crate) paging: bool,
     /// How records get from the program to the disk [default: shared]: task (each thread
@@ -80,6 +81,23 @@ impl Paging {
             .into_iter()
             .filter_map(|(option, value)| Some(format!("{option}={}", value?)))
             .collect()
+    }
+
+    /// What several hosts cannot do together.
+    pub(super) fn contradiction_on_hosts(&self, every_fault: bool) -> Option<&'static str> {
+        if self.paging && every_fault {
+            return Some(
+                "single page faults are recorded on one machine: leave --faults, or --hosts and --transport, out",
+            );
+        }
+        if self.measure_intrusion.is_some() {
+            return Some(
+                "what recording costs is measured on one machine: leave --hosts and --transport out with --measure-intrusion",
+            );
+        }
+        self.memory.is_some().then_some(
+            "--memory limits a program on one machine: leave --hosts and --transport out with it",
+        )
     }
 
     /// What does not go together.

@@ -71,15 +71,21 @@ struct Job<'a> {
 }
 
 pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
-    match hosts::gather(&plan.on, plan.cluster.nodes)? {
-        Gathered::Member(code) => return Ok(code),
-        Gathered::Crew(crew) => return on_hosts(plan, crew, voice),
-        Gathered::Alone => {}
-    }
-    let threads = threads(plan)?;
     let every_fault = plan.cluster.faults == Some(Faults::Every);
     let paging = paging::Plan::new(&plan.paging, every_fault)
         .map_err(|error| Failure::from(error).with_code(exit::USAGE))?;
+    // What makes no sense all ranks find, before they meet.
+    let threads = threads(plan)?;
+    if let Some(paging) = paging.as_ref().filter(|_| plan.on.are_asked_for())
+        && let Some(sentence) = paging.contradiction_on_hosts()
+    {
+        return Err(Failure::new(sentence).with_code(exit::USAGE));
+    }
+    match hosts::gather(&plan.on, plan.cluster.nodes)? {
+        Gathered::Member(code) => return Ok(code),
+        Gathered::Crew(crew) => return on_hosts(plan, (paging, threads), crew, voice),
+        Gathered::Alone => enough_nodes(plan, plan.cluster.nodes)?,
+    }
     let program = program::examine(&plan.program.command)?;
     hosts::tell_of_others(&program, voice);
     if let Some(warning) = program.on_nodes(plan.cluster.nodes)? {
@@ -132,16 +138,24 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
 }
 
 /// The same on several hosts.
-fn on_hosts(plan: &Record, crew: Crew, voice: Voice) -> Outcome {
+fn on_hosts(
+    plan: &Record,
+    (paging, threads): (Option<paging::Plan>, Option<ThreadCount>),
+    crew: Crew,
+    voice: Voice,
+) -> Outcome {
+    enough_nodes(plan, crew.nodes())?;
     let program = program::examine(&plan.program.command)?;
-    let recorded = hosts::record(plan, &program, crew, voice)?;
+    let recorded = hosts::record(plan, (paging, threads), &program, crew, voice)?;
+    let paging = recorded.paging.as_ref();
+    let paged = paging.is_some_and(paging::Recorded::is_something);
     let left = Left {
         records: recorded.records,
         problems: &recorded.problems,
-        code: code(recorded.exit_code, recorded.records > 0),
+        code: code(recorded.exit_code, recorded.records > 0 || paged),
         wall_ns: recorded.wall_ns,
         watched: String::new(),
-        paging: None,
+        paging,
         curve: None,
         teams: None,
     };
@@ -249,20 +263,26 @@ fn code(of_program: u8, is_something: bool) -> u8 {
 
 /// Threads per node; one where accesses are recorded.
 fn threads(plan: &Record) -> Result<Option<ThreadCount>, Failure> {
-    if !plan.accesses {
-        return Ok(plan.threads);
-    }
     let one = Some(ThreadCount(1));
-    let usage = |sentence: &str| Err(Failure::new(sentence).with_code(exit::USAGE));
-    if plan.cluster.nodes < 2 {
-        return usage("accesses are recorded on nodes: give --nodes with as many as threads");
-    }
-    if plan.threads.is_some() && plan.threads != one {
-        return usage(
+    match plan.accesses {
+        false => Ok(plan.threads),
+        true if plan.threads.is_none() || plan.threads == one => Ok(one),
+        true => Err(Failure::new(
             "accesses are recorded of one thread on each node: give as many nodes as threads and leave --threads out",
-        );
+        )
+        .with_code(exit::USAGE)),
     }
-    Ok(one)
+}
+
+/// Refuses to record accesses where nodes share none.
+fn enough_nodes(plan: &Record, nodes: u16) -> Result<(), Failure> {
+    match plan.accesses && nodes < 2 {
+        true => Err(Failure::new(
+            "accesses are recorded on nodes: give --nodes with as many as threads, or hosts with several nodes",
+        )
+        .with_code(exit::USAGE)),
+        false => Ok(()),
+    }
 }
 
 /// Says what was recorded. The command's exit code.

@@ -27,6 +27,11 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
+    /// How many nodes they have.
+    pub(crate) fn nodes(&self) -> u16 {
+        self.hosts.nodes()
+    }
+
     /// The hosts that options name.
     pub(super) fn named(on: &OnHosts) -> Result<Self, Failure> {
         Ok(Self {

@@ -15,7 +15,7 @@ use fathomp_hosts::{
     file_mask, soft_limits,
 };
 use fathomp_launch::names::HOST;
-use fathomp_launch::{Plan, Recorder, of_this_process};
+use fathomp_launch::{Plan, Recorder, Watch, of_this_process};
 use fathomp_runtime::{Unpacked, candidates};
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
@@ -44,6 +44,10 @@ pub(super) struct Asked<'a> {
     pub(super) check_races: bool,
     /// For the recorder in the program, and for agents.
     pub(super) recorder: Option<Recorder>,
+    /// Where the program's tap meets its collector, if paging is recorded.
+    pub(super) taps: Option<PathBuf>,
+    /// What nodes note of accesses.
+    pub(super) watch: Option<Watch>,
     /// What the program's runtime is to note of loops.
     pub(super) trips: Option<PathBuf>,
     pub(super) beside: Option<Bytes>,
@@ -67,6 +71,8 @@ pub(crate) fn run(
         threads: asked.threads,
         check_races: asked.check_races,
         recorder: None,
+        taps: None,
+        watch: None,
         trips: None,
         beside: None,
     };
@@ -91,9 +97,14 @@ pub(super) fn start(
     if let Some(warning) = asked.program.on_nodes(cluster.nodes)? {
         voice.warn(warning);
     }
+    // The tap stands in front of all others.
+    let tap = asked.taps.is_some().then(|| unpacked.tap.clone());
+    let library = library(unpacked, cluster).to_owned();
     let mut told = Plan {
-        preload: vec![library(unpacked, cluster).to_owned()],
+        preload: tap.into_iter().chain([library]).collect(),
         recorder: asked.recorder,
+        paging: asked.taps,
+        watch: asked.watch,
         trips: asked.trips,
         ..plan(asked.threads, cluster)
     };

@@ -5,6 +5,7 @@ mod agent;
 mod beside;
 mod crew;
 mod floor;
+mod gathered;
 mod launch;
 mod mpicc;
 mod record;

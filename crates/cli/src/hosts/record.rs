@@ -1,34 +1,35 @@
 //! `fathomp record` on several hosts: what the hosts' agents take out of rings comes together in one
 //! recording.
 
-use super::beside::{Asked as AskedBeside, PLAN, RINGS, Told};
+use super::beside::{ACCESSES, Asked as AskedBeside, PLAN, RINGS, TAPS};
 use super::crew::Crew;
+use super::gathered::Gathered;
 use super::launch::{Asked, code, start};
-use crate::args::{Cluster, Record};
+use crate::args::{Cluster, Record, ThreadCount};
 use crate::failure::{Failure, exit};
-use crate::launch::{Stderr, Stdin, Stdout, library};
+use crate::launch::{Stderr, Stdin, Stdout, library, survive_file_limits};
 use crate::output;
+use crate::paging;
 use crate::plan;
 use crate::program::Program;
-use crate::recording::{Request, circumstances, watch};
-use crate::voice::{Voice, complain};
-use fathomp_base::text::one_line;
-use fathomp_hosts::{Bytes, Caller, Ended, HostClock, Hosts, Reading, Status};
-use fathomp_launch::{OpenMp, Recorder};
-use fathomp_trace::model::{ClockReading, Meta, Outcome, RunHost};
+use crate::recording::{Request, accesses, circumstances, watch};
+use crate::voice::Voice;
+use fathomp_base::ClockReading;
+use fathomp_hosts::{Bytes, Ended, HostClock, Hosts, Reading, Status};
+use fathomp_launch::{OpenMp, Recorder, Watch};
+use fathomp_trace::model::{Meta, Outcome, RunHost};
 use fathomp_trace::reader::REGIONS_FILE;
 use fathomp_trace::writer::{self, Existing};
-use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
-use std::io::{Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What was recorded.
 pub(crate) struct Recorded {
     pub(crate) exit_code: u8,
     pub(crate) records: u64,
+    /// What was recorded of paging.
+    pub(crate) paging: Option<paging::Recorded>,
     pub(crate) wall_ns: u64,
     pub(crate) problems: Vec<String>,
 }
@@ -36,10 +37,12 @@ pub(crate) struct Recorded {
 /// Runs a program on several hosts and records it.
 pub(crate) fn record(
     asked: &Record,
+    (paging, threads): (Option<paging::Plan>, Option<ThreadCount>),
     program: &Program,
     crew: Crew,
     voice: Voice,
 ) -> Result<Recorded, Failure> {
+    survive_file_limits();
     let cluster = Cluster {
         nodes: crew.hosts.nodes(),
         ..asked.cluster
@@ -57,7 +60,7 @@ pub(crate) fn record(
         runtime: None,
         directory,
         existing,
-        threads: asked.threads,
+        threads,
         cluster,
         accesses: None,
         paging: None,
@@ -78,9 +81,16 @@ pub(crate) fn record(
     };
     let writer = writer::create(directory, &meta, existing);
     let mut writer = writer.map_err(|error| launcher(error.into()))?;
-    let processes = directory.join("processes");
-    std::fs::create_dir_all(&processes)
-        .map_err(|error| launcher(Failure::unwritable(&processes, &error)))?;
+    let names: Vec<String> = meta.hosts.iter().map(|host| host.name.clone()).collect();
+    let gathered = Gathered::begin(directory, (&names, cluster.nodes));
+    let gathered = gathered.map_err(launcher)?;
+    let gathered = match &paging {
+        None => gathered,
+        Some(plan) => {
+            let circumstances = plan.circumstances(asked.limit << 20, names.clone());
+            gathered.with_paging(circumstances).map_err(launcher)?
+        }
+    };
     let planned = plan::plan(program);
     if let Some(regions) = &planned.regions {
         let json = regions.to_json().map_err(|error| Failure::of(&error))?;
@@ -90,27 +100,30 @@ pub(crate) fn record(
         limit_bytes: asked.limit << 20,
         library: library(&unpacked, cluster).to_owned(),
         plan: planned.bytes(),
+        paging,
+        accesses: asked.accesses,
     };
-    let count = crew.hosts.all().len();
-    let asked = Asked {
+    let job = Asked {
         on: &asked.on,
         program,
         crew,
         cluster,
-        threads: asked.threads,
+        threads,
         check_races: false,
         recorder: Some(Recorder::new(RINGS.into())),
+        taps: beside.paging.is_some().then(|| TAPS.into()),
+        watch: asked.accesses.then(|| Watch::Accesses {
+            directory: ACCESSES.into(),
+            lines: asked.lines,
+        }),
         trips: beside.plan.is_some().then(|| PLAN.into()),
         beside: Some(Bytes(serde_json::to_vec(&beside)?)),
     };
-    let gathered = Gathered {
-        processes,
-        hosts: RefCell::new((0..count).map(|_| OfHost::default()).collect()),
-    };
-    let ended = start(asked, &unpacked, &gathered, voice)?;
-    let mut of_hosts = gathered.hosts.into_inner();
+    let ended = start(job, &unpacked, &gathered, voice)?;
+    let readings = readings(&ended, names.len());
+    let paged = gathered.finish_paging(&readings, ended.wall);
+    let mut of_hosts = gathered.into_hosts();
     let mut problems = planned.problems.clone();
-    let names: Vec<String> = meta.hosts.iter().map(|host| host.name.clone()).collect();
     for (name, of) in names.iter().zip(&mut of_hosts) {
         let said = std::mem::take(&mut of.problems);
         problems.extend(said.into_iter().map(|said| format!("Host {name}: {said}")));
@@ -124,8 +137,15 @@ pub(crate) fn record(
     let records = of_hosts.iter().map(|of| of.records).sum();
     let runtimes: BTreeSet<PathBuf> = of_hosts.iter().flat_map(|of| of.runtimes.clone()).collect();
     problems.extend(watch::remarks(records > 0, &runtimes));
+    let paged = paged.unwrap_or_else(|failure| {
+        problems.push(format!("{}.", failure.sentence));
+        None
+    });
+    problems.extend(paged.iter().flat_map(|paged| paged.problems.clone()));
+    if asked.accesses {
+        problems.extend(accesses::join(directory, cluster.nodes)?);
+    }
     writer.update(|meta| {
-        let readings = readings(&ended, meta.hosts.len());
         for (number, (host, of)) in meta.hosts.iter_mut().zip(of_hosts).enumerate() {
             if let Some(machine) = of.machine {
                 host.machine = *machine;
@@ -142,6 +162,7 @@ pub(crate) fn record(
     Ok(Recorded {
         exit_code: code(&ended),
         records,
+        paging: paged,
         wall_ns: u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX),
         problems,
     })
@@ -162,93 +183,6 @@ fn outcome(ended: &Ended) -> Outcome {
         Some(Status::Exited(code)) if ended.failed.is_none() => Outcome::Exited(code),
         _ => Outcome::Exited(code(ended).into()),
     }
-}
-
-/// What comes from the hosts.
-struct Gathered {
-    processes: PathBuf,
-    hosts: RefCell<Vec<OfHost>>,
-}
-
-#[derive(Default)]
-struct OfHost {
-    machine: Option<Box<fathomp_trace::model::Machine>>,
-    records: u64,
-    runtimes: Vec<PathBuf>,
-    problems: Vec<String>,
-    complete: bool,
-}
-
-impl Caller for Gathered {
-    fn say(&self, sentence: &str) {
-        complain("", &one_line(sentence));
-    }
-
-    fn hear(&self, host: u16, told: Vec<u8>) {
-        let mut hosts = self.hosts.borrow_mut();
-        let Some(of) = hosts.get_mut(usize::from(host)) else {
-            return;
-        };
-        match postcard::from_bytes(&told) {
-            Ok(Told::Grown { name, at, bytes }) => {
-                if let Err(problem) = append(&self.processes, host, &name, (at, &bytes)) {
-                    // The same of each piece.
-                    if !of.problems.contains(&problem) {
-                        of.problems.push(problem);
-                    }
-                }
-            }
-            Ok(Told::End {
-                machine,
-                records,
-                processes: _,
-                runtimes,
-                problems,
-            }) => {
-                of.complete = true;
-                of.machine = Some(machine);
-                of.records = records;
-                of.runtimes = runtimes;
-                of.problems.extend(problems);
-            }
-            Err(_) => of
-                .problems
-                .push("Its agent tells of a recording what makes no sense.".to_owned()),
-        }
-    }
-}
-
-/// Writes what a stream of a host has grown by.
-fn append(
-    processes: &Path,
-    host: u16,
-    name: &str,
-    (at, bytes): (u64, &[u8]),
-) -> Result<(), String> {
-    // It becomes the name of a file here.
-    let sound = |letter: char| letter.is_ascii_hexdigit() || letter == '-';
-    if name.is_empty() || name.len() > 100 || !name.chars().all(sound) {
-        return Err("Its agent names a stream in a way that makes no sense.".to_owned());
-    }
-    let file = match host {
-        0 => format!("{name}.fthr"),
-        _ => format!("h{host}.{name}.fthr"),
-    };
-    let path = processes.join(file);
-    let unwritten = |error: std::io::Error| {
-        format!(
-            "What it recorded could not be written to {}: {error}.",
-            path.display()
-        )
-    };
-    let mut stream = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(unwritten)?;
-    stream.seek(SeekFrom::Start(at)).map_err(unwritten)?;
-    stream.write_all(bytes).map_err(unwritten)
 }
 
 /// The counters of all hosts beside that of the first, before and after.
@@ -313,21 +247,5 @@ mod tests {
         };
         assert_eq!(beside(first, host), Some(both));
         assert_eq!(beside(host, None), None);
-    }
-
-    #[test]
-    fn streams_have_names_of_streams() {
-        let directory = tempfile::tempdir().unwrap();
-        let write =
-            |host, name: &str, at, bytes: &[u8]| append(directory.path(), host, name, (at, bytes));
-        write(0, "12-ab", 0, b"one").unwrap();
-        write(0, "12-ab", 3, b"two").unwrap();
-        write(2, "12-ab", 0, b"x").unwrap();
-        for bad in ["", "../12", "12.ring", "/etc/passwd", &"1".repeat(200)] {
-            assert!(write(1, bad, 0, b"x").is_err(), "{bad}");
-        }
-        let read = |name: &str| std::fs::read(directory.path().join(name)).unwrap();
-        assert_eq!(read("12-ab.fthr"), b"onetwo");
-        assert_eq!(read("h2.12-ab.fthr"), b"x");
     }
 }

@@ -2,14 +2,15 @@
 
 use crate::args::Paging;
 use fathomp_launch::names::KEY;
-use fathomp_paging::setup::Writer;
-use fathomp_paging::{Activity, CounterSet, Selection, SelectionError, StateSet};
+use fathomp_paging::setup::{TaskNumber, TaskRule, Writer};
+use fathomp_paging::{Activity, CounterSet, PagingMeta, Selection, SelectionError, StateSet};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read};
 use std::time::Duration;
 
 /// What to record, and how.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Plan {
     pub(super) writer: Writer,
     /// What opens the way to another host, if that writes.
@@ -61,6 +62,39 @@ impl Plan {
         }))
     }
 
+    /// The circumstances of a recording that is made so, as far as they are known before it
+    /// begins.
+    pub(crate) fn circumstances(&self, limit_bytes: u64, hosts: Vec<String>) -> PagingMeta {
+        PagingMeta {
+            fathomp: env!("CARGO_PKG_VERSION").to_owned(),
+            writer: self.writer.to_string(),
+            sampling_ns: self
+                .sample
+                .and_then(|one| u64::try_from(one.as_nanos()).ok()),
+            selection: self.selection.clone(),
+            counters: Some(self.counters()),
+            states: Some(self.selection.states.unwrap_or(StateSet::ALL)),
+            limit_bytes: Some(limit_bytes),
+            hosts,
+            ..PagingMeta::default()
+        }
+    }
+
+    /// What it asks for that several hosts cannot do together.
+    pub(crate) fn contradiction_on_hosts(&self) -> Option<&'static str> {
+        let counts_all =
+            |rule: &TaskRule| matches!(rule.by, TaskNumber::Task | TaskNumber::Process);
+        if self.selection.tasks.as_ref().is_some_and(counts_all) {
+            return Some(
+                "tasks and processes are numbered on each host alone: choose by node, rank or thread, as --tasks node:0-3 does",
+            );
+        }
+        let brings_it_here = matches!(self.writer, Writer::Task | Writer::Message | Writer::Shared);
+        (!brings_it_here).then_some(
+            "over hosts, what is recorded of paging comes to this command by itself: leave --writer out, or choose task, message or shared",
+        )
+    }
+
     /// Counters that are recorded.
     pub(super) fn counters(&self) -> CounterSet {
         self.selection.counters.unwrap_or(CounterSet::ALL)
@@ -99,6 +133,35 @@ mod tests {
         assert_eq!(plan.counters(), CounterSet::ALL);
         assert_eq!(plan.activities(), Activity::ALL);
         assert!(Plan::new(&Paging::default(), false).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_one_machine_alone_can_count_or_keep_is_refused_over_hosts() {
+        let said = |set: &dyn Fn(&mut Paging)| {
+            let mut args = args();
+            set(&mut args);
+            let plan = Plan::new(&args, false).unwrap().unwrap();
+            plan.contradiction_on_hosts().unwrap_or_default()
+        };
+        assert_eq!(said(&|_| {}), "");
+        for tasks in ["node:0-3", "rank:1", "thread:0"] {
+            assert_eq!(said(&|args| args.tasks = Some(tasks.to_owned())), "");
+        }
+        for tasks in ["0-3", "process:1"] {
+            let said = said(&|args| args.tasks = Some(tasks.to_owned()));
+            assert!(said.contains("--tasks node:0-3"), "{said}");
+        }
+        for (writer, is_refused) in [
+            ("task", false),
+            ("message", false),
+            ("shared", false),
+            ("collector", true),
+            ("striped:/a,/b", true),
+            ("far:4000", true),
+        ] {
+            let said = said(&|args| args.writer = Some(writer.parse().unwrap()));
+            assert_eq!(said.contains("leave --writer out"), is_refused, "{writer}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::args::Size;
 use fathomp_base::Clock;
 use fathomp_paging::reader::{OpenError, Recording};
 use fathomp_paging::setup::{Setup, SetupError, Writer};
-use fathomp_paging::{DIRECTORY, MetaError, PagingMeta, StateSet, TaskKind};
+use fathomp_paging::{DIRECTORY, MetaError, PagingMeta, TaskKind};
 use fathomp_sys::{clock, shm};
 use fathomp_trace::live;
 use std::collections::BTreeSet;
@@ -115,19 +115,9 @@ impl Session {
         };
         setup.write(&live.0)?;
         let meta = PagingMeta {
-            fathomp: env!("CARGO_PKG_VERSION").to_owned(),
             started_unix_ns: clock.zero_unix_ns,
             clock: Some(clock),
-            writer: plan.writer.to_string(),
-            sampling_ns: plan
-                .sample
-                .and_then(|one| u64::try_from(one.as_nanos()).ok()),
-            selection: plan.selection.clone(),
-            counters: Some(plan.counters()),
-            states: Some(plan.selection.states.unwrap_or(StateSet::ALL)),
-            limit_bytes: Some(limit_bytes),
-            hosts: vec![crate::host::machine().host],
-            ..PagingMeta::default()
+            ..plan.circumstances(limit_bytes, vec![crate::host::machine().host])
         };
         // Before anything else is there: a recording that is cut off can be read, too.
         meta.write(&streams)?;
@@ -162,53 +152,84 @@ impl Session {
         self.collector.watch(process);
     }
 
+    /// The circumstances, as far as they are known.
+    pub(crate) fn circumstances(&self) -> &PagingMeta {
+        &self.meta
+    }
+
     /// The program has ended: collects what is left.
-    pub(crate) fn finish(mut self, wall_ns: u64) -> Result<Recorded, SessionError> {
+    pub(crate) fn finish(self, wall_ns: u64) -> Result<Recorded, SessionError> {
+        let elsewhere = match &self.writer {
+            Writer::Remote(address) => Some(address.clone()),
+            _ => None,
+        };
+        let mut ended = self.end(Some(wall_ns))?;
+        if elsewhere.is_some() {
+            // What was seen from outside is here, but for the rest nothing is.
+            ended.problems.extend(ended.meta.problems);
+            return Ok(Recorded {
+                processes: ended.processes,
+                elsewhere,
+                problems: ended.problems,
+                ..Recorded::default()
+            });
+        }
+        let mut recorded = Recorded::of(&Recording::open(&ended.streams)?);
+        recorded.problems.splice(0..0, ended.problems);
+        if recorded.tasks == 0 {
+            let why = nothing_recorded(&ended.live.0, shm::file_size_limit());
+            recorded.problems.push(why.clone());
+            ended.meta.problems.push(why);
+            ended.meta.write(&ended.streams)?;
+        }
+        Ok(recorded)
+    }
+
+    /// The same where streams are part of a recording that comes together elsewhere, of a program
+    /// whose files may have so many bytes: the circumstances, with what should be known of them
+    /// that streams do not tell.
+    pub(crate) fn finish_part(self, most: u64) -> Result<PagingMeta, SessionError> {
+        let mut ended = self.end(None)?;
+        ended.meta.problems.extend(ended.problems);
+        if Recorded::of(&Recording::open(&ended.streams)?).tasks == 0 {
+            let why = nothing_recorded(&ended.live.0, most);
+            ended.meta.problems.push(why);
+        }
+        Ok(ended.meta)
+    }
+
+    /// Has the collector write what is left, and completes the circumstances.
+    fn end(mut self, wall_ns: Option<u64>) -> Result<Ended, SessionError> {
         let finished = self.collector.finish();
         self.meta.problems = finished.problems;
-        self.meta.wall_ns = Some(wall_ns);
+        self.meta.wall_ns = wall_ns;
         if let (Some(clock), Some(measured)) = (&mut self.meta.clock, finished.nanos_per_tick) {
             clock.nanos_per_tick = measured;
         }
         self.meta.write(&self.streams)?;
-        let mut problems = self.collector.close();
-        if let Writer::Remote(address) = &self.writer {
-            // What was seen from outside is here, but for the rest nothing is.
-            problems.extend(self.meta.problems.iter().cloned());
-            return Ok(Recorded {
-                processes: usize::try_from(finished.processes).unwrap_or(usize::MAX),
-                elsewhere: Some(address.clone()),
-                problems,
-                ..Recorded::default()
-            });
-        }
-        let recording = Recording::open(&self.streams)?;
-        problems.extend_from_slice(recording.problems());
-        // Of the machine and of whole processes there are only samples; a process that
-        // becomes another program is still one.
-        let threads = recording.tasks().iter();
-        let threads = threads.filter(|task| task.kind == TaskKind::Thread);
-        let threads: BTreeSet<_> = threads.map(|task| (task.process, task.os_id)).collect();
-        let processes: BTreeSet<_> = threads.iter().map(|(process, _)| process).collect();
-        if threads.is_empty() {
-            let why = nothing_recorded(&self.live.0);
-            problems.push(why.clone());
-            self.meta.problems.push(why);
-            self.meta.write(&self.streams)?;
-        }
-        Ok(Recorded {
-            tasks: threads.len(),
-            processes: processes.len(),
-            elsewhere: None,
-            io_calls: io_calls(&recording),
-            problems,
+        Ok(Ended {
+            problems: self.collector.close(),
+            processes: usize::try_from(finished.processes).unwrap_or(usize::MAX),
+            live: self.live,
+            streams: self.streams,
+            meta: self.meta,
         })
     }
 }
 
-/// Why no thread told anything, as far as that shows from outside.
-fn nothing_recorded(live: &Path) -> String {
-    let most = shm::file_size_limit();
+/// What there is when the collector has ended.
+struct Ended {
+    live: Live,
+    streams: PathBuf,
+    meta: PagingMeta,
+    processes: usize,
+    /// What should be known, beside what the circumstances say.
+    problems: Vec<String>,
+}
+
+/// Why no thread of a program whose files may have so many bytes told anything, as far as that
+/// shows from outside.
+fn nothing_recorded(live: &Path, most: u64) -> String {
     if most < RINGS_BYTES {
         return format!(
             "Nothing was recorded of paging: no file may be larger than {} bytes here (ulimit -f), but what records pass through is a file of {}, mostly holes; raise that limit.",
@@ -266,6 +287,26 @@ fn io_calls(recording: &Recording) -> Option<(u64, u64)> {
 }
 
 impl Recorded {
+    /// What a recording tells.
+    pub(crate) fn of(recording: &Recording) -> Self {
+        // Of the machine and of whole processes there are only samples; a process that
+        // becomes another program is still one.
+        let threads = recording.tasks().iter();
+        let threads = threads.filter(|task| task.kind == TaskKind::Thread);
+        let threads: BTreeSet<_> = threads
+            .map(|task| (&task.host, task.process, task.os_id))
+            .collect();
+        let processes = threads.iter().map(|(host, process, _)| (host, process));
+        let processes: BTreeSet<_> = processes.collect();
+        Self {
+            tasks: threads.len(),
+            processes: processes.len(),
+            elsewhere: None,
+            io_calls: io_calls(recording),
+            problems: recording.problems().to_vec(),
+        }
+    }
+
     /// Whether there is anything to look at.
     pub(crate) fn is_something(&self) -> bool {
         self.tasks > 0 || (self.elsewhere.is_some() && self.processes > 0)

@@ -22,7 +22,7 @@ pub(crate) fn file(recording: &Path) -> PathBuf {
 }
 
 /// A node's part of it.
-fn part(recording: &Path, node: u16) -> PathBuf {
+pub(crate) fn part(recording: &Path, node: u16) -> PathBuf {
     recording.join(format!("accesses.{node}.part"))
 }
 
@@ -37,10 +37,10 @@ pub(super) fn watch(request: &Request<'_>) -> Result<Option<Watch>, Failure> {
     Ok(Some(Watch::Accesses { directory, lines }))
 }
 
-/// Puts the parts together; what is wrong with the whole, as a sentence.
-pub(super) fn join(request: &Request<'_>) -> Result<Option<String>, Failure> {
-    let (directory, whole) = (request.directory, file(request.directory));
-    let parts = || (0..request.cluster.nodes).map(|node| part(directory, node));
+/// Puts the parts of so many nodes together; what is wrong with the whole, as a sentence.
+pub(crate) fn join(directory: &Path, nodes: u16) -> Result<Option<String>, Failure> {
+    let whole = file(directory);
+    let parts = || (0..nodes).map(|node| part(directory, node));
     output::stream_file(&whole, |out| {
         for part in parts() {
             let copied = File::open(&part).and_then(|part| copy_lines(part, out));

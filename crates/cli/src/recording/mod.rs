@@ -230,7 +230,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
         problems.extend(silence.explain());
     }
     if request.accesses.is_some() {
-        problems.extend(accesses::join(request)?);
+        problems.extend(accesses::join(request.directory, request.cluster.nodes)?);
     }
     writer.update(|meta| {
         meta.quota_processors = quota.map(|quota| quota.processors);

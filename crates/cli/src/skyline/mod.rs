@@ -6,7 +6,7 @@ mod source;
 
 use crate::failure::Failure;
 use fathomp_analyse::{AxisClock, axis};
-use fathomp_paging::reader::{OpenError, Recording, VisitError};
+use fathomp_paging::reader::{OpenError, Process, Recording, VisitError};
 use fathomp_paging::{DIRECTORY, Task};
 use fathomp_report::{Circumstances, PagingFacts};
 use fathomp_skyline::{Bins, Lanes, Settings, analyse};
@@ -38,6 +38,24 @@ pub(crate) struct Opened {
     problems: Vec<String>,
 }
 
+/// How ticks of the recording of regions become times of that of paging.
+fn clocks(recording: &Recording) -> Vec<AxisClock> {
+    let of_process = |process: &Process| AxisClock {
+        pid: process.pid,
+        clock: process.clock,
+        offset_ns: process.offset_ns,
+    };
+    match (recording.meta().clocks.is_empty(), recording.meta().clock) {
+        // The former has made all hosts' ticks the first's.
+        (false, Some(first)) => vec![AxisClock {
+            pid: 0,
+            clock: first,
+            offset_ns: 0,
+        }],
+        _ => recording.processes().iter().map(of_process).collect(),
+    }
+}
+
 /// Whether a recording has a part about paging.
 pub(crate) fn is_there(recording: &Path) -> bool {
     recording.join(DIRECTORY).is_dir()
@@ -56,15 +74,7 @@ impl Opened {
                 ));
             })
             .ok();
-        let clocks: Vec<AxisClock> = recording
-            .processes()
-            .iter()
-            .map(|process| AxisClock {
-                pid: process.pid,
-                clock: process.clock,
-                offset_ns: process.offset_ns,
-            })
-            .collect();
+        let clocks = clocks(&recording);
         let axis = regions.as_ref().and_then(|one| axis(one, &clocks));
         Ok(Self {
             recorded: Recorded::new(recording, axis),

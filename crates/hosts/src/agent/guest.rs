@@ -34,11 +34,12 @@ pub(super) struct Guest {
 }
 
 impl Guest {
-    /// Starts it by this keeper; only one host's program has an input.
+    /// Starts it by this keeper, whose process is told before; only one host's program has an
+    /// input.
     pub(super) fn start(
         keeper: &mut Command,
-        job: &Job,
-        has_input: bool,
+        (job, has_input): (&Job, bool),
+        watch: impl FnOnce(u32),
         hear: &impl Hear,
     ) -> io::Result<Self> {
         let (door, theirs) = Door::open()?;
@@ -57,7 +58,7 @@ impl Guest {
             to_err.as_fd(),
             theirs.as_fd(),
         ];
-        let keeper = Keeper::start(keeper, descriptors, job)?;
+        let keeper = Keeper::start(keeper, descriptors, job, watch)?;
         let output = |stream, from| {
             let (hear, ends) = (hear.clone(), hear.clone());
             Output::start(

@@ -15,7 +15,7 @@ mod streams;
 pub(crate) use begin::attend_by;
 pub use begin::{AgentError, Attended, attend, serve};
 pub use check::digest;
-pub use setup::{Beside, Setup, Tell};
+pub use setup::{Begun, Beside, Setup, Tell};
 
 use crate::children::{Children, Told};
 use crate::control::{ALL, Bytes, Down, Frame, Heard, Link, Place, Run, Silence, Stream, TICK, Up};
@@ -90,7 +90,7 @@ struct Agent {
     meeting: Meeting<Wire>,
     guest: Option<Guest>,
     /// Until the program has ended.
-    beside: Option<Beside>,
+    beside: Option<Box<dyn Beside>>,
     /// The program that has asked for connections and is not known to be gone.
     asking: Option<Asking>,
     /// Until when the last words of the program are waited for.
@@ -313,7 +313,14 @@ impl Agent {
             self.beside = Some((setup.beside)(&self.run.job, tell)?);
         }
         // Standard input is the first host's.
-        let started = Guest::start(&mut keeper, &self.run.job, self.me == 0, &ears);
+        let beside = &mut self.beside;
+        let watch = |starts| {
+            if let Some(beside) = beside {
+                beside.watch(starts);
+            }
+        };
+        let how = (&self.run.job, self.me == 0);
+        let started = Guest::start(&mut keeper, how, watch, &ears);
         let guest = started.map_err(|error| format!("the program cannot be started: {error}"))?;
         self.guest = Some(guest);
         Ok(())
@@ -359,8 +366,8 @@ impl Agent {
             && (guest.is_quiet() || late)
             && let Some(status) = guest.take_status()
         {
-            if let Some(end) = self.beside.take() {
-                end();
+            if let Some(beside) = self.beside.take() {
+                beside.end();
             }
             self.say(&Up::Ended(status));
         }
@@ -513,8 +520,8 @@ impl Agent {
     fn leave(mut self, told: bool) {
         self.children.kill();
         keeper::kill_all(&[]);
-        if let Some(end) = self.beside.take() {
-            end();
+        if let Some(beside) = self.beside.take() {
+            beside.end();
         }
         if told {
             let strangers = self.listener.as_ref().map_or(0, Listener::strangers);

@@ -12,10 +12,20 @@ pub struct Setup<'a> {
     pub prepare: &'a (dyn Fn(&Job) -> Result<(), String> + Sync),
     /// Begins what the caller does beside the program, if the [job](Job::beside) asks for it,
     /// before it is started; what is told goes to the launcher's caller.
-    pub beside: &'a (dyn Fn(&Job, Tell) -> Result<Beside, String> + Sync),
+    pub beside: &'a (dyn Fn(&Job, Tell) -> Begun + Sync),
 }
 
 /// Tells the launcher's caller something.
 pub type Tell = Box<dyn Fn(Vec<u8>) + Send>;
-/// Ends what is done beside a program, which has ended.
-pub type Beside = Box<dyn FnOnce() + Send>;
+
+/// What has been begun beside a program, or why it has not.
+pub type Begun = Result<Box<dyn Beside>, String>;
+
+/// What is done beside a program.
+pub trait Beside: Send {
+    /// This process is about to start the program; until this returns it waits.
+    fn watch(&mut self, _starts: u32) {}
+
+    /// The program has ended.
+    fn end(self: Box<Self>);
+}

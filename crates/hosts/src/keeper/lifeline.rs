@@ -53,12 +53,13 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// Starts a keeper by this command, and the program through it. What it tells is to be
-    /// read by [`hear`](Self::hear).
+    /// Starts a keeper by this command, and the program through it once `watch` has returned,
+    /// which is told the keeper's process. What it tells is to be read by [`hear`](Self::hear).
     pub(crate) fn start(
         command: &mut Command,
         descriptors: [BorrowedFd<'_>; 4],
         job: &Job,
+        watch: impl FnOnce(u32),
     ) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let (process, ..) = Process::spawn(
@@ -76,6 +77,7 @@ impl Keeper {
             &mut rights,
             SendFlags::NOSIGNAL,
         )?;
+        watch(process.id());
         control::write(&mut &ours, 0, &ToKeeper::Start(Box::new(job.clone())))?;
         Ok(Self {
             socket: Arc::new(ours),

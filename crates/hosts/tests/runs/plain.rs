@@ -36,7 +36,10 @@ fn something_may_be_done_beside_programs() {
         .collect();
     told.sort_unstable();
     let expected: Vec<String> = (0..3)
-        .flat_map(|host| ["begin", "end"].map(|when| format!("beside on host {host}: {when} note")))
+        .flat_map(|host| {
+            ["begin note", "end note", "keeper true"]
+                .map(|what| format!("beside on host {host}: {what}"))
+        })
         .collect();
     assert_eq!(told, expected);
     let left = Setting::new().run(THREE, &["beside=refuse"], "meet exchange");

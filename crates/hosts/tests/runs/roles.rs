@@ -1,7 +1,7 @@
 //! What this program is besides a test.
 
 use fathomp_hosts::{
-    Beside, Bytes, Caller, FAN_OUT, Hosts, Job, Options, Run, Setup, Status, Tell, digest,
+    Begun, Beside, Bytes, Caller, FAN_OUT, Hosts, Job, Options, Run, Setup, Status, Tell, digest,
     file_mask, keep, launch, serve, soft_limits,
 };
 use std::env;
@@ -49,14 +49,32 @@ impl Caller for Aloud {
     }
 }
 
-/// Tells what it was told when the program begins and when it has ended.
-fn beside(job: &Job, tell: Tell) -> Result<Beside, String> {
+/// Tells what it was told when the program begins, who starts it, and when it has ended.
+struct Echo {
+    tell: Tell,
+    told: Vec<u8>,
+}
+
+impl Beside for Echo {
+    fn watch(&mut self, starts: u32) {
+        let status = std::fs::read_to_string(format!("/proc/{starts}/status"));
+        let parent = format!("PPid:\t{}", std::process::id());
+        let is_keeper = status.is_ok_and(|status| status.lines().any(|line| line == parent));
+        (self.tell)(format!("keeper {is_keeper}").into_bytes());
+    }
+
+    fn end(self: Box<Self>) {
+        (self.tell)([&b"end "[..], &self.told].concat());
+    }
+}
+
+fn beside(job: &Job, tell: Tell) -> Begun {
     let told = job.beside.clone().map_or_else(Vec::new, |bytes| bytes.0);
     if told == b"refuse" {
         return Err("nothing can be done beside the program".to_owned());
     }
     tell([&b"begin "[..], &told].concat());
-    Ok(Box::new(move || tell([&b"end "[..], &told].concat())))
+    Ok(Box::new(Echo { tell, told }))
 }
 
 fn agent() -> ExitCode {

@@ -4,7 +4,7 @@ use super::Process;
 use super::adopt::adopt;
 use super::gather::{BlockAt, Gathered, GatheredTask, complete};
 use super::problems::Problems;
-use super::time::{Timeline, offset_of_day, offset_of_ticks};
+use super::time::{Timeline, aligned, offset_of_day, offset_of_ticks};
 use crate::stream::{BY_TAP, EndNote, ProcessNote, TaskNote, Totals};
 use crate::{CounterSet, Ending, PagingMeta, Task, TaskId, TaskKind};
 use fathomp_base::{Clock, Ticks};
@@ -117,6 +117,7 @@ fn noted(
         .collect();
     let first = notes
         .iter()
+        .filter(|(stem, ..)| of_stem(stem).0.is_none_or(|place| place == 0))
         .filter(|(_, note, ..)| note.offset_ns.is_none())
         .filter_map(|(_, note, ..)| note.clock)
         .min_by_key(|clock| clock.zero);
@@ -124,37 +125,46 @@ fn noted(
     let mut noted: Vec<Noted> = notes
         .into_iter()
         .map(|(stem, note, gathered, is_tapped)| {
-            let (pid, begin) = of_stem(&stem);
+            let (place, pid, begin) = of_stem(&stem);
             let pid = note.pid.unwrap_or(pid);
             let told = note.clock.filter(is_true);
-            let clock = told.or(reference).unwrap_or(Clock::NANOS);
+            let mut clock = told.or(reference).unwrap_or(Clock::NANOS);
+            let mut error_ns = note.offset_error_ns;
             let has_blocks = !gathered.tasks.is_empty();
             if told.is_none() && has_blocks {
                 problems.of_process("have times that are guessed", format!(
                     "What the ticks of process {pid} mean is not known; its times are guessed."
                 ));
             }
-            let offset_ns = note.offset_ns.unwrap_or_else(|| match reference {
-                Some(reference) if is_elsewhere(&note, meta) => {
-                    problems.of_process("have times that are right to some milliseconds only", format!(
-                        "The clock of process {pid} on another host was not compared; its times \
-                         are right to some milliseconds only."
-                    ));
-                    offset_of_day(&clock, &reference)
-                }
-                Some(reference) => offset_of_ticks(&clock, &reference),
-                None => 0,
-            });
+            let compared = place
+                .filter(|place| *place > 0)
+                .and_then(|place| aligned(&clock, meta.clocks.get(place)?, &reference?));
+            let offset_ns = if let Some((kept, offset_ns, error)) = compared {
+                (clock, error_ns) = (kept, Some(error));
+                offset_ns
+            } else {
+                note.offset_ns.unwrap_or_else(|| match reference {
+                    Some(reference) if is_elsewhere(&note, place, meta) => {
+                        problems.of_process("have times that are right to some milliseconds only", format!(
+                            "The clock of process {pid} on another host was not compared; its times \
+                             are right to some milliseconds only."
+                        ));
+                        offset_of_day(&clock, &reference)
+                    }
+                    Some(reference) => offset_of_ticks(&clock, &reference),
+                    None => 0,
+                })
+            };
             let timeline = Timeline::new(&clock, offset_ns);
             let begin = note.begin.or(begin).unwrap_or(clock.zero);
             let process = Process {
                 pid,
                 parent: note.parent.unwrap_or(0),
                 program: note.program.clone().unwrap_or_default(),
-                host: note.host.clone().unwrap_or_default(),
+                host: host_of(&note, place, meta),
                 clock,
                 offset_ns,
-                offset_error_ns: note.offset_error_ns,
+                offset_error_ns: error_ns,
                 begin: timeline.at(begin),
                 end: 0,
                 ending: note.ending.unwrap_or_default(),
@@ -334,11 +344,26 @@ pub(super) fn read<T: DeserializeOwned + Default>(notes: Vec<(u64, super::gather
     T::deserialize(complete(notes)).unwrap_or_default()
 }
 
-/// Process number and begin by the name of its streams.
-fn of_stem(stem: &str) -> (u32, Option<Ticks>) {
+/// Place of the host among those of the run, if the launcher started the program on several,
+/// process number and begin, by the name of its streams: `PID-BEGIN` or `hN-PID-BEGIN`.
+fn of_stem(stem: &str) -> (Option<usize>, u32, Option<Ticks>) {
+    let placed = stem
+        .strip_prefix('h')
+        .and_then(|rest| rest.split_once('-'))
+        .and_then(|(place, rest)| Some((place.parse().ok()?, rest)));
+    let (place, stem) = match placed {
+        Some((place, rest)) => (Some(place), rest),
+        None => (None, stem),
+    };
     let (pid, begin) = stem.split_once('-').unwrap_or((stem, ""));
     let begin = u64::from_str_radix(begin, 16).ok().map(Ticks);
-    (pid.parse().unwrap_or(0), begin)
+    (place, pid.parse().unwrap_or(0), begin)
+}
+
+/// What its host is called: as the user does, if the launcher started it there.
+fn host_of(note: &ProcessNote, place: Option<usize>, meta: &PagingMeta) -> String {
+    let called = place.and_then(|place| meta.hosts.get(place)).cloned();
+    called.or_else(|| note.host.clone()).unwrap_or_default()
 }
 
 /// Whether a clock's ticks have a length.
@@ -347,7 +372,10 @@ fn is_true(clock: &Clock) -> bool {
 }
 
 /// Whether a process ran on another host than that of the recording's clock.
-fn is_elsewhere(note: &ProcessNote, meta: &PagingMeta) -> bool {
+fn is_elsewhere(note: &ProcessNote, place: Option<usize>, meta: &PagingMeta) -> bool {
+    if let Some(place) = place {
+        return place > 0;
+    }
     match (&note.host, meta.hosts.first()) {
         (Some(host), Some(first)) => host != first,
         _ => false,

@@ -1,6 +1,7 @@
 //! From a process's ticks to the recording's nanoseconds.
 
-use fathomp_base::{Clock, Ticks};
+use crate::HostClock;
+use fathomp_base::{Alignment, Clock, Ticks};
 
 /// How the ticks of one process become times of the recording.
 ///
@@ -55,6 +56,27 @@ pub(super) fn offset_of_day(clock: &Clock, reference: &Clock) -> i64 {
     i64::try_from(ns).unwrap_or(0)
 }
 
+/// The clock of another host by which its ticks keep time with `reference`, what to add to its
+/// times, and how far off that may be. `None` if the two were not compared.
+pub(super) fn aligned(
+    clock: &Clock,
+    beside: &HostClock,
+    reference: &Clock,
+) -> Option<(Clock, i64, u64)> {
+    let begin = beside.begin?;
+    let rate = clock.nanos_per_tick / reference.nanos_per_tick;
+    let rule = Alignment::new(&begin, beside.end.as_ref(), rate)?;
+    let zero = Clock {
+        zero: rule.moment(clock.zero),
+        ..*clock
+    };
+    let clock = Clock {
+        nanos_per_tick: rule.rate() * reference.nanos_per_tick,
+        ..*clock
+    };
+    Some((clock, offset_of_ticks(&zero, reference), begin.error_ns))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +104,42 @@ mod tests {
             let (early, late) = (Ticks(a.min(b)), Ticks(a.max(b)));
             prop_assert!(timeline.at(early) <= timeline.at(late));
         }
+    }
+
+    #[test]
+    fn ticks_of_another_host_keep_time_with_the_first() {
+        let reference = Clock {
+            zero: Ticks(1_000),
+            zero_unix_ns: 7_000,
+            nanos_per_tick: 0.5,
+        };
+        // Its counter runs half as fast, and a thousandth slower than it says itself.
+        let clock = Clock {
+            zero: Ticks(700),
+            zero_unix_ns: 9_999_999,
+            nanos_per_tick: 1.0,
+        };
+        let reading = |first, here| fathomp_base::ClockReading {
+            first,
+            here,
+            error_ns: 40,
+        };
+        let beside = HostClock {
+            begin: Some(reading(3_000, 500)),
+            end: Some(reading(3_000 + 2_002_000, 500 + 1_000_000)),
+        };
+        let (clock, offset_ns, error_ns) = aligned(&clock, &beside, &reference).unwrap();
+        // Its tick 700 is the first's 3,400.
+        assert_eq!((offset_ns, error_ns), (1_200, 40));
+        let timeline = Timeline::new(&clock, offset_ns);
+        assert_eq!(timeline.at(Ticks(700)), 1_200);
+        assert_eq!(timeline.at(Ticks(500 + 1_000_000)), 1_002_000);
+        assert_eq!(aligned(&clock, &HostClock::default(), &reference), None);
+        let no_length = Clock {
+            nanos_per_tick: 0.0,
+            ..reference
+        };
+        assert_eq!(aligned(&clock, &beside, &no_length), None);
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub struct Grid {
     name: &'static str,
     columns: Vec<Column>,
     rows: Vec<(String, Vec<String>)>,
+    /// Columns go where names would have less room than this.
+    name_min: usize,
 }
 
 #[derive(Debug)]
@@ -32,6 +34,16 @@ impl Grid {
             name,
             columns: Vec::new(),
             rows: Vec::new(),
+            name_min: NAME_MIN,
+        }
+    }
+
+    /// Columns go before names are cut.
+    #[must_use]
+    pub fn whole_names(self) -> Self {
+        Self {
+            name_min: NAME_MAX,
+            ..self
         }
     }
 
@@ -96,7 +108,7 @@ impl Grid {
         let mut kept: Vec<usize> = (0..self.columns.len()).collect();
         let needs =
             |kept: &[usize]| -> usize { kept.iter().map(|index| widths[*index] + GAP.len()).sum() };
-        while longest.min(NAME_MIN) + needs(&kept) > width {
+        while longest.min(self.name_min) + needs(&kept) > width {
             let least = kept
                 .iter()
                 .enumerate()
@@ -177,7 +189,13 @@ mod tests {
         assert!(wide.contains("Extra"));
         let narrow = grid.render(34);
         assert!(!narrow.contains("Extra"));
-        for (text, width) in [(wide, 80), (narrow, 34)] {
+        // A width in which names are cut, or else a column goes.
+        assert!(grid.render(46).contains("Extra"));
+        let whole = grid.whole_names();
+        let named = whole.render(48);
+        assert!(!named.contains("Extra") && named.contains("a_rather_long_name.c:12"));
+        let tiny = whole.render(34);
+        for (text, width) in [(wide, 80), (narrow, 34), (named, 48), (tiny, 34)] {
             assert!(text.lines().all(|line| columns(line) <= width), "{text}");
         }
     }

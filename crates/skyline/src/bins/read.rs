@@ -52,6 +52,7 @@ pub(super) fn read<S: Source>(source: &S, settings: &Settings) -> Result<Bins, S
             sentence: "The recording holds no tasks, so there is nothing to analyse.".to_owned(),
         });
     }
+    name_hosts(&mut facts);
     complain(&facts, &flaws, &mut problems);
     let phases = barriers.facts(source, tasks, origin, grid.to());
     complain_of_phases(phases.as_ref(), &mut problems);
@@ -63,6 +64,20 @@ pub(super) fn read<S: Source>(source: &S, settings: &Settings) -> Result<Bins, S
         phases,
         problems,
     })
+}
+
+/// Of tasks of several hosts, says on which each was.
+fn name_hosts(tasks: &mut [TaskFacts]) {
+    let mut named = tasks.iter().map(|task| &task.host);
+    let Some(first) = named.find(|host| !host.is_empty()).cloned() else {
+        return;
+    };
+    let is_other = |task: &TaskFacts| !task.host.is_empty() && task.host != first;
+    if tasks.iter().any(is_other) {
+        for task in tasks.iter_mut().filter(|task| !task.host.is_empty()) {
+            task.label = format!("{} on {}", task.label, task.host);
+        }
+    }
 }
 
 /// Begin of the first task and end of the last.

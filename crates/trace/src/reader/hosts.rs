@@ -2,9 +2,9 @@
 //! times become those of the first host.
 
 use crate::dsm::{DsmCount, DsmCounts};
-use crate::model::{ClockReading, Process, RunHost};
+use crate::model::{Process, RunHost};
 use crate::record::{Instance, Record};
-use fathomp_base::Ticks;
+use fathomp_base::{Alignment, Ticks};
 use std::ffi::OsStr;
 
 /// Which host's process wrote a stream of that name: `h2.PID-BEGIN` is of host 2, other names are
@@ -17,49 +17,20 @@ pub(super) fn host_of(stream: &OsStr) -> usize {
         .unwrap_or(0)
 }
 
-/// How ticks of a host become those of the first.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Rule {
-    here: u64,
-    first: u64,
-    /// Ticks there for one here.
-    rate: f64,
-}
+/// What is told in ticks of a host, in those of the first.
+#[derive(Clone, Copy, Debug)]
+struct Rule(Alignment);
 
 impl Rule {
-    /// From readings at the begin and at the end; `rate` holds if there is only one.
-    fn new(begin: &ClockReading, end: Option<&ClockReading>, rate: f64) -> Self {
-        let between = end.and_then(|end| {
-            let here = end
-                .here
-                .checked_sub(begin.here)
-                .filter(|ticks| *ticks > 0)?;
-            let first = end.first.checked_sub(begin.first)?;
-            Some(first as f64 / here as f64)
-        });
-        Self {
-            here: begin.here,
-            first: begin.first,
-            // What lies far from what the clocks themselves say is no drift.
-            rate: between
-                .filter(|between| (between / rate - 1.0).abs() < 0.01)
-                .unwrap_or(rate),
-        }
-    }
-
     fn length(&self, ticks: u64) -> u64 {
-        (ticks as f64 * self.rate).round() as u64
+        self.0.length(ticks)
     }
 
     fn moment(&self, at: &mut Ticks) {
         // 0 stands for what did not happen.
-        if at.0 == 0 {
-            return;
+        if at.0 != 0 {
+            *at = self.0.moment(*at);
         }
-        at.0 = match at.0.checked_sub(self.here) {
-            Some(after) => self.first.saturating_add(self.length(after)),
-            None => self.first.saturating_sub(self.length(self.here - at.0)),
-        };
     }
 
     fn counts(&self, counts: &mut DsmCounts) {
@@ -114,10 +85,9 @@ pub(super) fn align(process: &mut Process, host: &RunHost, first_nanos_per_tick:
         return;
     };
     let rate = process.clock.nanos_per_tick / first_nanos_per_tick;
-    if !rate.is_finite() || rate <= 0.0 {
+    let Some(rule) = Alignment::new(begin, host.clock_end.as_ref(), rate).map(Rule) else {
         return;
-    }
-    let rule = Rule::new(begin, host.clock_end.as_ref(), rate);
+    };
     rule.moment(&mut process.clock.zero);
     process.clock.nanos_per_tick = first_nanos_per_tick;
     rule.moment(&mut process.begin);
@@ -136,20 +106,7 @@ pub(super) fn align(process: &mut Process, host: &RunHost, first_nanos_per_tick:
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn reading(first: u64, here: u64) -> ClockReading {
-        ClockReading {
-            first,
-            here,
-            error_ns: 100,
-        }
-    }
-
-    fn moment(rule: Rule, at: u64) -> u64 {
-        let mut at = Ticks(at);
-        rule.moment(&mut at);
-        at.0
-    }
+    use fathomp_base::ClockReading;
 
     #[test]
     fn names_say_the_host() {
@@ -165,24 +122,18 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_those_of_the_first_host() {
-        let rule = Rule::new(&reading(1_000, 500_000), None, 2.0);
-        assert_eq!(moment(rule, 500_100), 1_200);
-        assert_eq!(moment(rule, 499_900), 800);
-        assert_eq!(moment(rule, 0), 0);
-        // Before the first host's counter began.
-        assert_eq!(moment(rule, 1), 0);
-    }
-
-    #[test]
-    fn drift_is_what_two_readings_say_if_that_can_be() {
-        let begin = reading(1_000_000, 0);
-        let rule = Rule::new(&begin, Some(&reading(2_000_100, 1_000_000)), 1.0);
-        assert_eq!(moment(rule, 500_000), 1_500_050);
-        // The counter of a virtual machine that was moved begins anew.
-        let rule = Rule::new(&begin, Some(&reading(9_000_000, 1_000_000)), 1.0);
-        assert_eq!(moment(rule, 500_000), 1_500_000);
-        let rule = Rule::new(&reading(5, 50), Some(&reading(1, 10)), 1.0);
-        assert_eq!(rule.rate, 1.0);
+    fn what_did_not_happen_has_no_moment() {
+        let begin = ClockReading {
+            first: 1_000,
+            here: 500_000,
+            error_ns: 100,
+        };
+        let rule = Rule(Alignment::new(&begin, None, 2.0).unwrap());
+        let moved = |at| {
+            let mut at = Ticks(at);
+            rule.moment(&mut at);
+            at.0
+        };
+        assert_eq!((moved(500_100), moved(0)), (1_200, 0));
     }
 }

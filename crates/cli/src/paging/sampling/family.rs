@@ -13,8 +13,8 @@ const PROCESSES_MAX: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct Family {
     processes: HashMap<u32, Member>,
-    /// The program that the first process still is while it is held back: its threads
-    /// begin when it has become another.
+    /// The program that the first process is while it is held back, or while it keeps what it
+    /// has started: threads begin in processes that are another.
     held: Option<PathBuf>,
     /// Processes that were not followed, because there were too many.
     pub(super) left_out: u64,
@@ -71,9 +71,11 @@ impl Family {
         self.processes.insert(process, member);
     }
 
-    /// The processes that are there.
+    /// The processes that are there, but for ours.
     pub(super) fn processes(&self) -> impl Iterator<Item = u32> + '_ {
-        self.processes.keys().copied()
+        let is_ours = |member: &Member| member.program.is_some() && member.program == self.held;
+        let theirs = self.processes.iter().filter(move |(_, one)| !is_ours(one));
+        theirs.map(|(&process, _)| process)
     }
 
     /// Whether a process has become another program since the last look.
@@ -85,13 +87,13 @@ impl Family {
     /// Looks again.
     pub(super) fn refresh(&mut self) -> Changes {
         let mut changes = Changes::default();
-        let mut queue: Vec<u32> = self.processes().collect();
+        let mut queue: Vec<u32> = self.processes.keys().copied().collect();
         let mut seen = HashSet::new();
         while let Some(process) = queue.pop() {
             if !seen.insert(process) {
                 continue;
             }
-            let Some(member) = self.processes.get_mut(&process) else {
+            let Some(member) = self.processes.get(&process) else {
                 continue;
             };
             let here = directory(process);
@@ -109,10 +111,17 @@ impl Family {
                 self.processes.remove(&process);
                 continue;
             };
+            for child in tasks.keys().flat_map(|&thread| children(&here, thread)) {
+                self.adopt(child);
+                queue.push(child);
+            }
             let program = program(&here);
             if program.is_some() && program == self.held {
                 continue;
             }
+            let Some(member) = self.processes.get_mut(&process) else {
+                continue;
+            };
             let same_program = program == member.program;
             member.program = program;
             member.threads.retain(|&thread, start| {
@@ -128,10 +137,6 @@ impl Family {
                 if member.threads.insert(thread, start).is_none() {
                     changes.began.push((process, thread));
                 }
-            }
-            for child in tasks.keys().flat_map(|&thread| children(&here, thread)) {
-                self.adopt(child);
-                queue.push(child);
             }
         }
         changes.began.sort_unstable();
@@ -201,6 +206,26 @@ mod tests {
         assert!(changes.ended.is_empty() && changes.processes_ended.is_empty());
         drop(input);
         shell.wait().unwrap();
+    }
+
+    /// This program in the place of the process that keeps another.
+    #[test]
+    fn what_one_of_ours_has_started_is_followed_and_ours_is_not() {
+        let mut sleep = Command::new("sleep").arg("1000").spawn().unwrap();
+        let mut family = Family::of(std::process::id());
+        let mut began = Vec::new();
+        while began.is_empty() {
+            // Other tests start programs, too.
+            began = family.refresh().began;
+            began.retain(|&(process, _)| process == sleep.id());
+        }
+        assert_eq!(began, [(sleep.id(), sleep.id())]);
+        let all: Vec<u32> = family.processes().collect();
+        assert!(all.contains(&sleep.id()) && !all.contains(&std::process::id()));
+        sleep.kill().unwrap();
+        sleep.wait().unwrap();
+        family.refresh();
+        assert!(!family.processes().any(|process| process == sleep.id()));
     }
 
     fn is(process: &std::process::Child, name: &str) -> bool {

@@ -31,6 +31,11 @@ pub(super) fn table(paging: &PagingFacts, places: &[usize], options: &SkylineOpt
         // The more it says of paging, the longer it stays.
         grid = grid.column(title, u8::try_from(number + 2).unwrap_or(u8::MAX));
     }
+    let hosts: BTreeSet<&str> = tasks.iter().map(|task| task.host.as_str()).collect();
+    if hosts.len() > 1 {
+        // Names end with hosts.
+        grid = grid.whole_names();
+    }
     for task in places.iter().filter_map(|place| tasks.get(*place)) {
         grid.row(
             format!("{} {}", task.id.0, printable(&task.label)),
