@@ -5,14 +5,12 @@
 //! answer looks for messages meanwhile and handles what it finds; the service
 //! thread handles messages when all others compute.
 
-use crate::cells::{Asker, Cells};
-use crate::engine::{Engine, Host, NodeError, PeerWatch, answer};
-use crate::frame::Frame;
+use crate::cells::Cells;
+use crate::engine::{Engine, Host, NodeError, PeerWatch};
 use crate::hosts;
 use crate::last_words::{FAILED, say};
 use crate::layout::Layout;
-use crate::meeting::{Meetings, Outcome, Outcomes};
-use crate::memory;
+use crate::meeting::{Meetings, Outcomes};
 use crate::peers::Peers;
 use crate::profile::Profile;
 use crate::quiet::{self, Quiet};
@@ -23,7 +21,7 @@ use crate::stopwatch::Stopwatch;
 use crate::waits::Waits;
 use fathomp_base::{NodeId, ThreadId};
 use fathomp_omp::tap;
-use fathomp_sys::clock::emulated::{self, Work};
+use fathomp_sys::clock::emulated::Work;
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::cluster::pages::Pages;
 use fathomp_sys::cluster::process;
@@ -43,6 +41,7 @@ mod atomics;
 pub(crate) mod current;
 mod ends;
 mod faults;
+mod frames;
 mod noting;
 mod posts;
 mod publish;
@@ -487,110 +486,6 @@ impl Node {
             if let Ok(code) = i32::try_from(code) {
                 self.exit_for_another(code);
             }
-        }
-    }
-
-    /// Handles a message, if there is one and nobody else does.
-    fn handle_one(&self) -> bool {
-        let Ok(mut message) = self.inbox.try_lock() else {
-            return false;
-        };
-        let emulation = match self.transport.receive(&mut message) {
-            Ok(Some(from)) => {
-                self.profile.received(message.len());
-                let emulation = self.transport.emulation();
-                let _serving = emulation.map(|emulation| emulation.serve(from));
-                emulated::charge(Work::Handle(message.len()));
-                self.handle(from, &message);
-                emulation
-            }
-            Ok(None) => return false,
-            Err(error) => self.fail(error.from, &error.to_string()),
-        };
-        drop(message);
-        self.publish_if_asked(emulation);
-        true
-    }
-
-    fn handle(&self, from: NodeId, message: &[u8]) {
-        let frame = match Frame::read(message) {
-            Ok(frame) => frame,
-            Err(bad) => self.fail(from, &bad.to_string()),
-        };
-        match frame {
-            Frame::Protocol(bytes) => {
-                let handled = lock(&self.engine).message(&self.host(), from, bytes);
-                self.must(handled);
-            }
-            Frame::Changed(told) => {
-                if self.lookout.hear(from, told).is_none() {
-                    self.fail(from, "it told what it changed in a way that makes no sense");
-                }
-            }
-            Frame::Add { .. } | Frame::Put { .. } | Frame::Await { .. } | Frame::Deal { .. } => {
-                self.agree(from, frame);
-            }
-            Frame::SizeOf { thread, address } => {
-                let address = usize::try_from(address).unwrap_or(0);
-                let size = memory::memory().and_then(|m| m.size_of(address).ok().flatten());
-                self.tell(Asker { node: from, thread }, size.unwrap_or(0) as u64);
-            }
-            Frame::Free { address } => {
-                if let Some(memory) = memory::memory() {
-                    memory.release(usize::try_from(address).unwrap_or(0));
-                }
-            }
-            Frame::Answer { thread, value } => self.must(answer(&self.host(), thread, value)),
-            Frame::Arrived { epoch, word } => self.arrived(from, epoch, word),
-            Frame::Tasks(letter) => self.hear_of_tasks(from, letter),
-            Frame::Passed { word, order } => {
-                let order = (!order.is_empty()).then(|| order.to_vec());
-                self.tell_outcome(Outcome { word, order });
-            }
-            Frame::Publish { thread } => self.publish_for(Asker { node: from, thread }, 0),
-            Frame::AwaitPost {
-                thread,
-                epoch,
-                cell,
-                at_least,
-            } => self.post_awaited(Asker { node: from, thread }, (epoch, cell), at_least),
-            Frame::Published {
-                node,
-                thread,
-                value,
-            } => self.published(from, node, thread, value),
-            Frame::Cancel { region } => self.heed_cancel(region),
-            Frame::Exit { code } => self.exit.store(i64::from(code), Ordering::Relaxed),
-            Frame::Leave => self.leave_quietly(),
-        }
-    }
-
-    fn send(&self, to: NodeId, frame: Frame) -> Wake {
-        let (head, body) = frame.parts();
-        self.profile.sent(head.bytes().len() + body.len());
-        let parts = [head.bytes(), body];
-        let sent = match frame {
-            // Nothing comes of them before their receiver has arrived too. What the protocol
-            // tells of the barrier mostly follows at once, and leaves with them.
-            Frame::Arrived { .. } | Frame::Passed { .. } => {
-                self.transport.send_in_step(to, &parts, true)
-            }
-            // A thread waits for it, if it has not just asked and is about to: no other has to
-            // be woken, on a processor that it works on.
-            Frame::Answer { .. } => self.transport.send_unhurried(to, &parts),
-            _ => self.transport.send(to, &parts),
-        };
-        self.must(sent.map_err(NodeError::from))
-    }
-
-    /// Sends a frame to a node, which may be this one.
-    fn send_or_handle(&self, to: NodeId, frame: Frame) -> Wake {
-        if to == self.me() {
-            let (head, body) = frame.parts();
-            self.handle(to, &[head.bytes(), body].concat());
-            Wake::Polling
-        } else {
-            self.send(to, frame)
         }
     }
 }

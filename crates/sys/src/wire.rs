@@ -7,6 +7,7 @@ use crate::descriptor::move_up;
 use crate::errno;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A connected stream that never waits.
@@ -156,9 +157,14 @@ impl Interest {
     }
 }
 
-/// A way to wake a thread that waits at a [`Post`].
+/// A way to wake a thread of this process that waits at a [`Post`].
 #[derive(Debug)]
-pub struct Bell(OwnedFd);
+pub struct Bell {
+    counter: OwnedFd,
+    /// It has been rung since it was stilled: one that has not is not asked, which would be a
+    /// system call, and one that the kernel counts among the program's reads.
+    was_rung: AtomicBool,
+}
 
 impl Bell {
     /// A bell that has not been rung.
@@ -169,7 +175,10 @@ impl Bell {
         let flags = libc::EFD_NONBLOCK | libc::EFD_CLOEXEC;
         // SAFETY: takes numbers only.
         let bell = uninterrupted(|| unsafe { libc::syscall(libc::SYS_eventfd2, 0, flags) })?;
-        Ok(Self(owned(bell)))
+        Ok(Self {
+            counter: owned(bell),
+            was_rung: AtomicBool::new(false),
+        })
     }
 
     /// Rings it: whoever waits there is woken, or whoever waits next.
@@ -178,12 +187,24 @@ impl Bell {
         // A bell that has been rung so often that this fails is ringing.
         let _ = uninterrupted(|| {
             // SAFETY: reads the bytes that the array holds.
-            unsafe { libc::syscall(libc::SYS_write, self.0.as_raw_fd(), one.as_ptr(), one.len()) }
+            unsafe {
+                libc::syscall(
+                    libc::SYS_write,
+                    self.counter.as_raw_fd(),
+                    one.as_ptr(),
+                    one.len(),
+                )
+            }
         });
+        // Only now: whoever stills it before wakes once more for nothing, and then knows.
+        self.was_rung.store(true, Ordering::Release);
     }
 
     /// Stills it.
     pub fn still(&self) {
+        if !self.was_rung.load(Ordering::Relaxed) || !self.was_rung.swap(false, Ordering::Acquire) {
+            return;
+        }
         let mut count = [0_u8; 8];
         // One that is still cannot be read.
         let _ = uninterrupted(|| {
@@ -191,7 +212,7 @@ impl Bell {
             unsafe {
                 libc::syscall(
                     libc::SYS_read,
-                    self.0.as_raw_fd(),
+                    self.counter.as_raw_fd(),
                     count.as_mut_ptr(),
                     count.len(),
                 )
@@ -279,7 +300,7 @@ impl Post {
     /// # Errors
     /// If the system refuses.
     pub fn add_bell(&self, bell: &Bell, key: u32) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, &bell.0, Interest::Bytes, key)
+        self.control(libc::EPOLL_CTL_ADD, &bell.counter, Interest::Bytes, key)
     }
 
     /// From now on this is waited for at another post too, under a key, or not
