@@ -3,11 +3,14 @@
 mod common;
 #[path = "common/paging.rs"]
 mod paging;
+#[path = "common/phases.rs"]
+mod phases;
 
 use common::{SUM, compile, fathomp, finish, run};
 use fathomp_paging::reader::Recording;
 use fathomp_paging::{Ending, MarkKind, Task};
 use paging::{Seen, build};
+use phases::{FLAGS, PHASES};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -201,36 +204,6 @@ fn what_one_machine_alone_can_do_is_refused_by_name() {
     one.refused(2, "hosts with several nodes");
 }
 
-/// Each thread writes pages of its own and reads its neighbours' a fixed number of times.
-const PHASES: &str = r#"
-#include <omp.h>
-#include <stdio.h>
-static struct { volatile long word; char rest[4088]; } page[60] __attribute__((aligned(4096)));
-static long sums[64][512] __attribute__((aligned(4096)));
-int main(void)
-{
-    long sum = 0;
-#pragma omp parallel
-    {
-        int me = omp_get_thread_num(), all = omp_get_num_threads();
-        for (int round = 0; round < 4; round++) {
-            for (int i = me * 60 / all; i < (me + 1) * 60 / all; i++)
-                page[i].word += i + round;
-#pragma omp barrier
-            for (int i = me; i < 60; i += 7)
-                sums[me][round] += page[i].word;
-#pragma omp barrier
-        }
-    }
-#pragma omp parallel
-    if (omp_get_thread_num() == 0)
-        for (int i = 0; i < omp_get_num_threads(); i++)
-            sum += sums[i][3];
-    printf("%ld\n", sum);
-    return 0;
-}
-"#;
-
 /// What replays of a recording count on each node.
 fn counts(directory: &Path, recording: &str) -> Vec<[u64; 7]> {
     let line = format!("--json simulate {recording} --nodes 3 --each --net 20,1000");
@@ -254,7 +227,7 @@ fn counts(directory: &Path, recording: &str) -> Vec<[u64; 7]> {
 fn accesses_of_hosts_are_those_of_nodes_of_one_machine() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
-    compile(here, "program", PHASES, &["-fopenmp", "-O1", "-Wl,-z,now"]);
+    compile(here, "program", PHASES, &FLAGS);
     for protocol in ["home", "homeless"] {
         let record = |where_to: &str, to: &str| {
             let line = format!(
