@@ -196,7 +196,8 @@ impl Bell {
                 )
             }
         });
-        // Only now: whoever stills it before wakes once more for nothing, and then knows.
+        // Not before: a thread that stills it between the two is woken once more for nothing,
+        // and then finds that it was rung.
         self.was_rung.store(true, Ordering::Release);
     }
 

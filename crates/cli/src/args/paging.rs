@@ -83,7 +83,7 @@ impl Paging {
             .collect()
     }
 
-    /// What several hosts cannot do together.
+    /// Says which of these options cannot be used on several hosts, if there is one.
     pub(super) fn contradiction_on_hosts(&self, every_fault: bool) -> Option<&'static str> {
         if self.paging && every_fault {
             return Some(

@@ -25,7 +25,7 @@ pub(super) struct Gathered {
     recording: PathBuf,
     nodes: u16,
     hosts: RefCell<Vec<OfHost>>,
-    /// What is known before hosts tell of recording paging, if that is recorded.
+    /// The circumstances of recording paging, if it is recorded, before any host has told its own.
     paging: Option<PagingMeta>,
 }
 

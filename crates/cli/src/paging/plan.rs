@@ -80,7 +80,7 @@ impl Plan {
         }
     }
 
-    /// What it asks for that several hosts cannot do together.
+    /// Says which of its options cannot be used on several hosts, if there is one.
     pub(crate) fn contradiction_on_hosts(&self) -> Option<&'static str> {
         let counts_all =
             |rule: &TaskRule| matches!(rule.by, TaskNumber::Task | TaskNumber::Process);

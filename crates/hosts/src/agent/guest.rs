@@ -34,8 +34,8 @@ pub(super) struct Guest {
 }
 
 impl Guest {
-    /// Starts it by this keeper, whose process is told before; only one host's program has an
-    /// input.
+    /// Starts it by this keeper, the number of whose process `watch` is called with before; only
+    /// one host's program has an input.
     pub(super) fn start(
         keeper: &mut Command,
         (job, has_input): (&Job, bool),

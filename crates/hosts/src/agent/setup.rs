@@ -23,7 +23,7 @@ pub type Begun = Result<Box<dyn Beside>, String>;
 
 /// What is done beside a program.
 pub trait Beside: Send {
-    /// This process is about to start the program; until this returns it waits.
+    /// The process with this number is about to start the program, and waits until this returns.
     fn watch(&mut self, _starts: u32) {}
 
     /// The program has ended.

@@ -53,8 +53,8 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// Starts a keeper by this command, and the program through it once `watch` has returned,
-    /// which is told the keeper's process. What it tells is to be read by [`hear`](Self::hear).
+    /// Starts a keeper by this command, calls `watch` with the number of its process, and then
+    /// has the keeper start the program. Read the keeper's messages by [`hear`](Self::hear).
     pub(crate) fn start(
         command: &mut Command,
         descriptors: [BorrowedFd<'_>; 4],

@@ -17,7 +17,7 @@ pub(super) fn host_of(stream: &OsStr) -> usize {
         .unwrap_or(0)
 }
 
-/// What is told in ticks of a host, in those of the first.
+/// Turns ticks of a host into ticks of the first host.
 #[derive(Clone, Copy, Debug)]
 struct Rule(Alignment);
 
