@@ -109,6 +109,8 @@ impl Converting<'_> {
                 self.text(text, counted);
             }
             Kind::Continuation(text) => {
+                // What continues no statement may stand behind a directive all the same.
+                self.end_directive();
                 if self.statement == Some(false) && self.quote.is_none() {
                     self.out.push(' ');
                 }
@@ -299,6 +301,14 @@ mod tests {
             ]
         );
         assert_eq!(out.matches("call o_").count(), 3);
+    }
+
+    #[test]
+    fn a_continuation_of_nothing_comes_behind_the_directive_above_it() {
+        let (out, prepared) = converted("c$omp parallel do\n     & x\n");
+        let at = |word: &str| prepared.lines.line(out.find(word).unwrap() as u32);
+        assert_eq!((at("call"), at("x")), (1, 2));
+        assert_eq!(prepared.directives[0].last_line, 1);
     }
 
     #[test]
