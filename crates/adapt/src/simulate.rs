@@ -4,6 +4,8 @@
 
 use super::{Account, Region};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 /// How the time of a region depends on threads.
 #[derive(Clone, Debug)]
@@ -156,14 +158,22 @@ fn programs() -> impl Strategy<Value = Program> {
         })
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
-    #[test]
-    fn no_program_becomes_slower(program in programs()) {
-        let ratio = program.ratio();
-        prop_assert!(ratio <= 1.03, "{ratio}");
-    }
+/// Decisions rest on samples, so that some are wrong: of 16,000 programs one lost 3.02 %. Always
+/// the same programs are tried here, for chance should not say whether a test passes.
+#[test]
+fn no_program_becomes_slower() {
+    let mut runner = TestRunner::deterministic();
+    let ratios: Vec<f64> = (0..1000)
+        .map(|_| {
+            let tree = programs().new_tree(&mut runner);
+            let program = tree.expect("nothing is filtered").current();
+            let ratio = program.ratio();
+            assert!(ratio <= 1.03, "{ratio}: {program:?}");
+            ratio
+        })
+        .collect();
+    let slower = ratios.iter().filter(|ratio| **ratio > 1.01).count();
+    assert!(slower <= 2, "{slower} of 1,000 programs lose over 1 %");
 }
 
 fn calm() -> Noise {
