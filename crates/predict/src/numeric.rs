@@ -49,6 +49,8 @@ pub(crate) enum Prior {
     Certain,
     /// It may be there.
     Possible,
+    /// The same, and it may be all there is of what is certain otherwise.
+    Whole,
     /// It is believed if nothing else explains the measurements.
     Reluctant,
     /// There is evidence against it, though not proof: where it and another
@@ -62,7 +64,7 @@ impl Prior {
     /// What believing in such a shape adds to the score of an explanation.
     fn penalty(self) -> f64 {
         match self {
-            Self::Certain | Self::Possible => 0.0,
+            Self::Certain | Self::Possible | Self::Whole => 0.0,
             Self::Reluctant => 4.0,
             Self::Unlikely => 6.0,
             Self::Odds(odds) => -2.0 * odds.max(f64::MIN_POSITIVE).ln(),
@@ -87,10 +89,20 @@ pub(crate) fn explain(equations: &[Equation], priors: &[Prior]) -> Explanations 
         if subset & always != always || size > equations.len().max(1) {
             continue;
         }
-        let members: Vec<usize> = (0..shapes).filter(|i| subset >> i & 1 == 1).collect();
-        let Some(solution) = least_squares(equations, &members) else {
+        let mut members: Vec<usize> = (0..shapes).filter(|i| subset >> i & 1 == 1).collect();
+        let Some(mut solution) = least_squares(equations, &members) else {
             continue;
         };
+        if members.iter().any(|&one| priors[one] == Prior::Whole) {
+            let mut signs = solution.iter().map(|value| *value < 0.0);
+            members.retain(|&one| signs.next() == Some(false) || priors[one] != Prior::Certain);
+            if members.len() < solution.len() {
+                let Some(rest) = least_squares(equations, &members) else {
+                    continue;
+                };
+                solution = rest;
+            }
+        }
         if solution.iter().any(|value| *value < 0.0) {
             continue;
         }
@@ -278,6 +290,18 @@ mod tests {
         let mean = explanations.mean(2);
         assert!((mean[0] - 1.0).abs() < 1e-3, "{mean:?}");
         assert!((mean[1] - 2.0).abs() < 1e-3, "{mean:?}");
+    }
+
+    #[test]
+    fn what_may_be_all_leaves_nothing_of_the_certain() {
+        // Grows slightly more than the second shape does.
+        let equations = [equation(&[1.0, 1.0], 1.0), equation(&[0.5, 1.0], 1.004)];
+        let priors = [Prior::Certain, Prior::Whole];
+        let mean = explain(&equations, &priors).mean(2);
+        assert!(mean[0] < 1e-6 && (mean[1] - 1.002).abs() < 1e-6, "{mean:?}");
+        // One equation does not tell that.
+        let mean = explain(&equations[..1], &priors).mean(2);
+        assert!((mean[0] - 1.0).abs() < 1e-9 && mean[1] == 0.0, "{mean:?}");
     }
 
     #[test]

@@ -197,6 +197,35 @@ fn the_machine_tells_saturation_from_two_points() {
 }
 
 #[test]
+fn bandwidth_that_all_get_in_full_explains_no_growth() {
+    // Two threads get twice what one gets, but for what a measurement misses. Cache lines that
+    // threads share make the work grow nevertheless, by 12 % a thread.
+    let machine = Machine {
+        bandwidth: [(1, 10.806e9), (2, 21.558e9)]
+            .map(|(threads, bytes_per_s)| Bandwidth {
+                threads,
+                bytes_per_s,
+            })
+            .to_vec(),
+        ..Machine::unmeasured(2)
+    };
+    let law = Law {
+        growth: 0.12,
+        ..PLAIN
+    };
+    let runs = [law.record(1), law.record(2)];
+    let inputs: Vec<&Analysis> = runs.iter().collect();
+    let options = Options {
+        machine: Some(machine),
+        ..options(8)
+    };
+    let prediction = predict(&inputs, &options).unwrap();
+    let point = &prediction.points[0];
+    assert!(point.time_ns < 1.1 * law.time(8), "{point:?}");
+    assert!(point.high_ns < 1.5 * law.time(8), "{point:?}");
+}
+
+#[test]
 fn a_critical_section_forms_a_line() {
     // A quarter of the work is inside: four threads are the most that help.
     let record = |p: u32| {

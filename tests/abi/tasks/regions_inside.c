@@ -4,7 +4,7 @@
 #include "check.h"
 #include <omp.h>
 
-enum { N = 3000 };
+enum { N = 1100 };
 
 static void in_task(int length)
 {

@@ -108,7 +108,11 @@ fn work_shapes(k: f64, setting: &Setting<'_>) -> Vec<f64> {
         1.0 / k,
         // Caches: the total shrinks as each thread's share does.
         1.0 / (k * k),
-        setting.memory_growth(k).unwrap_or(0.0) / k,
+        // All that is bound by memory, not only its growth: no more of the work can be that than
+        // there is.
+        setting
+            .memory_growth(k)
+            .map_or(0.0, |growth| (1.0 + growth) / k),
         (k - 1.0) / k,
     ]
 }
@@ -121,7 +125,7 @@ fn work_priors(setting: &Setting<'_>) -> [Prior; 4] {
     } else {
         Prior::Possible
     };
-    [Prior::Certain, Prior::Possible, Prior::Possible, line]
+    [Prior::Certain, Prior::Possible, Prior::Whole, line]
 }
 
 /// Waits at barriers and for tasks: serial parts, imbalance.

@@ -15,11 +15,27 @@ pub(crate) struct Setting<'a> {
 impl Setting<'_> {
     /// Growth of the application time of purely memory-bound code when `k`
     /// threads share the memory; none if the curve is unknown.
+    ///
+    /// Beyond the measured counts the curve is not flat at once: where all threads that were
+    /// measured got their bandwidth in full, nothing says that the next one does not. The growth
+    /// goes on in proportion to the threads, and no further thread gets more than the last
+    /// ones did.
     pub(super) fn memory_growth(&self, k: f64) -> Option<f64> {
         let machine = self.machine?;
         let one = machine.bandwidth_at(1.0)?;
-        let all = machine.bandwidth_at(k)?;
-        Some((k * one / all - 1.0).max(0.0))
+        let growth = |threads: f64, bandwidth: f64| (threads * one / bandwidth - 1.0).max(0.0);
+        let mut measured = machine.bandwidth.iter().rev();
+        let last = measured.next()?;
+        let most = f64::from(last.threads);
+        if k <= most || most <= 1.0 {
+            return Some(growth(k, machine.bandwidth_at(k)?));
+        }
+        let (fewer, before) = measured
+            .next()
+            .map_or((0.0, 0.0), |row| (f64::from(row.threads), row.bytes_per_s));
+        let each = ((last.bytes_per_s - before) / (most - fewer)).max(0.0);
+        let in_proportion = growth(most, last.bytes_per_s) * (k - 1.0) / (most - 1.0);
+        Some(in_proportion.max(growth(k, last.bytes_per_s + each * (k - most))))
     }
 
     pub(super) fn has_curve(&self) -> bool {
