@@ -196,31 +196,37 @@ fn the_machine_tells_saturation_from_two_points() {
     assert_eq!(region.dominating.unwrap().term, Term::Saturation);
 }
 
-#[test]
-fn bandwidth_that_all_get_in_full_explains_no_growth() {
-    // Two threads get twice what one gets, but for what a measurement misses. Cache lines that
-    // threads share make the work grow nevertheless, by 12 % a thread.
+/// What is predicted for `at` threads from one and two, on a machine whose bandwidth was
+/// measured so far.
+fn with_curve(law: Law, curve: &[(u32, f64)], at: u32) -> Point {
     let machine = Machine {
-        bandwidth: [(1, 10.806e9), (2, 21.558e9)]
-            .map(|(threads, bytes_per_s)| Bandwidth {
+        bandwidth: curve
+            .iter()
+            .map(|&(threads, bytes_per_s)| Bandwidth {
                 threads,
                 bytes_per_s,
             })
-            .to_vec(),
+            .collect(),
         ..Machine::unmeasured(2)
-    };
-    let law = Law {
-        growth: 0.12,
-        ..PLAIN
     };
     let runs = [law.record(1), law.record(2)];
     let inputs: Vec<&Analysis> = runs.iter().collect();
     let options = Options {
         machine: Some(machine),
-        ..options(8)
+        ..options(at)
     };
-    let prediction = predict(&inputs, &options).unwrap();
-    let point = &prediction.points[0];
+    predict(&inputs, &options).unwrap().points[0].clone()
+}
+
+#[test]
+fn bandwidth_that_all_get_in_full_explains_no_growth() {
+    // Two threads get twice what one gets, but for what a measurement misses. Cache lines that
+    // threads share make the work grow nevertheless, by 12 % a thread.
+    let law = Law {
+        growth: 0.12,
+        ..PLAIN
+    };
+    let point = with_curve(law, &[(1, 10.806e9), (2, 21.558e9)], 8);
     assert!(point.time_ns < 1.1 * law.time(8), "{point:?}");
     assert!(point.high_ns < 1.5 * law.time(8), "{point:?}");
 }
@@ -408,6 +414,24 @@ proptest! {
         // The triangle and the growth multiply, which no sum of terms is.
         let tolerance = if triangle { 0.15 } else { 0.06 };
         prop_assert!(error.abs() < tolerance, "{law:?}: {error}");
+    }
+
+    #[test]
+    fn no_curve_makes_growth_explode(
+        growth in 0.0..0.4_f64,
+        two in 0.5..1.05_f64,
+        four in 0.5..1.05_f64,
+        measured in 2..=3_usize,
+        at in 3..64_u32,
+    ) {
+        let law = Law { growth, ..PLAIN };
+        let curve = [(1, 1e10), (2, 2e10 * two), (4, 4e10 * two * four)];
+        let point = with_curve(law, &curve[..measured], at);
+        // The most that two threads leave open: all was bound by memory, or the growth goes on.
+        let k = f64::from(at);
+        let memory = (0.25 * 4.0_f64.max(k) / (two * four)).max(1.0 + (k - 1.0) / two) / k;
+        let most = law.time(1) * memory.max(1.0) + law.time(at);
+        prop_assert!(point.high_ns < most, "{law:?} {curve:?}: {point:?}");
     }
 
     #[test]
