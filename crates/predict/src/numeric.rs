@@ -49,7 +49,8 @@ pub(crate) enum Prior {
     Certain,
     /// It may be there.
     Possible,
-    /// The same, and it may be all there is of what is certain otherwise.
+    /// It may be there, also in place of the certain shapes: where these would have to be
+    /// negative beside it, they are left out.
     Whole,
     /// It is believed if nothing else explains the measurements.
     Reluctant,
