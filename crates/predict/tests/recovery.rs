@@ -196,8 +196,8 @@ fn the_machine_tells_saturation_from_two_points() {
     assert_eq!(region.dominating.unwrap().term, Term::Saturation);
 }
 
-/// What is predicted for `at` threads from one and two, on a machine whose bandwidth was
-/// measured so far.
+/// Predicts `at` threads from runs with one and two; bandwidth was measured with the threads in
+/// `curve` and no others.
 fn with_curve(law: Law, curve: &[(u32, f64)], at: u32) -> Point {
     let machine = Machine {
         bandwidth: curve

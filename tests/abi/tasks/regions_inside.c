@@ -4,7 +4,7 @@
 #include "check.h"
 #include <omp.h>
 
-enum { N = 1100 };
+enum { N = 3000 };
 
 static void in_task(int length)
 {
