@@ -19,6 +19,7 @@ impl<B> Homeless<B> {
         }
         self.check_pending()?;
         self.check_postponed()?;
+        self.check_shown()?;
         let is_tidying = self.tidying != Tidying::No;
         ensure(is_tidying || self.deferred.is_empty(), || {
             "faults wait for a tidying that is over".to_owned()

@@ -186,7 +186,8 @@ impl<B> Homeless<B> {
             return Err(peer(from, "sends a page that was not asked for"));
         };
         let mut news = Vec::new();
-        for (page, copy) in pages.iter().zip(copies) {
+        for (page, mut copy) in pages.iter().zip(copies) {
+            copy.after = self.note_what_came(page, copy.after);
             let shown = copy.versions.iter().chain(&copy.after);
             shown.for_each(|version| note(&mut news, *version));
             if let Some(pending) = self.pending.get_mut(&page) {

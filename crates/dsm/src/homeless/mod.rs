@@ -10,6 +10,7 @@ mod fetch;
 mod plan;
 mod postponed;
 mod serve;
+mod shown;
 mod sole;
 mod tidy;
 mod write;
@@ -75,11 +76,6 @@ impl Config {
     /// Whether a diff is of an interval that may still be open.
     fn keeps_writable(&self) -> bool {
         self.stays_writable && !self.loads_acquire
-    }
-
-    /// Whether a page that its owner writes unwatched is seen with all that was written before.
-    fn unwatched_acquire(&self) -> bool {
-        self.loads_acquire || self.atomics && !self.stays_writable
     }
 
     /// As nodes have it, with room for diffs in so many MiB. If it is `plain`, the protocol
@@ -190,9 +186,11 @@ pub struct Homeless<B> {
     /// included.
     diffs: BTreeSet<(PageId, Interval)>,
     guesses: Guesses,
-    /// What this node knew of when it last served, in this epoch, a page that it had
-    /// written unwatched.
-    opened: Option<Seen>,
+    /// What others have to know who see what this node had written unwatched when it last
+    /// served such a page in this epoch.
+    opened: Vec<Version>,
+    /// What copies here show that this node does not know of.
+    shown: BTreeMap<PageId, Vec<Version>>,
     /// The thread that came to a barrier which all nodes have reached.
     leaving: Option<ThreadId>,
     tidying: Tidying,
@@ -230,7 +228,8 @@ impl<B> Homeless<B> {
             pending: BTreeMap::new(),
             pulls: BTreeSet::new(),
             diffs: BTreeSet::new(),
-            opened: None,
+            opened: Vec::new(),
+            shown: BTreeMap::new(),
             leaving: None,
             tidying: Tidying::No,
             deferred: Vec::new(),
@@ -284,10 +283,7 @@ impl<B> Homeless<B> {
             Operation::Change(..) => {
                 return Err(Violation::Runtime("a change where no page has a home"));
             }
-            Operation::Learn(_) => {
-                actions.push(Action::Resume(thread));
-                return Ok(());
-            }
+            Operation::Learn(page) => return self.learn_what_is_shown(thread, page, actions),
         };
         self.order.ask(thread, request, notice, actions)
     }
@@ -360,7 +356,10 @@ impl<B> Homeless<B> {
                     self.learn(&notices, actions);
                     self.settle(actions)?;
                 }
-                News::Demanded(_) => self.enter_barrier(actions),
+                News::Demanded(interval) => {
+                    self.end_if_seen(interval, actions);
+                    self.enter_barrier(actions);
+                }
                 News::Recalled(lock) => self.release(lock, None, actions),
                 News::Everybody { notices, full, cut } => {
                     self.everybody_arrived(&notices, full, cut, actions)?;
@@ -464,6 +463,10 @@ impl<B> Protocol<B> for Homeless<B> {
 
     fn postpones(&self, page: PageId) -> bool {
         self.can_postpone(page)
+    }
+
+    fn shows_what_is_unknown(&self, page: PageId) -> bool {
+        self.may_show_unknown(page)
     }
 
     fn start(&self, actions: &mut Actions<B>) {

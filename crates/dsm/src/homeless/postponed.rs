@@ -255,7 +255,7 @@ mod tests {
     use super::*;
     use crate::homeless::Config;
     use crate::message::{Control, Message, PageCopy};
-    use crate::{Area, ChangeKind, Input, Placement, Protocol};
+    use crate::{Area, ChangeKind, Input, Interval, Placement, Protocol};
     use fathomp_base::NodeId;
 
     const OWN: PageId = PageId(1);
@@ -391,7 +391,13 @@ mod tests {
         };
         step(&mut node, from_root(pages));
         assert!(!node.postpones(OTHERS), "it is written");
-        let told = requests(&step(&mut node, add(OWN)));
-        assert_eq!(told, [(Request::Publish, true)]);
+        step(&mut node, add(OWN));
+        let (epoch, pages, need) = (0, OWN.into(), Vec::new());
+        let served = step(&mut node, from_root(Message::Fetch { epoch, pages, need }));
+        let mut after = served.iter().filter_map(|action| match action {
+            Action::Serve(serve) => Some(serve.copies[0].after.clone()),
+            _ => None,
+        });
+        assert_eq!(after.next(), Some(vec![(NodeId(1), Interval(1))]));
     }
 }

@@ -4,7 +4,7 @@ use super::fetch::note;
 use super::{Actions, Entry, Homeless, State};
 use crate::message::Message;
 use crate::order::{Version, peer};
-use crate::{Action, Content, Interval, PageCopy, PageRange, Protection, Seen, Serve, Violation};
+use crate::{Action, Content, Interval, PageCopy, PageRange, Protection, Serve, Violation};
 use fathomp_base::{NodeId, PageId};
 
 impl<B> Homeless<B> {
@@ -47,15 +47,11 @@ impl<B> Homeless<B> {
         }
         let is_unwatched = |entry: Entry| entry.pinned || entry.state == State::Untouched;
         let mut unwatched = pages.iter().map(|page| is_unwatched(self.table.get(page)));
-        if self.config.unwatched_acquire() && unwatched.any(|unwatched| unwatched) {
-            if !self.is_standing() {
-                // A thread that sees what is written now must know what was written before.
-                self.publish(actions);
-            }
-            // And what this node knew of; so must those of nodes that fetch it later.
-            self.opened = Some(self.order.seen.clone());
+        if unwatched.any(|unwatched| unwatched) {
+            self.show_unwatched(actions);
         }
-        let after: Vec<_> = self.opened.iter().flat_map(Seen::iter).collect();
+        // Also of pages that were served before: nodes that fetch them later see the same.
+        let after = self.opened.clone();
         let mut copies = Vec::new();
         for page in pages.iter() {
             let entry = self.table.get(page);
@@ -66,10 +62,10 @@ impl<B> Homeless<B> {
             let mut versions = self.applied(page);
             let entry = self.table.get(page);
             // Of what was written unwatched no notice ever names the page. Only where loads
-            // acquire, or atomic instructions, does the asker have to know what was written
-            // before it; elsewhere it would wait for that or not, as it asks before this node
-            // comes to a barrier or after.
-            if entry.pinned || self.config.unwatched_acquire() && is_unwatched(entry) {
+            // acquire does the asker have to know what was written before it; elsewhere it
+            // would wait for that or not, as it asks before this node comes to a barrier or
+            // after.
+            if entry.pinned || self.config.loads_acquire && is_unwatched(entry) {
                 note(&mut versions, (self.me, self.order.interval));
             }
             if entry.pinned {

@@ -128,14 +128,4 @@ impl<B> Homeless<B> {
         }
         Ok(())
     }
-
-    /// A page that I own and write unwatched was written elsewhere since the last
-    /// barrier, on a copy of before.
-    pub(super) fn stop_writing_unwatched(&mut self, actions: &mut Actions<B>) {
-        if self.config.unwatched_acquire() {
-            // A thread that sees what was written unwatched must know what was written before.
-            self.publish(actions);
-            self.opened = Some(self.order.seen.clone());
-        }
-    }
 }

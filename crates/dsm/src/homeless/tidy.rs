@@ -47,11 +47,12 @@ impl<B> Homeless<B> {
             self.told.learn(notice.writer, notice.interval);
         }
         self.leaving = self.order.leave_barrier(notices);
-        self.opened = None;
+        self.opened.clear();
         let (mine, faults) = self.withdraw();
         self.deferred.extend(faults);
         self.publish_late(actions);
         self.take_in(&news, actions);
+        self.order.learn_again(actions);
         if self.config.sole_writers && !full && !tidied && self.tidying == Tidying::No {
             self.settle_pages(&untold, actions)?;
         }
