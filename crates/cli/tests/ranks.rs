@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         a_benchmark_is_right,
         what_ranks_do_is_recorded,
         programs_see_one_environment_and_no_sockets,
+        what_libraries_of_mpi_say_is_no_output,
         the_first_rank_has_input_and_exit_code,
         a_rank_that_is_killed_ends_all,
         one_rank_is_a_run_too,
@@ -203,6 +204,21 @@ fn programs_see_one_environment_and_no_sockets(mpi: &Mpi) {
             matches!(*line, "0" | "1" | "2" | "3" | "10" | "200"),
             "{line}: {ended:?}"
         );
+    }
+}
+
+/// UCX says what it does and which errors it finds, on standard output unless told otherwise. It
+/// is not there with every MPI.
+fn what_libraries_of_mpi_say_is_no_output(mpi: &Mpi) {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("shows"), "env | grep ^UCX_\n").unwrap();
+    for transport in ["tcp", "mpi"] {
+        let line = format!("run --transport {transport} -- sh shows");
+        let mut command = mpi.command(directory.path(), 2, &line);
+        let ended = finish(command.env("UCX_LOG_LEVEL", "info"));
+        ended.succeeded();
+        // What the user has set, and nothing beside that.
+        assert_eq!(ended.text(), "UCX_LOG_LEVEL=info\n".repeat(2), "{ended:?}");
     }
 }
 

@@ -432,6 +432,65 @@ fn what_a_departed_node_is_told_is_no_failure() {
     });
 }
 
+/// A node that others are slow to hear from ends after a while. Then the kernel says first that it
+/// takes nothing more, though what it has sent is there: its messages, and that it has departed.
+#[test]
+fn a_node_that_has_departed_and_ended_is_not_dead_for_one_that_comes_late() {
+    for in_step in [false, true] {
+        let mut cluster = cluster(&[1, 1]);
+        let gone = cluster.remove(1);
+        let late = &cluster[0];
+        for number in 0..3_u8 {
+            gone.send(NodeId(0), &[&[number]]).unwrap();
+        }
+        late.send(NodeId(1), &[b"never read"]).unwrap();
+        thread::scope(|scope| drop(scope.spawn(move || gone.depart())));
+        for _ in 0..10 {
+            let told = match in_step {
+                true => late.send_in_step(NodeId(1), &[b"still here"], true),
+                false => late.send(NodeId(1), &[b"still here"]),
+            };
+            assert!(told.is_ok(), "{told:?}");
+            late.end_step();
+            assert_eq!(late.dead(), None);
+            // The other side's system answers that nobody is there.
+            thread::sleep(Duration::from_millis(10));
+        }
+        let mut message = Vec::new();
+        for number in 0..3_u8 {
+            assert_eq!(late.receive(&mut message), Ok(Some(NodeId(1))));
+            assert_eq!(message, [number]);
+        }
+        assert_eq!(late.receive(&mut message), Ok(None));
+        assert_eq!(late.dead(), None);
+        late.depart();
+    }
+}
+
+/// One that has not departed is dead all the same, also for one that only sends and looks.
+#[test]
+fn a_node_that_takes_nothing_more_is_dead_once_all_it_sent_is_taken() {
+    let mut cluster = cluster(&[1, 1]);
+    let gone = cluster.remove(1);
+    let late = &cluster[0];
+    gone.send(NodeId(0), &[b"last words"]).unwrap();
+    late.send(NodeId(1), &[b"never read"]).unwrap();
+    drop(gone);
+    let deadline = Instant::now() + PATIENCE;
+    let mut message = Vec::new();
+    let mut heard = false;
+    while late.dead().is_none() {
+        let _ = late.send(NodeId(1), &[b"still here"]);
+        heard |= late.receive(&mut message).unwrap().is_some();
+        assert!(Instant::now() < deadline);
+    }
+    assert!(heard);
+    assert_eq!(
+        late.send(NodeId(1), &[b"?"]),
+        Err(SendError::Lost(NodeId(1)))
+    );
+}
+
 #[test]
 fn garbage_is_named() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

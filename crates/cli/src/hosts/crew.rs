@@ -154,7 +154,7 @@ fn serve(member: Member, rank: u32) -> Result<u8, Failure> {
     let attended = attend(member, &setup(&version()))
         .map_err(|error| Failure::new(format!("{name}: {error}")).with_code(exit::LAUNCHER))?;
     match attended {
-        Attended::Dismissed => Ok(0),
+        Attended::Dismissed | Attended::Bereft => Ok(0),
         // The launcher has said why, or one of the others says that it is gone.
         Attended::Forsaken if rank == 1 => {
             let sentence = format!(

@@ -28,8 +28,10 @@ pub enum AgentError {
 /// How the work of an agent that was not started by its launcher ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attended {
-    /// The launcher had had it end.
+    /// The launcher had it end, and all others with it.
     Dismissed,
+    /// The launcher had it end after another agent was lost, so nobody can wait for all.
+    Bereft,
     /// The launcher ended before it told what is to be done.
     NotBegun,
     /// The launcher is gone.
@@ -70,8 +72,8 @@ pub fn attend(member: Member, setup: &Setup<'_>) -> Result<Attended, AgentError>
     let attended = attend_by(stream.into(), common, Some(starter.as_raw()), setup);
     match attended {
         Ok(Attended::Dismissed | Attended::NotBegun) => drop(ending),
-        // The first rank is gone, so MPI would wait for it in vain.
-        Ok(Attended::Forsaken) | Err(_) => std::mem::forget(ending),
+        // A rank is gone, so MPI would wait for it in vain.
+        Ok(Attended::Bereft | Attended::Forsaken) | Err(_) => std::mem::forget(ending),
     }
     attended
 }
@@ -107,21 +109,19 @@ pub(crate) fn attend_by(
     }
     let roads = common.courier.map_or(Roads::Tcp, Roads::Mpi);
     match work((input, output), common.key, roads, setup, events) {
-        Ok(true) => Ok(Attended::Dismissed),
-        Ok(false) => Ok(Attended::Forsaken),
         Err(AgentError::NoLauncher(_)) => Ok(Attended::NotBegun),
-        Err(error) => Err(error),
+        attended => attended,
     }
 }
 
-/// Waits until it is told what to do, and does it. Whether the launcher had it end.
+/// Waits until it is told what to do, and does it. How that ended.
 fn work(
     (input, output): (impl Read + Send + 'static, impl Write + Send + 'static),
     key: Key,
     roads: Roads,
     setup: &Setup<'_>,
     (events, happens): (Sender<Event>, Receiver<Event>),
-) -> Result<bool, AgentError> {
+) -> Result<Attended, AgentError> {
     let above = events.clone();
     let up = Link::start(
         "launcher",

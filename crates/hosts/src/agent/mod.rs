@@ -95,8 +95,8 @@ struct Agent {
     asking: Option<Asking>,
     /// Until when the last words of the program are waited for.
     ending_said: Option<Instant>,
-    /// When to be gone at the latest, if all is to end; whether somebody is to be told.
-    ending: Option<(Instant, bool)>,
+    /// When to be gone at the latest, if all is to end, and how it does.
+    ending: Option<(Instant, Attended)>,
     events: Sender<Event>,
 }
 
@@ -170,8 +170,8 @@ impl Agent {
         Ok(place)
     }
 
-    /// Works until all is to end. Whether the launcher had it end.
-    fn work(mut self, setup: &Setup<'_>, happens: &Receiver<Event>) -> bool {
+    /// Works until all is to end. How it did.
+    fn work(mut self, setup: &Setup<'_>, happens: &Receiver<Event>) -> Attended {
         let mut next = Instant::now() + TICK;
         loop {
             let wait = next.saturating_duration_since(Instant::now());
@@ -179,19 +179,19 @@ impl Agent {
                 Ok(event) => self.take(event, setup),
                 Err(RecvTimeoutError::Timeout) => {}
                 // There is a sender in `self`.
-                Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Disconnected) => return Attended::Forsaken,
             }
             if Instant::now() >= next {
                 next = Instant::now() + TICK;
                 self.tick();
             }
             self.report_end();
-            if let Some((until, told)) = self.ending {
+            if let Some((until, how)) = self.ending {
                 let late = Instant::now() >= until;
                 let gone = self.guest.as_ref().is_none_or(Guest::is_gone);
                 if late || gone && self.children.are_gone() {
-                    self.leave(told);
-                    return told;
+                    self.leave(how);
+                    return how;
                 }
             }
         }
@@ -205,7 +205,7 @@ impl Agent {
         }
         self.children.tick();
         if self.above.look(self.up.heard()) {
-            self.end(false);
+            self.end(Attended::Forsaken);
         }
     }
 
@@ -213,7 +213,7 @@ impl Agent {
         match event {
             Event::Above(Heard::Frame(frame)) => self.obey(frame, setup),
             // Without a launcher nobody wants the program's results.
-            Event::Above(Heard::Closed(_)) => self.end(false),
+            Event::Above(Heard::Closed(_)) => self.end(Attended::Forsaken),
             Event::Below(Told::Frame(frame)) => drop(self.up.send(frame.host, &frame.message)),
             Event::Below(Told::Closed(host, why)) => {
                 let behind = self.children.close(host);
@@ -275,7 +275,8 @@ impl Agent {
                 }
             }
             Down::Clock => self.say(&Up::Clock(clock::now().0)),
-            Down::Stop => self.end(true),
+            Down::Stop(true) => self.end(Attended::Dismissed),
+            Down::Stop(false) => self.end(Attended::Bereft),
             Down::Input(bytes) => {
                 if let Some(guest) = &self.guest {
                     guest.input(bytes);
@@ -505,25 +506,27 @@ impl Agent {
     }
 
     /// Begins to end all that is here and below.
-    fn end(&mut self, told: bool) {
+    fn end(&mut self, how: Attended) {
         if self.ending.is_some() {
             return;
         }
-        self.ending = Some((Instant::now() + ENDING, told));
+        self.ending = Some((Instant::now() + ENDING, how));
         if let Some(guest) = &self.guest {
             guest.end();
         }
-        let _ = self.children.send(ALL, &Down::Stop);
+        let all = how == Attended::Dismissed;
+        let _ = self.children.send(ALL, &Down::Stop(all));
     }
 
     /// Leaves nothing behind.
-    fn leave(mut self, told: bool) {
+    fn leave(mut self, how: Attended) {
         self.children.kill();
         keeper::kill_all(&[]);
         if let Some(beside) = self.beside.take() {
             beside.end();
         }
-        if told {
+        // Without a launcher there is nobody to be told.
+        if how != Attended::Forsaken {
             let strangers = self.listener.as_ref().map_or(0, Listener::strangers);
             self.say(&Up::Bye { strangers });
             self.up.flush(Duration::from_secs(1));

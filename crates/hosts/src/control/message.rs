@@ -143,8 +143,9 @@ pub enum Down {
     Signal(i32),
     /// What does the host's counter of ticks show?
     Clock,
-    /// The program is to be killed, and the agent to leave.
-    Stop,
+    /// The program is to be killed, and the agent to leave; whether all other agents do so, and
+    /// none is lost that somebody might wait for.
+    Stop(bool),
 }
 
 /// What goes up, from agents to the launcher.

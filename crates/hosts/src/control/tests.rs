@@ -17,7 +17,7 @@ fn down() -> impl Strategy<Value = Down> {
     prop_oneof![
         Just(Down::Beat),
         Just(Down::InputEnd),
-        Just(Down::Stop),
+        any::<bool>().prop_map(Down::Stop),
         proptest::collection::vec(place, 0..4).prop_map(Down::Go),
         bytes().prop_map(Down::Input),
         any::<i32>().prop_map(Down::Signal),
@@ -150,7 +150,7 @@ fn a_link_carries_frames_both_ways_and_says_when_it_ends() {
         move |heard| drop(tell.send(heard)),
     )
     .unwrap();
-    link.send(3, &Down::Stop).unwrap();
+    link.send(3, &Down::Stop(true)).unwrap();
     let (mut from_link, mut to_link) = (ours.0, theirs.1);
     from_link.read_exact(&mut [0; 4]).unwrap();
     let frame = read::<Down>(&mut from_link).unwrap();
@@ -158,7 +158,7 @@ fn a_link_carries_frames_both_ways_and_says_when_it_ends() {
         frame,
         Frame {
             host: 3,
-            message: Down::Stop
+            message: Down::Stop(true)
         }
     );
     // A link that says nothing gives signs of life.

@@ -86,6 +86,8 @@ pub struct Ended {
     pub wall: Duration,
     /// The hosts' counters of ticks.
     pub clocks: Vec<HostClock>,
+    /// All agents have left as they were told to: none was lost.
+    pub complete: bool,
 }
 
 /// The launcher cannot begin.
@@ -181,6 +183,7 @@ fn conduct(
         strangers: verdict.strangers,
         wall: started.elapsed(),
         clocks,
+        complete: verdict.complete,
     })
 }
 

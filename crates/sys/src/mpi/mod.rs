@@ -105,11 +105,13 @@ impl Mpi {
     /// # Errors
     /// If there is no such library, or MPI does not begin.
     pub fn begin(library: &Path) -> Result<Self, MpiError> {
+        let quiet = Quiet::begin();
         let (functions, slots) = load(library)?;
         let (mut rank, mut size) = (0, 0);
         UNDER_WAY.store(true, Ordering::Release);
         // SAFETY: `load` has seen that the function is of our interface; it writes two numbers.
         let done = unsafe { (functions.init)(&raw mut rank, &raw mut size) };
+        drop(quiet);
         check(&functions, done)?;
         let slot = |_| Slot {
             bytes: vec![0; MESSAGE_BYTES_MAX].into_boxed_slice(),
@@ -283,6 +285,38 @@ impl Drop for Mpi {
             // MPI may still read and write this memory, as long as the process lives.
             std::mem::forget(std::mem::take(&mut self.slots));
             std::mem::forget(std::mem::take(&mut self.incoming));
+        }
+    }
+}
+
+/// Standard output is the program's. UCX, by which MPIs send, writes what it has to say there
+/// unless this variable names another stream, which it reads when it is loaded: as MPI is, or as
+/// that begins. Afterwards the variable is gone, since programs get the environment, too.
+struct Quiet {
+    is_ours: bool,
+}
+
+impl Quiet {
+    const VARIABLE: &str = "UCX_LOG_FILE";
+
+    fn begin() -> Self {
+        let is_ours = std::env::var_os(Self::VARIABLE).is_none();
+        if is_ours {
+            // SAFETY: Rust's other readers and writers are kept out meanwhile, and C's writers by
+            // the C library. C code that reads at the same time sees the variables before or
+            // after: the old list of them stays where it is, as each MPI's own calls of `setenv`
+            // in this very function rely on.
+            unsafe { std::env::set_var(Self::VARIABLE, "stderr") };
+        }
+        Self { is_ours }
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        if self.is_ours {
+            // SAFETY: as above; taking one out moves the others up within the list.
+            unsafe { std::env::remove_var(Self::VARIABLE) };
         }
     }
 }

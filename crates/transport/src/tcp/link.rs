@@ -53,6 +53,9 @@ struct Peer {
     wire: Connection,
     outbox: Mutex<Outbox>,
     inbox: Mutex<Inbox>,
+    /// Its process takes nothing more, as the kernel says. What that means is known once all is
+    /// received that it has sent: it may have departed.
+    is_shut: AtomicBool,
     /// Why the connection ended, once it has.
     end: OnceLock<End>,
 }
@@ -91,6 +94,7 @@ impl HostsTransport {
                 wire: joint.wire,
                 outbox: Mutex::new(joint.outbox),
                 inbox: Mutex::new(joint.inbox),
+                is_shut: AtomicBool::new(false),
                 end: OnceLock::new(),
             })
             .collect();
@@ -192,7 +196,7 @@ impl HostsTransport {
                 continue;
             }
             let before = outbox.backlog();
-            let is_lost = matches!(peer.end.get(), Some(End::Lost(_)));
+            let is_lost = matches!(peer.end.get(), Some(End::Lost(_))) || peer.is_shut();
             let flushed = match is_lost {
                 false => outbox.flush(&peer.wire),
                 true => Ok(()),
@@ -203,7 +207,8 @@ impl HostsTransport {
             self.note_backlog(key, peer, before, outbox.backlog());
             drop(outbox);
             if let Err(error) = flushed {
-                self.lost(peer, &error);
+                // Whoever needs the peer finds out when it is lost.
+                let _ = self.unsent(peer, &error);
             }
         }
     }
@@ -233,6 +238,9 @@ impl HostsTransport {
             Some(End::Departed) => return Ok(()),
             Some(End::Lost(_)) => return Err(SendError::Lost(to)),
         }
+        if peer.is_shut() {
+            return Ok(());
+        }
         let before = outbox.backlog();
         if before > self.limits.backlog_bytes_max {
             return Err(SendError::Stalled {
@@ -245,12 +253,12 @@ impl HostsTransport {
             return Ok(());
         }
         let pushed = outbox.push(&peer.wire, kind, parts);
+        if pushed.is_err() {
+            *outbox = Outbox::default();
+        }
         self.note_backlog(key, peer, before, outbox.backlog());
         drop(outbox);
-        pushed.map_err(|error| {
-            self.lost(peer, &error);
-            SendError::Lost(to)
-        })
+        pushed.or_else(|error| self.unsent(peer, &error))
     }
 
     fn push_message(&self, to: NodeId, parts: &[&[u8]], may_wait: bool) -> Result<Wake, SendError> {

@@ -41,7 +41,10 @@ struct Known {
     place: Option<Place>,
     asked: u32,
     ended: Option<Status>,
+    /// Its agent is gone.
     gone: bool,
+    /// It was not told to, and has not said so: it was lost.
+    lost: bool,
 }
 
 /// How a run went.
@@ -55,6 +58,8 @@ pub(super) struct Verdict {
     pub(super) interrupted: Option<i32>,
     /// Connections to agents that were not from agents.
     pub(super) strangers: u32,
+    /// All agents have left as they were told to: none was lost.
+    pub(super) complete: bool,
 }
 
 /// How agents come to be.
@@ -116,6 +121,7 @@ impl Course {
                 failed: None,
                 interrupted: None,
                 strangers: 0,
+                complete: false,
             },
         }
     }
@@ -129,7 +135,10 @@ impl Course {
     pub(super) fn verdict(&self, now: Instant) -> Option<Verdict> {
         let late = self.ending.is_some_and(|until| now >= until);
         let gone = self.known.iter().all(|known| known.gone);
-        (late || gone && self.troubles.are_none()).then_some(self.verdict)
+        (late || gone && self.troubles.are_none()).then_some(Verdict {
+            complete: gone && self.is_complete(),
+            ..self.verdict
+        })
     }
 
     /// A host has said something.
@@ -187,6 +196,7 @@ impl Course {
             return;
         };
         let expected = known.gone || self.ending.is_some() || self.verdict.status.is_some();
+        known.lost |= !known.gone;
         known.gone = true;
         if !expected {
             self.trouble(self.manner.gone, self.of_host(host, why), now);
@@ -278,8 +288,13 @@ impl Course {
             self.ending = Some(now + ENDING);
             self.waiting = None;
             self.following = None;
-            self.send(ALL, Down::Stop);
+            self.send(ALL, Down::Stop(self.is_complete()));
         }
+    }
+
+    /// No agent was lost so far.
+    fn is_complete(&self) -> bool {
+        self.known.iter().all(|known| !known.lost)
     }
 
     /// Whether all hosts' programs ask for connections as often as one did.

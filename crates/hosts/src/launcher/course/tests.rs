@@ -66,7 +66,8 @@ impl Try {
     }
 
     fn is_stopped(&self) -> bool {
-        self.sent.contains(&(ALL, Down::Stop))
+        let is_stop = |(to, what): &(u16, Down)| *to == ALL && matches!(what, Down::Stop(_));
+        self.sent.iter().any(is_stop)
     }
 
     /// After all agents have left: the verdict, and what was said.
@@ -96,6 +97,8 @@ fn a_run_ends_when_all_programs_have() {
         run.hear(host, Up::Ended(OK));
     }
     assert_eq!(run.end(), (Some(OK), None, String::new()));
+    assert!(run.sent.contains(&(ALL, Down::Stop(true))));
+    assert!(run.course.verdict(run.now).unwrap().complete);
 }
 
 #[test]
@@ -176,13 +179,28 @@ fn an_agent_that_is_lost_is_named() {
     run.course.lose(1, "it has not answered", run.now);
     run.wait(250);
     assert_eq!(run.said, ["host b: it has not answered"]);
+    // Others are told not to wait for it.
+    assert!(run.sent.contains(&(ALL, Down::Stop(false))));
     assert_eq!(run.end().1, Some(true));
+    assert!(!run.course.verdict(run.now).unwrap().complete);
     // One that was asked to leave may be gone as it likes.
     let mut run = Try::met();
     run.hear(0, Up::Ended(OK));
     run.course.lose(1, "it has not answered", run.now);
     run.wait(2_100);
     assert_eq!(run.end(), (Some(OK), None, String::new()));
+    assert!(!run.course.verdict(run.now).unwrap().complete);
+    // So is one that is lost on the way, or that does not leave in time.
+    let mut run = Try::met();
+    for host in [0, 1, 2] {
+        run.hear(host, Up::Ended(OK));
+    }
+    run.hear(0, Up::Bye { strangers: 0 });
+    run.course.lose(2, "it has not answered", run.now);
+    assert_eq!(run.course.verdict(run.now), None);
+    run.wait(3_100);
+    let verdict = run.course.verdict(run.now).unwrap();
+    assert_eq!((verdict.failed, verdict.complete), (None, false));
 }
 
 #[test]

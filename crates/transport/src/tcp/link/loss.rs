@@ -1,8 +1,9 @@
 //! How a node's connections to other hosts are lost.
 
 use super::{End, HostsTransport, Peer};
-use crate::transport::Transport;
+use crate::transport::{SendError, Transport};
 use std::io::{self, ErrorKind};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// What is said of a node whose host does not answer.
@@ -11,7 +12,30 @@ pub const SILENT: &str = "it does not answer any more";
 /// gives a connection up much later, since it counts the time for which a program reads nothing.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 
+impl Peer {
+    /// Whether nothing can be sent to it any more, and all that it has sent is not received yet.
+    pub(super) fn is_shut(&self) -> bool {
+        self.is_shut.load(Ordering::Relaxed)
+    }
+}
+
 impl HostsTransport {
+    /// Something could not be sent. A peer that departs waits for others, but not for ever, and
+    /// whoever comes late finds its process gone: then the kernel refuses to send before it gives
+    /// what has come. So the end of what comes says whether the peer is lost.
+    pub(super) fn unsent(&self, peer: &Peer, error: &io::Error) -> Result<(), SendError> {
+        match error.kind() {
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
+                peer.is_shut.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+            _ => {
+                self.lost(peer, error);
+                Err(SendError::Lost(peer.node))
+            }
+        }
+    }
+
     /// Notes that a connection has ended, and how; the first to say so is heard.
     pub(super) fn ended(&self, peer: &Peer, how: End) {
         if peer.end.set(how).is_ok() {
