@@ -156,7 +156,10 @@ pub(crate) fn record(
             meta.machine = first.machine.clone();
         }
     })?;
-    say_clocks(&ended, voice);
+    // Of a program that did not begin there are no times.
+    if ended.failed != Some(false) {
+        say_clocks(&ended, voice);
+    }
     let wall = ended.wall;
     writer.finish(outcome(&ended), wall, problems.clone())?;
     Ok(Recorded {

@@ -8,7 +8,8 @@ pub const TICK: Duration = Duration::from_millis(250);
 const TICKS_MAX: u32 = 12;
 
 /// Counts looks, not time: if this process was kept from running for a while, it was as silent
-/// itself, and the other side's signs wait to be read.
+/// itself, and the other side's signs wait to be read. Nor does it count before the first sign:
+/// to log in may take long, and whoever starts an agent says how long.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silence {
     heard: u64,
@@ -19,6 +20,7 @@ impl Silence {
     /// A look: `heard` is how many signs have come in all. Whether the other side is dead.
     pub fn look(&mut self, heard: u64) -> bool {
         match heard == self.heard {
+            true if heard == 0 => {}
             true => self.ticks += 1,
             false => *self = Self { heard, ticks: 0 },
         }
@@ -45,5 +47,13 @@ mod tests {
         assert_eq!(looks.filter(|dead| *dead).count(), 1);
         silence.forgive();
         assert!(!silence.look(2));
+    }
+
+    #[test]
+    fn the_first_sign_may_take_long() {
+        let mut silence = Silence::default();
+        assert!(!(0..100 * TICKS_MAX).any(|_| silence.look(0)));
+        assert!(!silence.look(1));
+        assert!((0..TICKS_MAX).any(|_| silence.look(1)));
     }
 }

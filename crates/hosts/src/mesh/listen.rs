@@ -155,6 +155,9 @@ fn bind_one(port: u16) -> io::Result<TcpListener> {
         if family == AddressFamily::INET6 {
             sockopt::set_ipv6_v6only(&socket, false)?;
         }
+        // Connections of a run that has just ended keep their port for a minute, and a range may
+        // be small. A port at which somebody listens is refused nevertheless.
+        sockopt::set_socket_reuseaddr(&socket, true)?;
         rustix::net::bind(&socket, &SocketAddr::from((address, port)))?;
         rustix::net::listen(&socket, BACKLOG)?;
         Ok::<_, io::Error>(TcpListener::from(socket))

@@ -5,7 +5,7 @@ use crate::key::{Key, random};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const HELLO: Hello = Hello {
     generation: 1,
@@ -28,6 +28,34 @@ fn listener(key: &Key) -> (Listener, Receiver<(Hello, TcpStream)>) {
         drop(came.send((hello, stream)));
     });
     (listener.unwrap(), comes)
+}
+
+/// One that listens at this port.
+fn listener_at(port: u16, key: &Key) -> std::io::Result<Listener> {
+    let wanted = Wanted::Agents { hosts: 2 };
+    Listener::start(Some((port, port)), key.clone(), wanted, |_, _, _| {})
+}
+
+#[test]
+fn a_port_can_be_had_again_at_once_but_not_while_it_is_listened_at() {
+    let key = Key::fresh().unwrap();
+    let (listener, comes) = listener(&key);
+    let port = listener.port();
+    let stream = knock(&listener);
+    handshake::initiate(&stream, &key, HELLO).unwrap();
+    // The end that closes first is the one whose port lingers.
+    drop(comes.recv_timeout(LONG).unwrap());
+    assert!(is_turned_away(&stream));
+    drop(stream);
+    let other = listener_at(port, &key).map(drop).unwrap_err();
+    assert_eq!(other.kind(), std::io::ErrorKind::AddrInUse);
+    drop(listener);
+    // The thread that accepts closes the port as soon as it has seen that.
+    let until = Instant::now() + LONG;
+    while let Err(error) = listener_at(port, &key) {
+        assert!(Instant::now() < until, "{error}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 fn knock(listener: &Listener) -> TcpStream {

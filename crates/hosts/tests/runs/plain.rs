@@ -19,6 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         output_of_all_hosts_comes_as_it_is,
         a_script_may_run_one_program_after_another,
         one_host_is_a_run_too,
+        to_log_in_may_take_longer_than_silence,
         ports_are_taken_from_a_range,
         connections_may_be_encrypted,
         something_may_be_done_beside_programs,
@@ -44,6 +45,17 @@ fn something_may_be_done_beside_programs() {
     assert_eq!(told, expected);
     let left = Setting::new().run(THREE, &["beside=refuse"], "meet exchange");
     left.failed(125, &["nothing can be done beside the program"]);
+}
+
+fn to_log_in_may_take_longer_than_silence() {
+    let setting = Setting::new();
+    let script = setting.script(
+        "slow",
+        "#!/bin/sh\nsleep 4\nshift\nexec sh -c \"exec $*\"\n",
+    );
+    let left = setting.run("localhost,other", &[&format!("ssh={script}")], "print here");
+    left.well();
+    assert_eq!(left.lines(), ["here", "here"]);
 }
 
 fn every_pair_of_nodes_of_two_hosts_is_connected() {
