@@ -99,6 +99,15 @@ impl Thread {
         });
         self.sets.push(Vec::new());
     }
+
+    /// The thread passes no more than so many barriers: it ends where it would wait for ever.
+    fn end_at_barrier(&mut self, passed: usize) {
+        let waits = self.barriers().nth(passed);
+        if let Some(waits) = waits {
+            self.steps.truncate(waits + 1);
+            self.steps[waits].end = End::Exit;
+        }
+    }
 }
 
 /// What a program accessed.
@@ -172,6 +181,16 @@ impl Accesses {
             thread.end_behind(barriers);
         }
         barriers
+    }
+
+    /// When the first thread ends, the others wait for work, or have yet to begin that: so they
+    /// are at one barrier more or not, as it happens. They end there, and the same program is the
+    /// same accesses.
+    pub(crate) fn end_at_last_wait(&mut self) {
+        let passed = self.threads.first().map(|first| first.barriers().count());
+        for thread in &mut self.threads {
+            thread.end_at_barrier(passed.unwrap_or(0));
+        }
     }
 
     /// Makes all application times so many times as long.

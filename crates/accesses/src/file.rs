@@ -247,13 +247,15 @@ pub fn write(accesses: &Accesses, out: impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads accesses that can be replayed.
+/// Reads accesses that can be replayed. Threads that waited for work when the first one ended end
+/// where they began to wait.
 ///
 /// # Errors
 /// If they cannot be read, are cut off, or make no sense.
 pub fn read(from: impl BufRead) -> Result<Accesses, ReadError> {
-    let accesses = parse(from)?;
+    let mut accesses = parse(from)?;
     accesses.check()?;
+    accesses.end_at_last_wait();
     Ok(accesses)
 }
 

@@ -93,8 +93,12 @@ int main(void)
     for (int i = 0; i < N; i++)
         a[i] = i;
 #pragma omp parallel for schedule(static)
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < N; i++) {
         b[i] = a[i] + 1;
+        /* What the other node does is waited for, and counts. */
+        for (int k = 0; i >= N / 2 && k < 2000; k++)
+            b[i] = b[i] * 0.5 + 1;
+    }
     double sum = 0;
     for (int i = 0; i < N; i++)
         sum += b[i];

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         the_first_rank_has_input_and_exit_code,
         a_rank_that_is_killed_ends_all,
         one_rank_is_a_run_too,
+        ranks_with_different_programs_are_refused,
         what_the_first_rank_cannot_start_is_said_once,
         ranks_that_run_apart_are_told_of,
     ];
@@ -384,6 +385,22 @@ fn ranks_that_run_apart_are_told_of(mpi: &Mpi) {
         said.len() == 1 && said[0].contains("give --transport tcp"),
         "{ended:?}"
     );
+}
+
+fn ranks_with_different_programs_are_refused(mpi: &Mpi) {
+    let directory = tempfile::tempdir().unwrap();
+    compile(directory.path(), "sum", SUM, &["-fopenmp", "-O2"]);
+    for transport in ["tcp", "mpi"] {
+        let line = format!("run --transport {transport} -- ./sum");
+        let mut command = mpi.command(directory.path(), 1, &line);
+        command.args([":", "-np", "1", env!("CARGO_BIN_EXE_fathomp")]);
+        command.args(line.split_whitespace()).arg("more");
+        let ended = finish(&mut command);
+        assert_ne!(ended.code, Some(0), "{ended:?}");
+        let said = sentences(&ended);
+        let expected = "rank 1 was started to run `./sum more`, and rank 0 `./sum`";
+        assert!(said.len() == 1 && said[0].contains(expected), "{ended:?}");
+    }
 }
 
 /// The library of one MPI under the `mpirun` of another finds itself alone.

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{HOME, HOMELESS, program, read, setting, thread, write};
-use fathomp_accesses::{AccessError, Accesses, End, ReadError, Run};
+use fathomp_accesses::{AccessError, Accesses, End, ReadError, Run, Step};
 use fathomp_base::PageId;
 use fathomp_dsm::{Access, PageRange};
 use fathomp_replay::replay;
@@ -160,6 +160,23 @@ fn threads_that_would_wait_for_each_other_are_named() {
     // One more is the wait for work.
     accesses.threads[1].steps.remove(3);
     assert_eq!(accesses.check(), Ok(()));
+}
+
+/// Whether a thread had begun to wait when the first one ended is chance.
+#[test]
+fn who_waits_for_work_at_the_end_waits_for_nothing() {
+    let without = sample();
+    let mut with = without.clone();
+    let steps = &mut with.threads[1].steps;
+    let exit = steps.len() - 1;
+    let waits = Step {
+        end: End::Barrier,
+        ..steps[exit]
+    };
+    steps.insert(exit, waits);
+    assert_eq!(with.check(), Ok(()));
+    let read = fathomp_accesses::read(text(&with).as_bytes()).unwrap();
+    assert_eq!(read, without);
 }
 
 #[test]

@@ -92,6 +92,32 @@ impl Wire {
     }
 }
 
+/// Has the kernel try at least once a second again to send what is not answered: it doubles the time
+/// otherwise, and after a link was down for two seconds it would not notice soon enough that it
+/// is up again.
+///
+/// # Errors
+/// If it is not TCP, or the kernel is older than Linux 6.15.
+pub fn try_again_every_second(stream: impl AsFd) -> io::Result<()> {
+    /// Of linux/tcp.h; in milliseconds, and the least that the kernel takes.
+    const TCP_RTO_MAX_MS: libc::c_int = 44;
+    let longest: libc::c_int = 1_000;
+    uninterrupted(|| {
+        // SAFETY: the kernel reads the number, which outlives the call.
+        unsafe {
+            libc::syscall(
+                libc::SYS_setsockopt,
+                stream.as_fd().as_raw_fd(),
+                libc::IPPROTO_TCP,
+                TCP_RTO_MAX_MS,
+                &raw const longest,
+                size_of_val(&longest),
+            )
+        }
+    })
+    .map(drop)
+}
+
 /// Bytes, or questions whether somebody is there, that were sent so often again without an answer
 /// are no hiccup. The kernel waits longer each time: from a fifth of a second on, or a second.
 const SENT_AGAIN: u8 = 3;
@@ -376,6 +402,15 @@ mod tests {
         assert_eq!(other.receive(&mut bytes).unwrap(), 0);
         drop(other);
         assert!(one.send(&parts).is_err());
+    }
+
+    #[test]
+    fn what_an_old_kernel_cannot_is_said() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        if let Err(error) = try_again_every_second(&listener) {
+            assert_eq!(error.raw_os_error(), Some(libc::ENOPROTOOPT));
+        }
+        assert!(try_again_every_second(UnixStream::pair().unwrap().0).is_err());
     }
 
     #[test]

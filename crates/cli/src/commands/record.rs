@@ -81,7 +81,7 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
     {
         return Err(Failure::new(sentence).with_code(exit::USAGE));
     }
-    match hosts::gather(&plan.on, plan.cluster.nodes)? {
+    match hosts::gather(&plan.on, &plan.program.command, plan.cluster.nodes)? {
         Gathered::Member(code) => return Ok(code),
         Gathered::Crew(crew) => return on_hosts(plan, (paging, threads), crew, voice),
         Gathered::Alone => enough_nodes(plan, plan.cluster.nodes)?,

@@ -28,7 +28,7 @@ pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
         )
         .with_code(exit::USAGE));
     }
-    let crew = match hosts::gather(&plan.on, plan.cluster.nodes)? {
+    let crew = match hosts::gather(&plan.on, &plan.program.command, plan.cluster.nodes)? {
         Gathered::Member(code) => return Ok(code),
         Gathered::Crew(crew) => Some(crew),
         Gathered::Alone => None,

@@ -12,6 +12,7 @@ use fathomp_hosts::ranks::{
     First, FoundBy, MeetError, Member, Met, Started, Starter, Way, end_all, meet,
 };
 use fathomp_hosts::{Attended, Hosts, attend};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -53,7 +54,7 @@ pub(crate) enum Gathered {
 
 /// Gathers those who run a program together, as far as that is asked for. Each rank has so many
 /// nodes.
-pub(crate) fn gather(on: &OnHosts, nodes: u16) -> Result<Gathered, Failure> {
+pub(crate) fn gather(on: &OnHosts, command: &[OsString], nodes: u16) -> Result<Gathered, Failure> {
     let Some(transport) = on.transport else {
         return match on.are_asked_for() {
             true => Ok(Gathered::Crew(Crew::named(on)?)),
@@ -66,7 +67,7 @@ pub(crate) fn gather(on: &OnHosts, nodes: u16) -> Result<Gathered, Failure> {
         )
         .with_code(exit::USAGE));
     };
-    match rally(on, transport, &started, nodes) {
+    match rally((on, transport), &started, command, nodes) {
         Ok(Met::First(first)) => Ok(Gathered::Crew(Crew {
             hosts: first.hosts().clone(),
             first: Some(first),
@@ -124,7 +125,12 @@ enum Rally {
 }
 
 /// Has all ranks meet by what is at hand: TCP needs no MPI where PMI-1 is spoken.
-fn rally(on: &OnHosts, transport: Transport, started: &Started, nodes: u16) -> Result<Met, Rally> {
+fn rally(
+    (on, transport): (&OnHosts, Transport),
+    started: &Started,
+    command: &[OsString],
+    nodes: u16,
+) -> Result<Met, Rally> {
     let ports = on.ports.map(|ports| (ports.first, ports.last));
     let patience = Duration::from_secs(on.start_timeout);
     let carries = transport == Transport::Mpi;
@@ -138,7 +144,7 @@ fn rally(on: &OnHosts, transport: Transport, started: &Started, nodes: u16) -> R
         None => Way::Pmi,
         Some(library) => Way::Mpi { library, carries },
     };
-    meet(started, way, (nodes, ports), patience).map_err(Rally::Meet)
+    meet(started, way, command, (nodes, ports), patience).map_err(Rally::Meet)
 }
 
 /// Is the agent of a rank that is not the first; gives its exit code.

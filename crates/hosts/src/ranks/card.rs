@@ -4,13 +4,18 @@ use crate::key::Key;
 use crate::plan::{Host, Hosts};
 use fathomp_sys::affinity;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::ffi::OsString;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::ffi::OsStrExt;
 
 /// Bytes of a card where all have to be of one length.
 const CARD_BYTES: usize = 1024;
 /// Letters of a host's name that are told.
 const NAME_LETTERS: usize = 64;
+/// Letters of a program's command that are told.
+const COMMAND_LETTERS: usize = 64;
 
 /// A rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,8 +24,59 @@ pub(super) struct Card {
     name: String,
     /// The same for ranks that reach each other by loopback, and for no others.
     network: String,
+    /// What it was asked to run.
+    command: Command,
     /// Where the first rank listens, if it is the first.
     pub(super) first: Option<First>,
+}
+
+/// A program with its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Command {
+    /// The beginning, for sentences.
+    begins: String,
+    /// The same for the same words only.
+    digest: [u8; 8],
+}
+
+impl Command {
+    fn of(words: &[OsString]) -> Self {
+        let mut hash = Sha256::new();
+        for word in words {
+            let bytes = word.as_bytes();
+            hash.update((bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        }
+        let mut digest = [0; 8];
+        digest.copy_from_slice(&hash.finalize()[..8]);
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        let whole = words.join(" ");
+        let mut begins: String = whole.chars().take(COMMAND_LETTERS).collect();
+        if begins.len() < whole.len() {
+            begins.push_str("...");
+        }
+        Self { begins, digest }
+    }
+}
+
+/// A rank that was asked to run something else than the first.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Stray {
+    pub(super) rank: u32,
+    pub(super) command: String,
+    pub(super) first: String,
+}
+
+/// The first such rank, if there is one.
+pub(super) fn stray(cards: &[Card]) -> Option<Stray> {
+    let first = &cards.first()?.command;
+    let mut all = (0..).zip(cards);
+    let (rank, other) = all.find(|(_, card)| card.command != *first)?;
+    Some(Stray {
+        rank,
+        command: other.command.begins.clone(),
+        first: first.begins.clone(),
+    })
 }
 
 /// What the first rank tells all others.
@@ -32,8 +88,8 @@ pub(super) struct First {
 }
 
 impl Card {
-    /// This process's.
-    pub(super) fn own(first: Option<First>) -> Self {
+    /// This process's, which was asked to run this.
+    pub(super) fn own(first: Option<First>, command: &[OsString]) -> Self {
         let text = |path: &str| {
             fs::read_to_string(path)
                 .unwrap_or_default()
@@ -55,6 +111,7 @@ impl Card {
                 text("/proc/sys/kernel/random/boot_id"),
                 space.display()
             ),
+            command: Command::of(command),
             first,
         }
     }
@@ -130,20 +187,43 @@ mod tests {
             addresses: vec![Ipv4Addr::LOCALHOST.into(); 16],
             key: Key::of([5; 32]),
         };
-        let card = Card::own(Some(first));
+        let card = Card::own(Some(first), &[]);
         let bytes = card.encode_padded().unwrap();
-        assert_eq!(bytes.len(), Card::own(None).encode_padded().unwrap().len());
+        assert_eq!(
+            bytes.len(),
+            Card::own(None, &[]).encode_padded().unwrap().len()
+        );
         assert_eq!(Card::decode(&bytes), Some(card.clone()));
         assert_eq!(Card::decode(&card.encode().unwrap()), Some(card.clone()));
         for cut in [0, 1, 20] {
             assert_eq!(Card::decode(&bytes[..cut]), None);
         }
-        assert_eq!(Card::own(None).ways_to(&card).len(), 17);
+        assert_eq!(Card::own(None, &[]).ways_to(&card).len(), 17);
         let elsewhere = Card {
             network: "another".to_owned(),
-            ..Card::own(None)
+            ..Card::own(None, &[])
         };
         assert_eq!(elsewhere.ways_to(&card).len(), 16);
+    }
+
+    #[test]
+    fn a_rank_with_another_command_is_found() {
+        let card = |words: &[&str]| {
+            let words: Vec<_> = words.iter().map(OsString::from).collect();
+            Card::own(None, &words)
+        };
+        let long = "x".repeat(300);
+        let alike = [card(&["./ep", &long]), card(&["./ep", &long])];
+        assert_eq!(stray(&alike), None);
+        assert_eq!(stray(&[]), None);
+        assert!(alike[0].encode_padded().is_some());
+        // Also if the difference is in what is not told.
+        for other in [card(&["./ep", &format!("{long}y")]), card(&["./ep x"])] {
+            let all = [card(&["./ep", &long]), card(&["./ep", &long]), other];
+            let found = stray(&all).unwrap();
+            assert_eq!(found.rank, 2);
+            assert!(found.first.starts_with("./ep xxx") && found.first.ends_with("..."));
+        }
     }
 
     #[test]
@@ -153,15 +233,15 @@ mod tests {
         assert_eq!((share(16, 16, 2), share(16, 16, 0)), (7, 15));
         // mpirun has given each its own.
         assert_eq!((share(1, 16, 4), share(4, 16, 4)), (0, 3));
-        assert!(Card::own(None).is_beside(&Card::own(None)));
+        assert!(Card::own(None, &[]).is_beside(&Card::own(None, &[])));
     }
 
     #[test]
     fn every_rank_is_a_host_of_its_own() {
-        let cards = vec![Card::own(None); 3];
+        let cards = vec![Card::own(None, &[]); 3];
         let hosts = hosts(&cards, 2).unwrap();
         assert_eq!((hosts.count(), hosts.nodes()), (3, 6));
         assert!(hosts.name(2).ends_with(" (rank 2)"), "{}", hosts.name(2));
-        assert!(super::hosts(&vec![Card::own(None); 200], 2).is_none());
+        assert!(super::hosts(&vec![Card::own(None, &[]); 200], 2).is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! How ranks find the first of them, and what each is from then on.
 
-use super::card::{self, Card, First as Told};
+use super::card::{self, Card, First as Told, Stray};
 use super::courier::{Courier, NotBegun};
 use super::pmi::{Pmi, PmiError};
 use super::started::{Started, Starter};
@@ -9,6 +9,7 @@ use crate::mesh::{self, Goal, Hello, Listener, Wanted};
 use crate::plan::{Hosts, NODES_MAX};
 use fathomp_sys::descriptor::{close_on_exec_from, inherited};
 use fathomp_sys::mpi::MpiError;
+use std::ffi::OsString;
 use std::io;
 use std::net::TcpStream;
 use std::path::Path;
@@ -86,6 +87,18 @@ pub enum MeetError {
         /// Nodes of each.
         nodes: u16,
     },
+    /// Ranks were asked to run different programs.
+    #[error(
+        "rank {rank} was started to run `{command}`, and rank 0 `{first}`: all ranks run one program together, so give all of them the same one with the same arguments"
+    )]
+    OtherCommand {
+        /// A rank.
+        rank: u32,
+        /// How its command begins.
+        command: String,
+        /// How that of the first begins.
+        first: String,
+    },
     /// What the first rank says makes no sense.
     #[error(
         "what rank {0} says makes no sense: start the same command, of the same version of fathomp, for all ranks"
@@ -116,7 +129,7 @@ impl MeetError {
     #[must_use]
     pub fn found_by(&self) -> FoundBy {
         match self {
-            Self::NoWay(_) | Self::TooMany { .. } => FoundBy::All,
+            Self::NoWay(_) | Self::TooMany { .. } | Self::OtherCommand { .. } => FoundBy::All,
             Self::Unreachable { .. } => FoundBy::One,
             _ => FoundBy::Most,
         }
@@ -221,14 +234,15 @@ impl Drop for Ending {
     }
 }
 
-/// Has all ranks find each other. Each has so many nodes. The first listens at one of these
-/// ports, or at any.
+/// Has all ranks find each other that are to run this program. Each has so many nodes. The first
+/// listens at one of these ports, or at any.
 ///
 /// # Errors
 /// If they do not.
 pub fn meet(
     started: &Started,
     way: Way<'_>,
+    command: &[OsString],
     (nodes, ports): (u16, Option<(u16, u16)>),
     patience: Duration,
 ) -> Result<Met, MeetError> {
@@ -242,11 +256,11 @@ pub fn meet(
     else {
         return Err(too_many);
     };
-    let door = match started.rank {
+    let mut door = match started.rank {
         0 => Some(open(count, ports)?),
         _ => None,
     };
-    let own = Card::own(door.as_ref().map(|door| door.told.clone()));
+    let own = Card::own(door.as_ref().map(|door| door.told.clone()), command);
     let (failing, fails) = mpsc::channel();
     let (all, mut courier) = exchange(started, way, &own, patience, failing)?;
     // Sockets of mpirun and of MPI are not for programs.
@@ -255,13 +269,29 @@ pub fn meet(
     for (rank, bytes) in (0..).zip(&all) {
         cards.push(Card::decode(bytes).ok_or(MeetError::Nonsense(rank))?);
     }
+    let ending = courier.clone().map(Ending);
+    if let Some(Stray {
+        rank,
+        command,
+        first,
+    }) = card::stray(&cards)
+    {
+        // All find this, so nobody comes.
+        if let Some(door) = &mut door {
+            door.joins = None;
+        }
+        return Err(MeetError::OtherCommand {
+            rank,
+            command,
+            first,
+        });
+    }
     if let Some(courier) = &mut courier {
         courier.leave(card::processors_left(&cards, &own));
     }
     let hosts = card::hosts(&cards, nodes).ok_or(too_many)?;
     let first = cards.first().ok_or(MeetError::Nonsense(0))?;
     let told = first.first.clone().ok_or(MeetError::Nonsense(0))?;
-    let ending = courier.clone().map(Ending);
     let common = Common {
         key: told.key.clone(),
         courier,
