@@ -1,6 +1,7 @@
 //! How a process becomes the agent of a host: by whom it is told what to do, and what it needs
 //! for that.
 
+use super::attended::Attended;
 use super::setup::Setup;
 use super::{Agent, Event, Roads};
 use crate::connection::Connection;
@@ -23,19 +24,6 @@ pub enum AgentError {
     /// The system refuses what it needs.
     #[error("the agent cannot begin: {0}")]
     System(#[from] io::Error),
-}
-
-/// How the work of an agent that was not started by its launcher ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attended {
-    /// The launcher had it end, and all others with it.
-    Dismissed,
-    /// The launcher had it end after another agent was lost, so nobody can wait for all.
-    Bereft,
-    /// The launcher ended before it told what is to be done.
-    NotBegun,
-    /// The launcher is gone.
-    Forsaken,
 }
 
 /// Does an agent's work until nothing is left to do. `input` and `output` lead to the

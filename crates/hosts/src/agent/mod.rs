@@ -2,6 +2,7 @@
 //! its streams on, and leaves nothing of it behind.
 
 mod asking;
+mod attended;
 mod begin;
 mod carried;
 mod check;
@@ -12,8 +13,9 @@ mod meeting;
 mod setup;
 mod streams;
 
+pub use attended::Attended;
 pub(crate) use begin::attend_by;
-pub use begin::{AgentError, Attended, attend, serve};
+pub use begin::{AgentError, attend, serve};
 pub use check::digest;
 pub use setup::{Begun, Beside, Setup, Tell};
 
