@@ -186,8 +186,8 @@ pub struct Homeless<B> {
     /// included.
     diffs: BTreeSet<(PageId, Interval)>,
     guesses: Guesses,
-    /// What others have to know who see what this node had written unwatched when it last
-    /// served such a page in this epoch.
+    /// Intervals that a node has to know of before it relies on a page that this node wrote
+    /// unwatched, as of when it last served one in this epoch.
     opened: Vec<Version>,
     /// What copies here show that this node does not know of.
     shown: BTreeMap<PageId, Vec<Version>>,

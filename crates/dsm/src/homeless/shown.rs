@@ -1,8 +1,8 @@
-//! What others see of pages that this node writes unwatched, and what pages here show that this
-//! node does not know of.
+//! Pages that their owner writes unwatched: which intervals a node that fetches one has to know
+//! of, and which of them it does not know of yet.
 //!
-//! A thread sees in such a page what its owner wrote last, and may have to see what the owner
-//! wrote before that, elsewhere. Where loads acquire, any thread has to: the owner ends its
+//! A thread sees in such a page the owner's last writes, and may have to see the owner's earlier
+//! writes to other pages. Where loads acquire, any thread has to: the owner ends its
 //! interval before it serves the page, and the page is not shown before that is known. Otherwise
 //! a thread that only reads sees nothing that is newer, unless the program has a data race. But a
 //! thread that executes an atomic instruction may read what another has stored plainly: a lock
@@ -110,7 +110,7 @@ impl<B> Homeless<B> {
         }
     }
 
-    /// What is remembered is unknown.
+    /// Nothing is remembered that is known by now.
     pub(super) fn check_shown(&self) -> Result<(), String> {
         let known = self.shown.iter().find(|(_, shown)| {
             let mut shown = shown.iter();
@@ -176,7 +176,7 @@ mod tests {
         Input::Operation { thread, operation }
     }
 
-    /// What is said of the page that is served.
+    /// The intervals that the served page follows.
     fn after(actions: &[Action<u32>]) -> Vec<Version> {
         let mut served = actions.iter().filter_map(|action| match action {
             Action::Serve(serve) => Some(serve.copies[0].after.clone()),

@@ -158,7 +158,9 @@ impl<B> Homeless<B> {
         for page in outdated.pinned {
             self.fetch(page, actions);
         }
-        self.forget_what_is_known();
+        if !news.is_empty() {
+            self.forget_what_is_known();
+        }
     }
 
     fn note(&mut self, pages: &PageSet, version: Version) {

@@ -9,7 +9,7 @@ const TICKS_MAX: u32 = 12;
 
 /// Counts looks, not time: if this process was kept from running for a while, it was as silent
 /// itself, and the other side's signs wait to be read. Nor does it count before the first sign:
-/// to log in may take long, and whoever starts an agent says how long.
+/// to log in may take long, and the start of an agent has a limit of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silence {
     heard: u64,

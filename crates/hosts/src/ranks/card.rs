@@ -24,7 +24,7 @@ pub(super) struct Card {
     name: String,
     /// The same for ranks that reach each other by loopback, and for no others.
     network: String,
-    /// What it was asked to run.
+    /// The program that it was asked to run, with its arguments.
     command: Command,
     /// Where the first rank listens, if it is the first.
     pub(super) first: Option<First>,

@@ -207,7 +207,7 @@ impl HostsTransport {
             self.note_backlog(key, peer, before, outbox.backlog());
             drop(outbox);
             if let Err(error) = flushed {
-                // Whoever needs the peer finds out when it is lost.
+                // A node that needs the peer finds out when it is lost.
                 let _ = self.unsent(peer, &error);
             }
         }

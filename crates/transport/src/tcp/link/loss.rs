@@ -21,7 +21,7 @@ impl Peer {
 
 impl HostsTransport {
     /// Something could not be sent. A peer that departs waits for others, but not for ever, and
-    /// whoever comes late finds its process gone: then the kernel refuses to send before it gives
+    /// a node that comes late finds its process gone: then the kernel refuses to send before it gives
     /// what has come. So the end of what comes says whether the peer is lost.
     pub(super) fn unsent(&self, peer: &Peer, error: &io::Error) -> Result<(), SendError> {
         match error.kind() {
