@@ -5,15 +5,10 @@ use fathomp_omp::{overflow, runtime};
 use fathomp_sys::peek::Leave;
 use fathomp_sys::{needed, stack_overflow};
 
-#[used]
-#[unsafe(link_section = ".init_array")]
-static LOAD: extern "C" fn() = load;
-
-#[used]
-#[unsafe(link_section = ".fini_array")]
-static FINISH: extern "C" fn() = runtime_finish;
-
-extern "C" fn load() {
+/// The loader calls it: `fathomp-runtime`'s build script puts it into the library's list of what is
+/// to run first.
+#[unsafe(no_mangle)]
+extern "C" fn fathomp_abi_load() {
     crate::kmpc::load();
     fathomp_node::start::emulate_time();
     // Nodes have a handler of their own for that signal, and stacks of their own.
@@ -38,7 +33,9 @@ extern "C" fn load() {
     crate::cluster::start::expect();
 }
 
-extern "C" fn runtime_finish() {
+/// The loader calls it at the process's end, likewise.
+#[unsafe(no_mangle)]
+extern "C" fn fathomp_abi_finish() {
     runtime::finish();
     if let Some(node) = fathomp_node::start::node() {
         crate::cluster::races::say(node);

@@ -1,28 +1,23 @@
 //! The libraries that stand in front of others' functions: the tap, and the witness.
 //!
-//! A function of the archive that is called `fathomp_front_NAME` answers to `NAME` in the
-//! library. So the crate's own calls of that function come by the front, too, as those of
+//! A function that is called `fathomp_tap_front_NAME` or `fathomp_witness_front_NAME` answers to
+//! `NAME` in its library. So the crate's own calls of that function come by the front, too, as those of
 //! the program, and its tests do not.
 
-use crate::link::{compiler, run};
-use object::read::archive::ArchiveFile;
-use object::{Object, ObjectSymbol};
+use crate::link::{compiler, run, shared_library};
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Before the names of functions that stand in front of others.
-const IN_FRONT: &str = "fathomp_front_";
+use std::process::Command;
 
 /// A library in front of others.
 pub(crate) struct Front<'a> {
     /// The file's name, which is what the loader knows it by.
     pub(crate) name: &'a str,
-    /// Our crate's code.
-    pub(crate) archive: &'a Path,
+    /// Our crate, without `fathomp-`.
+    pub(crate) face: &'a str,
     /// Functions in C.
     pub(crate) source: Option<&'a Path>,
     /// What it exports besides those in front.
@@ -54,41 +49,27 @@ fn compile(source: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> {
     Ok(object)
 }
 
-/// Links the library into `out`.
-pub(crate) fn library(front: &Front<'_>, out: &Path) -> Result<PathBuf, Box<dyn Error>> {
+/// Links the library out of the code in `archive` into `out`.
+pub(crate) fn library(
+    front: &Front<'_>,
+    archive: &Path,
+    out: &Path,
+) -> Result<PathBuf, Box<dyn Error>> {
     let output = out.join(front.name);
     let in_c = match front.source {
         Some(source) => Some(compile(source, out)?),
         None => None,
     };
-    let mut names = BTreeSet::new();
-    for part in in_c.iter().map(PathBuf::as_path).chain([front.archive]) {
-        collect(&fs::read(part)?, &mut names)?;
-    }
+    let prefix = format!("fathomp_{}_front_", front.face);
+    let parts: Vec<&Path> = in_c.as_deref().into_iter().chain([archive]).collect();
+    let names = names(&parts, &prefix)?;
     let map = output.with_extension("map");
     fs::write(&map, version_script(&names, front.own))?;
 
-    let mut version_script = OsString::from("-Wl,--version-script=");
-    version_script.push(&map);
-    let mut command = compiler();
-    command
-        .arg("-shared")
-        .args(&in_c)
-        .arg("-Wl,--whole-archive")
-        .arg(front.archive)
-        .arg("-Wl,--no-whole-archive")
-        .arg(version_script)
-        .arg(format!("-Wl,-soname,{}", front.name))
-        // No lazy binding inside a signal handler; threads may still run in it at the end.
-        .args(["-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,nodelete"])
-        .args(["-Wl,-z,noexecstack", "-Wl,--no-undefined"])
-        .args(["-Wl,--gc-sections", "-Wl,--strip-debug"])
-        // The unwinder is linked in, so that the library needs libc alone.
-        .args(["-static-libgcc", "-lgcc_eh", "-lpthread", "-ldl"])
-        .arg("-o")
-        .arg(&output);
+    let first: Vec<&Path> = in_c.as_deref().into_iter().collect();
+    let mut command = shared_library(archive, front.face, front.name, &map, &first, &output)?;
     for name in &names {
-        command.arg(format!("-Wl,--defsym={name}={IN_FRONT}{name}"));
+        command.arg(format!("-Wl,--defsym={name}={prefix}{name}"));
     }
     for name in front.own {
         command.arg(format!("-Wl,--undefined={name}"));
@@ -97,30 +78,27 @@ pub(crate) fn library(front: &Front<'_>, out: &Path) -> Result<PathBuf, Box<dyn 
     Ok(output)
 }
 
-/// Adds what an object file, or those of an archive, stand in front of.
-fn collect(bytes: &[u8], names: &mut BTreeSet<String>) -> Result<(), Box<dyn Error>> {
-    let mut add = |object: &[u8]| {
-        // Archives also hold members that are no object files.
-        if let Ok(file) = object::File::parse(object) {
-            let defined = file.symbols().filter(|symbol| symbol.is_definition());
-            let ours = defined.filter_map(|symbol| {
-                symbol
-                    .name()
-                    .ok()?
-                    .strip_prefix(IN_FRONT)
-                    .map(str::to_owned)
-            });
-            names.extend(ours);
-        }
-    };
-    if let Ok(archive) = ArchiveFile::parse(bytes) {
-        for member in archive.members() {
-            add(member?.data(bytes)?);
-        }
-    } else {
-        add(bytes);
+/// What functions of these object files and archives stand in front of.
+fn names(files: &[&Path], prefix: &str) -> Result<BTreeSet<String>, Box<dyn Error>> {
+    // It belongs to the linker that the C compiler calls.
+    let output = Command::new("nm")
+        .args(["--extern-only", "--defined-only", "--format=posix"])
+        .args(files)
+        .output()
+        .map_err(|error| format!("nm cannot be run ({error}): install binutils"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("nm failed: {said}").into());
     }
-    Ok(())
+    let symbols = String::from_utf8(output.stdout)?;
+    let symbols = symbols.lines().filter_map(|line| line.split(' ').next());
+    let names: BTreeSet<_> = symbols
+        .filter_map(|symbol| Some(symbol.strip_prefix(prefix)?.to_owned()))
+        .collect();
+    if names.is_empty() {
+        return Err(format!("nothing of the library is called {prefix}*").into());
+    }
+    Ok(names)
 }
 
 /// Exports those names, without versions: so they answer to any that a program asks for.

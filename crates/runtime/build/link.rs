@@ -4,6 +4,7 @@
 use std::env;
 use std::error::Error;
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -154,31 +155,32 @@ pub(crate) enum Edition {
     Cluster { older: PathBuf, tls: PathBuf },
 }
 
-/// Links the archive into a shared library that exports what `map` names, and what
-/// is in the files of assembly under other versions.
-pub(crate) fn library(
+/// The command that links the crate `face` into a shared library that the loader knows by `name`:
+/// what the version script `map` exports, and what that reaches. What is in `first` comes before
+/// the code in the library; the caller adds what follows.
+pub(crate) fn shared_library(
     archive: &Path,
+    face: &str,
+    name: &str,
     map: &Path,
-    other_names: &[PathBuf],
-    edition: &Edition,
+    first: &[&Path],
     output: &Path,
-) -> Result<(), Box<dyn Error>> {
+) -> Result<Command, Box<dyn Error>> {
+    let load = output.with_extension("load.s");
+    fs::write(&load, loading(face))?;
     let mut version_script = OsString::from("-Wl,--version-script=");
     version_script.push(map);
     let mut command = compiler();
-    command.arg("-shared");
-    if let Edition::Cluster { tls, .. } = edition {
-        command
-            .arg(tls)
-            .arg("-Wl,--undefined=fathomp_begins_a_page");
-    }
     command
+        .arg("-shared")
+        .args(first)
+        .arg(load)
         .arg("-Wl,--whole-archive")
         .arg(archive)
         .arg("-Wl,--no-whole-archive")
         .arg(version_script)
-        .arg(format!("-Wl,-soname,{SONAME}"))
-        // Bound before main: no lazy binding inside a region, and a copy that
+        .arg(format!("-Wl,-soname,{name}"))
+        // Bound before main: no lazy binding inside a region or a signal handler, and a copy that
         // dlclose cannot take away from threads that still run in it.
         .args(["-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,nodelete"])
         .args(["-Wl,-z,noexecstack", "-Wl,--no-undefined"])
@@ -187,10 +189,43 @@ pub(crate) fn library(
         .args(["-static-libgcc", "-lgcc_eh", "-lpthread", "-ldl", "-lm"])
         .arg("-o")
         .arg(output);
+    Ok(command)
+}
+
+/// Assembly that has the loader call what `face` does first and last. It is not in the crates:
+/// each library would do it for all of them.
+fn loading(face: &str) -> String {
+    let entry = |list: &str, function: &str| {
+        format!(
+            "        .section .{list}, \"aw\", @{list}\n        .balign 8\n        \
+             .quad   fathomp_{face}_{function}\n"
+        )
+    };
+    entry("init_array", "load")
+        + &entry("fini_array", "finish")
+        + "        .section .note.GNU-stack, \"\", @progbits\n"
+}
+
+/// Links the runtime: it exports what `map` names, and what is in the files of assembly under
+/// other versions.
+pub(crate) fn runtime(
+    archive: &Path,
+    map: &Path,
+    other_names: &[PathBuf],
+    edition: &Edition,
+    output: &Path,
+) -> Result<(), Box<dyn Error>> {
+    let first = match edition {
+        Edition::Plain => None,
+        Edition::Cluster { tls, .. } => Some(tls.as_path()),
+    };
+    let mut command = shared_library(archive, "abi", SONAME, map, first.as_slice(), output)?;
     command.args(other_names);
     let mut in_front = ALWAYS_IN_FRONT.to_vec();
     if let Edition::Cluster { older, .. } = edition {
-        command.arg(older);
+        command
+            .arg("-Wl,--undefined=fathomp_begins_a_page")
+            .arg(older);
         in_front.extend(IN_FRONT);
     }
     for (name, ours) in in_front {

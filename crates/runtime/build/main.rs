@@ -1,19 +1,18 @@
 //! Builds the runtime library and the calibration probe for embedding.
 //!
 //! Cargo cannot depend on a static library linked by the C compiler with
-//! symbol versions, so this script builds `fathomp-abi` with a nested cargo
-//! and links it itself (`docs/decisions/0001`).
+//! symbol versions, so this script builds `fathomp-libraries` with a nested cargo
+//! and links that itself (`docs/decisions/0001`).
 
-mod cargo;
 mod front;
 mod link;
 mod names;
 
+use fathomp_embed::pack::{self, Nested};
 use fathomp_launch::Variable;
 use fathomp_launch::names::{CLUSTER_LIBRARY, RUNTIME_LIBRARY, TAP_LIBRARY, WITNESS_LIBRARY};
 use front::{Front, OF_TAP, OF_WITNESS};
 use link::Edition;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::env;
 use std::error::Error;
@@ -21,8 +20,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Crates that become libraries.
-const LIBRARIES: [&str; 3] = ["abi", "tap", "witness"];
+/// All code of the libraries, compiled by the profile made for code inside other people's programs.
+const CODE: Nested<'_> = Nested {
+    krate: "libraries",
+    feature: None,
+    profile: "runtime",
+    folder: "runtime",
+};
 
 /// Libraries that are already linked, for packagers and cross builds.
 const READY: [Variable; 4] = [
@@ -54,23 +58,21 @@ fn main() -> Result<(), Box<dyn Error>> {
             fs::copy(&ready, library)?;
         }
     } else {
-        let archive = cargo::build_archive("tap", workspace, &out)?;
+        let archive = pack::static_library(CODE, workspace, &out)?;
         let front = Front {
             name: "libfathomp-tap.so",
-            archive: &archive,
+            face: "tap",
             source: Some(&workspace.join("crates/tap/c/variadic.c")),
             own: &OF_TAP,
         };
-        front::library(&front, &out)?;
-        let archive = cargo::build_archive("witness", workspace, &out)?;
+        front::library(&front, &archive, &out)?;
         let front = Front {
             name: "libfathomp-witness.so",
-            archive: &archive,
+            face: "witness",
             source: None,
             own: &OF_WITNESS,
         };
-        front::library(&front, &out)?;
-        let archive = cargo::build_archive("abi", workspace, &out)?;
+        front::library(&front, &archive, &out)?;
         let text = |name: &str| fs::read_to_string(workspace.join("crates/abi").join(name));
         let interface = text("libgomp.map")?;
         let names = out.join("names.s");
@@ -80,30 +82,32 @@ fn main() -> Result<(), Box<dyn Error>> {
         let map = out.join("plain.map");
         fs::write(&map, interface.clone() + &text("unloading.map")?)?;
         let names = [unloading, names];
-        link::library(&archive, &map, &names, &Edition::Plain, &library)?;
+        link::runtime(&archive, &map, &names, &Edition::Plain, &library)?;
         let map = out.join("cluster.map");
         fs::write(&map, interface + &text("cluster.map")?)?;
         let older = workspace.join("crates/abi/cluster-older.s");
         let tls = workspace.join("crates/abi/cluster-tls.s");
         let edition = Edition::Cluster { older, tls };
-        link::library(&archive, &map, &names, &edition, &cluster)?;
+        link::runtime(&archive, &map, &names, &edition, &cluster)?;
     }
     let probe = out.join("probe");
     link::probe(&manifest.join("probe"), &library, &probe)?;
 
-    let mut hash = Sha256::new();
-    for file in [&library, &cluster, &tap, &witness, &probe] {
-        hash.update(fs::read(file)?);
-    }
-    let hex: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
-    println!("cargo::rustc-env=FATHOMP_RUNTIME_SHA256={hex}");
+    let bundle = [
+        ("libgomp.so.1", library),
+        ("cluster/libgomp.so.1", cluster),
+        ("libfathomp-tap.so", tap),
+        ("libfathomp-witness.so", witness),
+        ("probe", probe),
+    ];
+    pack::bundle(&out, "BUNDLE", &bundle)?;
     Ok(())
 }
 
 /// Crates of ours whose code ends up in the libraries.
 fn parts(workspace: &Path) -> io::Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
-    let mut ahead = LIBRARIES.map(str::to_owned).to_vec();
+    let mut ahead = vec![CODE.krate.to_owned()];
     while let Some(part) = ahead.pop() {
         let manifest = workspace.join("crates").join(&part).join("Cargo.toml");
         let manifest = fs::read_to_string(manifest)?;

@@ -1,34 +1,138 @@
-//! The runtime library, the tap and the witness as bytes inside the program, and its way to the disk.
+//! The runtime library, the tap and the witness inside the program, and their way to the disk.
 //!
-//! A program can only be made to load a *file*, so the embedded library is
-//! unpacked once per user to a directory named by its hash:
-//! `<cache>/fathomp/<sha256>/libgomp.so.1`. Every start compares the file with
-//! the embedded bytes, so a damaged or foreign file is never loaded.
+//! A program can only be made to load a *file*, so the embedded libraries are
+//! unpacked once per user ([`fathomp_embed`]).
 #![forbid(unsafe_code)]
 
-mod place;
-mod unpack;
+use fathomp_embed::{File, content};
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
-pub use place::{Candidate, candidates};
-pub use unpack::{UnpackError, Unpacked, unpack, unpack_at};
+pub use fathomp_embed::{Candidate, UnpackError, candidates};
 
-/// The shared library, `libgomp.so.1` by name.
-pub const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libgomp.so.1"));
+// The build script makes it of what it has linked.
+include!(concat!(env!("OUT_DIR"), "/BUNDLE.rs"));
 
-/// The same library for programs that run on several nodes: it also stands in
-/// front of the C library's heap, its start-up code and its system calls.
-pub const CLUSTER_LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cluster.so"));
+/// SHA-256 over all embedded files, in hexadecimal.
+pub const SHA256: &str = BUNDLE.sha256;
 
-/// The library that is loaded into programs whose paging is recorded, `libfathomp-tap.so`.
-pub const TAP: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libfathomp-tap.so"));
+/// Names of the files in the bundle, as the build script has them, too.
+const LIBRARY: &str = "libgomp.so.1";
+/// Under the name that programs ask for, hence in a directory of its own.
+const CLUSTER_LIBRARY: &str = "cluster/libgomp.so.1";
+const TAP: &str = "libfathomp-tap.so";
+const WITNESS: &str = "libfathomp-witness.so";
+const PROBE: &str = "probe";
 
-/// The library that is loaded into programs that are recorded on a runtime other than ours,
-/// `libfathomp-witness.so`.
-pub const WITNESS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libfathomp-witness.so"));
+/// Where the embedded files lie now.
+#[derive(Clone, Debug)]
+pub struct Unpacked {
+    /// fathomp's cache directory, which other commands may use too.
+    pub cache: PathBuf,
+    /// The runtime library, for `LD_PRELOAD`: `libgomp.so.1` by name.
+    pub library: PathBuf,
+    /// The same library for programs that run on several nodes, for `LD_PRELOAD`: it also stands
+    /// in front of the C library's heap, its start-up code and its system calls.
+    pub cluster_library: PathBuf,
+    /// The library that is loaded into programs whose paging is recorded, for `LD_PRELOAD`.
+    pub tap: PathBuf,
+    /// The library that is loaded into programs that are recorded on a runtime other than ours,
+    /// for `LD_PRELOAD`.
+    pub witness: PathBuf,
+    /// The program that measures what the library's constructs cost.
+    pub probe: PathBuf,
+}
 
-/// The program that measures what the library's constructs cost.
-pub const PROBE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe"));
+/// Makes sure that the files are on disk, in the first directory that works.
+///
+/// # Errors
+/// If none of [`candidates`] can be used; the message says why for each.
+pub fn unpack() -> Result<Unpacked, UnpackError> {
+    unpack_at(&candidates())
+}
 
-/// SHA-256 over [`LIBRARY`], [`CLUSTER_LIBRARY`], [`TAP`], [`WITNESS`] and [`PROBE`], in
-/// hexadecimal.
-pub const SHA256: &str = env!("FATHOMP_RUNTIME_SHA256");
+/// Like [`unpack`], with the candidates given.
+///
+/// # Errors
+/// If none of them can be used.
+pub fn unpack_at(candidates: &[Candidate]) -> Result<Unpacked, UnpackError> {
+    let unpacked = fathomp_embed::unpack_at(&BUNDLE, candidates)?;
+    let file = |name| unpacked.directory.join(name);
+    let found = Unpacked {
+        library: file(LIBRARY),
+        cluster_library: file(CLUSTER_LIBRARY),
+        tap: file(TAP),
+        witness: file(WITNESS),
+        probe: file(PROBE),
+        cache: unpacked.cache,
+    };
+    for library in [&found.library, &found.cluster_library] {
+        name_as_llvms(library).map_err(|error| UnpackError::new(library, &error))?;
+    }
+    Ok(found)
+}
+
+/// What programs call LLVM's runtime, and Intel's, which is the same.
+const LLVMS_NAMES: [&str; 4] = ["libomp.so.5", "libomp.so", "libomp5.so", "libiomp5.so"];
+
+/// Gives the library these names as well, for programs that are to find it in its directory. The
+/// loader takes a file that it has loaded under another name for the same library.
+fn name_as_llvms(library: &Path) -> io::Result<()> {
+    let (Some(directory), Some(file)) = (library.parent(), library.file_name()) else {
+        return Ok(());
+    };
+    for name in LLVMS_NAMES {
+        match symlink(file, directory.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What the tap's file holds.
+///
+/// # Errors
+/// If it was damaged by the build.
+pub fn tap() -> io::Result<Vec<u8>> {
+    embedded(TAP)
+}
+
+fn embedded(name: &str) -> io::Result<Vec<u8>> {
+    let mut files = BUNDLE.files.iter();
+    let found: Option<&File> = files.find(|file| file.name == name);
+    content(found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn every_file_is_unpacked_and_has_llvms_names() {
+        let directory = tempfile::tempdir().unwrap();
+        let candidate = Candidate {
+            path: directory.path().to_owned(),
+            shared: false,
+        };
+        let unpacked = unpack_at(&[candidate]).unwrap();
+        let files = [
+            (&unpacked.library, LIBRARY),
+            (&unpacked.cluster_library, CLUSTER_LIBRARY),
+            (&unpacked.tap, TAP),
+            (&unpacked.witness, WITNESS),
+            (&unpacked.probe, PROBE),
+        ];
+        assert_eq!(files.len(), BUNDLE.files.len());
+        for (path, name) in files {
+            assert_eq!(fs::read(path).unwrap(), embedded(name).unwrap(), "{name}");
+        }
+        for library in [&unpacked.library, &unpacked.cluster_library] {
+            for name in LLVMS_NAMES {
+                assert!(library.with_file_name(name).exists(), "{name}");
+            }
+        }
+    }
+}

@@ -20,3 +20,4 @@ pub use compile_commands::{CommandsError, Compiled, compile_commands};
 pub use join::join;
 pub use language::{is_source, language_of};
 pub use scan::{Options, Scanned, SourceError, scan_file, scan_text};
+pub use tree::ParseError;

@@ -5,7 +5,7 @@ use crate::language::language_of;
 use crate::lower::{self, Lowering};
 use crate::text::macros::Macros;
 use crate::text::{self, Prepared};
-use crate::tree;
+use crate::tree::{self, ParseError};
 use fathomp_regions::{Language, SourceFile};
 use std::fs::File;
 use std::io::{self, Read};
@@ -42,9 +42,14 @@ pub enum SourceError {
     /// It is too large.
     #[error("{}: is larger than {} MiB: leave it out", .0.display(), FILE_BYTES_MAX >> 20)]
     TooLarge(PathBuf),
-    /// Parsing it takes too long.
-    #[error("{}: takes too long to parse: leave it out", .0.display())]
-    TooLong(PathBuf),
+    /// It cannot be parsed.
+    #[error("{}: {source}", path.display())]
+    Unparsed {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: ParseError,
+    },
 }
 
 /// How a source is read.
@@ -99,12 +104,15 @@ pub fn scan_file(path: &Path, options: &Options) -> Result<Scanned, SourceError>
     }
     let text = String::from_utf8_lossy(&bytes);
     let named = path.display().to_string();
-    let too_long = || SourceError::TooLong(path.to_owned());
-    let scanned = scan_text(&named, &text, language, options).ok_or_else(too_long)?;
+    let unparsed = |source| SourceError::Unparsed {
+        path: path.to_owned(),
+        source,
+    };
+    let scanned = scan_text(&named, &text, language, options).map_err(unparsed)?;
     // Headers of C++ are often called like those of C.
     let is_header = path.extension().is_some_and(|extension| extension == "h");
     if is_header && options.language.is_none() && !scanned.file.unread.is_empty() {
-        let other = scan_text(&named, &text, Language::Cpp, options).ok_or_else(too_long)?;
+        let other = scan_text(&named, &text, Language::Cpp, options).map_err(unparsed)?;
         if unread_lines(&other) < unread_lines(&scanned) {
             return Ok(other);
         }
@@ -119,9 +127,16 @@ fn unread_lines(scanned: &Scanned) -> u64 {
         .sum()
 }
 
-/// Scans a text; `path` is what places name. `None` if parsing takes too long.
-#[must_use]
-pub fn scan_text(path: &str, text: &str, language: Language, options: &Options) -> Option<Scanned> {
+/// Scans a text; `path` is what places name.
+///
+/// # Errors
+/// If it cannot be parsed.
+pub fn scan_text(
+    path: &str,
+    text: &str,
+    language: Language,
+    options: &Options,
+) -> Result<Scanned, ParseError> {
     let mut file = SourceFile {
         path: path.to_owned(),
         language,
@@ -130,7 +145,7 @@ pub fn scan_text(path: &str, text: &str, language: Language, options: &Options) 
     };
     let fortran = matches!(language, Language::FortranFree | Language::FortranFixed);
     if !mentions_openmp(text, fortran) {
-        return Some(Scanned {
+        return Ok(Scanned {
             file,
             ..Scanned::default()
         });
@@ -162,7 +177,7 @@ pub fn scan_text(path: &str, text: &str, language: Language, options: &Options) 
     let bytes: Vec<(u32, u32)> = errors.chain(deep).collect();
     file.unread = unread(&prepared, bytes);
     file.coverage = analyse::coverage(&constructs);
-    Some(Scanned {
+    Ok(Scanned {
         file,
         constructs,
         problems: prepared.problems,

@@ -1,17 +1,32 @@
 //! Syntax trees: parsing within a time limit, and what could not be read.
 
+use fathomp_grammars::{Grammar, LoadError};
 use fathomp_regions::Language;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
-use tree_sitter::{Node, ParseOptions, Parser, Tree};
+use tree_sitter::{LanguageError, Node, ParseOptions, Parser, Tree};
 
 /// Time for any file.
 const LIMIT: Duration = Duration::from_secs(10);
 /// More for each of its MiB.
 const LIMIT_PER_MIB: Duration = Duration::from_secs(4);
 
-/// Parses a text; `None` if that takes too long.
-pub(crate) fn parse(language: Language, text: &str) -> Option<Tree> {
+/// Why a text was not parsed.
+#[derive(Debug, thiserror::Error)]
+pub enum ParseError {
+    /// Parsing it takes too long.
+    #[error("takes too long to parse: leave it out")]
+    TooLong,
+    /// The grammar of its language cannot be had.
+    #[error(transparent)]
+    Grammar(#[from] LoadError),
+    /// The grammar of its language is of another generation than the library that parses.
+    #[error("the grammar does not suit the parser ({0}): please report this as a bug of fathomp")]
+    Version(LanguageError),
+}
+
+/// Parses a text.
+pub(crate) fn parse(language: Language, text: &str) -> Result<Tree, ParseError> {
     let mut parser = parser(language)?;
     let mib = u32::try_from(text.len() >> 20).unwrap_or(u32::MAX);
     let limit = LIMIT + LIMIT_PER_MIB.saturating_mul(mib);
@@ -25,23 +40,25 @@ pub(crate) fn parse(language: Language, text: &str) -> Option<Tree> {
     };
     let options = ParseOptions::new().progress_callback(&mut in_time);
     let bytes = text.as_bytes();
-    parser.parse_with_options(
+    let tree = parser.parse_with_options(
         &mut |at, _| bytes.get(at..).unwrap_or(&[]),
         None,
         Some(options),
-    )
+    );
+    tree.ok_or(ParseError::TooLong)
 }
 
-/// A parser for small texts in a language; none if the grammar does not suit the library.
-pub(crate) fn parser(language: Language) -> Option<Parser> {
+/// A parser for small texts in a language.
+pub(crate) fn parser(language: Language) -> Result<Parser, ParseError> {
     let grammar = match language {
-        Language::C => tree_sitter_c::LANGUAGE,
-        Language::Cpp => tree_sitter_cpp::LANGUAGE,
-        Language::FortranFree | Language::FortranFixed => tree_sitter_fortran::LANGUAGE,
+        Language::C => Grammar::C,
+        Language::Cpp => Grammar::Cpp,
+        Language::FortranFree | Language::FortranFixed => Grammar::Fortran,
     };
     let mut parser = Parser::new();
-    parser.set_language(&grammar.into()).ok()?;
-    Some(parser)
+    let grammar = fathomp_grammars::language(grammar)?;
+    parser.set_language(&grammar).map_err(ParseError::Version)?;
+    Ok(parser)
 }
 
 /// Bytes of the parts that are in no grammar.

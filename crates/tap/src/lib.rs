@@ -6,7 +6,7 @@
 //! * [`interface`]: what fathomp's runtime and the program itself tell;
 //! * [`sink`]: where changes go.
 //!
-//! The functions in front have names of their own here, `fathomp_front_read` for `read`;
+//! The functions in front have names of their own here, `fathomp_tap_front_read` for `read`;
 //! only the shared library is linked so that they answer to the names of those behind
 //! (`crates/runtime/build`). In the shared library, calls of this crate itself come by them
 //! too, and pass straight through (`engine::Turn`).

@@ -2,23 +2,15 @@
 
 use crate::engine::process;
 
-// Programs that merely link the crate, such as its tests, are not recorded.
-#[cfg(not(test))]
-#[used]
-#[unsafe(link_section = ".init_array")]
-static LOAD: extern "C" fn() = load;
-
-#[cfg(not(test))]
-#[used]
-#[unsafe(link_section = ".fini_array")]
-static FINISH: extern "C" fn() = finish;
-
-#[cfg_attr(test, allow(dead_code, reason = "only the library runs it"))]
-extern "C" fn load() {
+/// The loader calls it: `fathomp-runtime`'s build script puts it into the library's list of what is
+/// to run first. Programs that merely link the crate, such as its tests, are not recorded.
+#[unsafe(no_mangle)]
+extern "C" fn fathomp_tap_load() {
     process::begin();
 }
 
-#[cfg_attr(test, allow(dead_code, reason = "only the library runs it"))]
-extern "C" fn finish() {
+/// The loader calls it at the process's end, likewise.
+#[unsafe(no_mangle)]
+extern "C" fn fathomp_tap_finish() {
     process::exit();
 }

@@ -17,7 +17,8 @@ const OWN: [&str; 4] = [
 const NEWER: [&str; 1] = ["__isoc23_"];
 
 fn exported() -> BTreeSet<String> {
-    let file = object::File::parse(fathomp_runtime::TAP).unwrap();
+    let tap = fathomp_runtime::tap().unwrap();
+    let file = object::File::parse(&*tap).unwrap();
     let symbols = file
         .dynamic_symbols()
         .filter(|symbol| symbol.is_definition());
@@ -107,7 +108,8 @@ fn what_programs_use_to_read_and_write_is_among_them() {
 
 #[test]
 fn it_needs_the_c_library_alone() {
-    let file = object::File::parse(fathomp_runtime::TAP).unwrap();
+    let tap = fathomp_runtime::tap().unwrap();
+    let file = object::File::parse(&*tap).unwrap();
     let libraries: BTreeSet<_> = file
         .import_libraries()
         .unwrap()

@@ -94,8 +94,9 @@ fn scan(input: &[u8], language: Language) -> Said {
     let text = String::from_utf8_lossy(input);
     let options = Options::default();
     // Its own limit of time is an answer, too.
-    let Some(scanned) = scan_text("foreign", &text, language, &options) else {
-        return Said::refused(&"it takes too long");
+    let scanned = match scan_text("foreign", &text, language, &options) {
+        Ok(scanned) => scanned,
+        Err(error) => return Said::refused(&error),
     };
     Said::read([
         about(scanned.constructs.len()),

@@ -214,7 +214,7 @@ impl Lowering<'_> {
         let whole = format!("{BEFORE}{text};}}");
         let mut parser = match self.parser.take() {
             Some(parser) => parser,
-            None => tree::parser(self.language)?,
+            None => tree::parser(self.language).ok()?,
         };
         let tree = parser.parse(&whole, None);
         self.parser = Some(parser);

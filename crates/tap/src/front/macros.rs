@@ -106,7 +106,7 @@ macro_rules! front {
             clippy::too_many_arguments,
             reason = "the names and arguments are those of the functions behind"
         )]
-        #[unsafe(export_name = concat!("fathomp_front_", stringify!($name)))]
+        #[unsafe(export_name = concat!("fathomp_tap_front_", stringify!($name)))]
         unsafe extern "C" fn $name($($argument: $type),*) -> $returned {
             static CALL: $crate::engine::Call = call!(stringify!($name) $(, $version)?);
             let $call = &CALL;

@@ -14,7 +14,11 @@ use tempfile::TempDir;
 /// Where the tap, compiled programs and their files lie until the tests end.
 static ROOM: LazyLock<TempDir> = LazyLock::new(|| {
     let room = tempfile::tempdir().unwrap();
-    fs::write(room.path().join("libfathomp-tap.so"), fathomp_runtime::TAP).unwrap();
+    fs::write(
+        room.path().join("libfathomp-tap.so"),
+        fathomp_runtime::tap().unwrap(),
+    )
+    .unwrap();
     room
 });
 

@@ -1,33 +1,51 @@
-//! The nested cargo that compiles `fathomp-abi` and `fathomp-tap` to static libraries.
+//! A nested cargo, which compiles a crate of the workspace to a static library.
 
 use std::env;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Profile of the workspace made for code inside other people's programs.
-const PROFILE: &str = "runtime";
+/// What is compiled, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Nested<'a> {
+    /// The crate, without `fathomp-`.
+    pub krate: &'a str,
+    /// A feature of it.
+    pub feature: Option<&'a str>,
+    /// A profile of the workspace.
+    pub profile: &'a str,
+    /// The folder for what is compiled, beside those of the outer build. Crates that are compiled
+    /// at the same time need one each, or they wait for each other.
+    pub folder: &'a str,
+}
 
-/// Compiles the archive of one of our crates and returns its path.
-pub(crate) fn build_archive(
-    krate: &str,
+/// Compiles the static library and returns its path; `out` is the build script's `OUT_DIR`.
+///
+/// # Errors
+/// If cargo cannot be run, or the crate does not compile.
+pub fn static_library(
+    nested: Nested<'_>,
     workspace: &Path,
     out: &Path,
 ) -> Result<PathBuf, Box<dyn Error>> {
     let cargo = env::var_os("CARGO").ok_or("cargo did not set CARGO")?;
     let target = env::var("TARGET")?;
-    let directory = target_directory(out);
+    let directory = target_directory(out, nested.folder);
+    let krate = nested.krate;
 
     let mut command = Command::new(cargo);
     command
         .current_dir(workspace)
         .args(["rustc", "--package", &format!("fathomp-{krate}"), "--lib"])
-        // Of a crate that is to be a Rust library as well cargo makes no optimised unit, whatever
-        // the profile says.
+        // For the outer build it is a Rust library like any other: of a crate that is both, cargo
+        // would make no optimised unit here, and would link what nobody needs there.
         .args(["--crate-type", "staticlib"])
-        .args(["--profile", PROFILE, "--target", &target])
+        .args(["--profile", nested.profile, "--target", &target])
         .arg("--target-dir")
         .arg(&directory);
+    if let Some(feature) = nested.feature {
+        command.args(["--no-default-features", "--features", feature]);
+    }
     if workspace.join("Cargo.lock").exists() {
         // The outer cargo has just brought the lock file up to date.
         command.arg("--locked");
@@ -35,26 +53,24 @@ pub(crate) fn build_archive(
     forget_outer_build(&mut command);
     let status = command.status()?;
     if !status.success() {
-        return Err(format!(
-            "the library (crates/{krate}) did not compile: see the messages above"
-        )
-        .into());
+        let message = format!("crates/{krate} did not compile: see the messages above");
+        return Err(message.into());
     }
     Ok(directory
         .join(target)
-        .join(PROFILE)
+        .join(nested.profile)
         .join(format!("libfathomp_{krate}.a")))
 }
 
 /// One directory for all profiles of the outer build, so that `cargo test`,
-/// `cargo run --release` and `cargo clippy` compile the runtime once.
-fn target_directory(out: &Path) -> PathBuf {
+/// `cargo run --release` and `cargo clippy` compile it once.
+fn target_directory(out: &Path, folder: &str) -> PathBuf {
     // OUT_DIR is <target>/<profile>/build/<package>/out.
     out.ancestors()
         .find(|path| path.file_name().is_some_and(|name| name == "build"))
         .and_then(|build| build.parent()?.parent())
         .unwrap_or(out)
-        .join("runtime")
+        .join(folder)
 }
 
 /// Takes away what the outer cargo says about its own compilation. Settings of
