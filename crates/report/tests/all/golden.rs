@@ -1,7 +1,6 @@
 //! Text as it is printed. `cargo insta review` blesses changes.
 
-mod synthetic;
-
+use crate::synthetic;
 use fathomp_report::export;
 use fathomp_report::text::{self, RegionOptions};
 

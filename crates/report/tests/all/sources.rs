@@ -1,7 +1,6 @@
 //! Source lines on the page, and what stands beside them.
 
-mod synthetic;
-
+use crate::synthetic;
 use fathomp_analyse::LoopKind;
 use fathomp_report::{Input, page};
 

@@ -1,7 +1,6 @@
 //! The formats other tools read.
 
-mod synthetic;
-
+use crate::synthetic;
 use fathomp_analyse::symbols::Symbols;
 use fathomp_analyse::testing::{Script, Work};
 use fathomp_analyse::{SiteKind, State};

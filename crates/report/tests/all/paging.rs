@@ -1,13 +1,11 @@
 //! What a paging recording shows, on a terminal, on a page and in files.
 
-mod synthetic;
-
+use crate::synthetic::paging;
 use fathomp_paging::TaskId;
 use fathomp_report::text::{self, Glyphs, SkylineOptions};
 use fathomp_report::{Input, PagingFacts, export, page};
 use fathomp_skyline::Axis;
 use serde_json::Value;
-use synthetic::paging;
 
 fn html(paging: &PagingFacts) -> String {
     let input = Input {

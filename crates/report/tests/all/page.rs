@@ -1,7 +1,6 @@
 //! What the page is made of, without a browser.
 
-mod synthetic;
-
+use crate::synthetic;
 use fathomp_analyse::testing::{Script, Work};
 use fathomp_analyse::{Options, Outcome, Problem, Severity, SiteKind, State};
 use fathomp_analyse::{Output, OutputDifference, StackOverflow, StackOwner};
