@@ -8,12 +8,12 @@ use fathomp_predict::published::{
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const TABLE_1: &str = include_str!("published/sdp_table1_clomp_critical_path_faults.csv");
-const TABLE_2: &str = include_str!("published/sdp_table2_clomp_speedup.csv");
-const TABLE_3: &str = include_str!("published/sdp_table3_sclib_speedup.csv");
-const TABLE_4: &str = include_str!("published/sdp_table4_relative_error.csv");
-const COEFFICIENTS: &str = include_str!("published/sdp_coefficients.csv");
-const CLUSTERS: &str = include_str!("published/clusters.csv");
+const TABLE_1: &str = include_str!("../published/sdp_table1_clomp_critical_path_faults.csv");
+const TABLE_2: &str = include_str!("../published/sdp_table2_clomp_speedup.csv");
+const TABLE_3: &str = include_str!("../published/sdp_table3_sclib_speedup.csv");
+const TABLE_4: &str = include_str!("../published/sdp_table4_relative_error.csv");
+const COEFFICIENTS: &str = include_str!("../published/sdp_coefficients.csv");
+const CLUSTERS: &str = include_str!("../published/clusters.csv");
 
 /// Lines of a table by column name; its cells hold no commas.
 fn table(text: &str) -> Vec<BTreeMap<&str, &str>> {
