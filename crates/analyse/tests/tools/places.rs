@@ -3,15 +3,16 @@
 //! Needs binutils, and g++ for one test; without them the tests are ignored.
 
 use fathomp_analyse::symbols::Symbols;
-use fathomp_needs::{CLANG, GXX, OBJDUMP, tests};
+use fathomp_needs::{CLANG, GXX, OBJDUMP};
+use libtest_mimic::Trial;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use tempfile::TempDir;
 
-fn main() -> ExitCode {
-    let mut all = Vec::from(tests![files_that_are_not_programs]);
-    all.extend(tests![&[OBJDUMP] =>
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut all = Vec::from(trials!["places", files_that_are_not_programs]);
+    all.extend(trials!["places", &[OBJDUMP] =>
         lines_and_functions_of_c,
         lines_of_directives_survive_optimisation,
         shared_libraries,
@@ -20,12 +21,12 @@ fn main() -> ExitCode {
         debug_information_in_a_file_of_its_own,
         ruins_of_programs_never_panic,
     ]);
-    all.extend(tests![&[OBJDUMP, GXX] => names_of_cpp_are_readable]);
-    all.extend(tests![&[OBJDUMP, CLANG] =>
+    all.extend(trials!["places", &[OBJDUMP, GXX] => names_of_cpp_are_readable]);
+    all.extend(trials!["places", &[OBJDUMP, CLANG] =>
         what_clang_wrote_beside_calls_outlives_debug_information,
         without_debug_information_clang_writes_nothing,
     ]);
-    fathomp_needs::run(all)
+    all
 }
 
 const C: &str = "\

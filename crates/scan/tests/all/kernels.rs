@@ -1,8 +1,6 @@
 //! Small kernels: what a scan says of them is what they do.
 
-mod common;
-
-use common::{Run, bodies, body, scanned};
+use crate::common::{Run, bodies, body, scanned};
 use fathomp_regions::{
     AccessClass, ArithmeticKind, BodyKind, CallKind, Direction, ElementKind, Known, ScheduleKind,
 };

@@ -3,16 +3,17 @@
 //! Needs binutils, and g++ and gfortran for some; without them tests are ignored.
 
 use fathomp_analyse::symbols::Symbols;
-use fathomp_needs::{GFORTRAN, GXX, OBJDUMP, tests};
+use fathomp_needs::{GFORTRAN, GXX, OBJDUMP};
+use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use tempfile::TempDir;
 
 /// The levels every region is looked at with: optimisation moves and mixes lines.
 const LEVELS: [&str; 4] = ["-O0", "-O1", "-O2", "-O3"];
 
-fn main() -> ExitCode {
-    let mut all = Vec::from(tests![&[OBJDUMP] =>
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut all = Vec::from(trials!["extents", &[OBJDUMP] =>
         regions_reach_from_their_directive_to_their_last_line,
         regions_and_tasks_inside_belong_to_the_region_around_them,
         what_is_inlined_counts_where_it_is_called,
@@ -21,9 +22,9 @@ fn main() -> ExitCode {
         files_that_lack_something_have_no_extents,
         long_regions_are_cut,
     ]);
-    all.extend(tests![&[OBJDUMP, GXX] => lambdas_and_templates]);
-    all.extend(tests![&[OBJDUMP, GFORTRAN] => fortran]);
-    fathomp_needs::run(all)
+    all.extend(trials!["extents", &[OBJDUMP, GXX] => lambdas_and_templates]);
+    all.extend(trials!["extents", &[OBJDUMP, GFORTRAN] => fortran]);
+    all
 }
 
 fn run(program: &str, arguments: &[&str]) -> String {

@@ -1,23 +1,30 @@
 //! How often loops run as scans say it, judged by callgrind on a few quick programs. The table of
 //! any others: `cargo run -p fathomp-scan --release --example truth`.
 
+#[path = "../truth/compare.rs"]
 mod compare;
+#[path = "../truth/estimate.rs"]
 mod estimate;
 
 use compare::{Judged, judge};
-use fathomp_needs::{VALGRIND, tests};
+use fathomp_needs::{VALGRIND, with_tools};
+use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-fn main() -> ExitCode {
-    fathomp_needs::run(
-        tests![
-            &[VALGRIND] =>
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        with_tools(
+            "truth::loops_run_as_often_as_is_said",
+            &[VALGRIND],
             loops_run_as_often_as_is_said,
+        ),
+        with_tools(
+            "truth::what_a_triangle_does_is_said",
+            &[VALGRIND],
             what_a_triangle_does_is_said,
-        ]
-        .into(),
-    )
+        ),
+    ]
 }
 
 /// A kernel of the workloads as a program.

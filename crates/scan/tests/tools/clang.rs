@@ -1,18 +1,17 @@
 //! Programs of clang: what a scan says of their regions and loops.
 
-mod common;
-
-use common::{Run, bodies, compile_by};
+use crate::common::{Run, bodies, compile_by};
 use fathomp_needs::{CLANG, with_tools};
 use fathomp_regions::{Body, BodyKind, Regions, ScheduleKind};
+use libtest_mimic::Trial;
 
-fn main() -> std::process::ExitCode {
-    fathomp_needs::run(vec![
-        with_tools("equal_shares", &[CLANG], equal_shares),
-        with_tools("chunks_in_turn", &[CLANG], chunks_in_turn),
-        with_tools("chunks_on_request", &[CLANG], chunks_on_request),
-        with_tools("tasks", &[CLANG], tasks),
-    ])
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        with_tools("clang::equal_shares", &[CLANG], equal_shares),
+        with_tools("clang::chunks_in_turn", &[CLANG], chunks_in_turn),
+        with_tools("clang::chunks_on_request", &[CLANG], chunks_on_request),
+        with_tools("clang::tasks", &[CLANG], tasks),
+    ]
 }
 
 /// Scans a program with `body` in a function `f` of `n` and an array `a` of numbers.
