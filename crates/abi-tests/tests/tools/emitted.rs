@@ -2,10 +2,11 @@
 //! host: their names are strings in the compiler, or in the libraries that it is made of.
 #![forbid(unsafe_code)]
 
-use fathomp_needs::{CLANG, run, with_tools};
+use fathomp_needs::{CLANG, with_tools};
+use libtest_mimic::Trial;
 use object::{Object as _, ObjectSymbol as _};
 use std::collections::BTreeSet;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 /// What names of entry points begin with.
 const PREFIX: &[u8] = b"__kmpc_";
@@ -45,12 +46,12 @@ const DEVICES: [&str; 24] = [
 ];
 const WARPS: &str = "__kmpc_warp_active_thread_mask";
 
-fn main() -> ExitCode {
-    run(vec![with_tools(
-        "clang_emits_what_the_runtime_has",
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![with_tools(
+        "emitted::clang_emits_what_the_runtime_has",
         &[CLANG],
         clang_emits_what_the_runtime_has,
-    )])
+    )]
 }
 
 fn clang_emits_what_the_runtime_has() {

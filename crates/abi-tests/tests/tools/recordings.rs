@@ -15,9 +15,9 @@ use fathomp_trace::dsm::DsmCount;
 use fathomp_trace::model::{Meta, Recording};
 use fathomp_trace::record::Record;
 use fathomp_trace::{reader, writer};
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Completion, Failed, Trial};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -270,12 +270,11 @@ fn on_nodes() -> Result<(), Failed> {
 /// A test of a name.
 type Case = (&'static str, fn() -> Result<(), Failed>);
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+pub(crate) fn trials() -> Vec<Trial> {
     let has_compiler = fathomp_abi_tests::build::available("gcc");
     let cases: [Case; 2] = [("on threads", on_threads), ("on nodes", on_nodes)];
     let trials = cases.into_iter().map(|(name, case)| {
-        Trial::ignorable_test(name, move || {
+        Trial::ignorable_test(format!("recordings::{name}"), move || {
             if !has_compiler {
                 return left_out("needs gcc: apt-get install gcc".to_owned());
             }
@@ -283,5 +282,5 @@ fn main() -> ExitCode {
             Ok(Completion::Completed)
         })
     });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    trials.collect()
 }

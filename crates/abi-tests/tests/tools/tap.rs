@@ -5,10 +5,10 @@
 
 use fathomp_abi_tests::run::{self, Limits};
 use fathomp_needs::left_out;
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Completion, Failed, Trial};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::time::Duration;
 
 const LIMITS: Limits = Limits {
@@ -359,8 +359,7 @@ fn no_tap(bench: &Bench) -> Result<(), Failed> {
 /// A test of a name.
 type Case = (&'static str, fn(&Bench) -> Result<(), Failed>);
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+pub(crate) fn trials() -> Vec<Trial> {
     let has_compiler = fathomp_abi_tests::build::available("gcc");
     let cases: [Case; 5] = [
         ("states on threads", states_on_threads),
@@ -370,7 +369,7 @@ fn main() -> ExitCode {
         ("a tap that does not record", no_tap),
     ];
     let trials = cases.into_iter().map(|(name, case)| {
-        Trial::ignorable_test(name, move || {
+        Trial::ignorable_test(format!("tap::{name}"), move || {
             if !has_compiler {
                 return left_out("needs gcc: apt-get install gcc".to_owned());
             }
@@ -378,5 +377,5 @@ fn main() -> ExitCode {
             Ok(Completion::Completed)
         })
     });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    trials.collect()
 }

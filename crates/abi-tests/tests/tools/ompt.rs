@@ -5,10 +5,10 @@
 
 use fathomp_abi_tests::run::{self, Limits};
 use fathomp_needs::left_out;
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Completion, Failed, Trial};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::time::Duration;
 
 const LIMITS: Limits = Limits {
@@ -360,8 +360,7 @@ fn on_nodes(bench: &Bench) -> Result<(), Failed> {
 /// A test of a name.
 type Case = (&'static str, fn(&Bench) -> Result<(), Failed>);
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+pub(crate) fn trials() -> Vec<Trial> {
     let cases: [Case; 6] = [
         ("a tool in the program", in_the_program),
         ("a tool in a library", in_a_library),
@@ -375,7 +374,7 @@ fn main() -> ExitCode {
         let has_compiler = fathomp_abi_tests::build::available(compiler);
         for (name, case) in cases {
             trials.push(Trial::ignorable_test(
-                format!("{compiler}: {name}"),
+                format!("ompt::{compiler}: {name}"),
                 move || {
                     if !has_compiler {
                         return left_out(format!("needs {compiler}: apt-get install {package}"));
@@ -386,5 +385,5 @@ fn main() -> ExitCode {
             ));
         }
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials
 }
