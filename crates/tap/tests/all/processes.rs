@@ -1,15 +1,13 @@
 //! Processes and threads: how they begin and end.
 #![allow(missing_docs, dead_code, reason = "no interface of the crate")]
 
-mod support;
-
+use crate::support::{self, folder, program, record, under_tap};
 use fathomp_feed::record::Record;
 use fathomp_paging::{Activity, Counter, Ending};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
-use support::{folder, program, record, under_tap};
 
 #[test]
 fn children_are_processes_of_their_own() {

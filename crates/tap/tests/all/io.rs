@@ -1,11 +1,9 @@
 //! Calls that read, write and wait, and what is recorded of them.
 #![allow(missing_docs, dead_code, reason = "no interface of the crate")]
 
-mod support;
-
+use crate::support::{self, folder, program, record};
 use fathomp_paging::{Activity, Counter};
 use std::process::Command;
-use support::{folder, program, record};
 
 #[test]
 fn every_call_by_descriptors_is_seen_once() {
