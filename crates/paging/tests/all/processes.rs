@@ -1,7 +1,5 @@
 //! Processes and their tasks, names and clocks, however they are spread over streams.
 
-mod common;
-
 use fathomp_base::{Clock, ClockReading, Ticks};
 use fathomp_paging::pack::{SamplePacker, TaskPacker};
 use fathomp_paging::reader::Recording;
@@ -10,7 +8,7 @@ use fathomp_paging::stream::{
 };
 use fathomp_paging::{Cause, Counter, Ending, HostClock, PagingMeta, State, TaskId, TaskKind};
 
-use common::{META, faults, open, put_task, stream_of};
+use crate::common::{META, faults, open, put_task, stream_of};
 
 #[test]
 fn striped_blocks_are_joined_in_order_and_missing_ones_said() {

@@ -1,9 +1,7 @@
 //! C programs run the same with all their atomics led through a lock, whatever
 //! way the patcher found, and the analysis finds what a disassembler shows.
 
-mod built;
-
-use built::{Program, after, number, run, sections, text};
+use crate::built::{self, Program, after, number, run, sections, text};
 use fathomp_sys::text_patch::{Kind, Way};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

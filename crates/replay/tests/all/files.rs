@@ -1,9 +1,7 @@
 //! Files of accesses: what is written comes back, and nothing else is taken for
 //! one.
 
-mod common;
-
-use common::{HOME, HOMELESS, program, read, setting, thread, write};
+use crate::common::{HOME, HOMELESS, program, read, setting, thread, write};
 use fathomp_accesses::{AccessError, Accesses, End, ReadError, Run, Step};
 use fathomp_base::PageId;
 use fathomp_dsm::{Access, PageRange};

@@ -1,8 +1,6 @@
 //! What is selected, merged at the limit, or held up by a disk is told exactly all the same.
 
-mod common;
-
-use common::{Place, Stay, exit, intervals, open, tell, thread};
+use crate::common::{Place, Stay, exit, intervals, open, tell, thread};
 use fathomp_base::{Clock, Ticks};
 use fathomp_paging::setup::{Setup, TaskNumber, TaskRule, Writer};
 use fathomp_paging::{Activity, Counter, Counts, Ending, MarkKind, State, TaskId};

@@ -1,8 +1,6 @@
 //! The model against an exact simulation of the same nests.
 
-mod common;
-
-use common::{add, add_loop, simulate};
+use crate::common::{add, add_loop, simulate};
 use fathomp_regions::Direction::{Read, Write};
 use fathomp_traffic::{Cache, Nest, Repetition, Traffic};
 

@@ -1,8 +1,6 @@
 //! Whichever writer is chosen, the same changes become the same recording.
 
-mod common;
-
-use common::{Place, Stay, exit, intervals, open, tell, thread};
+use crate::common::{Place, Stay, exit, intervals, open, tell, thread};
 use fathomp_base::Ticks;
 use fathomp_collect::Host;
 use fathomp_paging::setup::{Setup, Writer};

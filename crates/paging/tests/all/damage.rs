@@ -1,8 +1,6 @@
 //! Recordings that are cut, damaged or odd are read as far as they go, and what is
 //! missing is said.
 
-mod common;
-
 use fathomp_base::{Clock, Ticks};
 use fathomp_paging::pack::TaskPacker;
 use fathomp_paging::reader::{OpenError, Recording, View, VisitError};
@@ -11,7 +9,7 @@ use fathomp_paging::testing::Builder;
 use fathomp_paging::{Activity, Cause, Counter, Interval, MarkKind, PagingMeta, State, TaskId};
 use proptest::prelude::*;
 
-use common::{META, faults, open, put_task, stream_of};
+use crate::common::{META, faults, open, put_task, stream_of};
 
 /// A small recording of one task with everything in it, in several blocks.
 fn small() -> (String, Vec<u8>) {

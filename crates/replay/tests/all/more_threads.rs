@@ -1,8 +1,6 @@
 //! Accesses at more threads than were recorded, told from fewer.
 
-mod common;
-
-use common::{HOME, PLAIN, read, setting, thread, write};
+use crate::common::{HOME, PLAIN, read, setting, thread, write};
 use fathomp_accesses::{Accesses, End, Run, Step};
 use fathomp_base::NodeId;
 use fathomp_dsm::{Area, Placement};

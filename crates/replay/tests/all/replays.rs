@@ -1,8 +1,6 @@
 //! Small programs whose cost is known.
 
-mod common;
-
-use common::{HOME, HOMELESS, PLAIN, program, read, setting, thread, write};
+use crate::common::{HOME, HOMELESS, PLAIN, program, read, setting, thread, write};
 use fathomp_accesses::{Accesses, End};
 use fathomp_base::NodeId;
 use fathomp_dsm::{Area, Placement};

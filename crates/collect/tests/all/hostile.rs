@@ -1,9 +1,7 @@
 //! Whatever stands in a ring file, comes by message or from a peer on the network: the
 //! collector stays whole, and says what was wrong.
 
-mod common;
-
-use common::{Place, Stay, exit, intervals, open, tell, thread};
+use crate::common::{self, Place, Stay, exit, intervals, open, tell, thread};
 use fathomp_base::Ticks;
 use fathomp_collect::{Host, HostError};
 use fathomp_feed::layout::{Geometry, header, slot};
