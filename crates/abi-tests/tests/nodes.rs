@@ -4,6 +4,7 @@
 //! library that `FATHOMP_CLUSTER_UNDER_TEST` names. Each program runs on three sizes,
 //! over both protocols. With `FATHOMP_REQUIRE_ALL=1` a missing compiler fails its programs
 //! instead of skipping them.
+// A program of its own: `nodes` and `programs` give their tests the same names.
 #![forbid(unsafe_code)]
 
 use fathomp_abi_tests::compare::Cluster;

@@ -3,6 +3,7 @@
 //! The runtime under test is the one embedded in the product, or the library
 //! that `FATHOMP_RUNTIME_UNDER_TEST` names. With `FATHOMP_REQUIRE_ALL=1` a
 //! missing compiler fails its programs instead of skipping them.
+// A program of its own: `nodes` and `programs` give their tests the same names.
 #![forbid(unsafe_code)]
 
 use fathomp_abi_tests::program::{Compiler, Program};

@@ -1,4 +1,5 @@
 //! Totals of regions whose values come in any order, in a process that has one plan.
+// A program of its own: a process takes one plan, once.
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Words of regions that are about to begin, read by a plan.
+// A program of its own: a process takes one plan, once.
 
 mod common;
 

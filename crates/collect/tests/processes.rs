@@ -1,5 +1,6 @@
 //! Real processes: killed at any moment, forked, becoming others, very many, with very many
 //! threads. Children are this very program in another role.
+// A program of its own: it starts itself as its children, and forks.
 
 mod common;
 

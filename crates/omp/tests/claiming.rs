@@ -3,6 +3,7 @@
 //! As in `waiting.rs`, the files are compiled a second time against shuttle's
 //! atomics, whose memory is sequentially consistent: the logic is tested here,
 //! not the choice of memory orderings.
+// A program of its own: sources of the crate are its modules, by the paths that they have there.
 #![allow(missing_docs, dead_code, unreachable_pub)]
 
 #[path = "../src/worksharing/claim.rs"]

@@ -1,5 +1,6 @@
 //! Tasks on real threads: nothing runs twice, nothing is forgotten, and
 //! whoever waits has waited for everything.
+// A program of its own: all tests of a process share the runtime's threads.
 #![allow(missing_docs)]
 
 use fathomp_omp::parallel::{Fork, parallel};

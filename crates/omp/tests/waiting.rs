@@ -4,6 +4,7 @@
 //! and a futex that shuttle controls. Shuttle's memory is sequentially
 //! consistent, which is what the bell's protocol relies on (all its accesses
 //! are `SeqCst`); a lost wake-up shows as a deadlock.
+// A program of its own: sources of the crate are its modules, by the paths that they have there.
 #![allow(missing_docs, dead_code, unreachable_pub)]
 
 #[path = "../src/bell.rs"]

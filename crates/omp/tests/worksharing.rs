@@ -1,5 +1,6 @@
 //! Worksharing on real threads: every iteration once, in order where there is
 //! an order, however far apart the members are.
+// A program of its own: all tests of a process share the runtime's threads.
 #![allow(missing_docs)]
 
 use fathomp_omp::parallel::{Fork, parallel};

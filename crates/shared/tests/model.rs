@@ -4,6 +4,7 @@
 //! loom does not delay a load past later stores, so what an acquiring load before a store
 //! forbids rests on the argument in README.md; and it takes `SeqCst` operations for weaker
 //! ones, so there are none: fences do that.
+// A program of its own: sources of the crate are its modules, by the paths that they have there.
 #![allow(missing_docs, dead_code, unreachable_pub)]
 
 mod primitive {

@@ -1,5 +1,6 @@
 //! What nodes do at once in shared memory, in longer cases under shuttle: interleavings at
 //! random, in memory that is sequentially consistent.
+// A program of its own: sources of the crate are its modules, by the paths that they have there.
 #![allow(missing_docs, dead_code, unreachable_pub)]
 
 mod primitive {

@@ -1,4 +1,5 @@
 //! What an update does of which nobody sees what it found is known when its section begins.
+// A program of its own: it patches code, whose traps are those of the whole process.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use fathomp_sys::text_patch::{

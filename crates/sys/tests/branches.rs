@@ -1,4 +1,5 @@
 //! Branches that tell the runtime which way they go do what they did before.
+// A program of its own: it patches code, whose traps are those of the whole process.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use fathomp_sys::text_patch::{Branch, CODE_BYTES, Hooks, Kind, Operand, Site, Way, install};

@@ -1,5 +1,6 @@
 //! Pages that are watched, by each scheme that this kernel has: exactly the
 //! accesses that are not permitted reach whoever decides.
+// A program of its own: it installs handlers of signals.
 
 use fathomp_base::{PAGE_BYTES, PageId};
 use fathomp_sys::cluster::backing::Backing;

@@ -1,5 +1,6 @@
 //! What the library exports: the names that it stands in front of and what it answers to, and
 //! no other.
+// A program of its own: the C library is looked for names, and what else is linked might have them.
 #![allow(missing_docs, reason = "no interface of the crate")]
 
 use object::{Object, ObjectSymbol};

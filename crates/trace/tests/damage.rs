@@ -1,4 +1,5 @@
 //! Recordings and rings that somebody cut short or scribbled over.
+// A program of its own: `threads` counts what its process does, and this does much.
 
 mod common;
 

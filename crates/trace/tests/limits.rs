@@ -1,4 +1,5 @@
 //! Recordings stay small, and say what that cost.
+// A program of its own: it starts itself as its child, and sets limits.
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! A program that is recorded survives when memory for its rings runs out.
+// A program of its own: it starts itself as its child, with hardly any memory.
 
 mod common;
 

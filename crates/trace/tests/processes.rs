@@ -1,4 +1,5 @@
 //! Programs that record while another process, this test, drains them.
+// A program of its own: it starts itself as its children.
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Threads of one process record while a drainer takes what they say.
+// A program of its own: it counts page faults, forks, and works at full speed.
 
 mod common;
 

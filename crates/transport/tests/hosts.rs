@@ -1,4 +1,5 @@
 //! Nodes of several hosts, as threads that are joined by connections of this machine.
+// A program of its own: the others are a model of the sources, and processes that fork.
 
 use fathomp_base::NodeId;
 use fathomp_sys::wire::Wire;

@@ -1,5 +1,6 @@
 //! The shared-memory protocols under loom: all interleavings, with all values
 //! the memory model lets a load see, of small cases.
+// A program of its own: sources of the crate are its modules, by the paths that they have there.
 
 mod primitive {
     //! What the protocols are built from, under loom's scheduler.

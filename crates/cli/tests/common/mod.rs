@@ -1,12 +1,16 @@
 //! Starting the built command, and building programs for it.
 #![allow(dead_code, reason = "every test file uses a part of this")]
 
+pub(crate) mod paging;
+pub(crate) mod phases;
+
 use std::fmt;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -274,6 +278,13 @@ pub(crate) fn processes(program: &Path) -> Vec<String> {
 
 pub(crate) fn alive(program: &Path) -> usize {
     processes(program).len()
+}
+
+/// What launchers that were killed have left in shared memory is one test's at a time: one of
+/// them removes all of it, and others read what is theirs.
+pub(crate) fn leftovers() -> MutexGuard<'static, ()> {
+    static LEFTOVERS: Mutex<()> = Mutex::new(());
+    LEFTOVERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Exit code for a program that is there and cannot be started.

@@ -8,7 +8,7 @@ use feed::Process;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 use tempfile::TempDir;
 
 /// Where the tap, compiled programs and their files lie until the tests end.
@@ -21,6 +21,9 @@ static ROOM: LazyLock<TempDir> = LazyLock::new(|| {
     .unwrap();
     room
 });
+
+/// One test compiles at a time, since some need the same program.
+static COMPILING: Mutex<()> = Mutex::new(());
 
 /// The tap.
 pub(crate) fn library() -> PathBuf {
@@ -41,6 +44,11 @@ pub(crate) fn sources() -> PathBuf {
 pub(crate) fn compile(compiler: &str, source: &str, options: &[&str]) -> PathBuf {
     let stem = source.replace('.', "-") + &options.concat().replace(['/', ' ', '='], "-");
     let output = ROOM.path().join(stem);
+    // Another test may run it meanwhile: what is there is not written again.
+    let _alone = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
+    if output.exists() {
+        return output;
+    }
     let mut command = Command::new(compiler);
     command
         .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"])

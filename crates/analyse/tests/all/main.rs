@@ -1,0 +1,7 @@
+//! What is concluded from recordings and compiled programs.
+//! Tests that need more tools than gcc are in `tests/tools`.
+
+mod accounts;
+mod odd;
+mod phases;
+mod variables;

@@ -1,0 +1,4 @@
+//! Suites that are measured, and what is concluded from what they say.
+
+mod run;
+mod summary;

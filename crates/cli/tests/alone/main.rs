@@ -1,0 +1,34 @@
+//! Tests that nothing else may disturb, one after the other: they judge times, or change what
+//! all of the machine sees, as memory that is swapped out and links between hosts.
+
+#[macro_use]
+#[path = "../common/trials.rs"]
+mod trials;
+
+mod advise;
+mod causes;
+#[path = "../common/mod.rs"]
+mod common;
+mod links;
+mod paging_memory;
+mod paging_swap;
+
+use libtest_mimic::Arguments;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let all = [
+        advise::trials(),
+        causes::trials(),
+        links::trials(),
+        paging_memory::trials(),
+        paging_swap::trials(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let mut arguments = Arguments::from_args();
+    // Whatever the arguments say: two at once would disturb each other.
+    arguments.test_threads = Some(1);
+    libtest_mimic::run(&arguments, all).exit_code()
+}

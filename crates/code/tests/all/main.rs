@@ -1,0 +1,4 @@
+//! Programs that gcc makes, whole and damaged.
+
+mod damage;
+mod programs;

@@ -1,0 +1,4 @@
+//! Causes that are known, and sentences about any.
+
+mod known;
+mod sentences;

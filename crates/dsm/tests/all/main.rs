@@ -1,0 +1,5 @@
+//! The protocols and their messages, without a network.
+
+mod homeless;
+mod plain;
+mod wire;

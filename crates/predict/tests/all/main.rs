@@ -1,0 +1,8 @@
+//! What is predicted, from recordings and from published counts.
+
+mod answers;
+mod leanings;
+mod recovery;
+mod sdp;
+mod sdp_published;
+mod validation;

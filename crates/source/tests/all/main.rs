@@ -1,0 +1,4 @@
+//! Sources in each language, and files that are none.
+
+mod bad_input;
+mod languages;

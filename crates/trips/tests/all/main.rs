@@ -1,0 +1,4 @@
+//! Plans that count iterations, and dry runs.
+
+mod dry;
+mod plans;
