@@ -19,8 +19,8 @@ struct Arguments {
     /// Targets, or `all`; without one, they are listed.
     targets: Vec<String>,
     /// Time for each target.
-    #[arg(long, value_name = "S", default_value_t = 60)]
-    seconds: u64,
+    #[arg(long, value_name = "S", default_value = "60", value_parser = seconds)]
+    seconds: Duration,
     /// Inputs for each target [default: as many as the time allows].
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     inputs: u64,
@@ -50,6 +50,12 @@ fn main() -> ExitCode {
     }
 }
 
+/// Seconds, in decimals.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| format!("{text} is no number"))?;
+    Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
+}
+
 /// Whether nothing was found.
 fn carry_out(arguments: &Arguments) -> Result<bool, String> {
     let chosen = chosen(&arguments.targets)?;
@@ -65,7 +71,7 @@ fn carry_out(arguments: &Arguments) -> Result<bool, String> {
     let plan = Plan {
         seed: arguments.seed.unwrap_or(now.as_secs()),
         inputs: arguments.inputs,
-        time: Duration::from_secs(arguments.seconds),
+        time: arguments.seconds,
     };
     let mut clean = true;
     for target in chosen {

@@ -1,4 +1,4 @@
-//! Each target for about a second, with the same seed every day; and with the seed and time
+//! Each target for about half a second, with the same seed every day; and with the seed and time
 //! that `FATHOMP_FUZZ=SEED,SECONDS` says.
 
 use fathomp_fuzz::targets;
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
 
 fn everyday(name: &str) -> Result<(), Failed> {
     let asked = env::var("FATHOMP_FUZZ").unwrap_or_default();
-    let (seed, seconds) = asked.split_once(',').unwrap_or(("1", "1"));
+    let (seed, seconds) = asked.split_once(',').unwrap_or(("1", "0.5"));
     let ended = Command::new(env!("CARGO_BIN_EXE_fathomp-fuzz"))
         .args([name, "--seed", seed, "--seconds", seconds])
         .output()?;

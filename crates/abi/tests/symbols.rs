@@ -49,13 +49,13 @@ fn archive() -> Result<PathBuf, Box<dyn Error>> {
         let entry = entry?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with("libfathomp_abi") && name.ends_with(".rlib") {
+        if name.starts_with("libfathomp_abi-") && name.ends_with(".rlib") {
             newest = newest.max(Some((entry.metadata()?.modified()?, entry.path())));
         }
     }
     match newest {
         Some((_, path)) => Ok(path),
-        None => Err(format!("there is no libfathomp_abi*.rlib in {}", folder.display()).into()),
+        None => Err(format!("there is no libfathomp_abi-*.rlib in {}", folder.display()).into()),
     }
 }
 

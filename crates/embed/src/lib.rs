@@ -2,7 +2,7 @@
 //!
 //! Programs and the loader can only be given a *file*. So what a program carries is unpacked once
 //! per user, to `<cache>/fathomp/<hash of all files of the bundle>/`. Every start compares length
-//! and checksum of each file, so a damaged one is never loaded.
+//! and hash of each file, so a damaged or foreign one is never loaded.
 //!
 //! * [`pack`]: what a build script calls to make the module that holds a [`Bundle`];
 //! * [`unpack()`]: what the program calls to have the files.
@@ -29,8 +29,8 @@ pub struct File {
     pub packed: &'static [u8],
     /// Length of its content, in bytes.
     pub length: u64,
-    /// CRC-32 of its content.
-    pub checksum: u32,
+    /// SHA-256 of its content.
+    pub sha256: [u8; 32],
 }
 
 /// Files that are unpacked together.

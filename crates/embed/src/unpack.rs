@@ -4,6 +4,7 @@ use crate::place::{Candidate, candidates};
 use crate::{Bundle, File};
 use flate2::read::DeflateDecoder;
 use nix::sys::statvfs::{FsFlags, statvfs};
+use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -104,7 +105,7 @@ pub fn content(file: &File) -> io::Result<Vec<u8>> {
 }
 
 fn fits(file: &File, content: &[u8]) -> bool {
-    content.len() as u64 == file.length && crc32fast::hash(content) == file.checksum
+    content.len() as u64 == file.length && Sha256::digest(content)[..] == file.sha256
 }
 
 fn make_directory(candidate: &Candidate) -> io::Result<()> {
@@ -186,7 +187,7 @@ mod tests {
             name,
             packed: packed(content),
             length: content.len() as u64,
-            checksum: crc32fast::hash(content),
+            sha256: Sha256::digest(content).into(),
         };
         let files = vec![file("one", CONTENT), file("below/two", b"")];
         Bundle {
@@ -225,13 +226,13 @@ mod tests {
     }
 
     #[test]
-    fn content_that_is_no_file_of_this_length_and_checksum_is_refused() {
+    fn content_of_another_length_or_hash_is_refused() {
         let good = bundle().files[0];
         let cut = &good.packed[..good.packed.len() - 2];
         let others = [
             File { length: 7, ..good },
             File {
-                checksum: !good.checksum,
+                sha256: [0; 32],
                 ..good
             },
             File {

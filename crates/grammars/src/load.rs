@@ -71,7 +71,7 @@ fn load(path: &Path, function: &CStr) -> Result<Language, LoadError> {
     let name = CString::new(path.as_os_str().as_bytes())
         .map_err(|_| refused(format!("{} holds a zero", path.display())))?;
     // SAFETY: a C string. The file is what the build script has linked of C code without
-    // constructors, as length and checksum show, so loading it runs nothing.
+    // constructors, as its hash has shown, so loading it runs nothing.
     let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if library.is_null() {
         return Err(refused(loaders_words()));

@@ -5,9 +5,10 @@ use crate::{Input, view};
 use fathomp_advise::evaluate::Evaluation;
 use fathomp_bench::summary::Summary;
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value, context};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
 use thiserror::Error;
 
 const TEMPLATES: [(&str, &str); 8] = [
@@ -100,6 +101,8 @@ pub(crate) fn render<T: Serialize>(
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.add_filter("length", length);
+    environment.add_filter("tojson", to_json);
     for (name, text) in TEMPLATES {
         environment.add_template(name, text)?;
     }
@@ -113,6 +116,30 @@ pub(crate) fn render<T: Serialize>(
         script_hash => hash(SCRIPT),
     })?;
     Ok(html)
+}
+
+/// Number of elements of a list.
+fn length(list: &Value) -> Result<usize, minijinja::Error> {
+    let no_list = || minijinja::Error::new(ErrorKind::InvalidOperation, "length of no list");
+    list.len().ok_or_else(no_list)
+}
+
+/// JSON that can stand inside a script: no character of it means anything to HTML.
+fn to_json(value: &Value) -> Result<Value, minijinja::Error> {
+    let json = serde_json::to_string(value)
+        .map_err(|error| minijinja::Error::new(ErrorKind::BadSerialization, error.to_string()))?;
+    let mut safe = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            // They stand in texts alone, where JSON admits this instead.
+            '<' | '>' | '&' | '\'' => {
+                // Writing to a string does not fail.
+                let _ = write!(safe, "\\u{:04x}", u32::from(character));
+            }
+            _ => safe.push(character),
+        }
+    }
+    Ok(Value::from_safe_string(safe))
 }
 
 /// The hash of an inline script or style as a content policy wants it.

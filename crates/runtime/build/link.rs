@@ -186,7 +186,7 @@ pub(crate) fn shared_library(
         .args(["-Wl,-z,noexecstack", "-Wl,--no-undefined"])
         .args(["-Wl,--gc-sections", "-Wl,--strip-debug"])
         // The unwinder is linked in, so that the library needs libc alone.
-        .args(["-static-libgcc", "-lgcc_eh", "-lpthread", "-ldl", "-lm"])
+        .args(["-static-libgcc", "-lgcc_eh", "-lpthread", "-ldl"])
         .arg("-o")
         .arg(output);
     Ok(command)
@@ -220,7 +220,7 @@ pub(crate) fn runtime(
         Edition::Cluster { tls, .. } => Some(tls.as_path()),
     };
     let mut command = shared_library(archive, "abi", SONAME, map, first.as_slice(), output)?;
-    command.args(other_names);
+    command.args(other_names).arg("-lm");
     let mut in_front = ALWAYS_IN_FRONT.to_vec();
     if let Edition::Cluster { older, .. } = edition {
         command

@@ -31,9 +31,9 @@ pub fn bundle(out: &Path, name: &str, files: &[(&str, PathBuf)]) -> io::Result<(
             module,
             "        fathomp_embed::File {{\n            name: {file:?},\n            \
              packed: include_bytes!({packed:?}),\n            length: {},\n            \
-             checksum: {:#x},\n        }},",
+             sha256: {:?},\n        }},",
             content.len(),
-            crc32fast::hash(&content),
+            <[u8; 32]>::from(Sha256::digest(&content)),
         );
     }
     let sha256 = hash.finalize().iter().fold(String::new(), |hex, byte| {

@@ -132,6 +132,8 @@ mod tests {
         let thread = std::thread::spawn(move || {
             tell.send(os_thread_id()).unwrap();
             wait.recv().unwrap();
+            // Surely off its processor once, even if it did not have to wait for that.
+            std::thread::sleep(std::time::Duration::from_millis(1));
             // More than the C library ever gives out anew without a mapping.
             let mut pages = vec![0_u8; 64 << 20];
             for page in pages.chunks_mut(4096) {
