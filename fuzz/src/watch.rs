@@ -95,7 +95,7 @@ pub fn watch(target: &Target, plan: Plan) -> Result<Outcome, WatchError> {
             .arg(target.name)
             .args(["--seed", &plan.seed.to_string()])
             .args(["--inputs", &plan.inputs.to_string()])
-            .args(["--seconds", &plan.time.as_secs().to_string()]);
+            .args(["--seconds", &plan.time.as_secs_f64().to_string()]);
         command.output()
     };
     let ended = child().map_err(WatchError::Start)?;

@@ -109,7 +109,7 @@ pub fn check(
     let compared = compiler == Compiler::Gnu && program.libgomp_fails.is_none();
     let mut wrong = String::new();
     for (variant, executable) in &executables {
-        for &threads in &program.threads {
+        for &threads in program.threads_by(compiler) {
             let start = |way| run_one(program, executable, runtime, directory, threads, way);
             let label = |way: Way| format!("{variant}, {threads} thread(s), {}", way.describe());
             let reference = if compared {

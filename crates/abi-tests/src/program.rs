@@ -141,6 +141,18 @@ pub struct ProgramError {
 }
 
 impl Program {
+    /// Numbers of threads that it runs with where `compiler` built it. Both compilers' entry points
+    /// lead to the same runtime, so that the second is tried with the first numbers alone: one
+    /// thread, which is a case of its own, and two.
+    #[must_use]
+    pub fn threads_by(&self, compiler: Compiler) -> &[usize] {
+        let most = match compiler {
+            Compiler::Gnu => self.threads.len(),
+            Compiler::Llvm => self.threads.len().min(2),
+        };
+        &self.threads[..most]
+    }
+
     fn parse(name: String, source: PathBuf, text: &str) -> Result<Self, ProgramError> {
         let error = |reason: String| ProgramError {
             path: source.display().to_string(),

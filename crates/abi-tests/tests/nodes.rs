@@ -1,10 +1,10 @@
 //! One test per program of `tests/abi` and compiler, on several nodes.
 //!
 //! The runtime under test is the cluster edition embedded in the product, or the
-//! library that `FATHOMP_CLUSTER_UNDER_TEST` names. Each program runs on three sizes,
+//! library that `FATHOMP_CLUSTER_UNDER_TEST` names. Each program runs on several sizes,
 //! over both protocols; what clang compiled runs on the last one alone, since nodes do not
-//! know which compiler a construct came from. With `FATHOMP_REQUIRE_ALL=1` a missing compiler fails its programs
-//! instead of skipping them.
+//! know which compiler a construct came from. With `FATHOMP_REQUIRE_ALL=1` a missing compiler
+//! fails its programs instead of skipping them.
 // A program of its own: `nodes` and `programs` give their tests the same names.
 #![forbid(unsafe_code)]
 
@@ -35,7 +35,8 @@ fn runtime() -> Result<PathBuf, String> {
         .map_err(|e| e.to_string())
 }
 
-/// Nodes and threads per node.
+/// Nodes and threads per node: with `FATHOMP_ALL_TESTS=1` all of them, else those of more than
+/// two threads.
 const SIZES: [(u16, usize); 3] = [(2, 1), (3, 1), (2, 2)];
 
 /// Directories of programs that are run once more where everything goes by message: locks and
@@ -50,7 +51,8 @@ fn check(program: &Program, compiler: Compiler, shared: &Shared) -> Result<(), F
         .map_err(|e| format!("no temporary directory: {e}"))?;
     let directory = directory.path();
     let sizes = match compiler {
-        Compiler::Gnu => &SIZES[..],
+        Compiler::Gnu if fathomp_needs::slow_wanted() => &SIZES[..],
+        Compiler::Gnu => &SIZES[1..],
         Compiler::Llvm => &SIZES[SIZES.len() - 1..],
     };
     let clusters = sizes.iter().flat_map(|&(nodes, threads)| {

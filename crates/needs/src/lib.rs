@@ -92,6 +92,19 @@ pub fn all_required() -> bool {
     std::env::var_os(fathomp_launch::names::REQUIRE_ALL.name).is_some()
 }
 
+/// Whether tests that take long are to run too: with `FATHOMP_ALL_TESTS` in the environment, as
+/// in `.ci/run`.
+#[must_use]
+pub fn slow_wanted() -> bool {
+    std::env::var_os("FATHOMP_ALL_TESTS").is_some()
+}
+
+/// The end of a test that takes long, where such tests are not wanted.
+#[must_use]
+pub fn too_slow() -> Completion {
+    Completion::ignored_with("takes long; FATHOMP_ALL_TESTS=1 runs it")
+}
+
 /// A test that needs nothing but itself.
 pub fn plain(name: &'static str, check: fn()) -> Trial {
     Trial::test(name, move || {

@@ -4,7 +4,7 @@
 //! our runtime, and ThreadSanitizer, told by LLVM's runtime what synchronises
 //! what, sees no race.
 //!
-//! With `FATHOMP_REQUIRE_ALL=1` a missing clang fails the race tests instead of
+//! The race tests run with `FATHOMP_ALL_TESTS=1`. With `FATHOMP_REQUIRE_ALL=1` a missing clang fails the race tests instead of
 //! skipping them.
 #![forbid(unsafe_code)]
 
@@ -232,7 +232,12 @@ fn main() -> ExitCode {
     };
     let mut tests = vec![
         test(&shared, "a_fault_is_found".to_owned(), a_fault_is_found),
-        race_test(&shared, "a_race_is_found".to_owned(), a_race_is_found),
+        race_test(
+            &shared,
+            "a_race_is_found".to_owned(),
+            false,
+            a_race_is_found,
+        ),
     ];
     for workload in catalogue() {
         let name = workload.full_name();
@@ -243,6 +248,7 @@ fn main() -> ExitCode {
         tests.push(race_test(
             &shared,
             format!("{name}::races"),
+            true,
             move |shared| races(&same, shared),
         ));
     }
@@ -258,16 +264,21 @@ fn test(
     Test::test(name, move || check(&shared))
 }
 
-/// A test that needs the race detector.
+/// A test that needs the race detector. It takes long for all workloads together, and they
+/// seldom change: `slow` ones run where such are wanted.
 fn race_test(
     shared: &Arc<Shared>,
     name: String,
+    slow: bool,
     check: impl FnOnce(&Shared) -> Result<(), Failed> + Send + 'static,
 ) -> Test {
     let shared = Arc::clone(shared);
     Test::ignorable_test(name, move || {
         if let Err(why) = &shared.races {
             return fathomp_needs::left_out(why.to_string());
+        }
+        if slow && !fathomp_needs::slow_wanted() {
+            return Ok(fathomp_needs::too_slow());
         }
         check(&shared)?;
         Ok(Completion::Completed)

@@ -2,7 +2,7 @@
 //! that is known to be wrong.
 //!
 //! `tests/causes/expected.csv` says what is true of the programs beside it, and of some
-//! of `workloads/patterns`. Slow rows run with `FATHOMP_ALL_CAUSES` set.
+//! of `workloads/patterns`. Slow rows run with `FATHOMP_ALL_TESTS` set.
 
 use crate::common::{self, Ended, fathomp, finish};
 use fathomp_needs::{GFORTRAN, GXX};
@@ -422,13 +422,11 @@ fn check(rows: &[Row]) -> Result<(), Failed> {
 /// Rows as one test: those that are slow only if all are asked for.
 fn test(name: &'static str, of: fn(&Row) -> bool) -> Trial {
     Trial::ignorable_test(name, move || {
-        let all = std::env::var_os("FATHOMP_ALL_CAUSES").is_some();
+        let all = fathomp_needs::slow_wanted();
         let mut rows = table();
         rows.retain(|row| of(row) && (all || !row.slow));
         if rows.is_empty() {
-            return Ok(Completion::ignored_with(
-                "takes long; FATHOMP_ALL_CAUSES=1 runs it",
-            ));
+            return Ok(fathomp_needs::too_slow());
         }
         for (tool, compiler) in [(GXX, "g++"), (GFORTRAN, "gfortran")] {
             if rows.iter().any(|row| row.compiler() == compiler) && !tool.is_installed() {
