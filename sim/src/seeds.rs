@@ -10,14 +10,15 @@ use rand::Rng;
 use std::fmt::Debug;
 use std::ops::Range;
 
-/// The seeds that `FATHOMP_SIM_SEEDS=FIRST..END` asks for, or so many everyday ones.
+/// The seeds that `FATHOMP_SIM_SEEDS=FIRST..END` asks for, or the first `many` of them: every day
+/// half of these, with `FATHOMP_ALL_TESTS` all.
 ///
 /// # Panics
 /// If what is asked for cannot be read.
 #[must_use]
 pub fn seeds(many: u64) -> Range<u64> {
     let Ok(asked) = std::env::var("FATHOMP_SIM_SEEDS") else {
-        let all = std::env::var_os("FATHOMP_ALL_TESTS").is_some();
+        let all = std::env::var_os(fathomp_launch::names::ALL_TESTS.name).is_some();
         return 0..if all { many } else { many / 2 };
     };
     let range = asked.split_once("..");

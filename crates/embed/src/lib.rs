@@ -4,8 +4,8 @@
 //! per user, to `<cache>/fathomp/<hash of all files of the bundle>/`. Every start compares length
 //! and hash of each file, so a damaged or foreign one is never loaded.
 //!
-//! * [`pack`]: what a build script calls to make the module that holds a [`Bundle`];
-//! * [`unpack()`]: what the program calls to have the files.
+//! * `pack`: what a build script calls to make the module that holds a [`Bundle`];
+//! * `unpack`: what the program calls to have the files.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "pack")]

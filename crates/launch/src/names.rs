@@ -219,6 +219,11 @@ variables! { DEVELOPMENT:
         set_by: "you", read_by: "abi-tests",
         "The tap to load in front of the runtime in tests."
     }
+    ALL_TESTS = "FATHOMP_ALL_TESTS" {
+        values: "set, unset", default: "unset",
+        set_by: ".ci/run", read_by: "needs, sim",
+        "Makes tests run that take minutes and seldom find more."
+    }
     REQUIRE_ALL = "FATHOMP_REQUIRE_ALL" {
         values: "set, unset", default: "unset",
         set_by: ".ci/run", read_by: "needs",

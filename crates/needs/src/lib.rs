@@ -10,7 +10,9 @@
 #![forbid(unsafe_code)]
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::num::NonZero;
 use std::process::{Command, ExitCode, Stdio};
+use std::thread;
 
 /// A program that tests start.
 #[derive(Clone, Copy, Debug)]
@@ -92,17 +94,19 @@ pub fn all_required() -> bool {
     std::env::var_os(fathomp_launch::names::REQUIRE_ALL.name).is_some()
 }
 
-/// Whether tests that take long are to run too: with `FATHOMP_ALL_TESTS` in the environment, as
-/// in `.ci/run`.
+/// Whether tests that take long are to run too, as in `.ci/run`.
 #[must_use]
 pub fn slow_wanted() -> bool {
-    std::env::var_os("FATHOMP_ALL_TESTS").is_some()
+    std::env::var_os(fathomp_launch::names::ALL_TESTS.name).is_some()
 }
 
 /// The end of a test that takes long, where such tests are not wanted.
 #[must_use]
 pub fn too_slow() -> Completion {
-    Completion::ignored_with("takes long; FATHOMP_ALL_TESTS=1 runs it")
+    Completion::ignored_with(format!(
+        "takes long; {}=1 runs it",
+        fathomp_launch::names::ALL_TESTS
+    ))
 }
 
 /// A test that needs nothing but itself.
@@ -150,6 +154,16 @@ pub fn left_out(reason: String) -> Result<Completion, Failed> {
 #[must_use]
 pub fn run(trials: Vec<Trial>) -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// The same for tests that wait more than they compute, for hosts or terminals: two for each
+/// processor at a time, if the arguments do not say how many.
+#[must_use]
+pub fn run_waiting(trials: Vec<Trial>) -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    arguments.test_threads.get_or_insert(2 * processors);
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 /// An array of a trial for each test function, under its own name:

@@ -169,7 +169,18 @@ fn base64(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::base64;
+    use super::{base64, to_json};
+    use minijinja::Value;
+
+    #[test]
+    fn json_inside_a_script_means_nothing_to_html() {
+        let said = "</script><!-- & it's \u{e9}";
+        let json = to_json(&Value::from(said)).unwrap();
+        let json = json.as_str().unwrap();
+        assert!(!json.contains(['<', '>', '&', '\'']), "{json}");
+        let read: String = serde_json::from_str(json).unwrap();
+        assert_eq!(read, said);
+    }
 
     #[test]
     fn base64_follows_the_examples_of_rfc_4648() {

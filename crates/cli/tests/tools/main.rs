@@ -18,10 +18,7 @@ mod streams;
 mod terminal;
 mod witness;
 
-use libtest_mimic::Arguments;
-use std::num::NonZero;
 use std::process::ExitCode;
-use std::thread;
 
 fn main() -> ExitCode {
     let all = [
@@ -40,9 +37,5 @@ fn main() -> ExitCode {
     .into_iter()
     .flatten()
     .collect();
-    let mut arguments = Arguments::from_args();
-    // They wait more than they compute: for hosts, ranks and terminals.
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    arguments.test_threads.get_or_insert(2 * processors);
-    libtest_mimic::run(&arguments, all).exit_code()
+    fathomp_needs::run_waiting(all)
 }

@@ -11,10 +11,7 @@ mod roles;
 mod setting;
 mod trees;
 
-use libtest_mimic::Arguments;
-use std::num::NonZero;
 use std::process::ExitCode;
-use std::thread;
 
 fn main() -> ExitCode {
     if let Some(code) = roles::play() {
@@ -24,9 +21,5 @@ fn main() -> ExitCode {
     trials.extend(ends::trials());
     trials.extend(trees::trials());
     trials.extend(networks::trials());
-    let mut arguments = Arguments::from_args();
-    // Their processes wait for each other most of the time.
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    arguments.test_threads.get_or_insert(2 * processors);
-    libtest_mimic::run(&arguments, trials).exit_code()
+    fathomp_needs::run_waiting(trials)
 }
