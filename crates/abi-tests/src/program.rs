@@ -143,12 +143,12 @@ pub struct ProgramError {
 impl Program {
     /// Numbers of threads that it runs with where `compiler` built it. Both compilers' entry points
     /// lead to the same runtime, so that the second is tried with the first numbers alone: one
-    /// thread, which is a case of its own, and two.
+    /// thread, which is a case of its own, and two; with `FATHOMP_ALL_TESTS=1` with all.
     #[must_use]
     pub fn threads_by(&self, compiler: Compiler) -> &[usize] {
         let most = match compiler {
-            Compiler::Gnu => self.threads.len(),
-            Compiler::Llvm => self.threads.len().min(2),
+            Compiler::Llvm if !fathomp_needs::slow_wanted() => self.threads.len().min(2),
+            Compiler::Gnu | Compiler::Llvm => self.threads.len(),
         };
         &self.threads[..most]
     }

@@ -1,9 +1,6 @@
 // A token goes from thread to thread by atomic stores that release and loads that acquire, which
 // are plain instructions, without any flush. Whoever has it sees what all before him have
 // written, directly or through others.
-//
-// Its threads wait without giving way, so more of them than processors take seconds.
-// fathomp: threads 1 2 3
 #include "check.h"
 #include <omp.h>
 #include <stdatomic.h>

@@ -1,9 +1,6 @@
 // Rows that follow from the row before, plane by plane. A flag for each row says that the next
 // may be worked on, which takes it back. Nobody flushes but who waits, in his loop, or not even
 // he; and most flags only one thread ever looks at and changes.
-//
-// Its threads wait without giving way, so more of them than processors take seconds.
-// fathomp: threads 1 2 3
 #include "check.h"
 #include <omp.h>
 

@@ -1,9 +1,6 @@
 // A pipeline as LU of the NPB has it in some versions: each thread waits for its neighbours'
 // flags, flushing in between, and flushes neither after it has seen them nor before it sets
 // its own. That is a race, but on one machine it works.
-//
-// Its threads wait without giving way, so more of them than processors take seconds.
-// fathomp: threads 1 2 3
 #include "check.h"
 #include <omp.h>
 

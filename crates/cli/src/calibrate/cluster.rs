@@ -33,12 +33,12 @@ const PROCESSES: usize = 5;
 const FAULTS: Effort = Effort {
     size: 512,
     rounds: 12,
-    limit: Duration::from_secs(1),
+    limit: Duration::from_secs(2),
 };
 const SYNC: Effort = Effort {
     size: 20,
     rounds: 20,
-    limit: Duration::from_secs(1),
+    limit: Duration::from_secs(2),
 };
 
 /// A cluster could not be measured.
