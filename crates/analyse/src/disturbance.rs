@@ -14,7 +14,7 @@
 //! somebody else's.
 
 use crate::facts::Work;
-use crate::facts::{ProgramFacts, Region};
+use crate::facts::{Analysis, ProgramFacts, Region};
 use fathomp_trace::state::State;
 
 /// What the runtime takes at most for an execution or a barrier, many threads and sleep
@@ -26,6 +26,25 @@ const ITEM_NS: f64 = 1_000.0;
 const OTHERS: f64 = 0.1;
 /// and where it is not known, the part of a region's time without a processor.
 const READY: f64 = 0.02;
+
+/// Threads that lacked a processor for this part of the time in which they could have run did not
+/// run at the same time as often as they would have alone.
+const LACKED: f64 = 0.1;
+/// The same where it is not known whether others used any processor: threads of a program that
+/// runs for a tenth of a second are late to begin even on a quiet machine.
+const LACKED_SHORTLY: f64 = 0.3;
+/// Others that used less than this part of the processors took none from anybody.
+const NOBODY: f64 = 0.03;
+
+/// What other programs took from a run, where it is so much that its times do not show how its
+/// threads get on with each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Taken {
+    /// Part of the time in which threads could have run and had no processor.
+    pub lacked: f64,
+    /// Part of the processors that other programs used, if that is known.
+    pub others_used: Option<f64>,
+}
 
 /// What a region lost to other programs beside [`State::Ready`]; sums over its executions
 /// of means over its threads.
@@ -46,6 +65,35 @@ impl ProgramFacts {
     #[must_use]
     pub fn disturbed(&self) -> bool {
         self.others_used.is_some_and(|used| used >= OTHERS)
+    }
+}
+
+impl Analysis {
+    /// What other programs took from this run, if that is so much that its threads could seldom
+    /// run at the same time. Then they hindered each other less than they do alone, so that a
+    /// lock or a shared cache line does not show, and what they computed in turn looks like gain.
+    /// None if the run was in peace, or shared processors with threads of its own alone, or was
+    /// of several nodes.
+    #[must_use]
+    pub fn taken(&self) -> Option<Taken> {
+        let program = &self.program;
+        let throttled = program.throttled_ns.unwrap_or(0) as f64 >= 0.02 * self.wall_ns as f64;
+        let own = !self.crowds.is_empty() || (program.quota_processors.is_some() && throttled);
+        if own || program.emulated_time || program.nodes > 1 || !program.hosts.is_empty() {
+            return None;
+        }
+        let most = match program.others_used {
+            Some(used) if used < NOBODY => return None,
+            Some(_) => LACKED,
+            None => LACKED_SHORTLY,
+        };
+        let ready = self.states[State::Ready] as f64;
+        let ran = self.states[State::Compute] as f64 + self.states[State::Overhead] as f64;
+        let lacked = ready / (ready + ran).max(1.0);
+        (lacked >= most).then_some(Taken {
+            lacked,
+            others_used: program.others_used,
+        })
     }
 }
 

@@ -45,7 +45,7 @@ mod work;
 pub use analysis::{Options, analyse};
 pub use axis::{Axis, AxisClock, AxisCounts, AxisPhase, AxisSpan, AxisThread, axis};
 pub use costs::EventCosts;
-pub use disturbance::Disturbance;
+pub use disturbance::{Disturbance, Taken};
 pub use facts::{
     Analysis, BarrierWaitCauses, Confidence, Counts, Crowd, Crowded, Dsm, Efficiency, Intrusion,
     Lines, LoopRow, LoopShareRow, PhaseShare, PieceKind, Pieces, Place, Problem, ProcessRow,

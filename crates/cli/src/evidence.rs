@@ -7,7 +7,7 @@ use fathomp_predict::machine::Machine;
 use fathomp_predict::nodes::NodesTerms;
 use fathomp_predict::prices::Cluster;
 use fathomp_predict::validate::Priced;
-use fathomp_predict::{Options, Outcome, Question};
+use fathomp_predict::{Options, Outcome, PredictError, Question};
 use fathomp_trace::model::Recording;
 use fathomp_trace::reader;
 use std::path::{Path, PathBuf};
@@ -131,6 +131,15 @@ pub(crate) fn compare_or_note(
             notes.push(format!("Nothing was predicted for nodes: {why}."));
         })
         .ok()
+}
+
+/// Whether other programs disturbed the recordings so much that nothing is said about more threads.
+pub(crate) fn disturbed<'a>(analyses: impl IntoIterator<Item = &'a Analysis>) -> bool {
+    let analyses: Vec<&Analysis> = analyses.into_iter().collect();
+    matches!(
+        fathomp_predict::in_peace(&analyses),
+        Err(PredictError::Disturbed { .. })
+    )
 }
 
 /// The answer, or a sentence.

@@ -34,6 +34,11 @@ impl Progress {
         self.bar.set_message(doing.into());
     }
 
+    /// `doing` is what the current step does now.
+    pub(crate) fn doing(&self, doing: impl Into<String>) {
+        self.bar.set_message(doing.into());
+    }
+
     /// Does `job` with the bar out of the way, so that a program can use the
     /// terminal.
     pub(crate) fn aside<T>(&self, job: impl FnOnce() -> T) -> T {

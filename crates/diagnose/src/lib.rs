@@ -49,5 +49,9 @@ pub fn diagnose(input: &Input<'_>) -> Diagnosis {
         program::find_in_region(&seen, &mut causes);
     }
     program::find(input, &mut causes);
+    // Where threads could seldom run at the same time, times say more about the other programs.
+    if input.main.taken().is_some() {
+        causes.retain(|one| one.basis == Basis::Counts || one.kind.is_circumstance());
+    }
     ranking::rank(input, causes)
 }

@@ -27,7 +27,7 @@ pub use numeric::{Random, quantile};
 pub use recorded::{Leaning, MOST_THREADS, PredictError};
 pub use threads::{
     Baseline, Dominating, Measured, Options, Point, Prediction, RegionPrediction, SCHEMA, Term,
-    TermTime, Terms, VERSION, Validation, baselines, horizon, predict,
+    TermTime, Terms, VERSION, Validation, baselines, horizon, in_peace, measured, predict,
 };
 
 /// Which explanation of waits at barriers the threads of a region support.

@@ -86,6 +86,7 @@ impl<'a> Input<'a> {
                 !one.program.rehearsal,
                 !crowded(one),
                 one.team_size,
+                one.taken().is_none(),
                 Reverse(one.wall_ns),
             )
         })

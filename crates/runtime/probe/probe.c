@@ -5,13 +5,15 @@
  *
  * usage: probe THREADS MILLISECONDS COPY_BYTES
  *
- * Prints one JSON object. Times are nanoseconds per operation: the best of
- * several batches, each long enough to bury the timer's own cost, because what
- * others do on the machine only ever makes things slower. The copy moves
- * COPY_BYTES per thread from one array to another and counts bytes read and
- * written; it too is the best of several.
+ * Prints one JSON object. Times are nanoseconds per operation: the least of
+ * many batches, because what others do on the machine only ever makes things
+ * slower. Batches are long enough to bury the timer's own cost, and so short
+ * that on a busy machine all threads have processors during some of them. The
+ * copy moves COPY_BYTES per thread from one array to another, block by block,
+ * and counts bytes read and written; of each block too the least time counts.
  */
 #define _GNU_SOURCE
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,10 +35,18 @@ extern void omp_unset_lock(omp_lock_t *);
 extern int omp_get_thread_num(void);
 extern int omp_get_num_threads(void);
 
-enum { BATCHES = 20, MAX_THREADS = 4096 };
+enum { BATCHES_MIN = 20, MAX_THREADS = 4096 };
+
+/* The clock's own cost is a ten-thousandth of it. */
+static const double batch_seconds = 250e-6;
+/* A time is believed if two batches took as long, within this part of it; until then, batches
+ * are made for so many times as long. */
+static const double agreement = 0.05;
+enum { LONGER = 8 };
 
 static unsigned threads;
-static double batch_seconds;
+/* For the batches of one operation. */
+static double seconds_each;
 
 static double now(void)
 {
@@ -48,23 +58,44 @@ static double now(void)
 /* A measurement: runs the operation `count` times, returns the seconds taken. */
 typedef double measurement(long count);
 
-/* Nanoseconds per operation; also warms up while it looks for a batch size. */
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* Nanoseconds per operation; also warms up while it looks for a batch size. INFINITY if no two
+ * batches agree: then the threads hardly ever had processors at the same time. */
 static double cost_ns(measurement *measure)
 {
     long count = 1;
-    double seconds = measure(count);
-    while (seconds < batch_seconds && count < 1L << 40) {
-        count *= 2;
-        seconds = measure(count);
+    int batches = 0;
+    double first = INFINITY, second = INFINITY, start = now();
+    for (;;) {
+        double seconds = measure(count);
+        if (seconds < batch_seconds && count < 1L << 40) {
+            count *= 2;
+            batches = 0;
+            first = second = INFINITY;
+            start = now();
+            continue;
+        }
+        second = least(second, seconds < first ? first : seconds);
+        first = least(first, seconds);
+        double spent = now() - start;
+        if (++batches >= BATCHES_MIN && spent > seconds_each && second <= first * (1 + agreement))
+            return first / (double)count * 1e9;
+        if (batches >= BATCHES_MIN && spent > seconds_each * LONGER)
+            return INFINITY;
     }
-    /* While others use the machine, single operations may take longer than a
-     * batch was meant to; then every try is a batch. */
-    double start = now();
-    for (int i = 0; i < BATCHES || now() - start < batch_seconds * BATCHES; i++) {
-        double again = measure(count);
-        seconds = again < seconds ? again : seconds;
-    }
-    return seconds / (double)count * 1e9;
+}
+
+/* What is not known is null. */
+static void print(const char *name, double value)
+{
+    if (value < INFINITY)
+        printf(",\"%s\":%.3f", name, value);
+    else
+        printf(",\"%s\":null", name);
 }
 
 static void nothing(void *data)
@@ -91,12 +122,16 @@ static void start_together(void)
     starts[omp_get_thread_num()] = now();
 }
 
-/* For the first thread, behind the barrier at the end. */
-static double since_start(void)
+/* For the first thread, behind the barrier at the end: since the first one started, and how much
+ * later the last one did. */
+static double since_start(double *late)
 {
-    double end = now(), first = starts[0];
-    for (int i = 1; i < omp_get_num_threads(); i++)
-        first = starts[i] < first ? starts[i] : first;
+    double end = now(), first = starts[0], last = first;
+    for (int i = 1; i < omp_get_num_threads(); i++) {
+        first = least(first, starts[i]);
+        last = starts[i] > last ? starts[i] : last;
+    }
+    *late = last - first;
     return end - first;
 }
 
@@ -112,8 +147,14 @@ static void run_inside(void *data)
     start_together();
     inside->operation(inside->count);
     GOMP_barrier();
-    if (omp_get_thread_num() == 0)
-        inside->seconds = since_start();
+    if (omp_get_thread_num() != 0)
+        return;
+    /* A batch that some thread began when others had done much of it says nothing of threads that
+     * hinder each other. While its size is looked for it is too short to tell. */
+    double late;
+    inside->seconds = since_start(&late);
+    if (inside->seconds > batch_seconds && late > inside->seconds / 10)
+        inside->seconds = INFINITY;
 }
 
 static double within(void (*operation)(long), long count)
@@ -216,43 +257,47 @@ static double atomic_adds(long count)
     return within(add_atomically, count);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-/* The median of several batches: the best one may be that in which a thread waited for
- * a processor and the other had the line for itself. */
-static double typical_ns(measurement *measure)
-{
-    double seconds[BATCHES];
-    long count = 1;
-    while (measure(count) < batch_seconds && count < 1L << 40)
-        count *= 2;
-    for (int i = 0; i < BATCHES; i++)
-        seconds[i] = measure(count);
-    qsort(seconds, BATCHES, sizeof *seconds, by_value);
-    return seconds[BATCHES / 2] / (double)count * 1e9;
-}
-
 /* What an addition costs more in one line than in lines of their own. */
 static double contended_ns(measurement *adds)
 {
     stride = APART_LONGS;
-    double apart = typical_ns(adds);
+    double apart = cost_ns(adds);
     stride = 1;
-    double together = typical_ns(adds);
+    double together = cost_ns(adds);
+    if (!(together < INFINITY && apart < INFINITY))
+        return INFINITY;
     return together > apart ? together - apart : 0;
 }
 
-/* Bandwidth: every thread copies an array of its own that it touched first. */
+/* Bandwidth: every thread copies an array of its own that it touched first, block by block, with
+ * all others. Between two copies of a block everything else goes through the caches. */
+enum { BLOCK_BYTES = 2 << 20, BLOCKS_MAX = 4096, ROUNDS = 20 };
+static const double copying_seconds = 2;
+
 struct copy {
     size_t bytes;
-    int rounds;
-    double seconds[BATCHES];
-    bool failed;
+    /* The least of all rounds, for each block. */
+    double seconds[BLOCKS_MAX];
+    bool failed, done;
 };
+
+static size_t block_bytes(size_t bytes)
+{
+    size_t least_bytes = bytes / BLOCKS_MAX + 1;
+    return least_bytes > BLOCK_BYTES ? least_bytes : BLOCK_BYTES;
+}
+
+static void copy_block(char *to, const char *from, size_t bytes, double *seconds)
+{
+    double late;
+    start_together();
+    memcpy(to, from, bytes);
+    /* The copy must happen: somebody might look at the result. */
+    __asm__ volatile("" : : "r"(to) : "memory");
+    GOMP_barrier();
+    if (omp_get_thread_num() == 0)
+        *seconds = least(*seconds, since_start(&late));
+}
 
 static void copy_arrays(void *data)
 {
@@ -265,18 +310,19 @@ static void copy_arrays(void *data)
         __atomic_store_n(&copy->failed, true, __ATOMIC_RELAXED);
     }
     GOMP_barrier();
-    if (!copy->failed)
-        for (int batch = 0; batch < BATCHES; batch++) {
-            start_together();
-            for (int i = 0; i < copy->rounds; i++) {
-                memcpy(to, from, copy->bytes);
-                /* The copy must happen: somebody might look at the result. */
-                __asm__ volatile("" : : "r"(to) : "memory");
-            }
-            GOMP_barrier();
-            if (omp_get_thread_num() == 0)
-                copy->seconds[batch] = since_start();
+    double start = now();
+    size_t each = block_bytes(copy->bytes);
+    for (int round = 0; !copy->failed && !copy->done; round++) {
+        size_t at = 0;
+        for (int block = 0; at < copy->bytes; at += each, block++) {
+            size_t left = copy->bytes - at;
+            copy_block(to + at, from + at, left < each ? left : each, &copy->seconds[block]);
         }
+        GOMP_barrier();
+        if (omp_get_thread_num() == 0)
+            copy->done = round + 1 >= ROUNDS || now() - start > copying_seconds;
+        GOMP_barrier();
+    }
     free(from);
     free(to);
 }
@@ -284,14 +330,18 @@ static void copy_arrays(void *data)
 /* Bytes read and written per second by the whole team; 0 if memory ran out. */
 static double copy_bytes_per_second(size_t bytes)
 {
-    struct copy copy = { bytes, 1, { 0 }, false };
+    static struct copy copy;
+    copy.bytes = bytes;
+    for (int i = 0; i < BLOCKS_MAX; i++)
+        copy.seconds[i] = INFINITY;
     GOMP_parallel(copy_arrays, &copy, threads, 0);
     if (copy.failed)
         return 0;
-    double best = copy.seconds[0];
-    for (int i = 1; i < BATCHES; i++)
-        best = copy.seconds[i] < best ? copy.seconds[i] : best;
-    return best > 0 ? 2.0 * (double)bytes * threads * copy.rounds / best : 0;
+    double all = 0;
+    size_t each = block_bytes(bytes);
+    for (size_t block = 0; block * each < bytes; block++)
+        all += copy.seconds[block];
+    return all > 0 ? 2.0 * (double)bytes * threads / all : 0;
 }
 
 /* Smallest step of the clock that programs see. */
@@ -333,26 +383,27 @@ int main(int argc, char **argv)
         return 2;
     }
     threads = (unsigned)asked;
-    batch_seconds = (double)milliseconds * 1e-3 / BATCHES;
+    seconds_each = (double)milliseconds * 1e-3;
     omp_init_lock(&lock);
 
     int team = 0;
     GOMP_parallel(count_team, &team, threads, 0);
     printf("{\"threads\":%d", team);
     threads = (unsigned)team;
-    printf(",\"timer_resolution_ns\":%.3f", timer_resolution_ns());
-    printf(",\"timer_cost_ns\":%.3f", timer_cost_ns());
-    printf(",\"fork_join_ns\":%.3f", cost_ns(fork_join));
-    printf(",\"barrier_ns\":%.3f", cost_ns(barrier));
-    printf(",\"dynamic_chunk_ns\":%.3f", cost_ns(dynamic_chunk));
-    printf(",\"lock_ns\":%.3f", cost_ns(lock_pair));
-    printf(",\"critical_ns\":%.3f", cost_ns(critical));
+    print("timer_resolution_ns", timer_resolution_ns());
+    print("timer_cost_ns", timer_cost_ns());
+    print("fork_join_ns", cost_ns(fork_join));
+    print("barrier_ns", cost_ns(barrier));
+    print("dynamic_chunk_ns", cost_ns(dynamic_chunk));
+    print("lock_ns", cost_ns(lock_pair));
+    print("critical_ns", cost_ns(critical));
     /* One line has room for so many. */
     if (team > 1 && team <= COUNTERS_MAX) {
-        printf(",\"contended_plain_ns\":%.3f", contended_ns(plain_adds));
-        printf(",\"contended_atomic_ns\":%.3f", contended_ns(atomic_adds));
+        print("contended_plain_ns", contended_ns(plain_adds));
+        print("contended_atomic_ns", contended_ns(atomic_adds));
     }
-    printf(",\"copy_bytes_per_second\":%.0f}\n", copy_bytes_per_second((size_t)bytes));
+    print("copy_bytes_per_second", copy_bytes_per_second((size_t)bytes));
+    puts("}");
     omp_destroy_lock(&lock);
     return 0;
 }

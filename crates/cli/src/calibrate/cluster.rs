@@ -155,7 +155,7 @@ pub(crate) fn cluster(
     let synchronisation = rows.map(|(nodes, runs)| row(*nodes, runs));
     let synchronisation = synchronisation.collect::<Result<_, _>>()?;
     let others = meter.and_then(|meter| meter.others(None));
-    let mut doubts: Vec<String> = doubt(others).into_iter().collect();
+    let mut doubts: Vec<String> = doubt(others, false, false).into_iter().collect();
     let crowded = u32::from(cluster.nodes) > host::usable_cpus();
     if across.is_none() && crowded && !cluster.emulated_time {
         doubts.push(format!(

@@ -28,8 +28,9 @@ pub(super) fn measure(unpacked: &Unpacked, plain: &Measured) -> Option<EventCost
     let recorded = run_recorded(unpacked).ok()??;
     let usual = EventCosts::default();
     // What others do on the machine may make the plain run the slower one.
-    let more = |of: fn(&Measured) -> f64, usual: f64| {
-        Some(of(&recorded) - of(plain))
+    let more = |of: fn(&Measured) -> Option<f64>, usual: f64| {
+        (of(&recorded).zip(of(plain)))
+            .map(|(recorded, plain)| recorded - plain)
             .filter(|more| *more > 0.0)
             .unwrap_or(usual)
     };

@@ -8,14 +8,16 @@
 mod cluster;
 mod events;
 mod probe;
+mod settle;
 mod store;
 
 use crate::host;
 use crate::launch::told_alone;
-use fathomp_predict::machine::{Bandwidth, Cache, ConstructCosts, Contention, Machine};
+use fathomp_predict::machine::{Cache, Contention, Machine};
 use fathomp_runtime::Unpacked;
 use probe::Measured;
-use std::time::{SystemTime, UNIX_EPOCH};
+use settle::Settled;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 pub(crate) use cluster::{ClusterError, cluster, sizes, steps};
 pub(crate) use probe::ProbeError;
@@ -30,6 +32,9 @@ const MEMORY_SHARE: u64 = 8;
 
 /// Part of the processors used by others from which prices are in doubt.
 const DISTURBING: f64 = 0.1;
+/// What others disturb is measured anew, so often and as long as this takes no longer in all.
+const TIMES_MAX: u32 = 3;
+const AGAIN_MAX: Duration = Duration::from_secs(10);
 
 /// A machine that was measured, and what makes the measurement doubtful.
 #[derive(Debug)]
@@ -54,6 +59,56 @@ pub(crate) fn machine(
             doubt: None,
         });
     }
+    let begin = Instant::now();
+    let Rows { mut rows, mut used } = measure(unpacked, threads, &mut progress)?;
+    let earlier = store::last(&unpacked.cache, &key);
+    // Who asks for a new measurement may know that the machine is another one.
+    let earlier = earlier.filter(|_| !fresh || is_disturbing(used));
+    let settle = |rows: &[Measured], used| {
+        let usable = host::usable_cpus();
+        settle::settle(rows, earlier.as_ref(), usable, is_disturbing(used))
+    };
+    let mut settled = settle(&rows, used);
+    let mut times = 1;
+    while settled.doubtful && times < TIMES_MAX && begin.elapsed() < AGAIN_MAX {
+        let again = measure(unpacked, threads, |_| {})?;
+        let pairs = rows.into_iter().zip(&again.rows);
+        rows = pairs
+            .map(|(row, other)| settle::least(row, other))
+            .collect();
+        used = match is_disturbing(used) {
+            true => again.used,
+            false => used,
+        };
+        settled = settle(&rows, used);
+        times += 1;
+    }
+    progress(threads.len());
+    let costs = match is_disturbing(used) {
+        true => earlier.as_ref().and_then(|machine| machine.event_costs),
+        false => rows.first().and_then(|row| events::measure(unpacked, row)),
+    };
+    let doubt = doubt(used, settled.doubtful, earlier.is_some());
+    let mut machine = describe(&rows, settled);
+    machine.event_costs = costs;
+    if doubt.is_none() {
+        store::save(&unpacked.cache, &key, &machine);
+    }
+    Ok(Calibrated { machine, doubt })
+}
+
+/// One measurement.
+struct Rows {
+    rows: Vec<Measured>,
+    /// Part of the processors that others used meanwhile, if that is known.
+    used: Option<f64>,
+}
+
+fn measure(
+    unpacked: &Unpacked,
+    threads: &[u32],
+    mut progress: impl FnMut(usize),
+) -> Result<Rows, ProbeError> {
     let meter = host::Meter::start();
     let mut rows = Vec::new();
     for (done, count) in threads.iter().enumerate() {
@@ -67,14 +122,14 @@ pub(crate) fn machine(
             rows.push(row);
         }
     }
-    progress(threads.len());
-    let mut machine = describe(&rows);
-    machine.event_costs = rows.first().and_then(|row| events::measure(unpacked, row));
-    let doubt = doubt(meter.others(None));
-    if doubt.is_none() {
-        store::save(&unpacked.cache, &key, &machine);
-    }
-    Ok(Calibrated { machine, doubt })
+    Ok(Rows {
+        rows,
+        used: meter.others(None),
+    })
+}
+
+fn is_disturbing(used: Option<f64>) -> bool {
+    used.is_some_and(|part| part > DISTURBING)
 }
 
 fn now_unix_ns() -> u64 {
@@ -85,17 +140,33 @@ fn now_unix_ns() -> u64 {
         .unwrap_or(0)
 }
 
-/// What is to be said if others used this part of the processors meanwhile.
-fn doubt(others: Option<f64>) -> Option<String> {
-    others.filter(|part| *part > DISTURBING).map(|part| {
-        format!(
-            "Other programs used {:.0} % of the processors while this machine was measured, so its prices are too high; calibrate again when it is quiet.",
+/// What is to be said of the prices: if others used this part of the processors meanwhile; if some
+/// were not taken as they were measured; and whether there are earlier ones instead.
+fn doubt(used: Option<f64>, doubtful: bool, earlier: bool) -> Option<String> {
+    let instead = match earlier {
+        true => {
+            "prices that came out more than three times as high as before, or not at all, are those of before"
+        }
+        false => "prices that could not be measured are left out",
+    };
+    let used = used.filter(|part| *part > DISTURBING);
+    match (used, doubtful) {
+        (Some(part), true) => Some(format!(
+            "Other programs used {:.0} % of the processors while this machine was measured: {instead}; calibrate again when it is quiet.",
             part * 100.0
-        )
-    })
+        )),
+        (Some(part), false) => Some(format!(
+            "Other programs used {:.0} % of the processors while this machine was measured, so its prices may be too high; calibrate again when it is quiet.",
+            part * 100.0
+        )),
+        (None, true) => Some(format!(
+            "What this machine costs was measured several times, and {instead}; `fathomp calibrate --fresh` takes new ones if the machine has changed."
+        )),
+        (None, false) => None,
+    }
 }
 
-fn describe(rows: &[Measured]) -> Machine {
+fn describe(rows: &[Measured], settled: Settled) -> Machine {
     let facts = host::machine();
     let first = |of: fn(&Measured) -> f64| rows.first().map_or(0.0, of);
     let mut machine = Machine::unmeasured(host::usable_cpus());
@@ -106,16 +177,8 @@ fn describe(rows: &[Measured]) -> Machine {
     machine.measured_unix_ns = now_unix_ns();
     machine.timer_resolution_ns = first(|row| row.timer_resolution_ns);
     machine.timer_cost_ns = first(|row| row.timer_cost_ns);
-    machine.constructs = rows
-        .iter()
-        .map(|row| ConstructCosts {
-            threads: row.threads,
-            fork_join_ns: row.fork_join_ns,
-            barrier_ns: row.barrier_ns,
-            dynamic_chunk_ns: row.dynamic_chunk_ns,
-            lock_ns: row.lock_ns,
-        })
-        .collect();
+    machine.constructs = settled.constructs;
+    machine.bandwidth = settled.bandwidth;
     // Of threads that take turns on a processor, a line is never contended.
     let usable = host::usable_cpus();
     let beside = rows.iter().find(|row| (2..=usable).contains(&row.threads));
@@ -124,14 +187,6 @@ fn describe(rows: &[Measured]) -> Machine {
         plain_ns,
         atomic_ns,
     });
-    machine.bandwidth = rows
-        .iter()
-        .filter(|row| row.copy_bytes_per_second > 0.0)
-        .map(|row| Bandwidth {
-            threads: row.threads,
-            bytes_per_s: row.copy_bytes_per_second,
-        })
-        .collect();
     machine.caches = host::caches()
         .into_iter()
         .map(|cache| Cache {

@@ -1,5 +1,6 @@
 //! Running the probe and reading its answer.
 
+use crate::host;
 use fathomp_launch::Plan;
 use fathomp_toolchain::guard::Guarded;
 use serde::Deserialize;
@@ -16,16 +17,16 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How often to look whether it has ended.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// What the probe prints.
+/// What the probe prints. A price is none if other programs never let it be measured.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Measured {
     pub(super) threads: u32,
     pub(super) timer_resolution_ns: f64,
     pub(super) timer_cost_ns: f64,
-    pub(super) fork_join_ns: f64,
-    pub(super) barrier_ns: f64,
-    pub(super) dynamic_chunk_ns: f64,
-    pub(super) lock_ns: f64,
+    pub(super) fork_join_ns: Option<f64>,
+    pub(super) barrier_ns: Option<f64>,
+    pub(super) dynamic_chunk_ns: Option<f64>,
+    pub(super) lock_ns: Option<f64>,
     /// Of teams of 2 to 8 threads.
     pub(super) contended_plain_ns: Option<f64>,
     pub(super) contended_atomic_ns: Option<f64>,
@@ -62,9 +63,21 @@ pub(super) fn arguments(path: &Path, threads: u32, bytes: u64) -> [String; 4] {
     ]
 }
 
+/// Each thread has a processor of its own where there are enough. Beside other programs the kernel
+/// may let two threads take turns on one and another program have the other; then they would
+/// hand each barrier over by way of the kernel, a hundred times as dear.
+fn plan(threads: u32) -> Plan {
+    let mut plan = Plan::default();
+    if threads <= host::usable_cpus() {
+        plan.openmp.proc_bind = Some("spread".into());
+        plan.openmp.places = Some("threads".into());
+    }
+    plan
+}
+
 /// Measures a team of `threads`, copying `bytes` per thread.
 pub(super) fn run(path: &Path, threads: u32, bytes: u64) -> Result<Measured, ProbeError> {
-    let mut command = super::told_alone(path, &Plan::default());
+    let mut command = super::told_alone(path, &plan(threads));
     let [_, arguments @ ..] = arguments(path, threads, bytes);
     command
         .args(arguments)

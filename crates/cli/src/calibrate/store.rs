@@ -19,7 +19,7 @@ pub(super) struct Key {
 }
 
 /// Rises when something is measured in another way by the same runtime.
-const METHOD: u32 = 2;
+const METHOD: u32 = 3;
 
 impl Key {
     pub(super) fn here(threads: &[u32]) -> Self {
@@ -36,10 +36,23 @@ impl Key {
     }
 
     fn file(&self, cache: &Path) -> PathBuf {
-        let mut hasher = DefaultHasher::new();
-        self.hash(&mut hasher);
-        cache.join(format!("machine-{:016x}.json", hasher.finish()))
+        cache.join(format!("machine-{:016x}.json", hash(self)))
     }
+
+    /// For what was measured last on the same processors, with whatever runtime and threads.
+    fn last_file(&self, cache: &Path) -> PathBuf {
+        let machine = (&self.host, &self.cpu_model, &self.cpus_allowed);
+        cache.join(format!(
+            "machine-last-{:016x}.json",
+            hash(&(machine, &self.governor, self.method))
+        ))
+    }
+}
+
+fn hash(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The measurement made under this key, if there is a sound one.
@@ -47,14 +60,25 @@ pub(super) fn load(cache: &Path, key: &Key) -> Option<Machine> {
     Machine::read(&key.file(cache)).ok()
 }
 
+/// The last measurement on these processors, if there is a sound one: another one is held
+/// against it.
+pub(super) fn last(cache: &Path, key: &Key) -> Option<Machine> {
+    Machine::read(&key.last_file(cache)).ok()
+}
+
 /// Keeps a measurement. That is a convenience: if it fails, the next command
 /// measures again.
 pub(super) fn save(cache: &Path, key: &Key, machine: &Machine) {
-    let file = key.file(cache);
+    for file in [key.file(cache), key.last_file(cache)] {
+        keep(&file, machine);
+    }
+}
+
+fn keep(file: &Path, machine: &Machine) {
     let fresh = file.with_extension(format!("{}.new", std::process::id()));
     if let Ok(text) = machine.to_json()
         && fs::write(&fresh, text).is_ok()
-        && fs::rename(&fresh, &file).is_err()
+        && fs::rename(&fresh, file).is_err()
     {
         let _ = fs::remove_file(&fresh);
     }
@@ -71,7 +95,9 @@ mod tests {
         let machine = Machine::unmeasured(2);
         save(directory.path(), &key, &machine);
         assert_eq!(load(directory.path(), &key), Some(machine));
-        assert_eq!(load(directory.path(), &Key::here(&[1, 4])), None);
+        let other = Key::here(&[1, 4]);
+        assert_eq!(load(directory.path(), &other), None);
+        assert_eq!(last(directory.path(), &other), Some(Machine::unmeasured(2)));
     }
 
     #[test]

@@ -70,6 +70,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
         machine: machine.as_ref(),
     };
     let mut runs_made = job.record_all(&mut study)?;
+    job.record_again(&mut study, &mut runs_made)?;
     job.compare_outputs(&study, &mut runs_made)?;
     if let Some(threads) = rehearsal {
         progress.at(rehearsed, format!("rehearsing with {}", counted(threads)));

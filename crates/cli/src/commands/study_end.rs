@@ -69,6 +69,10 @@ pub(super) fn tell(
         for sentence in prediction.sentences.iter().take(FINDINGS_SHOWN) {
             voice.say(sentence);
         }
+    } else if broken.is_none()
+        && let Some(sentence) = fathomp_predict::measured(&runs.analyses)
+    {
+        voice.say(sentence);
     }
     let diagnosis = input.diagnose();
     if let Some(first) = diagnosis.of_program().next() {

@@ -24,7 +24,7 @@ use fathomp_trace::model::Output;
 use fathomp_trace::writer;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bytes each recording may take; several are read for one report.
 const RECORDING_BYTES_MAX: u64 = 64 << 20;
@@ -34,6 +34,11 @@ const REHEARSAL_THREADS_MAX: u32 = 64;
 /// as long is allowed, and this much on top.
 const REHEARSAL_PATIENCE: u32 = 4;
 const REHEARSAL_LEAST: Duration = Duration::from_secs(10);
+
+/// Runs that other programs disturbed are made so many times more at most, within this time or
+/// that which all runs have taken.
+const AGAIN_MAX: u32 = 3;
+const AGAIN_LEAST: Duration = Duration::from_secs(10);
 
 /// Time that only a look at shared lines explains must be this part of the whole.
 const UNTOLD: f64 = 0.05;
@@ -99,6 +104,40 @@ impl Job<'_> {
             }
         }
         Ok(runs)
+    }
+
+    /// Runs that other programs disturbed once more, up to [`AGAIN_MAX`] times each, as long as that
+    /// takes no longer than all runs have taken so far, or than [`AGAIN_LEAST`]. Others may come and
+    /// go; what is in peace is what counts.
+    pub(crate) fn record_again(&self, study: &mut Study, runs: &mut Runs) -> Result<(), Failure> {
+        let walls = runs.analyses.iter().map(|one| one.wall_ns).sum();
+        let most = Duration::from_nanos(walls).max(AGAIN_LEAST);
+        let begin = Instant::now();
+        for again in 1..=AGAIN_MAX {
+            for team in self.teams {
+                if runs.failed.is_some() || runs.interrupted.is_some() {
+                    return Ok(());
+                }
+                let of_team = || {
+                    let all = runs.printed.iter().zip(&runs.analyses);
+                    all.filter(|((threads, _), _)| *threads == team.threads())
+                        .map(|(_, analysis)| analysis)
+                };
+                let last_ns = of_team().map(|one| one.wall_ns).min().unwrap_or(0);
+                let in_peace = of_team().any(|one| one.taken().is_none());
+                if in_peace || begin.elapsed() + Duration::from_nanos(last_ns) > most {
+                    continue;
+                }
+                self.progress.doing(format!(
+                    "running on {} again: other programs took its processors",
+                    team.counted()
+                ));
+                let name = Study::recording_again(*team, again);
+                let ended = self.record_one(study, &name, *team, false, runs)?;
+                runs.interrupted = ended.interrupted.map(|signal| exit_code(Signalled(signal)));
+            }
+        }
+        Ok(())
     }
 
     /// One run with more threads than were measured. Nothing is said of one that fails: it

@@ -10,6 +10,7 @@
 //!       result.json              analyses and prediction, for other tools
 //!       stdin                    what the program was given to read, if piped
 //!       recordings/<T>-threads[-run-<R>]/        one recording a run
+//!       recordings/<T>-threads-again-<K>/        one that was disturbed, made once more
 //!       recordings/<N>-nodes-of-<T>-threads[-run-<R>]/  the same on hosts
 //!       recordings/<T>-threads[-run-<R>].stderr  what later runs complained
 //!       recordings/<T>-threads[-run-<R>].stdout  what runs wrote, if it differs
@@ -138,6 +139,11 @@ impl Study {
             name.push_str(&format!("-run-{}", repeat + 1));
         }
         Path::new(RECORDINGS).join(name)
+    }
+
+    /// The same of a run that is made once more because other programs disturbed those before.
+    pub(crate) fn recording_again(team: Team, times: u32) -> PathBuf {
+        Path::new(RECORDINGS).join(format!("{}-again-{times}", team.name()))
     }
 
     /// Writes the index as it is now, so that an interrupted study can be read.

@@ -531,3 +531,16 @@ fn a_thread_without_any_of_many_tasks_came_late() {
     assert_eq!(working(1), 3);
     assert_eq!(working(50_000), 8);
 }
+
+/// Where threads could seldom run at the same time, only counts say something of the program.
+#[test]
+fn causes_that_rest_on_times_are_not_named_where_threads_were_kept_apart() {
+    let work = [4_000_000, 1_000_000].map(Work::compute);
+    let mut run = regions(&work, 20);
+    assert_eq!(first(&of(std::slice::from_ref(&run))), Kind::UnequalWork);
+    run.program.others_used = Some(0.5);
+    run.states[State::Ready] = run.states[State::Compute];
+    let diagnosis = of(&[run]);
+    let times = |one: &Cause| one.basis == Basis::Times && !one.kind.is_circumstance();
+    assert!(!diagnosis.causes.iter().any(times), "{diagnosis:?}");
+}

@@ -1,12 +1,12 @@
 //! Recordings of one program, sorted by thread count and reduced to what the
 //! model needs.
 
+use super::error::PredictError;
 use super::granules::Granules;
 use super::leaning::Leaning;
 use super::observed::Observed;
-use fathomp_analyse::{Analysis, Crowd, Disturbance, Region, State, Times};
+use fathomp_analyse::{Analysis, Crowd, Disturbance, Region, State, Taken, Times};
 use std::collections::{BTreeMap, BTreeSet};
-use thiserror::Error;
 
 /// Relative standard deviation of a single run's time on a steady machine.
 const STEADY: f64 = 0.02;
@@ -14,49 +14,6 @@ const STEADY: f64 = 0.02;
 const MOST_REGIONS: usize = 64;
 /// Key of the regions taken together.
 pub(crate) const OTHERS: &str = "others";
-
-/// Largest thread count that is taken seriously.
-pub const MOST_THREADS: u32 = 65_536;
-
-/// Why nothing can be predicted.
-#[derive(Clone, Debug, Error, PartialEq)]
-pub enum PredictError {
-    /// No recordings.
-    #[error("there is no recording to predict from; make one with `fathomp record`")]
-    Nothing,
-    /// A recording of no length.
-    #[error(
-        "the recording of {program:?} holds no time at all; record a run that uses OpenMP before predicting from it"
-    )]
-    Empty {
-        /// Which program.
-        program: String,
-    },
-    /// Recordings of different programs.
-    #[error(
-        "these are recordings of different programs, {first} and {other}; give recordings of one program with different thread counts"
-    )]
-    Programs {
-        /// One.
-        first: String,
-        /// And the other.
-        other: String,
-    },
-    /// Recordings of different builds.
-    #[error(
-        "the recordings of {program} have no parallel region in common, as if it had been compiled anew in between; record all thread counts with the same binary"
-    )]
-    Builds {
-        /// Which program.
-        program: String,
-    },
-    /// A thread count of nothing.
-    #[error("no program runs on 0 threads; ask for 1 or more")]
-    ZeroThreads,
-    /// A thread count beyond reason.
-    #[error("{0} threads are more than any machine has; ask for {max} or fewer", max = MOST_THREADS)]
-    TooManyThreads(u32),
-}
 
 /// One recording.
 #[derive(Clone, Debug)]
@@ -108,6 +65,12 @@ impl<'a> Group<'a> {
         let run = self.typical_run();
         let regions: f64 = run.regions.values().map(|region| region.time).sum();
         run.serial + run.serial_blocked + regions
+    }
+
+    /// What other programs took from the runs, if that is so much that they say nothing about
+    /// threads that run at the same time.
+    pub(crate) fn taken(&self) -> Option<Taken> {
+        self.typical_run().analysis.taken()
     }
 
     /// The wall time that stands for all: the median, of emulated time the least.
@@ -270,9 +233,12 @@ fn leave_out_disturbed(runs: &mut Vec<Run<'_>>, warnings: &mut Vec<String>) {
     if runs.iter().all(|run| run.analysis.program.emulated_time) {
         return;
     }
+    let all = runs.len();
+    if runs.iter().any(|run| run.analysis.taken().is_none()) {
+        runs.retain(|run| run.analysis.taken().is_none());
+    }
     let used = |run: &Run<'_>| run.analysis.program.others_used.unwrap_or(0.0);
     let least = runs.iter().map(used).fold(f64::INFINITY, f64::min);
-    let all = runs.len();
     runs.retain(|run| used(run) <= least + MORE_DISTURBED);
     if runs.len() < all {
         push(

@@ -27,6 +27,7 @@ mod held_out;
 mod model;
 mod options;
 mod outcome;
+mod peace;
 mod predict;
 mod program;
 mod terms;
@@ -38,5 +39,6 @@ pub use outcome::{
     Baseline, Dominating, Measured, Point, Prediction, RegionPrediction, SCHEMA, TermTime, VERSION,
     Validation,
 };
+pub use peace::{in_peace, measured};
 pub use predict::{horizon, predict};
 pub use terms::{Term, Terms};

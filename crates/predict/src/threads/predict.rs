@@ -6,7 +6,8 @@ use super::forecast::{Forecast, INTERVAL, ratio};
 use super::held_out;
 use super::model::Setting;
 use super::options::Options;
-use super::outcome::{Measured, Prediction, RegionPrediction, SCHEMA, VERSION};
+use super::outcome::{Measured, Point, Prediction, RegionPrediction, SCHEMA, VERSION};
+use super::peace;
 use super::program::Terms1;
 use super::terms::Term;
 use super::words;
@@ -45,6 +46,8 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
         processors => processors.min(cores),
     };
     let (groups, left_out) = fitting(&runs.groups, recorded);
+    let peaceful = peace::peaceful(groups)?;
+    let groups = &peaceful[..];
     let forecast = Forecast::new(&runs, groups, setting, options);
     let forecast = match &crowd {
         Some(crowd) => forecast.crowded(crowded::fewest(crowd, groups)),
@@ -52,6 +55,7 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
     };
 
     let mut warnings = runs.warnings.clone();
+    warnings.extend(peace::left_out(&runs.groups, groups, recorded));
     let fit = Fit {
         groups,
         left_out,
@@ -59,7 +63,9 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
     };
     doubts(&mut warnings, &runs, &fit, cores, options, &at);
 
-    let points = forecast.points(&at, &runs, &|terms| terms.program(options.terms));
+    let mut points = forecast.points(&at, &runs, &|terms| terms.program(options.terms));
+    let typical: Vec<(u32, f64)> = groups.iter().map(|g| (g.threads, g.typical())).collect();
+    no_faster_than_threads(&mut points, &typical);
     let program_dominating = at.last().and_then(|&threads| {
         let terms = forecast.central_at(threads).program(options.terms);
         words::dominating(&terms, threads)
@@ -70,12 +76,11 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
     });
     let serial = serial_prediction(&forecast, &runs, &at, options);
     let regions = region_predictions(&forecast, &runs, &at, limit, options);
-    let typical: Vec<(u32, f64)> = groups.iter().map(|g| (g.threads, g.typical())).collect();
 
     let mut sentences = Vec::new();
     if let Some(last) = points.last() {
         if let Some(most) = groups.last() {
-            sentences.push(words::measured(&runs.groups[0], most));
+            sentences.push(words::measured(&groups[0], most));
         }
         sentences.push(words::program(last));
         sentences.extend(words::assumption(&at, present, cores, runs.on_hosts()));
@@ -95,7 +100,7 @@ pub fn predict(analyses: &[&Analysis], options: &Options) -> Result<Prediction, 
         cores,
         cores_present: present,
         crowd,
-        measured: measured(&runs, &forecast),
+        measured: measurements(&runs, &forecast),
         points,
         dominating: program_dominating,
         best_threads: best,
@@ -250,6 +255,7 @@ fn region_predictions(
                     .measured_ns
                     .and_then(|_| at_count(&measured, point.threads));
             }
+            no_faster_than_threads(&mut points, &measured);
             let time = |terms: &Terms1| part(terms).iter().sum::<f64>();
             let best = forecast.best(limit, options.worthwhile, &time);
             let stops = best < limit;
@@ -280,12 +286,34 @@ fn region_predictions(
     regions
 }
 
+/// Takes back what is predicted to be more times as fast as it has threads, unless so much was
+/// measured: where all threads together have more cache.
+fn no_faster_than_threads(points: &mut [Point], measured: &[(u32, f64)]) {
+    let Some(&(1, one)) = measured.first() else {
+        return;
+    };
+    let each = measured.iter().map(|(p, time)| one / time / f64::from(*p));
+    let each = each.filter(|each| each.is_finite()).fold(1.0, f64::max);
+    for point in points {
+        let most = each * f64::from(point.threads);
+        let factor = (point.speedup / most).max(1.0);
+        point.speedup /= factor;
+        point.time_ns *= factor;
+        for term in &mut point.terms {
+            term.time_ns *= factor;
+        }
+        point.high_ns = point.high_ns.max(point.time_ns);
+        point.speedup_low = point.speedup_low.min(point.speedup);
+        point.speedup_high = point.speedup_high.min(most).max(point.speedup);
+    }
+}
+
 fn at_count(measured: &[(u32, f64)], threads: u32) -> Option<f64> {
     let found = measured.iter().find(|(count, _)| *count == threads);
     found.map(|(_, time)| *time)
 }
 
-fn measured(runs: &Runs<'_>, forecast: &Forecast<'_>) -> Vec<Measured> {
+fn measurements(runs: &Runs<'_>, forecast: &Forecast<'_>) -> Vec<Measured> {
     let one = match runs.groups.first() {
         Some(group) if group.threads == 1 => group.typical(),
         _ => forecast.central_at(1).program(forecast.terms).iter().sum(),

@@ -79,6 +79,14 @@ pub(crate) fn measured(fewest: &Group<'_>, most: &Group<'_>) -> String {
     if most.threads <= fewest.threads {
         return first + ".";
     }
+    // What other programs did to them is said elsewhere; a ratio would be about these.
+    if fewest.taken().is_some() || most.taken().is_some() {
+        let most = (duration(most.typical()), threads(most.threads));
+        return format!(
+            "{first} and {} with {}, beside other programs.",
+            most.0, most.1
+        );
+    }
     format!(
         "{first} and {} with {}, {}.",
         duration(most.typical()),

@@ -2,6 +2,7 @@
 
 mod answers;
 mod leanings;
+mod peace;
 mod recovery;
 mod sdp;
 mod sdp_published;

@@ -95,7 +95,9 @@ pub(crate) fn for_report(
         choosing: Choosing::default(),
     };
     let target = Target::measured(machine.clone(), host::packages());
-    let advice = match analyses.is_empty() {
+    // Why not is said with what is not predicted.
+    let silent = analyses.is_empty() || crate::evidence::disturbed(analyses.iter().copied());
+    let advice = match silent {
         true => None,
         false => advise(evidence, &target, &question)
             .map_err(|error| {
