@@ -1,5 +1,6 @@
 /* Pieces of work smaller than what it costs to hand them out.
-   chunks: of a dynamic loop; tasks: a recursion that never stops dividing. */
+   chunks: of a dynamic loop; tasks: a recursion that never stops dividing; undeferred, final: the
+   same whose small tasks run at once, and still are tasks. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,32 @@ static long leaves(int depth)
     return left + right;
 }
 
+static long undeferred(int depth)
+{
+    if (depth == 0)
+        return 1;
+    long left, right;
+#pragma omp task shared(left) if (depth > 14)
+    left = undeferred(depth - 1);
+#pragma omp task shared(right) if (depth > 14)
+    right = undeferred(depth - 1);
+#pragma omp taskwait
+    return left + right;
+}
+
+static long included(int depth)
+{
+    if (depth == 0)
+        return 1;
+    long left, right;
+#pragma omp task shared(left) final(depth < 14)
+    left = included(depth - 1);
+#pragma omp task shared(right) final(depth < 14)
+    right = included(depth - 1);
+#pragma omp taskwait
+    return left + right;
+}
+
 int main(int argc, char **argv)
 {
     long sum = 0;
@@ -23,6 +50,14 @@ int main(int argc, char **argv)
 #pragma omp parallel
 #pragma omp single
         sum = leaves(17);
+    } else if (argc > 1 && strcmp(argv[1], "undeferred") == 0) {
+#pragma omp parallel
+#pragma omp single
+        sum = undeferred(21);
+    } else if (argc > 1 && strcmp(argv[1], "final") == 0) {
+#pragma omp parallel
+#pragma omp single
+        sum = included(22);
     } else {
         for (int round = 0; round < 3; round++) {
 #pragma omp parallel for schedule(dynamic) reduction(+ : sum)

@@ -3,6 +3,7 @@
 use crate::constructs;
 use crate::costs::{self, EventCosts};
 use crate::crowd;
+use crate::directive;
 use crate::efficiency::Share;
 use crate::enclosing;
 use crate::facts::{
@@ -19,7 +20,7 @@ use crate::symbols::Symbols;
 use crate::timeline::{self, TimelineBudget};
 use crate::trips;
 use fathomp_launch::openmp::{NUM_THREADS, first_of_list};
-use fathomp_trace::model::{Pace, Recording};
+use fathomp_trace::model::{Outcome, Pace, Recording, SiteKind};
 use fathomp_trace::state::State;
 use std::collections::BTreeMap;
 
@@ -71,7 +72,8 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         &rows.position,
         options.timeline,
     );
-    let program = program(recording);
+    let mut program = program(recording);
+    program.sets_threads_at = sites.names_of(SiteKind::Threads);
     let intrusion = costs::intrusion(&rows.regions, &options.event_costs, states.total_ns())
         .as_witnessed(&program.witnesses, states.total_ns());
     let mut analysis = Analysis {
@@ -97,6 +99,10 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         intrusion,
         problems: Vec::new(),
     };
+    let directory = recording.meta.directory.clone();
+    for region in &mut analysis.regions {
+        directive::resolve(region, &directory);
+    }
     analysis.problems = problems::find(recording, &analysis, &symbols.without_lines());
     analysis.problems.extend(trips::problem(recording));
     analysis
@@ -128,6 +134,29 @@ impl Analysis {
             &Options::default(),
         )
     }
+}
+
+/// See [`ProgramFacts::still_ns`].
+fn still_ns(recording: &Recording) -> Option<u64> {
+    /// Signs of life come more often than this, or the program is busy with one thing.
+    const LEAST_NS: u64 = 2_000_000_000;
+    let Some(Outcome::Signalled(signal)) = recording.meta.outcome else {
+        return None;
+    };
+    if !Outcome::STOPPING.contains(&signal) || recording.meta.emulated_time {
+        return None;
+    }
+    let signs = recording.processes.iter().flat_map(|process| {
+        let zero = process.clock.zero_unix_ns;
+        let threads = process.threads.iter();
+        threads.map(move |thread| zero.saturating_add(process.clock.at(thread.end).0))
+    });
+    let end = recording
+        .meta
+        .started_unix_ns
+        .saturating_add(recording.meta.wall_ns?);
+    let still = end.saturating_sub(signs.max()?);
+    (still >= LEAST_NS).then_some(still)
 }
 
 /// What shifts each process's time to the start of the first.
@@ -323,6 +352,8 @@ fn program(recording: &Recording) -> ProgramFacts {
         directory: meta.directory.to_string_lossy().into_owned(),
         environment: meta.environment.clone(),
         machine: meta.machine.clone(),
+        sets_threads_at: Vec::new(),
+        still_ns: still_ns(recording),
         runtimes,
         witnesses: crate::facts::witnesses::all(recording),
         recorded_by: meta.fathomp.clone(),

@@ -25,7 +25,7 @@ pub use witnesses::WitnessFacts;
 pub use work::{PieceKind, Pieces, Work};
 
 use fathomp_trace::model::{Machine, Outcome, Output, Pace, RunHost, Sharing, SiteKind};
-use fathomp_trace::record::LoopKind;
+use fathomp_trace::record::{Decider, LoopKind};
 use fathomp_trace::stack::StackOverflow;
 use fathomp_trace::state::State;
 use serde::Serialize;
@@ -113,6 +113,9 @@ pub struct ProgramFacts {
     pub started_unix_ns: u64,
     /// Threads it was given: as asked of the recorder, else `OMP_NUM_THREADS`.
     pub threads_asked: Option<u32>,
+    /// Where it calls `omp_set_num_threads`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sets_threads_at: Vec<String>,
     /// Processes asked for.
     pub nodes: u32,
     /// The hosts on which they ran, if that is more than one; the first is `machine`.
@@ -123,6 +126,10 @@ pub struct ProgramFacts {
     pub sharing: Option<Sharing>,
     /// How it ended; none if that is unknown.
     pub outcome: Option<Outcome>,
+    /// Time at its end, if somebody stopped it, in which nothing began or ended that is recorded:
+    /// no region, wait, task or lock. None if that is little.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub still_ns: Option<u64>,
     /// What it wrote to standard output; none if that is unknown.
     pub output: Option<Output>,
     /// A thread's stack ran out, which ended a process of it.
@@ -222,6 +229,9 @@ pub struct Region {
     pub team_size_min: u32,
     /// See `team_size_min`.
     pub team_size_max: u32,
+    /// Who decided on the size of its teams; empty if that is not told.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub deciders: BTreeMap<Decider, Decided>,
     /// Threads that encountered it.
     pub encountering_threads: u32,
     /// Executions of it by different encountering threads overlapped in time.
@@ -350,6 +360,17 @@ pub struct ThreadTrips {
     pub iterations: u64,
 }
 
+/// Executions on whose team's size one and the same decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Decided {
+    /// How many.
+    pub executions: u64,
+    /// Their lengths.
+    pub wall_ns: u64,
+    /// Threads of the largest team.
+    pub team_size_max: u32,
+}
+
 /// How far the times of a region can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -389,6 +410,9 @@ pub struct ThreadShare {
     pub tasks_run: u64,
     /// Counters, attributed as in [`Region::counts`].
     pub counts: Counts,
+    /// Its floating-point environment in most executions: bits of
+    /// [`fathomp_sys::float::marks`].
+    pub floats: u8,
     /// Node of a cluster run that it was on; 0 otherwise.
     pub node: u16,
     /// Sharing memory between nodes.

@@ -22,6 +22,7 @@ mod costs;
 mod counters;
 mod critical;
 mod crowd;
+mod directive;
 mod disturbance;
 mod efficiency;
 mod enclosing;
@@ -47,15 +48,15 @@ pub use axis::{Axis, AxisClock, AxisCounts, AxisPhase, AxisSpan, AxisThread, axi
 pub use costs::EventCosts;
 pub use disturbance::{Disturbance, Taken};
 pub use facts::{
-    Analysis, BarrierWaitCauses, Confidence, Counts, Crowd, Crowded, Dsm, Efficiency, Intrusion,
-    Lines, LoopRow, LoopShareRow, PhaseShare, PieceKind, Pieces, Place, Problem, ProcessRow,
-    ProgramFacts, Region, RegionDsm, SCHEMA, Segment, Severity, Spread, ThreadRow, ThreadShare,
-    ThreadTrips, Timeline, TimelineThread, Times, Trips, Unevenness, VERSION, WaitRow,
+    Analysis, BarrierWaitCauses, Confidence, Counts, Crowd, Crowded, Decided, Dsm, Efficiency,
+    Intrusion, Lines, LoopRow, LoopShareRow, PhaseShare, PieceKind, Pieces, Place, Problem,
+    ProcessRow, ProgramFacts, Region, RegionDsm, SCHEMA, Segment, Severity, Spread, ThreadRow,
+    ThreadShare, ThreadTrips, Timeline, TimelineThread, Times, Trips, Unevenness, VERSION, WaitRow,
     WitnessFacts, Work,
 };
 pub use fathomp_trace::{
     model::{Machine, Outcome, Output, OutputDifference, Pace, RunHost, SiteKind},
-    record::LoopKind,
+    record::{Decider, LoopKind},
     stack::{StackOverflow, StackOwner},
     state::State,
 };

@@ -188,6 +188,27 @@ fn circumstances(list: &mut List, analysis: &Analysis) {
             ),
         );
     }
+    let unlike: Vec<&str> = analysis
+        .regions
+        .iter()
+        .filter(|region| region.kind != SiteKind::Serial)
+        .filter(|region| {
+            region
+                .threads
+                .windows(2)
+                .any(|two| two[0].floats != two[1].floats)
+        })
+        .map(|region| region.name.as_str())
+        .collect();
+    if !unlike.is_empty() {
+        list.add(
+            Severity::Warning,
+            format!(
+                "Threads executed {} with different floating-point environments (rounding, flush-to-zero): results depend on which thread computes what. Programs of gcc hand on an environment only when threads are created.",
+                listed(&unlike)
+            ),
+        );
+    }
     let concurrent: Vec<&str> = analysis
         .regions
         .iter()

@@ -4,7 +4,7 @@ use crate::counters;
 use crate::critical;
 use crate::efficiency::Share;
 use crate::facts::{
-    Confidence, Counts, Dsm, Efficiency, Region, RegionDsm, ThreadRow, ThreadShare, Times,
+    Confidence, Counts, Decided, Dsm, Efficiency, Region, RegionDsm, ThreadRow, ThreadShare, Times,
     Unevenness, Work,
 };
 use crate::ledger::pieces;
@@ -18,6 +18,7 @@ use crate::work;
 use fathomp_base::{Clock, InstanceId, Ticks};
 use fathomp_trace::dsm::DsmCounts;
 use fathomp_trace::model::Process;
+use fathomp_trace::record::Decider;
 use fathomp_trace::state::{PerState, State};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -43,6 +44,7 @@ struct Sum {
     work: Work,
     level: Option<u32>,
     team_size: Option<(u32, u32)>,
+    deciders: BTreeMap<Decider, Decided>,
     waits: BTreeMap<State, u64>,
     mutexes_taken: u64,
     merged: bool,
@@ -105,6 +107,8 @@ struct ThreadSum {
     states: PerState<Ticks>,
     instances: u64,
     thread_num: Option<Option<u32>>,
+    /// Executions by floating-point environment.
+    floats: BTreeMap<u8, u64>,
     loops: u64,
     chunks: u64,
     iterations: u64,
@@ -222,6 +226,13 @@ fn add_parts(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usiz
             None => Some(record.thread_num),
             Some(old) => old.filter(|old| *old == record.thread_num),
         });
+        *thread.floats.entry(record.floats).or_default() += part.executions();
+        if record.decider != Decider::Untold {
+            let decided = sum.deciders.entry(record.decider).or_default();
+            decided.executions += part.executions();
+            decided.wall_ns += clock.span(part.length).0;
+            decided.team_size_max = decided.team_size_max.max(size);
+        }
         thread.loops += u64::from(record.loops);
         thread.chunks = thread.chunks.saturating_add(record.chunks);
         thread.iterations = thread.iterations.saturating_add(record.iterations);
@@ -483,6 +494,11 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
             tasks_created: thread.tasks_created,
             tasks_run: thread.tasks_run,
             counts: thread.counts,
+            floats: thread
+                .floats
+                .into_iter()
+                .max_by_key(|(_, executions)| *executions)
+                .map_or(0, |(floats, _)| floats),
             node,
             dsm: own,
         });
@@ -523,6 +539,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         instances: spread.count,
         team_size_min,
         team_size_max,
+        deciders: sum.deciders,
         encountering_threads: if entry == 0 {
             ledgers.len() as u32
         } else {

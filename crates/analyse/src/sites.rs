@@ -65,11 +65,21 @@ impl Sites {
         let mut by_key: HashMap<String, usize> = HashMap::new();
         for process in &recording.processes {
             let mut index = vec![sites.unknown; process.sites.len()];
-            for (number, site) in process.sites.iter().enumerate() {
+            // Those without an outlined function last: they may belong to one that has it.
+            let mut order: Vec<usize> = (0..process.sites.len()).collect();
+            order.sort_by_key(|&number| process.sites[number].function == 0);
+            for number in order {
+                let site = &process.sites[number];
                 index[number] = match site.kind {
                     _ if number == 0 => 0,
                     SiteKind::Serial => 0,
                     _ if site.call == 0 && site.function == 0 => sites.unknown,
+                    SiteKind::Parallel
+                        if site.function == 0
+                            && let Some(same) = sites.same_directive(site, symbols) =>
+                    {
+                        same
+                    }
                     _ => *by_key.entry(key(site)).or_insert_with_key(|key| {
                         let place = symbols.place(&site.module, site.call, site.function);
                         let region = matches!(site.kind, SiteKind::Parallel | SiteKind::Teams);
@@ -91,6 +101,25 @@ impl Sites {
         }
         name(&mut sites.entries);
         sites
+    }
+
+    /// The region of the same directive, where clang calls the code of a region with a false `if`
+    /// clause by itself, so that its site has no outlined function.
+    fn same_directive(&self, site: &Site, symbols: &mut Symbols) -> Option<usize> {
+        let place = symbols.place(&site.module, site.call, 0);
+        let at = |place: &Place| (place.module.clone(), place.file.clone(), place.line);
+        let here = place.line.map(|_| at(&place))?;
+        self.entries
+            .iter()
+            .position(|one| one.kind == SiteKind::Parallel && at(&one.place) == here)
+    }
+
+    /// Names of the places of a kind, sorted.
+    pub(crate) fn names_of(&self, kind: SiteKind) -> Vec<String> {
+        let of_kind = self.entries.iter().filter(|one| one.kind == kind);
+        let mut names: Vec<String> = of_kind.map(|one| one.name.clone()).collect();
+        names.sort();
+        names
     }
 
     /// Entry of a site of a process.
@@ -134,6 +163,7 @@ fn key(site: &Site) -> String {
         SiteKind::Barrier => "barrier",
         SiteKind::Task => "task",
         SiteKind::Teams => "teams",
+        SiteKind::Threads => "threads",
     };
     format!("{kind}:{}+{address:#x}", site.module.display())
 }

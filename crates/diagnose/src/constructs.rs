@@ -2,6 +2,7 @@
 
 use crate::cause::{Basis, Cause, Kind};
 use crate::region::Seen;
+use crate::teams;
 use crate::waited::{Waited, too_short};
 use fathomp_analyse::State;
 use fathomp_base::units::{count, duration, plural};
@@ -193,6 +194,23 @@ fn runtime_work(seen: &Seen<'_>, bound: Option<Bound>, causes: &mut Vec<Cause>) 
             ),
             format!("Let the tasks of {place} do more each: stop dividing at a size that pays, or use taskloop with a grainsize."),
         ),
+        // The recording shows what it takes to begin such a region, and not what to end it.
+        _ if teams::is_inner(region) => {
+            let mut cause = seen.cause(
+                Kind::Overhead,
+                Basis::Counts,
+                overhead,
+                format!(
+                    "it lies in another region, and each of its {} is by one thread alone: {} of work each, and at least {} to begin it",
+                    plural(region.instances, "execution"),
+                    duration(region.states.useful_ns() as f64 / seen.executions()),
+                    duration(region.states[State::Overhead] as f64 / seen.executions())
+                ),
+                format!("Remove the inner {place}, or let it begin teams (OMP_MAX_ACTIVE_LEVELS) where the outer region leaves threads idle."),
+            );
+            "inner region always on one thread".clone_into(&mut cause.title);
+            cause
+        }
         _ => seen.cause(
             Kind::Overhead,
             Basis::Counts,

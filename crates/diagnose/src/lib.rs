@@ -11,20 +11,24 @@
 //! |---|---|
 //! | [`waiting`] | why threads wait for each other: unequal work, few pieces, page faults, constructs that hold too little work |
 //! | [`constructs`] | locks, critical and ordered sections, chunks, tasks, forks |
+//! | [`floats`] | threads that compute with different floating-point environments |
 //! | [`growth`] | computing that takes longer with more threads: memory or shared cache lines |
 //! | [`pace`] | how much of that the processors did themselves |
-//! | [`program`] | serial time, shared processors, teams of a fixed size, blocking, nodes, other programs, the recording itself |
+//! | [`teams`] | teams whose size does not follow what the program is given, and who decided that |
+//! | [`program`] | serial time, shared processors, blocking, nodes, other programs, the recording itself |
 //! | [`ranking`] | what the scaling model says of each, and the order |
 #![forbid(unsafe_code)]
 
 mod cause;
 mod constructs;
+mod floats;
 mod growth;
 mod input;
 mod pace;
 mod program;
 mod ranking;
 mod region;
+mod teams;
 mod waited;
 mod waiting;
 
@@ -47,6 +51,7 @@ pub fn diagnose(input: &Input<'_>) -> Diagnosis {
         constructs::find(&seen, &mut causes);
         growth::find(&seen, &mut causes);
         program::find_in_region(&seen, &mut causes);
+        teams::find(&seen, &mut causes);
     }
     program::find(input, &mut causes);
     // Where threads could seldom run at the same time, times say more about the other programs.

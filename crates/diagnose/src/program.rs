@@ -1,5 +1,5 @@
-//! What concerns the program as a whole: serial time, processors, teams of a fixed
-//! size, blocking, page faults, nodes, other programs, and the recording itself.
+//! What concerns the program as a whole: serial time, processors, blocking, page faults,
+//! nodes, other programs, and the recording itself.
 
 use crate::cause::{Basis, Cause, Cost, Kind};
 use crate::input::Input;
@@ -91,7 +91,6 @@ pub(crate) fn find_in_region(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
             ),
         ));
     }
-    causes.extend(fixed_team(seen));
 }
 
 fn blocked_words(blocked: f64, waited: f64) -> String {
@@ -331,69 +330,4 @@ fn crowd_action(input: &Input<'_>, crowd: &Crowd) -> String {
     } else {
         "Use no more threads than there are processors.".to_owned()
     }
-}
-
-/// A team that has a size of its own.
-fn fixed_team(seen: &Seen<'_>) -> Option<Cause> {
-    let region = seen.region;
-    let size = region.team_size_max;
-    let mut given = Vec::new();
-    for one in seen.input.analyses {
-        let Some(asked) = one.program.threads_asked else {
-            continue;
-        };
-        if let Some(there) = one.region(&region.key) {
-            // Nested regions go by other rules.
-            if there.level > 1 || there.team_size_min != size || there.team_size_max != size {
-                return None;
-            }
-            given.push(asked);
-        }
-    }
-    given.sort_unstable();
-    given.dedup();
-    let others: Vec<u32> = given
-        .iter()
-        .copied()
-        .filter(|asked| *asked != size)
-        .collect();
-    if others.is_empty() || seen.input.main.program.nodes > 1 {
-        return None;
-    }
-    let environment = &seen.input.main.program.environment;
-    let set = |name: &str| environment.get(name).map(|value| format!("{name}={value}"));
-    let why = ["OMP_THREAD_LIMIT", "OMP_DYNAMIC"]
-        .into_iter()
-        .find_map(set);
-    let smaller = others.iter().all(|asked| *asked > size);
-    let (because, action) = match (&why, smaller) {
-        (Some(why), true) => (
-            format!(", and {why} is set"),
-            format!(
-                "Remove {why} to let {} have the threads that the program is given.",
-                seen.place()
-            ),
-        ),
-        _ => (
-            String::new(),
-            format!(
-                "Drop the num_threads clause of {} (or omp_set_num_threads before it) to let it follow the threads that the program is given.",
-                seen.place()
-            ),
-        ),
-    };
-    let list: Vec<String> = given.iter().map(u32::to_string).collect();
-    let mut cause = seen.cause(
-        Kind::FixedTeam,
-        Basis::Counts,
-        0.0,
-        format!(
-            "its team is always {} when the program is given {}{because}",
-            size,
-            fathomp_base::text::list(&list)
-        ),
-        action,
-    );
-    cause.title = format!("team is always {size}");
-    Some(cause)
 }

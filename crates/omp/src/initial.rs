@@ -46,6 +46,7 @@ pub fn target(function: Outlined, data: Opaque, call: usize, thread_limit: u32) 
         call,
         preset: None,
         called_by_program: false,
+        caller: parallel::Caller::Gnu,
         prepare: Some(&|team, _| detach(team, group)),
     });
     current().set_icvs(icvs);

@@ -6,21 +6,42 @@ use crate::icv::{Icvs, ProcBind};
 use crate::pool::Seat;
 use crate::runtime::runtime;
 use crate::tap::{self, Place};
-use crate::team::{Member, Order, Team};
+use crate::team::{Member, Order, Team, Ways};
 use crate::tool::{self, tool};
 use crate::trips::{self, Look};
 use crate::worker::{Worker, current, set_current};
 use crate::{barrier, marking, places, share, task, worksharing};
 use fathomp_base::{InstanceId, SiteId, Ticks};
 use fathomp_ompt::Thread;
+use fathomp_sys::float;
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_trace::model::SiteKind;
 use fathomp_trace::now;
+use fathomp_trace::record::Decider;
 use fathomp_trace::recorder::Start;
 use fathomp_trace::state::State;
 use std::mem::MaybeUninit;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+
+/// Whose interface a region was begun by: whose customs hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// gcc's. Threads inherit the floating-point environment when they are created.
+    Gnu,
+    /// LLVM's. Threads get that of the thread that meets the region, which has it again afterwards.
+    Llvm,
+    /// The same, for a region whose `if` clause is false.
+    LlvmIfFalse,
+}
+
+impl Caller {
+    /// The floating-point environment that a region hands on.
+    #[inline]
+    fn floats(self) -> Option<float::Control> {
+        (self != Self::Gnu && runtime().settings.inherits_floats).then(float::control)
+    }
+}
 
 /// What a `parallel` construct asks for.
 #[derive(Clone, Copy)]
@@ -39,6 +60,8 @@ pub struct Fork<'a> {
     pub preset: Option<worksharing::Preset>,
     /// The program calls the region's code itself.
     pub called_by_program: bool,
+    /// Whose interface was called.
+    pub caller: Caller,
     /// Called with the team's size before any other member begins.
     pub prepare: Option<&'a dyn Fn(&'static Team, u32)>,
 }
@@ -50,6 +73,7 @@ pub struct Frame {
     outer: &'static Member,
     team: &'static Team,
     called_by_program: bool,
+    floats: Option<float::Control>,
 }
 
 impl Frame {
@@ -90,11 +114,19 @@ pub fn begin(fork: &Fork) -> Frame {
     let outer_team = outer.team();
     let icvs = outer.icvs();
 
-    let mut size = team_size(outer_team, &icvs, fork.threads);
+    let (wanted, mut decider) = team_size(outer_team, &icvs, fork);
+    let mut size = wanted;
     let timed = advice::choose(outer, &icvs, fork, &mut size);
     let (mut size, shared) = share::begin(fork, outer, size);
+    if size != wanted {
+        decider = Decider::Advice;
+    }
     if size > 1 {
+        let asked = size;
         size = reserve(outer_team, &icvs, size);
+        if size < asked {
+            decider = Decider::Limit;
+        }
     }
     let mut part = match cluster::installed() {
         Some(nodes) => nodes.part(outer_team, fork, size),
@@ -102,7 +134,14 @@ pub fn begin(fork: &Fork) -> Frame {
     };
     let team = team_for(worker, part.here);
     if part.here > 1 {
+        let asked = part.here;
         seat(outer_team, team, &mut part);
+        if part.here < asked {
+            decider = Decider::System;
+        }
+    }
+    if asked.is_some() {
+        team.dock.decider.store(decider as u32, Ordering::Relaxed);
     }
     if shared {
         share::formed(team);
@@ -164,7 +203,9 @@ pub(crate) fn form(
         primary.phase.set(team.barrier.reset());
     }
     dock.phase.store(primary.phase.get(), Ordering::Relaxed);
-    dock.preset.store(fork.preset.is_some(), Ordering::Relaxed);
+    let floats = fork.caller.floats();
+    dock.ways
+        .store(Ways::word(fork.preset.is_some(), floats), Ordering::Relaxed);
     if let Some(preset) = fork.preset {
         team.shares.set_preset(preset);
     }
@@ -175,7 +216,12 @@ pub(crate) fn form(
         prepare(team, total);
     }
     if let (Some(recorder), Some(asked)) = (runtime.recorder, asked) {
-        let site = recorder.site(SiteKind::Parallel, fork.call, fork.function.address());
+        // The program calls the code of such a region by itself.
+        let code = match fork.caller {
+            Caller::LlvmIfFalse if fork.called_by_program => 0,
+            _ => fork.function.address(),
+        };
+        let site = recorder.site(SiteKind::Parallel, fork.call, code);
         dock.site.store(site.0, Ordering::Relaxed);
         let instance = match part.instance {
             0 => recorder.next_instance().0,
@@ -217,12 +263,16 @@ pub(crate) fn form(
         outer,
         team,
         called_by_program: fork.called_by_program,
+        floats,
     }
 }
 
 /// Ends the region: waits for the team and its tasks.
 pub fn end(frame: Frame) {
     let Frame { outer, team, .. } = frame;
+    if let Some(floats) = frame.floats {
+        float::set(floats);
+    }
     let worker = outer.worker();
     let primary = team.member(0);
     let order = team.order();
@@ -274,19 +324,28 @@ pub fn end_legacy() {
 pub(crate) const LARGEST_TEAM: u32 = 1 << 15;
 
 /// Threads a region may have (OpenMP 5.1, 2.6.1, algorithm 2.1).
-fn team_size(outer: &Team, icvs: &Icvs, clause: u32) -> u32 {
-    if clause == 1 || outer.active_level() >= u32::from(icvs.max_active_levels) {
-        return 1;
+fn team_size(outer: &Team, icvs: &Icvs, fork: &Fork) -> (u32, Decider) {
+    let clause = fork.threads;
+    if clause == 1 {
+        let decider = match fork.caller {
+            Caller::Gnu => Decider::One,
+            Caller::Llvm => Decider::Clause,
+            Caller::LlvmIfFalse => Decider::If,
+        };
+        return (1, decider);
     }
-    let mut size = if clause == 0 {
-        icvs.num_threads
-    } else {
-        clause
+    if outer.active_level() >= u32::from(icvs.max_active_levels) {
+        return (1, Decider::Levels);
+    }
+    let (mut size, mut decider) = match clause {
+        0 if icvs.fixed => (icvs.num_threads, Decider::Routine),
+        0 => (icvs.num_threads, Decider::Environment),
+        _ => (clause, Decider::Clause),
     };
-    if icvs.dynamic && (clause == 0 || !share::is_at_board()) {
-        size = size.min(runtime().threads);
+    if icvs.dynamic && (clause == 0 || !share::is_at_board()) && size > runtime().threads {
+        (size, decider) = (runtime().threads, Decider::Dynamic);
     }
-    size.clamp(1, LARGEST_TEAM)
+    (size.clamp(1, LARGEST_TEAM), decider)
 }
 
 /// Reserves threads within the contention group's limit for a team of `size`;
@@ -439,7 +498,11 @@ impl Member {
         if let Some(tool) = tool() {
             tool.implicit_begins(self, team);
         }
-        self.share.start(self, dock.preset.load(Ordering::Relaxed));
+        let ways = Ways(dock.ways.load(Ordering::Relaxed));
+        self.share.start(self, ways.has_preset());
+        if let Some(floats) = ways.floats() {
+            float::set(floats);
+        }
         if let Some(recorder) = self.worker().recorder() {
             let asked = Ticks(dock.fork.load(Ordering::Relaxed));
             recorder.begin(&self.part(team, asked));
@@ -462,6 +525,10 @@ impl Member {
             set: match self.thread_num() {
                 0 => dock.set.load(Ordering::Relaxed),
                 _ => 0,
+            },
+            decider: match self.thread_num() {
+                0 => Decider::from_number(dock.decider.load(Ordering::Relaxed) as u8),
+                _ => Decider::Untold,
             },
         }
     }

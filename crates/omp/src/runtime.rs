@@ -16,6 +16,7 @@ use fathomp_base::NodeId;
 use fathomp_sys::call_site::WATCH;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_sys::{affinity, clock};
+use fathomp_trace::model::SiteKind;
 use fathomp_trace::recorder::Recorder;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Once, OnceLock};
@@ -228,6 +229,13 @@ pub fn display_environment(verbose: bool) {
 }
 
 impl Runtime {
+    /// A recording knows this place, whatever is done there.
+    pub fn note_place(&self, kind: SiteKind, call: usize) {
+        if let Some(recorder) = self.recorder {
+            let _ = recorder.site(kind, call, 0);
+        }
+    }
+
     fn leak(
         settings: Settings,
         device: DeviceIcvs,

@@ -16,6 +16,7 @@ use crate::task;
 use crate::tool::{MemberWords, TeamWords};
 use crate::worker::Worker;
 use crate::worksharing;
+use fathomp_sys::float::Control;
 use fathomp_sys::outlined::AtomicOutlined;
 use fathomp_sys::own_cell::OwnCell;
 use fathomp_sys::static_ref::AtomicRef;
@@ -71,8 +72,8 @@ pub(crate) struct Dock {
     pub(crate) first: AtomicU32,
     /// Members on all nodes.
     pub(crate) total: AtomicU32,
-    /// The region began with a worksharing construct (`GOMP_parallel_loop_*`).
-    pub(crate) preset: AtomicBool,
+    /// [`Ways`].
+    pub(crate) ways: AtomicU32,
 
     /// The cluster, if members are on several nodes.
     pub(crate) nodes: AtomicRef<Nodes>,
@@ -82,10 +83,38 @@ pub(crate) struct Dock {
     pub(crate) instance: AtomicU64,
     pub(crate) set: AtomicU64,
     pub(crate) site: AtomicU32,
+    /// Who decided how many threads it has; a [`fathomp_trace::record::Decider`].
+    pub(crate) decider: AtomicU32,
     pub(crate) fork: AtomicU64,
 }
 
 const _: () = assert!(std::mem::offset_of!(Dock, nodes) == 64);
+
+/// In what way members begin a region: whether it began with a worksharing construct
+/// (`GOMP_parallel_loop_*`), and the floating-point environment that they get, if any.
+#[derive(Clone, Copy)]
+pub(crate) struct Ways(pub(crate) u32);
+
+impl Ways {
+    const PRESET: u32 = 1;
+    const FLOATS: u32 = 2;
+
+    #[inline]
+    pub(crate) fn word(preset: bool, floats: Option<Control>) -> u32 {
+        let floats = floats.map_or(0, |control| Self::FLOATS | control << 8);
+        floats | if preset { Self::PRESET } else { 0 }
+    }
+
+    #[inline]
+    pub(crate) fn has_preset(self) -> bool {
+        self.0 & Self::PRESET != 0
+    }
+
+    #[inline]
+    pub(crate) fn floats(self) -> Option<Control> {
+        (self.0 & Self::FLOATS != 0).then_some(self.0 >> 8)
+    }
+}
 
 /// What [`Dock::order`] holds: the number of the region and the size of its
 /// team, in one word so that a late worker cannot mix up two regions.
@@ -317,10 +346,11 @@ impl Dock {
             first: AtomicU32::new(0),
             total: AtomicU32::new(1),
             nodes: AtomicRef::new(None),
-            preset: AtomicBool::new(false),
+            ways: AtomicU32::new(0),
             instance: AtomicU64::new(0),
             set: AtomicU64::new(0),
             site: AtomicU32::new(0),
+            decider: AtomicU32::new(0),
             fork: AtomicU64::new(0),
         }
     }

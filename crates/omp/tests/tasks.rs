@@ -51,6 +51,7 @@ fn region(threads: u32, body: Body) {
         call: 0,
         preset: None,
         called_by_program: false,
+        caller: fathomp_omp::parallel::Caller::Gnu,
         prepare: None,
     });
 }

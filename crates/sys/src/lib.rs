@@ -7,6 +7,7 @@ pub mod counters;
 pub mod descriptor;
 pub mod errno;
 pub mod exit_frame;
+pub mod float;
 pub mod function_slot;
 pub mod futex;
 pub mod held;

@@ -213,6 +213,11 @@ pub enum Outcome {
     Signalled(i32),
 }
 
+impl Outcome {
+    /// Signals by which somebody asks a program to stop.
+    pub const STOPPING: [i32; 4] = [1, 2, 3, 15];
+}
+
 /// What a program wrote to standard output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -341,6 +346,8 @@ pub enum SiteKind {
     Task = 6,
     /// A host `teams` or `target` construct.
     Teams = 7,
+    /// A call of `omp_set_num_threads`.
+    Threads = 8,
 }
 
 /// A place in the code.

@@ -106,9 +106,67 @@ pub struct Instance {
     pub mutexes: u64,
     /// What sharing memory between nodes cost, if anything.
     pub dsm: Option<Box<DsmCounts>>,
+    /// Who decided how many threads the team has, in the part of its thread 0.
+    pub decider: Decider,
+    /// The thread's floating-point environment as it began, if not the usual one: bits of
+    /// [`fathomp_sys::float::marks`].
+    pub floats: u8,
     /// The [`WordSet`] that the region was begun with, in the part of the team's thread 0;
     /// 0 if that is not known.
     pub set: u64,
+}
+
+/// Who decided how many threads a region has.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Decider {
+    /// It is not told.
+    #[default]
+    Untold = 0,
+    /// What the program was given: variables of the environment, or the processors.
+    Environment = 1,
+    /// `omp_set_num_threads`.
+    Routine = 2,
+    /// A `num_threads` clause.
+    Clause = 3,
+    /// A clause: `if` that is false, or `num_threads(1)`, which gcc passes on alike.
+    One = 4,
+    /// An `if` clause that is false.
+    If = 5,
+    /// The limit of nested active regions.
+    Levels = 6,
+    /// The limit of threads.
+    Limit = 7,
+    /// `dyn-var`: no more than processors.
+    Dynamic = 8,
+    /// Advice, trials, or a division of processors among programs.
+    Advice = 9,
+    /// The system gave no more threads.
+    System = 10,
+}
+
+impl Decider {
+    /// By its number; those of later versions are not told.
+    #[must_use]
+    pub fn from_number(number: u8) -> Self {
+        const ALL: [Decider; 11] = [
+            Decider::Untold,
+            Decider::Environment,
+            Decider::Routine,
+            Decider::Clause,
+            Decider::One,
+            Decider::If,
+            Decider::Levels,
+            Decider::Limit,
+            Decider::Dynamic,
+            Decider::Advice,
+            Decider::System,
+        ];
+        ALL.get(usize::from(number)).copied().unwrap_or_default()
+    }
 }
 
 /// Values of the words of memory that the trips of a region's loops depend on, as a region

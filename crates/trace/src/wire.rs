@@ -7,8 +7,8 @@
 
 use crate::dsm::{DsmCount, DsmCounts};
 use crate::record::{
-    Allowed, CounterReading, Counters, DryRun, Instance, Interval, LoopKind, LoopShare, Phase,
-    Record, WordSet,
+    Allowed, CounterReading, Counters, Decider, DryRun, Instance, Interval, LoopKind, LoopShare,
+    Phase, Record, WordSet,
 };
 use crate::state::{PerState, State};
 use fathomp_base::{InstanceId, SiteId, ThreadId, Ticks};
@@ -90,6 +90,19 @@ fn high(word: u64) -> u32 {
     (word >> 32) as u32
 }
 
+/// Nesting level (16 bits), floating-point environment (4 bits) and decider (4 bits): the high half
+/// of [`InstanceHead::site_and_level`].
+#[inline(always)]
+pub(crate) fn ways(level: u32, decider: Decider, floats: u8) -> u32 {
+    level.min(0xffff) | u32::from(floats & 0xf) << 16 | (decider as u32) << 20
+}
+
+/// What [`ways`] was made of.
+pub(crate) fn ways_apart(ways: u32) -> (u32, Decider, u8) {
+    let decider = Decider::from_number((ways >> 20 & 0xf) as u8);
+    (ways & 0xffff, decider, (ways >> 16 & 0xf) as u8)
+}
+
 /// An instance, ready to be written, without its states.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct InstanceHead {
@@ -124,6 +137,8 @@ const HAS_MERGED: u64 = 8;
 const HAS_DSM: u64 = 16;
 const HAS_MUTEXES: u64 = 32;
 const HAS_SET: u64 = 64;
+/// Floating-point environment (4 bits) and decider (4 bits), behind the flags.
+const TOLD_SHIFT: u64 = 8;
 
 impl InstanceHead {
     #[inline(always)]
@@ -163,8 +178,10 @@ impl InstanceHead {
     ) {
         let flags = self.flags();
         let length = self.words_with(flags) as u64;
-        let level = u64::from(high(self.site_and_level)).min(0xffff);
-        sink.put(INSTANCE | length << 8 | u64::from(self.mask) << 16 | flags << 32 | level << 48);
+        let ways = u64::from(high(self.site_and_level));
+        let (level, told) = (ways & 0xffff, ways >> 16 & 0xff);
+        let bits = flags | told << TOLD_SHIFT | level << 16;
+        sink.put(INSTANCE | length << 8 | u64::from(self.mask) << 16 | bits << 32);
         sink.put(pair(low(self.site_and_level), low(self.team)));
         sink.put(pair(
             high(self.team),
@@ -221,7 +238,10 @@ pub(crate) fn write_instance(sink: &mut impl Sink, instance: &Instance) {
         .filter(|&state| instance.states[state].0 != 0 || instance.waits[state] != 0)
         .fold(0, |mask, state| mask | 1 << state as u16);
     let head = InstanceHead {
-        site_and_level: pair(instance.site.0, instance.level),
+        site_and_level: pair(
+            instance.site.0,
+            ways(instance.level, instance.decider, instance.floats),
+        ),
         instance: instance.instance.0,
         parent: instance.parent.0,
         team: pair(instance.thread_num, instance.team_size),
@@ -395,6 +415,8 @@ impl Body<'_> {
     fn instance(&self) -> Result<Instance, Malformed> {
         let mask = (self.first >> 16) as u16;
         let flags = self.first >> 32 & 0xffff;
+        let told = (flags >> TOLD_SHIFT) as u32;
+        let (level, decider, floats) = ways_apart((self.first >> 48) as u32 | told << 16);
         let mut words = self.rest.iter().copied();
         let mut next = || words.next().ok_or(Malformed);
         let (site, loops) = (next()?, next()?);
@@ -404,7 +426,9 @@ impl Body<'_> {
             thread_num: high(site),
             team_size: low(loops),
             loops: high(loops),
-            level: (self.first >> 48) as u32,
+            level,
+            decider,
+            floats,
             instance: InstanceId(instance),
             merged: 1,
             fork: Ticks(fork),

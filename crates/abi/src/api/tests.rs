@@ -10,11 +10,11 @@ fn integers_saturate() {
 
 #[test]
 fn the_number_of_threads_of_the_next_team() {
-    threads::omp_set_num_threads(5);
+    threads::set_num_threads(5);
     assert_eq!(threads::omp_get_max_threads(), 5);
-    threads::omp_set_num_threads_8_(&i64::MAX);
+    threads::set_num_threads_wide(&i64::MAX);
     assert_eq!(threads::omp_get_max_threads_(), i32::MAX);
-    threads::omp_set_num_threads_(&-2);
+    threads::set_num_threads_fortran(&-2);
     assert_eq!(threads::omp_get_max_threads(), 1);
 }
 

@@ -1,8 +1,11 @@
 //! Threads of the present and the next team, and how loops are dealt to them.
 
 use super::{ask, ask_with, count, saturated, update_icvs};
+use crate::entry::entry;
 use fathomp_omp::icv::Schedule;
 use fathomp_omp::{current, query, runtime};
+use fathomp_sys::call_site::call_site;
+use fathomp_trace::model::SiteKind;
 
 ask! {
     /// Threads in the current team.
@@ -25,15 +28,34 @@ ask! {
 }
 
 ask_with! {
-    /// Sets `nthreads-var`. A number below 1 counts as 1.
-    omp_set_num_threads, omp_set_num_threads_, omp_set_num_threads_8_ (threads) -> () =
-        update_icvs(|icvs| {
-            icvs.num_threads = threads.max(1) as u32;
-            icvs.fixed = true;
-        });
     /// Sets `dyn-var`.
     omp_set_dynamic, omp_set_dynamic_, omp_set_dynamic_8_ (dynamic) -> () =
         update_icvs(|icvs| icvs.dynamic = dynamic != 0);
+}
+
+entry! {
+    /// Sets `nthreads-var`. A number below 1 counts as 1. A recording names the call.
+    omp_set_num_threads => set_num_threads;
+    /// Fortran's form of `omp_set_num_threads`.
+    omp_set_num_threads_ => set_num_threads_fortran;
+    /// Fortran's form of `omp_set_num_threads` with 8-byte integers.
+    omp_set_num_threads_8_ => set_num_threads_wide;
+}
+
+pub(crate) extern "C" fn set_num_threads(threads: i32) {
+    runtime().note_place(SiteKind::Threads, call_site());
+    update_icvs(|icvs| {
+        icvs.num_threads = threads.max(1) as u32;
+        icvs.fixed = true;
+    });
+}
+
+pub(crate) extern "C" fn set_num_threads_fortran(threads: &i32) {
+    set_num_threads(*threads);
+}
+
+pub(crate) extern "C" fn set_num_threads_wide(threads: &i64) {
+    set_num_threads(saturated(*threads));
 }
 
 /// Sets `run-sched-var`. A kind that does not exist has no effect.

@@ -363,7 +363,7 @@ mod tests {
     use super::*;
     use crate::api::levels::{omp_get_level, omp_get_max_active_levels, omp_set_max_active_levels};
     use crate::api::teams::{omp_get_num_teams, omp_get_team_num};
-    use crate::api::threads::{omp_get_max_threads, omp_get_thread_limit, omp_set_num_threads};
+    use crate::api::threads::{omp_get_max_threads, omp_get_thread_limit, set_num_threads};
     use crate::device::teams::{GOMP_teams_reg, GOMP_teams4};
 
     /// The data of a region, as these tests lay it out.
@@ -435,7 +435,7 @@ mod tests {
         extern "C" fn region(arguments: Opaque) {
             let [seen] = data::<[*mut u64; 1]>(arguments);
             assert_eq!(omp_get_level(), 0);
-            omp_set_num_threads(77);
+            set_num_threads(77);
             // SAFETY: points to a `u64`.
             unsafe { **seen = omp_get_thread_limit() as u64 };
         }

@@ -2,7 +2,7 @@
 
 use crate::entry::entry;
 use fathomp_omp::icv::ProcBind;
-use fathomp_omp::parallel::{self, Fork};
+use fathomp_omp::parallel::{self, Caller, Fork};
 use fathomp_omp::worksharing::Preset;
 use fathomp_sys::call_site::call_site;
 use fathomp_sys::outlined::{Opaque, Outlined};
@@ -38,6 +38,7 @@ pub(crate) unsafe fn fork_of(
         call: call_site(),
         preset,
         called_by_program: false,
+        caller: Caller::Gnu,
         prepare: None,
     }
 }

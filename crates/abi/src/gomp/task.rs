@@ -182,7 +182,18 @@ entries! {
     }
     /// `void GOMP_taskyield(void)`
     fn GOMP_taskyield() {
-        task::yield_now(current());
+        give_way();
+    }
+}
+
+/// `taskyield`, which flushes (OpenMP 5.2, 1.4.6): on several nodes not at each call of a task
+/// that polls.
+#[inline]
+pub(crate) fn give_way() {
+    if task::yield_now(current())
+        && let Some(node) = fathomp_node::start::node()
+    {
+        node.flush();
     }
 }
 

@@ -11,7 +11,7 @@ use super::types::Location;
 use crate::api::update_icvs;
 use crate::entry::{Frame, entry, variadic};
 use fathomp_omp::icv::{ProcBind, kept_list};
-use fathomp_omp::parallel::{self, Fork};
+use fathomp_omp::parallel::{self, Caller, Fork};
 use fathomp_omp::places::display;
 use fathomp_omp::{cluster, current};
 use fathomp_sys::call_site::call_site;
@@ -78,7 +78,7 @@ pub(super) unsafe fn region_of(frame: *const Frame) -> (Outlined, Opaque) {
 ///
 /// # Safety
 /// As of [`region_of`].
-unsafe fn run(frame: *const Frame, threads: Option<u32>) {
+unsafe fn run(frame: *const Frame, caller: Caller) {
     let call = call_site();
     display::region_like_libomp();
     let clauses = Clauses::take();
@@ -87,11 +87,15 @@ unsafe fn run(frame: *const Frame, threads: Option<u32>) {
     let fork = Fork {
         function,
         data,
-        threads: threads.unwrap_or(clauses.threads),
+        threads: match caller {
+            Caller::LlvmIfFalse => 1,
+            _ => clauses.threads,
+        },
         bind: clauses.bind,
         call,
         preset: None,
         called_by_program: false,
+        caller,
         prepare: None,
     };
     match clauses.threads_inside {
@@ -121,7 +125,7 @@ variadic! {
 
 extern "C" fn fork_call(frame: *const Frame) {
     // SAFETY: it is the frame of `__kmpc_fork_call`.
-    unsafe { run(frame, None) };
+    unsafe { run(frame, Caller::Llvm) };
 }
 
 entry! {
@@ -142,9 +146,12 @@ extern "C" fn fork_call_if(
 ) {
     let count = usize::from(argument != 0);
     let frame = Frame::new([location.expose_provenance(), count, code, argument, 0, 0]);
-    let threads = (condition == 0).then_some(1);
+    let caller = match condition {
+        0 => Caller::LlvmIfFalse,
+        _ => Caller::Llvm,
+    };
     // SAFETY: the frame has a region's code and its arguments, and waits for its end.
-    unsafe { run(&raw const frame, threads) };
+    unsafe { run(&raw const frame, caller) };
 }
 
 extern "C" fn nothing(_data: Opaque) {}
@@ -162,6 +169,7 @@ extern "C" fn serialized_parallel(_location: Location, _gtid: i32) {
         call,
         preset: None,
         called_by_program: false,
+        caller: Caller::LlvmIfFalse,
         prepare: None,
     });
 }

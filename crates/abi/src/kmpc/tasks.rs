@@ -4,7 +4,7 @@ use super::task_memory::{FINAL, TaskMemory};
 use super::task_reductions;
 use super::types::{DependInfo, KmpTask, Location, Routine};
 use crate::entry::entries;
-use crate::gomp::task::omp_fulfill_event;
+use crate::gomp::task::{give_way, omp_fulfill_event};
 use fathomp_omp::task::{self, Access, Clauses, Dependence, EventHandle, Work};
 use fathomp_omp::team::Member;
 use fathomp_omp::{cluster, current, tool};
@@ -280,7 +280,7 @@ entries! {
     }
     /// `kmp_int32 __kmpc_omp_taskyield(ident_t *, kmp_int32 gtid, int end_part)`
     fn __kmpc_omp_taskyield(_location: Location, _gtid: i32, _end_part: i32) -> i32 {
-        task::yield_now(current());
+        give_way();
         0
     }
     /// `void __kmpc_taskgroup(ident_t *, int gtid)`

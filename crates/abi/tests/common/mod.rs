@@ -19,6 +19,7 @@ pub(crate) fn fork(function: extern "C" fn(Opaque), block: &[u64]) -> Fork<'stat
         call: 0,
         preset: None,
         called_by_program: false,
+        caller: fathomp_omp::parallel::Caller::Gnu,
         prepare: None,
     }
 }

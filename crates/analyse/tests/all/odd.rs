@@ -281,6 +281,8 @@ fn any_record() -> impl Strategy<Value = Record> {
                 waits: PerState([merged; State::COUNT]),
                 mutexes: chunks,
                 dsm: Some(Box::new(DsmCounts([chunks; DsmCount::COUNT]))),
+                decider: fathomp_trace::record::Decider::default(),
+                floats: 0,
                 set: instance % 3,
             })
         });

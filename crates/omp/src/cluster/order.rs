@@ -4,11 +4,12 @@
 //! nothing: every field is checked against what it may be.
 
 use crate::icv::{Icvs, ProcBind, Said, Schedule, ScheduleKind};
-use crate::parallel::{Fork, LARGEST_TEAM};
+use crate::parallel::{Caller, Fork, LARGEST_TEAM};
 use crate::runtime::runtime;
 use crate::team::Team;
 use crate::worker::current;
 use crate::worksharing::Preset;
+use fathomp_sys::float::{self, Control};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -44,6 +45,9 @@ pub(super) struct Region {
     /// ICVs of the task that met the region.
     pub(super) icvs: Icvs,
     pub(super) preset: Option<Preset>,
+    /// Whose interface it was begun by, and the floating-point environment there.
+    pub(super) caller: Caller,
+    pub(super) floats: Control,
 }
 
 /// Bytes that are no order.
@@ -96,6 +100,8 @@ impl Region {
             instance: team.dock.instance.load(Ordering::Relaxed),
             icvs: *icvs,
             preset: fork.preset,
+            caller: fork.caller,
+            floats: float::control(),
         }
     }
 }
@@ -135,8 +141,10 @@ impl Region {
             self.instance,
         ]);
         words[ICVS..PRESET].copy_from_slice(&icvs_to_words(&self.icvs, self.bind));
+        let llvm = u64::from(self.caller != Caller::Gnu);
+        words[PRESET] = llvm << 1 | u64::from(self.floats) << 8;
         if let Some(preset) = self.preset {
-            words[PRESET] = 1;
+            words[PRESET] |= 1;
             words[PRESET + 1..].copy_from_slice(&preset.to_words());
         }
         words
@@ -149,7 +157,7 @@ impl Region {
         let (total, level) = (low(words[4]), high(words[4]));
         let (team_num, num_teams) = (low(words[5]), high(words[5]));
         let address = words[1] as usize;
-        let [icvs @ .., has_preset] = &words[ICVS..=PRESET] else {
+        let [icvs @ .., ways] = &words[ICVS..=PRESET] else {
             return Err(Nonsense::Length(0));
         };
         let (icvs, bind) = icvs_from_words(icvs)?;
@@ -159,10 +167,15 @@ impl Region {
         check("team", team_num, 0..=num_teams - 1)?;
         let mut own = [0; 7];
         own.copy_from_slice(&words[PRESET + 1..]);
-        let preset = match has_preset {
+        check(
+            "floating-point environment",
+            (ways >> 8) as u32,
+            0..=0xf_ffff,
+        )?;
+        let preset = match ways & 0xff & !2 {
             0 if own == [0; 7] => None,
             1 => Some(Preset::from_words(own).ok_or(Nonsense::Field("loop", own[5]))?),
-            other => return Err(Nonsense::Field("loop's presence", *other)),
+            other => return Err(Nonsense::Field("loop's presence", other)),
         };
         Ok(Self {
             function: find(address).ok_or(Nonsense::Code(address))?,
@@ -177,6 +190,11 @@ impl Region {
             instance: words[7],
             icvs,
             preset,
+            caller: match ways & 2 {
+                0 => Caller::Gnu,
+                _ => Caller::Llvm,
+            },
+            floats: (ways >> 8) as Control,
         })
     }
 }
@@ -352,6 +370,8 @@ mod tests {
                 sections: false,
                 call: 5,
             })),
+            caller: Caller::Llvm,
+            floats: 0xf_0f3f,
         }
     }
 

@@ -5,12 +5,13 @@ use super::nodes::{Nodes, installed};
 use super::order::{Order, Region};
 use crate::icv::Icvs;
 use crate::marking;
-use crate::parallel::{self, Fork};
+use crate::parallel::{self, Caller, Fork};
 use crate::tap::{self, Place};
 use crate::task::{self, Remote};
 use crate::team::{Member, Team};
 use crate::worker::current;
 use fathomp_base::SiteId;
+use fathomp_sys::float;
 use fathomp_sys::outlined::Outlined;
 use fathomp_trace::now;
 use fathomp_trace::state::State;
@@ -251,6 +252,10 @@ impl Nodes {
         let asked = now();
         let home = current();
         let worker = home.worker();
+        // Where threads are created they inherit the environment, and here that comes first.
+        if region.caller != Caller::Gnu || self.regions.load(Ordering::Relaxed) == 0 {
+            float::set(region.floats);
+        }
         home.set_icvs(region.icvs);
         home.team()
             .dock
@@ -273,6 +278,7 @@ impl Nodes {
             call: region.call,
             preset: region.preset,
             called_by_program: false,
+            caller: region.caller,
             prepare: (region.table != 0).then_some(&reduce),
         };
         let asked = worker.recorder().map(|_| asked);

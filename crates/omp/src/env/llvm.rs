@@ -40,6 +40,13 @@ impl Settings {
             "using true",
         );
         self.queues_all_tasks = throttles == Some(false);
+        let inherits = reader.read(
+            "KMP_INHERIT_FP_CONTROL",
+            boolean,
+            "true or false",
+            "using true",
+        );
+        self.inherits_floats = inherits != Some(false);
     }
 
     fn read_llvm_waiting(&mut self, reader: &mut Reader<impl Fn(&str) -> Option<String>>) {

@@ -109,6 +109,8 @@ pub struct Settings {
     pub affinity_format: String,
     /// `KMP_ENABLE_TASK_THROTTLING` is false: tasks are queued however many are already.
     pub queues_all_tasks: bool,
+    /// Regions of programs for LLVM's interface hand on the floating-point environment.
+    pub inherits_floats: bool,
     /// `OMP_TOOL`: false if the user disabled tools.
     pub tool: bool,
 }
@@ -140,6 +142,7 @@ impl Default for Settings {
             display_affinity: false,
             affinity_format: String::new(),
             queues_all_tasks: false,
+            inherits_floats: true,
             tool: true,
         }
     }

@@ -2,7 +2,9 @@
 
 use super::block::{Task, Traits};
 use super::deque::{CAPACITY, Deque};
+use super::giving_way::GivesWay;
 use super::group::Group;
+use super::included::SAMPLE;
 use super::shared_loop::{Portions, SharedLoop};
 use crate::own::Own;
 use crate::team::{Member, Team};
@@ -27,6 +29,9 @@ pub(crate) struct Current {
     /// The member from which it stole last.
     pub(super) victim: Own,
     pub(super) rest: Rest,
+    /// Included tasks since one was timed.
+    included: Own,
+    pub(super) gives_way: GivesWay,
     /// Worksharing constructs with task reductions met in this region.
     pub(super) rounds: Own,
     free: AtomicRef<Task>,
@@ -152,6 +157,8 @@ impl Current {
             unannounced: Unannounced(Own::new(0)),
             victim: Own::new(0),
             rest: Rest::default(),
+            included: Own::new(0),
+            gives_way: GivesWay::default(),
             rounds: Own::new(0),
             free: AtomicRef::new(None),
             free_count: Own::new(0),
@@ -255,6 +262,14 @@ impl Current {
     fn share_blocks(&self, team: &'static Team) {
         let half: Vec<_> = (0..KEPT / 2).map(|_| self.take_block(team)).collect();
         team.tasks.spare.put(&half);
+    }
+
+    /// Whether the next included task is timed.
+    #[inline]
+    pub(super) fn samples_included(&self) -> bool {
+        let count = self.included.get().wrapping_add(1);
+        self.included.set(count);
+        count.is_multiple_of(SAMPLE)
     }
 
     /// A block for a task that `member`, whose state this is, runs before its

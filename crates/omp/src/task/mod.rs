@@ -2,6 +2,7 @@
 //!
 //! * `block`: a task's memory; `spawn`: creating a task; `run`: running it and
 //!   what its end means; `wait`: taskwait and its like.
+//! * `giving_way`: what taskyield runs.
 //! * `deque`, `commons`: where tasks are queued; `pool`: how a team finds,
 //!   counts and helps with them; `current`: what each member keeps.
 //! * `division`: how a `taskloop` is divided; `shared_loop`, `portion`: one whose tasks are begun
@@ -24,6 +25,7 @@ mod detach;
 mod division;
 mod event;
 mod fresh;
+mod giving_way;
 mod group;
 mod help;
 mod included;

@@ -26,6 +26,8 @@ pub(crate) struct Pool {
     reduction_group: Group,
     pub(super) dock: Admission,
     pub(super) commons: Commons,
+    /// Tasks of this region that were run on top of one that gives way have ended.
+    pub(super) runs_on_top: AtomicBool,
     /// Where members sleep that wait inside a task.
     pub(crate) waiters: Bell,
     /// Members that handle letters of other nodes while they wait, and how often something has
@@ -70,6 +72,7 @@ impl Pool {
             reduction_group: Group::new(),
             dock: Admission::new(),
             commons: Commons::default(),
+            runs_on_top: AtomicBool::new(false),
             waiters: Bell::new(),
             attending: AtomicU32::new(0),
             events: AtomicU32::new(0),
@@ -104,6 +107,7 @@ impl Pool {
         self.waiters.ring();
         self.dock.wait_until_empty();
         self.meetings.clear();
+        self.runs_on_top.store(false, Ordering::Relaxed);
         self.used.store(false, Ordering::Relaxed);
     }
 

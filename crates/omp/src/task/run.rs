@@ -27,7 +27,13 @@ pub(super) fn while_waiting(member: &'static Member, task: &'static Task) {
 /// Runs `tasks` on a member that waits for something else.
 #[inline]
 pub(super) fn meanwhile(member: &'static Member, tasks: impl FnOnce()) {
-    let run = || tap::meanwhile(tasks);
+    let waits = &member.task.gives_way.waits;
+    let outer = waits.get();
+    waits.set(0);
+    let run = || {
+        tap::meanwhile(tasks);
+        waits.set(outer);
+    };
     if member.worker().recorder().is_none() {
         return run();
     }

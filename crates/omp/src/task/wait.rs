@@ -2,6 +2,7 @@
 
 use super::block::Task;
 use super::depend::{Awaits, Dependence, Node};
+use super::giving_way::give_way;
 use super::help::run_available;
 use super::tally::Tally;
 use crate::barrier::wait_recorded;
@@ -48,14 +49,20 @@ pub(super) fn await_predecessors(
     }
 }
 
-/// `taskyield`: runs a task that is ready, if the current one may be suspended
-/// for it.
-pub fn yield_now(member: &'static Member) {
-    if member.team().tasks.is_used() {
+/// `taskyield`: lets another thread run a task that is ready, or runs it if no
+/// other can. Whether the task seems to wait for something that others write: then memory
+/// of several nodes should be flushed.
+pub fn yield_now(member: &'static Member) -> bool {
+    let team = member.team();
+    let mut waits = false;
+    if !team.is_alone() {
+        tool::yields(member, || waits = give_way(member, team));
+    } else if team.tasks.is_used() {
         tool::yields(member, || {
             run_available(member, Some(member.task.current()), || true);
         });
     }
+    waits
 }
 
 /// Returns when nothing counted by `tally`, which belongs to `task` or a group
@@ -90,6 +97,8 @@ fn wait_and_run(
         });
         return;
     }
+    let waits = &member.task.gives_way.waits;
+    waits.set(1);
     wait_recorded(member, State::TaskWait, || {
         team.tasks.waiters.wait(team.patience(), || {
             done() || {
@@ -101,4 +110,5 @@ fn wait_and_run(
             }
         });
     });
+    waits.set(0);
 }

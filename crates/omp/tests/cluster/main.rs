@@ -43,6 +43,7 @@ fn fork(threads: u32, preset: Option<Preset>, body: Body) {
         call: 0,
         preset,
         called_by_program: false,
+        caller: fathomp_omp::parallel::Caller::Gnu,
         prepare: None,
     });
 }

@@ -28,6 +28,7 @@ on_all_shapes! {
                 call: 0,
                 preset: None,
                 called_by_program: false,
+                caller: fathomp_omp::parallel::Caller::Gnu,
                 prepare: Some(&|team, size| {
                     formed.set(Some((team, size)));
                     reductions::begin_region(team, 0x7000);

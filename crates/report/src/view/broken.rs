@@ -6,8 +6,6 @@ use crate::{Input, units};
 use fathomp_analyse::{Analysis, Outcome};
 use fathomp_diagnose::Diagnosis;
 
-/// Signals by which somebody asks a program to stop.
-const STOPPING: [i32; 4] = [1, 2, 3, 15];
 /// What `timeout` leaves with if it has stopped a program.
 const TIMED_OUT: i32 = 124;
 
@@ -38,8 +36,13 @@ pub fn broken(analyses: &[Analysis]) -> Option<String> {
         1 => " (and there is another such run)".to_owned(),
         more => format!(" (and there are {more} other such runs)"),
     };
+    // Nothing is to be mended where somebody ended a run by hand.
+    let therefore = match analyses.iter().find(|one| death(one).is_some()) {
+        Some(one) if was_stopped(one) => "it did not come to its end, so",
+        _ => "until that is mended,",
+    };
     Some(format!(
-        "{what}{more}; until that is mended, no speed-up is given, nothing is predicted and nothing advised."
+        "{what}{more}; {therefore} no speed-up is given, nothing is predicted and nothing advised."
     ))
 }
 
@@ -52,8 +55,9 @@ fn death(analysis: &Analysis) -> Option<String> {
             "left with exit code 124, as of a program that `timeout` has stopped".to_owned()
         }
         Outcome::Exited(code) => format!("left with exit code {code}"),
-        Outcome::Signalled(number) if STOPPING.contains(&number) => {
-            format!("was stopped by {}", words::signal(number))
+        Outcome::Signalled(number) if Outcome::STOPPING.contains(&number) => {
+            let still = program.still_ns.map_or_else(String::new, still);
+            format!("was stopped by {}{still}", words::signal(number))
         }
         Outcome::Signalled(number) => format!("was ended by {}", words::signal(number)),
     };
@@ -61,6 +65,22 @@ fn death(analysis: &Analysis) -> Option<String> {
         Some(overflow) => format!("{how}: {overflow}"),
         None => how,
     })
+}
+
+/// It may hang.
+fn still(ns: u64) -> String {
+    format!(
+        " after {} in which no region, task, barrier or lock began or ended: it hangs, or computes long without any",
+        units::duration(ns as f64)
+    )
+}
+
+fn was_stopped(analysis: &Analysis) -> bool {
+    match analysis.program.outcome {
+        Some(Outcome::Signalled(number)) => Outcome::STOPPING.contains(&number),
+        Some(Outcome::Exited(code)) => code == TIMED_OUT,
+        None => false,
+    }
 }
 
 /// Where the output of a run differs from that of another, if it does.

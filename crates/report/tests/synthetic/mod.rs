@@ -163,6 +163,7 @@ impl Model {
                     tasks_created: 0,
                     tasks_run: 0,
                     counts: counts(self.work_ms / f64::from(threads) * 0.4),
+                    floats: 0,
                     node: 0,
                     dsm: None,
                 }
@@ -185,6 +186,7 @@ impl Model {
             instances: self.instances,
             team_size_min: threads,
             team_size_max: threads,
+            deciders: BTreeMap::new(),
             encountering_threads: 1,
             concurrent: false,
             wall_ns: length,
@@ -385,6 +387,7 @@ fn serial(threads: u32, wall: f64) -> Region {
                 tasks_created: 0,
                 tasks_run: 0,
                 counts: counts(if thread == 0 { 210.0 } else { 0.0 }),
+                floats: 0,
                 node: 0,
                 dsm: None,
             }
@@ -445,6 +448,8 @@ fn program(threads: u32) -> ProgramFacts {
             governor: Some("performance".to_owned()),
         },
         runtimes: vec!["fathomp 0.1.0".to_owned()],
+        sets_threads_at: Vec::new(),
+        still_ns: None,
         witnesses: Vec::new(),
         recorded_by: "0.1.0".to_owned(),
         started_unix_ns: 1_795_000_000_000_000_000,

@@ -1,6 +1,6 @@
 //! Sums of executions, for when there is no more room for each of them.
 
-use crate::record::{CounterReading, Counters, Instance, Record};
+use crate::record::{CounterReading, Counters, Decider, Instance, Record};
 use crate::state::State;
 use fathomp_base::{SiteId, ThreadId};
 use std::collections::BTreeMap;
@@ -17,6 +17,8 @@ struct Key {
     site: SiteId,
     thread_num: u32,
     level: u32,
+    decider: Decider,
+    floats: u8,
     set: u64,
 }
 
@@ -39,6 +41,8 @@ impl Sums {
             site: instance.site,
             thread_num: instance.thread_num,
             level: instance.level,
+            decider: instance.decider,
+            floats: instance.floats,
             set: instance.set,
         };
         let full = self.instances.len() >= SUMS_MAX;

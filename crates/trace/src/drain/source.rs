@@ -7,6 +7,7 @@ use crate::record::Instance;
 use crate::stack::StackOverflow;
 use crate::state::State;
 use crate::stream::{ProcessNote, SiteNote, ThreadNote};
+use crate::wire::ways_apart;
 use crate::witness::{Lapse, Unseen, Witness};
 use fathomp_base::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
 use fathomp_ring::Ring;
@@ -225,6 +226,7 @@ impl Source {
             SiteKind::Barrier,
             SiteKind::Task,
             SiteKind::Teams,
+            SiteKind::Threads,
         ]
         .into_iter()
         .find(|&kind| kind as u64 == self.read(base + site::KIND))
@@ -289,9 +291,12 @@ impl Source {
     fn frame(&self, at: usize) -> Instance {
         let read = |word: usize| self.read(at + word);
         let (site, team) = (read(frame::SITE), read(frame::TEAM));
+        let (level, decider, floats) = ways_apart((site >> 32) as u32);
         let mut instance = Instance {
             site: SiteId(site as u32),
-            level: ((site >> 32) as u32).min(0xffff),
+            level,
+            decider,
+            floats,
             instance: InstanceId(read(frame::INSTANCE)),
             parent: InstanceId(read(frame::PARENT)),
             merged: 1,

@@ -9,14 +9,14 @@ use super::phases::OpenPhase;
 use super::sampler::{Asleep, Sampler};
 use crate::dsm::{DsmCount, DsmCounts};
 use crate::layout::{frame, slot};
-use crate::record::{CounterReading, Interval, LoopShare};
+use crate::record::{CounterReading, Decider, Interval, LoopShare};
 use crate::state::State;
 use crate::wire::{self, InstanceHead};
 use fathomp_base::{InstanceId, SiteId, ThreadId, Ticks};
 use fathomp_regions::DryLoop;
 use fathomp_ring::{Cursor, Ring};
 use fathomp_sys::clock::now;
-use fathomp_sys::counters;
+use fathomp_sys::{counters, float};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -48,6 +48,8 @@ pub struct Start {
     pub level: u32,
     /// When the encountering thread asked for the team.
     pub fork: Ticks,
+    /// Who decided on the team's size, for its thread 0.
+    pub decider: Decider,
     /// Number of the set of values that the region was begun with, for the team's thread 0;
     /// 0 if it is not known.
     pub set: u64,
@@ -418,7 +420,8 @@ impl ThreadRecorder {
     fn open_frame(&self, depth: usize, start: &Start, at: Ticks) {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let frame = self.frame(depth);
-        frame[frame::SITE].write(pair(start.site.0, start.level));
+        let ways = wire::ways(start.level, start.decider, float::marks());
+        frame[frame::SITE].write(pair(start.site.0, ways));
         frame[frame::INSTANCE].write(start.instance.0);
         frame[frame::PARENT].write(start.parent.0);
         frame[frame::TEAM].write(pair(start.thread_num, start.team_size));

@@ -2,7 +2,7 @@
 
 use super::region::Region;
 use fathomp_base::InstanceId;
-use fathomp_trace::record::LoopShare;
+use fathomp_trace::record::{Decider, LoopShare};
 use fathomp_trace::recorder::Start;
 
 /// A thread's part in a region; the default is the serial part.
@@ -47,6 +47,7 @@ impl Region {
             level: self.level,
             fork: self.asked,
             set: 0,
+            decider: Decider::Untold,
         }
     }
 }

@@ -1,0 +1,114 @@
+//! `taskyield`: when a thread may run another task on top of the one that gives way.
+//!
+//! A task that polls for something gives way again and again. Whatever the thread then runs on top
+//! of it has to end before the poll goes on: if that polls, too, for something that only the task
+//! below provides, both are stuck, although other threads might have run it. So a thread leaves
+//! queued tasks to others, as libgomp's does, unless there are no others: each other thread of the
+//! team gives way as well or waits inside a task, and has done nothing else for a while. Then only
+//! this can help.
+
+use super::help::run_available;
+use crate::own::{Own, OwnWord};
+use crate::team::{Member, Team};
+use fathomp_sys::clock::monotonic_ns;
+use fathomp_sys::process;
+use std::sync::atomic::Ordering;
+
+/// Calls between two looks at what others do: most calls cost a few nanoseconds.
+const ROUND: u32 = 64;
+/// A thread whose last round is not older gives way still: it may have lost its processor for a
+/// few slices of time.
+const RECENT_NS: u64 = 20_000_000;
+/// For how long all must have given way before a task is run on top for the first time.
+const STUCK_NS: u64 = 100_000_000;
+
+/// What a member has to remember of it. Written by the member only.
+#[derive(Debug)]
+pub(super) struct GivesWay {
+    calls: Own,
+    /// End of its last round.
+    at_ns: OwnWord,
+    /// Since when all have been seen to give way; the task that did.
+    since_ns: OwnWord,
+    task: OwnWord,
+    /// It runs a task on top of one that gives way.
+    on_top: Own,
+    /// It waits inside a task, and runs none meanwhile.
+    pub(super) waits: Own,
+}
+
+impl Default for GivesWay {
+    fn default() -> Self {
+        Self {
+            calls: Own::new(0),
+            at_ns: OwnWord::new(),
+            since_ns: OwnWord::new(),
+            task: OwnWord::new(),
+            on_top: Own::new(0),
+            waits: Own::new(0),
+        }
+    }
+}
+
+/// The task that `member` runs gives way: in a team with others. Whether it seems to wait for
+/// something.
+#[inline]
+pub(super) fn give_way(member: &'static Member, team: &'static Team) -> bool {
+    let calls = &member.task.gives_way.calls;
+    calls.set(calls.get().wrapping_add(1));
+    let is_round = calls.get().is_multiple_of(ROUND);
+    if is_round {
+        round(member, team);
+    } else {
+        std::hint::spin_loop();
+    }
+    is_round
+}
+
+#[cold]
+fn round(member: &'static Member, team: &'static Team) {
+    let mine = &member.task.gives_way;
+    let task = member.task.current();
+    let identity = member.task.identity() as u64;
+    let now_ns = monotonic_ns();
+    let goes_on = mine.task.get() == identity && now_ns - mine.at_ns.get() <= RECENT_NS;
+    mine.at_ns.set(now_ns);
+    if !(goes_on && others_are_stuck(member, team, now_ns)) {
+        mine.task.set(identity);
+        mine.since_ns.set(now_ns);
+    }
+    if mine.on_top.get() != 0 {
+        // What is run on top may wait for others after all.
+        team.tasks.runs_on_top.store(false, Ordering::Relaxed);
+    }
+    let stuck_ns = now_ns - mine.since_ns.get();
+    let enough_ns = match team.tasks.runs_on_top.load(Ordering::Relaxed) {
+        true => 1,
+        false => STUCK_NS,
+    };
+    if stuck_ns < enough_ns {
+        // Whoever sleeps may be the one to run what this task polls for. Other nodes, of which
+        // nothing is known here, have asked for tasks long before the patience ends.
+        if (0..team.local_size()).any(|num| team.member(num).task.deque.has_work()) {
+            team.ring_all();
+        }
+        process::yield_now();
+        return;
+    }
+    let outer = mine.on_top.get();
+    mine.on_top.set(1);
+    run_available(member, Some(task), || {
+        // It has ended without anybody's help, so those after it are not kept waiting.
+        team.tasks.runs_on_top.store(true, Ordering::Relaxed);
+        true
+    });
+    mine.on_top.set(outer);
+}
+
+/// Whether none of the team's other threads can run a task that is queued.
+fn others_are_stuck(member: &'static Member, team: &'static Team, now_ns: u64) -> bool {
+    (0..team.local_size())
+        .filter(|&num| num != member.index())
+        .map(|num| &team.member(num).task.gives_way)
+        .all(|one| one.waits.get() != 0 || now_ns.saturating_sub(one.at_ns.get()) <= RECENT_NS)
+}
