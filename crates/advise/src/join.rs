@@ -232,6 +232,12 @@ fn module_and_address(key: &str) -> (&str, u64) {
     }
 }
 
+/// The address in its module of the region that recordings call `key`, if it says one.
+#[must_use]
+pub fn address(key: &str) -> Option<u64> {
+    Some(module_and_address(key).1).filter(|address| *address != 0)
+}
+
 fn scanned_of<'a>(regions: &'a Regions, module: &str, address: u64) -> Option<(usize, &'a Region)> {
     let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let fits = |region: &Region| {
