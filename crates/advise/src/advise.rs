@@ -3,9 +3,11 @@
 use crate::advice::{Advice, Basis, ModuleNote, RegionAdvice, SCHEMA, VERSION};
 use crate::choose::{Choosing, choose};
 use crate::join::{Evidence, Subject, subjects};
+use crate::model::GUESSED_MOST;
 use crate::target::Target;
 use crate::words;
 use crate::work::trips;
+use fathomp_regions::Expr;
 use fathomp_score::Weights;
 
 /// Why nothing can be advised.
@@ -21,6 +23,11 @@ pub enum AdviseError {
         "this is a recording of {0} nodes, and advice is about the threads of one machine; record the program without --nodes"
     )]
     Nodes(u32),
+    /// Nothing says how much the regions do.
+    #[error(
+        "nothing says how much {0} do: their loops are not known well enough from what was given, and no run was recorded; record one with `fathomp record --threads 1`"
+    )]
+    Unknown(String),
     /// A machine nobody knows.
     #[error("a program cannot be advised to use 0 threads; ask for 1 or more with --at")]
     ZeroThreads,
@@ -62,6 +69,17 @@ pub fn advise(
     if subjects.is_empty() {
         return Err(AdviseError::NoRegions);
     }
+    let (subjects, unknown): (Vec<_>, Vec<_>) = subjects.into_iter().partition(is_known);
+    let unknown = names(&unknown);
+    if subjects.is_empty() {
+        return Err(AdviseError::Unknown(unknown));
+    }
+    let mut notes = notes(&evidence, target);
+    if !unknown.is_empty() {
+        notes.push(format!(
+            "Nothing is advised for {unknown}: how much they do is not known from their code alone."
+        ));
+    }
     let mut modules: Vec<ModuleNote> = Vec::new();
     let regions = subjects
         .iter()
@@ -74,8 +92,27 @@ pub fn advise(
         modules,
         machine: target.note(),
         regions,
-        notes: notes(&evidence, target),
+        notes,
     })
+}
+
+/// Whether anything says how much a region does: its time, or the loops of its code. What
+/// follows from guesses alone would be advice about the guess.
+fn is_known(subject: &Subject<'_>) -> bool {
+    let profile = &subject.profile;
+    let work = profile.work.as_ref();
+    profile.timed.is_some() || work.is_some_and(|work| work.guessed <= GUESSED_MOST)
+}
+
+/// The first few regions by name, and how many more there are.
+fn names(subjects: &[Subject<'_>]) -> String {
+    const NAMED: usize = 5;
+    let names = subjects.iter().map(|one| &one.name[..]);
+    let mut names: Vec<String> = names.take(NAMED).map(str::to_owned).collect();
+    if subjects.len() > NAMED {
+        names.push(format!("{} more regions", subjects.len() - NAMED));
+    }
+    names.join(", ")
 }
 
 fn program(evidence: &Evidence<'_>) -> String {
@@ -136,7 +173,10 @@ fn region(
             }
         }
     });
-    let trips = body.and_then(trips).filter(|_| choice.steps.len() > 1);
+    // Steps are for executions that differ.
+    let trips = body
+        .and_then(trips)
+        .filter(|trips| choice.steps.len() > 1 && !matches!(trips, Expr::Const(_)));
     let work = profile.work.as_ref();
     RegionAdvice {
         name: subject.name.clone(),
@@ -178,6 +218,6 @@ fn region(
             absolute: profile.timed.is_some(),
         },
         reason: words::reason(&choice, profile, target),
-        doubts: words::doubts(profile, target),
+        doubts: words::doubts(&choice, profile, target),
     }
 }

@@ -16,6 +16,10 @@ const FACTOR: f64 = 4.0;
 const STEPS_MOST: usize = 12;
 /// A step is worth a line if it holds for this many times as many trips as it begins with.
 const NARROW: f64 = 1.5;
+/// A gain that people see as none is not advised, however small a saving is worthwhile.
+const SEEN: f64 = 0.005;
+/// Measured gains may be so much above one for each thread without a word.
+const SCATTER: f64 = 0.05;
 /// Loss that no advised choice should exceed to be called certain, and to be called likely.
 const CERTAIN: f64 = 0.05;
 const LIKELY: f64 = 0.25;
@@ -63,6 +67,9 @@ pub struct Choice {
     pub limit: (Term, f64),
     /// Threads of that.
     pub limit_threads: u32,
+    /// The times' gain where it is clearly more than one for each thread, and whether the
+    /// caches explain that. Without an explanation it is no gain that anybody is promised.
+    pub beyond: Option<(f64, bool)>,
 }
 
 /// Chooses threads for a region among those of `target`; `shown` are the numbers of threads
@@ -91,17 +98,26 @@ pub fn choose(profile: &Profile, target: &Target, how: &Choosing, shown: &[u32])
         .zip(&at.draws)
         .map(|(one, at)| ratio(*one, *at))
         .collect();
-    let gain = ratio(one.time, at.time);
+    let timed = ratio(one.time, at.time);
+    let p = f64::from(advised);
+    let fits = gathered(profile, target, advised);
+    let beyond = (timed > p * (1.0 + SCATTER)).then_some((timed, fits));
+    let most = |threads: u32| match gathered(profile, target, threads) {
+        true => f64::INFINITY,
+        false => f64::from(threads),
+    };
+    let gain = timed.min(most(advised));
     let (gain_low, gain_high) = match advised {
         1 => (gain, gain),
-        _ => interval(&gains, gain),
+        _ => interval(&gains, timed),
     };
     let central: Vec<f64> = among.iter().map(|one| one.time).collect();
     let least = central.iter().copied().fold(f64::INFINITY, f64::min);
     let saturates = among
         .iter()
         .find(|one| one.time <= least * (1.0 + how.saturated))
-        .map_or(1, |one| one.threads);
+        .map_or(1, |one| one.threads)
+        .max(advised);
     let stops = saturates < all.threads;
     // What it costs shows one choice further.
     let limit_threads = match stops {
@@ -124,8 +140,8 @@ pub fn choose(profile: &Profile, target: &Target, how: &Choosing, shown: &[u32])
             threads: advised,
             packages: target.packages_of(advised),
             gain,
-            gain_low,
-            gain_high,
+            gain_low: gain_low.min(gain),
+            gain_high: gain_high.min(most(advised)),
         },
         loss: Loss {
             all: ratio(all.time, at.time) - 1.0,
@@ -140,21 +156,36 @@ pub fn choose(profile: &Profile, target: &Target, how: &Choosing, shown: &[u32])
                 time: point.time / unit,
                 low: point.low / unit,
                 high: point.high / unit,
-                speedup: ratio(one.time, point.time),
+                speedup: ratio(one.time, point.time).min(most(point.threads)),
                 dominating: point.dominating.0,
                 share: point.dominating.1,
             })
             .collect(),
         saturates_at: stops.then_some(saturates),
         steps: steps(&model, profile, &choices, advised, how.worthwhile),
-        confidence: confidence(&among, at, profile, target),
+        confidence: match beyond {
+            Some((_, false)) => confidence(&among, at, profile, target).min(Confidence::Medium),
+            _ => confidence(&among, at, profile, target),
+        },
         limit,
         limit_threads,
+        beyond,
     }
 }
 
+/// Whether so many threads have their data in caches, where those of one are too small: that
+/// makes them more than so many times as fast.
+fn gathered(profile: &Profile, target: &Target, threads: u32) -> bool {
+    let footprint = profile.demand.as_ref().map_or(0.0, |one| one.footprint);
+    target.machine.caches.iter().any(|cache| {
+        let caches = threads.div_ceil(cache.shared_by.max(1));
+        footprint > cache.bytes as f64 && footprint <= cache.bytes as f64 * f64::from(caches)
+    })
+}
+
 /// The fewest threads whose expected loss, over all that may be so, is hardly above the
-/// least.
+/// least, among those that gain something. More than one thread that is likely to be slower
+/// than one is no advice, though it may be what loses least on average.
 fn best(among: &[&Predicted], worthwhile: f64) -> u32 {
     let draws = among.iter().map(|one| one.draws.len()).min().unwrap_or(0);
     let mut losses = vec![0.0; among.len()];
@@ -162,19 +193,22 @@ fn best(among: &[&Predicted], worthwhile: f64) -> u32 {
         let times = || among.iter().map(|one| one.draws[draw]);
         let least = times().fold(f64::INFINITY, f64::min);
         for (loss, time) in losses.iter_mut().zip(times()) {
-            *loss += ratio(time, least) - 1.0;
+            *loss += (ratio(time, least) - 1.0) / draws as f64;
         }
     }
-    let mean = |loss: f64| loss / draws.max(1) as f64;
-    let least = losses
-        .iter()
-        .copied()
-        .map(mean)
+    let alone = among.first().map_or(0.0, |one| one.time);
+    let gaining = || {
+        let least = 1.0 + worthwhile.max(SEEN);
+        among
+            .iter()
+            .zip(&losses)
+            .filter(move |(one, _)| one.threads == 1 || ratio(alone, one.time) >= least)
+    };
+    let least = gaining()
+        .map(|(_, loss)| *loss)
         .fold(f64::INFINITY, f64::min);
-    among
-        .iter()
-        .zip(&losses)
-        .find(|(_, loss)| mean(**loss) <= least + worthwhile)
+    gaining()
+        .find(|(_, loss)| **loss <= least + worthwhile)
         .map_or(1, |(one, _)| one.threads)
 }
 
@@ -296,7 +330,7 @@ fn confidence(
     let known = several || (profile.facts && profile.work.is_some() && profile.understood > 0.8);
     if !measured || loss > LIKELY {
         Confidence::Low
-    } else if loss > CERTAIN || !known || !target.measured {
+    } else if loss > CERTAIN || !known || !target.measured || profile.disturbed {
         Confidence::Medium
     } else {
         Confidence::High

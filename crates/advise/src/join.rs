@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 /// loops, more data than caches hold.
 const ASSUMED_WORD: i64 = 4_000;
 
+/// Part of a region's time lost to other programs from which a run of it is disturbed.
+const DISTURBED: f64 = 0.05;
+
 /// What there is of a program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence<'a> {
@@ -146,7 +149,8 @@ fn score(
     // Of data whose size is not known, much is assumed.
     const LARGE: f64 = 1e12;
     let footprint = profile.demand.as_ref().map(|demand| demand.footprint);
-    let working_set = footprint.filter(|bytes| *bytes > 0.0).unwrap_or(LARGE);
+    let working_set = footprint.filter(|bytes| profile.facts && *bytes > 0.0);
+    let working_set = working_set.unwrap_or(LARGE);
     memory::score(scanned?, working_set, target, weights)
 }
 
@@ -164,6 +168,7 @@ struct InRecordings<'a> {
     address: u64,
     /// Threads asked for, and the row; fewest threads first.
     rows: Vec<(u32, &'a Recorded)>,
+    disturbed: bool,
 }
 
 impl<'a> InRecordings<'a> {
@@ -177,19 +182,20 @@ impl<'a> InRecordings<'a> {
 }
 
 fn recorded<'a>(analyses: &[&'a Analysis]) -> Vec<InRecordings<'a>> {
-    let mut by_key: BTreeMap<&str, Vec<(u32, &Recorded)>> = BTreeMap::new();
+    let mut by_key: BTreeMap<&str, (Vec<(u32, &Recorded)>, bool)> = BTreeMap::new();
     for analysis in analyses.iter().filter(|one| !one.program.rehearsal) {
         for region in &analysis.regions {
             if region.kind == SiteKind::Parallel && region.outermost_ns > 0 {
                 let threads = region.team_size_max.max(1);
-                let rows = by_key.entry(&region.key).or_default();
+                let (rows, disturbed) = by_key.entry(&region.key).or_default();
                 rows.push((threads, region));
+                *disturbed |= is_disturbed(analysis, region);
             }
         }
     }
     by_key
         .into_iter()
-        .map(|(key, mut rows)| {
+        .map(|(key, (mut rows, disturbed))| {
             rows.sort_by_key(|(threads, _)| *threads);
             let (module, address) = module_and_address(key);
             InRecordings {
@@ -197,9 +203,24 @@ fn recorded<'a>(analyses: &[&'a Analysis]) -> Vec<InRecordings<'a>> {
                 module: module.to_owned(),
                 address,
                 rows,
+                disturbed,
             }
         })
         .collect()
+}
+
+/// Whether other programs took so much of a region's time that it says little.
+#[must_use]
+pub fn is_disturbed(analysis: &Analysis, region: &Recorded) -> bool {
+    if region.wall_ns == 0 {
+        return false;
+    }
+    let wall = region.wall_ns as f64;
+    let team = (region.states.total_ns() as f64 / wall).max(1.0);
+    let ready = region.states[State::Ready] as f64 / team;
+    let lost = region.disturbance(&analysis.program);
+    let lost = ready + lost.hidden_ns + lost.late_ns + lost.waited_ns;
+    analysis.program.disturbed() || lost > DISTURBED * wall
 }
 
 /// `parallel:/path/to/prog+0x1234` in its parts.
@@ -209,6 +230,12 @@ fn module_and_address(key: &str) -> (&str, u64) {
         Some((module, address)) => (module, u64::from_str_radix(address, 16).unwrap_or(0)),
         None => (rest, 0),
     }
+}
+
+/// The address in its module of the region that recordings call `key`, if it says one.
+#[must_use]
+pub fn address(key: &str) -> Option<u64> {
+    Some(module_and_address(key).1).filter(|address| *address != 0)
 }
 
 fn scanned_of<'a>(regions: &'a Regions, module: &str, address: u64) -> Option<(usize, &'a Region)> {
@@ -338,6 +365,7 @@ fn profile(
         }),
         facts: facts || (work.is_some() && assumed.as_ref().is_some_and(|s| s.words.is_empty())),
         understood: body.map_or(0.0, understood),
+        disturbed: recorded.is_some_and(|one| one.disturbed),
         work,
         demand,
     }

@@ -27,7 +27,7 @@ pub use advice::{
 };
 pub use advise::{AdviseError, Question, advise};
 pub use choose::{Choice, Choosing, choose};
-pub use join::{Evidence, Subject, subjects};
+pub use join::{Evidence, Subject, address, is_disturbed, subjects};
 pub use model::Constants;
 pub use patch::{SourcePatch, patch};
 pub use profile::{Demand, Modelled, Profile, Seen, Timed};

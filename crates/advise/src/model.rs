@@ -32,7 +32,7 @@ const SCATTER: f64 = 0.01;
 const TOO_FAST: f64 = 1.05;
 /// Part of the instructions in loops of guessed trips from which on a scan says nothing about
 /// how the work divides.
-const GUESSED_MOST: f64 = 0.5;
+pub(crate) const GUESSED_MOST: f64 = 0.5;
 /// Nanoseconds of an instruction where no time was measured.
 const INSTRUCTION_NS: f64 = 0.2;
 /// Price of an atomic update of a line that others write, where it was not measured.

@@ -35,6 +35,9 @@ pub struct Profile {
     /// Part of its accesses and loops that were understood, by weight.
     #[serde(default)]
     pub understood: f64,
+    /// Whether other programs took part of the time that was measured.
+    #[serde(default)]
+    pub disturbed: bool,
 }
 
 /// A measured time.

@@ -36,12 +36,18 @@ pub fn reason(choice: &Choice, profile: &Profile, target: &Target) -> String {
     let detail = detail(term, profile, target, at);
     let gain = choice.advised.gain;
     if advised == cores && cores > 1 {
-        return match term {
-            Term::Work => format!(
-                "All {cores} threads are worth it: the work divides well ({gain:.2} times as fast as one)."
+        let gain = match choice.beyond {
+            Some((_, true)) => format!(
+                "{gain:.2} times as fast as one, whose caches are too small for the data; those of {cores} hold them"
             ),
+            _ => format!("{gain:.2} times as fast as one"),
+        };
+        return match term {
+            Term::Work => {
+                format!("All {cores} threads are worth it: the work divides well ({gain}).")
+            }
             term => format!(
-                "All {cores} threads are worth it ({gain:.2} times as fast as one); {percent:.0} % of the time goes to {}{detail}.",
+                "All {cores} threads are worth it ({gain}); {percent:.0} % of the time goes to {}{detail}.",
                 term.words()
             ),
         };
@@ -129,10 +135,19 @@ pub fn duration(ns: f64) -> String {
 
 /// What makes a choice doubtful, in sentences.
 #[must_use]
-pub fn doubts(profile: &Profile, target: &Target) -> Vec<String> {
+pub fn doubts(choice: &Choice, profile: &Profile, target: &Target) -> Vec<String> {
     let mut doubts = Vec::new();
+    if let Some((times, false)) = choice.beyond {
+        doubts.push(format!(
+            "One thread took {times:.2} times as long as {}, which more threads do not explain: one of the times is not to be trusted; record again on a quiet machine.",
+            choice.advised.threads
+        ));
+    }
     let mut say = |sentence: &str| doubts.push(sentence.to_owned());
     let several = profile.measured_counts > 1;
+    if profile.disturbed {
+        say("Other programs took part of its time: what was measured is doubtful.");
+    }
     match (&profile.timed, &profile.work) {
         (None, _) => {
             say("It was not recorded: times are relative, and its speed in the core is a guess.")
@@ -150,7 +165,7 @@ pub fn doubts(profile: &Profile, target: &Target) -> Vec<String> {
     if let Some(work) = &profile.work {
         if !profile.facts {
             say(
-                "No execution says how many iterations it has: many were assumed, over more data than caches hold.",
+                "No execution says how many iterations it has: its loops are taken to have thousands.",
             );
         }
         if work.guessed > 0.2 {

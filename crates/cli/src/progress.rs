@@ -2,11 +2,25 @@
 
 use crate::voice::Voice;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
+
+/// What takes longer is announced where no bar shows it.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Steps of a command that takes over a second.
 pub(crate) struct Progress {
     bar: ProgressBar,
+    voice: Voice,
+}
+
+/// Does `job`, a command's only step that may take long; see [`Progress::slowly`].
+pub(crate) fn slowly<T>(voice: Voice, doing: &str, job: impl FnOnce() -> T) -> T {
+    let progress = Progress::start(voice, 1);
+    let done = progress.slowly(doing, job);
+    progress.finish();
+    done
 }
 
 impl Progress {
@@ -24,7 +38,25 @@ impl Progress {
             bar.set_style(style.progress_chars("=> "));
         }
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar }
+        Self { bar, voice }
+    }
+
+    /// Does `job`, which is what `doing` says. Where nobody sees the bar, that is said once
+    /// it takes more than two seconds.
+    pub(crate) fn slowly<T>(&self, doing: &str, job: impl FnOnce() -> T) -> T {
+        self.bar.set_message(doing.to_owned());
+        let (done, waits) = mpsc::channel::<()>();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let late = waits.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+                if late && self.bar.is_hidden() {
+                    self.voice.say(format!("{doing}, which takes a while"));
+                }
+            });
+            let result = job();
+            drop(done);
+            result
+        })
     }
 
     /// `done` steps are through, `doing` is next.

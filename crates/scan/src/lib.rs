@@ -22,4 +22,4 @@ mod starts;
 mod values;
 mod walk;
 
-pub use program::{ScanError, scan, scan_bytes};
+pub use program::{ScanError, scan, scan_bytes, scan_only, scan_up_to};

@@ -52,6 +52,10 @@ pub enum ScanError {
 /// # Errors
 /// See [`ScanError`]. A program without OpenMP is no error: the answer says so.
 pub fn scan(path: &Path) -> Result<Regions, ScanError> {
+    scan_bytes(path, read(path)?)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ScanError> {
     let failed = |error| ScanError::Read {
         path: path.to_owned(),
         error,
@@ -62,8 +66,7 @@ pub fn scan(path: &Path) -> Result<Regions, ScanError> {
             path: path.to_owned(),
         });
     }
-    let data = std::fs::read(path).map_err(failed)?;
-    scan_bytes(path, data)
+    std::fs::read(path).map_err(failed)
 }
 
 /// Scans the bytes of a program or library; `path` is what it is called.
@@ -75,10 +78,39 @@ pub fn scan_bytes(path: &Path, data: impl Into<Arc<[u8]>>) -> Result<Regions, Sc
         path: path.to_owned(),
         error,
     })?;
-    Ok(image_regions(path, &image))
+    Ok(image_regions(path, &image, None))
 }
 
-fn image_regions(path: &Path, image: &Image) -> Regions {
+/// Scans of a program or library only the bodies at the addresses in `wanted`, or that calls
+/// returning there start: what a large library holds beyond what was executed takes minutes.
+///
+/// # Errors
+/// See [`ScanError`].
+pub fn scan_only(path: &Path, wanted: &BTreeSet<u64>) -> Result<Regions, ScanError> {
+    let image = Image::parse(read(path)?).map_err(|error| ScanError::Image {
+        path: path.to_owned(),
+        error,
+    })?;
+    Ok(image_regions(path, &image, Some(wanted)))
+}
+
+/// [`scan`], unless more than `most` calls begin regions or share work: then their number.
+///
+/// # Errors
+/// See [`ScanError`].
+pub fn scan_up_to(path: &Path, most: usize) -> Result<Result<Regions, usize>, ScanError> {
+    let image = Image::parse(read(path)?).map_err(|error| ScanError::Image {
+        path: path.to_owned(),
+        error,
+    })?;
+    let users = image.users(|name| entries::starter(name).is_some());
+    Ok(match users.len() {
+        many if many > most => Err(many),
+        _ => Ok(image_regions(path, &image, None)),
+    })
+}
+
+fn image_regions(path: &Path, image: &Image, wanted: Option<&BTreeSet<u64>>) -> Regions {
     let sections: Vec<Range<u64>> = image
         .sections()
         .iter()
@@ -94,6 +126,9 @@ fn image_regions(path: &Path, image: &Image) -> Regions {
         instructions: 0,
     };
     program.search(&mut problems, path);
+    if let Some(wanted) = wanted {
+        program.keep(wanted);
+    }
     let effects = program.effects();
     let names = Names::read(image.data(), &|address| {
         let function = image.function_from(address);
@@ -211,6 +246,17 @@ impl Program<'_> {
                 path.display()
             ));
         }
+    }
+
+    /// Leaves only what is at these addresses, or started by calls that return there.
+    fn keep(&mut self, wanted: &BTreeSet<u64>) {
+        self.sharing.clear();
+        self.found.retain_mut(|found| {
+            if !wanted.contains(&found.start.returns_to) {
+                found.bodies.retain(|body| wanted.contains(body));
+            }
+            !found.bodies.is_empty()
+        });
     }
 
     fn plans(&self) -> Vec<Plan> {

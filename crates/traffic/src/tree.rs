@@ -22,6 +22,8 @@ pub(crate) struct TreeLoop {
     pub(crate) trips: Trips,
     /// What one iteration consists of, in order, with its accesses executed.
     pub(crate) children: Vec<(Child, f64)>,
+    /// Accesses executed by the children in front of each, and by all of them.
+    before: Vec<f64>,
     /// Whether the trips of this loop or of one inside depend on others.
     pub(crate) sloped: bool,
     /// Whether accesses to the same array move by different distances in it, so that what
@@ -32,7 +34,7 @@ pub(crate) struct TreeLoop {
 }
 
 /// Part of a loop's iteration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Child {
     Loop(usize),
     Access(usize),
@@ -50,6 +52,8 @@ pub(crate) struct TreeAccess {
     pub(crate) strides: Vec<f64>,
     /// Whether its addresses are known to be affine.
     pub(crate) affine: bool,
+    /// At each depth of `path`, which child leads to it.
+    places: Vec<usize>,
 }
 
 impl Tree {
@@ -57,6 +61,7 @@ impl Tree {
         let mut loops = vec![TreeLoop {
             trips: Trips::of(1.0),
             children: Vec::new(),
+            before: Vec::new(),
             sloped: false,
             shifts: false,
             accesses: Vec::new(),
@@ -73,6 +78,7 @@ impl Tree {
                         .collect(),
                 },
                 children: Vec::new(),
+                before: Vec::new(),
                 sloped: !one.trips.slopes.is_empty(),
                 shifts: false,
                 accesses: Vec::new(),
@@ -107,6 +113,7 @@ impl Tree {
             tree.middle[index] = ((trips - 1.0) / 2.0).max(0.0);
         }
         tree.order(nest);
+        tree.place();
         tree
     }
 
@@ -149,30 +156,45 @@ impl Tree {
         self.middle.clone()
     }
 
+    /// Notes where everything lies among the children of its loop: it is asked for in each
+    /// search, and what is inlined of C++ has a thousand children.
+    fn place(&mut self) {
+        let mut at = BTreeMap::new();
+        for one in &mut self.loops {
+            let mut before = 0.0;
+            one.before = vec![before];
+            for (index, (child, weight)) in one.children.iter().enumerate() {
+                at.insert(*child, index);
+                before += weight;
+                one.before.push(before);
+            }
+        }
+        for (access, one) in self.accesses.iter_mut().enumerate() {
+            let inner = one.path[1..].iter().map(|inner| Child::Loop(*inner));
+            one.places = inner
+                .chain([Child::Access(access)])
+                .map(|child| at.get(&child).copied().unwrap_or(0))
+                .collect();
+        }
+    }
+
     /// Index among the children of `path[depth]` of what lies on the way to `access`.
     pub(crate) fn child_towards(&self, access: usize, depth: usize) -> usize {
-        let TreeAccess { path, .. } = &self.accesses[access];
-        let wanted = match path.get(depth + 1) {
-            Some(inner) => Child::Loop(*inner),
-            None => Child::Access(access),
-        };
-        let children = &self.loops[path[depth]].children;
-        children
-            .iter()
-            .position(|(child, _)| *child == wanted)
-            .unwrap_or(0)
+        self.accesses[access].places[depth]
     }
 
     /// How much of one iteration of `path[depth]` is over when `access` is reached in the
     /// iterations `at` of the loops inside: 0 to 1.
     pub(crate) fn progress(&self, access: usize, depth: usize, at: &[f64]) -> f64 {
-        let children = &self.loops[self.accesses[access].path[depth]].children;
-        let sum: f64 = children.iter().map(|(_, weight)| weight).sum();
+        let TreeLoop {
+            children, before, ..
+        } = &self.loops[self.accesses[access].path[depth]];
+        let sum = before.last().copied().unwrap_or(0.0);
         if sum <= 0.0 {
             return 0.0;
         }
         let position = self.child_towards(access, depth);
-        let before: f64 = children[..position].iter().map(|(_, weight)| weight).sum();
+        let before = before[position];
         let own = children[position].1 * self.run_over(access, depth + 1, at);
         ((before + own) / sum).clamp(0.0, 1.0)
     }
@@ -222,6 +244,7 @@ fn tree_access(nest: &Nest, access: &NestAccess) -> TreeAccess {
     TreeAccess {
         affine: access.affine().is_some(),
         access,
+        places: Vec::new(),
         path,
         start: first,
         strides,

@@ -1,8 +1,8 @@
 //! The model over regions made by hand: what must come out is known.
 
 use fathomp_advise::{
-    Choice, Choosing, Confidence, Demand, Profile, Target, Term, Timed, choose, doubts, reason,
-    work,
+    Advised, Choice, Choosing, Confidence, Demand, Modelled, Profile, Target, Term, Timed, choose,
+    doubts, reason, work,
 };
 use fathomp_predict::machine::{Bandwidth, Cache, ConstructCosts, Machine};
 use fathomp_regions::{
@@ -237,7 +237,7 @@ fn without_a_scan_much_is_open() {
     assert!(last.high / last.low > 1.5, "{last:?}");
     assert_ne!(choice.confidence, Confidence::High);
     assert!(
-        doubts(&profile, &machine())
+        doubts(&choice, &profile, &machine())
             .iter()
             .any(|one| one.contains("not scanned"))
     );
@@ -253,7 +253,7 @@ fn without_a_recording_advice_is_relative_and_says_so() {
     let choice = chosen(&profile);
     assert_eq!(choice.confidence, Confidence::Low);
     assert!((choice.points[0].time - 1.0).abs() < 1e-9);
-    assert!(doubts(&profile, &machine())[0].contains("not recorded"));
+    assert!(doubts(&choice, &profile, &machine())[0].contains("not recorded"));
 }
 
 #[test]
@@ -278,6 +278,80 @@ fn a_recording_with_several_threads_is_reduced_to_one() {
             "{threads}"
         );
     }
+}
+
+#[test]
+fn more_threads_than_one_are_only_advised_where_they_gain() {
+    // The price of a fork about eats the gain, and hardly anything is certain.
+    for us in 1..60 {
+        let profile = Profile {
+            timed: None,
+            ..profile(1.0, Some(0.0), "5", 100 * us)
+        };
+        let choice = chosen(&profile);
+        let Advised { threads, gain, .. } = choice.advised;
+        assert!(threads == 1 || gain >= 1.02, "{us}: {choice:?}");
+        assert!(
+            choice.loss.one >= 0.0 && choice.loss.all >= -0.05,
+            "{choice:?}"
+        );
+        assert!(choice.saturates_at.is_none_or(|at| at >= threads));
+    }
+}
+
+/// Times as recorded with one thread and with two.
+fn measured(alone_ms: f64, two_ms: f64) -> Profile {
+    let at = |threads, ms: f64| Modelled {
+        threads,
+        time_ns: ms * 1e6,
+        low_ns: ms * 0.99e6,
+        high_ns: ms * 1.01e6,
+        beyond: false,
+        dominating: Term::Work,
+        share: 1.0,
+    };
+    Profile {
+        curve: vec![at(1, alone_ms), at(2, two_ms)],
+        measured_counts: 2,
+        ..profile(alone_ms, Some(20e6), "1000", 10_000)
+    }
+}
+
+#[test]
+fn more_than_a_time_for_each_thread_needs_a_reason() {
+    let two = |sharing| {
+        let mut machine = machine();
+        machine.machine.cores = 2;
+        machine.machine.caches[0].bytes = 16 << 20;
+        machine.machine.caches[0].shared_by = sharing;
+        machine
+    };
+    let profile = measured(236.0, 100.0);
+    let choice = choose(&profile, &two(2), &Choosing::default(), &[]);
+    assert_eq!((choice.advised.threads, choice.advised.gain), (2, 2.0));
+    assert!(choice.advised.gain_high <= 2.0 && speedup(&choice, 2) <= 2.0);
+    assert!(choice.confidence < Confidence::High);
+    let said = doubts(&choice, &profile, &two(2));
+    assert!(said[0].contains("2.36 times as long as 2"), "{said:?}");
+    // 20 MB are more than one cache of 16 MiB, and less than two.
+    let choice = choose(&profile, &two(1), &Choosing::default(), &[]);
+    assert!((choice.advised.gain - 2.36).abs() < 0.01, "{choice:?}");
+    let reason = reason(&choice, &profile, &two(1));
+    assert!(reason.contains("whose caches are too small"), "{reason}");
+    assert!(doubts(&choice, &profile, &two(1)).is_empty());
+}
+
+#[test]
+fn disturbed_times_are_never_certain() {
+    let quiet = measured(190.0, 100.0);
+    assert_eq!(chosen(&quiet).confidence, Confidence::High);
+    let disturbed = Profile {
+        disturbed: true,
+        ..quiet
+    };
+    let choice = chosen(&disturbed);
+    assert_eq!(choice.confidence, Confidence::Medium);
+    assert!(doubts(&choice, &disturbed, &machine())[0].contains("Other programs"));
 }
 
 proptest! {

@@ -12,6 +12,7 @@ use crate::recording::accesses::Of;
 use crate::recording::{self, Recorded, Request};
 use crate::runtimes::Watched;
 use crate::teams::{Chosen, Decided};
+use crate::progress::slowly;
 use crate::voice::{Voice, complain};
 use fathomp_launch::OpenMp;
 use fathomp_runtime::Unpacked;
@@ -99,6 +100,9 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
     }
     let runtime = Watched::prepare(&plan.runtime, &program, &unpacked)
         .map_err(|error| Failure::of(&error).with_code(exit::USAGE))?;
+    slowly(voice, "looking at the program's code", || {
+        crate::plan::keep(&program);
+    });
     let teams = Decided::prepare(&plan.teams, &program, voice).map_err(launcher)?;
     let job = Job {
         plan,

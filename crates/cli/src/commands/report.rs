@@ -3,6 +3,7 @@
 use crate::args::Report;
 use crate::evidence::Target;
 use crate::failure::{Failure, Outcome, exit};
+use crate::progress::slowly;
 use crate::skyline::{self, Opened};
 use crate::voice::Voice;
 use crate::{evidence, output, sources, study};
@@ -78,12 +79,15 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         cores: plan.cores,
     };
     let (recordings, paging) = with_paging(plan, &mut notes)?;
-    let analyses = evidence::analyses(&recordings, target.machine.as_ref())?;
+    let analyses = slowly(voice, "reading recordings", || {
+        evidence::analyses(&recordings, target.machine.as_ref())
+    })?;
     let prediction = evidence::predict_or_note(&analyses, &target, &mut notes);
     let nodes = on_nodes(plan, measured, &analyses, &target, &mut notes)?;
     let sources = sources::read(&analyses);
-    let (regions, advice) =
-        super::advise::for_report(&recordings, target.machine.as_ref(), &mut notes);
+    let (regions, advice) = slowly(voice, "looking at what regions contain", || {
+        super::advise::for_report(&recordings, target.machine.as_ref(), &mut notes)
+    });
     let page = fathomp_report::page(&Input {
         regions: regions.as_ref(),
         advice: advice.as_ref(),

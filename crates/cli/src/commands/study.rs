@@ -55,7 +55,12 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     let rehearsed = runs + usize::from(rehearsal.is_some());
     let progress = Progress::start(voice, rehearsed + 3);
     progress.at(0, "measuring this machine");
-    let machine = measure(&mut study, &unpacked, &teams)?;
+    let machine = progress.slowly("measuring this machine", || {
+        measure(&mut study, &unpacked, &teams)
+    })?;
+    progress.slowly("looking at the program's code", || {
+        crate::plan::keep(program);
+    });
 
     let job = Job {
         plan,
@@ -83,9 +88,13 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
         cores: plan.cores,
     };
     let mut notes = std::mem::take(&mut study.index.notes);
-    let prediction = evidence::predict_or_note(&runs_made.analyses, &target, &mut notes);
+    let prediction = progress.slowly("predicting", || {
+        evidence::predict_or_note(&runs_made.analyses, &target, &mut notes)
+    });
     let recordings = study.recordings();
-    let (regions, advice) = super::advise::for_report(&recordings, machine.as_ref(), &mut notes);
+    let (regions, advice) = progress.slowly("looking at what regions contain", || {
+        super::advise::for_report(&recordings, machine.as_ref(), &mut notes)
+    });
     let is_broken = fathomp_report::broken(&runs_made.analyses).is_some();
     let advice = advice.filter(|_| !is_broken);
     if let Some(advice) = &advice {
@@ -118,7 +127,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
         notes: &study.index.notes,
         ..seen
     };
-    write(plan, &study, &input)?;
+    progress.slowly("writing the report", || write(plan, &study, &input))?;
     progress.finish();
     tell(plan, &study, &runs_made, &input, voice)
 }

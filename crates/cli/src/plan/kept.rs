@@ -3,6 +3,7 @@
 use fathomp_regions::Regions;
 use fathomp_trips::Identity;
 use object::Object as _;
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -24,6 +25,11 @@ impl Kept {
         Self(fathomp_runtime::candidates().into_iter().find_map(usable))
     }
 
+    /// Whether anything can be kept.
+    pub(super) fn is_possible(&self) -> bool {
+        self.0.is_some()
+    }
+
     #[cfg(test)]
     pub(super) fn at(directory: &Path) -> Self {
         Self(Some(directory.to_owned()))
@@ -31,15 +37,17 @@ impl Kept {
 
     /// What a scan of the file finds. The error is a sentence.
     pub(super) fn scan(&self, path: &Path) -> Result<Regions, String> {
-        self.scan_by(path, super::scan)
+        self.scan_by(path, None, super::scan)
     }
 
+    /// What `scan` finds in the file: in all of it, or in what is at these addresses.
     pub(super) fn scan_by(
         &self,
         path: &Path,
+        only: Option<&BTreeSet<u64>>,
         scan: impl FnOnce(&Path) -> Result<Regions, String>,
     ) -> Result<Regions, String> {
-        let file = self.file(path);
+        let file = self.file(path, only);
         let known = file
             .as_ref()
             .and_then(|file| std::fs::read_to_string(file).ok())
@@ -59,7 +67,7 @@ impl Kept {
     }
 
     /// Where the scan of a file is kept: by what it is, and what scans it.
-    fn file(&self, path: &Path) -> Option<PathBuf> {
+    fn file(&self, path: &Path, only: Option<&BTreeSet<u64>>) -> Option<PathBuf> {
         let directory = self.0.as_ref()?;
         let mut hasher = DefaultHasher::new();
         match identity(path)? {
@@ -71,6 +79,7 @@ impl Kept {
             } => (path, size, changed_unix_ns).hash(&mut hasher),
         }
         scanner().hash(&mut hasher);
+        only.hash(&mut hasher);
         Some(directory.join(format!("{:016x}.json", hasher.finish())))
     }
 }

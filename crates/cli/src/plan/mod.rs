@@ -14,10 +14,13 @@ use fathomp_launch::of_this_process;
 use fathomp_regions::Regions;
 use fathomp_trips::{BodyPlan, Identity, ModulePlan, Plan};
 use kept::{Kept, identity};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::Path;
 use tempfile::NamedTempFile;
+
+/// Libraries with more calls that begin regions are not scanned before a program runs.
+const LIBRARY_STARTS_MAX: usize = 1000;
 
 /// A program's scan, and the file with its plan, which goes with this.
 #[derive(Debug, Default)]
@@ -38,8 +41,14 @@ pub(crate) fn plan(program: &Program) -> Planned {
     let mut regions = Regions::default();
     let mut identities = Vec::new();
     let kept = Kept::open();
+    let own = std::fs::canonicalize(&program.path).ok();
     for path in modules::of(program) {
-        match kept.scan(&path) {
+        let is_library = Some(&path) != own.as_ref();
+        let found = match is_library {
+            true => kept.scan_by(&path, None, scan_library),
+            false => kept.scan(&path),
+        };
+        match found {
             Ok(found) => {
                 let first = regions.modules.len();
                 identities.extend(found.modules.iter().map(|_| identity(&path)));
@@ -69,6 +78,14 @@ pub(crate) fn plan(program: &Program) -> Planned {
     }
     planned.regions = Some(regions);
     planned
+}
+
+/// Scans a program so that planning finds what was kept: what may take long is done where
+/// that can be said. Without a place to keep it nothing is done twice.
+pub(crate) fn keep(program: &Program) {
+    if Kept::open().is_possible() {
+        plan(program);
+    }
 }
 
 impl Planned {
@@ -126,14 +143,36 @@ fn write(plan: &Plan) -> std::io::Result<NamedTempFile> {
     Ok(file)
 }
 
+/// What the bodies at these addresses of a file contain, or what is kept of an earlier look.
+pub(crate) fn executed(path: &Path, addresses: &BTreeSet<u64>) -> Result<Regions, String> {
+    Kept::open().scan_by(path, Some(addresses), |path| {
+        fathomp_scan::scan_only(path, addresses).map_err(|error| not_scanned(path, &error))
+    })
+}
+
 /// Scans one file.
 fn scan(path: &Path) -> Result<Regions, String> {
-    fathomp_scan::scan(path).map_err(|error| {
+    fathomp_scan::scan(path).map_err(|error| not_scanned(path, &error))
+}
+
+/// Scans a library, unless it holds so many regions that the program would wait for minutes:
+/// those that it executes are looked at afterwards.
+fn scan_library(path: &Path) -> Result<Regions, String> {
+    let found = fathomp_scan::scan_up_to(path, LIBRARY_STARTS_MAX);
+    let found = found.map_err(|error| not_scanned(path, &error))?;
+    found.map_err(|starts| {
         format!(
-            "The regions of {} could not be looked into: {error}.",
+            "Iterations of loops in {} are not known: it begins parallel regions in {starts} places, too many to look into before each program that uses it.",
             path.display()
         )
     })
+}
+
+fn not_scanned(path: &Path, error: &fathomp_scan::ScanError) -> String {
+    format!(
+        "The regions of {} could not be looked into: {error}.",
+        path.display()
+    )
 }
 
 #[cfg(test)]

@@ -52,8 +52,8 @@ fn a_second_run_does_not_scan_again_until_the_file_is_another() {
         scans.set(scans.get() + 1);
         Ok(regions(path))
     };
-    let first = kept.scan_by(&program, scan).unwrap();
-    assert_eq!(kept.scan_by(&program, scan).unwrap(), first);
+    let first = kept.scan_by(&program, None, scan).unwrap();
+    assert_eq!(kept.scan_by(&program, None, scan).unwrap(), first);
     assert_eq!(scans.get(), 1);
     // What is kept may be damaged.
     for entry in std::fs::read_dir(directory.path()).unwrap() {
@@ -65,10 +65,10 @@ fn a_second_run_does_not_scan_again_until_the_file_is_another() {
             std::fs::write(path, "{").unwrap();
         }
     }
-    assert_eq!(kept.scan_by(&program, scan).unwrap(), first);
+    assert_eq!(kept.scan_by(&program, None, scan).unwrap(), first);
     assert_eq!(scans.get(), 2);
     assert!(
-        kept.scan_by(Path::new("/etc/passwd"), |_| Err("no".to_owned()))
+        kept.scan_by(Path::new("/etc/passwd"), None, |_| Err("no".to_owned()))
             .is_err()
     );
 }

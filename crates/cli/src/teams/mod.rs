@@ -10,6 +10,7 @@ use crate::args::Teams;
 use crate::failure::Failure;
 use crate::plan::{self, Planned};
 use crate::program::Program;
+use crate::progress::slowly;
 use crate::voice::Voice;
 use advice::For;
 use fathomp_adapt::Choices;
@@ -62,7 +63,7 @@ impl Decided {
             advised: teams.advice.is_some(),
             adapt: teams.adapt,
             verbose: teams.verbose,
-            planned: plan::plan(program),
+            planned: slowly(voice, "looking at the program's code", || plan::plan(program)),
         }))
     }
 

@@ -37,11 +37,11 @@ pub fn advice(advice: &Advice, width: usize) -> String {
     }
     grid = grid
         .column("Gain", 0)
-        .column("90 % interval", 3)
+        .column("90 % interval", 4)
         .column("Loss: all", 1)
         .column("Loss: one", 2)
-        .column("Saturates", 4)
-        .column("Score", 5)
+        .column("Saturates", 5)
+        .column("Score", 1)
         .column("Time", 3)
         .words("Confidence", 1);
     for region in &advice.regions {

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use fathomp_analyse::Analysis;
 use fathomp_predict::machine::Machine;
 use fathomp_regions::{Facts, Regions};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,9 @@ pub(crate) struct Inputs {
     pub(crate) facts: Vec<Facts>,
     /// Sentences about what could not be had.
     pub(crate) notes: Vec<String>,
+    /// Addresses of regions that recordings executed whose code nobody has scanned yet, by
+    /// module.
+    executed: BTreeMap<String, BTreeSet<u64>>,
 }
 
 impl Inputs {
@@ -30,6 +34,7 @@ impl Inputs {
                 inputs.scanned(path)?;
             }
         }
+        inputs.beside();
         if let Some(regions) = &mut inputs.regions {
             crate::commands::scan::join_named(regions);
         }
@@ -42,9 +47,8 @@ impl Inputs {
             .extend(fathomp_analyse::facts(&evidence.recording));
         if let Some(regions) = evidence.recording.regions {
             self.add(regions);
-        } else {
-            self.beside(&evidence.analysis);
         }
+        self.note(&evidence.analysis);
         self.analyses.push(evidence.analysis);
         Ok(())
     }
@@ -71,31 +75,31 @@ impl Inputs {
         Ok(())
     }
 
-    /// The program of a recording that holds no scan, where it still lies there.
-    fn beside(&mut self, analysis: &Analysis) {
-        let known = self.regions.as_ref();
-        let mut modules: Vec<&str> = analysis
-            .regions
-            .iter()
-            .map(|region| &region.place.module[..])
-            .filter(|module| !module.is_empty())
-            .filter(|module| {
-                known.is_none_or(|known| known.modules.iter().all(|one| one.path != **module))
-            })
-            .collect();
-        modules.sort_unstable();
-        modules.dedup();
-        let found: Vec<_> = modules
-            .into_iter()
-            .map(|module| fathomp_scan::scan(Path::new(module)))
-            .collect();
-        for found in found {
-            match found {
+    /// Notes which regions a recording without a scan executed, and where their code is.
+    fn note(&mut self, analysis: &Analysis) {
+        for region in &analysis.regions {
+            let module = &region.place.module;
+            if let Some(address) = fathomp_advise::address(&region.key)
+                && !module.is_empty()
+            {
+                let addresses = self.executed.entry(module.clone()).or_default();
+                addresses.insert(address);
+            }
+        }
+    }
+
+    /// Looks at the code of such regions, where it still lies there.
+    fn beside(&mut self) {
+        for (module, addresses) in std::mem::take(&mut self.executed) {
+            let known = self.regions.as_ref();
+            let whole = std::fs::canonicalize(&module).unwrap_or_else(|_| module.clone().into());
+            let is_same = |path: &str| path == module || Path::new(path) == whole;
+            if known.is_some_and(|all| all.modules.iter().any(|one| is_same(&one.path))) {
+                continue;
+            }
+            match crate::plan::executed(Path::new(&module), &addresses) {
                 Ok(regions) => self.add(regions),
-                Err(error) => self.notes.push(format!(
-                    "What its regions contain is not known: {}.",
-                    Failure::of(&error).sentence
-                )),
+                Err(sentence) => self.notes.push(sentence),
             }
         }
     }

@@ -5,7 +5,7 @@ mod inputs;
 use crate::args::{Advise, ThreadList};
 use crate::failure::{Failure, Outcome, exit};
 use crate::host;
-use crate::progress::Progress;
+use crate::progress::{Progress, slowly};
 use crate::voice::{Voice, print};
 use crate::{calibrate, output};
 use fathomp_advise::{
@@ -23,7 +23,9 @@ pub(super) fn advise_on(plan: &Advise, voice: Voice) -> Outcome {
         output::check_file(file, plan.force)?;
     }
     let target = target(plan, voice)?;
-    let inputs = Inputs::read(&plan.inputs, &target.machine)?;
+    let inputs = slowly(voice, "looking at what regions contain", || {
+        Inputs::read(&plan.inputs, &target.machine)
+    })?;
     let analyses: Vec<_> = inputs.analyses.iter().collect();
     let question = Question {
         weights: weights(plan.weights.as_deref())?,
@@ -38,7 +40,10 @@ pub(super) fn advise_on(plan: &Advise, voice: Voice) -> Outcome {
         regions: inputs.regions.as_ref(),
         facts: &inputs.facts,
     };
-    let mut advice = advise(evidence, &target, &question).map_err(|error| Failure::of(&error))?;
+    let mut advice = slowly(voice, "predicting the times of regions", || {
+        advise(evidence, &target, &question)
+    })
+    .map_err(|error| Failure::of(&error))?;
     advice.notes.extend(inputs.notes);
     if plan.patch {
         let patch = fathomp_advise::patch(&advice, inputs.regions.as_ref(), &mut |path| {

@@ -4,8 +4,8 @@ use super::kept::{Kept, Measured};
 use crate::evidence;
 use crate::failure::Failure;
 use fathomp_advise::evaluate::{Case, Times};
-use fathomp_advise::{Evidence, Target, subjects};
-use fathomp_analyse::{Analysis, Region, State};
+use fathomp_advise::{Evidence, Target, is_disturbed, subjects};
+use fathomp_analyse::Analysis;
 use fathomp_regions::{Facts, Regions};
 use fathomp_score::Weights;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +15,6 @@ use std::path::Path;
 const SHARE: f64 = 0.01;
 /// nor are those of less time in a run.
 const LEAST_NS: f64 = 2e6;
-/// Part of a region's time lost to other programs from which a run of it is disturbed.
-const DISTURBED: f64 = 0.05;
 
 pub(super) struct Gathered {
     pub(super) cases: Vec<Case>,
@@ -153,17 +151,4 @@ fn of_program(
         });
     }
     Ok((cases, small))
-}
-
-/// Whether other programs took so much of a region's time that it says little.
-fn is_disturbed(analysis: &Analysis, region: &Region) -> bool {
-    if region.wall_ns == 0 {
-        return false;
-    }
-    let wall = region.wall_ns as f64;
-    let team = (region.states.total_ns() as f64 / wall).max(1.0);
-    let ready = region.states[State::Ready] as f64 / team;
-    let lost = region.disturbance(&analysis.program);
-    let lost = ready + lost.hidden_ns + lost.late_ns + lost.waited_ns;
-    analysis.program.disturbed() || lost > DISTURBED * wall
 }
